@@ -1,0 +1,157 @@
+/**
+ * What the daemon needs from the world, as types. linux/ implements them, tests give fakes. Nothing here blocks, and
+ * nothing here throws for what the network or the kernel did: outcomes are values (a failed effect becomes an event).
+ */
+import type { Address, Family } from '../wire/address.ts'
+import type { Mac } from '../wire/mac.ts'
+import type { Millis } from '../wire/units.ts'
+
+/** Monotonic milliseconds with fractions (CLOCK_MONOTONIC). */
+export type Clock = { now(): Millis }
+
+/** A failed syscall. `code` is stable (EPERM, ENETDOWN, …); `retryable` is the one classifier retry/fatal. */
+export type Failure = {
+  readonly code: string
+  readonly syscall: string
+  readonly message: string
+  readonly retryable: boolean
+}
+
+export type ReceivedPacket = {
+  readonly family: Family
+  readonly source: Address
+  readonly destination: Address | undefined
+  /** TTL or hop limit; undefined where the kernel did not say. */
+  readonly ttl: number | undefined
+  /** IPv4: the whole IP packet as the raw socket gives it; IPv6: the VRRP message. Valid only during the call. */
+  readonly bytes: Uint8Array
+  /** Kernel receive time on the monotonic clock, or now where it cannot be trusted (ground rule 2). */
+  readonly receivedAt: Millis
+}
+
+export type DrainResult = {
+  readonly packets: number
+  /** The queue was seen empty (false: the batch limit ended the drain). */
+  readonly empty: boolean
+  /** Packets the kernel dropped because the queue was full, since the last drain. */
+  readonly lost: number
+}
+
+export type Datagram = { readonly destination: Address; readonly bytes: Uint8Array }
+export type SendOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
+
+/** One per interface and family: protocol 112, joined to the group where multicast is asked for. */
+export type AdvertisementSocket = {
+  /** Delivers what is queued, synchronously; at most `maxBatches` batches of 1 024. */
+  drain(maxBatches: number, deliver: (packet: ReceivedPacket) => void): DrainResult
+  /** One syscall for the batch where the kernel allows it; one outcome per datagram, in order. */
+  send(datagrams: readonly Datagram[]): readonly SendOutcome[]
+  close(): void
+}
+
+export type AdvertisementSocketOptions = {
+  readonly interfaceIndex: number
+  readonly interfaceName: string
+  readonly family: Family
+  /** Source of what is sent; bound so that the pseudo-header and the wire agree. */
+  readonly source: Address
+  /** Join this group; undefined = unicast only. */
+  readonly group: Address | undefined
+  /** The queue has something: drain soon. */
+  readonly onReadable: () => void
+  /** ENETDOWN after link down and the like: the socket stays open, the daemon decides. */
+  readonly onFailure: (failure: Failure) => void
+}
+
+/** ARP and Neighbor Discovery frames on one interface (AF_PACKET). */
+export type FrameSocket = {
+  send(frames: readonly Uint8Array[]): readonly SendOutcome[]
+  close(): void
+}
+
+/** Somebody else's claim of an address: the sender of an ARP packet or of a Neighbor Advertisement. */
+export type FrameSocketOptions = {
+  readonly interfaceIndex: number
+  readonly interfaceName: string
+  /** Every ARP or Neighbor Advertisement frame that came in, whole. Valid only during the call. */
+  readonly onFrame: (frame: Uint8Array, receivedAt: Millis) => void
+  readonly onFailure: (failure: Failure) => void
+}
+
+export type Link = {
+  readonly index: number
+  readonly name: string
+  readonly mac: Mac
+  readonly mtu: number
+  /** Administratively up (IFF_UP). */
+  readonly up: boolean
+  /** Carrier (IFF_RUNNING). */
+  readonly running: boolean
+}
+
+export type PresentAddress = {
+  readonly interfaceIndex: number
+  readonly address: Address
+  readonly prefixLength: number
+  readonly tentative: boolean
+}
+
+export type WantedAddress = {
+  readonly interfaceIndex: number
+  readonly address: Address
+  readonly prefixLength: number
+}
+
+export type AddressStep = { readonly action: 'add' | 'remove' } & WantedAddress
+/** EEXIST on add and EADDRNOTAVAIL on remove are success (ground rule 6). */
+export type AddressOutcome = { readonly step: AddressStep } & SendOutcome
+
+export type NetworkEvent =
+  | { readonly kind: 'link'; readonly link: Link }
+  | { readonly kind: 'linkGone'; readonly index: number; readonly name: string }
+  | { readonly kind: 'addressAdded'; readonly present: PresentAddress }
+  | { readonly kind: 'addressRemoved'; readonly present: PresentAddress }
+  /** Notifications were lost (ENOBUFS): look at links() and addresses() again. */
+  | { readonly kind: 'resync' }
+
+/** Links and addresses of this network namespace (rtnetlink). Calls are synchronous: a request and its ACK. */
+export type NetworkPort = {
+  links(): readonly Link[]
+  addresses(): readonly PresentAddress[]
+  apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
+  /** Starts the watch; events already queued are delivered first. */
+  watch(deliver: (event: NetworkEvent) => void): void
+  /** Delivers queued notifications now, before a decision that depends on them. */
+  drain(): void
+  close(): void
+}
+
+export type SocketPort = {
+  /** Failure is a value: the interface may be down, the capability missing. */
+  openAdvertisementSocket(options: AdvertisementSocketOptions): AdvertisementSocket | Failure
+  openFrameSocket(options: FrameSocketOptions): FrameSocket | Failure
+}
+
+/**
+ * What must happen when the engine is gone (design.md §2, Guardian). `unit` is the sync group or the single router.
+ * Addresses go first, then the packets.
+ */
+export type LastWill = {
+  readonly unit: number
+  readonly name: string
+  readonly remove: readonly WantedAddress[]
+  readonly packets: readonly {
+    readonly family: Family
+    readonly interfaceIndex: number
+    readonly source: Address
+    readonly datagrams: readonly Datagram[]
+  }[]
+}
+
+export type LastWillPort = {
+  /** Replaces the unit's will. */
+  arm(will: LastWill): void
+  withdraw(unit: number): void
+  /** False when no guardian is listening (started without one, or it is gone). */
+  readonly armed: boolean
+}

@@ -1,0 +1,107 @@
+/**
+ * What a virtual router is told: RFC 9568 §6.1 plus the knobs of design.md §3, and the three profiles that give them
+ * their defaults. Values only. This file does not know where a parameter was configured, and `priority` is always the
+ * effective one: weights and clamping happened outside.
+ */
+import type { Address, Family } from '../wire/address.ts'
+import { type Centis, type Millis, millis } from '../wire/units.ts'
+
+export type ProfileName = 'holdfast' | 'keepalived' | 'rfc9568'
+export type ChecksumForm = 'pseudo-header' | 'message-only'
+
+export type Peer = { readonly address: Address; readonly priority?: number }
+export type Transport =
+  | { readonly mode: 'multicast'; readonly group: Address }
+  | { readonly mode: 'unicast'; readonly peers: readonly Peer[] }
+
+/** Everything on which the RFC, its neighbours and safety disagree (design.md §3, table). */
+export type Knobs = {
+  /** IPv4 VRRPv3 checksum that we send; IPv6 always has the pseudo-header (RFC 9568 §5.2.8). */
+  readonly checksum: ChecksumForm
+  readonly checksumAccepted: 'either' | ChecksumForm
+  /** Act on a demotion of the Active after Skew_Time instead of Active_Down_Interval. */
+  readonly fastPreempt: boolean
+  /** An Active that loses sends one last advertisement after its addresses are off. */
+  readonly lastAdvertisement: boolean
+  /** Announce again when a rival is heard. */
+  readonly announceOnRival: boolean
+  /** Equal-priority Backups expire one after the other. */
+  readonly stagger: boolean
+  /** Keep answering after shutdown or yield until the successor is heard (state Leaving). */
+  readonly leaving: boolean
+  /** Unicast sources must be listed peers. */
+  readonly onlyListedPeers: boolean
+  /** TTL / hop limit 255 is required in unicast too. Multicast always requires it. */
+  readonly ttlCheck: boolean
+  /** IPv6: the first address of an advertisement must be link-local (EID 8300). */
+  readonly firstAddressLinkLocal: boolean
+  /** Advertise at once when a lower-priority advertisement is heard while Active (new in RFC 9568 §6.4.3). */
+  readonly assertOnLower: boolean
+  /** Least spacing of those immediate advertisements per rival; 0 answers every one, as the RFC reads. */
+  readonly assertSpacing: Millis
+  /** Priority 0 counts only from the Active last accepted, or when none is known. */
+  readonly priorityZeroFromActiveOnly: boolean
+  /** An Active advertises a change of its effective priority at once. */
+  readonly advertisePriorityChange: boolean
+}
+
+export type Parameters = {
+  readonly vrid: number
+  readonly family: Family
+  readonly version: 2 | 3
+  /** Effective priority, 1–254, or 255 for the address owner. */
+  readonly priority: number
+  readonly advertisementInterval: Centis
+  readonly addresses: readonly Address[]
+  readonly preempt: boolean
+  /** Follow lower-priority advertisements this long before preempting (VR-PRE-02); 0 = off. */
+  readonly preemptDelay: Millis
+  /** No fastPreempt within this time of the last owner change seen. */
+  readonly minHold: Millis
+  /** Source of our advertisements and our side of the tie-break. */
+  readonly primaryAddress: Address
+  readonly transport: Transport
+  /** Who else may take over, for the stagger: unicast peers, or the hint beside multicast. */
+  readonly peers: readonly Peer[]
+  readonly knobs: Knobs
+}
+
+export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255
+
+const SAFE: Knobs = {
+  checksum: 'pseudo-header',
+  checksumAccepted: 'either',
+  fastPreempt: true,
+  lastAdvertisement: true,
+  announceOnRival: true,
+  stagger: true,
+  leaving: true,
+  onlyListedPeers: false,
+  ttlCheck: false,
+  firstAddressLinkLocal: false,
+  assertOnLower: true,
+  assertSpacing: millis(100),
+  priorityZeroFromActiveOnly: true,
+  advertisePriorityChange: true,
+}
+
+/** The defaults of each profile. `assertOnLower` of rfc9568 holds for version 3; RFC 3768 (version 2) is silent. */
+export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
+  if (profile !== 'rfc9568') return SAFE
+  return {
+    checksum: 'message-only',
+    checksumAccepted: 'either',
+    fastPreempt: false,
+    lastAdvertisement: false,
+    announceOnRival: false,
+    stagger: false,
+    leaving: false,
+    onlyListedPeers: true,
+    ttlCheck: true,
+    firstAddressLinkLocal: true,
+    assertOnLower: version === 3,
+    assertSpacing: millis(0),
+    priorityZeroFromActiveOnly: false,
+    advertisePriorityChange: false,
+  }
+}

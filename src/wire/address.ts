@@ -1,0 +1,60 @@
+/**
+ * IP addresses as values: a canonical text (RFC 5952 for IPv6) that can be printed, compared with === and used as a
+ * key, and its bytes in network order for packets and for the tie-break of RFC 9568 §6.4.3.
+ * This file refuses to know interfaces, zones and prefixes in use: that is linux/ and config/.
+ */
+import ipaddr from 'ipaddr.js'
+
+export type Family = 'ipv4' | 'ipv6'
+/** Canonical text of an IPv4 or IPv6 address, without zone or prefix length. */
+export type Address = string & { readonly kind: 'ip' }
+
+/** Source: anything a person typed. Returns undefined for what is no plain address (zones, prefixes, 010.0.0.1). */
+export function parseAddress(text: string): Address | undefined {
+  if (text.includes('%')) return undefined
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
+    return /(^|\.)0\d/.test(text) ? undefined : (ipaddr.IPv4.parse(text).toString() as Address)
+  }
+  return text.includes(':') && ipaddr.IPv6.isValid(text)
+    ? (ipaddr.IPv6.parse(text).toRFC5952String() as Address)
+    : undefined
+}
+
+/** For literals in code and tests. Throws RangeError: a wrong literal is our bug. */
+export function address(text: string): Address {
+  const parsed = parseAddress(text)
+  if (parsed === undefined) throw new RangeError(`Cannot use "${text}" as an IP address`)
+  return parsed
+}
+
+/** 4 or 16 octets in network order; any other length is our bug and throws RangeError. */
+export function addressFromBytes(bytes: Uint8Array): Address {
+  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}` as Address
+  if (bytes.length === 16) return new ipaddr.IPv6([...bytes]).toRFC5952String() as Address
+  throw new RangeError(`Cannot read an address from ${bytes.length} octets: 4 or 16 wanted`)
+}
+
+export function addressBytes(value: Address): Uint8Array {
+  return Uint8Array.from(ipaddr.parse(value).toByteArray())
+}
+
+export const familyOf = (value: Address): Family => (value.includes(':') ? 'ipv6' : 'ipv4')
+
+/** As unsigned integers in network byte order (RFC 9568 §6.4.3); negative when a < b. IPv4 sorts before IPv6. */
+export function compareAddresses(a: Address, b: Address): number {
+  const left = addressBytes(a)
+  const right = addressBytes(b)
+  if (left.length !== right.length) return left.length - right.length
+  for (let i = 0; i < left.length; i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+/** fe80::/10 (EID 8300 asks for it in the first address of an IPv6 advertisement). */
+export const isLinkLocal = (value: Address): boolean => /^fe[89ab]/.test(value) && familyOf(value) === 'ipv6'
+export function isMulticast(value: Address): boolean {
+  const first = addressBytes(value)[0] ?? 0
+  return familyOf(value) === 'ipv6' ? first === 0xff : first >= 224 && first <= 239
+}

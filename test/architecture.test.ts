@@ -1,0 +1,100 @@
+/**
+ * The house plan as a table: which folder may import which, and which packages.
+ * A new folder or a new edge fails here first; change the plan by an ADR (docs/adr/), then this table.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const SRC = join(ROOT, 'src')
+
+type Rule = { folders: readonly string[]; packages: readonly string[] }
+const PURE = { packages: [] as string[] }
+
+/** Per folder: the other folders it may import and the packages (node: = Node's own modules). */
+const PLAN: Record<string, Rule> = {
+  wire: { folders: [], packages: ['ipaddr.js'] },
+  vrrp: { folders: ['wire'], ...PURE },
+  arp: { folders: ['wire'], ...PURE },
+  config: { folders: ['wire', 'vrrp'], packages: ['yaml', 'zod'] },
+  metrics: { folders: [], packages: ['prom-client'] },
+  daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'metrics'], packages: ['node:'] },
+  api: { folders: ['daemon', 'metrics'], packages: ['node:'] },
+  linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build'] },
+  cli: {
+    folders: ['wire', 'vrrp', 'config', 'daemon', 'linux', 'metrics', 'api'],
+    packages: ['node:', 'commander', 'pino', 'zod'],
+  },
+  'main.ts': { folders: ['cli'], packages: ['node:'] },
+}
+
+/** Edges that are narrower than their folder: this file may take only these files from there. */
+const NARROW: Record<string, Record<string, readonly string[]>> = {
+  // design.md §2: linux implements the daemon's ports, it does not know the daemon.
+  linux: { daemon: ['ports.ts'] },
+  api: { daemon: ['ports.ts', 'snapshot.ts'] },
+}
+
+/** Files of effect folders that are pure all the same (also listed in tsconfig.core.json). */
+const PURE_FILES = ['daemon/reconcile.ts', 'linux/netlink/message.ts', 'metrics/names.ts']
+
+function sources(dir: string): string[] {
+  return readdirSync(dir).flatMap((name) => {
+    const path = join(dir, name)
+    return statSync(path).isDirectory() ? sources(path) : path.endsWith('.ts') ? [path] : []
+  })
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  const found = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]|(?:^|\n)import\s+['"]([^'"]+)['"]/g,
+  )
+  return [...found].map((m) => m[1] ?? m[2] ?? m[3] ?? '')
+}
+
+const files = sources(SRC)
+const roomOf = (path: string) => relative(SRC, path).split('/')[0] ?? ''
+
+describe('architecture', () => {
+  test('every folder of src is in the plan', () => {
+    const rooms = [...new Set(files.map(roomOf))]
+    expect(rooms.filter((room) => !(room in PLAN))).toEqual([])
+  })
+
+  test.each(files.map((file) => [relative(ROOT, file), file] as const))(
+    '%s imports only what the plan allows',
+    (_, file) => {
+      const room = roomOf(file)
+      const rule = PLAN[room]
+      if (rule === undefined) return
+      const pure = PURE_FILES.includes(relative(SRC, file))
+      const wrong: string[] = []
+      for (const target of importsOf(file)) {
+        if (target.startsWith('.')) {
+          const resolved = normalize(join(dirname(file), target))
+          const other = roomOf(resolved)
+          if (other === room) continue
+          const narrow = NARROW[room]?.[other]
+          const inside = relative(join(SRC, other), resolved)
+          if (!rule.folders.includes(other)) wrong.push(`${target}: ${room} must not import ${other}`)
+          else if (narrow !== undefined && !narrow.includes(inside))
+            wrong.push(`${target}: only ${narrow.join(', ')} of ${other}`)
+          if (!target.endsWith('.ts')) wrong.push(`${target}: write the .ts ending`)
+        } else if (pure || !rule.packages.some((p) => target === p || (p.endsWith(':') && target.startsWith(p)))) {
+          wrong.push(`${target}: not a package of ${room}`)
+        }
+      }
+      expect(wrong).toEqual([])
+    },
+  )
+
+  test('the product name of the machine-room peers stays out of the core', () => {
+    // Words: RFC 9568 says Active; keepalived's word belongs to its own reader (design.md §3).
+    const offenders = files
+      .filter((file) => !file.includes('/config/keepalived/'))
+      .filter((file) => /\bmaster\b/i.test(readFileSync(file, 'utf8')))
+    expect(offenders.map((file) => relative(ROOT, file))).toEqual([])
+  })
+})
