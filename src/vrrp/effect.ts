@@ -1,0 +1,58 @@
+/**
+ * What a virtual router wants done, as orders. Their order in the list is the contract of this folder and is tested:
+ * on becoming Active it is advertisement, addresses, announcement, notification (RFC 9568 §6.4.2; VR-TX-09: the old
+ * Active must hear of it before two hosts answer).
+ */
+import type { Address } from '../wire/address.ts'
+import type { RefusalReason } from './advertisement.ts'
+import type { Fault } from './event.ts'
+
+export type StateName = 'Initialize' | 'Backup' | 'Active' | 'Leaving'
+
+export type AdvertisementReason =
+  | 'takeover'
+  | 'periodic'
+  | 'priorityZeroHeard'
+  | 'rivalHeard'
+  | 'lost'
+  | 'priorityChanged'
+  | 'shutdown'
+  | 'yield'
+  | 'fault'
+  | 'noSuccessor'
+
+export type TransitionReason =
+  | 'startup'
+  | 'owner'
+  /** Active_Down_Timer ran out and nothing had been heard. */
+  | 'activeSilent'
+  /** The Active said priority 0. */
+  | 'activeReleased'
+  /** The Active is there, but with a lower priority than ours. */
+  | 'lowerPriorityActive'
+  /** The Active lowered its priority below ours (fastPreempt). */
+  | 'activeDemoted'
+  | 'higherPriorityHeard'
+  | 'higherAddressHeard'
+  | 'shutdown'
+  | 'yield'
+  | 'successorHeard'
+  | 'noSuccessor'
+  | 'faultCleared'
+  | Fault
+
+export type Effect =
+  | { readonly kind: 'sendAdvertisement'; readonly priority: number; readonly reason: AdvertisementReason }
+  | { readonly kind: 'installAddresses' }
+  | { readonly kind: 'removeAddresses'; readonly addresses: readonly Address[] }
+  | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival' }
+  | {
+      readonly kind: 'transition'
+      readonly from: StateName
+      readonly to: StateName
+      readonly reason: TransitionReason
+      /** The router whose packet caused it, where one did. */
+      readonly peer?: Address | undefined
+    }
+  /** A valid packet that changed nothing (the "discard" of RFC 9568 §6.4). */
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly source: Address }

@@ -1,0 +1,40 @@
+/**
+ * What can happen to a virtual router, as facts. Advertisements have passed receive.ts. Nothing here says where a
+ * fact came from: a socket, a test and a simulator post the same values.
+ */
+import type { Address } from '../wire/address.ts'
+import type { Millis } from '../wire/units.ts'
+import type { Advertisement } from './advertisement.ts'
+
+/** Why a router cannot take part; each is also the reason of the transition it causes. */
+export type Fault =
+  | 'interfaceMissing'
+  | 'linkDown'
+  | 'sourceAddressMissing'
+  | 'socketFailed'
+  | 'addressInstallFailed'
+  | `trackedInterfaceDown:${string}`
+
+export type Event =
+  | { readonly kind: 'startup' }
+  | { readonly kind: 'shutdown' }
+  /** Step aside although nothing is wrong; the caller lowers the effective priority to 1 first. */
+  | { readonly kind: 'yield' }
+  | {
+      readonly kind: 'advertisementReceived'
+      readonly source: Address
+      readonly advertisement: Advertisement
+      /** Dates the next deadline; whether the packet counts does not depend on it (design.md ground rule 2). */
+      readonly receivedAt: Millis
+    }
+  /** Somebody else's gratuitous ARP or Neighbor Advertisement for one of our addresses. */
+  | { readonly kind: 'claimHeard'; readonly address: Address; readonly heardAt: Millis }
+  | {
+      readonly kind: 'deadlineReached'
+      /** Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. */
+      readonly receptionLost: boolean
+    }
+  /** `parameters.priority` is the new one. */
+  | { readonly kind: 'priorityChanged'; readonly previous: number }
+  | { readonly kind: 'faultRaised'; readonly fault: Fault; readonly canSend: boolean }
+  | { readonly kind: 'faultCleared'; readonly fault: Fault }

@@ -1,0 +1,124 @@
+/**
+ * Leaving (design.md §3): an Active that goes on purpose has said priority 0 and keeps answering for its addresses
+ * until the successor is heard, so that a planned move loses nothing. Rivals are ignored and nothing but the second
+ * priority 0 is sent. This file does not know why the operator wants to leave, only whether he stays (yield) or not.
+ */
+import type { Address } from '../wire/address.ts'
+import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
+import type { Effect } from './effect.ts'
+import type { Event } from './event.ts'
+import { isOwner, type Parameters } from './parameters.ts'
+import type { Leaving } from './state.ts'
+import { staggerStep } from './timers.ts'
+import { becomeActive, enterBackup, fail, type Step, stop } from './transition.ts'
+
+/** One lost packet must not cost a failover: priority 0 goes out twice (VR-TX-02). */
+const REPEAT_AFTER = 2
+/** The successor's gratuitous ARP has reached the LAN by then. */
+const OFF_AFTER_CLAIM = 5
+/** Its addresses are installed by then (ground rule 6 gives it 10 ms), even if we missed its gratuitous ARP. */
+const OFF_AFTER_ADVERTISEMENT = 20
+const LONGEST = 10_000
+
+/** Nobody can follow: the profile does not wait, there is no listed peer, or the addresses are the node's own. */
+export function leavesAtOnce(parameters: Parameters): boolean {
+  const { transport, knobs } = parameters
+  return !knobs.leaving || isOwner(parameters) || (transport.mode === 'unicast' && transport.peers.length === 0)
+}
+
+export function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 'yield'): Step {
+  const { advertisementInterval, peers, addresses } = parameters
+  const slowest = peers.length * staggerStep(advertisementInterval, peers.length)
+  const longest = Math.min(2 * centisToMillis(advertisementInterval) + slowest, LONGEST)
+  const next: Leaving = {
+    name: 'Leaving',
+    reason,
+    until: plus(now, longest),
+    repeatAt: plus(now, REPEAT_AFTER),
+    successor: undefined,
+    kept: addresses.map((address) => ({ address, offAt: undefined })),
+  }
+  const effects: Effect[] = [
+    { kind: 'sendAdvertisement', priority: 0, reason },
+    { kind: 'transition', from: 'Active', to: 'Leaving', reason },
+  ]
+  return [next, effects]
+}
+
+export function stepLeaving(state: Leaving, event: Event, parameters: Parameters, now: Millis): Step {
+  switch (event.kind) {
+    case 'advertisementReceived': {
+      const { source, advertisement, receivedAt } = event
+      if (source === parameters.primaryAddress) {
+        return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
+      }
+      if (advertisement.priority === 0) return [state, [{ kind: 'refused', reason: 'leaving', source }]]
+      const successor = {
+        source,
+        priority: advertisement.priority,
+        interval: advertisement.interval,
+        heardAt: receivedAt,
+      }
+      return [
+        { ...state, successor, repeatAt: undefined, kept: offBy(state.kept, plus(now, OFF_AFTER_ADVERTISEMENT)) },
+        [],
+      ]
+    }
+    case 'claimHeard':
+      return [{ ...state, kept: offBy(state.kept, plus(event.heardAt, OFF_AFTER_CLAIM), event.address) }, []]
+    case 'deadlineReached':
+      return expire(state, parameters, now)
+    case 'shutdown':
+      return [{ ...state, reason: 'shutdown' }, []]
+    case 'faultRaised':
+      return fail('Leaving', event.fault, state.reason === 'shutdown', removal(state.kept))
+    case 'startup':
+    case 'yield':
+    case 'priorityChanged':
+    case 'faultCleared':
+      return [state, []]
+  }
+}
+
+/** A deadline that is known is never moved back: the first sign of the successor counts, a nearer one shortens. */
+function offBy(kept: Leaving['kept'], at: Millis, only?: Address): Leaving['kept'] {
+  return kept.map((entry) => {
+    if (only !== undefined && entry.address !== only) return entry
+    return { address: entry.address, offAt: entry.offAt === undefined ? at : millis(Math.min(entry.offAt, at)) }
+  })
+}
+
+function removal(kept: Leaving['kept']): Effect[] {
+  return kept.length === 0 ? [] : [{ kind: 'removeAddresses', addresses: kept.map(({ address }) => address) }]
+}
+
+function expire(state: Leaving, parameters: Parameters, now: Millis): Step {
+  const { successor } = state
+  if (successor === undefined && now >= state.until) return giveUp(state, parameters, now)
+  const effects: Effect[] = []
+  if (state.repeatAt !== undefined && now >= state.repeatAt) {
+    effects.push({ kind: 'sendAdvertisement', priority: 0, reason: state.reason })
+  }
+  const due = state.kept.filter(({ offAt }) => offAt !== undefined && now >= offAt)
+  const kept = state.kept.filter((entry) => !due.includes(entry))
+  effects.push(...removal(due))
+  if (kept.length > 0 || successor === undefined) {
+    const repeatAt = state.repeatAt !== undefined && now >= state.repeatAt ? undefined : state.repeatAt
+    return [{ ...state, repeatAt, kept }, effects]
+  }
+  if (state.reason === 'shutdown') return stop('Leaving', 'successorHeard', effects)
+  const [next, entered] = enterBackup(parameters, now, {
+    from: 'Leaving',
+    reason: 'successorHeard',
+    active: successor,
+    activeAdverInterval: parameters.version === 3 ? successor.interval : parameters.advertisementInterval,
+    ownerChanged: true,
+  })
+  return [next, [...effects, ...entered]]
+}
+
+/** Nobody took over: a shutdown goes all the same, a yield is taken back. */
+function giveUp(state: Leaving, parameters: Parameters, now: Millis): Step {
+  if (state.reason === 'shutdown') return stop('Leaving', 'noSuccessor', removal(state.kept))
+  return becomeActive(parameters, now, 'Leaving', 'noSuccessor', 'noSuccessor')
+}

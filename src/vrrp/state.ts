@@ -1,0 +1,89 @@
+/**
+ * The states of RFC 9568 §6.3 (and Leaving, design.md §3) as values that carry their own deadlines: a timer that does
+ * not belong to a state cannot exist, and there is none to forget to cancel. All moments are monotonic.
+ */
+import type { Address } from '../wire/address.ts'
+import type { Centis, Millis } from '../wire/units.ts'
+import type { TransitionReason } from './effect.ts'
+import type { Fault } from './event.ts'
+
+/** The router that a Backup follows, as last heard. */
+export type HeardActive = {
+  readonly source: Address
+  /** As last advertised, also when that advertisement was refused for being lower than ours. */
+  readonly priority: number
+  readonly heardAt: Millis
+}
+
+export type Initialize = {
+  readonly name: 'Initialize'
+  /** Empty and not stopped cannot be: then the router has started. */
+  readonly faults: readonly Fault[]
+  /** Before startup and after shutdown. */
+  readonly stopped: boolean
+}
+
+export type Backup = {
+  readonly name: 'Backup'
+  readonly enteredAt: Millis
+  /** Active_Adver_Interval, learned from the Active (RFC 9568 §6.1). */
+  readonly activeAdverInterval: Centis
+  readonly activeDownAt: Millis
+  /** What will be said when activeDownAt passes. */
+  readonly downReason: TransitionReason
+  /** While fastPreempt is pending: when row B5 alone would have let the timer run out. */
+  readonly regularDownAt: Millis | undefined
+  readonly active: HeardActive | undefined
+  /** The last time that the followed router became another one, or that we stopped being it (minHold). */
+  readonly ownerChangedAt: Millis | undefined
+  /** preemptDelay runs until then (VR-PRE-02). */
+  readonly preemptAt: Millis | undefined
+  /** The deadline was already moved once because packets were lost (design.md ground rule 2). */
+  readonly extended: boolean
+}
+
+export type Active = {
+  readonly name: 'Active'
+  readonly since: Millis
+  readonly adverAt: Millis
+  /** When the last extra advertisement for a changed priority went out. */
+  readonly changeSentAt: Millis | undefined
+  /** Whom we answered at once, and when; forgotten after the spacing. */
+  readonly asserted: readonly { readonly source: Address; readonly at: Millis }[]
+  readonly rivalAnnouncedAt: Millis | undefined
+}
+
+export type Leaving = {
+  readonly name: 'Leaving'
+  readonly reason: 'shutdown' | 'yield'
+  readonly until: Millis
+  /** When the second priority 0 is due. */
+  readonly repeatAt: Millis | undefined
+  readonly successor: (HeardActive & { readonly interval: Centis }) | undefined
+  /** Still answered; `offAt` is known once the successor was heard. */
+  readonly kept: readonly { readonly address: Address; readonly offAt: Millis | undefined }[]
+}
+
+export type State = Initialize | Backup | Active | Leaving
+
+export const INITIAL_STATE: Initialize = { name: 'Initialize', faults: [], stopped: true }
+
+/** The nearest moment at which `deadlineReached` changes something; undefined = only an event can. */
+export function nextDeadline(state: State): Millis | undefined {
+  switch (state.name) {
+    case 'Initialize':
+      return undefined
+    case 'Backup':
+      return state.activeDownAt
+    case 'Active':
+      return state.adverAt
+    case 'Leaving': {
+      const due = [state.repeatAt, state.successor === undefined ? state.until : undefined]
+      for (const { offAt } of state.kept) due.push(offAt)
+      return due.reduce(
+        (least, at) => (at !== undefined && (least === undefined || at < least) ? at : least),
+        undefined,
+      )
+    }
+  }
+}
