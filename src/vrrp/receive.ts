@@ -1,0 +1,160 @@
+/**
+ * Which packets a virtual router listens to (RFC 9568 §7.1 with EID 8298–8301), as one ladder: the first rung that
+ * fails names the packet, because operators and counters see that name (VR-RX-10). A discarded packet has no other
+ * consequence (VR-RX-20). This file knows no state, no timer and no socket; it never throws, whatever the octets.
+ */
+import { type Address, type Family, isLinkLocal, isMulticast } from '../wire/address.ts'
+import { type Ipv4Fault, readIpv4 } from '../wire/ipv4.ts'
+import type { Advertisement, DiscardReason, ReceiveWarning } from './advertisement.ts'
+import { addressesOf, checksumForms, readMessage, VRRP_PROTOCOL, VRRP_TTL, vrrpGroup } from './packet.ts'
+import { type ChecksumForm, isOwner, type Parameters } from './parameters.ts'
+
+/** What a raw socket of protocol 112 hands over. */
+export type IncomingPacket = {
+  readonly family: Family
+  /** IPv6 only; an IPv4 packet carries its own header and that is believed. */
+  readonly source: Address
+  readonly destination: Address | undefined
+  readonly ttl: number | undefined
+  /** IPv4: the whole IP packet; IPv6: the VRRP message. */
+  readonly bytes: Uint8Array
+}
+
+export type Accepted = {
+  readonly kind: 'accepted'
+  readonly source: Address
+  readonly advertisement: Advertisement
+  readonly checksumForms: readonly ChecksumForm[]
+  readonly warnings: readonly ReceiveWarning[]
+}
+export type Discarded = {
+  readonly kind: 'discarded'
+  readonly reason: DiscardReason
+  /** As it stands in the packet, which nothing vouches for; undefined where the packet did not get that far. */
+  readonly vrid: number | undefined
+}
+export type Received = Accepted | Discarded
+
+/** The VRRP message with what the IP header said about it. */
+type Enclosed = {
+  readonly source: Address
+  readonly destination: Address
+  readonly ttl: number | undefined
+  readonly message: Uint8Array
+}
+
+/**
+ * `find`: the virtual router of this interface and family with that VRID. `own`: an address that we send from on this
+ * interface; not our VIPs, because a returning address owner (255) sends from one of them.
+ */
+export function receive(
+  packet: IncomingPacket,
+  find: (vrid: number) => Parameters | undefined,
+  own: (address: Address) => boolean,
+): Received {
+  const { family } = packet
+  const discard = (reason: DiscardReason, vrid?: number): Discarded => ({ kind: 'discarded', reason, vrid })
+
+  // 1. The IP packet is whole and ours to read (VR-RX-01, VR-RX-06). For IPv6 the kernel has done it.
+  const enclosed = family === 'ipv4' ? openIpv4(packet) : openIpv6(packet)
+  if (typeof enclosed === 'string') return discard(enclosed)
+  const { destination, message: bytes, source, ttl } = enclosed
+
+  // The VRID is checked late (rung 9), but the rungs before it have knobs that belong to the router it names. A lie
+  // here only chooses by which router's rules the packet is discarded.
+  const vrid = bytes[1]
+  const parameters = vrid === undefined || vrid === 0 ? undefined : find(vrid)
+
+  // 2. Not our own (VR-RX-16).
+  if (own(source)) return discard('self-originated', vrid)
+  // 3. To our group, or to one host (VR-RX-17).
+  const toGroup = isMulticast(destination)
+  if (toGroup && destination !== expectedGroup(parameters, family)) return discard('destination', vrid)
+  // 4. From this link (RFC 9568 §7.1, VR-RX-02, VR-UC-03).
+  if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup)) return discard('ttl', vrid)
+  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07).
+  const message = readMessage(bytes, family, parameters?.version ?? 3)
+  if (typeof message === 'string') return discard(message, vrid)
+  // 8. Checksum (VR-CK-01 to VR-CK-08).
+  const forms = checksumForms(bytes, { source, destination })
+  if (!acceptable(forms, parameters, family)) return discard('checksum', vrid)
+  // 9. A virtual router that we run (VR-RX-09). VRID 0 belongs to nobody (VR-PKT-04).
+  if (parameters === undefined) return discard('vrid-unknown', vrid)
+  // 10. At least one address (EID 8299).
+  if (message.count === 0) return discard('addr-count-zero', vrid)
+  // 11. IPv6: link-local first (EID 8300).
+  const addresses = addressesOf(message, family)
+  const first = addresses[0]
+  if (family === 'ipv6' && parameters.knobs.firstAddressLinkLocal && (first === undefined || !isLinkLocal(first))) {
+    return discard('first-addr-not-link-local', vrid)
+  }
+  // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15).
+  if (message.interval === 0) return discard('adver-int-zero', vrid)
+  // 13. Sent the way this router is configured to be spoken to (VR-UC-05).
+  const { knobs, transport } = parameters
+  if (transport.mode === 'unicast' && toGroup) return discard('multicast-unexpected', vrid)
+  if (transport.mode === 'multicast' && !toGroup) return discard('unicast-unexpected', vrid)
+  // 14. From a peer (VR-UC-02).
+  const listed = transport.mode === 'multicast' || transport.peers.some((peer) => peer.address === source)
+  if (!listed && knobs.onlyListedPeers) return discard('unknown-peer', vrid)
+
+  const { interval, priority, version } = message
+  const advertisement: Advertisement = { version, vrid: message.vrid, priority, interval, addresses }
+  const warnings = [...advertisementWarnings(advertisement, parameters)]
+  // Both verify: nothing is known about the peer (VR-CK-07). Otherwise it may refuse ours (VR-CK-10).
+  if (family === 'ipv4' && !forms.includes(knobs.checksum)) warnings.push('checksum-form-differs')
+  if (!listed) warnings.push('unlisted-peer')
+  if (family === 'ipv6' && !isLinkLocal(source)) warnings.push('source-not-link-local')
+  return { kind: 'accepted', source, advertisement, checksumForms: forms, warnings }
+}
+
+/** What the content of a valid advertisement deserves to be told about; none of it stops the advertisement. */
+export function advertisementWarnings(advertisement: Advertisement, parameters: Parameters): readonly ReceiveWarning[] {
+  const warnings: ReceiveWarning[] = []
+  // RFC 9568 §7.1: log it, and learn it all the same (VR-RX-12).
+  if (advertisement.interval !== parameters.advertisementInterval) warnings.push('interval-mismatch')
+  if (!sameSet(advertisement.addresses, parameters.addresses)) warnings.push('address-list-mismatch')
+  // EID 8298: an owner logs and goes on; two owners are settled by address (VR-RX-11).
+  if (isOwner(parameters)) {
+    warnings.push(advertisement.priority === 255 ? 'multiple-owners' : 'advert-received-while-owner')
+  }
+  return warnings
+}
+
+const IPV4_REASONS: Record<Ipv4Fault, DiscardReason> = {
+  'other-protocol': 'not-vrrp',
+  fragment: 'fragment',
+  'ip-header': 'ip-header',
+  'truncated-ip': 'truncated-ip',
+}
+
+function openIpv4(packet: IncomingPacket): Enclosed | DiscardReason {
+  const read = readIpv4(packet.bytes, VRRP_PROTOCOL)
+  if (typeof read === 'string') return IPV4_REASONS[read]
+  return { source: read.source, destination: read.destination, ttl: read.ttl, message: read.payload }
+}
+
+/** Without the destination neither the pseudo-header nor the way it came can be checked. */
+function openIpv6({ bytes, destination, source, ttl }: IncomingPacket): Enclosed | DiscardReason {
+  return destination === undefined ? 'destination' : { source, destination, ttl, message: bytes }
+}
+
+const expectedGroup = (parameters: Parameters | undefined, family: Family): Address =>
+  parameters?.transport.mode === 'multicast' ? parameters.transport.group : vrrpGroup(family)
+
+/** Whatever comes to a group was not routed; a unicast router may have peers behind routers (design: `ttlCheck`). */
+function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): boolean {
+  return toGroup || parameters === undefined || parameters.transport.mode === 'multicast' || parameters.knobs.ttlCheck
+}
+
+function acceptable(forms: readonly ChecksumForm[], parameters: Parameters | undefined, family: Family): boolean {
+  const wanted = parameters?.knobs.checksumAccepted ?? 'either'
+  return family === 'ipv6' || wanted === 'either' ? forms.length > 0 : forms.includes(wanted)
+}
+
+/** The order of addresses means nothing (VR-RX-13), and neither does saying one twice. */
+function sameSet(left: readonly Address[], right: readonly Address[]): boolean {
+  const a = new Set(left)
+  const b = new Set(right)
+  return a.size === b.size && [...a].every((value) => b.has(value))
+}
