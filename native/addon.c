@@ -1,0 +1,823 @@
+/*
+ * Sockets for the engine: open, set an option, bind, filter, drain, send. One generic class carries raw IPv4, raw IPv6,
+ * AF_PACKET and AF_NETLINK; every number that means something to a protocol comes from TypeScript.
+ * Decided here: nothing that the kernel reports may end or stall the process. A poll error is read, reported and the
+ * watcher goes on; a receive or send error is a negative errno in the result, never an exception.
+ * Refuses to know: VRRP, ARP, Neighbor Discovery, rtnetlink, and what a packet is worth.
+ *
+ * Lifetime: a socket is owned by its JavaScript object and, once start() was called, by its libuv handles as well. The
+ * libuv handles close asynchronously, so an async cleanup hook keeps the environment (and, in a worker, this library)
+ * loaded until they are gone: with a plain hook the close callback would run in unmapped memory.
+ */
+#define _GNU_SOURCE
+#define NAPI_VERSION 8
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <node_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+
+/* One metadata record per packet; src/linux/native.ts documents the same offsets. */
+#define META_SIZE 128u
+#define META_LENGTH 0
+#define META_FLAGS 4
+#define META_TTL 8
+#define META_IFINDEX 12
+#define META_REALTIME 16
+#define META_OVERFLOW 24
+#define META_DESTINATION 32
+#define META_SOURCE_LENGTH 48
+#define META_SOURCE 52
+#define META_SOURCE_MAX 28u
+#define META_PKTTYPE 80
+#define FLAG_TRUNCATED 1u
+#define FLAG_CONTROL_TRUNCATED 2u
+
+#define MAX_BATCH 1024u /* the kernel's UIO_MAXIOV: one recvmmsg or sendmmsg takes no more */
+#define MAX_PACKET (1u << 20)
+#define MAX_DATA (256u << 20)
+#define MAX_MESSAGES (1u << 16)
+#define MAX_OPTION 4096u
+#define CONTROL_SIZE 256u /* TTL, packet info, timestamp and overflow counter need 120 */
+#define QUIET_ERRORS_MAX 8u /* poll errors in a row without a reason to read: after these ... */
+#define QUIET_ERROR_MS 10u /* ... look again later instead of spinning */
+#define ERROR_QUEUE_MAX 64
+
+#ifndef SO_TIMESTAMPNS_NEW
+#define SO_TIMESTAMPNS_NEW 64
+#endif
+
+static const napi_type_tag socket_tag = {0x6f1d9c6a2b7e4f03ull, 0x9a5c3e8d417fb260ull};
+
+struct sock {
+  unsigned references; /* the JavaScript object, and the libuv handles while one of them is not closed yet */
+  napi_env env;
+  int fd;
+  unsigned batch;
+  unsigned size;
+  napi_ref wrapper; /* weak; strong between start() and stop(), so that a running socket is not collected */
+  napi_ref meta;
+  napi_ref data;
+  napi_ref on_readable;
+  napi_ref on_error;
+  struct mmsghdr *messages;
+  struct iovec *vectors;
+  struct sockaddr_storage *names;
+  unsigned char *control;
+  unsigned used; /* headers that the last recvmmsg wrote and the next one must find reset */
+  bool watching; /* between start() and stop() */
+  bool handles; /* poll and timer are initialised and not being closed */
+  unsigned open_handles; /* initialised, and their close callback has not run */
+  unsigned quiet_errors; /* poll errors in a row that came without a reason */
+  napi_async_cleanup_hook_handle hook;
+  uv_poll_t poll;
+  uv_timer_t retry;
+};
+
+static void on_retry(uv_timer_t *timer);
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+/* ---- errors ---- */
+
+static void throw_plain(napi_env env, const char *code, const char *message) {
+  bool pending = false;
+  if (napi_is_exception_pending(env, &pending) == napi_ok && pending) return;
+  (void)napi_throw_error(env, code, message);
+}
+
+/* For calls of Node-API that fail only when something is wrong with us or the environment is going away. */
+static bool ok(napi_env env, napi_status status) {
+  if (status == napi_ok) return true;
+  if (status != napi_pending_exception && status != napi_cannot_run_js && status != napi_closing) {
+    const napi_extended_error_info *info = NULL;
+    const char *message = "Node-API call failed";
+    if (napi_get_last_error_info(env, &info) == napi_ok && info != NULL && info->error_message != NULL)
+      message = info->error_message;
+    throw_plain(env, "ERR_NATIVE", message);
+  }
+  return false;
+}
+
+static void throw_type(napi_env env, const char *message) {
+  bool pending = false;
+  if (napi_is_exception_pending(env, &pending) == napi_ok && pending) return;
+  (void)napi_throw_type_error(env, "ERR_INVALID_ARG_TYPE", message);
+}
+
+/* An Error as Node makes them: code 'EPERM', errno -1 (negative, as util.getSystemErrorName wants it), syscall. */
+static void throw_errno(napi_env env, const char *syscall, int number) {
+  char code[32];
+  char reason[128];
+  char text[192];
+  napi_value js_code, js_text, js_errno, js_syscall, error;
+  (void)uv_err_name_r(-number, code, sizeof code);
+  (void)uv_strerror_r(-number, reason, sizeof reason);
+  size_t at = 0;
+  const char *const parts[] = {syscall, ": ", code, ", ", reason};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    size_t length = strlen(parts[i]);
+    if (length > sizeof text - 1 - at) length = sizeof text - 1 - at;
+    memcpy(text + at, parts[i], length);
+    at += length;
+  }
+  if (!ok(env, napi_create_string_utf8(env, code, NAPI_AUTO_LENGTH, &js_code)) ||
+      !ok(env, napi_create_string_utf8(env, text, at, &js_text)) ||
+      !ok(env, napi_create_error(env, js_code, js_text, &error)) ||
+      !ok(env, napi_create_int32(env, -number, &js_errno)) ||
+      !ok(env, napi_set_named_property(env, error, "errno", js_errno)) ||
+      !ok(env, napi_create_string_utf8(env, syscall, NAPI_AUTO_LENGTH, &js_syscall)) ||
+      !ok(env, napi_set_named_property(env, error, "syscall", js_syscall)))
+    return;
+  (void)ok(env, napi_throw(env, error));
+}
+
+/* ---- arguments ---- */
+
+static bool arguments(napi_env env, napi_callback_info info, size_t wanted, napi_value *values, napi_value *self) {
+  size_t count = wanted;
+  if (!ok(env, napi_get_cb_info(env, info, &count, values, self, NULL))) return false;
+  if (count < wanted) {
+    throw_type(env, "too few arguments");
+    return false;
+  }
+  return true;
+}
+
+static bool int_argument(napi_env env, napi_value value, int *out) {
+  int32_t number = 0;
+  if (napi_get_value_int32(env, value, &number) != napi_ok) {
+    throw_type(env, "expected a number");
+    return false;
+  }
+  *out = number;
+  return true;
+}
+
+/* The bytes stay valid for as long as the value is alive and no JavaScript runs (which could detach its buffer). */
+static bool bytes_argument(napi_env env, napi_value value, unsigned char **bytes, size_t *length) {
+  bool typed = false;
+  napi_typedarray_type type = napi_int8_array;
+  void *data = NULL;
+  if (napi_is_typedarray(env, value, &typed) != napi_ok || !typed ||
+      napi_get_typedarray_info(env, value, &type, length, &data, NULL, NULL) != napi_ok || type != napi_uint8_array) {
+    throw_type(env, "expected a Uint8Array");
+    return false;
+  }
+  if (data == NULL) *length = 0;
+  *bytes = data;
+  return true;
+}
+
+static struct sock *unwrap(napi_env env, napi_value self) {
+  bool ours = false;
+  void *pointer = NULL;
+  if (napi_check_object_type_tag(env, self, &socket_tag, &ours) != napi_ok || !ours ||
+      napi_unwrap(env, self, &pointer) != napi_ok) {
+    throw_type(env, "not a NativeSocket");
+    return NULL;
+  }
+  return pointer;
+}
+
+/* ---- lifetime ---- */
+
+static void release(struct sock *s) {
+  if (--s->references > 0) return;
+  if (s->fd >= 0) (void)close(s->fd);
+  free(s->messages);
+  free(s->vectors);
+  free(s->names);
+  free(s->control);
+  free(s);
+}
+
+static void drop_reference(napi_env env, napi_ref *reference) {
+  if (*reference != NULL) (void)napi_delete_reference(env, *reference);
+  *reference = NULL;
+}
+
+/* libuv runs close callbacks in any order: the last one lets the environment go. */
+static void on_handle_closed(uv_handle_t *handle) {
+  struct sock *s = handle->data;
+  if (--s->open_handles > 0) return;
+  (void)napi_remove_async_cleanup_hook(s->hook);
+  s->hook = NULL;
+  release(s);
+}
+
+static void pause_watch(struct sock *s) {
+  if (!s->watching) return;
+  s->watching = false;
+  (void)uv_poll_stop(&s->poll);
+  (void)uv_timer_stop(&s->retry);
+  drop_reference(s->env, &s->on_readable);
+  drop_reference(s->env, &s->on_error);
+  if (s->wrapper != NULL) (void)napi_reference_unref(s->env, s->wrapper, NULL);
+}
+
+/* Idempotent. The descriptor goes at once: libuv allows that after uv_poll_stop. */
+static void shut(struct sock *s) {
+  pause_watch(s);
+  if (s->handles) {
+    s->handles = false;
+    uv_close((uv_handle_t *)&s->poll, on_handle_closed);
+    uv_close((uv_handle_t *)&s->retry, on_handle_closed);
+  }
+  if (s->fd >= 0) {
+    (void)close(s->fd);
+    s->fd = -1;
+  }
+}
+
+/* The environment ends. When the handles are closing already, their callback removes the hook. */
+static void on_environment_end(napi_async_cleanup_hook_handle hook, void *argument) {
+  (void)hook;
+  shut(argument);
+}
+
+static void on_collected(napi_env env, void *pointer, void *hint) {
+  struct sock *s = pointer;
+  (void)hint;
+  shut(s);
+  drop_reference(env, &s->meta);
+  drop_reference(env, &s->data);
+  drop_reference(env, &s->wrapper);
+  release(s);
+}
+
+/* ---- construction ---- */
+
+static bool allocate(struct sock *s) {
+  s->messages = calloc(s->batch, sizeof *s->messages);
+  s->vectors = calloc(s->batch, sizeof *s->vectors);
+  s->names = calloc(s->batch, sizeof *s->names);
+  s->control = calloc(s->batch, CONTROL_SIZE);
+  s->used = s->batch;
+  return s->messages != NULL && s->vectors != NULL && s->names != NULL && s->control != NULL;
+}
+
+/* A Uint8Array of ours, kept alive by `reference` and visible as a read-only property. */
+static bool attach_array(napi_env env, napi_value self, const char *name, size_t length, napi_ref *reference) {
+  napi_value buffer, array;
+  void *data = NULL;
+  if (!ok(env, napi_create_arraybuffer(env, length, &data, &buffer)) ||
+      !ok(env, napi_create_typedarray(env, napi_uint8_array, length, buffer, 0, &array)) ||
+      !ok(env, napi_create_reference(env, array, 1, reference)))
+    return false;
+  const napi_property_descriptor property = {name, NULL, NULL, NULL, NULL, array, napi_enumerable, NULL};
+  return ok(env, napi_define_properties(env, self, 1, &property));
+}
+
+static napi_value construct(napi_env env, napi_callback_info info) {
+  napi_value values[5], self, target = NULL;
+  int number[5] = {0};
+  if (!ok(env, napi_get_new_target(env, info, &target))) return NULL;
+  if (target == NULL) {
+    throw_type(env, "NativeSocket needs new");
+    return NULL;
+  }
+  if (!arguments(env, info, 5, values, &self)) return NULL;
+  for (int i = 0; i < 5; i++)
+    if (!int_argument(env, values[i], &number[i])) return NULL;
+  if (number[3] < 1 || (unsigned)number[3] > MAX_BATCH || number[4] < 1 || (unsigned)number[4] > MAX_PACKET ||
+      (uint64_t)number[3] * (uint64_t)number[4] > MAX_DATA) {
+    (void)napi_throw_range_error(env, "ERR_OUT_OF_RANGE", "batch is 1 to 1024, size 1 to 1048576, together 256 MiB");
+    return NULL;
+  }
+
+  struct sock *s = calloc(1, sizeof *s);
+  if (s == NULL) {
+    throw_errno(env, "socket", ENOMEM);
+    return NULL;
+  }
+  s->references = 1;
+  s->env = env;
+  s->fd = -1;
+  s->batch = (unsigned)number[3];
+  s->size = (unsigned)number[4];
+  if (!allocate(s)) {
+    release(s);
+    throw_errno(env, "socket", ENOMEM);
+    return NULL;
+  }
+  s->fd = socket(number[0], number[1] | SOCK_CLOEXEC | SOCK_NONBLOCK, number[2]);
+  if (s->fd < 0) {
+    const int failure = errno;
+    release(s);
+    throw_errno(env, "socket", failure);
+    return NULL;
+  }
+  if (!ok(env, napi_wrap(env, self, s, on_collected, NULL, &s->wrapper))) {
+    release(s);
+    return NULL;
+  }
+  /* From here on the finalizer owns s, also when one of the next steps throws. */
+  if (!ok(env, napi_type_tag_object(env, self, &socket_tag)) ||
+      !attach_array(env, self, "meta", (size_t)s->batch * META_SIZE, &s->meta) ||
+      !attach_array(env, self, "data", (size_t)s->batch * s->size, &s->data)) {
+    shut(s);
+    return NULL;
+  }
+  return self;
+}
+
+/* ---- plain calls ---- */
+
+static napi_value set_option(napi_env env, napi_callback_info info) {
+  napi_value values[3], self;
+  int level = 0, name = 0;
+  unsigned char *bytes = NULL;
+  size_t length = 0;
+  if (!arguments(env, info, 3, values, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL || !int_argument(env, values[0], &level) || !int_argument(env, values[1], &name) ||
+      !bytes_argument(env, values[2], &bytes, &length))
+    return NULL;
+  if (length > MAX_OPTION)
+    throw_errno(env, "setsockopt", EINVAL);
+  else if (setsockopt(s->fd, level, name, bytes, (socklen_t)length) != 0)
+    throw_errno(env, "setsockopt", errno);
+  return NULL;
+}
+
+static napi_value bind_socket(napi_env env, napi_callback_info info) {
+  napi_value values[1], self;
+  unsigned char *bytes = NULL;
+  size_t length = 0;
+  struct sockaddr_storage address;
+  if (!arguments(env, info, 1, values, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL || !bytes_argument(env, values[0], &bytes, &length)) return NULL;
+  if (length == 0 || length > sizeof address) {
+    throw_errno(env, "bind", EINVAL);
+    return NULL;
+  }
+  memset(&address, 0, sizeof address);
+  memcpy(&address, bytes, length);
+  if (bind(s->fd, (const struct sockaddr *)&address, (socklen_t)length) != 0) throw_errno(env, "bind", errno);
+  return NULL;
+}
+
+static napi_value attach_filter(napi_env env, napi_callback_info info) {
+  napi_value values[1], self;
+  unsigned char *bytes = NULL;
+  size_t length = 0;
+  if (!arguments(env, info, 1, values, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL || !bytes_argument(env, values[0], &bytes, &length)) return NULL;
+  if (length == 0 || length % sizeof(struct sock_filter) != 0 || length / sizeof(struct sock_filter) > BPF_MAXINSNS) {
+    throw_errno(env, "setsockopt", EINVAL);
+    return NULL;
+  }
+  struct sock_filter *instructions = malloc(length); /* a copy, because the array may start at an odd address */
+  if (instructions == NULL) {
+    throw_errno(env, "setsockopt", ENOMEM);
+    return NULL;
+  }
+  memcpy(instructions, bytes, length);
+  const struct sock_fprog program = {(unsigned short)(length / sizeof *instructions), instructions};
+  if (setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
+    throw_errno(env, "setsockopt", errno);
+  free(instructions);
+  return NULL;
+}
+
+static napi_value close_socket(napi_env env, napi_callback_info info) {
+  napi_value self;
+  if (!arguments(env, info, 0, NULL, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s != NULL) shut(s);
+  return NULL;
+}
+
+/* ---- watching ---- */
+
+/* Runs a callback of JavaScript from the event loop. What it throws belongs to 'uncaughtException'. */
+static void call(struct sock *s, napi_ref callback, bool with_number, int number) {
+  napi_env env = s->env;
+  napi_handle_scope scope;
+  if (callback == NULL || napi_open_handle_scope(env, &scope) != napi_ok) return;
+  napi_value function, receiver, argument = NULL, result;
+  if (napi_get_reference_value(env, callback, &function) == napi_ok && function != NULL &&
+      napi_get_global(env, &receiver) == napi_ok &&
+      (!with_number || napi_create_int32(env, number, &argument) == napi_ok) &&
+      napi_make_callback(env, NULL, receiver, function, with_number ? 1 : 0, &argument, &result) ==
+          napi_pending_exception) {
+    napi_value error;
+    if (napi_get_and_clear_last_exception(env, &error) == napi_ok) (void)napi_fatal_exception(env, error);
+  }
+  (void)napi_close_handle_scope(env, scope);
+}
+
+/*
+ * Reads what made poll report an error; 0 when nothing tells (receive() was faster). An error queue that is not emptied
+ * would report for ever.
+ */
+static int take_error(int fd) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
+  for (int i = 0; i < ERROR_QUEUE_MAX; i++) {
+    unsigned char byte;
+    struct iovec vector = {&byte, sizeof byte};
+    struct msghdr message;
+    memset(&message, 0, sizeof message);
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
+  }
+  return error;
+}
+
+static void watch_later(struct sock *s) { (void)uv_timer_start(&s->retry, on_retry, QUIET_ERROR_MS, 0); }
+
+static void watch(struct sock *s) {
+  if (uv_poll_start(&s->poll, UV_READABLE, on_poll) != 0) watch_later(s);
+}
+
+static void on_retry(uv_timer_t *timer) {
+  struct sock *s = timer->data;
+  if (s->watching) watch(s);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events) {
+  struct sock *s = poll->data;
+  if (!s->watching) return;
+  if (status >= 0) {
+    s->quiet_errors = 0;
+    if ((events & UV_READABLE) != 0) call(s, s->on_readable, false, 0);
+    return;
+  }
+  /* libuv has stopped the watcher. Go on first: the callback may close the socket. */
+  const int error = take_error(s->fd);
+  s->quiet_errors = error != 0 ? 0 : s->quiet_errors + 1;
+  if (s->quiet_errors < QUIET_ERRORS_MAX)
+    watch(s);
+  else
+    watch_later(s);
+  if (error != 0) call(s, s->on_error, true, error);
+}
+
+/* Makes the libuv handles; they live until close(). */
+static bool make_handles(napi_env env, struct sock *s) {
+  uv_loop_t *loop = NULL;
+  if (s->handles) return true;
+  if (s->fd < 0) {
+    throw_errno(env, "epoll_ctl", EBADF);
+    return false;
+  }
+  if (!ok(env, napi_get_uv_event_loop(env, &loop))) return false;
+  if (!ok(env, napi_add_async_cleanup_hook(env, on_environment_end, s, &s->hook))) return false;
+  const int status = uv_poll_init(loop, &s->poll, s->fd);
+  if (status != 0) { /* nothing was registered with the loop yet */
+    (void)napi_remove_async_cleanup_hook(s->hook);
+    s->hook = NULL;
+    throw_errno(env, "epoll_ctl", -status);
+    return false;
+  }
+  (void)uv_timer_init(loop, &s->retry); /* cannot fail */
+  s->poll.data = s;
+  s->retry.data = s;
+  s->references++;
+  s->open_handles = 2;
+  s->handles = true;
+  return true;
+}
+
+static bool function_argument(napi_env env, napi_value value) {
+  napi_valuetype type = napi_undefined;
+  if (napi_typeof(env, value, &type) == napi_ok && type == napi_function) return true;
+  throw_type(env, "expected a function");
+  return false;
+}
+
+static napi_value start(napi_env env, napi_callback_info info) {
+  napi_value values[2], self;
+  if (!arguments(env, info, 2, values, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL || !function_argument(env, values[0]) || !function_argument(env, values[1])) return NULL;
+  if (!make_handles(env, s)) return NULL;
+  pause_watch(s);
+  if (!ok(env, napi_create_reference(env, values[0], 1, &s->on_readable))) return NULL;
+  if (!ok(env, napi_create_reference(env, values[1], 1, &s->on_error)) ||
+      !ok(env, napi_reference_ref(env, s->wrapper, NULL))) {
+    drop_reference(env, &s->on_readable);
+    drop_reference(env, &s->on_error);
+    return NULL;
+  }
+  s->watching = true;
+  const int status = uv_poll_start(&s->poll, UV_READABLE, on_poll);
+  if (status != 0) {
+    pause_watch(s);
+    throw_errno(env, "epoll_ctl", -status);
+  }
+  return NULL;
+}
+
+static napi_value stop(napi_env env, napi_callback_info info) {
+  napi_value self;
+  if (!arguments(env, info, 0, NULL, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s != NULL) pause_watch(s);
+  return NULL;
+}
+
+/* ---- receiving ---- */
+
+static void put(unsigned char *record, size_t offset, const void *value, size_t length) {
+  memcpy(record + offset, value, length);
+}
+
+static void read_control(struct msghdr *header, unsigned char *record) {
+  for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
+    const unsigned char *value = CMSG_DATA(c);
+    const size_t length = c->cmsg_len - CMSG_LEN(0);
+    if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL && length >= sizeof(int)) ||
+        (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT && length >= sizeof(int))) {
+      put(record, META_TTL, value, sizeof(int32_t));
+    } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO && length >= sizeof(struct in_pktinfo)) {
+      struct in_pktinfo packet;
+      memcpy(&packet, value, sizeof packet);
+      const uint32_t index = (uint32_t)packet.ipi_ifindex;
+      put(record, META_IFINDEX, &index, sizeof index);
+      put(record, META_DESTINATION, &packet.ipi_addr, sizeof packet.ipi_addr);
+    } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO && length >= sizeof(struct in6_pktinfo)) {
+      struct in6_pktinfo packet;
+      memcpy(&packet, value, sizeof packet);
+      const uint32_t index = packet.ipi6_ifindex;
+      put(record, META_IFINDEX, &index, sizeof index);
+      put(record, META_DESTINATION, &packet.ipi6_addr, sizeof packet.ipi6_addr);
+    } else if (c->cmsg_level == SOL_SOCKET && (c->cmsg_type == SO_TIMESTAMPNS || c->cmsg_type == SO_TIMESTAMPNS_NEW) &&
+               length >= 2 * sizeof(int64_t)) {
+      int64_t stamp[2];
+      memcpy(stamp, value, sizeof stamp);
+      const double ms = (double)stamp[0] * 1e3 + (double)stamp[1] / 1e6;
+      put(record, META_REALTIME, &ms, sizeof ms);
+    } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL && length >= sizeof(uint32_t)) {
+      put(record, META_OVERFLOW, value, sizeof(uint32_t));
+    }
+  }
+}
+
+static void describe(struct mmsghdr *message, unsigned char *record) {
+  struct msghdr *header = &message->msg_hdr;
+  const uint32_t length = message->msg_len;
+  const int32_t unknown = -1;
+  uint32_t flags = 0;
+  if ((header->msg_flags & MSG_TRUNC) != 0) flags |= FLAG_TRUNCATED;
+  if ((header->msg_flags & MSG_CTRUNC) != 0) flags |= FLAG_CONTROL_TRUNCATED;
+  memset(record, 0, META_SIZE);
+  put(record, META_LENGTH, &length, sizeof length);
+  put(record, META_FLAGS, &flags, sizeof flags);
+  put(record, META_TTL, &unknown, sizeof unknown);
+  uint32_t source = header->msg_namelen;
+  if (source > META_SOURCE_MAX) source = META_SOURCE_MAX;
+  put(record, META_SOURCE_LENGTH, &source, sizeof source);
+  put(record, META_SOURCE, header->msg_name, source);
+  const struct sockaddr_storage *name = header->msg_name;
+  if (header->msg_namelen >= offsetof(struct sockaddr_ll, sll_addr) && name->ss_family == AF_PACKET) {
+    struct sockaddr_ll link;
+    memcpy(&link, name, sizeof link);
+    const uint32_t index = (uint32_t)link.sll_ifindex;
+    put(record, META_IFINDEX, &index, sizeof index);
+    put(record, META_PKTTYPE, &link.sll_pkttype, sizeof link.sll_pkttype);
+  }
+  read_control(header, record);
+}
+
+/* The array of ours as memory; NULL when JavaScript detached it (transferred it to another thread). */
+static unsigned char *own_bytes(napi_env env, napi_ref reference, size_t wanted) {
+  napi_value value;
+  unsigned char *bytes = NULL;
+  size_t length = 0;
+  if (reference == NULL || !ok(env, napi_get_reference_value(env, reference, &value)) || value == NULL ||
+      !bytes_argument(env, value, &bytes, &length))
+    return NULL;
+  if (bytes == NULL || length != wanted) {
+    throw_type(env, "meta or data of this socket was detached");
+    return NULL;
+  }
+  return bytes;
+}
+
+static napi_value receive(napi_env env, napi_callback_info info) {
+  napi_value self, result;
+  if (!arguments(env, info, 0, NULL, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL) return NULL;
+  unsigned char *meta = own_bytes(env, s->meta, (size_t)s->batch * META_SIZE);
+  unsigned char *data = meta == NULL ? NULL : own_bytes(env, s->data, (size_t)s->batch * s->size);
+  if (data == NULL) return NULL;
+  for (unsigned i = 0; i < s->used; i++) {
+    struct msghdr *header = &s->messages[i].msg_hdr;
+    s->vectors[i].iov_base = data + (size_t)i * s->size;
+    s->vectors[i].iov_len = s->size;
+    header->msg_name = &s->names[i];
+    header->msg_namelen = sizeof s->names[i];
+    header->msg_iov = &s->vectors[i];
+    header->msg_iovlen = 1;
+    header->msg_control = s->control + (size_t)i * CONTROL_SIZE;
+    header->msg_controllen = CONTROL_SIZE;
+    header->msg_flags = 0;
+  }
+  int count;
+  do {
+    count = recvmmsg(s->fd, s->messages, s->batch, MSG_DONTWAIT, NULL);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) {
+    count = errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
+    s->used = 1; /* a failed receive may still have touched the first header */
+  } else {
+    s->used = count == 0 ? 1 : (unsigned)count;
+    for (int i = 0; i < count; i++) describe(&s->messages[i], meta + (size_t)i * META_SIZE);
+  }
+  return ok(env, napi_create_int32(env, count, &result)) ? result : NULL;
+}
+
+/* ---- sending ---- */
+
+struct outgoing {
+  struct mmsghdr *messages;
+  struct iovec *vectors;
+  struct sockaddr_storage *names;
+  napi_value *values; /* messages, then addresses: fetched before any pointer is taken, because a getter may run code */
+};
+
+static bool reserve(struct outgoing *out, size_t count, bool addressed) {
+  out->messages = calloc(count, sizeof *out->messages);
+  out->vectors = calloc(count, sizeof *out->vectors);
+  out->names = addressed ? calloc(count, sizeof *out->names) : NULL;
+  out->values = calloc(2 * count, sizeof(napi_value));
+  return out->messages != NULL && out->vectors != NULL && (out->names != NULL || !addressed) && out->values != NULL;
+}
+
+static void discard(struct outgoing *out) {
+  free(out->messages);
+  free(out->vectors);
+  free(out->names);
+  free(out->values);
+}
+
+static bool fill(napi_env env, struct outgoing *out, uint32_t count, napi_value messages, napi_value addresses) {
+  const bool addressed = out->names != NULL;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!ok(env, napi_get_element(env, messages, i, &out->values[i]))) return false;
+    if (addressed && !ok(env, napi_get_element(env, addresses, i, &out->values[count + i]))) return false;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    unsigned char *bytes = NULL;
+    size_t length = 0;
+    if (!bytes_argument(env, out->values[i], &bytes, &length)) return false;
+    struct msghdr *header = &out->messages[i].msg_hdr;
+    out->vectors[i].iov_base = bytes;
+    out->vectors[i].iov_len = length;
+    header->msg_iov = &out->vectors[i];
+    header->msg_iovlen = 1;
+    if (!addressed) continue;
+    if (!bytes_argument(env, out->values[count + i], &bytes, &length)) return false;
+    if (length > sizeof out->names[i]) {
+      throw_type(env, "socket address is too long");
+      return false;
+    }
+    if (length > 0) memcpy(&out->names[i], bytes, length);
+    header->msg_name = length > 0 ? &out->names[i] : NULL;
+    header->msg_namelen = (socklen_t)length;
+  }
+  return true;
+}
+
+/* One result per message. sendmmsg stops at the first that fails: note its errno, go on behind it. */
+static void transmit(int fd, struct mmsghdr *messages, uint32_t count, int32_t *results) {
+  uint32_t done = 0;
+  while (done < count) {
+    const uint32_t left = count - done;
+    const int sent = sendmmsg(fd, messages + done, left > MAX_BATCH ? MAX_BATCH : left, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) {
+      results[done++] = sent < 0 ? -errno : -EIO;
+      continue;
+    }
+    for (int i = 0; i < sent; i++, done++) results[done] = (int32_t)messages[done].msg_len;
+  }
+}
+
+static napi_value send_messages(napi_env env, napi_callback_info info) {
+  napi_value values[2] = {NULL, NULL}, self, buffer, result;
+  size_t given = 2;
+  napi_valuetype type = napi_undefined;
+  bool list = false;
+  uint32_t count = 0, addresses = 0;
+  void *results = NULL;
+  if (!ok(env, napi_get_cb_info(env, info, &given, values, &self, NULL))) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL) return NULL;
+  if (given < 1 || napi_is_array(env, values[0], &list) != napi_ok || !list) {
+    throw_type(env, "expected an array of messages");
+    return NULL;
+  }
+  if (!ok(env, napi_get_array_length(env, values[0], &count))) return NULL;
+  if (given > 1 && !ok(env, napi_typeof(env, values[1], &type))) return NULL;
+  const bool addressed = type != napi_undefined;
+  if (addressed && (napi_is_array(env, values[1], &list) != napi_ok || !list ||
+                    napi_get_array_length(env, values[1], &addresses) != napi_ok || addresses != count)) {
+    throw_type(env, "expected one socket address per message, or none at all");
+    return NULL;
+  }
+  if (count > MAX_MESSAGES) {
+    (void)napi_throw_range_error(env, "ERR_OUT_OF_RANGE", "too many messages in one call");
+    return NULL;
+  }
+  if (!ok(env, napi_create_arraybuffer(env, count * sizeof(int32_t), &results, &buffer)) ||
+      !ok(env, napi_create_typedarray(env, napi_int32_array, count, buffer, 0, &result)))
+    return NULL;
+  if (count == 0) return result;
+  struct outgoing out = {NULL, NULL, NULL, NULL};
+  if (!reserve(&out, count, addressed)) {
+    throw_errno(env, "sendmmsg", ENOMEM);
+    result = NULL;
+  } else if (!fill(env, &out, count, values[0], values[1])) {
+    result = NULL;
+  } else {
+    transmit(s->fd, out.messages, count, results);
+  }
+  discard(&out);
+  return result;
+}
+
+/* ---- functions ---- */
+
+static napi_value clocks(napi_env env, napi_callback_info info) {
+  static const clockid_t ids[3] = {CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME};
+  napi_value values[1];
+  napi_typedarray_type type = napi_int8_array;
+  size_t length = 0;
+  void *data = NULL;
+  bool typed = false;
+  if (!arguments(env, info, 1, values, NULL)) return NULL;
+  if (napi_is_typedarray(env, values[0], &typed) != napi_ok || !typed ||
+      napi_get_typedarray_info(env, values[0], &type, &length, &data, NULL, NULL) != napi_ok ||
+      type != napi_float64_array || length < 3 || data == NULL) {
+    throw_type(env, "expected a Float64Array of at least 3");
+    return NULL;
+  }
+  double *out = data;
+  for (int i = 0; i < 3; i++) {
+    struct timespec now;
+    if (clock_gettime(ids[i], &now) != 0) {
+      throw_errno(env, "clock_gettime", errno);
+      return NULL;
+    }
+    out[i] = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+  }
+  return NULL;
+}
+
+static napi_value interface_index(napi_env env, napi_callback_info info) {
+  napi_value values[1], result;
+  char name[IF_NAMESIZE + 8];
+  size_t length = 0;
+  if (!arguments(env, info, 1, values, NULL)) return NULL;
+  if (napi_get_value_string_utf8(env, values[0], name, sizeof name, &length) != napi_ok) {
+    throw_type(env, "expected a string");
+    return NULL;
+  }
+  /* A name that is too long, or has a NUL inside, is no interface rather than another one. */
+  const bool possible = length > 0 && length < IF_NAMESIZE && strlen(name) == length;
+  const unsigned index = possible ? if_nametoindex(name) : 0;
+  return ok(env, napi_create_uint32(env, index, &result)) ? result : NULL;
+}
+
+NAPI_MODULE_INIT() {
+  static const napi_property_descriptor methods[] = {
+      {"setOption", NULL, set_option, NULL, NULL, NULL, napi_default_method, NULL},
+      {"bind", NULL, bind_socket, NULL, NULL, NULL, napi_default_method, NULL},
+      {"attachFilter", NULL, attach_filter, NULL, NULL, NULL, napi_default_method, NULL},
+      {"start", NULL, start, NULL, NULL, NULL, napi_default_method, NULL},
+      {"stop", NULL, stop, NULL, NULL, NULL, napi_default_method, NULL},
+      {"receive", NULL, receive, NULL, NULL, NULL, napi_default_method, NULL},
+      {"send", NULL, send_messages, NULL, NULL, NULL, napi_default_method, NULL},
+      {"close", NULL, close_socket, NULL, NULL, NULL, napi_default_method, NULL},
+  };
+  napi_value class;
+  if (!ok(env, napi_define_class(env, "NativeSocket", NAPI_AUTO_LENGTH, construct, NULL,
+                                 sizeof methods / sizeof *methods, methods, &class)))
+    return NULL;
+  const napi_property_descriptor exported[] = {
+      {"NativeSocket", NULL, NULL, NULL, NULL, class, napi_enumerable, NULL},
+      {"clocks", NULL, clocks, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
+  };
+  if (!ok(env, napi_define_properties(env, exports, sizeof exported / sizeof *exported, exported))) return NULL;
+  return exports;
+}

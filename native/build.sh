@@ -1,0 +1,79 @@
+#!/bin/sh
+# Builds everything under native/prebuilds from source; this is the only way those binaries come about.
+# Decided here: compiler, flags, file names, and SOURCES.sha256 (which sources the binaries came from).
+# Needs gcc, binutils, the headers of Node (they come with Node's tarball) and, for small static programs, musl-gcc
+# (Debian: musl-tools). Running holdfast needs none of these.
+set -eu
+
+usage() {
+  cat <<'USAGE'
+usage: native/build.sh [--check] [--nodedir DIR]
+  --check        say whether the committed binaries belong to these sources (exit 0 or 1); builds nothing
+  --nodedir DIR  where include/node/node_api.h is (default: beside the node in PATH, then npm's nodedir)
+USAGE
+}
+
+here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
+cd "$here"
+sources='addon.c guardian.c probe.c build.sh'
+check=no
+nodedir=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --check) check=yes ;;
+    --nodedir) [ $# -gt 1 ] || { usage >&2; exit 64; }; nodedir=$2; shift ;;
+    --nodedir=*) nodedir=${1#--nodedir=} ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 64 ;;
+  esac
+  shift
+done
+
+if [ "$check" = yes ]; then
+  if sha256sum --check --quiet --strict prebuilds/SOURCES.sha256; then
+    echo 'native/prebuilds: built from these sources'
+    exit 0
+  fi
+  echo 'native/prebuilds is stale: run native/build.sh and commit the result' >&2
+  exit 1
+fi
+
+case $(uname -m) in
+  x86_64) arch=x64 ;;
+  aarch64) arch=arm64 ;;
+  *) echo "native/build.sh: no name for the architecture $(uname -m)" >&2; exit 1 ;;
+esac
+out=prebuilds/linux-$arch
+mkdir -p "$out"
+
+if [ -z "$nodedir" ]; then
+  nodedir=$(node -p 'require("node:path").resolve(process.execPath, "../..")')
+  [ -f "$nodedir/include/node/node_api.h" ] || nodedir=$(npm config get nodedir)
+fi
+if [ ! -f "$nodedir/include/node/node_api.h" ]; then
+  echo "native/build.sh: no node_api.h in $nodedir/include/node: name the place with --nodedir" >&2
+  exit 1
+fi
+
+cc=${CC:-gcc}
+static_cc=${STATIC_CC:-$(command -v musl-gcc || echo "$cc")}
+flags='-std=gnu11 -O2 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -fstack-protector-strong
+  -fno-strict-overflow -D_FORTIFY_SOURCE=2'
+# No build path, no date, no build id: the same compiler gives the same bytes.
+flags="$flags -ffile-prefix-map=$here=native -Wl,--build-id=none -Wl,-z,relro,-z,now -Wl,-z,noexecstack"
+
+# shellcheck disable=SC2086
+$cc $flags -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes -isystem "$nodedir/include/node" \
+  -o "$out/holdfast.glibc.node" addon.c
+for program in guardian probe; do
+  # The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
+  # shellcheck disable=SC2086
+  $static_cc $flags -static -o "$out/holdfast-$program" "$program.c"
+done
+strip --strip-unneeded "$out/holdfast.glibc.node"
+strip "$out/holdfast-guardian" "$out/holdfast-probe"
+chmod 755 "$out"/holdfast*
+
+# shellcheck disable=SC2086
+sha256sum $sources > prebuilds/SOURCES.sha256
+ls -l "$out"

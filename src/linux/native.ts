@@ -1,0 +1,107 @@
+/**
+ * The C addon as types, and how its binary is found. Decided here: the layout of the metadata record (native/addon.c
+ * writes the same offsets) and what is said when there is no binary for this machine.
+ * Refuses to know: socket options, addresses and protocols; the files beside this one do.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+/** Bytes of one metadata record. All fields are in native byte order (little endian on x64 and arm64). */
+export const META_SIZE = 128
+
+/** Offsets inside a metadata record. */
+export const META = {
+  /** u32: bytes in `data`. */
+  length: 0,
+  /** u32: see FLAG. */
+  flags: 4,
+  /** i32: TTL or hop limit, -1 unknown. */
+  ttl: 8,
+  /** u32: from the packet info control message or the sockaddr_ll, 0 unknown. */
+  interfaceIndex: 12,
+  /** f64: CLOCK_REALTIME in ms when the kernel received it (SO_TIMESTAMPNS), 0 unknown. */
+  realtime: 16,
+  /** u32: packets dropped so far (SO_RXQ_OVFL); the kernel leaves it out, so 0, until the first drop. */
+  overflow: 24,
+  /** 16 bytes, network order, IPv4 in the first 4, all zero unknown. */
+  destination: 32,
+  /** u32: bytes of `source` that are valid (28 at most). */
+  sourceLength: 48,
+  /** sockaddr of the sender. */
+  source: 52,
+  /** u8: sll_pkttype of an AF_PACKET socket (4 = sent by this host). */
+  packetType: 80,
+} as const
+
+export const FLAG = { truncated: 1, controlTruncated: 2 } as const
+
+/**
+ * One non-blocking socket. What the network or the kernel does afterwards is a number (negative errno); an exception is
+ * a failed set-up call (`Error` with `code` 'EPERM', negative `errno` and `syscall`, as Node's own) or a wrong argument.
+ */
+export type NativeSocket = {
+  /** batch × META_SIZE bytes, written by receive(). */
+  readonly meta: Uint8Array
+  /** batch × size bytes, written by receive(): packet i begins at i × size. */
+  readonly data: Uint8Array
+  setOption(level: number, name: number, value: Uint8Array): void
+  bind(sockaddr: Uint8Array): void
+  /** An array of struct sock_filter (8 bytes each). */
+  attachFilter(program: Uint8Array): void
+  /**
+   * Watches the socket and keeps the event loop alive. `onReadable` comes once per loop turn while something is queued;
+   * `onError` gets a positive errno (ENETDOWN after link down, ENOBUFS after a netlink overrun) and watching goes on.
+   * What they throw arrives at 'uncaughtException'. A second start() replaces the callbacks.
+   */
+  start(onReadable: () => void, onError: (errno: number) => void): void
+  stop(): void
+  /** One recvmmsg: packets written to meta and data, 0 = the queue is empty, negative = -errno. */
+  receive(): number
+  /**
+   * One result per message: bytes sent, or -errno. Without `sockaddrs` the kernel takes the connected or default peer.
+   * A message that fails does not stop the ones behind it. At most 65 536 messages.
+   */
+  send(messages: readonly Uint8Array[], sockaddrs?: readonly Uint8Array[]): Int32Array
+  /** Idempotent. Afterwards receive() gives -EBADF, and so does each message of send(). */
+  close(): void
+}
+
+export type NativeAddon = {
+  /** socket(2) with SOCK_CLOEXEC and SOCK_NONBLOCK; `batch` packets (at most 1 024) of `size` bytes per receive(). */
+  readonly NativeSocket: new (
+    family: number,
+    type: number,
+    protocol: number,
+    batch: number,
+    size: number,
+  ) => NativeSocket
+  /** Milliseconds with fractions: [0] CLOCK_MONOTONIC, [1] CLOCK_REALTIME, [2] CLOCK_BOOTTIME. */
+  clocks(out: Float64Array): void
+  /** 0 when there is no interface of that name in this network namespace. */
+  interfaceIndex(name: string): number
+}
+
+/** native/ lies beside src/ in the checkout and beside dist/ in the package. */
+const NATIVE = join(import.meta.dirname, '..', '..', 'native')
+
+function available(): string {
+  const directory = join(NATIVE, 'prebuilds')
+  const platforms = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : []
+  const names = platforms.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  return names.length > 0 ? names.join(', ') : 'none'
+}
+
+/** Loads the binary for this platform. Throws Error with code 'ERR_NATIVE_ADDON' when there is none that loads. */
+export function loadNative(): NativeAddon {
+  try {
+    const require = createRequire(import.meta.url)
+    const addon: NativeAddon = require('node-gyp-build')(NATIVE)
+    return addon
+  } catch (cause) {
+    const platform = `${process.platform}-${process.arch}`
+    const why = cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : String(cause)
+    const message = `Cannot load the native addon for ${platform} (built for: ${available()}): ${why}; build it with native/build.sh`
+    throw Object.assign(new Error(message, { cause }), { code: 'ERR_NATIVE_ADDON' })
+  }
+}
