@@ -1,0 +1,40 @@
+/**
+ * `holdfast check FILE`: every problem and every warning of a configuration, one line each, in reading order. Returns
+ * what is to be printed instead of printing it. With a node it also says what that node makes of the file.
+ * Warnings do not fail: they are advice.
+ */
+import type { NodeView } from '../config/node-view.ts'
+import { byPosition, formatProblem, isError, type Problem } from '../config/problem.ts'
+import { environmentProblems } from '../config/resolve.ts'
+import { loadConfig } from './configuration-file.ts'
+
+export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
+
+const EX_CONFIG = 78
+
+export type CheckOptions = {
+  readonly json?: boolean
+  /** Also check against the addresses and interfaces of a node. */
+  readonly node?: NodeView
+}
+
+export function checkCommand(file: string, options: CheckOptions = {}): CommandResult {
+  const parsed = loadConfig(file)
+  const problems: Problem[] = [...('problems' in parsed ? parsed.problems : parsed.warnings)]
+  if ('config' in parsed && options.node !== undefined)
+    problems.push(...environmentProblems(parsed.config, options.node, parsed.locate))
+  // Positions of one file; those of the node's view may lie between the others.
+  problems.sort(byPosition)
+
+  const failed = problems.some(isError)
+  const exitCode = failed ? EX_CONFIG : 0
+  if (options.json === true)
+    return { exitCode, stdout: `${JSON.stringify({ ok: !failed, problems }, null, 2)}\n`, stderr: '' }
+  const lines = problems.map(formatProblem)
+  if (!failed) lines.push(`${file}: ok${summary(problems.length)}`)
+  const text = lines.map((line) => `${line}\n`).join('')
+  return failed ? { exitCode, stdout: '', stderr: text } : { exitCode, stdout: text, stderr: '' }
+}
+
+const summary = (warnings: number): string =>
+  warnings === 0 ? '' : `, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`

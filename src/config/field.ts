@@ -1,0 +1,114 @@
+/**
+ * The kinds of values that a configuration is made of. Each kind carries what it wants in words that end a sentence
+ * starting with `Cannot use X as "key": `, because "expected string, received number" helps nobody at 3 a.m.
+ * This file does not know which key has which kind, nor what else is configured.
+ */
+import { z } from 'zod'
+import { type Address, addressBytes, familyOf, isMulticast, parseAddress } from '../wire/address.ts'
+import type { Millis } from '../wire/units.ts'
+import { DURATION, formatDuration, parseDuration } from './duration.ts'
+
+/** A VIP; the prefix selects the network for `interface: auto` and nothing else. */
+export type NetworkAddress = { readonly address: Address; readonly prefixLength: number | undefined }
+export type ListenAddress = { readonly host: Address; readonly port: number }
+
+type Reading<T> = { readonly value: T } | { readonly refused: string }
+
+/** A text that is read by `read`; `wanted` is what a value of another type is told. */
+function textual<T>(wanted: string, read: (text: string) => Reading<T>) {
+  return z.string({ error: wanted }).transform((text, context): T => {
+    const reading = read(text)
+    if ('value' in reading) return reading.value
+    context.issues.push({ code: 'custom', message: reading.refused, input: text })
+    return z.NEVER
+  })
+}
+
+export function whole(min: number, max: number) {
+  const error = `a whole number from ${min} to ${max} wanted`
+  return z.int({ error }).min(min, { error }).max(max, { error })
+}
+
+export const flag = () => z.boolean({ error: 'true or false wanted' })
+
+export function oneOf<const T extends readonly [string, ...string[]]>(...values: T) {
+  const last = values.at(-1) ?? ''
+  const before = values.slice(0, -1).join(', ')
+  return z.enum(values, { error: `${before === '' ? '' : `${before} or `}${last} wanted` })
+}
+
+export function pattern(expression: RegExp, wanted: string) {
+  return z.string({ error: wanted }).regex(expression, { error: wanted })
+}
+
+/** `step` is the precision that the wire can carry: what lies between two steps is refused, never rounded. */
+export function duration(min: number, max: number, step?: number) {
+  const wanted = `a duration from ${formatDuration(min)} to ${formatDuration(max)} wanted`
+  const error = (issue: { readonly input?: unknown }) =>
+    typeof issue.input === 'number'
+      ? `${wanted}, with its unit: ${issue.input}s or ${issue.input}ms`
+      : `${wanted}, written like 100ms, 1.5s or 2m`
+  const nearest = (value: number, by: number) => formatDuration(Math.max(min, Math.round(value / by) * by))
+  return z
+    .string({ error })
+    .regex(DURATION, { error })
+    .transform((text, context): Millis => {
+      const value = parseDuration(text)
+      let message: string | undefined
+      if (value === undefined || value < min || value > max) message = wanted
+      else if (step !== undefined && value % step !== 0)
+        message = `whole steps of ${formatDuration(step)} wanted, such as ${nearest(value, step)}`
+      if (message === undefined && value !== undefined) return value
+      context.issues.push({ code: 'custom', message: message ?? wanted, input: text })
+      return z.NEVER
+    })
+}
+
+function readHost(text: string, example: string): Reading<Address> {
+  const value = parseAddress(text)
+  if (value === undefined) return { refused: `an IPv4 address wanted, written like ${example}` }
+  if (familyOf(value) === 'ipv6') return { refused: 'IPv6 is not supported by this version of holdfast' }
+  if (isMulticast(value)) return { refused: 'the address of one host wanted, and this one is multicast' }
+  const first = addressBytes(value)[0] ?? 0
+  if (first === 127) return { refused: 'an address of the LAN wanted, and this one is loopback' }
+  if (first === 0 || first >= 240) return { refused: 'no host can have this address' }
+  return { value }
+}
+
+const PEER_EXAMPLE = '10.0.0.11'
+export const host = () =>
+  textual(`an IPv4 address wanted, written like ${PEER_EXAMPLE}`, (t) => readHost(t, PEER_EXAMPLE))
+
+const VIP_EXAMPLE = '10.0.0.200 or 10.0.0.200/24'
+export const networkAddress = () =>
+  textual<NetworkAddress>(`an IPv4 address wanted, written like ${VIP_EXAMPLE}`, (text) => {
+    const [before = '', prefix, ...rest] = text.split('/')
+    const reading = readHost(before, VIP_EXAMPLE)
+    if ('refused' in reading) return reading
+    if (prefix === undefined) return { value: { address: reading.value, prefixLength: undefined } }
+    const prefixLength = /^\d{1,2}$/.test(prefix) ? Number(prefix) : 0
+    if (rest.length > 0 || prefixLength < 1 || prefixLength > 32)
+      return { refused: 'a prefix length from 1 to 32 wanted after the slash' }
+    const hostBits = 32 - prefixLength
+    const hostPart = networkNumber(reading.value) % 2 ** hostBits
+    if (hostBits > 1 && hostPart === 0) return { refused: 'the address of a host wanted, and this one is its network' }
+    if (hostBits > 1 && hostPart === 2 ** hostBits - 1)
+      return { refused: 'the address of a host wanted, and this one is the broadcast address of its network' }
+    return { value: { address: reading.value, prefixLength } }
+  })
+
+const LISTEN_WANTED = 'an IP address and a port wanted, written like 127.0.0.1:9655, or false'
+export const listenAddress = () =>
+  textual<ListenAddress>(LISTEN_WANTED, (text) => {
+    const [, six, four, digits] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? []
+    const host = parseAddress(six ?? four ?? '')
+    const port = Number(digits)
+    const wellFormed = host !== undefined && (six === undefined) === (familyOf(host) === 'ipv4')
+    if (!wellFormed || port < 1 || port > 65535) return { refused: LISTEN_WANTED }
+    return { value: { host, port } }
+  })
+
+/** IPv4 as one unsigned number, for networks and host parts. */
+export function networkNumber(address: Address): number {
+  return addressBytes(address).reduce((sum, octet) => sum * 256 + octet, 0)
+}

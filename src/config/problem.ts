@@ -1,0 +1,52 @@
+/**
+ * A fault of the operator, as a value: where it is, and what to do about it. All of them are reported at once.
+ * An error keeps a configuration from being used; a warning is advice. This file does not know what was checked.
+ */
+
+export type Severity = 'error' | 'warning'
+
+/** Steps from the root of the configuration to one value; a number is a position in a list. */
+export type Path = readonly (string | number)[]
+
+/** 1-based, as editors count; 0 where there is no text to point at. */
+export type Position = { readonly file?: string; readonly line: number; readonly column: number }
+
+/** Where a path, or the nearest part of it that exists, is written. `key` points at the name, `value` behind it. */
+export type Locate = (path: Path, at?: 'key' | 'value') => Position
+
+export type Problem = Position & {
+  /** For people and for JSON output: `virtualRouters[0].vrid`. */
+  readonly path: string
+  readonly message: string
+  readonly severity: Severity
+}
+
+/** For configurations that were not read from a text. */
+export const nowhere: Locate = () => ({ line: 0, column: 0 })
+
+export function formatPath(path: Path): string {
+  return path.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
+    '',
+  )
+}
+
+export function problemAt(locate: Locate, path: Path, severity: Severity, message: string): Problem {
+  return { ...locate(path), path: formatPath(path), message, severity }
+}
+
+export const isError = (problem: Problem): boolean => problem.severity === 'error'
+
+/** Reading order; what has no position comes last. */
+export function byPosition(a: Problem, b: Problem): number {
+  const line = (problem: Problem) => (problem.line === 0 ? Number.MAX_SAFE_INTEGER : problem.line)
+  return line(a) - line(b) || a.column - b.column
+}
+
+/** `file:line:column: message`, the form that editors and CI logs make clickable; warnings say so. */
+export function formatProblem(problem: Problem): string {
+  const place = [problem.file, ...(problem.line === 0 ? [] : [problem.line, problem.column])]
+  const prefix = place.filter((part) => part !== undefined).join(':')
+  const message = problem.severity === 'warning' ? `warning: ${problem.message}` : problem.message
+  return prefix === '' ? message : `${prefix}: ${message}`
+}

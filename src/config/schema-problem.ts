@@ -1,0 +1,96 @@
+/**
+ * What the schema found, in words: what was found, what was wanted, where, and what was probably meant. Options of
+ * the design that this version does not have yet are named as such, because silence about them would be a promise.
+ * This file does not know single keys, except those that do not exist yet.
+ */
+import type { z } from 'zod'
+import { jsonSchema } from './config.ts'
+import { formatPath, type Locate, type Path, type Problem, problemAt } from './problem.ts'
+import { nearestWord } from './spelling.ts'
+
+const NOT_YET: Readonly<Record<string, string>> = {
+  healthchecks: 'health checks are',
+  healthcheck: 'health checks are',
+  syncGroups: 'sync groups are',
+  authentication: 'authentication is',
+  notify: 'notify programs are',
+  io: 'another packet backend is',
+  addressListCheck: 'the check of the address list is',
+  label: 'address labels are',
+}
+
+export function schemaProblems(issues: readonly z.core.$ZodIssue[], value: unknown, locate: Locate): Problem[] {
+  return issues.flatMap((issue) => issueProblems(issue, [], value, locate))
+}
+
+function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locate: Locate): Problem[] {
+  const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => problemAt((of) => locate(of, 'key'), [...path, key], 'error', unknownKey(key, path)))
+  }
+  if (issue.code === 'invalid_union') {
+    const inside = issue.errors.find((errors) => errors.length > 0 && errors.every((error) => isAboutContent(error)))
+    if (inside !== undefined) return inside.flatMap((error) => issueProblems(error, path, root, locate))
+  }
+  const found = at(root, path)
+  const name = path.at(-1)
+  if (found === undefined && typeof name === 'string') {
+    const parent = path.slice(0, -1)
+    // A tracker of a kind that is not there yet needs no interface; one problem says it all.
+    if (name === 'interface' && at(root, [...parent, 'healthcheck']) !== undefined) return []
+    return [problemAt(locate, parent, 'error', `Cannot do without "${name}" in ${place(parent)}: ${issue.message}`)]
+  }
+  const object = name === undefined ? 'the configuration' : typeof name === 'string' ? `"${name}"` : formatPath(path)
+  return [problemAt(locate, path, 'error', `Cannot use ${shown(found)} as ${object}: ${issue.message}`)]
+}
+
+/** Of the alternatives of a union, the one meant is that whose kind of value was given. */
+function isAboutContent(issue: z.core.$ZodIssue): boolean {
+  return issue.path.length > 0 || issue.code === 'unrecognized_keys' || issue.code === 'custom'
+}
+
+function unknownKey(key: string, parent: Path): string {
+  const missing = Object.hasOwn(NOT_YET, key) ? NOT_YET[key] : undefined
+  if (missing !== undefined) return `Cannot use "${key}": ${missing} not supported by this version of holdfast`
+  const known = knownKeys(parent)
+  const meant = nearestWord(key, known)
+  const advice = meant === undefined ? `known keys are ${known.join(', ')}` : `did you mean "${meant}"?`
+  return `Cannot use unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
+}
+
+const place = (path: Path): string => (path.length === 0 ? 'the configuration' : formatPath(path))
+
+type Schema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined
+
+function knownKeys(path: Path): string[] {
+  let schemas: Schema[] = [jsonSchema()]
+  for (const step of path) {
+    schemas = alternatives(schemas).map((schema) =>
+      typeof step === 'number' ? schema.items : schema.properties?.[step],
+    )
+  }
+  return alternatives(schemas).flatMap(({ properties }) => Object.keys(properties ?? {}))
+}
+
+function alternatives(schemas: readonly Schema[]): z.core.JSONSchema.BaseSchema[] {
+  return schemas.flatMap((schema) => {
+    if (schema === undefined || typeof schema === 'boolean' || Array.isArray(schema)) return []
+    return [schema, ...alternatives(schema.anyOf ?? [])]
+  })
+}
+
+function at(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? Reflect.get(value, step) : undefined,
+    root,
+  )
+}
+
+/** Short, on one line, and without following a value that contains itself. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value === 'object' && value !== null) return 'a mapping'
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}

@@ -1,0 +1,44 @@
+/**
+ * Which known word was probably meant. Letters that changed places count as one slip, as in `vird`.
+ * This file does not know what the words are for.
+ */
+
+/** The nearest candidate within about one slip in three letters; undefined when none is near. */
+export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length > 64) return undefined
+  const limit = Math.max(1, Math.floor(word.length / 3))
+  let best: { readonly candidate: string; readonly slips: number } | undefined
+  for (const candidate of candidates) {
+    const slips = slipsBetween(plain(word), plain(candidate))
+    if (slips <= limit && (best === undefined || slips < best.slips)) best = { candidate, slips }
+  }
+  return best?.candidate
+}
+
+// advert_interval, AdvertInterval and advert-interval are the same slip of the pen.
+const plain = (word: string): string => word.toLowerCase().replace(/[_-]/g, '')
+
+/** Optimal string alignment distance. */
+function slipsBetween(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const at = (cells: readonly number[], k: number) => cells[k] ?? 0
+      row.push(
+        Math.min(
+          at(last, j) + 1,
+          at(row, j - 1) + 1,
+          at(last, j - 1) + (same ? 0 : 1),
+          swapped ? at(beforeLast, j - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      )
+    }
+    beforeLast = last
+    last = row
+  }
+  return last[b.length] ?? 0
+}
