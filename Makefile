@@ -1,0 +1,32 @@
+# The commands a person types. Each does its own set-up (scripts/setup.sh) and is quiet about it when nothing is missing.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help demo test check build bench clean
+
+REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: ## three nodes in network namespaces, one failover, measured (root)
+	@scripts/setup.sh runtime
+	@bin/holdfast demo
+
+test: ## all tests; those in network namespaces need root (one file: make test FILES=test/unit/x.test.ts)
+	@scripts/setup.sh test
+	@npx --no-install vitest run $(REPORTERS) $(FILES)
+
+check: ## format, lint, types, architecture
+	@scripts/setup.sh runtime
+	@npm run --silent check
+
+build: ## leaves bin/holdfast ready to run
+	@scripts/setup.sh runtime
+
+bench: ## failover as a client sees it, beside keepalived (root; options: make bench ARGS='--runs 20 --interval 100ms')
+	@scripts/setup.sh test
+	@npm run --silent bench:failover -- $(ARGS)
+
+clean: ## remove what was built
+	rm -rf dist build

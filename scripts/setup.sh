@@ -1,0 +1,104 @@
+#!/bin/sh
+# Makes this checkout ready to run: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests and
+# the benchmark. Decides which Debian packages that takes, and when node_modules and dist are stale. Installs only what
+# is missing, says nothing when there is nothing to do, and never starts a service that a package brings along.
+set -eu
+
+mode=${1:-runtime}
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+# What each mode needs, as `command:package`.
+case $mode in
+  runtime) needs='ip:iproute2' ;;
+  test) needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived tshark:tshark dumpcap:tshark' ;;
+  *) fail "Cannot set up \"$mode\": expected runtime or test" ;;
+esac
+
+PATH=$PATH:/usr/sbin:/sbin
+export PATH
+
+# Packages ----------------------------------------------------------------------------------------------------------
+
+missing=
+for need in $needs; do
+  package=${need#*:}
+  command -v "${need%%:*}" >/dev/null 2>&1 && continue
+  case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
+done
+
+policy=/usr/sbin/policy-rc.d
+policy_saved=
+policy_made=
+restore_policy() {
+  [ -n "$policy_made" ] && rm -f "$policy"
+  [ -n "$policy_saved" ] && mv "$policy_saved" "$policy"
+  policy_made= policy_saved=
+  return 0
+}
+
+if [ -n "$missing" ]; then
+  command -v apt-get >/dev/null 2>&1 || fail "Cannot install$missing: no apt-get here, install them by hand"
+  [ "$(id -u)" = 0 ] || fail "Cannot install$missing: not root (run: apt-get install --no-install-recommends$missing)"
+  say "installing$missing"
+  # keepalived's package would start the daemon in this namespace: exit status 101 forbids it (policy-rc.d).
+  trap restore_policy EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  if [ -e "$policy" ]; then
+    policy_saved=$policy.holdfast-saved
+    mv "$policy" "$policy_saved"
+  fi
+  policy_made=yes
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+
+  log=$(mktemp)
+  export DEBIAN_FRONTEND=noninteractive
+  # shellcheck disable=SC2086  # a list of package names
+  if ! { apt-get update -q </dev/null && apt-get install -y -q --no-install-recommends $missing </dev/null; } >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    rm -f "$log"
+    fail "Cannot install$missing: apt-get failed, its last lines are above"
+  fi
+  rm -f "$log"
+  restore_policy
+  trap - EXIT INT TERM
+fi
+
+# Node --------------------------------------------------------------------------------------------------------------
+
+command -v node >/dev/null 2>&1 || fail 'Cannot find node: Node.js 20.19 or newer is needed'
+command -v npm >/dev/null 2>&1 || fail 'Cannot find npm: it comes with Node.js 20.19 or newer'
+node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
+  fail "Cannot use node $(node --version): 20.19 or newer is needed"
+
+# Dependencies: stale when the lock file is another than the one that was installed from. ---------------------------
+
+lock=$(sha256sum package-lock.json package.json | sha256sum | cut -d' ' -f1)
+stamp=node_modules/.holdfast-lock
+if [ "$(cat "$stamp" 2>/dev/null)" != "$lock" ]; then
+  say 'npm install'
+  # --no-save: another npm must not rewrite the lock file; --ignore-scripts: nothing here needs one.
+  npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2 || fail 'npm install failed'
+  printf '%s\n' "$lock" >"$stamp"
+fi
+
+# Builds: stale when a source, or a folder that lost one, is newer than the last build. -----------------------------
+
+stale() { # stale STAMP SOURCE...
+  built=$1
+  shift
+  [ ! -e "$built" ] || [ -n "$(find "$@" -newer "$built" -print 2>/dev/null | head -n 1)" ]
+}
+
+if stale dist/.built src tsconfig.json tsconfig.build.json package.json; then
+  say 'npm run build'
+  mkdir -p dist
+  touch dist/.building
+  npm run --silent build </dev/null >&2 || fail 'npm run build failed'
+  mv dist/.building dist/.built
+fi
