@@ -1,0 +1,238 @@
+/**
+ * rtnetlink as bytes: the few requests that put VIPs on and off interfaces, and the messages that tell of links and
+ * addresses. Decided here: what a VIP looks like to the kernel (no prefix route, no DAD, never a source address).
+ * Refused here: sockets, sequence bookkeeping and the meaning of an errno. No input throws: what is cut or hostile
+ * becomes `malformed` and ends the datagram. Netlink is native endian; x64 and arm64 are little endian.
+ */
+import type { AddressStep, Link, PresentAddress, WantedAddress } from '../../daemon/ports.ts'
+import { addressBytes, addressFromBytes } from '../../wire/address.ts'
+import { type Mac, macFromBytes } from '../../wire/mac.ts'
+
+const HEADER = 16
+const NLMSG_ERROR = 2
+const NLMSG_DONE = 3
+const NLMSG_OVERRUN = 4
+const RTM_NEWLINK = 16
+const RTM_DELLINK = 17
+const RTM_GETLINK = 18
+const RTM_NEWADDR = 20
+const RTM_DELADDR = 21
+const RTM_GETADDR = 22
+
+const NLM_F_REQUEST = 0x001
+const NLM_F_ACK = 0x004
+const NLM_F_DUMP_INTR = 0x010
+const NLM_F_EXCL = 0x200
+const NLM_F_DUMP = 0x300
+const NLM_F_CREATE = 0x400
+
+const AF_UNSPEC = 0
+const AF_INET = 2
+const AF_INET6 = 10
+
+const IFLA_ADDRESS = 1
+const IFLA_IFNAME = 3
+const IFLA_MTU = 4
+const IFLA_EXT_MASK = 29
+const RTEXT_FILTER_SKIP_STATS = 8
+const IFF_UP = 0x01
+const IFF_RUNNING = 0x40
+
+const IFA_ADDRESS = 1
+const IFA_LOCAL = 2
+const IFA_CACHEINFO = 6
+const IFA_FLAGS = 8
+const IFA_F_NODAD = 0x02
+const IFA_F_TENTATIVE = 0x40
+const IFA_F_NOPREFIXROUTE = 0x200
+
+/** Seconds; FOREVER is the kernel's INFINITY_LIFE_TIME. */
+export type Lifetimes = { readonly preferred: number; readonly valid: number }
+export const FOREVER = 0xffffffff
+
+export type NetlinkMessage =
+  | { readonly kind: 'link'; readonly link: Link }
+  | { readonly kind: 'linkGone'; readonly index: number; readonly name: string }
+  | { readonly kind: 'address'; readonly present: PresentAddress }
+  | { readonly kind: 'addressGone'; readonly present: PresentAddress }
+  /** The answer to a request; errno 0 = done as asked. */
+  | { readonly kind: 'ack'; readonly errno: number }
+  /** The end of a dump. */
+  | { readonly kind: 'done'; readonly errno: number }
+  | { readonly kind: 'overrun' }
+  /** A type or family that nobody here asks about. */
+  | { readonly kind: 'other'; readonly type: number }
+  | { readonly kind: 'malformed' }
+
+/** `interrupted`: the table changed during the dump, ask again (NLM_F_DUMP_INTR). */
+export type Envelope = { readonly sequence: number; readonly interrupted: boolean; readonly message: NetlinkMessage }
+
+const align = (length: number): number => (length + 3) & ~3
+const view = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+type Attribute = { readonly type: number; readonly value: Uint8Array }
+
+function request(type: number, flags: number, sequence: number, fixed: Uint8Array, attributes: readonly Attribute[]) {
+  const tail = attributes.reduce((sum, { value }) => sum + 4 + align(value.length), 0)
+  const bytes = new Uint8Array(HEADER + fixed.length + tail)
+  const out = view(bytes)
+  out.setUint32(0, bytes.length, true)
+  out.setUint16(4, type, true)
+  out.setUint16(6, NLM_F_REQUEST | flags, true)
+  out.setUint32(8, sequence, true)
+  bytes.set(fixed, HEADER)
+  let at = HEADER + fixed.length
+  for (const { type, value } of attributes) {
+    out.setUint16(at, 4 + value.length, true)
+    out.setUint16(at + 2, type, true)
+    bytes.set(value, at + 4)
+    at += 4 + align(value.length)
+  }
+  return bytes
+}
+
+function words(...values: number[]): Uint8Array {
+  const bytes = new Uint8Array(4 * values.length)
+  for (const [i, value] of values.entries()) view(bytes).setUint32(4 * i, value, true)
+  return bytes
+}
+
+function ifaddrmsg({ address, prefixLength, interfaceIndex }: WantedAddress): Uint8Array {
+  const bytes = Uint8Array.of(addressBytes(address).length === 4 ? AF_INET : AF_INET6, prefixLength, 0, 0, 0, 0, 0, 0)
+  view(bytes).setUint32(4, interfaceIndex, true)
+  return bytes
+}
+
+/**
+ * EXCL, not REPLACE: whoever else manages this address notices that it is taken, and EEXIST is success to us.
+ * An IPv6 VIP is usable at once (no DAD: it moves between nodes) and never chosen as a source (preferred 0, design.md §3).
+ */
+export function addAddressRequest(wanted: WantedAddress, sequence: number, lifetimes?: Lifetimes): Uint8Array {
+  const value = addressBytes(wanted.address)
+  const v6 = value.length === 16
+  const life = lifetimes ?? (v6 ? { preferred: 0, valid: FOREVER } : undefined)
+  return request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, sequence, ifaddrmsg(wanted), [
+    { type: IFA_LOCAL, value },
+    { type: IFA_FLAGS, value: words(IFA_F_NOPREFIXROUTE | (v6 ? IFA_F_NODAD : 0)) },
+    { type: IFA_ADDRESS, value },
+    ...(life === undefined ? [] : [{ type: IFA_CACHEINFO, value: words(life.preferred, life.valid, 0, 0) }]),
+  ])
+}
+
+export function removeAddressRequest(present: WantedAddress, sequence: number): Uint8Array {
+  const value = addressBytes(present.address)
+  return request(RTM_DELADDR, NLM_F_ACK, sequence, ifaddrmsg(present), [
+    { type: IFA_LOCAL, value },
+    { type: IFA_ADDRESS, value },
+  ])
+}
+
+export const stepRequest = (step: AddressStep, sequence: number): Uint8Array =>
+  step.action === 'add' ? addAddressRequest(step, sequence) : removeAddressRequest(step, sequence)
+
+/** One link, or without an index all of them. */
+export function linkRequest(sequence: number, index?: number): Uint8Array {
+  const fixed = words(AF_UNSPEC, index ?? 0, 0, 0)
+  return request(RTM_GETLINK, index === undefined ? NLM_F_DUMP : 0, sequence, fixed, [
+    { type: IFLA_EXT_MASK, value: words(RTEXT_FILTER_SKIP_STATS) },
+  ])
+}
+
+/** All addresses of both families; the kernel has no question for a single IPv4 one. */
+export const addressesRequest = (sequence: number): Uint8Array =>
+  request(RTM_GETADDR, NLM_F_DUMP, sequence, new Uint8Array(8), [])
+
+/** Attributes of a kind that come twice: the last one holds. Undefined when a length lies. */
+function attributesOf(bytes: Uint8Array): Map<number, Uint8Array> | undefined {
+  const found = new Map<number, Uint8Array>()
+  const input = view(bytes)
+  let at = 0
+  while (at + 4 <= bytes.length) {
+    const length = input.getUint16(at, true)
+    if (length < 4 || at + length > bytes.length) return undefined
+    // The two top bits say "nested" and "network order"; neither changes which attribute it is.
+    found.set(input.getUint16(at + 2, true) & 0x3fff, bytes.subarray(at + 4, at + length))
+    at += align(length)
+  }
+  return found
+}
+
+function text(bytes: Uint8Array): string {
+  const end = bytes.indexOf(0)
+  return String.fromCharCode(...(end === -1 ? bytes : bytes.subarray(0, end)).subarray(0, 255))
+}
+
+/** Tunnels have addresses of other lengths and loopback none: they get zeros, nothing is announced there. */
+const macOf = (bytes: Uint8Array | undefined): Mac => macFromBytes(bytes?.length === 6 ? bytes : new Uint8Array(6))
+
+const number = (bytes: Uint8Array | undefined): number | undefined =>
+  bytes !== undefined && bytes.length >= 4 ? view(bytes).getUint32(0, true) : undefined
+
+function parseLink(type: number, body: Uint8Array): NetlinkMessage {
+  if (body.length < 16) return { kind: 'malformed' }
+  // A port that leaves a bridge is told as DELLINK of family AF_BRIDGE: that interface is still there.
+  if (body[0] !== AF_UNSPEC) return { kind: 'other', type }
+  const attributes = attributesOf(body.subarray(16))
+  if (attributes === undefined) return { kind: 'malformed' }
+  const named = attributes.get(IFLA_IFNAME)
+  if (named === undefined) return { kind: 'other', type }
+  const name = text(named)
+  const index = view(body).getUint32(4, true)
+  if (type === RTM_DELLINK) return { kind: 'linkGone', index, name }
+  const flags = view(body).getUint32(8, true)
+  const mac = macOf(attributes.get(IFLA_ADDRESS))
+  const mtu = number(attributes.get(IFLA_MTU)) ?? 0
+  const link = { index, name, mac, mtu, up: (flags & IFF_UP) !== 0, running: (flags & IFF_RUNNING) !== 0 }
+  return { kind: 'link', link }
+}
+
+function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
+  if (body.length < 8) return { kind: 'malformed' }
+  const size = body[0] === AF_INET ? 4 : body[0] === AF_INET6 ? 16 : 0
+  if (size === 0) return { kind: 'other', type }
+  const attributes = attributesOf(body.subarray(8))
+  // IFA_ADDRESS is the other end of a point-to-point link where there is an IFA_LOCAL.
+  const own = attributes?.get(IFA_LOCAL) ?? attributes?.get(IFA_ADDRESS)
+  if (own === undefined || own.length !== size) return { kind: 'malformed' }
+  const flags = number(attributes?.get(IFA_FLAGS)) ?? body[2] ?? 0
+  const present = {
+    interfaceIndex: view(body).getUint32(4, true),
+    address: addressFromBytes(own),
+    prefixLength: body[1] ?? 0,
+    tentative: (flags & IFA_F_TENTATIVE) !== 0,
+  }
+  return { kind: type === RTM_NEWADDR ? 'address' : 'addressGone', present }
+}
+
+function parseBody(type: number, body: Uint8Array): NetlinkMessage {
+  if (type === RTM_NEWLINK || type === RTM_DELLINK) return parseLink(type, body)
+  if (type === RTM_NEWADDR || type === RTM_DELADDR) return parsePresent(type, body)
+  if (type === NLMSG_OVERRUN) return { kind: 'overrun' }
+  if (type !== NLMSG_ERROR && type !== NLMSG_DONE) return { kind: 'other', type }
+  // Old kernels end a dump without a status; an error without one is none.
+  if (body.length < 4) return type === NLMSG_DONE ? { kind: 'done', errno: 0 } : { kind: 'malformed' }
+  const errno = Math.abs(view(body).getInt32(0, true))
+  return { kind: type === NLMSG_DONE ? 'done' : 'ack', errno }
+}
+
+/** Everything in one datagram, in order. */
+export function parseMessages(bytes: Uint8Array): readonly Envelope[] {
+  const envelopes: Envelope[] = []
+  const input = view(bytes)
+  let at = 0
+  while (at < bytes.length) {
+    const length = at + HEADER <= bytes.length ? input.getUint32(at, true) : 0
+    if (length < HEADER || at + length > bytes.length) {
+      envelopes.push({ sequence: 0, interrupted: false, message: { kind: 'malformed' } })
+      break
+    }
+    envelopes.push({
+      sequence: input.getUint32(at + 8, true),
+      interrupted: (input.getUint16(at + 6, true) & NLM_F_DUMP_INTR) !== 0,
+      message: parseBody(input.getUint16(at + 4, true), bytes.subarray(at + HEADER, at + length)),
+    })
+    // Not the 32-bit align(): a hostile length must not turn negative.
+    at += Math.ceil(length / 4) * 4
+  }
+  return envelopes
+}

@@ -1,0 +1,58 @@
+/**
+ * The will's bytes, written by hand from the layout at the top of native/guardian.c. That the guardian reads them so
+ * is shown in test/netns.
+ */
+import { expect, test } from 'vitest'
+import { armMessage, withdrawMessage } from '../../src/linux/will-message.ts'
+import { address } from '../../src/wire/address.ts'
+
+const hex = (data: Uint8Array): string => [...data].map((octet) => octet.toString(16).padStart(2, '0')).join('')
+
+test('arm: one IPv4 address, one packet whose five octets are padded to eight', () => {
+  const message = armMessage({
+    unit: 0x0102,
+    name: 'api',
+    remove: [{ interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 32 }],
+    packets: [
+      {
+        family: 'ipv4',
+        interfaceIndex: 3,
+        source: address('192.0.2.1'),
+        datagrams: [{ destination: address('224.0.0.18'), bytes: Uint8Array.of(1, 2, 3, 4, 5) }],
+      },
+    ],
+  })
+  expect(hex(message)).toBe(
+    [
+      '01 01 0201 01000000 01000000', // format, arm, unit, one request, one packet
+      '28000000', // a request of 40 octets: RTM_DELADDR as `ip addr del` sends it, sequence 0
+      '2800000015000500000000000000000002200000 03000000 08000200c000020a 08000100c000020a',
+      '04 00 0000 03000000', // IPv4, interface 3
+      'c0000201000000000000000000000000',
+      'e0000012000000000000000000000000',
+      '05000000 0102030405 000000',
+    ]
+      .join('')
+      .replace(/ /g, ''),
+  )
+})
+
+test('arm: IPv6 addresses fill their sixteen octets; every datagram of a group is a packet', () => {
+  const datagram = { destination: address('ff02::12'), bytes: Uint8Array.of(0xaa, 0xbb, 0xcc, 0xdd) }
+  const message = armMessage({
+    unit: 7,
+    name: 'api6',
+    remove: [],
+    packets: [{ family: 'ipv6', interfaceIndex: 258, source: address('fe80::1'), datagrams: [datagram, datagram] }],
+  })
+  const packet = '06000000 02010000 fe800000000000000000000000000001 ff020000000000000000000000000012 04000000 aabbccdd'
+  expect(hex(message)).toBe(`0101 0700 00000000 02000000${packet}${packet}`.replace(/ /g, ''))
+})
+
+test('withdraw', () => {
+  expect(hex(withdrawMessage(5))).toBe('010205000000000000000000')
+})
+
+test('a unit that does not fit is our bug', () => {
+  expect(() => withdrawMessage(65_536)).toThrow(RangeError)
+})
