@@ -1,0 +1,73 @@
+/**
+ * Which vectors of a file do not apply, by rule and with the reason; never by id, so that a larger file needs no edit
+ * here. A rule that matches everything is caught by `declareApplicability`.
+ */
+import { expect, test } from 'vitest'
+import type { L2Vector, PacketVector, TxVector } from './vector-file.ts'
+
+export const NOT_YET_V2 = 'VRRPv2 comes with the keepalived configuration'
+export const NO_MIXED_MODE = 'there is no mixed v2+v3 mode (docs/adr, profiles)'
+export const NO_TTL_RANGE = 'min_ttl and max_ttl of a peer come with the keepalived configuration'
+export const NO_OLD_CHECKSUM = 'the unicast checksum of keepalived up to 1.3.6 is not carried over'
+export const KERNEL_READS_IPV6 = 'an IPv6 raw socket gets the payload only: the kernel has judged the IP header'
+export const KERNEL_ANSWERS = 'the kernel answers ARP and Neighbor Solicitations, with the interface MAC'
+export const NO_VIRTUAL_MAC = 'no virtual MAC, so no address is derived from one'
+
+/** What decides before the VRRP message is looked at. */
+const IP_REASONS = ['not-vrrp', 'fragment', 'ip-header', 'truncated-ip']
+
+export function whyNotPacket(vector: PacketVector): string | undefined {
+  const { expect: expected, input, receiver } = vector
+  const payload = input.vrrp_payload_hex ?? ''
+  for (const instance of receiver.instances) {
+    if (instance.version === '2+3') return NO_MIXED_MODE
+    // A version 2 router must refuse version 3 today already; only reading version 2 is missing.
+    if (instance.version === 2 && payload.startsWith('2')) return NOT_YET_V2
+    if (instance.unicast_peers?.some((peer) => peer.min_ttl !== undefined || peer.max_ttl !== undefined)) {
+      return NO_TTL_RANGE
+    }
+    if (instance.old_unicast_checksum === true) return NO_OLD_CHECKSUM
+  }
+  if (receiver.family === 'ipv6' && IP_REASONS.includes(expected.reason ?? '')) return KERNEL_READS_IPV6
+  return undefined
+}
+
+export function whyNotTx({ config }: TxVector): string | undefined {
+  if (config.version === '2+3') return NO_MIXED_MODE
+  return config.version === 2 ? NOT_YET_V2 : undefined
+}
+
+export function whyNotL2(vector: L2Vector): string | undefined {
+  if (vector.kind === 'arp-reply' || vector.kind === 'solicited-na') return KERNEL_ANSWERS
+  if (vector.requirements.includes('VR-ND-08')) return NO_VIRTUAL_MAC
+  return undefined
+}
+
+export type Applicability<V> = {
+  readonly run: readonly (readonly [string, V])[]
+  readonly listed: readonly (readonly [string, V, string])[]
+}
+
+export function sortVectors<V extends { id: string; title?: string | undefined }>(
+  vectors: readonly V[],
+  why: (vector: V) => string | undefined,
+): Applicability<V> {
+  const nameOf = (vector: V) => `${vector.id} ${vector.title ?? ''}`.trim()
+  return {
+    run: vectors.flatMap((vector) => (why(vector) === undefined ? [[nameOf(vector), vector] as const] : [])),
+    listed: vectors.flatMap((vector) => {
+      const reason = why(vector)
+      return reason === undefined ? [] : [[nameOf(vector), vector, reason] as const]
+    }),
+  }
+}
+
+/** Every vector is run or listed, none is both, no id appears twice, and the rules have not swallowed the file. */
+export function declareApplicability<V extends { id: string }>(all: readonly V[], sorted: Applicability<V>): void {
+  test('every vector is either run or listed as not applicable', () => {
+    const ids = [...sorted.run.map(([, v]) => v.id), ...sorted.listed.map(([, v]) => v.id)]
+    expect([...ids].sort(), 'ids run or listed, against ids in the file').toEqual(all.map((v) => v.id).sort())
+    expect(new Set(ids).size, 'ids used twice').toBe(ids.length)
+    expect(sorted.run.length, 'vectors run').toBeGreaterThan(sorted.listed.length)
+  })
+}
