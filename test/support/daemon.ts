@@ -1,0 +1,50 @@
+/**
+ * The daemon under test as a parameter: what every scenario asks of a VRRP daemon, whichever it is. States carry the
+ * RFC's names. Refuses to know configuration syntax and log texts of any of them.
+ */
+import type { Host, Lab } from './lab.ts'
+import type { Exit, LoggedLine } from './logged-process.ts'
+
+export type DaemonKind = 'holdfast' | 'keepalived'
+
+export type RouterPlan = {
+  readonly host: Host
+  readonly priority: number
+  readonly intervalMs: number
+  readonly address: string
+  readonly vrid?: number
+  /** Absent: multicast. */
+  readonly unicastPeers?: readonly string[]
+  readonly preempt?: boolean
+}
+
+export type Daemon = {
+  readonly kind: DaemonKind
+  readonly plan: RouterPlan
+  readonly lines: readonly LoggedLine[]
+  readonly exited: Promise<Exit>
+  /** Resolves when its state machine runs (Backup or later). */
+  ready(within?: number): Promise<void>
+  /** By its own account: Initialize, Backup, Active, … */
+  state(): Promise<string>
+  /** SIGTERM; returns when. */
+  terminate(): number
+  /** SIGKILL of the process that speaks VRRP, alone; its parent lives. */
+  killEngine(): number
+  /** SIGKILL of all its processes. */
+  killAll(): number
+  /** SIGSTOP, SIGCONT of the process that speaks VRRP. */
+  freeze(): number
+  thaw(): number
+}
+
+export type StartDaemon = (lab: Lab, plan: RouterPlan) => Daemon
+
+/** RFC 9568 §6.1, exact (no rounding to centiseconds). */
+export function skewTimeMs(priority: number, intervalMs: number): number {
+  return ((256 - priority) * intervalMs) / 256
+}
+
+export function activeDownIntervalMs(priority: number, intervalMs: number): number {
+  return 3 * intervalMs + skewTimeMs(priority, intervalMs)
+}

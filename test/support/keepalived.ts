@@ -1,0 +1,179 @@
+/**
+ * Debian's keepalived as the daemon under test or as the neighbour. Decides its configuration (defaults wherever
+ * possible), how its states map to the RFC's and which of its log lines are plain news: every other line is a warning.
+ * 2.2.7 counts TTL, length, interval and address list errors, but says a wrong checksum in its log only.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Daemon, RouterPlan } from './daemon.ts'
+import type { Lab } from './lab.ts'
+import { LoggedProcess } from './logged-process.ts'
+import { eventually } from './wait.ts'
+
+const STATES: Readonly<Record<string, string>> = {
+  MASTER: 'Active',
+  BACKUP: 'Backup',
+  FAULT: 'Initialize',
+  INIT: 'Initialize',
+}
+
+/** What a healthy instance says. The date before it is cut off by the caller. */
+const NEWS = [
+  /^Starting Keepalived|^Running on Linux|^Command line: |^ +'|^Opening file |^Configuration file |^Stopp(ing|ed)|^CPU usage/,
+  /^NOTICE: setting config option max_auto_priority/,
+  /^Starting VRRP child process|^Startup complete|^Registering |^Assigned address |^Stopped Keepalived/,
+  /^VRRP sockpool: |Entering \w+ STATE|(removing|setting) VIPs\.$|Receive advertisement timeout$/,
+  /Sending\/queueing gratuitous ARPs|^Sending gratuitous ARP/,
+  /Backup received priority 0 advertisement|sent 0 priority$|(Received|received) lower priority \(\d+\) advert from/,
+  /Master received advert from \S+ with higher priority \d+, ours \d+$/,
+  /Printing VRRP|^Terminating on signal|^VRRP_Instance\(\w+\) (sent|Entering)|^Removed pid|^$/,
+]
+
+export type KeepalivedCounters = {
+  readonly received: number
+  readonly sent: number
+  readonly lengthErrors: number
+  readonly ttlErrors: number
+  readonly typeErrors: number
+  readonly intervalErrors: number
+  readonly addressListErrors: number
+  readonly checksumErrors: number
+}
+
+export function keepalivedConfig({
+  host,
+  priority,
+  intervalMs,
+  address,
+  vrid = 51,
+  unicastPeers,
+  preempt = true,
+}: RouterPlan): string {
+  const transport = unicastPeers
+    ? [`  unicast_src_ip ${host.address}`, '  unicast_peer {', ...unicastPeers.map((peer) => `    ${peer}`), '  }']
+    : []
+  return [
+    'global_defs {',
+    `  router_id ${host.name}`,
+    '  script_user root',
+    '  enable_script_security',
+    '}',
+    'vrrp_instance VI {',
+    '  state BACKUP',
+    '  interface eth0',
+    `  virtual_router_id ${vrid}`,
+    `  priority ${priority}`,
+    `  advert_int ${intervalMs / 1000}`,
+    '  version 3',
+    ...(preempt ? [] : ['  nopreempt']),
+    ...transport,
+    '  virtual_ipaddress {',
+    `    ${address}`,
+    '  }',
+    '}',
+    '',
+  ].join('\n')
+}
+
+export class Keepalived implements Daemon {
+  readonly kind = 'keepalived'
+  readonly plan: RouterPlan
+  readonly #process: LoggedProcess
+  readonly #directory: string
+
+  constructor(lab: Lab, plan: RouterPlan) {
+    this.plan = plan
+    this.#directory = join(lab.directory, `keepalived-${plan.host.name}`)
+    rmSync(this.#directory, { recursive: true, force: true })
+    mkdirSync(this.#directory)
+    const at = (name: string) => join(this.#directory, name)
+    writeFileSync(at('keepalived.conf'), keepalivedConfig(plan))
+    const argv = [
+      'keepalived',
+      '--vrrp',
+      '--dont-fork',
+      '--log-console',
+      '--log-detail',
+      '--use-file',
+      at('keepalived.conf'),
+    ]
+    // Its statistics go to TMPDIR; both processes write their pid where no other instance does.
+    this.#process = new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
+      TMPDIR: this.#directory,
+    })
+  }
+
+  get lines() {
+    return this.#process.lines
+  }
+
+  get exited() {
+    return this.#process.exited
+  }
+
+  async ready(within = 5_000): Promise<void> {
+    await this.#process.line(/Entering \w+ STATE/, within)
+  }
+
+  state(): Promise<string> {
+    const entered = this.lines
+      .map(({ text }) => /Entering (\w+) STATE/.exec(text)?.[1])
+      .filter((state) => state !== undefined)
+    return Promise.resolve(STATES[entered.at(-1) ?? 'INIT'] ?? 'Initialize')
+  }
+
+  terminate(): number {
+    return this.#process.signal('SIGTERM')
+  }
+
+  killEngine(): number {
+    return this.#process.signalChild('SIGKILL')
+  }
+
+  killAll(): number {
+    return this.#process.killFamily()
+  }
+
+  freeze(): number {
+    return this.#process.signalChild('SIGSTOP')
+  }
+
+  thaw(): number {
+    return this.#process.signalChild('SIGCONT')
+  }
+
+  /** Lines that are no plain news, without their date. */
+  warnings(): string[] {
+    return this.lines
+      .map(({ text }) => text.replace(/^\w{3} \w{3} +\d+ [\d:]+ \d{4}: ?/, ''))
+      .filter((text) => !NEWS.some((pattern) => pattern.test(text)))
+  }
+
+  async counters(): Promise<KeepalivedCounters> {
+    const path = join(this.#directory, 'keepalived.stats')
+    rmSync(path, { force: true })
+    this.#process.signal('SIGUSR2')
+    const read = () => {
+      try {
+        return readFileSync(path, 'utf8')
+      } catch {
+        return ''
+      }
+    }
+    const complete = () => /Priority Zero:\n +Received: \d+\n +Sent: \d+\n/.test(read()) && read()
+    const text = await eventually(`keepalived on ${this.plan.host.name} to print its counters`, complete, read, {
+      within: 3_000,
+    })
+    const count = (name: string) => Number(new RegExp(`^ +${name}: (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
+    return {
+      received: count('Received'),
+      sent: count('Sent'),
+      lengthErrors: count('Length'),
+      ttlErrors: count('TTL'),
+      typeErrors: count('Invalid Type'),
+      intervalErrors: count('Advertisement Interval'),
+      addressListErrors: count('Address List'),
+      checksumErrors: this.lines.filter(({ text: line }) => /checksum/i.test(line)).length,
+    }
+  }
+}

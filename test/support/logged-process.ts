@@ -1,0 +1,133 @@
+/**
+ * A process in the lab with its output as dated lines. Decides how a daemon with children is killed so that none of
+ * them lives to notice; refuses to know what the lines mean.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import type { Host, Lab } from './lab.ts'
+import { eventually, monotonicMs } from './wait.ts'
+
+export type LoggedLine = { readonly at: number; readonly text: string }
+export type Exit = { readonly at: number; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** The process and all that descend from it, parents first. */
+export function familyOf(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(familyOf)]
+}
+
+function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended by itself in between.
+  }
+}
+
+export class LoggedProcess {
+  readonly lines: LoggedLine[] = []
+  readonly exited: Promise<Exit>
+  readonly name: string
+  readonly #child: ChildProcess
+  readonly #listeners = new Set<(line: LoggedLine) => void>()
+  #exit: Exit | undefined
+
+  constructor(lab: Lab, host: Host | string, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.name = `${argv[0]} on ${typeof host === 'string' ? host : host.name}`
+    this.#child = lab.spawn(host, argv, { env: { ...process.env, ...env } })
+    this.#collect(this.#child.stdout)
+    this.#collect(this.#child.stderr)
+    this.exited = new Promise((resolve) => {
+      const done = (code: number | null, signal: NodeJS.Signals | null) => {
+        this.#exit = { at: monotonicMs(), code, signal }
+        resolve(this.#exit)
+      }
+      this.#child.once('close', done)
+      this.#child.once('error', (error) => {
+        this.#take(`cannot start: ${error.message}`)
+        done(null, null)
+      })
+    })
+  }
+
+  #collect(stream: Readable | null): void {
+    let rest = ''
+    stream?.setEncoding('utf8')
+    stream?.on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) this.#take(line)
+    })
+    stream?.on('end', () => rest !== '' && this.#take(rest))
+  }
+
+  #take(text: string): void {
+    const line = { at: monotonicMs(), text }
+    this.lines.push(line)
+    for (const listener of this.#listeners) listener(line)
+  }
+
+  onLine(listener: (line: LoggedLine) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error(`Cannot signal ${this.name}: it did not start`)
+    return this.#child.pid
+  }
+
+  get exit(): Exit | undefined {
+    return this.#exit
+  }
+
+  get children(): number[] {
+    return childrenOf(this.pid)
+  }
+
+  /** Returns when it was sent. */
+  signal(signal: NodeJS.Signals): number {
+    const at = monotonicMs()
+    signalQuietly(this.pid, signal)
+    return at
+  }
+
+  /** To its only child: the process that does the work, where the parent only watches. */
+  signalChild(signal: NodeJS.Signals): number {
+    const [child, ...others] = this.children
+    if (child === undefined || others.length > 0) {
+      throw new Error(
+        `Cannot send ${signal} to the child of ${this.name}: it has ${others.length + (child === undefined ? 0 : 1)}`,
+      )
+    }
+    const at = monotonicMs()
+    signalQuietly(child, signal)
+    return at
+  }
+
+  /** SIGKILL to all of them as when a container is killed: stopped first, so that no survivor reacts to a death. */
+  killFamily(): number {
+    const at = monotonicMs()
+    const family = familyOf(this.pid)
+    for (const pid of family) signalQuietly(pid, 'SIGSTOP')
+    for (const pid of family) signalQuietly(pid, 'SIGKILL')
+    return at
+  }
+
+  /** The first line that matches, already written or yet to come. */
+  line(pattern: RegExp, within: number): Promise<LoggedLine> {
+    return eventually(
+      `${this.name} to log ${pattern}`,
+      () => this.lines.find(({ text }) => pattern.test(text)),
+      () => this.lines.slice(-5).map(({ text }) => text),
+      { within },
+    )
+  }
+}

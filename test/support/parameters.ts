@@ -1,0 +1,35 @@
+/** One virtual router as tests usually want it; every test says only what matters to it. */
+import { vrrpGroup } from '../../src/vrrp/packet.ts'
+import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
+import { address, type Family } from '../../src/wire/address.ts'
+import { centis, millis } from '../../src/wire/units.ts'
+
+type Wanted = Partial<Omit<Parameters, 'knobs'>> & {
+  readonly profile?: ProfileName
+  readonly knobs?: Partial<Knobs>
+}
+
+const ADDRESSES: Record<Family, { readonly own: string; readonly virtual: readonly string[] }> = {
+  ipv4: { own: '192.0.2.2', virtual: ['192.0.2.100'] },
+  ipv6: { own: 'fe80::2', virtual: ['fe80::100', '2001:db8::100'] },
+}
+
+export function parametersFor(wanted: Wanted = {}): Parameters {
+  const { family = 'ipv4', knobs, profile = 'holdfast', ...rest } = wanted
+  return {
+    vrid: 51,
+    family,
+    version: 3,
+    priority: 100,
+    advertisementInterval: centis(100),
+    addresses: ADDRESSES[family].virtual.map(address),
+    preempt: true,
+    preemptDelay: millis(0),
+    minHold: millis(10_000),
+    primaryAddress: address(ADDRESSES[family].own),
+    transport: { mode: 'multicast', group: vrrpGroup(family) },
+    peers: [],
+    ...rest,
+    knobs: { ...profileKnobs(profile, rest.version ?? 3), ...knobs },
+  }
+}
