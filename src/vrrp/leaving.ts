@@ -59,10 +59,14 @@ export function stepLeaving(state: Leaving, event: Event, parameters: Parameters
         interval: advertisement.interval,
         heardAt: receivedAt,
       }
-      return [
-        { ...state, successor, repeatAt: undefined, kept: offBy(state.kept, plus(now, OFF_AFTER_ADVERTISEMENT)) },
-        [],
-      ]
+      const next: Leaving = {
+        ...state,
+        successor,
+        repeatAt: undefined,
+        kept: offBy(state.kept, plus(receivedAt, OFF_AFTER_ADVERTISEMENT)),
+      }
+      // Its claims were heard first and took every address: there is nothing left to wait for.
+      return next.kept.length === 0 ? follow(next, successor, parameters, now) : [next, []]
     }
     case 'claimHeard':
       return [{ ...state, kept: offBy(state.kept, plus(event.heardAt, OFF_AFTER_CLAIM), event.address) }, []]
@@ -106,11 +110,22 @@ function expire(state: Leaving, parameters: Parameters, now: Millis): Step {
     const repeatAt = state.repeatAt !== undefined && now >= state.repeatAt ? undefined : state.repeatAt
     return [{ ...state, repeatAt, kept }, effects]
   }
+  return follow(state, successor, parameters, now, effects)
+}
+
+/** Every address is off and the successor is known. */
+function follow(
+  state: Leaving,
+  successor: NonNullable<Leaving['successor']>,
+  parameters: Parameters,
+  now: Millis,
+  effects: readonly Effect[] = [],
+): Step {
   if (state.reason === 'shutdown') return stop('Leaving', 'successorHeard', effects)
   const [next, entered] = enterBackup(parameters, now, {
     from: 'Leaving',
     reason: 'successorHeard',
-    active: successor,
+    active: { source: successor.source, priority: successor.priority, heardAt: successor.heardAt },
     activeAdverInterval: parameters.version === 3 ? successor.interval : parameters.advertisementInterval,
     ownerChanged: true,
   })
