@@ -21,17 +21,16 @@ export function fastPreempt(
   const { active, activeAdverInterval: interval } = state
   const { priority, version, knobs } = parameters
   const released = state.downReason === 'activeReleased'
-  const heard: Backup = {
-    ...state,
-    downReason: released ? state.downReason : 'lowerPriorityActive',
-  }
+  // What has shortened the wait stays the reason for which it ends.
+  const shortened = released || state.regularDownAt !== undefined
+  const heard: Backup = { ...state, downReason: shortened ? state.downReason : 'lowerPriorityActive' }
   if (active === undefined || active.source !== source) return heard
   const demoted = active.priority >= priority
   const known: Backup = { ...heard, active: { source, priority: advertisement.priority, heardAt: receivedAt } }
   const settled = now - state.enteredAt >= activeDownInterval(priority, interval, version)
   const held = state.ownerChangedAt !== undefined && now - state.ownerChangedAt < parameters.minHold
   if (!knobs.fastPreempt || !demoted || !settled || held || released || isOwner(parameters)) {
-    return { ...known, downReason: state.regularDownAt === undefined ? known.downReason : state.downReason }
+    return known
   }
   const delay = skewTime(priority, interval, version) + staggerDelay(parameters, interval, source)
   return {

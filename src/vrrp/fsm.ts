@@ -134,8 +134,10 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
   const activeAdverInterval = parameters.version === 3 ? advertisement.interval : state.activeAdverInterval
   const heard = { source, priority: advertisement.priority, heardAt: receivedAt }
   // A loser's last advertisement must not become "the Active" whose priority 0 and demotion we listen to (design.md §3).
+  // Not after a release: then whoever speaks next is the successor, however low.
   const stray =
     state.active !== undefined &&
+    state.downReason !== 'activeReleased' &&
     state.active.source !== source &&
     receivedAt - state.active.heardAt < centisToMillis(state.activeAdverInterval) &&
     (advertisement.priority < state.active.priority ||
@@ -164,7 +166,8 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
       if (!leavesAtOnce(parameters)) return leave(parameters, now, 'shutdown')
       return stop('Active', 'shutdown', [{ kind: 'sendAdvertisement', priority: 0, reason: 'shutdown' }, removeAll])
     case 'yield':
-      return isOwner(parameters) ? [state, []] : leave(parameters, now, 'yield')
+      if (isOwner(parameters)) return [state, []]
+      return parameters.knobs.leaving ? leave(parameters, now, 'yield') : yieldAtOnce(parameters, now, removeAll)
     case 'deadlineReached':
       // A2
       if (now < state.adverAt) return [state, []]
@@ -186,6 +189,18 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
     case 'faultCleared':
       return [state, []]
   }
+}
+
+/** Without Leaving a yield is the release of row A1 with another future: Backup, with the priority that was lowered. */
+function yieldAtOnce(parameters: Parameters, now: Millis, removeAll: Effect): Step {
+  const [next, entered] = enterBackup(parameters, now, {
+    from: 'Active',
+    reason: 'yield',
+    active: undefined,
+    activeAdverInterval: parameters.advertisementInterval,
+    ownerChanged: true,
+  })
+  return [next, [{ kind: 'sendAdvertisement', priority: 0, reason: 'yield' }, removeAll, ...entered]]
 }
 
 /** On the grid of the previous deadline (VR-TM-09: no drift); ticks that were slept through are not made up for. */
