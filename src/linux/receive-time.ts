@@ -8,10 +8,10 @@ import { type Millis, millis } from '../wire/units.ts'
 /** Milliseconds of CLOCK_MONOTONIC and CLOCK_REALTIME, read together. */
 export type ClockPair = { readonly monotonic: number; readonly realtime: number }
 
-/** What the drain before this one left behind. */
+/** What the drain before this one left behind, or the opening of the socket. */
 export type DrainMark = {
-  /** Realtime minus monotonic; undefined before the first drain. */
-  readonly offset: number | undefined
+  /** Realtime minus monotonic. */
+  readonly offset: number
   /** Read before the receive call that found the queue empty: nothing queued now is older. */
   readonly emptyAt: number
 }
@@ -24,7 +24,7 @@ export const clockOffset = (clocks: ClockPair): number => clocks.realtime - cloc
 export function receiveTime(stamp: number, clocks: ClockPair, last: DrainMark): Millis {
   const now = millis(clocks.monotonic)
   const offset = clockOffset(clocks)
-  if (stamp === 0 || last.offset === undefined || Math.abs(offset - last.offset) > MAX_OFFSET_CHANGE) return now
+  if (stamp === 0 || Math.abs(offset - last.offset) > MAX_OFFSET_CHANGE) return now
   const at = stamp - offset
   return at >= last.emptyAt && at <= now ? millis(at) : now
 }

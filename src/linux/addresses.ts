@@ -1,0 +1,35 @@
+/**
+ * Addresses on and off interfaces. Decided here: which answers of the kernel mean that things are as asked, so that
+ * every step can be repeated (ground rule 6). Refused here: which steps are due (daemon/reconcile.ts).
+ */
+import type { AddressOutcome, AddressStep, PresentAddress } from '../daemon/ports.ts'
+import { ERRNO, failureOf } from './failure.ts'
+import { interfaceLabel } from './links.ts'
+import { addressesRequest, stepRequest } from './netlink/message.ts'
+import type { RequestSocket } from './netlink/socket.ts'
+
+/** Undefined: no complete answer. */
+export function readAddresses(requests: RequestSocket): readonly PresentAddress[] | undefined {
+  return requests.dump(addressesRequest)?.flatMap((message) => (message.kind === 'address' ? [message.present] : []))
+}
+
+/** Adding finds it there; removing finds it gone, or gone with its interface. */
+const DONE: Record<AddressStep['action'], readonly number[]> = {
+  add: [0, ERRNO.EEXIST],
+  remove: [0, ERRNO.EADDRNOTAVAIL, ERRNO.ENODEV],
+}
+
+export function applySteps(requests: RequestSocket, steps: readonly AddressStep[]): readonly AddressOutcome[] {
+  const answers = requests.ask(steps.map((step) => (sequence) => stepRequest(step, sequence)))
+  return steps.map((step, i) => {
+    const errno = answers[i] ?? ERRNO.ETIMEDOUT
+    if (DONE[step.action].includes(errno)) return { step, ok: true }
+    const where = `${step.address}/${step.prefixLength}`
+    const label = interfaceLabel(requests, step.interfaceIndex)
+    const [action, syscall] =
+      step.action === 'add'
+        ? [`add ${where} to ${label}`, 'RTM_NEWADDR']
+        : [`remove ${where} from ${label}`, 'RTM_DELADDR']
+    return { step, ok: false, failure: failureOf(errno, { action, syscall }) }
+  })
+}

@@ -1,0 +1,76 @@
+/**
+ * What an errno means to holdfast: a Failure with a stable code, a sentence for people and the one answer to "is it
+ * worth trying again". Decided here and nowhere else: retry or fatal, and which capability is missing.
+ * Refused here: who tries again, and when.
+ */
+import { constants } from 'node:os'
+import { getSystemErrorMap } from 'node:util'
+import type { Failure } from '../daemon/ports.ts'
+
+export const ERRNO = constants.errno
+
+const CODES = new Map(Object.entries(ERRNO).map(([code, number]) => [number, code]))
+// Two names for one number: the documented one wins.
+CODES.set(ERRNO.EAGAIN, 'EAGAIN')
+CODES.set(ERRNO.EOPNOTSUPP, 'EOPNOTSUPP')
+
+/** `action` continues "Cannot …" and names its object; `syscall` is the call, or the rtnetlink request (RTM_…). */
+export type Attempt = { readonly action: string; readonly syscall: string }
+
+const isRequest = (syscall: string): boolean => syscall.startsWith('RTM_')
+const isSend = (syscall: string): boolean => syscall === 'sendmmsg'
+
+function reasonOf(code: string, errno: number, syscall: string): string {
+  // A packet filter that refuses our packet says EPERM as well: that is no missing capability.
+  if (code === 'EPERM' && isSend(syscall)) return 'refused by a packet filter'
+  if (code === 'EPERM' || (code === 'EACCES' && syscall === 'socket')) {
+    return `${isRequest(syscall) ? 'CAP_NET_ADMIN' : 'CAP_NET_RAW'} is missing`
+  }
+  if (code === 'EACCES' && isRequest(syscall)) return 'IPv6 is disabled on the interface'
+  if (code === 'EINVAL' && isSend(syscall)) return 'the source address is not on this node'
+  if (code === 'EADDRNOTAVAIL' && !isRequest(syscall)) return 'the source address is not on this node'
+  if (code === 'ENETDOWN') return 'interface is down'
+  if (code === 'ENODEV' || code === 'ENXIO') return 'interface does not exist'
+  if (code === 'ENOBUFS') return 'the queue is full'
+  if (code === 'ETIMEDOUT' && isRequest(syscall)) return 'the kernel did not answer'
+  return getSystemErrorMap().get(-errno)?.[1] ?? code
+}
+
+/** Asking again changes nothing about these: privilege, our own arguments, what the kernel was built without. */
+const FATAL = new Set([
+  'EPERM',
+  'EACCES',
+  'EINVAL',
+  'EBADF',
+  'EFAULT',
+  'ENOTSOCK',
+  'ENOSYS',
+  'EAFNOSUPPORT',
+  'EPROTONOSUPPORT',
+  'ESOCKTNOSUPPORT',
+  'ENOPROTOOPT',
+  'EOPNOTSUPP',
+])
+
+function isRetryable(code: string, syscall: string): boolean {
+  if (code === 'EMSGSIZE') return false
+  // A filter rule or a lost source address can change back while the socket stays open.
+  if (isSend(syscall) && (code === 'EPERM' || code === 'EINVAL')) return true
+  return !FATAL.has(code)
+}
+
+/** `errno` with either sign: Node's errors carry it negative, the kernel's messages positive. */
+export function failureOf(errno: number, { action, syscall }: Attempt): Failure {
+  const number = Math.abs(errno)
+  const code = CODES.get(number) ?? `E${number}`
+  const message = `Cannot ${action}: ${reasonOf(code, number, syscall)}`
+  return { code, syscall, message, retryable: isRetryable(code, syscall) }
+}
+
+/** From what a set-up call of the addon threw. Anything but a failed syscall is our bug and goes on. */
+export function failureFrom(error: unknown, action: string): Failure {
+  if (!(error instanceof Error) || !('errno' in error) || !('syscall' in error)) throw error
+  const { errno, syscall } = error
+  if (typeof errno !== 'number' || typeof syscall !== 'string') throw error
+  return failureOf(errno, { action, syscall })
+}

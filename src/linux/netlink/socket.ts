@@ -1,0 +1,207 @@
+/**
+ * Two kinds of rtnetlink socket. Requests: a question and its answer in one call; the kernel works while send() runs, so
+ * the answer is queued when it returns. Monitor: what changed, by whomever. Apart, because on a socket that joined groups
+ * its own notifications arrive between a request and its ACK. Decided here: how long an answer is waited for, and what
+ * an overrun means. Refused here: what links and addresses are for.
+ */
+import type { KernelClock } from '../clock.ts'
+import { ERRNO } from '../failure.ts'
+import { readMeta } from '../meta-record.ts'
+import type { NativeAddon } from '../native.ts'
+import { AF, netlinkPort, netlinkSockaddr } from '../sockaddr.ts'
+import { OPTION, setNumber, setReceiveBuffer } from '../socket-option.ts'
+import { type Envelope, type NetlinkMessage, parseMessages } from './message.ts'
+
+const SOCK_RAW = 3
+const NETLINK_ROUTE = 0
+/** RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR. */
+const GROUPS = 0x001 | 0x010 | 0x100
+/** The kernel fills dumps up to 32 KiB a datagram. */
+const REQUEST_SIZE = 32 * 1024
+const REQUEST_BATCH = 8
+const MONITOR_SIZE = 16 * 1024
+const MONITOR_BATCH = 32
+const RECEIVE_BUFFER = 4 * 1024 * 1024
+/** Requests in flight: their ACKs must fit where neither buffer size may be raised (208 KiB hold about 256). */
+const IN_FLIGHT = 128
+const ANSWER_LIMIT_MS = 100
+const DUMP_ATTEMPTS = 5
+/** Per wake-up, so that a storm of changes leaves the advertisements their turn. */
+const MAX_BATCHES = 64
+
+export type MakeRequest = (sequence: number) => Uint8Array
+
+export type RequestSocket = {
+  /** One errno per request, in order; 0 = done, ETIMEDOUT = no answer. */
+  ask(requests: readonly MakeRequest[]): readonly number[]
+  /** All messages of a dump, or undefined when no attempt gave a complete one. */
+  dump(request: MakeRequest): readonly NetlinkMessage[] | undefined
+  close(): void
+}
+
+/** What was received, or undefined for what cannot be trusted: not from the kernel, or cut. */
+type Received = { readonly count: number; envelopes(packet: number): readonly Envelope[] | undefined }
+
+function openSocket(native: NativeAddon, batch: number, size: number) {
+  const socket = new native.NativeSocket(AF.netlink, SOCK_RAW, NETLINK_ROUTE, batch, size)
+  setReceiveBuffer(socket, RECEIVE_BUFFER)
+  const meta = readMeta(socket, size)
+  const receive = (): Received => ({
+    count: socket.receive(),
+    envelopes: (packet) => {
+      // Any process with privilege can send to a netlink socket; port 0 is the kernel.
+      if (netlinkPort(meta.source(packet)) !== 0) return []
+      return meta.truncated(packet) ? undefined : parseMessages(meta.bytes(packet))
+    },
+  })
+  return { socket, receive }
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+const pause = (): void => {
+  Atomics.wait(sleeper, 0, 0, 1)
+}
+
+/** Throws the addon's Error (EPERM, EMFILE …): without rtnetlink there is nothing to do. */
+export function openRequestSocket(native: NativeAddon, clock: KernelClock): RequestSocket {
+  const { socket, receive } = openSocket(native, REQUEST_BATCH, REQUEST_SIZE)
+  // An error then comes without our request behind it, and its ACK stays small.
+  setNumber(socket, OPTION.netlinkCapAck, 1)
+  let sequence = 0
+  const next = (): number => {
+    sequence = (sequence + 1) >>> 0
+    return sequence
+  }
+
+  /** Until `take` says that it has all it wants. False: nothing came for ANSWER_LIMIT_MS. */
+  function collect(take: (envelopes: readonly Envelope[] | undefined) => boolean): boolean {
+    let limit = clock.now() + ANSWER_LIMIT_MS
+    while (clock.now() < limit) {
+      const { count, envelopes } = receive()
+      if (count === -ERRNO.EBADF) return false
+      for (let i = 0; i < count; i++) if (take(envelopes(i))) return true
+      if (count > 0) limit = clock.now() + ANSWER_LIMIT_MS
+      else pause()
+    }
+    return false
+  }
+
+  function askSome(requests: readonly MakeRequest[]): readonly number[] {
+    const open = new Map<number, number>()
+    const answers: number[] = requests.map(() => ERRNO.ETIMEDOUT)
+    const messages = requests.map((make, i) => {
+      const number = next()
+      open.set(number, i)
+      return make(number)
+    })
+    const first = sequence - requests.length + 1
+    for (const [i, result] of socket.send(messages).entries()) {
+      if (result >= 0) continue
+      answers[i] = -result
+      open.delete((first + i) >>> 0)
+    }
+    if (open.size === 0) return answers
+    collect((envelopes) => {
+      for (const { sequence: number, message } of envelopes ?? []) {
+        const i = open.get(number)
+        if (i === undefined || message.kind !== 'ack') continue
+        answers[i] = message.errno
+        open.delete(number)
+      }
+      return open.size === 0
+    })
+    return answers
+  }
+
+  function dumpOnce(request: MakeRequest): readonly NetlinkMessage[] | undefined {
+    const number = next()
+    const messages: NetlinkMessage[] = []
+    let whole = true
+    const sent = socket.send([request(number)])[0] ?? 0
+    if (sent < 0) return undefined
+    const finished = collect((envelopes) => {
+      if (envelopes === undefined) whole = false
+      for (const { sequence: answers, interrupted, message } of envelopes ?? []) {
+        if (answers !== number) continue
+        if (interrupted || message.kind === 'malformed') whole = false
+        if (message.kind === 'ack' || message.kind === 'done') {
+          whole &&= message.errno === 0
+          return true
+        }
+        messages.push(message)
+      }
+      return false
+    })
+    return finished && whole ? messages : undefined
+  }
+
+  return {
+    ask(requests) {
+      const answers: number[] = []
+      for (let at = 0; at < requests.length; at += IN_FLIGHT) {
+        answers.push(...askSome(requests.slice(at, at + IN_FLIGHT)))
+      }
+      return answers
+    },
+    dump(request) {
+      for (let attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+        const messages = dumpOnce(request)
+        if (messages !== undefined) return messages
+      }
+      return undefined
+    },
+    close: () => socket.close(),
+  }
+}
+
+export type MonitorSocket = {
+  /** Wakes `onReadable` whenever something is queued. */
+  start(onReadable: () => void): void
+  /** Takes what is queued. `lost`: the kernel dropped notifications, and the queue was empty afterwards. */
+  take(): { readonly messages: readonly NetlinkMessage[]; readonly lost: boolean }
+  close(): void
+}
+
+/** Joined from the first moment: what changes between a dump and start() is queued, not missed. */
+export function openMonitorSocket(native: NativeAddon): MonitorSocket {
+  const { socket, receive } = openSocket(native, MONITOR_BATCH, MONITOR_SIZE)
+  socket.bind(netlinkSockaddr(GROUPS))
+  let overrun = false
+
+  function takeQueued(socketQueue: NetlinkMessage[]): boolean {
+    for (let batch = 0; batch < MAX_BATCHES; batch++) {
+      const { count, envelopes } = receive()
+      if (count === -ERRNO.EBADF) return false
+      // ENOBUFS: reading on is all it takes; the error came instead of a message.
+      if (count < 0) overrun = true
+      for (let i = 0; i < count; i++) {
+        const parsed = envelopes(i)
+        if (parsed === undefined) overrun = true
+        for (const { message } of parsed ?? []) {
+          if (message.kind === 'overrun' || message.kind === 'malformed') overrun = true
+          socketQueue.push(message)
+        }
+      }
+      if (count >= 0 && count < MONITOR_BATCH) return true
+    }
+    return false
+  }
+
+  return {
+    start(onReadable) {
+      socket.start(onReadable, () => {
+        overrun = true
+        onReadable()
+      })
+    },
+    take() {
+      const messages: NetlinkMessage[] = []
+      const empty = takeQueued(messages)
+      // Until the queue was empty the kernel drops on without saying so again: looking earlier would miss changes.
+      const lost = overrun && empty
+      if (lost) overrun = false
+      return { messages, lost }
+    },
+    close: () => socket.close(),
+  }
+}

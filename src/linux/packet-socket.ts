@@ -1,0 +1,130 @@
+/**
+ * ARP and Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the engine (ARP of any
+ * kind and Neighbor Advertisements of others), by two taps with a type of their own: one for everything would cost a
+ * look at each packet of a busy node, and at each of its own. Refused here: what a frame claims.
+ */
+import type { Failure, FrameSocket, FrameSocketOptions } from '../daemon/ports.ts'
+import type { KernelClock } from './clock.ts'
+import { failureFrom, failureOf } from './failure.ts'
+import { readMeta } from './meta-record.ts'
+import type { NativeAddon, NativeSocket } from './native.ts'
+import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
+import { AF, packetSockaddr } from './sockaddr.ts'
+import { OPTION, setNumber } from './socket-option.ts'
+
+const SOCK_RAW = 3
+const ETH_P_ARP = 0x0806
+const ETH_P_IPV6 = 0x86dd
+const PACKET_OUTGOING = 4
+const BATCH = 64
+/** An ARP frame has at most 60 octets, a Neighbor Advertisement with its options fits as well. */
+const SIZE = 256
+/** Per wake-up: an ARP storm must not starve the advertisements. */
+const MAX_BATCHES = 4
+
+/** struct sock_filter: u16 code, u8 jump if true, u8 jump if false, u32 k. */
+function filter(...program: readonly (readonly [code: number, jt: number, jf: number, k: number])[]): Uint8Array {
+  const bytes = new Uint8Array(8 * program.length)
+  const view = new DataView(bytes.buffer)
+  for (const [i, [code, jt, jf, k]] of program.entries()) {
+    view.setUint16(8 * i, code, true)
+    bytes.set([jt, jf], 8 * i + 2)
+    view.setUint32(8 * i + 4, k, true)
+  }
+  return bytes
+}
+
+const LOAD_BYTE = 0x30
+const JUMP_IF_EQUAL = 0x15
+const RETURN = 0x06
+/** Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; no extension headers are in use there). */
+const NEIGHBOR_ADVERTISEMENT = filter(
+  [LOAD_BYTE, 0, 0, 14 + 6],
+  [JUMP_IF_EQUAL, 0, 3, 58],
+  [LOAD_BYTE, 0, 0, 14 + 40],
+  [JUMP_IF_EQUAL, 0, 1, 136],
+  [RETURN, 0, 0, 0xffff],
+  [RETURN, 0, 0, 0],
+)
+
+/** Protocol 0 and the filter first: an unbound packet socket hears every interface from the moment it exists. */
+function openTap(native: NativeAddon, etherType: number, interfaceIndex: number): NativeSocket {
+  const socket = new native.NativeSocket(AF.packet, SOCK_RAW, 0, BATCH, SIZE)
+  try {
+    if (etherType === ETH_P_IPV6) socket.attachFilter(NEIGHBOR_ADVERTISEMENT)
+    setNumber(socket, OPTION.timestampNs, 1)
+    socket.bind(packetSockaddr(etherType, interfaceIndex))
+    return socket
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+}
+
+function listen(
+  tap: NativeSocket,
+  clock: KernelClock,
+  { interfaceName, onFailure }: FrameSocketOptions,
+  onFrame: NonNullable<FrameSocketOptions['onFrame']>,
+): void {
+  const meta = readMeta(tap, SIZE)
+  const opened = clock.pair()
+  let mark: DrainMark = { offset: clockOffset(opened), emptyAt: opened.monotonic }
+  const failed = (errno: number, syscall: string): void =>
+    onFailure(failureOf(errno, { action: `receive frames on "${interfaceName}"`, syscall }))
+
+  function drain(): void {
+    for (let batch = 0; batch < MAX_BATCHES; batch++) {
+      const clocks = clock.pair()
+      const count = tap.receive()
+      if (count < 0) failed(count, 'recvmmsg')
+      const last = mark
+      mark = { offset: clockOffset(clocks), emptyAt: count >= 0 && count < BATCH ? clocks.monotonic : last.emptyAt }
+      for (let i = 0; i < count; i++) {
+        if (meta.packetType(i) === PACKET_OUTGOING) continue
+        onFrame(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last))
+      }
+      if (count < BATCH) return
+    }
+  }
+  tap.start(drain, (errno) => failed(errno, 'poll'))
+}
+
+const etherTypeOf = (frame: Uint8Array): number => ((frame[12] ?? 0) << 8) | (frame[13] ?? 0)
+
+export function openFrameSocket(
+  native: NativeAddon,
+  clock: KernelClock,
+  options: FrameSocketOptions,
+): FrameSocket | Failure {
+  const { interfaceIndex, interfaceName, onFrame } = options
+  const taps: NativeSocket[] = []
+  try {
+    // A socket bound to protocol 0 sends and hears nothing.
+    const sender = openTap(native, onFrame === undefined ? 0 : ETH_P_ARP, interfaceIndex)
+    taps.push(sender)
+    if (onFrame !== undefined) {
+      taps.push(openTap(native, ETH_P_IPV6, interfaceIndex))
+      for (const tap of taps) listen(tap, clock, options, onFrame)
+    }
+    return {
+      send(frames) {
+        // The type is said again beside the frame: queues and filters on the way out look at it, not at the octets.
+        const addresses = frames.map((frame) => packetSockaddr(etherTypeOf(frame), interfaceIndex))
+        const results = sender.send(frames, addresses)
+        return frames.map((_, i) => {
+          const result = results[i] ?? 0
+          if (result >= 0) return { ok: true }
+          const action = `send a frame on "${interfaceName}"`
+          return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
+        })
+      },
+      close() {
+        for (const tap of taps) tap.close()
+      },
+    }
+  } catch (error) {
+    for (const tap of taps) tap.close()
+    return failureFrom(error, `open a packet socket on "${interfaceName}"`)
+  }
+}
