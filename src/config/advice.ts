@@ -5,15 +5,16 @@
 
 import { staggerStep } from '../vrrp/timers.ts'
 import { centis } from '../wire/units.ts'
-import type { VirtualRouter } from './config.ts'
+import { type Placed, peerList } from './cross-check.ts'
 import { formatDuration } from './duration.ts'
 import { routerKnobs } from './knobs.ts'
-import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
+import { type Locate, type Problem, problemAt } from './problem.ts'
 
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
 const REALTIME_BELOW = 100
 
-export function advice(router: VirtualRouter, path: Path, locate: Locate): Problem[] {
+export function advice(placed: Placed, locate: Locate): Problem[] {
+  const { router, path } = placed
   const problems: Problem[] = []
   const warn = (key: string, message: string) => problems.push(problemAt(locate, [...path, key], 'warning', message))
   const owner = router.priority === 255
@@ -51,14 +52,16 @@ export function advice(router: VirtualRouter, path: Path, locate: Locate): Probl
           'holdfast or send TTL 255, or false to say that this is wanted',
       )
   }
-  problems.push(...staggerAdvice(router, path, locate))
+  problems.push(...staggerAdvice(placed, locate))
   return problems
 }
 
-/** Stagger is meant for equals; it must not make up for the Skew_Time by which a better router comes first. */
-function staggerAdvice(router: VirtualRouter, path: Path, locate: Locate): Problem[] {
+/** Stagger is meant for equals; it must not use up the Skew_Time by which a better router comes first. */
+function staggerAdvice(placed: Placed, locate: Locate): Problem[] {
+  const { router, path } = placed
   if (!routerKnobs(router).stagger || !router.preempt || router.priority === 255) return []
-  if (router.transport === 'multicast' && router.peers === undefined)
+  const { peers, path: listed } = peerList(placed)
+  if (peers === undefined)
     return [
       problemAt(
         locate,
@@ -68,21 +71,26 @@ function staggerAdvice(router: VirtualRouter, path: Path, locate: Locate): Probl
           'list them as "peers", or set "stagger: false" when no priorities are equal',
       ),
     ]
-  const peers = router.transport === 'multicast' ? (router.peers ?? []) : router.transport.unicast.peers
-  // The Active that fell silent is one of the peers and does not count.
-  const rank = peers.length - 1
-  if (rank < 1 || peers.some(({ priority }) => priority !== undefined)) return []
+  const known = peers.filter(({ priority }) => priority !== undefined)
+  if (known.length > 0 && known.length < peers.length)
+    return [
+      problemAt(
+        locate,
+        listed,
+        'warning',
+        `"${router.name}" knows the priority of some peers only: those without one are taken for unequal`,
+      ),
+    ]
   const interval = router.advertisementInterval
-  const closer = Math.ceil((rank * staggerStep(centis(interval / 10), peers.length) * 256) / interval)
-  if (closer <= 1) return []
-  const at: Path = router.transport === 'multicast' ? [...path, 'peers'] : [...path, 'transport', 'unicast', 'peers']
-  return [
-    problemAt(
-      locate,
-      at,
-      'warning',
-      `"${router.name}" may move twice when priorities differ by less than ${closer}: ` +
-        'give each peer its priority, as in { address: 10.0.0.11, priority: 90 }',
-    ),
-  ]
+  const step = staggerStep(centis(interval / 10), peers.length)
+  // The Active that fell silent is one of the peers and does not count.
+  const rank = known.length > 0 ? known.filter((peer) => peer.priority === router.priority).length : peers.length - 1
+  const closer = Math.ceil((rank * step * 256) / interval)
+  const lower = known.map(({ priority = 0 }) => router.priority - priority).filter((less) => less > 0)
+  // Unknown priorities: the list may hold this node too, and one less in rank makes 2 harmless at 1s.
+  const harmless = known.length > 0 ? !lower.some((less) => less < closer) : closer <= 2
+  if (harmless) return []
+  const mend = known.length > 0 ? 'set them further apart' : 'give each peer its priority'
+  const message = `"${router.name}" may move twice when priorities differ by less than ${closer}: ${mend}`
+  return [problemAt(locate, listed, 'warning', message)]
 }

@@ -2,7 +2,7 @@
  * A YAML text as a plain value, and where each path of it is written. Syntax and repeated keys are judged here; what
  * the keys mean is not known. Nothing here throws, whatever the text: it comes from a person.
  */
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { type Locate, type Path, type Position, type Problem, problemAt } from './problem.ts'
 
 export type ReadDocument = {
@@ -20,66 +20,43 @@ export function readDocument(text: string, file?: string): ReadDocument {
     const place = { line: Math.max(1, line), column: Math.max(1, col) }
     return file === undefined ? place : { file, ...place }
   }
-  // uniqueKeys off: repeated keys are found below, with both of their places.
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    uniqueKeys: false,
-    logLevel: 'error',
-  })
-  const locate: Locate = (path, at = 'value') => position(offsetOf(document, path, at))
-  const unreadable = (message: string, offset: number): Problem => ({
-    ...position(offset),
-    path: '',
-    message: `Cannot read the text as YAML: ${firstLine(message)}`,
-    severity: 'error',
-  })
-
-  const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => unreadable(message, pos[0]))
-  if (document.errors.length > 0) return { value: undefined, locate, problems, wellFormed: false }
+  const unreadable = (message: string, offset: number): Problem =>
+    problemAt(() => position(offset), [], 'error', `Cannot read the text as YAML: ${firstLine(message)}`)
   try {
-    problems.push(...keyProblems(document, position))
+    // uniqueKeys off: repeated keys are found below, with both of their places.
+    const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' } as const
+    const document = parseDocument(text, options)
+    const locate: Locate = (path, at = 'value') => position(offsetOf(document, path, at))
+    const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => unreadable(message, pos[0]))
+    if (document.errors.length > 0) return { value: undefined, locate, problems, wellFormed: false }
+    problems.push(...keyProblems(document.contents, [], position))
     return { value: document.toJS(), locate, problems, wellFormed: true }
   } catch (error) {
-    // Aliases without anchors or by the thousand, nesting without end: yaml reports those only now.
+    // Nesting without end and aliases by the thousand end here: yaml throws for them.
     const message = error instanceof Error ? error.message : String(error)
-    return { value: undefined, locate, problems: [...problems, unreadable(message, 0)], wellFormed: false }
+    return { value: undefined, locate: () => position(0), problems: [unreadable(message, 0)], wellFormed: false }
   }
 }
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
 
 /** What YAML allows and a configuration cannot mean: a key set twice, a key that is no word. */
-function keyProblems(document: Document.Parsed, position: (offset: number) => Position): Problem[] {
-  const problems: Problem[] = []
-  visit(document, {
-    Map(_, map) {
-      const seen = new Map<string, Position>()
-      for (const { key } of map.items) {
-        if (!isScalar(key)) {
-          const here = position(startOf(key) ?? startOf(map) ?? 0)
-          problems.push(
-            problemAt(() => here, [], 'error', 'Cannot use a list, a mapping or an alias as a key: a word wanted'),
-          )
-          continue
-        }
-        const name = String(key.value)
-        const here = position(key.range?.[0] ?? 0)
-        const before = seen.get(name)
-        if (before === undefined) seen.set(name, here)
-        else
-          problems.push(
-            problemAt(
-              () => here,
-              [name],
-              'error',
-              `Cannot set "${name}" twice: it is already set on line ${before.line}`,
-            ),
-          )
-      }
-    },
+function keyProblems(node: unknown, path: Path, position: (offset: number) => Position): Problem[] {
+  if (isSeq(node)) return node.items.flatMap((item, index) => keyProblems(item, [...path, index], position))
+  if (!isMap(node)) return []
+  const seen = new Map<string, Position>()
+  return node.items.flatMap(({ key, value }) => {
+    const here = position(startOf(key) ?? startOf(node) ?? 0)
+    const refuse = (at: Path, message: string) => problemAt(() => here, at, 'error', message)
+    if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: a word wanted')]
+    const name = String(key.value)
+    const inner = keyProblems(value, [...path, name], position)
+    const before = seen.get(name)
+    if (before !== undefined)
+      return [refuse([...path, name], `Cannot set "${name}" twice: it is already set on line ${before.line}`), ...inner]
+    seen.set(name, here)
+    return inner
   })
-  return problems
 }
 
 /** As far as the path exists; the rest is missing, and its place is what it is missing from. */

@@ -29,7 +29,7 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
       ? listenProblems(parsed.data.api.listen, parsed.data.api.public, locate)
       : schemaProblems(parsed.error.issues, value, locate)),
     ...crossCheck(placed, locate),
-    ...placed.flatMap(({ router, path }) => advice(router, path, locate)),
+    ...placed.flatMap((each) => advice(each, locate)),
   ].sort(byPosition)
   if (parsed.success && !problems.some(isError)) return { config: parsed.data, warnings: problems, locate }
   return { problems }

@@ -73,8 +73,11 @@ export type FrameSocket = {
 export type FrameSocketOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
-  /** Every ARP or Neighbor Advertisement frame that came in, whole. Valid only during the call. */
-  readonly onFrame: (frame: Uint8Array, receivedAt: Millis) => void
+  /**
+   * Every ARP or Neighbor Advertisement frame that came in, whole; valid only during the call. Undefined = this socket
+   * only sends, and what the LAN broadcasts does not wake the engine.
+   */
+  readonly onFrame: ((frame: Uint8Array, receivedAt: Millis) => void) | undefined
   readonly onFailure: (failure: Failure) => void
 }
 

@@ -1,0 +1,46 @@
+/**
+ * Status over the unix socket, on the engine's own thread, so that it answers when everything else hangs. Mode 0600:
+ * whoever may connect may later also command. A socket file that an earlier life left is taken over; one that somebody
+ * still listens on is not.
+ */
+import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import type { Snapshot } from '../daemon/snapshot.ts'
+import { createApi, json } from './server.ts'
+
+/** Rejects with Error when the path cannot be used; its message names the path. */
+export async function openControlSocket(path: string, snapshot: () => Snapshot): Promise<Server> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  if (isSocket(path)) {
+    if (await answers(path)) throw new Error(`Cannot listen on ${path}: another daemon answers there`)
+    rmSync(path)
+  }
+  const server = createApi({ '/v1/status': () => json(snapshot()) })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(new Error(`Cannot listen on ${path}: ${cause.message}`, { cause })))
+    server.listen(path, () => resolve())
+  })
+  chmodSync(path, 0o600)
+  return server
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return statSync(path).isSocket()
+  } catch {
+    return false
+  }
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path)
+    probe.once('connect', () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', () => resolve(false))
+  })
+}

@@ -1,0 +1,49 @@
+/** The snapshot as metric samples: which number of the daemon is which row of metrics/names.ts. */
+import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+import type { MetricName } from '../metrics/names.ts'
+import type { Sample } from '../metrics/registry.ts'
+
+const STATES = ['Initialize', 'Backup', 'Active', 'Leaving']
+
+const sample = (name: MetricName, value: number, labels: Sample['labels'] = {}): Sample => ({ name, labels, value })
+
+export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[] {
+  return [
+    sample('holdfast_build_info', 1, { version, node: process.version }),
+    sample('holdfast_start_time_seconds', Date.parse(snapshot.startedAt) / 1000),
+    sample('holdfast_last_will_armed', snapshot.guardian ? 1 : 0),
+    sample('holdfast_log_records_lost_total', snapshot.logRecordsLost),
+    ...snapshot.routers.flatMap(routerSamples),
+    ...snapshot.interfaces.flatMap(({ name, discarded, overflowed, announced }) => [
+      sample('holdfast_vrrp_receive_overflow_total', overflowed, { interface: name }),
+      ...byKey('holdfast_vrrp_advertisements_discarded_total', { interface: name }, 'reason', discarded),
+      ...byKey('holdfast_vrrp_announcements_sent_total', { interface: name }, 'kind', announced),
+    ]),
+  ]
+}
+
+function routerSamples(snapshot: RouterSnapshot): Sample[] {
+  const router = snapshot.name
+  const { counters, priority } = snapshot
+  const identity = { router, vrid: String(snapshot.vrid), interface: snapshot.interface ?? '' }
+  return [
+    ...STATES.map((state) => sample('holdfast_vrrp_state', snapshot.state === state ? 1 : 0, { ...identity, state })),
+    sample('holdfast_vrrp_priority', priority.base, { router, kind: 'base' }),
+    sample('holdfast_vrrp_priority', priority.effective, { router, kind: 'effective' }),
+    ...counters.transitions.map(({ count, ...labels }) =>
+      sample('holdfast_vrrp_transitions_total', count, { router, ...labels }),
+    ),
+    sample('holdfast_vrrp_advertisements_received_total', counters.received, { router }),
+    ...byKey('holdfast_vrrp_advertisements_sent_total', { router }, 'kind', counters.sent),
+    ...byKey('holdfast_vrrp_advertisements_send_failures_total', { router }, 'code', counters.sendFailures),
+    ...byKey('holdfast_vrrp_advertisements_refused_total', { router }, 'reason', counters.refused),
+    ...byKey('holdfast_vrrp_foreign_changes_total', { router }, 'kind', counters.foreignChanges),
+    ...snapshot.addresses.map(({ address, present }) =>
+      sample('holdfast_vrrp_address_present', present ? 1 : 0, { router, address }),
+    ),
+  ]
+}
+
+function byKey(name: MetricName, labels: Sample['labels'], key: string, counts: Readonly<Record<string, number>>) {
+  return Object.entries(counts).map(([value, count]) => sample(name, count, { ...labels, [key]: value }))
+}

@@ -1,0 +1,9 @@
+/** What `holdfast` says to whoever started it (design.md §4). */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 64,
+  unreachable: 69,
+  privilege: 77,
+  configuration: 78,
+} as const

@@ -1,0 +1,102 @@
+/**
+ * The command line (design.md §4): words to commands, results to output and exit status. Commands are loaded when they
+ * are asked for, because `run` must not pay for the others. No command is implemented here.
+ */
+import { Command, CommanderError } from 'commander'
+import type { CommandResult } from './check.ts'
+import { EXIT } from './exit-code.ts'
+import { VERSION } from './version.ts'
+
+const DEFAULT_CONFIG = '/etc/holdfast/holdfast.yaml'
+const DEFAULT_SOCKET = '/run/holdfast/holdfast.sock'
+
+/** Returns the exit status. */
+export async function main(argv: readonly string[]): Promise<number> {
+  let status: number = EXIT.ok
+  const print = (result: CommandResult) => {
+    process.stdout.write(result.stdout)
+    process.stderr.write(result.stderr)
+    status = result.exitCode
+  }
+  const program = new Command('holdfast')
+    .description('Keeps virtual IP addresses on exactly one healthy node of a LAN (VRRPv3, RFC 9568)')
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError('(holdfast --help shows the commands)')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable, 77 missing privilege, 78 configuration',
+    )
+
+  program
+    .command('run')
+    .description('run the daemon in the foreground')
+    .option('-c, --config <file>', 'configuration (YAML)', DEFAULT_CONFIG)
+    .option('--realtime [priority]', 'real-time priority for the engine (taken by the guardian)')
+    .option('--core', 'allow a core dump of the engine (taken by the guardian)')
+    .action(async ({ config }: { config: string }) => {
+      const { runCommand } = await import('./run.ts')
+      status = await runCommand(config)
+    })
+
+  program
+    .command('check')
+    .description('validate a configuration; every problem as file:line:column; exit 0 or 78')
+    .argument('<file>')
+    .option('--json', 'as JSON')
+    .option('--node', 'also against the interfaces and addresses of this node')
+    .action(async (file: string, options: { json?: boolean; node?: boolean }) => {
+      const { checkCommand } = await import('./check.ts')
+      const node = options.node === true ? await thisNode() : undefined
+      print(checkCommand(file, { json: options.json === true, ...(node === undefined ? {} : { node }) }))
+    })
+
+  program
+    .command('status')
+    .description('who holds the addresses, and why')
+    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .option('--json', 'as JSON')
+    .action(async (options: { socket: string; json?: boolean }) => {
+      const { statusCommand } = await import('./status.ts')
+      print(await statusCommand(options.socket, { json: options.json === true }))
+    })
+
+  program
+    .command('demo')
+    .description('three nodes in network namespaces, one failover, measured')
+    .action(async () => {
+      const { demoCommand } = await import('./demo.ts')
+      status = await demoCommand()
+    })
+
+  program
+    .command('schema')
+    .description("the configuration's JSON Schema")
+    .action(async () => {
+      const { schemaCommand } = await import('./schema.ts')
+      print(schemaCommand())
+    })
+
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    // --help and --version end the same way as a wrong word; commander has printed already.
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  }
+  return status
+}
+
+async function thisNode() {
+  const { openClock } = await import('../linux/clock.ts')
+  const { loadNative } = await import('../linux/native.ts')
+  const { openNetwork } = await import('../linux/network.ts')
+  const { nodeView } = await import('./node.ts')
+  const native = loadNative()
+  const network = openNetwork(native, openClock(native))
+  try {
+    return nodeView(network)
+  } finally {
+    network.close()
+  }
+}

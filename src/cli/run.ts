@@ -1,0 +1,125 @@
+/**
+ * `holdfast run`: THE wiring. Configuration, capabilities, kernel, engine, in that order; then, when the engine
+ * already runs, everything a person looks at (log, control socket, worker), because the first advertisement comes
+ * first. Decides what a signal means; knows nothing of VRRP.
+ */
+import type { Server } from 'node:http'
+import type { WorkerThread } from '../api/worker-thread.ts'
+import type { Config } from '../config/config.ts'
+import { formatProblem, isError, type Problem } from '../config/problem.ts'
+import { resolveRouters } from '../config/resolve.ts'
+import { Daemon } from '../daemon/daemon.ts'
+import { Recorder } from '../daemon/recorder.ts'
+import { openClock } from '../linux/clock.ts'
+import { openGuardian } from '../linux/guardian.ts'
+import { loadNative } from '../linux/native.ts'
+import { openNetwork } from '../linux/network.ts'
+import { openSockets } from '../linux/sockets.ts'
+import { missingCapabilities } from './capability.ts'
+import { loadConfig } from './configuration-file.ts'
+import { EXIT } from './exit-code.ts'
+import { nodeView } from './node.ts'
+import { VERSION } from './version.ts'
+
+const print = (line: string): void => void process.stderr.write(`${line}\n`)
+
+/** Returns the exit status when the daemon has left. */
+export async function runCommand(file: string): Promise<number> {
+  const parsed = loadConfig(file)
+  if ('problems' in parsed) return refuse(parsed.problems)
+  const { config, locate } = parsed
+
+  const missing = missingCapabilities()
+  if (missing.length > 0) {
+    print(
+      `holdfast: Cannot run without ${missing.join(' and ')}: give the process these capabilities or run it as root`,
+    )
+    return EXIT.privilege
+  }
+  const native = loadNative()
+  const clock = openClock(native)
+  const network = openNetwork(native, clock)
+  const environment = resolveRouters(config, nodeView(network), locate).problems
+  if (environment.some(isError)) {
+    network.close()
+    return refuse([...parsed.warnings, ...environment])
+  }
+
+  const recorder = new Recorder()
+  const will = openGuardian(process.env['HOLDFAST_GUARDIAN_FD'])
+  const daemon = new Daemon(config, { clock, network, sockets: openSockets(native, clock), will, recorder })
+  const stopped = untilStopped(daemon, recorder)
+  daemon.start()
+  recorder.log('info', `holdfast ${VERSION} runs with ${config.virtualRouters.length} virtual routers`, {
+    version: VERSION,
+    config: file,
+    guardian: will.armed,
+  })
+  for (const problem of [...parsed.warnings, ...environment]) recorder.log('warn', formatProblem(problem))
+  if (!will.armed)
+    recorder.log('warn', 'No guardian: when this process dies, its addresses stay (start it with bin/holdfast)')
+
+  const { attachLog } = await import('./log.ts')
+  const log = attachLog(recorder, config.log.level)
+  const doors = await openDoors(config, daemon, recorder)
+  await stopped
+  recorder.log('info', 'holdfast has left')
+  daemon.close()
+  await doors.close()
+  await log.flush()
+  return EXIT.ok
+}
+
+function refuse(problems: readonly Problem[]): number {
+  for (const problem of problems) print(formatProblem(problem))
+  return EXIT.configuration
+}
+
+/** SIGTERM and SIGINT leave cleanly; a second one does not make it faster, the bound is 2 × interval. */
+function untilStopped(daemon: Daemon, recorder: Recorder): Promise<void> {
+  return new Promise((resolve) => {
+    let leaving = false
+    const leave = (signal: NodeJS.Signals) => {
+      recorder.log('info', `${signal}: ${leaving ? 'already leaving' : 'leaving'}`, { signal })
+      if (leaving) return
+      leaving = true
+      void daemon.stop().then(resolve)
+    }
+    process.on('SIGTERM', leave)
+    process.on('SIGINT', leave)
+    process.on('SIGHUP', () => {
+      recorder.log('warn', 'SIGHUP: this version cannot reload; the configuration in force is kept')
+    })
+  })
+}
+
+/** Nothing in here may stop the engine: a door that does not open is a line in the log. */
+async function openDoors(config: Config, daemon: Daemon, recorder: Recorder): Promise<{ close(): Promise<void> }> {
+  const { listen, socket } = config.api
+  let server: Server | undefined
+  let worker: WorkerThread | undefined
+  try {
+    const { openControlSocket } = await import('../api/control-socket.ts')
+    server = await openControlSocket(socket, () => daemon.snapshot())
+  } catch (error) {
+    recorder.log('error', error instanceof Error ? error.message : String(error), { socket })
+  }
+  if (listen !== false) {
+    const { startWorker } = await import('../api/worker-thread.ts')
+    worker = startWorker(
+      { ...listen, version: VERSION },
+      {
+        snapshot: () => daemon.snapshot(),
+        onListening: () => recorder.log('info', `Serving /metrics on ${listen.host}:${listen.port}`),
+        onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
+      },
+    )
+  }
+  return {
+    async close() {
+      server?.closeAllConnections()
+      server?.close()
+      await worker?.close()
+    },
+  }
+}

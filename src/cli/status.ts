@@ -1,0 +1,78 @@
+/**
+ * `holdfast status`: asks the running daemon over its unix socket and tells it in lines a person can read at night.
+ * With --json the answer is passed on as it came.
+ */
+import { request } from 'node:http'
+import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+import type { CommandResult } from './check.ts'
+import { EXIT } from './exit-code.ts'
+
+const TIMEOUT = 3_000
+
+export async function statusCommand(socket: string, options: { json: boolean }): Promise<CommandResult> {
+  try {
+    const body = await get(socket, '/v1/status')
+    if (options.json) return { exitCode: EXIT.ok, stdout: body, stderr: '' }
+    const snapshot: Snapshot = JSON.parse(body)
+    return { exitCode: EXIT.ok, stdout: formatStatus(snapshot), stderr: '' }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return {
+      exitCode: EXIT.unreachable,
+      stdout: '',
+      stderr: `holdfast: Cannot reach the daemon at ${socket}: ${why}\n`,
+    }
+  }
+}
+
+function get(socketPath: string, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, path, timeout: TIMEOUT }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const body = Buffer.concat(chunks).toString('utf8')
+        if (response.statusCode === 200) resolve(body)
+        else reject(new Error(`it answered ${response.statusCode}: ${body.trim()}`))
+      })
+    })
+    asked.on('timeout', () => asked.destroy(new Error(`no answer in ${TIMEOUT} ms`)))
+    asked.on('error', (error) => reject(error))
+    asked.end()
+  })
+}
+
+export function formatStatus(snapshot: Snapshot): string {
+  const { hostname, pid, guardian, startedAt, routers } = snapshot
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${guardian ? '' : ', NO GUARDIAN: a crash leaves VIPs behind'}`
+  return `${[head, ...routers.flatMap(formatRouter)].join('\n')}\n`
+}
+
+function formatRouter(router: RouterSnapshot): string[] {
+  const { name, state, reason, since, vrid, priority, owner, faults, addresses, counters } = router
+  const weighted = priority.effective === priority.base ? '' : ` (base ${priority.base})`
+  const lines = [
+    '',
+    `${name}: ${state} since ${since} (${reason})`,
+    `  vrid ${vrid} on ${router.interface ?? 'no interface'}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
+    `  priority ${priority.effective}${weighted}, every ${router.advertisementIntervalMs} ms`,
+    `  owner: ${ownerWords(owner)}`,
+    `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
+  ]
+  if (faults.length > 0) lines.push(`  FAULT: ${faults.join(', ')}`)
+  for (const [deadline, ms] of Object.entries(router.deadlines))
+    lines.push(`  ${deadline.replace(/InMs$/, '')} in ${ms} ms`)
+  const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
+  const sent = Object.values(counters.sent).reduce((sum, count) => sum + count, 0)
+  lines.push(
+    `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
+  )
+  return lines
+}
+
+function ownerWords({ self, address, priority, heardMsAgo }: RouterSnapshot['owner']): string {
+  if (self) return `this node (${address}, priority ${priority})`
+  if (address === null) return 'unknown: nobody has been heard'
+  return `${address}, priority ${priority}, heard ${heardMsAgo} ms ago`
+}

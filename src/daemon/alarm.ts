@@ -1,0 +1,45 @@
+/**
+ * One Node timer for the nearest deadline of everything (design.md §2: a timer is a hint, a deadline is a fact).
+ * Early ticks only re-arm; what is late is the listener's business, who drains before he decides. This file does not
+ * know whose deadlines they are.
+ */
+import type { Millis } from '../wire/units.ts'
+import type { Clock } from './ports.ts'
+
+/** Longer waits are cut: setTimeout takes 31 bits, and a suspended machine should look at its clock now and then. */
+const LONGEST_WAIT = 60_000
+
+export class Alarm {
+  readonly #clock: Clock
+  readonly #onDue: (now: Millis) => void
+  #at: Millis | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(clock: Clock, onDue: (now: Millis) => void) {
+    this.#clock = clock
+    this.#onDue = onDue
+  }
+
+  /** Replaces the deadline; undefined = nothing to wait for. */
+  set(at: Millis | undefined): void {
+    if (at === this.#at && this.#timer !== undefined) return
+    this.#at = at
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (at !== undefined) this.#arm(at - this.#clock.now())
+  }
+
+  #arm(wait: number): void {
+    // Whole milliseconds, rounded down: being early costs a second look, being late costs the client.
+    this.#timer = setTimeout(() => this.#tick(), Math.min(Math.max(Math.floor(wait), 1), LONGEST_WAIT))
+  }
+
+  #tick(): void {
+    this.#timer = undefined
+    if (this.#at === undefined) return
+    const now = this.#clock.now()
+    if (now < this.#at) return this.#arm(this.#at - now)
+    this.#at = undefined
+    this.#onDue(now)
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Gratuitous ARP and unsolicited Neighbor Advertisements of one segment: keeps each router's plans (arp/), paces them
+ * together and sends what is due. A router that leaves Active takes its plans and what waits with it (VR-GARP-05).
+ */
+import {
+  type AnnouncementPlan,
+  announcementOffsets,
+  announcementPlan,
+  dueFrames,
+  nextAnnouncementAt,
+} from '../arp/announcement.ts'
+import { gratuitousArp } from '../arp/gratuitous-arp.ts'
+import { neighborAdvertisement } from '../arp/neighbor-advertisement.ts'
+import {
+  IDLE_PACER,
+  nextTakeAt,
+  offerAnnouncements,
+  type Pacer,
+  takeAnnouncements,
+  withdrawAnnouncements,
+} from '../arp/pacer.ts'
+import { type Address, type Family, familyOf } from '../wire/address.ts'
+import type { Mac } from '../wire/mac.ts'
+import type { Millis } from '../wire/units.ts'
+import type { SendOutcome } from './ports.ts'
+import { Counters } from './recorder.ts'
+
+/** What a router announces and how often; its name is the key. */
+export type Announced = {
+  readonly name: string
+  readonly family: Family
+  readonly addresses: readonly Address[]
+  readonly at: readonly Millis[]
+  readonly refresh: Millis | undefined
+}
+
+export class Announcer {
+  /** By kind: gratuitousArp, neighborAdvertisement, failed. */
+  readonly sent = new Counters()
+  readonly #plans = new Map<string, { takeover?: AnnouncementPlan; rival?: AnnouncementPlan }>()
+  #pacer: Pacer = IDLE_PACER
+  readonly #send: (frames: readonly Uint8Array[]) => readonly SendOutcome[]
+  readonly #mac: () => Mac
+
+  constructor(send: (frames: readonly Uint8Array[]) => readonly SendOutcome[], mac: () => Mac) {
+    this.#send = send
+    this.#mac = mac
+  }
+
+  /** The first round goes out before this returns, as far as the pacing allows. */
+  announce(announced: Announced, reason: 'takeover' | 'rival', now: Millis): void {
+    const { name, family, addresses } = announced
+    const at = reason === 'takeover' ? announced.at : announcementOffsets('rival', family)
+    const every = reason === 'takeover' ? announced.refresh : undefined
+    const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every })
+    this.#plans.set(name, { ...this.#plans.get(name), [reason]: plan })
+    this.run(now)
+  }
+
+  cancel(name: string): void {
+    this.#plans.delete(name)
+    this.#pacer = withdrawAnnouncements(this.#pacer, name)
+  }
+
+  nextAt(): Millis | undefined {
+    let nearest = nextTakeAt(this.#pacer)
+    for (const { takeover, rival } of this.#plans.values()) {
+      for (const plan of [takeover, rival]) {
+        const at = plan === undefined ? undefined : nextAnnouncementAt(plan)
+        if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
+      }
+    }
+    return nearest
+  }
+
+  run(now: Millis): void {
+    for (const [owner, plans] of this.#plans) {
+      for (const kind of ['takeover', 'rival'] as const) {
+        const plan = plans[kind]
+        if (plan === undefined) continue
+        const result = dueFrames(plan, now)
+        if (result.due.length === 0) continue
+        plans[kind] = result.plan
+        const wanted = result.due.map(({ address, first }) => ({ owner, address, first }))
+        this.#pacer = offerAnnouncements(this.#pacer, wanted)
+      }
+    }
+    const taken = takeAnnouncements(this.#pacer, now)
+    this.#pacer = taken.pacer
+    if (taken.send.length > 0) this.#announce(taken.send.map(({ address }) => address))
+  }
+
+  #announce(addresses: readonly Address[]): void {
+    const mac = this.#mac()
+    const outcomes = this.#send(
+      addresses.map((address) =>
+        familyOf(address) === 'ipv4'
+          ? gratuitousArp({ address, mac })
+          : neighborAdvertisement({ address, mac, router: true }),
+      ),
+    )
+    outcomes.forEach(({ ok }, i) => {
+      const kind = addresses[i]?.includes(':') === true ? 'neighborAdvertisement' : 'gratuitousArp'
+      this.sent.add(ok ? kind : 'failed')
+    })
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A file in the run directory that names every VIP this node may have installed. The sweep at start knows the VIPs of
+ * the present configuration by itself; the journal is for those that a changed configuration no longer names
+ * (ground rule 4). It is written before the first VIP can be installed, replaced as a whole, and a journal that cannot
+ * be read is no reason not to start.
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Address, parseAddress } from '../wire/address.ts'
+
+export type JournalEntry = { readonly address: Address; readonly prefixLength: number; readonly interfaceName: string }
+
+const FILE = 'addresses.json'
+
+/** Source: an earlier life of the daemon, or anybody with write access: entries that do not parse are dropped. */
+export function readJournal(directory: string): { entries: JournalEntry[]; problem: string | undefined } {
+  let text: string
+  try {
+    text = readFileSync(join(directory, FILE), 'utf8')
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    return { entries: [], problem: missing ? undefined : `Cannot read ${join(directory, FILE)}: ${String(error)}` }
+  }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!Array.isArray(value)) throw new Error('a list is wanted')
+    return { entries: value.flatMap(entryOf), problem: undefined }
+  } catch (error) {
+    return { entries: [], problem: `Cannot use ${join(directory, FILE)}: ${String(error)}` }
+  }
+}
+
+/** Returns what went wrong, in words: without a journal the daemon runs, with one net less. */
+export function writeJournal(directory: string, entries: readonly JournalEntry[]): string | undefined {
+  const path = join(directory, FILE)
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o755 })
+    writeFileSync(`${path}.new`, `${JSON.stringify(entries, undefined, 1)}\n`, { mode: 0o600 })
+    renameSync(`${path}.new`, path)
+    return undefined
+  } catch (error) {
+    return `Cannot write ${path}: ${String(error)}`
+  }
+}
+
+function entryOf(value: unknown): JournalEntry[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (!('address' in value && 'prefixLength' in value && 'interfaceName' in value)) return []
+  const { address, prefixLength, interfaceName } = value
+  const parsed = typeof address === 'string' ? parseAddress(address) : undefined
+  if (parsed === undefined || typeof prefixLength !== 'number' || typeof interfaceName !== 'string') return []
+  return [{ address: parsed, prefixLength, interfaceName }]
+}

@@ -1,0 +1,85 @@
+/**
+ * Links and addresses of this node as last told by the kernel, so that the takeover path asks nobody: a dump of a
+ * Kubernetes node with thousands of service addresses takes longer than a takeover. Knows nothing of virtual routers.
+ */
+import { type Address, type Family, familyOf } from '../wire/address.ts'
+import type { Link, NetworkEvent, NetworkPort, PresentAddress } from './ports.ts'
+
+const keyOf = ({ interfaceIndex, address, prefixLength }: PresentAddress) =>
+  `${interfaceIndex} ${address}/${prefixLength}`
+
+export class NetworkView {
+  readonly #links = new Map<number, Link>()
+  readonly #addresses = new Map<string, PresentAddress>()
+  readonly #byAddress = new Map<Address, PresentAddress[]>()
+
+  /** Asks the kernel for everything; at start and after lost notifications. */
+  load(port: Pick<NetworkPort, 'links' | 'addresses'>): void {
+    this.#links.clear()
+    this.#addresses.clear()
+    this.#byAddress.clear()
+    for (const link of port.links()) this.#links.set(link.index, link)
+    for (const present of port.addresses()) this.#add(present)
+  }
+
+  /** `resync` is the caller's: it needs the port. */
+  apply(event: NetworkEvent): void {
+    switch (event.kind) {
+      case 'link':
+        this.#links.set(event.link.index, event.link)
+        return
+      case 'linkGone':
+        this.#links.delete(event.index)
+        for (const present of [...this.#addresses.values()]) {
+          if (present.interfaceIndex === event.index) this.#remove(present)
+        }
+        return
+      case 'addressAdded':
+        this.#add(event.present)
+        return
+      case 'addressRemoved':
+        this.#remove(event.present)
+        return
+      case 'resync':
+        return
+    }
+  }
+
+  link(index: number): Link | undefined {
+    return this.#links.get(index)
+  }
+
+  linkNamed(name: string): Link | undefined {
+    for (const link of this.#links.values()) if (link.name === name) return link
+    return undefined
+  }
+
+  links(): Link[] {
+    return [...this.#links.values()]
+  }
+
+  /** Wherever it is: any interface, any prefix length. */
+  where(address: Address): readonly PresentAddress[] {
+    return this.#byAddress.get(address) ?? []
+  }
+
+  on(index: number, family: Family): PresentAddress[] {
+    return [...this.#addresses.values()].filter(
+      (present) => present.interfaceIndex === index && familyOf(present.address) === family,
+    )
+  }
+
+  #add(present: PresentAddress): void {
+    this.#remove(present)
+    this.#addresses.set(keyOf(present), present)
+    this.#byAddress.set(present.address, [...(this.#byAddress.get(present.address) ?? []), present])
+  }
+
+  #remove(present: PresentAddress): void {
+    const key = keyOf(present)
+    if (!this.#addresses.delete(key)) return
+    const rest = (this.#byAddress.get(present.address) ?? []).filter((other) => keyOf(other) !== key)
+    if (rest.length > 0) this.#byAddress.set(present.address, rest)
+    else this.#byAddress.delete(present.address)
+  }
+}

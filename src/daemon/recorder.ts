@@ -1,0 +1,84 @@
+/**
+ * What happened, for people: counters that never forget and log records at a bounded rate. Writing is synchronous and
+ * cheap; who reads (pino, the worker's metrics) is attached later, because the first advertisement must not wait for
+ * them. This file does not know how a log line looks or what a metric is called.
+ */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type LogFields = Readonly<Record<string, unknown>>
+export type LogRecord = {
+  /** Milliseconds since the epoch. */
+  readonly time: number
+  readonly level: LogLevel
+  readonly message: string
+  readonly fields: LogFields
+}
+export type LogSink = (record: LogRecord) => void
+
+/** Kept until a sink is attached; enough for a start with 255 routers. */
+const BACKLOG = 1_000
+/** One line per key in this time; the rest is counted and told with the next line. */
+const QUIET_TIME = 10_000
+/** Keys remembered at once: a flood from invented sources must not cost memory. */
+const MOST_KEYS = 256
+
+export class Recorder {
+  #sink: LogSink | undefined
+  #backlog: LogRecord[] = []
+  readonly #quiet = new Map<string, { since: number; suppressed: number }>()
+  /** Records that nobody will read: the backlog was full, or the sink refused them. */
+  lost = 0
+
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    const record: LogRecord = { time: Date.now(), level, message, fields }
+    if (this.#sink !== undefined) this.#sink(record)
+    else if (this.#backlog.length < BACKLOG) this.#backlog.push(record)
+    else this.lost++
+  }
+
+  /** For what a peer can cause as often as he likes (VR-RX-21). `key` names reason and source. */
+  logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
+    const now = Date.now()
+    const known = this.#quiet.get(key)
+    if (known !== undefined && now - known.since < QUIET_TIME) {
+      known.suppressed++
+      return
+    }
+    if (known === undefined && this.#quiet.size >= MOST_KEYS && key !== 'others') {
+      for (const [name, entry] of this.#quiet) if (now - entry.since >= QUIET_TIME) this.#quiet.delete(name)
+      // Still full: this very moment has more than MOST_KEYS sources. They are counted as one.
+      if (this.#quiet.size >= MOST_KEYS) return this.logLimited('others', level, message, fields)
+    }
+    this.#quiet.set(key, { since: now, suppressed: 0 })
+    const suppressed = known?.suppressed ?? 0
+    this.log(level, message, suppressed > 0 ? { ...fields, suppressed } : fields)
+  }
+
+  /** The situation changed (new state, new Active): speak again (VR-RX-21). */
+  liftLimits(prefix: string): void {
+    for (const key of this.#quiet.keys()) if (key.startsWith(prefix)) this.#quiet.delete(key)
+  }
+
+  attach(sink: LogSink): void {
+    this.#sink = sink
+    const waiting = this.#backlog
+    this.#backlog = []
+    for (const record of waiting) sink(record)
+  }
+}
+
+/** A family of counters under one name, keyed by its label values. */
+export class Counters {
+  readonly #values = new Map<string, number>()
+
+  add(key: string, count = 1): void {
+    this.#values.set(key, (this.#values.get(key) ?? 0) + count)
+  }
+
+  get(key: string): number {
+    return this.#values.get(key) ?? 0
+  }
+
+  toJSON(): Record<string, number> {
+    return Object.fromEntries(this.#values)
+  }
+}

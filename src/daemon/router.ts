@@ -1,0 +1,304 @@
+/**
+ * One virtual router at work: holds its State, steps it once per event and runs the effects in order. An effect that
+ * fails becomes a new event. What a transition means for addresses, announcements and the last will is here; when to
+ * step is the daemon's decision, and what to decide is vrrp/'s.
+ */
+import type { Effect } from '../vrrp/effect.ts'
+import type { Event, Fault } from '../vrrp/event.ts'
+import { step } from '../vrrp/fsm.ts'
+import { isOwner, type Parameters } from '../vrrp/parameters.ts'
+import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
+import { advertisementDatagrams } from '../vrrp/transmit.ts'
+import type { Address } from '../wire/address.ts'
+import { type Millis, plus } from '../wire/units.ts'
+import { lastWillOf } from './last-will.ts'
+import type {
+  AddressOutcome,
+  AddressStep,
+  Datagram,
+  LastWillPort,
+  PresentAddress,
+  SendOutcome,
+  WantedAddress,
+} from './ports.ts'
+import { reconcile } from './reconcile.ts'
+import { Counters, type Recorder } from './recorder.ts'
+
+export type RouterSpec = {
+  readonly name: string
+  /** Of the last will: the sync group, or this router alone. */
+  readonly unit: number
+  readonly basePriority: number
+  readonly announceAt: readonly Millis[]
+  readonly refresh: Millis | undefined
+}
+
+/** The interface a router runs on, as the router needs it. */
+export type RouterIo = {
+  readonly interfaceName: string
+  readonly interfaceIndex: number
+  send(datagrams: readonly Datagram[]): readonly SendOutcome[]
+  where(address: Address): readonly PresentAddress[]
+  apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
+  announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
+  cancelAnnouncements(router: Router): void
+}
+
+/** Ground rule 6: one retry, then FAULT with a backoff. */
+const INSTALL_RETRY = 10
+const BACKOFF_FIRST = 10_000
+const BACKOFF_LAST = 300_000
+
+export class Router {
+  readonly spec: RouterSpec
+  parameters: Parameters
+  io: RouterIo | undefined
+  state: State = INITIAL_STATE
+  /** Last transition, for status: when (monotonic and wall clock) and why. */
+  since: { at: Millis; epoch: number; reason: string }
+  readonly faults = new Set<Fault>()
+  readonly transitions = new Counters()
+  readonly sent = new Counters()
+  readonly sendFailures = new Counters()
+  readonly refused = new Counters()
+  readonly discarded = new Counters()
+  readonly warnings = new Counters()
+  readonly foreignChanges = new Counters()
+  received = 0
+  /** Set by the daemon, which ends a turn differently when a state changed. */
+  onTransition: () => void = () => {}
+  readonly #recorder: Recorder
+  readonly #will: LastWillPort
+  readonly #queue: Event[] = []
+  #stepping = false
+  #installRetryAt: Millis | undefined
+  #faultClearAt: Millis | undefined
+  #backoff = BACKOFF_FIRST
+
+  constructor(spec: RouterSpec, parameters: Parameters, recorder: Recorder, will: LastWillPort, now: Millis) {
+    this.spec = spec
+    this.parameters = parameters
+    this.since = { at: now, epoch: Date.now(), reason: 'startup' }
+    this.#recorder = recorder
+    this.#will = will
+  }
+
+  get name(): string {
+    return this.spec.name
+  }
+
+  /** The addresses that this router answers for in its present state. */
+  wanted(): readonly WantedAddress[] {
+    const { io, state } = this
+    if (io === undefined) return []
+    const addresses =
+      state.name === 'Active'
+        ? this.parameters.addresses
+        : state.name === 'Leaving'
+          ? state.kept.map(({ address }) => address)
+          : []
+    return addresses.map((address) => ({
+      interfaceIndex: io.interfaceIndex,
+      address,
+      prefixLength: hostPrefix(address),
+    }))
+  }
+
+  nextDeadline(): Millis | undefined {
+    let nearest = nextDeadline(this.state)
+    for (const at of [this.#installRetryAt, this.#faultClearAt]) {
+      if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
+    }
+    return nearest
+  }
+
+  /** Steps for one fact; effects that fail step again before this returns. */
+  post(event: Event, now: Millis): void {
+    this.#queue.push(event)
+    if (this.#stepping) return
+    this.#stepping = true
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#step(next, now)
+    this.#stepping = false
+  }
+
+  /** Faults are kept beside the state, because only Initialize lists them. */
+  setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void {
+    if (this.faults.has(fault) === present) return
+    if (present) this.faults.add(fault)
+    else this.faults.delete(fault)
+    this.#recorder.log(present ? 'warn' : 'info', `${this.name}: ${present ? 'fault' : 'fault cleared'}: ${fault}`, {
+      router: this.name,
+      fault,
+    })
+    this.post(present ? { kind: 'faultRaised', fault, canSend } : { kind: 'faultCleared', fault }, now)
+  }
+
+  setPriority(priority: number, now: Millis): void {
+    const previous = this.parameters.priority
+    if (priority === previous) return
+    this.parameters = { ...this.parameters, priority }
+    this.#recorder.log('info', `${this.name}: effective priority ${previous} → ${priority}`, {
+      router: this.name,
+      previous,
+      priority,
+    })
+    this.post({ kind: 'priorityChanged', previous }, now)
+  }
+
+  /** Deadlines of the adapter side that have passed: the install retry and the end of a backoff. */
+  runDueWork(now: Millis): void {
+    if (this.#installRetryAt !== undefined && now >= this.#installRetryAt) {
+      this.#installRetryAt = undefined
+      if (this.state.name === 'Active') this.#install(now, false)
+    }
+    if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
+      this.#faultClearAt = undefined
+      this.setFault('addressInstallFailed', false, false, now)
+    }
+  }
+
+  /** Somebody else changed an address of ours: back to the target state (design.md §2). */
+  restoreAddresses(now: Millis): void {
+    if (isOwner(this.parameters) || this.io === undefined) return
+    const steps = this.#stepsTo(this.wanted())
+    if (steps.length === 0) return
+    for (const { action, address } of steps) {
+      this.foreignChanges.add(action === 'add' ? 'removed' : 'added')
+      this.#recorder.log('warn', `${this.name}: somebody else ${action === 'add' ? 'removed' : 'added'} ${address}`, {
+        router: this.name,
+        address,
+        state: this.state.name,
+      })
+    }
+    this.io.apply(steps)
+    if (this.state.name === 'Active' && steps.some(({ action }) => action === 'add'))
+      this.io.announce(this, 'rival', now)
+  }
+
+  #step(event: Event, now: Millis): void {
+    const before = this.state
+    const [next, effects] = step(before, event, this.parameters, now)
+    // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
+    if (next.name === 'Active' && before.name !== 'Active') this.#armWill()
+    this.state = next
+    for (const effect of effects) this.#run(effect, now)
+    const answers = next.name === 'Active' || next.name === 'Leaving'
+    if (!answers && (before.name === 'Active' || before.name === 'Leaving')) this.#will.withdraw(this.spec.unit)
+  }
+
+  #run(effect: Effect, now: Millis): void {
+    switch (effect.kind) {
+      case 'sendAdvertisement':
+        return this.#send(effect.priority)
+      case 'installAddresses':
+        return this.#install(now, true)
+      case 'removeAddresses':
+        return this.#remove(effect.addresses)
+      case 'announce':
+        return this.io?.announce(this, effect.reason, now)
+      case 'transition':
+        return this.#transition(effect, now)
+      case 'refused':
+        return this.refused.add(effect.reason)
+    }
+  }
+
+  #armWill(): void {
+    const { io } = this
+    if (io === undefined) return
+    const remove = isOwner(this.parameters)
+      ? []
+      : this.parameters.addresses.map((address) => ({
+          interfaceIndex: io.interfaceIndex,
+          address,
+          prefixLength: hostPrefix(address),
+        }))
+    this.#will.arm(
+      lastWillOf(this.spec, this.parameters, io.interfaceIndex, remove, advertisementDatagrams(this.parameters, 0)),
+    )
+  }
+
+  #send(priority: number): void {
+    const datagrams = advertisementDatagrams(this.parameters, priority)
+    const outcomes = this.io?.send(datagrams) ?? []
+    this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
+    outcomes.forEach((outcome, i) => {
+      if (outcome.ok) return
+      const { code, message } = outcome.failure
+      this.sendFailures.add(code)
+      this.#recorder.logLimited(`${this.name} send ${code}`, 'warn', `${this.name}: ${message}`, {
+        router: this.name,
+        code,
+        destination: datagrams[i]?.destination,
+      })
+    })
+  }
+
+  #stepsTo(wanted: readonly WantedAddress[]): readonly AddressStep[] {
+    const managed = new Set(this.parameters.addresses)
+    const present = this.parameters.addresses.flatMap((address) => this.io?.where(address) ?? [])
+    return reconcile({ wanted, managed, present })
+  }
+
+  #install(now: Millis, mayRetry: boolean): void {
+    if (isOwner(this.parameters) || this.io === undefined) return
+    const failed = this.io.apply(this.#stepsTo(this.wanted())).filter((outcome) => !outcome.ok)
+    if (failed.length === 0) {
+      this.#backoff = BACKOFF_FIRST
+      return
+    }
+    for (const outcome of failed) {
+      if (outcome.ok) continue
+      this.#recorder.log('error', `${this.name}: ${outcome.failure.message}`, {
+        router: this.name,
+        address: outcome.step.address,
+        code: outcome.failure.code,
+      })
+    }
+    if (mayRetry) {
+      this.#installRetryAt = plus(now, INSTALL_RETRY)
+      return
+    }
+    this.#faultClearAt = plus(now, this.#backoff)
+    this.#backoff = Math.min(this.#backoff * 2, BACKOFF_LAST)
+    this.setFault('addressInstallFailed', true, true, now)
+  }
+
+  #remove(addresses: readonly Address[]): void {
+    if (isOwner(this.parameters) || this.io === undefined) return
+    // Unconditionally: what the kernel has counts, not what we believe it has.
+    const { interfaceIndex } = this.io
+    const steps = addresses.map(
+      (address): AddressStep => ({ action: 'remove', interfaceIndex, address, prefixLength: hostPrefix(address) }),
+    )
+    for (const outcome of this.io.apply(steps)) {
+      if (outcome.ok) continue
+      this.#recorder.log('error', `${this.name}: ${outcome.failure.message}`, {
+        router: this.name,
+        address: outcome.step.address,
+        code: outcome.failure.code,
+      })
+    }
+  }
+
+  #transition(effect: Extract<Effect, { kind: 'transition' }>, now: Millis): void {
+    const { from, to, reason, peer } = effect
+    if (from === 'Active') this.io?.cancelAnnouncements(this)
+    this.since = { at: now, epoch: Date.now(), reason }
+    this.transitions.add(`${from} ${to} ${reason}`)
+    this.#recorder.liftLimits(this.name)
+    this.onTransition()
+    this.#recorder.log(to === 'Initialize' ? 'warn' : 'info', `${this.name}: ${from} → ${to}: ${reason}`, {
+      router: this.name,
+      vrid: this.parameters.vrid,
+      interface: this.io?.interfaceName,
+      from,
+      to,
+      reason,
+      priority: this.parameters.priority,
+      ...(peer === undefined ? {} : { peer }),
+    })
+  }
+}
+
+export const hostPrefix = (address: Address): number => (address.includes(':') ? 128 : 32)

@@ -1,0 +1,242 @@
+/**
+ * One LAN as this node sees it through one interface and family: the advertisement socket that all its virtual routers
+ * share, told apart by VRID, the frame socket, and what is still to be announced. Opens and closes with the interface.
+ * What a packet means is vrrp/'s; what a lost interface means is the daemon's.
+ */
+import { claimOf } from '../arp/probe.ts'
+import type { DiscardReason } from '../vrrp/advertisement.ts'
+import { receive } from '../vrrp/receive.ts'
+import { type Address, type Family, isMulticast } from '../wire/address.ts'
+import type { Mac } from '../wire/mac.ts'
+import type { Millis } from '../wire/units.ts'
+import { Announcer } from './announcer.ts'
+import type { NetworkView } from './network-view.ts'
+import type {
+  AddressOutcome,
+  AddressStep,
+  AdvertisementSocket,
+  Datagram,
+  Failure,
+  FrameSocket,
+  Link,
+  PresentAddress,
+  ReceivedPacket,
+  SendOutcome,
+  SocketPort,
+} from './ports.ts'
+import { Counters, type Recorder } from './recorder.ts'
+import type { Router, RouterIo } from './router.ts'
+
+/** Per expiry; then the decision is taken, so that a flood cannot prevent a takeover (ground rule 2). */
+const DRAIN_BATCHES = 4
+
+export type SegmentContext = {
+  readonly sockets: SocketPort
+  readonly view: NetworkView
+  readonly recorder: Recorder
+  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  readonly onReadable: (segment: Segment) => void
+  readonly onFailure: (segment: Segment, failure: Failure) => void
+  /** Deadlines of a router may have moved outside a turn of the daemon. */
+  readonly onClaim: (segment: Segment, address: Address, heardAt: Millis) => void
+}
+
+export class Segment implements RouterIo {
+  readonly interfaceName: string
+  readonly family: Family
+  readonly source: Address
+  readonly routers = new Map<number, Router>()
+  readonly discarded = new Counters()
+  /** Packets that the kernel dropped because the queue was full. */
+  overflowed = 0
+  /** Since the queue was last seen empty without a loss: silence proves nothing (ground rule 2). */
+  receptionLost = false
+  #link: Link
+  #group: Address | undefined
+  #advertisements: AdvertisementSocket | undefined
+  #frames: FrameSocket | undefined
+  /** Open only while a router is Leaving: every ARP packet of the LAN would wake the engine. */
+  #claims: FrameSocket | undefined
+  readonly announcer: Announcer
+  readonly #context: SegmentContext
+
+  constructor(link: Link, family: Family, source: Address, context: SegmentContext) {
+    this.interfaceName = link.name
+    this.family = family
+    this.source = source
+    this.#link = link
+    this.#context = context
+    this.announcer = new Announcer(
+      (frames) => this.#frames?.send(frames) ?? [],
+      () => this.mac,
+    )
+  }
+
+  get interfaceIndex(): number {
+    return this.#link.index
+  }
+
+  get mac(): Mac {
+    return this.#link.mac
+  }
+
+  /** The MAC may change under us (bonding); frames are built with the present one. */
+  set link(link: Link) {
+    this.#link = link
+  }
+
+  /** Opens what is not open, and joins the group once a multicast router is here. Idempotent. */
+  open(): Failure | undefined {
+    const { index: interfaceIndex, name: interfaceName } = this.#link
+    const transports = [...this.routers.values()].map((router) => router.parameters.transport)
+    const group = transports.flatMap((transport) => (transport.mode === 'multicast' ? [transport.group] : []))[0]
+    if (this.isOpen && (group === undefined || group === this.#group)) return undefined
+    this.close()
+    const { sockets, onFailure, onReadable } = this.#context
+    const fail = (failure: Failure) => onFailure(this, failure)
+    const advertisements = sockets.openAdvertisementSocket({
+      interfaceIndex,
+      interfaceName,
+      family: this.family,
+      source: this.source,
+      group,
+      onReadable: () => onReadable(this),
+      onFailure: fail,
+    })
+    if ('code' in advertisements) return advertisements
+    const frames = sockets.openFrameSocket({ interfaceIndex, interfaceName, onFrame: undefined, onFailure: fail })
+    if ('code' in frames) {
+      advertisements.close()
+      return frames
+    }
+    this.#advertisements = advertisements
+    this.#frames = frames
+    this.#group = group
+    return undefined
+  }
+
+  close(): void {
+    this.#advertisements?.close()
+    this.#frames?.close()
+    this.#claims?.close()
+    this.#advertisements = undefined
+    this.#frames = undefined
+    this.#claims = undefined
+  }
+
+  get isOpen(): boolean {
+    return this.#advertisements !== undefined
+  }
+
+  /** Every packet that waits, stepped; true when silence after this drain may be believed. */
+  drain(now: Millis): void {
+    const result = this.#advertisements?.drain(DRAIN_BATCHES, (packet) => this.#deliver(packet, now))
+    if (result === undefined) return
+    this.overflowed += result.lost
+    if (result.lost > 0) this.receptionLost = true
+    else if (result.empty) this.receptionLost = false
+  }
+
+  /** Listens for the successor's gratuitous ARP exactly while somebody here is Leaving. */
+  watchClaims(): void {
+    const wanted = [...this.routers.values()].some((router) => router.state.name === 'Leaving')
+    if (!wanted) {
+      this.#claims?.close()
+      this.#claims = undefined
+    } else if (this.#claims === undefined && this.#frames !== undefined) {
+      const { index: interfaceIndex, name: interfaceName } = this.#link
+      const opened = this.#context.sockets.openFrameSocket({
+        interfaceIndex,
+        interfaceName,
+        onFrame: (frame, receivedAt) => this.#hearClaim(frame, receivedAt),
+        onFailure: (failure) => this.#context.onFailure(this, failure),
+      })
+      // Without it, Leaving goes by the successor's advertisement alone.
+      if (!('code' in opened)) this.#claims = opened
+      else this.#context.recorder.log('warn', opened.message, { interface: interfaceName, code: opened.code })
+    }
+  }
+
+  send(datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    return this.#advertisements?.send(datagrams) ?? datagrams.map(() => ({ ok: false, failure: CLOSED }))
+  }
+
+  where(address: Address): readonly PresentAddress[] {
+    return this.#context.view.where(address)
+  }
+
+  apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
+    return this.#context.apply(steps)
+  }
+
+  announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void {
+    const { spec, parameters } = router
+    const { family, addresses } = parameters
+    const announced = { name: spec.name, family, addresses, at: spec.announceAt, refresh: spec.refresh }
+    this.announcer.announce(announced, reason, now)
+  }
+
+  cancelAnnouncements(router: Router): void {
+    this.announcer.cancel(router.name)
+  }
+
+  #hearClaim(frame: Uint8Array, receivedAt: Millis): void {
+    const claim = claimOf(frame)
+    if (claim === undefined || claim.mac === this.#link.mac) return
+    this.#context.onClaim(this, claim.address, receivedAt)
+  }
+
+  #deliver(packet: ReceivedPacket, now: Millis): void {
+    const verdict = receive(
+      packet,
+      (vrid) => this.routers.get(vrid)?.parameters,
+      (address) => address === this.source,
+    )
+    if (verdict.kind === 'discarded') return this.#discard(verdict.reason, verdict.vrid, packet)
+    const { advertisement, warnings } = verdict
+    const router = this.routers.get(advertisement.vrid)
+    if (router === undefined) return
+    router.received++
+    for (const warning of warnings) {
+      router.warnings.add(warning)
+      this.#context.recorder.logLimited(
+        `${router.name} ${warning} ${packet.source}`,
+        'warn',
+        `${router.name}: ${warning} in an advertisement of ${packet.source}`,
+        { router: router.name, warning, peer: packet.source },
+      )
+    }
+    router.post(
+      { kind: 'advertisementReceived', source: packet.source, advertisement, receivedAt: packet.receivedAt },
+      now,
+    )
+  }
+
+  #discard(reason: DiscardReason, vrid: number | undefined, packet: ReceivedPacket): void {
+    this.discarded.add(reason)
+    const router = vrid === undefined ? undefined : this.routers.get(vrid)
+    router?.discarded.add(reason)
+    // Somebody else's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
+    if (reason === 'vrid-unknown' || reason === 'self-originated') return
+    if (reason === 'destination' && packet.destination !== undefined && isMulticast(packet.destination)) return
+    this.#context.recorder.logLimited(
+      `discard ${this.interfaceName} ${reason} ${packet.source}`,
+      'warn',
+      `Discarded a packet of ${packet.source} on ${this.interfaceName}: ${reason}`,
+      {
+        interface: this.interfaceName,
+        reason,
+        peer: packet.source,
+        destination: packet.destination,
+        ...(router === undefined ? {} : { router: router.name }),
+      },
+    )
+  }
+}
+
+const CLOSED: Failure = {
+  code: 'ENOTCONN',
+  syscall: 'sendmmsg',
+  message: 'Cannot send: the interface is not open',
+  retryable: true,
+}

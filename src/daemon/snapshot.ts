@@ -1,0 +1,153 @@
+/**
+ * What the daemon says of itself: a value that is JSON as it stands, versioned, the same for `holdfast status`, the
+ * API and the metrics. Deadlines are remaining milliseconds, because nobody outside shares our clock.
+ */
+import type { StateName } from '../vrrp/effect.ts'
+import { isOwner } from '../vrrp/parameters.ts'
+import type { State } from '../vrrp/state.ts'
+import type { Address } from '../wire/address.ts'
+import type { Millis } from '../wire/units.ts'
+import type { Router } from './router.ts'
+import type { Segment } from './segment.ts'
+
+export type RouterSnapshot = {
+  readonly name: string
+  readonly vrid: number
+  readonly family: string
+  readonly version: number
+  readonly interface: string | null
+  readonly state: StateName
+  readonly since: string
+  readonly reason: string
+  readonly faults: readonly string[]
+  readonly priority: { readonly base: number; readonly effective: number }
+  /** Who answers for the addresses, as far as this node knows; `self` when it does. */
+  readonly owner: {
+    readonly self: boolean
+    readonly address: string | null
+    readonly priority: number | null
+    readonly heardMsAgo: number | null
+  }
+  readonly source: string | null
+  readonly transport: string
+  readonly advertisementIntervalMs: number
+  readonly activeAdverIntervalMs: number | null
+  /** Remaining milliseconds, negative when overdue. */
+  readonly deadlines: Readonly<Record<string, number>>
+  readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
+  readonly counters: {
+    readonly received: number
+    readonly sent: Readonly<Record<string, number>>
+    readonly sendFailures: Readonly<Record<string, number>>
+    readonly refused: Readonly<Record<string, number>>
+    readonly discarded: Readonly<Record<string, number>>
+    readonly warnings: Readonly<Record<string, number>>
+    readonly foreignChanges: Readonly<Record<string, number>>
+    readonly transitions: readonly { from: string; to: string; reason: string; count: number }[]
+  }
+}
+
+export type InterfaceSnapshot = {
+  readonly name: string
+  readonly family: string
+  readonly open: boolean
+  readonly discarded: Readonly<Record<string, number>>
+  readonly overflowed: number
+  readonly announced: Readonly<Record<string, number>>
+}
+
+export type Snapshot = {
+  readonly version: 1
+  readonly pid: number
+  readonly hostname: string
+  readonly startedAt: string
+  readonly takenAt: string
+  readonly guardian: boolean
+  readonly logRecordsLost: number
+  readonly routers: readonly RouterSnapshot[]
+  readonly interfaces: readonly InterfaceSnapshot[]
+}
+
+export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
+  const { parameters, state, spec, io } = router
+  const { transport } = parameters
+  const active = state.name === 'Backup' ? state.active : state.name === 'Leaving' ? state.successor : undefined
+  const self = state.name === 'Active' || (state.name === 'Leaving' && state.successor === undefined)
+  return {
+    name: spec.name,
+    vrid: parameters.vrid,
+    family: parameters.family,
+    version: parameters.version,
+    interface: io?.interfaceName ?? null,
+    state: state.name,
+    since: new Date(router.since.epoch).toISOString(),
+    reason: router.since.reason,
+    faults: [...router.faults],
+    priority: { base: spec.basePriority, effective: parameters.priority },
+    owner: self
+      ? { self, address: parameters.primaryAddress, priority: parameters.priority, heardMsAgo: 0 }
+      : {
+          self,
+          address: active?.source ?? null,
+          priority: active?.priority ?? null,
+          heardMsAgo: active === undefined ? null : round(now - active.heardAt),
+        },
+    source: io === undefined ? null : parameters.primaryAddress,
+    transport:
+      transport.mode === 'multicast' ? `multicast ${transport.group}` : `unicast to ${transport.peers.length} peers`,
+    advertisementIntervalMs: parameters.advertisementInterval * 10,
+    activeAdverIntervalMs: state.name === 'Backup' ? state.activeAdverInterval * 10 : null,
+    deadlines: deadlinesOf(state, now),
+    addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
+    counters: {
+      received: router.received,
+      sent: router.sent.toJSON(),
+      sendFailures: router.sendFailures.toJSON(),
+      refused: router.refused.toJSON(),
+      discarded: router.discarded.toJSON(),
+      warnings: router.warnings.toJSON(),
+      foreignChanges: router.foreignChanges.toJSON(),
+      transitions: Object.entries(router.transitions.toJSON()).map(([key, count]) => {
+        const [from = '', to = '', reason = ''] = key.split(' ')
+        return { from, to, reason, count }
+      }),
+    },
+  }
+}
+
+export function interfaceSnapshot(segment: Segment): InterfaceSnapshot {
+  return {
+    name: segment.interfaceName,
+    family: segment.family,
+    open: segment.isOpen,
+    discarded: segment.discarded.toJSON(),
+    overflowed: segment.overflowed,
+    announced: segment.announcer.sent.toJSON(),
+  }
+}
+
+function isPresent(router: Router, address: Address): boolean {
+  // An owner's addresses are the node's own: whether they are there is not our doing.
+  const found = router.io?.where(address) ?? []
+  return isOwner(router.parameters)
+    ? found.length > 0
+    : found.some((p) => p.interfaceIndex === router.io?.interfaceIndex)
+}
+
+function deadlinesOf(state: State, now: Millis): Record<string, number> {
+  switch (state.name) {
+    case 'Initialize':
+      return {}
+    case 'Backup':
+      return {
+        activeDownInMs: round(state.activeDownAt - now),
+        ...(state.regularDownAt === undefined ? {} : { regularDownInMs: round(state.regularDownAt - now) }),
+      }
+    case 'Active':
+      return { adverInMs: round(state.adverAt - now) }
+    case 'Leaving':
+      return { untilInMs: round(state.until - now) }
+  }
+}
+
+const round = (value: number) => Math.round(value * 10) / 10

@@ -1,0 +1,83 @@
+/**
+ * Every metric in one table: name, kind, help and labels. registry.ts builds them, docs and tests read them; nobody
+ * else spells a name. States are one-hot, never numeric; no label is called `instance` (that is Prometheus' own).
+ */
+export type MetricKind = 'gauge' | 'counter'
+export type MetricRow = { readonly kind: MetricKind; readonly help: string; readonly labels: readonly string[] }
+
+export const METRICS = {
+  holdfast_build_info: { kind: 'gauge', help: 'Always 1; the version is the label', labels: ['version', 'node'] },
+  holdfast_start_time_seconds: { kind: 'gauge', help: 'When the engine started, seconds since the epoch', labels: [] },
+  holdfast_last_will_armed: {
+    kind: 'gauge',
+    help: '1 while a guardian holds the last will of this engine',
+    labels: [],
+  },
+  holdfast_log_records_lost_total: {
+    kind: 'counter',
+    help: 'Log records dropped because the reader was too slow',
+    labels: [],
+  },
+  holdfast_vrrp_state: {
+    kind: 'gauge',
+    help: '1 for the state that the virtual router is in (RFC 9568 section 6.3), 0 for the others',
+    labels: ['router', 'vrid', 'interface', 'state'],
+  },
+  holdfast_vrrp_priority: {
+    kind: 'gauge',
+    help: 'Priority of the virtual router; kind is base or effective',
+    labels: ['router', 'kind'],
+  },
+  holdfast_vrrp_transitions_total: {
+    kind: 'counter',
+    help: 'State transitions and what caused them',
+    labels: ['router', 'from', 'to', 'reason'],
+  },
+  holdfast_vrrp_advertisements_sent_total: {
+    kind: 'counter',
+    help: 'Advertisements sent, one per destination; kind is advertisement or priorityZero',
+    labels: ['router', 'kind'],
+  },
+  holdfast_vrrp_advertisements_send_failures_total: {
+    kind: 'counter',
+    help: 'Advertisements that the kernel did not take, by error code',
+    labels: ['router', 'code'],
+  },
+  holdfast_vrrp_advertisements_received_total: {
+    kind: 'counter',
+    help: 'Valid advertisements received',
+    labels: ['router'],
+  },
+  holdfast_vrrp_advertisements_discarded_total: {
+    kind: 'counter',
+    help: 'Packets that failed a check of RFC 9568 section 7.1, by the first check that failed',
+    labels: ['interface', 'reason'],
+  },
+  holdfast_vrrp_advertisements_refused_total: {
+    kind: 'counter',
+    help: 'Valid advertisements that changed nothing, by the rule of RFC 9568 section 6.4 that said so',
+    labels: ['router', 'reason'],
+  },
+  holdfast_vrrp_receive_overflow_total: {
+    kind: 'counter',
+    help: 'Packets that the kernel dropped because the receive queue was full',
+    labels: ['interface'],
+  },
+  holdfast_vrrp_announcements_sent_total: {
+    kind: 'counter',
+    help: 'Gratuitous ARP and Neighbor Advertisement frames sent',
+    labels: ['interface', 'kind'],
+  },
+  holdfast_vrrp_address_present: {
+    kind: 'gauge',
+    help: '1 while the virtual address is on this node',
+    labels: ['router', 'address'],
+  },
+  holdfast_vrrp_foreign_changes_total: {
+    kind: 'counter',
+    help: 'Virtual addresses that somebody else added or removed here',
+    labels: ['router', 'kind'],
+  },
+} as const satisfies Record<string, MetricRow>
+
+export type MetricName = keyof typeof METRICS
