@@ -1,0 +1,100 @@
+/** What is encoded decodes to the same, for every value that may be sent; checksums verify in the form they were made. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
+import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
+import { claimOf } from '../../src/arp/probe.ts'
+import type { Advertisement } from '../../src/vrrp/advertisement.ts'
+import { addressesOf, checksumForms, encodeAdvertisement, readMessage } from '../../src/vrrp/packet.ts'
+import { address, familyOf } from '../../src/wire/address.ts'
+import { macFromBytes } from '../../src/wire/mac.ts'
+import { centis } from '../../src/wire/units.ts'
+import { addresses, advertisements, checksumForm, damage, families, hosts } from '../support/arbitraries.ts'
+
+const exchanges = families.chain((family) =>
+  fc.record({
+    family: fc.constant(family),
+    advertisement: advertisements(family),
+    source: hosts(family),
+    destination: fc.oneof(hosts(family), addresses(family)),
+    checksum: checksumForm,
+  }),
+)
+
+const SOME: Advertisement = {
+  version: 3,
+  vrid: 51,
+  priority: 100,
+  interval: centis(100),
+  addresses: [address('10.0.0.100')],
+}
+
+describe('VRRPv3 codec', () => {
+  test('round trip, both families, both forms', () => {
+    fc.assert(
+      fc.property(exchanges, ({ advertisement, checksum, destination, family, source }) => {
+        const bytes = encodeAdvertisement(advertisement, { source, destination, checksum })
+        const message = readMessage(bytes, family, 3)
+        if (typeof message === 'string') return expect.fail(message)
+        expect({
+          version: message.version,
+          vrid: message.vrid,
+          priority: message.priority,
+          interval: message.interval,
+          addresses: addressesOf(message, family),
+        }).toEqual(advertisement)
+        const made = family === 'ipv6' ? 'pseudo-header' : checksum
+        expect(checksumForms(bytes, { source, destination })).toContain(made)
+      }),
+    )
+  })
+
+  test('two forms verify exactly where both encodings are the same octets (VR-CK-07)', () => {
+    fc.assert(
+      fc.property(advertisements('ipv4'), hosts('ipv4'), addresses('ipv4'), (advertisement, source, destination) => {
+        const [plain, pseudo] = (['message-only', 'pseudo-header'] as const).map((checksum) =>
+          encodeAdvertisement(advertisement, { source, destination, checksum }),
+        )
+        if (plain === undefined || pseudo === undefined) return
+        const same = plain.every((octet, i) => octet === pseudo[i])
+        const forms = checksumForms(plain, { source, destination })
+        expect(forms.length === 2, `${source} to ${destination}: ${forms}`).toBe(same)
+      }),
+      // A source for which the pseudo-header adds up to nothing.
+      { examples: [[SOME, address('1.0.30.113'), address('224.0.0.18')]] },
+    )
+  })
+})
+
+const macs = fc.uint8Array({ minLength: 6, maxLength: 6 }).map((bytes) => macFromBytes(bytes.with(0, 0x02)))
+const frames = families
+  .chain((family) => fc.record({ address: hosts(family), mac: macs }))
+  .map((claim) => ({
+    claim,
+    frame: familyOf(claim.address) === 'ipv4' ? gratuitousArp(claim) : neighborAdvertisement(claim),
+  }))
+
+describe('claims', () => {
+  test('what we announce is read back as the claim that it is', () => {
+    fc.assert(
+      fc.property(frames, ({ claim, frame }) => {
+        expect(claimOf(frame)).toEqual(claim)
+      }),
+    )
+  })
+
+  test('claimOf never throws, on any octets', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void claimOf(bytes)),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('claimOf never throws, on anything that resembles a frame', () => {
+    const damaged = frames.chain(({ frame }) => damage(frame))
+    fc.assert(
+      fc.property(damaged, (bytes) => void claimOf(bytes)),
+      { numRuns: 2000 },
+    )
+  })
+})

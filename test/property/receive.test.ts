@@ -1,0 +1,115 @@
+/** `receive` against anything: it never throws, and no single flipped bit passes unnoticed. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DISCARD_REASONS } from '../../src/vrrp/advertisement.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { type IncomingPacket, type Received, receive } from '../../src/vrrp/receive.ts'
+import { address } from '../../src/wire/address.ts'
+import { damage, families, sentPackets } from '../support/arbitraries.ts'
+import { toHex } from '../support/hex.ts'
+import { parametersFor } from '../support/parameters.ts'
+
+const OWN = [address('192.0.2.2'), address('fe80::2')]
+
+/** A node that runs every VRID of the packet's family. */
+function hear(packet: IncomingPacket, over: Partial<Parameters> = {}): Received {
+  return receive(
+    packet,
+    (vrid) => parametersFor({ family: packet.family, ...over, vrid }),
+    (candidate) => OWN.includes(candidate),
+  )
+}
+
+const wellFormed = (received: Received): void => {
+  if (received.kind === 'discarded') expect(DISCARD_REASONS).toContain(received.reason)
+  else expect(received.advertisement.addresses.length).toBeGreaterThan(0)
+}
+
+const envelopes = families.chain((family) =>
+  fc.record({
+    family: fc.constant(family),
+    source: fc.constant(family === 'ipv4' ? address('10.0.0.3') : address('fe80::3')),
+    destination: fc.constantFrom(undefined, address('224.0.0.18'), address('ff02::12'), address('fe80::2')),
+    ttl: fc.constantFrom(undefined, 255, 64),
+  }),
+)
+
+describe('receive', () => {
+  test('accepts every good packet, as what was sent', () => {
+    fc.assert(
+      fc.property(sentPackets, ({ advertisement, checksum, family, packet }) => {
+        const received = hear(packet)
+        expect(received).toMatchObject({ kind: 'accepted', advertisement, source: packet.source })
+        if (received.kind !== 'accepted') return
+        expect(received.checksumForms).toContain(family === 'ipv6' ? 'pseudo-header' : checksum)
+      }),
+    )
+  })
+
+  test('never throws, on any octets', () => {
+    fc.assert(
+      fc.property(envelopes, fc.uint8Array({ maxLength: 300 }), (envelope, bytes) =>
+        wellFormed(hear({ ...envelope, bytes })),
+      ),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('never throws, on any mutation of a good packet', () => {
+    const damaged = sentPackets.chain(({ packet }) => damage(packet.bytes).map((bytes) => ({ ...packet, bytes })))
+    fc.assert(
+      fc.property(damaged, (packet) => wellFormed(hear(packet))),
+      { numRuns: 3000 },
+    )
+  })
+
+  /**
+   * A sum changes with every single bit, so one form never survives a flip. It may turn into the other form (VR-CK-05
+   * accepts that); then `checksumForms` says so, even where the flipped bit is reserved and the values stay the same.
+   */
+  test('a single flipped bit is discarded or makes a difference that is told', () => {
+    const flips = sentPackets.chain(({ packet }) =>
+      fc.nat({ max: packet.bytes.length * 8 - 1 }).map((bit) => {
+        const bytes = Uint8Array.from(packet.bytes)
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        return { packet, bit, flipped: { ...packet, bytes } }
+      }),
+    )
+    fc.assert(
+      fc.property(flips, ({ bit, flipped, packet }) => {
+        const after = hear(flipped)
+        if (after.kind === 'discarded') return
+        expect(after, `bit ${bit} of ${toHex(packet.bytes)} made no difference`).not.toEqual(hear(packet))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('with one accepted form every single flipped bit is discarded', () => {
+    const strict = sentPackets.chain(({ checksum, packet }) =>
+      fc.nat({ max: packet.bytes.length * 8 - 1 }).map((bit) => {
+        const bytes = Uint8Array.from(packet.bytes)
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        return { checksum, flipped: { ...packet, bytes }, packet, bit }
+      }),
+    )
+    fc.assert(
+      fc.property(strict, ({ bit, checksum, flipped, packet }) => {
+        const { knobs } = parametersFor({ knobs: { checksumAccepted: checksum } })
+        expect(hear(packet, { knobs }), 'before the flip').toMatchObject({ kind: 'accepted' })
+        expect(hear(flipped, { knobs }), `bit ${bit} of ${toHex(packet.bytes)}`).toMatchObject({ kind: 'discarded' })
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('does not change what it was given', () => {
+    fc.assert(
+      fc.property(sentPackets, ({ packet }) => {
+        const before = toHex(packet.bytes)
+        hear(packet)
+        expect(toHex(packet.bytes)).toBe(before)
+      }),
+    )
+  })
+})

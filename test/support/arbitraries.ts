@@ -1,0 +1,79 @@
+/** Random values of the protocol for fast-check: everything that may be sent, and a bit more. */
+import fc from 'fast-check'
+import type { Advertisement } from '../../src/vrrp/advertisement.ts'
+import { encodeAdvertisement, vrrpGroup } from '../../src/vrrp/packet.ts'
+import type { ChecksumForm } from '../../src/vrrp/parameters.ts'
+import type { IncomingPacket } from '../../src/vrrp/receive.ts'
+import { type Address, addressFromBytes, type Family } from '../../src/wire/address.ts'
+import { centis } from '../../src/wire/units.ts'
+import { ipv4Packet } from './ipv4-packet.ts'
+
+export const families = fc.constantFrom<Family>('ipv4', 'ipv6')
+export const checksumForm = fc.constantFrom<ChecksumForm>('message-only', 'pseudo-header')
+
+export const addresses = (family: Family): fc.Arbitrary<Address> => {
+  const length = family === 'ipv4' ? 4 : 16
+  return fc.uint8Array({ minLength: length, maxLength: length }).map(addressFromBytes)
+}
+
+/** A host's address: not a group, not our own in these tests (192.0.2.2, fe80::2). */
+export const hosts = (family: Family): fc.Arbitrary<Address> =>
+  fc
+    .uint8Array({ minLength: 6, maxLength: 6 })
+    .map((tail) =>
+      addressFromBytes(
+        family === 'ipv4'
+          ? Uint8Array.of(10, ...tail.subarray(3))
+          : Uint8Array.of(0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 1, ...tail),
+      ),
+    )
+
+export const advertisements = (family: Family): fc.Arbitrary<Advertisement> =>
+  fc.record({
+    version: fc.constant<3>(3),
+    vrid: fc.integer({ min: 1, max: 255 }),
+    priority: fc.integer({ min: 0, max: 255 }),
+    interval: fc.integer({ min: 1, max: 4095 }).map(centis),
+    addresses: fc.array(addresses(family), { minLength: 1, maxLength: 255, size: 'small' }),
+  })
+
+export type Sent = {
+  readonly family: Family
+  readonly advertisement: Advertisement
+  readonly checksum: ChecksumForm
+  readonly packet: IncomingPacket
+}
+
+/** A good packet to the group, as the raw socket of its family hands it over. */
+export const sentPackets: fc.Arbitrary<Sent> = families.chain((family) =>
+  fc
+    .record({ advertisement: advertisements(family), checksum: checksumForm, source: hosts(family) })
+    .map(({ advertisement, checksum, source }) => {
+      const destination = vrrpGroup(family)
+      const message = encodeAdvertisement(advertisement, { source, destination, checksum })
+      const bytes = family === 'ipv4' ? ipv4Packet(message, { source, destination }) : message
+      return { family, advertisement, checksum, packet: { family, source, destination, ttl: 255, bytes } }
+    }),
+)
+
+/** What a bad cable, a bad router or a bad person makes of octets. */
+export const damage = (bytes: Uint8Array): fc.Arbitrary<Uint8Array> =>
+  fc
+    .array(
+      fc.oneof(
+        fc.record({ kind: fc.constant('set' as const), at: fc.nat(), value: fc.nat({ max: 255 }) }),
+        fc.record({ kind: fc.constant('cut' as const), at: fc.nat(), value: fc.nat({ max: 255 }) }),
+        fc.record({ kind: fc.constant('insert' as const), at: fc.nat(), value: fc.nat({ max: 255 }) }),
+      ),
+      { minLength: 1, maxLength: 8 },
+    )
+    .map((steps) => {
+      let octets = [...bytes]
+      for (const { at, kind, value } of steps) {
+        const where = at % (octets.length + 1)
+        if (kind === 'set' && where < octets.length) octets[where] = value
+        if (kind === 'cut') octets = octets.slice(0, where)
+        if (kind === 'insert') octets.splice(where, 0, value)
+      }
+      return Uint8Array.from(octets)
+    })
