@@ -1,0 +1,125 @@
+/**
+ * One failover, from the outside: three routers (priorities 200, 150, 100, preempting, multicast), one accident to the
+ * first, and what a client with a cached neighbour entry and an observer without one saw of it. Decides what an
+ * accident is and how long to look; refuses to know which daemon runs.
+ */
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { ArpObserver } from '../../test/support/arp-observer.ts'
+import { activeDownIntervalMs, type Daemon, type DaemonKind, skewTimeMs } from '../../test/support/daemon.ts'
+import { createLab, LAB_VIP, type Lab } from '../../test/support/lab.ts'
+import { startDaemon } from '../../test/support/start-daemon.ts'
+import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
+
+export const PRIORITIES = [200, 150, 100] as const
+const SUCCESSOR = PRIORITIES[1]
+
+export const SCENARIOS = ['cut', 'sigterm', 'engine', 'group', 'heal'] as const
+export type Scenario = (typeof SCENARIOS)[number]
+
+export type Cell = { readonly scenario: Scenario; readonly intervalMs: number; readonly kind: DaemonKind }
+
+export type Measurement = {
+  /** Longest time between two replies around the accident; one probe interval when nothing was lost. */
+  readonly outageMs: number
+  readonly lost: number
+  /** Accident until the first reply of another router; undefined when none came. */
+  readonly movedMs: number | undefined
+  /** Time in which two routers answered ARP requests for the address. */
+  readonly overlapMs: number
+  /** The old owner's kernel still answered when the observation ended. */
+  readonly stale: boolean
+}
+
+/** What the protocol alone makes of it, in ms: the accident comes at a random phase of the advertisement interval. */
+export function theory({ scenario, intervalMs }: Cell): { readonly from: number; readonly to: number } {
+  const down = activeDownIntervalMs(SUCCESSOR, intervalMs)
+  const skew = skewTimeMs(SUCCESSOR, intervalMs)
+  switch (scenario) {
+    case 'cut':
+    case 'group':
+      return { from: down - intervalMs, to: down }
+    case 'engine':
+      return { from: 0, to: skew }
+    case 'sigterm':
+      return { from: 0, to: skew }
+    case 'heal':
+      return { from: 0, to: 0 }
+  }
+}
+
+function accident(lab: Lab, first: Daemon, scenario: Scenario): number {
+  switch (scenario) {
+    case 'cut':
+      return lab.cut(lab.router(1))
+    case 'heal':
+      return lab.heal(lab.router(1))
+    case 'sigterm':
+      return first.terminate()
+    case 'engine':
+      return first.killEngine()
+    case 'group':
+      return first.killAll()
+  }
+}
+
+/** The longest that a client is left waiting before the run is called hopeless. */
+const PATIENCE = 40_000
+
+export async function measure({ scenario, intervalMs, kind }: Cell): Promise<Measurement> {
+  const lab = createLab({ routers: PRIORITIES.length })
+  const down = activeDownIntervalMs(SUCCESSOR, intervalMs)
+  try {
+    const daemons = lab.routers.map((host, i) =>
+      startDaemon(kind, lab, { host, priority: PRIORITIES[i] ?? 1, intervalMs, address: LAB_VIP }),
+    )
+    for (const host of lab.routers) startResponder(lab, host)
+    await Promise.all(daemons.map((daemon) => daemon.ready()))
+    const holds = (name: string) => () => lab.holders(LAB_VIP).join() === name
+    const holders = () => lab.holders(LAB_VIP)
+    await eventually('r1 alone to hold the address', holds('r1'), holders, { within: 5_000 + 6 * down, every: 20 })
+
+    const prober = new Prober(lab, lab.client, LAB_VIP)
+    const observer = new ArpObserver(lab, lab.host('observer'), LAB_VIP)
+    const owner = (name: string) => () => prober.owner === name
+    await eventually('the client to reach r1', owner('r1'), () => prober.owners, { within: 5_000 })
+    await sleep(300)
+    if (scenario === 'heal') {
+      // Both sides Active for two Active_Down_Intervals at least, the client following the second.
+      const cutAt = lab.cut(lab.router(1))
+      await eventually('the client to reach r2', owner('r2'), () => prober.owners, { within: 5_000 + 3 * down })
+      await sleep(Math.max(0, cutAt + 3.5 * down - monotonicMs()))
+    }
+    await sleep(Math.random() * intervalMs)
+
+    const [daemon] = daemons
+    if (daemon === undefined) throw new Error('no daemon was started')
+    const before = scenario === 'heal' ? 'r2' : 'r1'
+    const at = accident(lab, daemon, scenario)
+    // keepalived's parent respawns a killed engine, which may win before anybody else does: then nothing moves.
+    if (scenario === 'engine') await sleep(4 * down)
+    else
+      await eventually(
+        'another router to answer',
+        () => prober.movedFrom(before, at),
+        () => prober.owners,
+        { within: PATIENCE, every: 20 },
+      )
+    // A second accident may follow the first: duels, late announcements, a respawned daemon that wants it back.
+    await sleep(Math.max(500, 2 * down))
+    const until = monotonicMs()
+    const { lost } = await prober.stop()
+    await observer.stop()
+    const gaps = prober.gaps.filter((gap) => gap.to >= at - 5 && gap.from <= until)
+    const earlier = prober.gaps.filter((gap) => gap.to < at - 5)
+    const moved = prober.movedFrom(before, at)
+    return {
+      outageMs: Math.max(1, ...gaps.map((gap) => gap.to - gap.from)),
+      lost: lost - earlier.reduce((sum, gap) => sum + gap.lost, 0),
+      movedMs: moved === undefined ? undefined : moved.at - at,
+      overlapMs: observer.overlap(at, until),
+      stale: (observer.claims.at(-1)?.macs.length ?? 0) > 1,
+    }
+  } finally {
+    lab.destroy()
+  }
+}

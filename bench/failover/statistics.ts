@@ -1,0 +1,25 @@
+/** Figures of a sample that is small and must not be smoothed: order statistics only. */
+
+export type Spread = {
+  readonly count: number
+  readonly min: number
+  readonly median: number
+  readonly p95: number
+  readonly max: number
+}
+
+/** Nearest rank, so that every figure is one that was measured; the median of an even count is the lower middle. */
+function atRank(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b)
+  return {
+    count: sorted.length,
+    min: atRank(sorted, 0),
+    median: atRank(sorted, 0.5),
+    p95: atRank(sorted, 0.95),
+    max: atRank(sorted, 1),
+  }
+}

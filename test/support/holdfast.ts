@@ -1,0 +1,122 @@
+/**
+ * The real daemon as an operator runs it: bin/holdfast run in a host's namespace, its YAML, its log, its status over
+ * the unix socket. Decides where its files are; refuses to know anything of its inside.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import type { RouterSnapshot, Snapshot } from '../../src/daemon/snapshot.ts'
+import type { Daemon, RouterPlan } from './daemon.ts'
+import type { Lab } from './lab.ts'
+import { LoggedProcess } from './logged-process.ts'
+import { eventually } from './wait.ts'
+
+/** Keys of a virtual router that a test sets besides the plan. */
+export type Extra = Readonly<Record<string, unknown>>
+
+export type LogRecord = Readonly<Record<string, unknown>> & {
+  readonly msg: string
+  readonly level: number
+  readonly at: number
+}
+
+/** JSON is YAML. */
+export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Extra = {}): string {
+  const { priority, intervalMs, address, vrid = 51, unicastPeers, preempt = true } = plan
+  const transport = unicastPeers ? { unicast: { source: plan.host.address, peers: unicastPeers } } : 'multicast'
+  const router = { name: 'vip', vrid, interface: 'eth0', addresses: [address], priority, preempt, transport }
+  const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]
+  return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters }, null, 2)
+}
+
+export class Holdfast implements Daemon {
+  readonly kind = 'holdfast'
+  readonly plan: RouterPlan
+  readonly socket: string
+  readonly process: LoggedProcess
+
+  constructor(lab: Lab, plan: RouterPlan, extra: Extra = {}) {
+    this.plan = plan
+    const directory = join(lab.directory, `holdfast-${plan.host.name}`)
+    // The journal of an earlier life stays, as it does on a node.
+    mkdirSync(directory, { recursive: true })
+    const file = join(directory, 'holdfast.yaml')
+    writeFileSync(file, holdfastConfig(plan, directory, extra))
+    this.socket = join(directory, 'holdfast.sock')
+    this.process = new LoggedProcess(lab, plan.host, [join(packageRoot(), 'bin', 'holdfast'), 'run', '-c', file])
+  }
+
+  get lines() {
+    return this.process.lines
+  }
+
+  get exited() {
+    return this.process.exited
+  }
+
+  async ready(within = 10_000): Promise<void> {
+    await eventually(
+      `holdfast on ${this.plan.host.name} to run its state machine`,
+      async () => {
+        if (this.process.exit !== undefined)
+          throw new Error(`holdfast ended: ${this.lines.map((l) => l.text).join('\n')}`)
+        return (await this.state()) !== 'Initialize'
+      },
+      () => this.lines.slice(-5).map(({ text }) => text),
+      { within, every: 20 },
+    )
+  }
+
+  async snapshot(): Promise<Snapshot | undefined> {
+    const { exitCode, stdout } = await statusCommand(this.socket, { json: true })
+    if (exitCode !== 0) return undefined
+    const snapshot: Snapshot = JSON.parse(stdout)
+    return snapshot
+  }
+
+  /** The only router's account of itself; throws when the daemon does not answer. */
+  async router(): Promise<RouterSnapshot> {
+    const router = (await this.snapshot())?.routers[0]
+    if (router === undefined)
+      throw new Error(`Cannot get the status of holdfast on ${this.plan.host.name} at ${this.socket}`)
+    return router
+  }
+
+  async state(): Promise<string> {
+    return (await this.snapshot())?.routers[0]?.state ?? 'Initialize'
+  }
+
+  /** The log lines that are records, with the time they reached us. */
+  get records(): LogRecord[] {
+    return this.lines.flatMap(({ at, text }) => {
+      try {
+        const value: unknown = JSON.parse(text)
+        if (typeof value !== 'object' || value === null || !('msg' in value) || !('level' in value)) return []
+        return [{ ...value, msg: String(value.msg), level: Number(value.level), at }]
+      } catch {
+        return []
+      }
+    })
+  }
+
+  terminate(): number {
+    return this.process.signal('SIGTERM')
+  }
+
+  killEngine(): number {
+    return this.process.signalChild('SIGKILL')
+  }
+
+  killAll(): number {
+    return this.process.killFamily()
+  }
+
+  freeze(): number {
+    return this.process.signalChild('SIGSTOP')
+  }
+
+  thaw(): number {
+    return this.process.signalChild('SIGCONT')
+  }
+}

@@ -1,0 +1,13 @@
+/** Which class is which daemon; the only place where the two meet. Refuses to know anything else of them. */
+import type { DaemonKind, StartDaemon } from './daemon.ts'
+import { Holdfast } from './holdfast.ts'
+import { Keepalived } from './keepalived.ts'
+
+const START: Readonly<Record<DaemonKind, StartDaemon>> = {
+  holdfast: (lab, plan) => new Holdfast(lab, plan),
+  keepalived: (lab, plan) => new Keepalived(lab, plan),
+}
+
+export function startDaemon(kind: DaemonKind, ...rest: Parameters<StartDaemon>): ReturnType<StartDaemon> {
+  return START[kind](...rest)
+}
