@@ -23,9 +23,15 @@ export function readDocument(text: string, file?: string): ReadDocument {
   const unreadable = (message: string, offset: number): Problem =>
     problemAt(() => position(offset), [], 'error', `Cannot read the text as YAML: ${firstLine(message)}`)
   try {
-    // uniqueKeys off: repeated keys are found below, with both of their places.
-    const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' } as const
-    const document = parseDocument(text, options)
+    const document = parseDocument(text, {
+      lineCounter: lines,
+      prettyErrors: false,
+      logLevel: 'error',
+      // Repeated keys are found below, with both of their places.
+      uniqueKeys: false,
+      // !!binary and its like make values that no other text can make.
+      resolveKnownTags: false,
+    })
     const locate: Locate = (path, at = 'value') => position(offsetOf(document, path, at))
     const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => unreadable(message, pos[0]))
     if (document.errors.length > 0) return { value: undefined, locate, problems, wellFormed: false }

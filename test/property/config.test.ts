@@ -1,0 +1,124 @@
+/** Whatever a person types, the answer is a configuration or problems with places, never an exception. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { formatDuration, parseDuration } from '../../src/config/duration.ts'
+import { environmentProblems } from '../../src/config/resolve.ts'
+import { effectivePriority } from '../../src/config/weights.ts'
+import { parseConfig } from '../../src/config/yaml.ts'
+
+const reference = readFileSync(join(import.meta.dirname, '../../docs/config-reference.yaml'), 'utf8')
+const bare = reference
+  .split('\n')
+  .filter((line) => !/^\s*(#|$)/.test(line))
+  .join('\n')
+
+/** The answer is well formed: one or the other, and places that lie inside the text. */
+function answer(text: string): void {
+  const parsed = parseConfig(text, 'f.yaml')
+  const lines = text.split(/\r\n|\r|\n/).length
+  const problems = 'problems' in parsed ? parsed.problems : parsed.warnings
+  for (const problem of problems) {
+    expect(problem.message, 'one line, and in words').toMatch(/^[^\n]{10,}$/)
+    expect(problem.line, JSON.stringify(problem)).toBeGreaterThanOrEqual(1)
+    expect(problem.line, JSON.stringify(problem)).toBeLessThanOrEqual(lines)
+    expect(problem.column, JSON.stringify(problem)).toBeGreaterThanOrEqual(1)
+  }
+  const errors = problems.filter(({ severity }) => severity === 'error').length
+  if ('problems' in parsed) expect(errors, 'a refusal gives a reason').toBeGreaterThan(0)
+  else {
+    expect(errors, 'what is used has no error').toBe(0)
+    environmentProblems(parsed.config, { interfaces: [] }, parsed.locate)
+  }
+}
+
+const yamlish = fc.array(
+  fc.oneof(
+    fc.constantFrom(
+      ...'{}[],:-?*&!|>\'"#%@`\n\t ',
+      '\n  ',
+      '- ',
+      ': ',
+      '<<',
+      '&a ',
+      '*a',
+      '!!map ',
+      '---\n',
+      '...',
+      '~',
+    ),
+    fc.constantFrom('virtualRouters', 'name', 'vrid', 'addresses', '__proto__', 'transport', '1s', '10.0.0.1', 'null'),
+    fc.string({ maxLength: 4 }),
+  ),
+  { maxLength: 60 },
+)
+
+describe('never throws', () => {
+  test('on any string', () => fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), answer)))
+
+  test('on what looks like YAML', () => {
+    fc.assert(
+      fc.property(yamlish, (parts) => answer(parts.join(''))),
+      { numRuns: 500 },
+    )
+  })
+
+  test('on a valid file with a few characters changed', () => {
+    const edit = fc.record({
+      at: fc.nat(bare.length),
+      cut: fc.nat(12),
+      insert: fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('\n', ' ', '[', '{', ': ', '- ', '*p', '0', '-')),
+    })
+    fc.assert(
+      fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
+        answer(edits.reduce((text, { at, cut, insert }) => text.slice(0, at) + insert + text.slice(at + cut), bare))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('on any value in the place of any line', () => {
+    const lines = bare.split('\n')
+    fc.assert(
+      fc.property(fc.nat(lines.length - 1), fc.jsonValue({ maxDepth: 3 }), (at, value) => {
+        const changed = (lines[at] ?? '').replace(/:.*/, () => `: ${JSON.stringify(value)}`)
+        answer([...lines.slice(0, at), changed, ...lines.slice(at + 1)].join('\n'))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('on any document', () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => answer(stringify({ virtualRouters: value }))))
+  })
+})
+
+describe('durations', () => {
+  test('whole centiseconds from 10ms to 40.95s are read exactly, in every spelling', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 4095 }), (centis) => {
+        const spellings = [`${centis * 10}ms`, `${(centis / 100).toFixed(2)}s`, formatDuration(centis * 10)]
+        expect(spellings.map(parseDuration)).toEqual([centis * 10, centis * 10, centis * 10])
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('weights', () => {
+  const contribution = fc.record({ weight: fc.integer({ min: -253, max: 253 }), up: fc.boolean() })
+  test('stay within 1 to 254, do not depend on order, and a contribution taken away leaves no trace', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 254 }), fc.array(contribution), contribution, (base, list, extra) => {
+        const before = effectivePriority(base, list)
+        const after = effectivePriority(base, [...list, extra])
+        expect(after.priority).toBeGreaterThanOrEqual(1)
+        expect(after.priority).toBeLessThanOrEqual(254)
+        expect(effectivePriority(base, [extra, ...list].reverse())).toEqual(after)
+        expect(after.sum - before.sum).toBe(extra.weight > 0 === extra.up ? extra.weight : 0)
+      }),
+    )
+  })
+})
