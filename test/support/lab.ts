@@ -4,10 +4,10 @@
  * Refuses to know which daemon runs on the routers.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DemoNetwork, type Host, namespacesStarting, removeNamespace, run } from '../../src/cli/demo-network.ts'
+import { DemoNetwork, type Host, run, sweepNamespaces } from '../../src/cli/demo-network.ts'
 import { monotonicMs } from './wait.ts'
 
 export type { Host } from '../../src/cli/demo-network.ts'
@@ -25,14 +25,6 @@ const labs = new Set<Lab>()
 let created = 0
 let hooked = false
 
-/** Namespaces of test processes that no longer live. */
-function sweep(): void {
-  for (const name of namespacesStarting(PREFIX)) {
-    const pid = /^hflab(\d+)x/.exec(name)?.[1]
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeNamespace(name)
-  }
-}
-
 function hookExits(): void {
   if (hooked) return
   hooked = true
@@ -49,7 +41,7 @@ function hookExits(): void {
 }
 
 export function createLab(options: LabOptions): Lab {
-  sweep()
+  sweepNamespaces(PREFIX)
   hookExits()
   created += 1
   const lab = new Lab(`${PREFIX}${process.pid}x${created}`, options)
