@@ -36,7 +36,8 @@ export class Holdfast implements Daemon {
   readonly socket: string
   readonly process: LoggedProcess
 
-  constructor(lab: Lab, plan: RouterPlan, extra: Extra = {}) {
+  /** `options` go to `holdfast run`. */
+  constructor(lab: Lab, plan: RouterPlan, extra: Extra = {}, options: readonly string[] = []) {
     this.plan = plan
     const directory = join(lab.directory, `holdfast-${plan.host.name}`)
     // The journal of an earlier life stays, as it does on a node.
@@ -44,7 +45,13 @@ export class Holdfast implements Daemon {
     const file = join(directory, 'holdfast.yaml')
     writeFileSync(file, holdfastConfig(plan, directory, extra))
     this.socket = join(directory, 'holdfast.sock')
-    this.process = new LoggedProcess(lab, plan.host, [join(packageRoot(), 'bin', 'holdfast'), 'run', '-c', file])
+    this.process = new LoggedProcess(lab, plan.host, [
+      join(packageRoot(), 'bin', 'holdfast'),
+      'run',
+      '-c',
+      file,
+      ...options,
+    ])
   }
 
   get lines() {
