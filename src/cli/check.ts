@@ -7,10 +7,9 @@ import type { NodeView } from '../config/node-view.ts'
 import { byPosition, formatProblem, isError, type Problem } from '../config/problem.ts'
 import { environmentProblems } from '../config/resolve.ts'
 import { loadConfig } from './configuration-file.ts'
+import { EXIT } from './exit-code.ts'
 
 export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
-
-const EX_CONFIG = 78
 
 export type CheckOptions = {
   readonly json?: boolean
@@ -27,7 +26,7 @@ export function checkCommand(file: string, options: CheckOptions = {}): CommandR
   problems.sort(byPosition)
 
   const failed = problems.some(isError)
-  const exitCode = failed ? EX_CONFIG : 0
+  const exitCode = failed ? EXIT.configuration : EXIT.ok
   if (options.json === true)
     return { exitCode, stdout: `${JSON.stringify({ ok: !failed, problems }, null, 2)}\n`, stderr: '' }
   const lines = problems.map(formatProblem)

@@ -3,7 +3,7 @@
  * JSON Schema that `holdfast schema` prints. Defaults that depend on the profile stay undefined here and are filled in
  * by resolve.ts. This file does not know YAML, positions, or what one value means for another (cross-check.ts).
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Knobs } from '../vrrp/parameters.ts'
 import { duration, flag, host, listenAddress, networkAddress, oneOf, pattern, whole } from './field.ts'
 

@@ -3,7 +3,7 @@
  * starting with `Cannot use X as "key": `, because "expected string, received number" helps nobody at 3 a.m.
  * This file does not know which key has which kind, nor what else is configured.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Address, addressBytes, familyOf, isMulticast, parseAddress } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import { DURATION, formatDuration, parseDuration } from './duration.ts'
