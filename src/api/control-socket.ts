@@ -13,10 +13,8 @@ import { createApi, json } from './server.ts'
 /** Rejects with Error when the path cannot be used; its message names the path. */
 export async function openControlSocket(path: string, snapshot: () => Snapshot): Promise<Server> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
-  if (isSocket(path)) {
-    if (await answers(path)) throw new Error(`Cannot listen on ${path}: another daemon answers there`)
-    rmSync(path)
-  }
+  if (await isAnswered(path)) throw new Error(`Cannot listen on ${path}: another daemon answers there`)
+  if (isSocket(path)) rmSync(path)
   const server = createApi({ '/v1/status': () => json(snapshot()) })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(new Error(`Cannot listen on ${path}: ${cause.message}`, { cause })))
@@ -24,6 +22,11 @@ export async function openControlSocket(path: string, snapshot: () => Snapshot):
   })
   chmodSync(path, 0o600)
   return server
+}
+
+/** Another daemon lives behind this path. */
+export async function isAnswered(path: string): Promise<boolean> {
+  return isSocket(path) && (await answers(path))
 }
 
 function isSocket(path: string): boolean {

@@ -3,6 +3,7 @@
  * already runs, everything a person looks at (log, control socket, worker), because the first advertisement comes
  * first. Decides what a signal means; knows nothing of VRRP.
  */
+import { existsSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
@@ -35,6 +36,14 @@ export async function runCommand(file: string): Promise<number> {
       `holdfast: Cannot run without ${missing.join(' and ')}: give the process these capabilities or run it as root`,
     )
     return EXIT.privilege
+  }
+  // Two daemons of one node discard each other's advertisements as their own, and both would be Active.
+  if (existsSync(config.api.socket)) {
+    const { isAnswered } = await import('../api/control-socket.ts')
+    if (await isAnswered(config.api.socket)) {
+      print(`holdfast: Cannot run: another daemon already runs here and answers at ${config.api.socket}`)
+      return EXIT.failure
+    }
   }
   const native = loadNative()
   const clock = openClock(native)

@@ -49,7 +49,7 @@ export class Daemon {
   readonly #segments = new Map<string, Segment>()
   readonly #startedAt = new Date()
   /** Our own changes, whose notifications are no news. */
-  readonly #expected = new Counters()
+  #expected = new Counters()
   #stopped: (() => void) | undefined
   #stateChanged = false
   /** A socket could not be opened; the next try. */
@@ -224,9 +224,8 @@ export class Daemon {
     if (router.io === segment) return
     this.#detach(router)
     const { priority } = router.parameters
-    router.parameters = { ...resolved.parameters, primaryAddress: source, priority }
     segment.routers.set(vrid, router)
-    router.io = segment
+    router.moveTo(segment, { ...resolved.parameters, primaryAddress: source, priority })
   }
 
   #detach(router: Router): void {
@@ -282,6 +281,7 @@ export class Daemon {
       if (event.kind === 'resync') {
         recorder.log('warn', 'Network notifications were lost: looking again at links and addresses')
         this.#view.load(network)
+        this.#expected = new Counters()
         for (const address of vips) touched.add(address)
         refresh = true
         continue

@@ -126,11 +126,26 @@ export class Router {
     if (this.faults.has(fault) === present) return
     if (present) this.faults.add(fault)
     else this.faults.delete(fault)
-    this.#recorder.log(present ? 'warn' : 'info', `${this.name}: ${present ? 'fault' : 'fault cleared'}: ${fault}`, {
-      router: this.name,
-      fault,
-    })
+    const before = this.state.name
     this.post(present ? { kind: 'faultRaised', fault, canSend } : { kind: 'faultCleared', fault }, now)
+    // Otherwise the transition has told it.
+    if (this.state.name !== before) return
+    const rest = this.faults.size === 0 ? '' : `, in fault: ${[...this.faults].join(', ')}`
+    this.#recorder.log(
+      present ? 'warn' : 'info',
+      `${this.name}: ${present ? 'fault' : 'fault cleared'}: ${fault}${rest}`,
+      {
+        router: this.name,
+        fault,
+      },
+    )
+  }
+
+  /** The interface, its index or the source changed: what was promised to the guardian must follow. */
+  moveTo(io: RouterIo, parameters: Parameters): void {
+    this.io = io
+    this.parameters = parameters
+    if (this.state.name === 'Active' || this.state.name === 'Leaving') this.#armWill()
   }
 
   setPriority(priority: number, now: Millis): void {
@@ -164,7 +179,8 @@ export class Router {
     if (steps.length === 0) return
     for (const { action, address } of steps) {
       this.foreignChanges.add(action === 'add' ? 'removed' : 'added')
-      this.#recorder.log('warn', `${this.name}: somebody else ${action === 'add' ? 'removed' : 'added'} ${address}`, {
+      const done = action === 'add' ? ['removed', 'added it again'] : ['added', 'removed it']
+      this.#recorder.log('warn', `${this.name}: somebody else ${done[0]} ${address}: ${done[1]}`, {
         router: this.name,
         address,
         state: this.state.name,

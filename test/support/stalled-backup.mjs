@@ -1,0 +1,106 @@
+/**
+ * A Backup whose event loop is blocked on purpose: the product's own engine out of dist/, with one port wrapped. Plain
+ * JavaScript, because it runs as a process of its own inside a network namespace. Prints one JSON line per stall and
+ * decides nothing: stall.test.ts does.
+ *
+ * argv: CONFIG drain|no-drain COUNT STALL_MS. "no-drain" makes a drain outside a readable event find nothing, which is
+ * what a daemon that decides in its timer callback would see.
+ */
+import { openSync, read as readFile, readFileSync } from 'node:fs'
+import { parseConfig } from '../../dist/config/yaml.js'
+import { Daemon } from '../../dist/daemon/daemon.js'
+import { Recorder } from '../../dist/daemon/recorder.js'
+import { openClock } from '../../dist/linux/clock.js'
+import { openGuardian } from '../../dist/linux/guardian.js'
+import { loadNative } from '../../dist/linux/native.js'
+import { openNetwork } from '../../dist/linux/network.js'
+import { openSockets } from '../../dist/linux/sockets.js'
+
+const [file, mode, count, stallMs] = process.argv.slice(2)
+const { config } = parseConfig(readFileSync(file, 'utf8'), file)
+const native = loadNative()
+const clock = openClock(native)
+const real = openSockets(native, clock)
+let readable = false
+/** Kernel receive times of the Active's advertisements. */
+let heard = []
+
+const sockets = {
+  ...real,
+  openAdvertisementSocket(options) {
+    const onReadable = () => {
+      readable = true
+      options.onReadable()
+      readable = false
+    }
+    const socket = real.openAdvertisementSocket({ ...options, onReadable })
+    if ('code' in socket) return socket
+    return {
+      ...socket,
+      drain(batches, deliver) {
+        if (mode === 'no-drain' && !readable) return { packets: 0, empty: false, lost: 0 }
+        return socket.drain(batches, (packet) => {
+          heard.push(packet.receivedAt)
+          deliver(packet)
+        })
+      },
+    }
+  },
+}
+
+const recorder = new Recorder()
+let takeovers = []
+recorder.attach(({ fields }) => {
+  if (fields.to === 'Active') takeovers.push({ at: clock.now(), reason: fields.reason })
+})
+const daemon = new Daemon(config, {
+  clock,
+  network: openNetwork(native, clock),
+  sockets,
+  will: openGuardian(undefined),
+  recorder,
+})
+daemon.start()
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+const burn = (ms) => {
+  const until = clock.now() + ms
+  while (clock.now() < until);
+}
+const zero = openSync('/dev/zero', 'r')
+const stalls = {
+  check: (done) => setImmediate(done),
+  io: (done) => readFile(zero, Buffer.alloc(1), 0, 1, 0, done),
+}
+
+await sleep(1500)
+for (let i = 0; i < Number(count); i++) {
+  heard = []
+  takeovers = []
+  const phase = i % 2 === 0 ? 'check' : 'io'
+  await sleep(400 + 37 * (i % 7))
+  const startedAt = clock.now()
+  await new Promise((resolve) =>
+    stalls[phase](() => {
+      burn(Number(stallMs))
+      resolve()
+    }),
+  )
+  const endedAt = clock.now()
+  await sleep(300)
+  const gaps = heard.slice(1).map((at, n) => at - heard[n])
+  console.log(
+    JSON.stringify({
+      phase,
+      state: daemon.snapshot().routers[0].state,
+      stalledMs: endedAt - startedAt,
+      takeovers: takeovers
+        .filter(({ at }) => at >= startedAt)
+        .map(({ at, reason }) => ({ afterMs: at - startedAt, reason })),
+      heard: heard.length,
+      longestGapMs: Math.max(0, ...gaps),
+    }),
+  )
+}
+await daemon.stop()
+daemon.close()
