@@ -1,0 +1,107 @@
+/**
+ * The linux adapters at work inside a network namespace, told what to do line by line on stdin (linux-fixture.ts is the
+ * other end). It runs the sources themselves, not a build. Events and packets go out as lines when they happen.
+ */
+import { createInterface } from 'node:readline'
+import type { AdvertisementSocket, AdvertisementSocketOptions, Failure, FrameSocket } from '../../src/daemon/ports.ts'
+import { openClock } from '../../src/linux/clock.ts'
+import { loadNative } from '../../src/linux/native.ts'
+import { openNetwork } from '../../src/linux/network.ts'
+import { openSockets } from '../../src/linux/sockets.ts'
+import type { AgentCall, AgentCalls, AgentPacket, Opened } from './linux-fixture.ts'
+
+const native = loadNative()
+const clock = openClock(native)
+const network = openNetwork(native, clock)
+const sockets = openSockets(native, clock)
+const adverts: AdvertisementSocket[] = []
+const frames: FrameSocket[] = []
+
+const say = (line: object): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'))
+
+function opened<T extends AdvertisementSocket | FrameSocket>(list: T[], socket: T | Failure): Opened {
+  if ('code' in socket) return { failure: socket }
+  list.push(socket)
+  return { socket: list.length - 1 }
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const found = list[index]
+  if (found === undefined) throw new Error(`no socket ${index}`)
+  return found
+}
+
+function drainOne(socket: number, maxBatches: number, keep: number) {
+  const packets: AgentPacket[] = []
+  const result = at(adverts, socket).drain(maxBatches, (packet) => {
+    if (packets.length < keep) packets.push({ ...packet, bytes: hex(packet.bytes) })
+  })
+  return { ...result, kept: packets, now: clock.now() }
+}
+
+const calls: AgentCalls = {
+  links: () => network.links(),
+  addresses: () => network.addresses(),
+  apply: (steps) => network.apply(steps),
+  watch: () => network.watch((event) => say({ event })),
+  openAdvert: (options) => {
+    const events = { onReadable: () => {}, onFailure: (failure: object) => say({ failure }) }
+    // Left alone, a socket with a queue wakes the loop at once, for ever: tell once, then look away.
+    const told = { once: false }
+    const onReadable = (): void => {
+      if (!told.once) say({ readable: true })
+      told.once = true
+    }
+    const full: AdvertisementSocketOptions = { group: undefined, ...options, ...events, onReadable }
+    return opened(adverts, sockets.openAdvertisementSocket(full))
+  },
+  send: (socket, datagrams) =>
+    at(adverts, socket).send(datagrams.map((one) => ({ destination: one.destination, bytes: bytes(one.bytes) }))),
+  /** `count` datagrams of the same bytes in batches of 1 000: accepted ones. */
+  flood: (socket, destination, count, text) => {
+    const datagrams = Array.from({ length: 1000 }, () => ({ destination, bytes: bytes(text) }))
+    let accepted = 0
+    for (let sent = 0; sent < count; sent += 1000) {
+      accepted += at(adverts, socket)
+        .send(datagrams)
+        .filter(({ ok }) => ok).length
+    }
+    return accepted
+  },
+  drain: (socket, maxBatches, keep = 100) => drainOne(socket, maxBatches, keep),
+  closeAdvert: (socket) => at(adverts, socket).close(),
+  openFrames: (options) => {
+    const onFrame = (frame: Uint8Array): void => say({ frame: hex(frame) })
+    const onFailure = (failure: object): void => say({ failure })
+    return opened(
+      frames,
+      sockets.openFrameSocket({ ...options, onFrame: options.listen ? onFrame : undefined, onFailure }),
+    )
+  },
+  sendFrames: (socket, list) => at(frames, socket).send(list.map(bytes)),
+  /** The loop does nothing else meanwhile. */
+  block: (ms) => {
+    const until = clock.now() + ms
+    while (clock.now() < until);
+  },
+  memory: () => process.memoryUsage().rss,
+  now: () => clock.now(),
+}
+
+function answer({ id, method, args }: AgentCall): void {
+  try {
+    const call: (...values: never[]) => unknown = calls[method]
+    say({ id, result: call(...args) ?? null })
+  } catch (error) {
+    say({ id, error: String(error) })
+  }
+}
+
+createInterface({ input: process.stdin })
+  .on('line', (line) => answer(JSON.parse(line)))
+  .on('close', () => process.exit(0))
+say({ ready: true })

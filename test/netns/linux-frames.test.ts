@@ -1,0 +1,97 @@
+/** Ethernet frames between two namespaces: announcements that arrive, and what may wake the engine. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Agent, describeNetns, ip, join2, makeNamespace, removeAll, until } from './linux-fixture.ts'
+
+const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
+
+describeNetns('frames', () => {
+  let here = ''
+  let there = ''
+  let left: Agent
+  let right: Agent
+
+  beforeAll(() => {
+    here = makeNamespace()
+    there = makeNamespace()
+    join2(here, there)
+    left = new Agent(here)
+    right = new Agent(there)
+  })
+  afterAll(removeAll)
+
+  test('a gratuitous ARP arrives in the neighbour table, and as a frame', async () => {
+    // An entry to be corrected: the VIP at somebody who is gone.
+    ip(there, 'neigh', 'replace', '198.51.100.200', 'lladdr', '02:00:00:00:de:ad', 'dev', 'eth0', 'nud', 'stale')
+    const mac = (await left.call('links')).find(({ index }) => index === 7)?.mac ?? ''
+    const plain = mac.replaceAll(':', '')
+    const vip = 'c63364c8'
+    const arp = `ffffffffffff${plain}0806 0001080006040001${plain}${vip}ffffffffffff${vip}`.replaceAll(' ', '')
+    const sender = (await left.call('openFrames', { ...ETH, listen: true })).socket ?? -1
+    await right.call('openFrames', { ...ETH, listen: true })
+    expect(await left.call('sendFrames', sender, [arp])).toEqual([{ ok: true }])
+    await until(
+      'the new owner',
+      () => ip(there, 'neigh', 'show', '198.51.100.200', 'dev', 'eth0'),
+      (text) => text.includes(mac),
+    )
+    const frames = await until(
+      'the frame',
+      () => right.frames,
+      (list) => list.some((frame) => frame.startsWith(arp)),
+    )
+    expect(frames.filter((frame) => frame.slice(24, 28) !== '0806')).toEqual([])
+    expect(
+      left.frames.filter((frame) => frame.startsWith(arp)),
+      'our own frame came back',
+    ).toEqual([])
+  })
+
+  test('an unsolicited Neighbor Advertisement arrives; other IPv6 wakes nobody', async () => {
+    const sender = (await left.call('openFrames', { ...ETH, listen: false })).socket ?? -1
+    await right.call('openFrames', { ...ETH, listen: true })
+    right.frames.length = 0
+    const ipv6 = (next: string, type: string) =>
+      `33330000000102000000000186dd60000000000c${next}ff${'fe80'.padEnd(31, '0')}1ff02${'1'.padStart(28, '0')}${type}0000000000000000000000`
+    const advertisement = ipv6('3a', '88')
+    const others = [ipv6('3a', '87'), ipv6('3a', '86'), ipv6('11', '88')]
+    expect(await left.call('sendFrames', sender, [...others, advertisement])).toEqual(
+      [...others, advertisement].map(() => ({ ok: true })),
+    )
+    const frames = await until(
+      'the advertisement',
+      () => right.frames,
+      (list) => list.some((frame) => frame.startsWith(advertisement)),
+    )
+    expect(frames.filter((frame) => frame.slice(24, 28) === '86dd' && frame.slice(108, 110) !== '88')).toEqual([])
+  })
+
+  test('frames: link down is reported and sending fails; up again it works', async () => {
+    const socket = (await left.call('openFrames', { ...ETH, listen: true })).socket ?? -1
+    left.failures.length = 0
+    ip(here, 'link', 'set', 'eth0', 'down')
+    await until(
+      'the report',
+      () => left.failures,
+      (list) => list.some(({ code }) => code === 'ENETDOWN'),
+    )
+    const frame = `${'ff'.repeat(6)}${'02'.repeat(6)}0806${'00'.repeat(28)}`
+    expect(await left.call('sendFrames', socket, [frame])).toMatchObject([
+      { ok: false, failure: { code: 'ENETDOWN', message: 'Cannot send a frame on "eth0": interface is down' } },
+    ])
+    ip(here, 'link', 'set', 'eth0', 'up')
+    await until(
+      'sending works',
+      () => left.call('sendFrames', socket, [frame]),
+      ([outcome]) => outcome?.ok === true,
+    )
+  })
+
+  test('without CAP_NET_RAW the failure names it', async () => {
+    const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
+    const missing = { code: 'EPERM', retryable: false }
+    expect(await weak.call('openFrames', { ...ETH, listen: true })).toMatchObject({
+      failure: { ...missing, message: 'Cannot open a packet socket on "eth0": CAP_NET_RAW is missing' },
+    })
+    weak.stop()
+  })
+})

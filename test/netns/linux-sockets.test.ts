@@ -1,0 +1,300 @@
+/** Protocol 112 and frames between two namespaces: what leaves, what arrives, and what trouble looks like. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Address, address, type Family } from '../../src/wire/address.ts'
+import {
+  Agent,
+  type AgentPacket,
+  describeNetns,
+  ip,
+  join2,
+  makeNamespace,
+  removeAll,
+  run,
+  until,
+} from './linux-fixture.ts'
+
+const GROUP: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
+const LEFT: Record<Family, Address> = { ipv4: address('198.51.100.1'), ipv6: address('fe80::1') }
+const RIGHT: Record<Family, Address> = { ipv4: address('198.51.100.2'), ipv6: address('fe80::2') }
+const BYTES = '31330102030405060708090a'
+const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
+
+describeNetns('sockets', () => {
+  let here = ''
+  let there = ''
+  let left: Agent
+  let right: Agent
+
+  beforeAll(() => {
+    here = makeNamespace()
+    there = makeNamespace()
+    join2(here, there)
+    left = new Agent(here)
+    right = new Agent(there)
+  })
+  afterAll(removeAll)
+
+  /** Drains until something was there. */
+  const received = (agent: Agent, socket: number): Promise<{ kept: readonly AgentPacket[]; now: number }> =>
+    until(
+      'a packet',
+      () => agent.call('drain', socket, 4),
+      ({ packets }) => packets > 0,
+    )
+
+  const open = (agent: Agent, family: Family, source: Address, group?: Address): Promise<number> =>
+    agent.open({ ...ETH, family, source, ...(group === undefined ? {} : { group }) })
+
+  /** The message of an IPv4 packet lies behind its header. */
+  const messageOf = ({ family, bytes }: AgentPacket): string =>
+    family === 'ipv4' ? bytes.slice(2 * 4 * (Number.parseInt(bytes.slice(1, 2), 16) & 15)) : bytes
+
+  test.each(['ipv4', 'ipv6'] as const)(
+    '%s: multicast from one to the other, not back to the sender',
+    async (family) => {
+      const sender = await open(left, family, LEFT[family], GROUP[family])
+      const receiver = await open(right, family, RIGHT[family], GROUP[family])
+      const before = await left.call('now')
+      expect(await left.call('send', sender, [{ destination: GROUP[family], bytes: BYTES }])).toEqual([{ ok: true }])
+      const after = await left.call('now')
+      const { kept } = await received(right, receiver)
+      const [packet] = kept
+      expect(kept).toMatchObject([{ family, source: LEFT[family], destination: GROUP[family], ttl: 255 }])
+      if (packet === undefined) return
+      expect(messageOf(packet)).toBe(BYTES)
+      if (family === 'ipv4') expect(packet.bytes.slice(2, 4), 'type of service').toBe('c0')
+      // Both namespaces share CLOCK_MONOTONIC: the kernel's stamp lies between before and after sending.
+      expect(packet.receivedAt).toBeGreaterThanOrEqual(before)
+      expect(packet.receivedAt).toBeLessThanOrEqual(after + 1)
+      expect((await left.call('drain', sender, 4)).packets, 'our own packet came back').toBe(0)
+      const groups = ip(there, 'maddr', 'show', 'dev', 'eth0')
+      expect(groups).toContain(GROUP[family])
+      await left.call('closeAdvert', sender)
+      await right.call('closeAdvert', receiver)
+      expect(ip(there, 'maddr', 'show', 'dev', 'eth0')).not.toContain(GROUP[family])
+    },
+  )
+
+  test.each(['ipv4', 'ipv6'] as const)('%s: unicast with TTL 255, and a receiver without group', async (family) => {
+    const sender = await open(left, family, LEFT[family])
+    const receiver = await open(right, family, RIGHT[family])
+    const outcomes = await left.call('send', sender, [
+      { destination: RIGHT[family], bytes: BYTES },
+      { destination: GROUP[family], bytes: 'ff' },
+    ])
+    expect(outcomes).toEqual([{ ok: true }, { ok: true }])
+    const { kept } = await received(right, receiver)
+    expect(kept).toMatchObject([{ source: LEFT[family], destination: RIGHT[family], ttl: 255 }])
+    expect(kept.map(messageOf)).toEqual([BYTES])
+    await left.call('closeAdvert', sender)
+    await right.call('closeAdvert', receiver)
+  })
+
+  test.each([
+    ['ipv4', '198.51.100.77', '198.51.100.77/24'],
+    ['ipv6', 'fe80::77', 'fe80::77/64'],
+  ] as const)('%s: the source is the one asked for, with several on the interface', async (family, second, prefix) => {
+    ip(here, 'addr', 'add', prefix, 'dev', 'eth0')
+    const sender = await open(left, family, address(second), GROUP[family])
+    const receiver = await open(right, family, RIGHT[family], GROUP[family])
+    await left.call('send', sender, [
+      { destination: GROUP[family], bytes: BYTES },
+      { destination: RIGHT[family], bytes: BYTES },
+    ])
+    const { kept } = await until(
+      'both packets',
+      () => right.call('drain', receiver, 4),
+      ({ packets }) => packets === 2,
+    )
+    expect(kept.map(({ source, ttl }) => ({ source, ttl }))).toEqual([
+      { source: second, ttl: 255 },
+      { source: second, ttl: 255 },
+    ])
+    await left.call('closeAdvert', sender)
+    await right.call('closeAdvert', receiver)
+    ip(here, 'addr', 'del', prefix, 'dev', 'eth0')
+  })
+
+  test('only its own interface: what arrives on another one stays outside', async () => {
+    ip(here, 'link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'eth1', 'netns', there)
+    for (const name of [here, there]) ip(name, 'link', 'set', 'eth1', 'up')
+    ip(here, 'addr', 'add', '203.0.113.1/24', 'dev', 'eth1')
+    ip(there, 'addr', 'add', '203.0.113.2/24', 'dev', 'eth1')
+    const index = (await left.call('links')).find(({ name }) => name === 'eth1')?.index ?? 0
+    const other = await left.open({
+      interfaceIndex: index,
+      interfaceName: 'eth1',
+      family: 'ipv4',
+      source: address('203.0.113.1'),
+    })
+    const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
+    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    await left.call('send', other, [
+      { destination: GROUP.ipv4, bytes: 'aa' },
+      { destination: address('203.0.113.2'), bytes: 'aa' },
+    ])
+    await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])
+    const { kept } = await received(right, receiver)
+    expect(kept.map(messageOf)).toEqual([BYTES])
+    for (const socket of [other, sender]) await left.call('closeAdvert', socket)
+    await right.call('closeAdvert', receiver)
+    ip(here, 'link', 'del', 'eth1')
+  })
+
+  test('a packet that waited keeps the time when it came', async () => {
+    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
+    const blocked = right.call('block', 300)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])
+    const sentAt = await left.call('now')
+    await blocked
+    const { kept, now } = await received(right, receiver)
+    expect(now - (kept[0]?.receivedAt ?? 0), 'waited').toBeGreaterThan(150)
+    expect(kept[0]?.receivedAt).toBeLessThanOrEqual(sentAt)
+    await left.call('closeAdvert', sender)
+    await right.call('closeAdvert', receiver)
+  })
+
+  test('link down: sending fails as a value; up again: the same sockets work', async () => {
+    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
+    const datagram = { destination: GROUP.ipv4, bytes: BYTES }
+    ip(here, 'link', 'set', 'eth0', 'down')
+    const [outcome] = await left.call('send', sender, [datagram])
+    expect(outcome).toMatchObject({ ok: false, failure: { syscall: 'sendmmsg', retryable: true } })
+    ip(here, 'link', 'set', 'eth0', 'up')
+    await until(
+      'sending works',
+      () => left.call('send', sender, [datagram]),
+      ([again]) => again?.ok === true,
+    )
+    await received(right, receiver)
+    // The other way round: the membership of the one that was down is there again.
+    await right.call('send', receiver, [datagram])
+    await received(left, sender)
+    await left.call('closeAdvert', sender)
+    await right.call('closeAdvert', receiver)
+    ip(here, 'addr', 'replace', 'fe80::1/64', 'dev', 'eth0', 'nodad')
+  })
+
+  test('an interface that is deleted: failures, no noise; opening on its successor works', async () => {
+    ip(here, 'link', 'add', 'eth2', 'index', '21', 'type', 'veth', 'peer', 'name', 'eth2', 'netns', there)
+    ip(here, 'link', 'set', 'eth2', 'up')
+    ip(here, 'addr', 'add', '192.0.2.1/24', 'dev', 'eth2')
+    const options = { interfaceName: 'eth2', family: 'ipv4', source: address('192.0.2.1'), group: GROUP.ipv4 } as const
+    const socket = await left.open({ ...options, interfaceIndex: 21 })
+    ip(here, 'link', 'del', 'eth2')
+    const [outcome] = await left.call('send', socket, [{ destination: GROUP.ipv4, bytes: BYTES }])
+    expect(outcome).toMatchObject({ ok: false, failure: { retryable: true } })
+    await left.call('closeAdvert', socket)
+
+    expect(await left.call('openAdvert', { ...options, interfaceIndex: 21 })).toMatchObject({
+      failure: {
+        code: 'ENODEV',
+        message: 'Cannot bind a raw socket to "eth2": interface does not exist',
+        retryable: true,
+      },
+    })
+    ip(here, 'link', 'add', 'eth2', 'index', '22', 'type', 'veth', 'peer', 'name', 'eth2', 'netns', there)
+    ip(here, 'link', 'set', 'eth2', 'up')
+    ip(there, 'link', 'set', 'eth2', 'up')
+    expect(await left.call('openAdvert', { ...options, interfaceIndex: 22 })).toMatchObject({
+      failure: {
+        code: 'EADDRNOTAVAIL',
+        message: 'Cannot send from 192.0.2.1 on "eth2": the source address is not on this node',
+        retryable: true,
+      },
+    })
+    ip(here, 'addr', 'add', '192.0.2.1/24', 'dev', 'eth2')
+    const again = await left.open({ ...options, interfaceIndex: 22 })
+    expect(await left.call('send', again, [{ destination: GROUP.ipv4, bytes: BYTES }])).toEqual([{ ok: true }])
+    await left.call('closeAdvert', again)
+    ip(here, 'link', 'del', 'eth2')
+  })
+
+  test('a flood of 100 000 packets: all are delivered or counted as lost, memory stays flat', async () => {
+    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
+    const drainAll = async (): Promise<{ packets: number; lost: number }> => {
+      const sum = { packets: 0, lost: 0 }
+      for (;;) {
+        const { packets, lost, empty } = await right.call('drain', receiver, 4, 0)
+        sum.packets += packets
+        sum.lost += lost
+        if (empty) return sum
+      }
+    }
+    /** All at once: more than the queue holds, so that some must be lost. */
+    const burst = async (): Promise<{ packets: number; lost: number }> => {
+      const sent = await left.call('flood', sender, GROUP.ipv4, 20_000, BYTES)
+      expect(sent).toBe(20_000)
+      const first = await drainAll()
+      // The kernel tells of its losses with the next packet that it could queue.
+      await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])
+      const { packets, lost } = await drainAll()
+      return { packets: first.packets + packets, lost: first.lost + lost }
+    }
+    const warm = await burst()
+    expect(warm.packets + warm.lost, `${warm.packets} delivered, ${warm.lost} lost`).toBe(20_001)
+    expect(warm.lost, 'lost').toBeGreaterThan(0)
+    const before = await right.call('memory')
+    for (let i = 0; i < 4; i++) {
+      const { packets, lost } = await burst()
+      expect(packets + lost, `${packets} delivered, ${lost} lost in burst ${i}`).toBe(20_001)
+    }
+    const growth = (await right.call('memory')) - before
+    expect(growth, `grown by ${growth} bytes`).toBeLessThan(16 * 1024 * 1024)
+    await left.call('closeAdvert', sender)
+    await right.call('closeAdvert', receiver)
+  })
+
+  test('an oversized packet is delivered cut, and the next one whole', async () => {
+    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
+    await left.call('send', sender, [
+      { destination: GROUP.ipv4, bytes: '31'.repeat(4000) },
+      { destination: GROUP.ipv4, bytes: BYTES },
+    ])
+    const { kept } = await until(
+      'both packets',
+      () => right.call('drain', receiver, 4),
+      ({ packets }) => packets === 2,
+    )
+    expect(kept.map(({ bytes }) => bytes.length / 2)).toEqual([1500, 20 + BYTES.length / 2])
+    await left.call('closeAdvert', sender)
+    await right.call('closeAdvert', receiver)
+  })
+
+  test('a packet filter that refuses is a failure that may pass', async () => {
+    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    run(
+      here,
+      'nft',
+      'add table ip t; add chain ip t out { type filter hook output priority 0; }; add rule ip t out ip protocol 112 drop',
+    )
+    expect(await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])).toMatchObject([
+      {
+        ok: false,
+        failure: {
+          code: 'EPERM',
+          message: 'Cannot send to 224.0.0.18 on "eth0": refused by a packet filter',
+          retryable: true,
+        },
+      },
+    ])
+    run(here, 'nft', 'delete table ip t')
+    expect(await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])).toEqual([{ ok: true }])
+    await left.call('closeAdvert', sender)
+  })
+
+  test('without CAP_NET_RAW the failure names it', async () => {
+    const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
+    const options = { ...ETH, family: 'ipv4', source: LEFT.ipv4, group: GROUP.ipv4 } as const
+    const missing = { code: 'EPERM', retryable: false }
+    expect(await weak.call('openAdvert', options)).toMatchObject({
+      failure: { ...missing, message: 'Cannot open a raw socket: CAP_NET_RAW is missing' },
+    })
+    weak.stop()
+  })
+})
