@@ -222,7 +222,9 @@ function ownAddresses(
     }
     for (const { name, all, own } of interfaces)
       for (const present of all) {
-        if (present.address !== vip.address || present.prefixLength === 32) continue
+        if (present.address !== vip.address) continue
+        // Beside an own address a /32 is a leftover; alone it is what the node lives on.
+        if (present.prefixLength === 32 && own.length > 0) continue
         const further = own.some((other) => sameNetwork(present.address, present.prefixLength, other.address))
         report(
           further ? 'warning' : 'error',
