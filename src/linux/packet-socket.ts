@@ -66,6 +66,7 @@ function listen(
   clock: KernelClock,
   { interfaceName, onFailure }: FrameSocketOptions,
   onFrame: NonNullable<FrameSocketOptions['onFrame']>,
+  isOpen: () => boolean,
 ): void {
   const meta = readMeta(tap, SIZE)
   const opened = clock.pair()
@@ -74,13 +75,14 @@ function listen(
     onFailure(failureOf(errno, { action: `receive frames on "${interfaceName}"`, syscall }))
 
   function drain(): void {
-    for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    // A frame may be the reason to close this very socket.
+    for (let batch = 0; batch < MAX_BATCHES && isOpen(); batch++) {
       const clocks = clock.pair()
       const count = tap.receive()
       if (count < 0) failed(count, 'recvmmsg')
       const last = mark
       mark = { offset: clockOffset(clocks), emptyAt: count >= 0 && count < BATCH ? clocks.monotonic : last.emptyAt }
-      for (let i = 0; i < count; i++) {
+      for (let i = 0; i < count && isOpen(); i++) {
         if (meta.packetType(i) === PACKET_OUTGOING) continue
         onFrame(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last))
       }
@@ -99,13 +101,14 @@ export function openFrameSocket(
 ): FrameSocket | Failure {
   const { interfaceIndex, interfaceName, onFrame } = options
   const taps: NativeSocket[] = []
+  let open = true
   try {
     // A socket bound to protocol 0 sends and hears nothing.
     const sender = openTap(native, onFrame === undefined ? 0 : ETH_P_ARP, interfaceIndex)
     taps.push(sender)
     if (onFrame !== undefined) {
       taps.push(openTap(native, ETH_P_IPV6, interfaceIndex))
-      for (const tap of taps) listen(tap, clock, options, onFrame)
+      for (const tap of taps) listen(tap, clock, options, onFrame, () => open)
     }
     return {
       send(frames) {
@@ -120,6 +123,7 @@ export function openFrameSocket(
         })
       },
       close() {
+        open = false
         for (const tap of taps) tap.close()
       },
     }

@@ -74,13 +74,14 @@ const calls: AgentCalls = {
   },
   drain: (socket, maxBatches, keep = 100) => drainOne(socket, maxBatches, keep),
   closeAdvert: (socket) => at(adverts, socket).close(),
-  openFrames: (options) => {
-    const onFrame = (frame: Uint8Array): void => say({ frame: hex(frame) })
+  openFrames: ({ listen, ...options }) => {
+    const index = frames.length
+    const onFrame = (frame: Uint8Array): void => {
+      say({ frame: hex(frame) })
+      if (listen === 'once') at(frames, index).close()
+    }
     const onFailure = (failure: object): void => say({ failure })
-    return opened(
-      frames,
-      sockets.openFrameSocket({ ...options, onFrame: options.listen ? onFrame : undefined, onFailure }),
-    )
+    return opened(frames, sockets.openFrameSocket({ ...options, onFrame: listen ? onFrame : undefined, onFailure }))
   },
   sendFrames: (socket, list) => at(frames, socket).send(list.map(bytes)),
   /** The loop does nothing else meanwhile. */

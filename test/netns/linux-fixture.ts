@@ -26,7 +26,11 @@ export type Opened = { readonly socket?: number; readonly failure?: Failure }
 type AdvertOptions = Omit<AdvertisementSocketOptions, 'onReadable' | 'onFailure' | 'group'> & {
   readonly group?: Address
 }
-type FrameOptions = { readonly interfaceIndex: number; readonly interfaceName: string; readonly listen: boolean }
+type FrameOptions = {
+  readonly interfaceIndex: number
+  readonly interfaceName: string
+  readonly listen: boolean | 'once'
+}
 
 export type AgentCalls = {
   links(): readonly Link[]

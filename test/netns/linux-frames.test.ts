@@ -65,6 +65,27 @@ describeNetns('frames', () => {
     expect(frames.filter((frame) => frame.slice(24, 28) === '86dd' && frame.slice(108, 110) !== '88')).toEqual([])
   })
 
+  test('a socket may be closed by the frame that it delivers', async () => {
+    const sender = (await left.call('openFrames', { ...ETH, listen: false })).socket ?? -1
+    const third = new Agent(there)
+    await third.call('openFrames', { ...ETH, listen: 'once' })
+    const frame = `${'ff'.repeat(6)}${'02'.repeat(6)}0806${'00'.repeat(28)}`
+    await left.call(
+      'sendFrames',
+      sender,
+      Array.from({ length: 200 }, () => frame),
+    )
+    await until(
+      'the frame',
+      () => third.frames,
+      (list) => list.length > 0,
+    )
+    await third.call('now')
+    expect(third.frames.length, 'frames after closing').toBe(1)
+    expect(third.failures).toEqual([])
+    third.stop()
+  })
+
   test('frames: link down is reported and sending fails; up again it works', async () => {
     const socket = (await left.call('openFrames', { ...ETH, listen: true })).socket ?? -1
     left.failures.length = 0
