@@ -95,7 +95,7 @@ stale() { # stale STAMP SOURCE...
   [ ! -e "$built" ] || [ -n "$(find "$@" -newer "$built" -print 2>/dev/null | head -n 1)" ]
 }
 
-if stale dist/.built src tsconfig.json tsconfig.build.json package.json; then
+if stale dist/.built src scripts tsconfig.json tsconfig.build.json package.json; then
   say 'npm run build'
   mkdir -p dist
   touch dist/.building

@@ -12,6 +12,9 @@ import type { Lab } from './lab.ts'
 import { LoggedProcess } from './logged-process.ts'
 import { eventually } from './wait.ts'
 
+/** Another build may be tried in place of this checkout's. */
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
+
 /** Keys of a virtual router that a test sets besides the plan. */
 export type Extra = Readonly<Record<string, unknown>>
 

@@ -25,6 +25,7 @@ const NEWS = [
   /^VRRP sockpool: |Entering \w+ STATE|(removing|setting) VIPs\.$|Receive advertisement timeout$/,
   /Sending\/queueing gratuitous ARPs|^Sending gratuitous ARP/,
   /Backup received priority 0 advertisement|sent 0 priority$|(Received|received) lower priority \(\d+\) advert from/,
+  /Received advert from \S+ with lower priority \d+, ours \d+, forcing new election$/,
   /Master received advert from \S+ with higher priority \d+, ours \d+$/,
   /Printing VRRP|^Terminating on signal|^VRRP_Instance\(\w+\) (sent|Entering)|^Removed pid|^$/,
 ]
@@ -109,6 +110,10 @@ export class Keepalived implements Daemon {
 
   get exited() {
     return this.#process.exited
+  }
+
+  get running(): boolean {
+    return this.#process.exit === undefined
   }
 
   async ready(within = 5_000): Promise<void> {

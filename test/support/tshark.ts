@@ -56,7 +56,15 @@ export class Capture {
 }
 
 export function decode(path: string): Frame[] {
-  const options = ['-o', 'vrrp.v3_checksum_as_in_v2:FALSE', '-o', 'ip.check_checksum:TRUE']
+  // An address that changes its MAC is what a failover is.
+  const options = [
+    '-o',
+    'vrrp.v3_checksum_as_in_v2:FALSE',
+    '-o',
+    'ip.check_checksum:TRUE',
+    '-o',
+    'arp.detect_duplicate_ips:FALSE',
+  ]
   const shape = ['-T', 'fields', '-E', 'occurrence=a', '-E', 'aggregator=,']
   const argv = ['-n', '-r', path, ...options, ...shape, ...Object.values(FIELDS).flatMap((field) => ['-e', field])]
   const text = execFileSync('tshark', argv, {

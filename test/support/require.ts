@@ -1,0 +1,39 @@
+/**
+ * Where a test needs root, namespaces or a neighbour daemon: it is skipped with the reason in its name, unless
+ * REQUIRE_NETNS=1 or REQUIRE_INTEROP=1 turns what is missing into a failure (CI sets both). Refuses to know the tests.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { probePath } from '../../src/cli/demo-probe.ts'
+
+const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'].filter(Boolean)
+
+function missingOf(tools: readonly string[]): string[] {
+  const missing = tools.filter((tool) => !FOLDERS.some((folder) => existsSync(join(folder, tool))))
+  if (process.getuid?.() !== 0) missing.unshift('root')
+  try {
+    probePath()
+  } catch {
+    missing.push('holdfast-probe')
+  }
+  return missing
+}
+
+function describeWith(variable: string, tools: readonly string[], name: string, body: () => void): void {
+  const missing = missingOf(tools)
+  if (missing.length === 0) describe(name, body)
+  else if (process.env[variable] === '1') {
+    describe(name, () => {
+      test(`this machine has what ${variable}=1 promises`, () => expect(missing, 'missing here').toEqual([]))
+    })
+  } else describe.skipIf(true)(`${name} (missing here: ${missing.join(', ')})`, body)
+}
+
+export function describeNetns(name: string, body: () => void): void {
+  describeWith('REQUIRE_NETNS', ['ip'], name, body)
+}
+
+export function describeInterop(name: string, body: () => void): void {
+  describeWith('REQUIRE_INTEROP', ['ip', 'keepalived', 'dumpcap', 'tshark'], name, body)
+}
