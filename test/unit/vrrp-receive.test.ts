@@ -110,6 +110,16 @@ describe('checksum (VR-CK-05, VR-CK-06, VR-CK-10)', () => {
   )
 })
 
+test.each(['message-only', 'pseudo-header'] as const)(
+  'a packet that verifies in both forms tells nothing about the peer, we send %s (VR-CK-07)',
+  (ours) => {
+    // A source for which the pseudo-header adds up to nothing.
+    const received = hear({ source: address('1.0.30.113') }, parametersFor({ knobs: { checksum: ours } }))
+    expect(received).toMatchObject({ kind: 'accepted', warnings: [] })
+    expect(received.kind === 'accepted' ? received.checksumForms : received).toHaveLength(2)
+  },
+)
+
 describe('unicast', () => {
   const stranger = address('192.0.2.77')
   test.each([

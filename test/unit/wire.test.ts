@@ -82,7 +82,8 @@ describe('readIpv4 (VR-RX-01, VR-RX-06)', () => {
     ['IP version 6', withOctets({ 0: 0x65 }), 'ip-header'],
     ['IHL 4', withOctets({ 0: 0x44 }), 'ip-header'],
     ['Total Length below IHL', withOctets({ 3: 19 }), 'ip-header'],
-    ['IHL past the octets received', withOctets({ 0: 0x4f, 3: 60 }).subarray(0, 40), 'truncated-ip'],
+    // Half a header has no checksum that could be wrong.
+    ['IHL past the octets received', Uint8Array.from(good).fill(0x4f, 0, 1).fill(60, 3, 4), 'truncated-ip'],
     ['Total Length past the octets received', withOctets({ 3: 33 }), 'truncated-ip'],
     ['header checksum', Uint8Array.from(good).fill(0, 10, 12), 'ip-header'],
   ]
