@@ -35,6 +35,8 @@ export function addressFromBytes(bytes: Uint8Array): Address {
 }
 
 export function addressBytes(value: Address): Uint8Array {
+  // Canonical, so no parser is needed; both addresses of every received packet come through here.
+  if (familyOf(value) === 'ipv4') return Uint8Array.from(value.split('.'), Number)
   return Uint8Array.from(ipaddr.parse(value).toByteArray())
 }
 
