@@ -48,13 +48,7 @@ export class Holdfast implements Daemon {
     const file = join(directory, 'holdfast.yaml')
     writeFileSync(file, holdfastConfig(plan, directory, extra))
     this.socket = join(directory, 'holdfast.sock')
-    this.process = new LoggedProcess(lab, plan.host, [
-      join(packageRoot(), 'bin', 'holdfast'),
-      'run',
-      '-c',
-      file,
-      ...options,
-    ])
+    this.process = new LoggedProcess(lab, plan.host, [HOLDFAST, 'run', '-c', file, ...options])
   }
 
   get lines() {
