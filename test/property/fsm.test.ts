@@ -1,0 +1,213 @@
+/**
+ * What holds for every state that events can reach, in every profile: `step` is total, an early tick is nothing, a
+ * deadline that fired is behind us, and the addresses on the interface are exactly those of the state.
+ */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Effect } from '../../src/vrrp/effect.ts'
+import type { Event } from '../../src/vrrp/event.ts'
+import { step } from '../../src/vrrp/fsm.ts'
+import { type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
+import { type Address, address } from '../../src/wire/address.ts'
+import { centis, millis, plus } from '../../src/wire/units.ts'
+
+const SELF = address('192.0.2.10')
+const SOURCES = ['192.0.2.10', '192.0.2.9', '192.0.2.50', '192.0.2.100', '10.0.0.1'].map(address)
+const VIPS = ['198.51.100.1', '198.51.100.2'].map(address)
+
+const priority = fc.oneof(fc.integer({ min: 1, max: 254 }), fc.constantFrom(1, 100, 101, 254, 255))
+const interval = fc.oneof(fc.constantFrom(1, 10, 100), fc.integer({ min: 1, max: 4095 }))
+
+const parameters: fc.Arbitrary<Parameters> = fc
+  .record({
+    profile: fc.constantFrom('holdfast' as const, 'keepalived' as const, 'rfc9568' as const),
+    version: fc.constantFrom(2 as const, 3 as const),
+    priority,
+    interval,
+    preempt: fc.boolean(),
+    preemptDelay: fc.constantFrom(0, 50, 5000),
+    minHold: fc.constantFrom(0, 1000, 10_000),
+    unicast: fc.boolean(),
+    listed: fc.subarray(SOURCES.slice(1)),
+    switched: fc.record({ fastPreempt: fc.boolean(), leaving: fc.boolean(), stagger: fc.boolean() }),
+  })
+  .map(({ profile, version, interval: own, unicast, listed, switched, preemptDelay, minHold, ...rest }) => {
+    const peers = listed.map((peer) => ({ address: peer }))
+    return {
+      ...rest,
+      vrid: 51,
+      family: 'ipv4',
+      version,
+      advertisementInterval: centis(own),
+      addresses: VIPS,
+      preemptDelay: millis(preemptDelay),
+      minHold: millis(minHold),
+      primaryAddress: SELF,
+      transport: unicast ? { mode: 'unicast', peers } : { mode: 'multicast', group: address('224.0.0.18') },
+      peers,
+      knobs: { ...profileKnobs(profile, version), ...switched },
+    }
+  })
+
+type Move =
+  /** Time passes; `toDeadline` goes to the next deadline, `wait` goes on from there or from now. */
+  | { kind: 'pass'; toDeadline: boolean; wait: number; lost: boolean }
+  | { kind: 'hear'; source: Address; priority: number; interval: number; age: number }
+  | { kind: 'reprioritise'; priority: number }
+  | { kind: 'post'; event: Event }
+
+const move: fc.Arbitrary<Move> = fc.oneof(
+  fc.record({
+    kind: fc.constant('pass' as const),
+    toDeadline: fc.boolean(),
+    wait: fc.constantFrom(0, 0, 0.5, 2, 7, 300, 5000),
+    lost: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('hear' as const),
+    source: fc.constantFrom(...SOURCES),
+    priority: fc.oneof(fc.constant(0), priority),
+    interval,
+    age: fc.constantFrom(0, 0, 1, 400),
+  }),
+  fc.record({ kind: fc.constant('reprioritise' as const), priority: fc.integer({ min: 1, max: 254 }) }),
+  fc
+    .oneof(
+      fc.constantFrom<Event>({ kind: 'startup' }, { kind: 'startup' }, { kind: 'shutdown' }, { kind: 'yield' }),
+      fc.constantFrom<Event>(
+        { kind: 'faultRaised', fault: 'linkDown', canSend: false },
+        { kind: 'faultRaised', fault: 'addressInstallFailed', canSend: true },
+        { kind: 'faultCleared', fault: 'linkDown' },
+        { kind: 'faultCleared', fault: 'addressInstallFailed' },
+      ),
+      fc.record({
+        kind: fc.constant('claimHeard' as const),
+        address: fc.constantFrom(...VIPS, address('198.51.100.9')),
+        heardAt: fc.constant(millis(0)),
+      }),
+    )
+    .map((event) => ({ kind: 'post' as const, event })),
+)
+
+const BECOMING_ACTIVE = ['sendAdvertisement', 'installAddresses', 'announce', 'transition']
+
+/** Steps and checks; `installed` is what an interface would have after the effects. */
+class Walk {
+  now = millis(0)
+  state: State = INITIAL_STATE
+  parameters: Parameters
+  readonly installed = new Set<Address>()
+
+  constructor(told: Parameters) {
+    this.parameters = told
+  }
+
+  perform(one: Move): void {
+    switch (one.kind) {
+      case 'pass': {
+        const due = nextDeadline(this.state)
+        const from = one.toDeadline && due !== undefined ? Math.max(due, this.now) : this.now
+        this.now = plus(millis(from), one.wait)
+        this.tick(one.lost)
+        return
+      }
+      case 'hear':
+        this.post({
+          kind: 'advertisementReceived',
+          source: one.source,
+          advertisement: {
+            version: this.parameters.version,
+            vrid: 51,
+            priority: one.priority,
+            interval: centis(one.interval),
+            addresses: VIPS,
+          },
+          receivedAt: plus(this.now, -one.age),
+        })
+        return
+      case 'reprioritise': {
+        // The priority of an owner does not change (VR-TRK-08).
+        const previous = this.parameters.priority
+        if (previous === 255) return
+        this.parameters = { ...this.parameters, priority: one.priority }
+        this.post({ kind: 'priorityChanged', previous })
+        return
+      }
+      case 'post':
+        this.post(one.event.kind === 'claimHeard' ? { ...one.event, heardAt: this.now } : one.event)
+    }
+  }
+
+  tick(receptionLost: boolean): void {
+    const due = nextDeadline(this.state)
+    const before = this.state
+    const effects = this.post({ kind: 'deadlineReached', receptionLost })
+    if (due === undefined || this.now < due) {
+      expect({ state: this.state, effects }, 'an early tick changes nothing').toEqual({ state: before, effects: [] })
+      return
+    }
+    const next = nextDeadline(this.state)
+    expect(next === undefined || next > this.now, `after the tick at ${this.now} the next deadline is ${next}`).toBe(
+      true,
+    )
+    const settled = this.state
+    expect(this.post({ kind: 'deadlineReached', receptionLost }), 'a repeated tick has no effects').toEqual([])
+    expect(this.state, 'a repeated tick changes nothing').toEqual(settled)
+  }
+
+  post(event: Event): readonly Effect[] {
+    const before = this.state
+    const [state, effects] = step(before, event, this.parameters, this.now)
+    this.state = state
+    for (const effect of effects) {
+      if (effect.kind === 'installAddresses') for (const vip of VIPS) this.installed.add(vip)
+      if (effect.kind === 'removeAddresses') for (const vip of effect.addresses) this.installed.delete(vip)
+    }
+    this.check(before, effects)
+    return effects
+  }
+
+  check(before: State, effects: readonly Effect[]): void {
+    const { state } = this
+    const kinds = effects.map(({ kind }) => kind)
+    const wanted =
+      state.name === 'Active' ? VIPS : state.name === 'Leaving' ? state.kept.map(({ address: kept }) => kept) : []
+    expect([...this.installed].sort(), `addresses in ${state.name}`).toEqual([...wanted].sort())
+    const transitions = effects.filter((effect) => effect.kind === 'transition')
+    expect(
+      transitions.map(({ from, to }) => [from, to]),
+      'one transition per event, and only where the state changed (VR-FSM-29)',
+    ).toEqual(before.name === state.name ? [] : [[before.name, state.name]])
+    if (before.name !== 'Active' && state.name === 'Active') expect(kinds).toEqual(BECOMING_ACTIVE)
+    const sent = effects.flatMap((effect) => (effect.kind === 'sendAdvertisement' ? [effect.priority] : []))
+    expect(sent.length, 'at most one advertisement per event').toBeLessThanOrEqual(1)
+    if (before.name !== 'Active' && state.name !== 'Active') {
+      expect(
+        sent.filter((value) => value !== 0),
+        'only an Active advertises itself (VR-FSM-16)',
+      ).toEqual([])
+    }
+    if (before.name === 'Backup' && state.name !== 'Active') expect(sent, 'a Backup never sends').toEqual([])
+    const due = nextDeadline(state)
+    expect(state.name === 'Initialize' || due !== undefined, `${state.name} has a way on`).toBe(true)
+    if (before.name !== state.name && due !== undefined) {
+      // A packet may be old (400 ms here) and its own deadline over; but no state is entered further in the past.
+      expect(due, `deadline on entering ${state.name}`).toBeGreaterThanOrEqual(this.now - 400)
+    }
+    if (state.name === 'Active') expect(state.asserted.length, 'rivals remembered').toBeLessThanOrEqual(16)
+  }
+}
+
+describe('step', () => {
+  test('any events from the beginning, any parameters', () => {
+    fc.assert(
+      fc.property(parameters, fc.array(move, { minLength: 1, maxLength: 60 }), (told, moves) => {
+        const walk = new Walk(told)
+        walk.post({ kind: 'startup' })
+        for (const one of moves) walk.perform(one)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
