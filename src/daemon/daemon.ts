@@ -38,11 +38,18 @@ export type DaemonPorts = {
   readonly recorder: Recorder
 }
 
+/**
+ * Not configurable: `drainBeforeExpire: false` decides on the timer alone, as a daemon without ground rule 2 would, so
+ * that the stall test can show that it would notice.
+ */
+export type DaemonOptions = { readonly drainBeforeExpire: boolean }
+
 const OPEN_RETRY = 1_000
 
 export class Daemon {
   readonly #config: Config
   readonly #ports: DaemonPorts
+  readonly #options: DaemonOptions
   readonly #view = new NetworkView()
   readonly #alarm: Alarm
   readonly #routers = new Map<string, Router>()
@@ -55,9 +62,10 @@ export class Daemon {
   /** A socket could not be opened; the next try. */
   #openAgainAt: Millis | undefined
 
-  constructor(config: Config, ports: DaemonPorts) {
+  constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
     this.#config = config
     this.#ports = ports
+    this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now))
   }
 
@@ -367,8 +375,10 @@ export class Daemon {
     const { clock, network } = this.#ports
     // Drain before expire: what waits in the queues may be the reason not to act. The link watch comes first, because
     // silence on a dead link proves nothing.
-    network.drain()
-    for (const segment of this.#segments.values()) segment.drain(firedAt)
+    if (this.#options.drainBeforeExpire) {
+      network.drain()
+      for (const segment of this.#segments.values()) segment.drain(firedAt)
+    }
     const now = clock.now()
     for (const router of this.#routers.values()) {
       const deadline = nextDeadline(router.state)
@@ -386,7 +396,7 @@ export class Daemon {
 
   #receptionLost(router: Router, late: number): boolean {
     const { state, parameters } = router
-    if (state.name !== 'Backup') return false
+    if (state.name !== 'Backup' || !this.#options.drainBeforeExpire) return false
     const lost = [...this.#segments.values()].some((s) => s.receptionLost && s.routers.get(parameters.vrid) === router)
     return lost || late > activeDownInterval(parameters.priority, state.activeAdverInterval, parameters.version)
   }

@@ -1,10 +1,9 @@
 /**
- * A Backup whose event loop is blocked on purpose: the product's own engine out of dist/, with one port wrapped. Plain
- * JavaScript, because it runs as a process of its own inside a network namespace. Prints one JSON line per stall and
- * decides nothing: stall.test.ts does.
+ * A Backup whose event loop is blocked on purpose: the product's own engine out of dist/, with one port listened to.
+ * Plain JavaScript, because it runs as a process of its own inside a network namespace. Prints one JSON line per stall
+ * and decides nothing: stall.test.ts does.
  *
- * argv: CONFIG drain|no-drain COUNT STALL_MS. "no-drain" makes a drain outside a readable event find nothing, which is
- * what a daemon that decides in its timer callback would see.
+ * argv: CONFIG drain|no-drain COUNT STALL_MS.
  */
 import { openSync, read as readFile, readFileSync } from 'node:fs'
 import { parseConfig } from '../../dist/config/yaml.js'
@@ -21,24 +20,17 @@ const { config } = parseConfig(readFileSync(file, 'utf8'), file)
 const native = loadNative()
 const clock = openClock(native)
 const real = openSockets(native, clock)
-let readable = false
 /** Kernel receive times of the Active's advertisements. */
 let heard = []
 
 const sockets = {
   ...real,
   openAdvertisementSocket(options) {
-    const onReadable = () => {
-      readable = true
-      options.onReadable()
-      readable = false
-    }
-    const socket = real.openAdvertisementSocket({ ...options, onReadable })
+    const socket = real.openAdvertisementSocket(options)
     if ('code' in socket) return socket
     return {
       ...socket,
       drain(batches, deliver) {
-        if (mode === 'no-drain' && !readable) return { packets: 0, empty: false, lost: 0 }
         return socket.drain(batches, (packet) => {
           heard.push(packet.receivedAt)
           deliver(packet)
@@ -53,13 +45,9 @@ let takeovers = []
 recorder.attach(({ fields }) => {
   if (fields.to === 'Active') takeovers.push({ at: clock.now(), reason: fields.reason })
 })
-const daemon = new Daemon(config, {
-  clock,
-  network: openNetwork(native, clock),
-  sockets,
-  will: openGuardian(undefined),
-  recorder,
-})
+const network = openNetwork(native, clock)
+const ports = { clock, network, sockets, will: openGuardian(undefined), recorder }
+const daemon = new Daemon(config, ports, { drainBeforeExpire: mode !== 'no-drain' })
 daemon.start()
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
