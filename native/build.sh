@@ -65,10 +65,12 @@ flags="$flags -ffile-prefix-map=$here=native -Wl,--build-id=none -Wl,-z,relro,-z
 # shellcheck disable=SC2086
 $cc $flags -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes -isystem "$nodedir/include/node" \
   -o "$out/holdfast.glibc.node" addon.c
+# musl-gcc leaves out /usr/include: the kernel's headers come last, so that musl's own win.
+kernel="-idirafter /usr/include -idirafter /usr/include/$("$cc" -print-multiarch)"
 for program in guardian probe; do
   # The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
   # shellcheck disable=SC2086
-  $static_cc $flags -static -o "$out/holdfast-$program" "$program.c"
+  $static_cc $flags $kernel -static -o "$out/holdfast-$program" "$program.c"
 done
 strip --strip-unneeded "$out/holdfast.glibc.node"
 strip "$out/holdfast-guardian" "$out/holdfast-probe"

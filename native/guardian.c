@@ -1,0 +1,877 @@
+/*
+ * The guardian: parent of the engine, PID 1 of a container, executor of the engine's last will. Decided here: when the
+ * engine counts as gone (its process ended, or its end of the channel closed), and that everything it sent before is
+ * read first, that addresses go before packets, and that one request that fails stops no other.
+ * Refuses to know: VRRP, rtnetlink and addresses. A will is bytes: requests and packets that arrive complete.
+ *
+ * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends; the engine finds its descriptor's number in
+ * HOLDFAST_GUARDIAN_FD. One message is one order, native byte order, at most 256 KiB:
+ *   @0  u8  format    1
+ *   @1  u8  kind      1 = arm: replaces the unit's will; 2 = withdraw (nothing follows the header)
+ *   @2  u16 unit
+ *   @4  u32 requests
+ *   @8  u32 packets
+ *   @12 per request:  @0 u32 length; @4 the bytes (one complete nlmsghdr message), zeros up to a multiple of 4
+ *       per packet:   @0 u8 family (4 or 6); @1 u8, u16 zero; @4 u32 interface index; @8 16 bytes source;
+ *                     @24 16 bytes destination (IPv4 in the first 4); @40 u32 length; @44 the bytes (payload of
+ *                     protocol 112, checksum included), zeros up to a multiple of 4
+ * Sequence numbers are set here, NLM_F_REQUEST and NLM_F_ACK too. A message that breaks these rules is told on stderr
+ * and ignored; the unit keeps the will that it had. New kinds extend this; format changes when offsets do.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SCHED_RESET_ON_FORK
+#define SCHED_RESET_ON_FORK 0x40000000
+#endif
+#ifndef SOL_NETLINK
+#define SOL_NETLINK 270
+#endif
+
+#define CHANNEL_VARIABLE "HOLDFAST_GUARDIAN_FD"
+#define EXIT_USAGE 64
+#define EXIT_NOT_STARTED 127
+#define REALTIME_DEFAULT 20
+
+#define FORMAT 1
+#define KIND_ARM 1
+#define KIND_WITHDRAW 2
+#define HEADER_SIZE 12u
+#define PACKET_SIZE 44u
+#define MESSAGE_MAX (256u << 10)
+#define UNITS 65536u
+#define CHANNEL_BUFFER (4 << 20)
+
+#define PROTOCOL 112
+#define TRAFFIC_CLASS 0xc0
+#define HOPS 255
+#define ACK_LIMIT_MS 100
+#define BATCH_REQUESTS 64
+#define BATCH_BYTES (32u << 10)
+#define SEND_TRIES 4 /* a full device queue (ENOBUFS) is tried again after a millisecond */
+#define MESSAGES_PER_TURN 256 /* a babbling engine must not keep signals waiting */
+#define COMPLAINTS_PER_S 10
+
+/* pino's levels */
+#define INFO 30
+#define WARN 40
+#define ERROR 50
+
+struct will {
+  struct will *next;
+  struct will *previous;
+  uint16_t unit;
+  uint32_t requests;
+  uint32_t packets;
+  size_t size;
+  unsigned char bytes[]; /* the message as it came, checked */
+};
+
+struct counts {
+  unsigned wills, requests, done, absent, failed, packets, sent;
+};
+
+struct engine {
+  pid_t pid; /* 0 once it was reaped */
+  int pidfd; /* -1 where the kernel has none: then SIGCHLD alone tells */
+  int channel; /* -1 once it was closed */
+  int status; /* of waitpid, valid when pid is 0 */
+  bool gone; /* dead or out of touch: the wills have been executed */
+};
+
+struct options {
+  int realtime; /* 0 = no */
+  bool core;
+  char **program;
+};
+
+static struct will *by_unit[UNITS];
+static struct will *first_will, *last_will;
+static unsigned char message[MESSAGE_MAX + 1];
+static int netlink_fd = -1, raw4_fd = -1, raw6_fd = -1;
+static uint32_t sequence;
+
+/* ---- time and log ---- */
+
+static double clock_ms(clockid_t clock) {
+  struct timespec now;
+  if (clock_gettime(clock, &now) != 0) return 0;
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* One line, at most 4096 bytes: a pipe that poll calls writable takes that much without blocking. */
+struct line {
+  char bytes[4096];
+  size_t length;
+};
+
+#define LINE_ROOM (sizeof((struct line *)NULL)->bytes - 8) /* the end of the object always fits */
+
+static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct line *line, const char *format, ...) {
+  if (line->length >= LINE_ROOM) return;
+  const size_t room = LINE_ROOM - line->length;
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(line->bytes + line->length, room, format, arguments);
+  va_end(arguments);
+  /* A piece that does not fit is left out whole, so that the line stays JSON. */
+  if (length > 0 && (size_t)length < room) line->length += (size_t)length;
+}
+
+static void add_text(struct line *line, const char *name, const char *text) {
+  char safe[512];
+  size_t at = 0;
+  for (; *text != '\0' && at < sizeof safe - 3; text++) {
+    const unsigned char byte = (unsigned char)*text;
+    if (byte == '"' || byte == '\\') safe[at++] = '\\';
+    safe[at++] = byte < 0x20 || byte >= 0x7f ? '?' : (char)byte;
+  }
+  safe[at] = '\0';
+  add(line, ",\"%s\":\"%s\"", name, safe);
+}
+
+static void begin_line(struct line *line, int level, const char *text) {
+  line->length = 0;
+  add(line, "{\"level\":%d,\"time\":%.0f,\"pid\":%ld,\"name\":\"guardian\"", level, clock_ms(CLOCK_REALTIME),
+      (long)getpid());
+  add_text(line, "msg", text);
+}
+
+/* A reader that stopped costs lines, never time. */
+static void end_line(struct line *line) {
+  memcpy(line->bytes + line->length, "}\n", 2);
+  line->length += 2;
+  struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) return;
+  size_t at = 0;
+  while (at < line->length) {
+    const ssize_t written = write(STDERR_FILENO, line->bytes + at, line->length - at);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    at += (size_t)written;
+  }
+}
+
+static const char *errno_name(int number) {
+  static char other[24];
+  static const struct {
+    int number;
+    const char *name;
+  } names[] = {{EPERM, "EPERM"},           {EACCES, "EACCES"},           {EADDRNOTAVAIL, "EADDRNOTAVAIL"},
+               {ENODEV, "ENODEV"},         {ENXIO, "ENXIO"},             {ENETDOWN, "ENETDOWN"},
+               {ENOBUFS, "ENOBUFS"},       {ENETUNREACH, "ENETUNREACH"}, {EHOSTUNREACH, "EHOSTUNREACH"},
+               {EINVAL, "EINVAL"},         {EAGAIN, "EAGAIN"},           {EMSGSIZE, "EMSGSIZE"},
+               {ENOMEM, "ENOMEM"},         {ENOENT, "ENOENT"},           {ENOTDIR, "ENOTDIR"},
+               {ENOEXEC, "ENOEXEC"},       {ETIMEDOUT, "ETIMEDOUT"},     {EBADF, "EBADF"},
+               {EOPNOTSUPP, "EOPNOTSUPP"}, {ESRCH, "ESRCH"},             {EAFNOSUPPORT, "EAFNOSUPPORT"},
+               {EMFILE, "EMFILE"},         {ENFILE, "ENFILE"},           {EEXIST, "EEXIST"},
+               {EBUSY, "EBUSY"},           {EDESTADDRREQ, "EDESTADDRREQ"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (names[i].number == number) return names[i].name;
+  (void)snprintf(other, sizeof other, "errno %d", number);
+  return other;
+}
+
+static void complain(int level, const char *text, const char *syscall_name, int number) {
+  struct line line;
+  begin_line(&line, level, text);
+  if (syscall_name != NULL) {
+    add_text(&line, "syscall", syscall_name);
+    add_text(&line, "code", errno_name(number));
+  }
+  end_line(&line);
+}
+
+/* ---- wills ---- */
+
+static uint16_t u16_at(const unsigned char *bytes) {
+  uint16_t value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+static uint32_t u32_at(const unsigned char *bytes) {
+  uint32_t value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/* Bytes of a field of that length with its padding; 0 when it reaches past `left`. */
+static size_t padded(uint32_t length, size_t left) {
+  if (length > left) return 0;
+  const size_t size = ((size_t)length + 3) & ~(size_t)3;
+  return size > left ? 0 : size;
+}
+
+/* Walks a will. NULL, or what is wrong with it. */
+static const char *check_will(const unsigned char *bytes, size_t size, uint32_t requests, uint32_t packets) {
+  size_t at = HEADER_SIZE;
+  for (uint32_t i = 0; i < requests; i++) {
+    if (size - at < 4) return "a request is cut";
+    const uint32_t length = u32_at(bytes + at);
+    const size_t room = padded(length, size - at - 4);
+    if (room == 0) return "a request reaches past the message";
+    if (length < NLMSG_HDRLEN || u32_at(bytes + at + 4) != length) return "a request is no netlink message";
+    at += 4 + room;
+  }
+  for (uint32_t i = 0; i < packets; i++) {
+    if (size - at < PACKET_SIZE) return "a packet is cut";
+    if (bytes[at] != 4 && bytes[at] != 6) return "a packet's family is neither 4 nor 6";
+    const uint32_t length = u32_at(bytes + at + 40);
+    const size_t room = padded(length, size - at - PACKET_SIZE);
+    if (room == 0) return "a packet reaches past the message";
+    at += PACKET_SIZE + room;
+  }
+  return at == size ? NULL : "bytes are left over";
+}
+
+static void forget(uint16_t unit) {
+  struct will *will = by_unit[unit];
+  if (will == NULL) return;
+  by_unit[unit] = NULL;
+  *(will->previous != NULL ? &will->previous->next : &first_will) = will->next;
+  *(will->next != NULL ? &will->next->previous : &last_will) = will->previous;
+  free(will);
+}
+
+static const char *arm(const unsigned char *bytes, size_t size) {
+  const uint16_t unit = u16_at(bytes + 2);
+  const uint32_t requests = u32_at(bytes + 4), packets = u32_at(bytes + 8);
+  const char *const fault = check_will(bytes, size, requests, packets);
+  if (fault != NULL) return fault;
+  struct will *will = malloc(sizeof *will + size);
+  if (will == NULL) return "no memory to keep it";
+  will->unit = unit;
+  will->requests = requests;
+  will->packets = packets;
+  will->size = size;
+  memcpy(will->bytes, bytes, size);
+  forget(unit);
+  will->next = NULL;
+  will->previous = last_will;
+  *(last_will != NULL ? &last_will->next : &first_will) = will;
+  last_will = will;
+  by_unit[unit] = will;
+  return NULL;
+}
+
+/* NULL, or why the message is ignored. */
+static const char *obey(const unsigned char *bytes, size_t size) {
+  if (size < HEADER_SIZE) return "it is shorter than a header";
+  if (bytes[0] != FORMAT) return "its format is unknown";
+  if (bytes[1] == KIND_ARM) return arm(bytes, size);
+  if (bytes[1] != KIND_WITHDRAW) return "its kind is unknown";
+  if (size != HEADER_SIZE || u32_at(bytes + 4) != 0 || u32_at(bytes + 8) != 0) return "a withdrawal carries more";
+  forget(u16_at(bytes + 2));
+  return NULL;
+}
+
+static void report_message(const char *fault, size_t size) {
+  static time_t second;
+  static unsigned count;
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) == 0 && now.tv_sec != second) {
+    second = now.tv_sec;
+    count = 0;
+  }
+  if (count++ >= COMPLAINTS_PER_S) return;
+  struct line line;
+  begin_line(&line, WARN, "ignored a message of the engine");
+  add_text(&line, "reason", fault);
+  add(&line, ",\"bytes\":%zu", size);
+  end_line(&line);
+}
+
+enum reading { READ_EMPTY, READ_MORE, READ_CLOSED };
+
+/* A message of no bytes and the end of the channel both read as 0; only a message brings its sender's credentials. */
+static enum reading read_channel(int fd, int limit) {
+  for (int i = 0; i < limit; i++) {
+    union {
+      struct cmsghdr align;
+      char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct iovec vector = {message, sizeof message};
+    struct msghdr header;
+    memset(&header, 0, sizeof header);
+    header.msg_iov = &vector;
+    header.msg_iovlen = 1;
+    header.msg_control = &control;
+    header.msg_controllen = sizeof control;
+    const ssize_t length = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (length < 0) {
+      if (errno == EINTR || errno == ECONNRESET) continue; /* a reset hides messages that still wait */
+      return errno == EAGAIN || errno == EWOULDBLOCK ? READ_EMPTY : READ_CLOSED;
+    }
+    if (length == 0 && header.msg_controllen == 0) return READ_CLOSED;
+    const bool cut = (header.msg_flags & MSG_TRUNC) != 0 || (size_t)length > MESSAGE_MAX;
+    const char *const fault = cut ? "it is longer than 256 KiB" : obey(message, (size_t)length);
+    if (fault != NULL) report_message(fault, (size_t)length);
+  }
+  return READ_MORE;
+}
+
+/* ---- execution ---- */
+
+/* The errors of one execution, told in one line. */
+struct errors {
+  char text[2048];
+  size_t length;
+};
+
+static void note_error(struct errors *errors, const char *kind, uint16_t unit, uint32_t index, int number) {
+  const size_t room = sizeof errors->text - errors->length;
+  const int length = snprintf(errors->text + errors->length, room, "%s\"unit %u %s %u: %s\"",
+                              errors->length > 0 ? "," : "", unit, kind, index, errno_name(number));
+  if (length > 0 && (size_t)length < room)
+    errors->length += (size_t)length;
+  else
+    errors->text[errors->length] = '\0';
+}
+
+static void option(int fd, int level, int name, int value) {
+  /* Each has a working default or a visible consequence (an error of the send); none is worth not starting. */
+  (void)setsockopt(fd, level, name, &value, sizeof value);
+}
+
+static int raw_socket(int family) {
+  /* Only for sending: a filter that accepts nothing keeps the receive queue empty. */
+  struct sock_filter nothing = {BPF_RET | BPF_K, 0, 0, 0};
+  const struct sock_fprog program = {1, &nothing};
+  const int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTOCOL);
+  if (fd < 0) return -1;
+  (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+  if (family == AF_INET) {
+    option(fd, IPPROTO_IP, IP_TTL, HOPS);
+    option(fd, IPPROTO_IP, IP_MULTICAST_TTL, HOPS);
+    option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 0);
+    option(fd, IPPROTO_IP, IP_TOS, TRAFFIC_CLASS);
+  } else {
+    option(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, HOPS);
+    option(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, HOPS);
+    option(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
+    option(fd, IPPROTO_IPV6, IPV6_TCLASS, TRAFFIC_CLASS);
+  }
+  return fd;
+}
+
+/*
+ * Opened before the engine starts, so that executing a will opens nothing; what failed is tried again then. Without the
+ * privilege nothing is said here: the engine names the missing capability itself.
+ */
+static void open_sockets(void) {
+  if (netlink_fd < 0) {
+    netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (netlink_fd >= 0) {
+      option(netlink_fd, SOL_SOCKET, SO_RCVBUF, CHANNEL_BUFFER);
+      option(netlink_fd, SOL_SOCKET, SO_RCVBUFFORCE, CHANNEL_BUFFER);
+      option(netlink_fd, SOL_SOCKET, SO_SNDBUF, 2 * (int)MESSAGE_MAX);
+      option(netlink_fd, SOL_SOCKET, SO_SNDBUFFORCE, 2 * (int)MESSAGE_MAX);
+      option(netlink_fd, SOL_NETLINK, NETLINK_CAP_ACK, 1); /* an ACK need not carry the request */
+    }
+  }
+  if (raw4_fd < 0) raw4_fd = raw_socket(AF_INET);
+  if (raw6_fd < 0) raw6_fd = raw_socket(AF_INET6);
+}
+
+/* Requests that wait for their ACK. */
+struct batch {
+  struct iovec vectors[BATCH_REQUESTS];
+  struct {
+    uint16_t unit;
+    uint32_t index;
+    bool answered;
+  } asked[BATCH_REQUESTS];
+  int count;
+  size_t size;
+  uint32_t first; /* sequence number of the first */
+};
+
+static void judge(struct counts *counts, struct errors *errors, const struct batch *batch, int i, int number) {
+  if (number == 0) {
+    counts->done++;
+  } else if (number == EADDRNOTAVAIL || number == ENODEV) {
+    counts->absent++; /* it is not there, or its interface is not: what the will wanted */
+  } else {
+    counts->failed++;
+    note_error(errors, "request", batch->asked[i].unit, batch->asked[i].index, number);
+  }
+}
+
+/* Takes the ACKs of one datagram; how many belonged to the batch. */
+static int take_acks(struct counts *counts, struct errors *errors, struct batch *batch, const unsigned char *bytes,
+                     size_t size) {
+  int taken = 0;
+  size_t at = 0;
+  while (size - at >= NLMSG_HDRLEN) {
+    struct nlmsghdr header;
+    memcpy(&header, bytes + at, sizeof header);
+    if (header.nlmsg_len < NLMSG_HDRLEN || header.nlmsg_len > size - at) break;
+    const uint32_t i = header.nlmsg_seq - batch->first;
+    if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_len >= NLMSG_HDRLEN + sizeof(int) &&
+        i < (uint32_t)batch->count && !batch->asked[i].answered) {
+      int error;
+      memcpy(&error, bytes + at + NLMSG_HDRLEN, sizeof error);
+      batch->asked[i].answered = true;
+      judge(counts, errors, batch, (int)i, -error);
+      taken++;
+    }
+    const size_t step = NLMSG_ALIGN((size_t)header.nlmsg_len);
+    if (step > size - at) break;
+    at += step;
+  }
+  return taken;
+}
+
+static void await_acks(struct counts *counts, struct errors *errors, struct batch *batch) {
+  static unsigned char answer[64 << 10];
+  const double limit = clock_ms(CLOCK_MONOTONIC) + ACK_LIMIT_MS;
+  int open = batch->count, number = ETIMEDOUT;
+  while (open > 0) {
+    const ssize_t length = recv(netlink_fd, answer, sizeof answer, MSG_DONTWAIT);
+    if (length >= 0) {
+      open -= take_acks(counts, errors, batch, answer, (size_t)length);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) {
+      number = errno;
+      if (number != ENOBUFS) break; /* some ACKs were lost; the others still come */
+    }
+    const double left = limit - clock_ms(CLOCK_MONOTONIC);
+    struct pollfd in = {.fd = netlink_fd, .events = POLLIN, .revents = 0};
+    if (left <= 0 || poll(&in, 1, (int)left + 1) == 0) break;
+  }
+  for (int i = 0; i < batch->count; i++)
+    if (!batch->asked[i].answered) judge(counts, errors, batch, i, number);
+}
+
+static void flush(struct counts *counts, struct errors *errors, struct batch *batch) {
+  if (batch->count == 0) return;
+  struct sockaddr_nl kernel;
+  struct msghdr header;
+  memset(&kernel, 0, sizeof kernel);
+  memset(&header, 0, sizeof header);
+  kernel.nl_family = AF_NETLINK;
+  header.msg_name = &kernel;
+  header.msg_namelen = sizeof kernel;
+  header.msg_iov = batch->vectors;
+  header.msg_iovlen = (size_t)batch->count;
+  ssize_t sent;
+  do {
+    sent = sendmsg(netlink_fd, &header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0) {
+    const int number = errno;
+    for (int i = 0; i < batch->count; i++) judge(counts, errors, batch, i, number);
+  } else {
+    await_acks(counts, errors, batch);
+  }
+  batch->count = 0;
+  batch->size = 0;
+}
+
+static void send_requests(struct will *will, struct counts *counts, struct errors *errors, struct batch *batch) {
+  size_t at = HEADER_SIZE;
+  for (uint32_t i = 0; i < will->requests; i++) {
+    const uint32_t length = u32_at(will->bytes + at);
+    const size_t room = padded(length, will->size - at - 4);
+    unsigned char *const request = will->bytes + at + 4;
+    at += 4 + room;
+    if (batch->count == BATCH_REQUESTS || (batch->count > 0 && batch->size + room > BATCH_BYTES))
+      flush(counts, errors, batch);
+    struct nlmsghdr header;
+    memcpy(&header, request, sizeof header);
+    header.nlmsg_seq = ++sequence;
+    header.nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+    header.nlmsg_pid = 0;
+    memcpy(request, &header, sizeof header);
+    if (batch->count == 0) batch->first = sequence;
+    batch->vectors[batch->count].iov_base = request;
+    batch->vectors[batch->count].iov_len = room; /* with the padding: the next message begins aligned */
+    batch->asked[batch->count].unit = will->unit;
+    batch->asked[batch->count].index = i;
+    batch->asked[batch->count].answered = false;
+    batch->count++;
+    batch->size += room;
+    counts->requests++;
+  }
+}
+
+/* 0 or errno. Source and interface go along as a control message: no bind, one socket for all. */
+static int send_packet(const unsigned char *record) {
+  union {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+  } control;
+  struct sockaddr_in to4;
+  struct sockaddr_in6 to6;
+  const bool v4 = record[0] == 4;
+  const uint32_t index = u32_at(record + 4);
+  struct iovec vector = {(unsigned char *)record + PACKET_SIZE, u32_at(record + 40)};
+  struct msghdr header;
+  memset(&control, 0, sizeof control);
+  memset(&to4, 0, sizeof to4);
+  memset(&to6, 0, sizeof to6);
+  memset(&header, 0, sizeof header);
+  header.msg_iov = &vector;
+  header.msg_iovlen = 1;
+  header.msg_control = &control;
+  struct cmsghdr *const info = &control.align;
+  if (v4) {
+    struct in_pktinfo packet;
+    memset(&packet, 0, sizeof packet);
+    packet.ipi_ifindex = (int)index;
+    memcpy(&packet.ipi_spec_dst, record + 8, sizeof packet.ipi_spec_dst);
+    to4.sin_family = AF_INET;
+    memcpy(&to4.sin_addr, record + 24, sizeof to4.sin_addr);
+    header.msg_name = &to4;
+    header.msg_namelen = sizeof to4;
+    header.msg_controllen = CMSG_SPACE(sizeof packet);
+    info->cmsg_level = IPPROTO_IP;
+    info->cmsg_type = IP_PKTINFO;
+    info->cmsg_len = CMSG_LEN(sizeof packet);
+    memcpy(CMSG_DATA(info), &packet, sizeof packet);
+  } else {
+    struct in6_pktinfo packet;
+    memset(&packet, 0, sizeof packet);
+    packet.ipi6_ifindex = index;
+    memcpy(&packet.ipi6_addr, record + 8, sizeof packet.ipi6_addr);
+    to6.sin6_family = AF_INET6;
+    memcpy(&to6.sin6_addr, record + 24, sizeof to6.sin6_addr);
+    if (IN6_IS_ADDR_LINKLOCAL(&to6.sin6_addr) || IN6_IS_ADDR_MC_LINKLOCAL(&to6.sin6_addr)) to6.sin6_scope_id = index;
+    header.msg_name = &to6;
+    header.msg_namelen = sizeof to6;
+    header.msg_controllen = CMSG_SPACE(sizeof packet);
+    info->cmsg_level = IPPROTO_IPV6;
+    info->cmsg_type = IPV6_PKTINFO;
+    info->cmsg_len = CMSG_LEN(sizeof packet);
+    memcpy(CMSG_DATA(info), &packet, sizeof packet);
+  }
+  for (int tries = 1;; tries++) {
+    if (sendmsg(v4 ? raw4_fd : raw6_fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return 0;
+    if (errno == EINTR) continue;
+    if ((errno != ENOBUFS && errno != EAGAIN) || tries == SEND_TRIES) return errno;
+    const struct timespec pause = {0, 1000000};
+    (void)nanosleep(&pause, NULL);
+  }
+}
+
+static void send_packets(const struct will *will, size_t at, struct counts *counts, struct errors *errors) {
+  for (uint32_t i = 0; i < will->packets; i++) {
+    const unsigned char *const record = will->bytes + at;
+    const int number = send_packet(record);
+    counts->packets++;
+    if (number == 0)
+      counts->sent++;
+    else
+      note_error(errors, "packet", will->unit, i, number);
+    at += PACKET_SIZE + padded(u32_at(record + 40), will->size - at - PACKET_SIZE);
+  }
+}
+
+/* Addresses of all units first, then packets: the successor must not act while we still answer for an address. */
+static void execute_wills(double noticed_at) {
+  static struct errors errors;
+  static struct batch batch;
+  struct counts counts;
+  memset(&counts, 0, sizeof counts);
+  if (first_will == NULL) return;
+  open_sockets();
+  for (struct will *will = first_will; will != NULL; will = will->next) {
+    send_requests(will, &counts, &errors, &batch);
+    counts.wills++;
+  }
+  flush(&counts, &errors, &batch);
+  const double removed_at = clock_ms(CLOCK_MONOTONIC);
+  for (struct will *will = first_will; will != NULL; will = will->next) {
+    size_t at = HEADER_SIZE;
+    for (uint32_t i = 0; i < will->requests; i++)
+      at += 4 + padded(u32_at(will->bytes + at), will->size - at - 4);
+    send_packets(will, at, &counts, &errors);
+  }
+  const double ended_at = clock_ms(CLOCK_MONOTONIC);
+  struct line line;
+  const bool clean = counts.failed == 0 && counts.sent == counts.packets;
+  begin_line(&line, clean ? WARN : ERROR,
+             clean ? "executed the last will: the engine is gone" : "executed the last will, in part: the engine is gone");
+  add(&line, ",\"wills\":%u,\"requests\":%u,\"removed\":%u,\"absent\":%u,\"failed\":%u,\"packets\":%u,\"sent\":%u",
+      counts.wills, counts.requests, counts.done, counts.absent, counts.failed, counts.packets, counts.sent);
+  add(&line, ",\"removedMs\":%.3f,\"ms\":%.3f", removed_at - noticed_at, ended_at - noticed_at);
+  add(&line, ",\"errors\":[%s]", errors.text);
+  end_line(&line);
+  /* The blocks stay: nothing is freed or allocated on the way out. */
+  first_will = last_will = NULL;
+  memset(by_unit, 0, sizeof by_unit);
+}
+
+/* Dead, or its end of the channel closed. What it said before that counts: this process may have been the slow one. */
+static void engine_gone(struct engine *engine) {
+  if (engine->gone) return;
+  const double noticed_at = clock_ms(CLOCK_MONOTONIC);
+  engine->gone = true;
+  if (engine->channel >= 0) {
+    while (read_channel(engine->channel, MESSAGES_PER_TURN) == READ_MORE) continue;
+    (void)close(engine->channel);
+    engine->channel = -1;
+  }
+  execute_wills(noticed_at);
+}
+
+/* ---- the engine's process ---- */
+
+static void usage(FILE *out) {
+  (void)fputs("usage: holdfast-guardian [--realtime[=PRIORITY]] [--core] [--] PROGRAM [ARGUMENT...]\n"
+              "Runs PROGRAM, forwards HUP TERM INT USR1 USR2, exits with its status (128 + signal when a signal ended\n"
+              "it), and executes the last will that it sent over the descriptor in " CHANNEL_VARIABLE ".\n"
+              "  --realtime[=PRIORITY]  SCHED_RR for its main thread (1 to 99, default 20)\n"
+              "  --core                 let it write a core dump (that delays the notice of its death)\n",
+              out);
+}
+
+static struct options read_options(int count, char **arguments) {
+  struct options options = {0, false, NULL};
+  int i = 1;
+  for (; i < count && strncmp(arguments[i], "--", 2) == 0; i++) {
+    const char *const word = arguments[i];
+    if (strcmp(word, "--") == 0) {
+      i++;
+      break;
+    }
+    if (strcmp(word, "--help") == 0) {
+      usage(stdout);
+      exit(EXIT_SUCCESS);
+    }
+    if (strcmp(word, "--core") == 0) {
+      options.core = true;
+    } else if (strcmp(word, "--realtime") == 0) {
+      options.realtime = REALTIME_DEFAULT;
+    } else {
+      char *end = NULL;
+      const long priority = strncmp(word, "--realtime=", 11) == 0 ? strtol(word + 11, &end, 10) : 0;
+      if (end == NULL || *end != '\0' || end == word + 11 || priority < 1 || priority > 99) {
+        usage(stderr);
+        exit(EXIT_USAGE);
+      }
+      options.realtime = (int)priority;
+    }
+  }
+  if (i >= count) {
+    usage(stderr);
+    exit(EXIT_USAGE);
+  }
+  options.program = arguments + i;
+  return options;
+}
+
+/* In the child, up to exec. Only returns when that failed. */
+static void become_engine(const struct options *options, const sigset_t *mask, int channel, int *failed) {
+  char number[16];
+  const int flags = fcntl(channel, F_GETFD);
+  *failed = 0;
+  if (flags < 0 || fcntl(channel, F_SETFD, flags & ~FD_CLOEXEC) != 0) return;
+  (void)snprintf(number, sizeof number, "%d", channel);
+  if (setenv(CHANNEL_VARIABLE, number, 1) != 0) return;
+  if (!options->core) {
+    /*
+     * PR_SET_DUMPABLE would not survive exec. A limit of one byte does: the kernel then writes no file and starts no
+     * core_pattern pipe either, which a limit of zero would not stop.
+     */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+      limit.rlim_cur = limit.rlim_max < 1 ? limit.rlim_max : 1;
+      if (setrlimit(RLIMIT_CORE, &limit) != 0) complain(WARN, "cannot limit core dumps", "setrlimit", errno);
+    }
+  }
+  if (options->realtime > 0) {
+    /* The plain syscall, because musl's function refuses. Reset on fork: threads and children stay SCHED_OTHER. */
+    const struct sched_param parameter = {.sched_priority = options->realtime};
+    if (syscall(SYS_sched_setscheduler, 0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) != 0)
+      complain(WARN, "no real-time priority for the engine, going on without", "sched_setscheduler", errno);
+  }
+  (void)signal(SIGPIPE, SIG_DFL);
+  if (sigprocmask(SIG_SETMASK, mask, NULL) != 0) return;
+  *failed = 1;
+  (void)execvp(options->program[0], options->program);
+}
+
+static void not_started(const struct options *options, const char *syscall_name, int number) {
+  struct line line;
+  begin_line(&line, ERROR, "cannot start the engine");
+  add_text(&line, "program", options->program[0]);
+  add_text(&line, "syscall", syscall_name);
+  add_text(&line, "code", errno_name(number));
+  end_line(&line);
+}
+
+/* False when it did not start; that has been told then. */
+static bool start_engine(const struct options *options, const sigset_t *mask, struct engine *engine) {
+  int channel[2], report[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, channel) != 0) {
+    not_started(options, "socketpair", errno);
+    return false;
+  }
+  option(channel[0], SOL_SOCKET, SO_PASSCRED, 1);
+  option(channel[1], SOL_SOCKET, SO_SNDBUF, CHANNEL_BUFFER);
+  option(channel[1], SOL_SOCKET, SO_SNDBUFFORCE, CHANNEL_BUFFER);
+  if (pipe2(report, O_CLOEXEC) != 0) {
+    not_started(options, "pipe2", errno);
+    return false;
+  }
+  const pid_t pid = fork();
+  if (pid < 0) {
+    not_started(options, "fork", errno);
+    return false;
+  }
+  if (pid == 0) {
+    int executing = 0;
+    become_engine(options, mask, channel[1], &executing);
+    const int failure[2] = {errno, executing};
+    ssize_t written;
+    do {
+      written = write(report[1], failure, sizeof failure);
+    } while (written < 0 && errno == EINTR);
+    _exit(EXIT_NOT_STARTED);
+  }
+  (void)close(channel[1]);
+  (void)close(report[1]);
+  /* The pipe closes at exec: then there is nothing to read. */
+  int failure[2] = {0, 0};
+  ssize_t length;
+  do {
+    length = read(report[0], failure, sizeof failure);
+  } while (length < 0 && errno == EINTR);
+  (void)close(report[0]);
+  if (length == (ssize_t)sizeof failure) {
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+    not_started(options, failure[1] != 0 ? "execve" : "setup", failure[0]);
+    return false;
+  }
+  engine->pid = pid;
+  engine->channel = channel[0];
+  engine->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+  if (engine->pidfd >= 0) (void)fcntl(engine->pidfd, F_SETFD, FD_CLOEXEC);
+  return true;
+}
+
+/* Every child, because PID 1 inherits orphans. The will comes before the engine is buried: reaping is no hurry. */
+static void reap(struct engine *engine) {
+  for (;;) {
+    siginfo_t child;
+    memset(&child, 0, sizeof child);
+    if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    if (child.si_pid == 0) return;
+    int status = 0;
+    if (child.si_pid == engine->pid) engine_gone(engine);
+    if (waitpid(child.si_pid, &status, WNOHANG) == child.si_pid && child.si_pid == engine->pid) {
+      engine->pid = 0;
+      engine->status = status;
+    }
+  }
+}
+
+static void take_signals(int fd, struct engine *engine) {
+  struct signalfd_siginfo info;
+  for (;;) {
+    const ssize_t length = read(fd, &info, sizeof info);
+    if (length < 0 && errno == EINTR) continue;
+    if (length != (ssize_t)sizeof info) return;
+    if (info.ssi_signo == SIGCHLD) {
+      reap(engine);
+    } else if (info.ssi_signo == SIGINT && info.ssi_code == SI_KERNEL) {
+      /* The terminal's Ctrl-C goes to the whole foreground group: the engine has it already. */
+    } else if (engine->pid > 0 && kill(engine->pid, (int)info.ssi_signo) != 0 && errno != ESRCH) {
+      complain(WARN, "cannot forward a signal", "kill", errno);
+    }
+  }
+}
+
+static int exit_status(const struct engine *engine) {
+  struct line line;
+  if (WIFEXITED(engine->status)) {
+    const int code = WEXITSTATUS(engine->status);
+    if (code != 0) {
+      begin_line(&line, WARN, "the engine ended with a failure");
+      add(&line, ",\"status\":%d", code);
+      end_line(&line);
+    }
+    return code;
+  }
+  const int number = WTERMSIG(engine->status);
+  begin_line(&line, ERROR, "the engine was ended by a signal");
+  add(&line, ",\"signal\":%d,\"core\":%s", number, WCOREDUMP(engine->status) ? "true" : "false");
+  end_line(&line);
+  return 128 + number;
+}
+
+int main(int count, char **arguments) {
+  static const int forwarded[] = {SIGHUP, SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
+  sigset_t set, mask;
+  sigemptyset(&set);
+  for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) sigaddset(&set, forwarded[i]);
+  /* First of all: a signal that comes before the engine runs waits for it. */
+  if (sigprocmask(SIG_BLOCK, &set, &mask) != 0) {
+    complain(ERROR, "cannot block signals", "sigprocmask", errno);
+    return EXIT_FAILURE;
+  }
+  const struct options options = read_options(count, arguments);
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would swallow the exit status */
+  const int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) {
+    complain(ERROR, "cannot start the engine", "signalfd", errno);
+    return EXIT_FAILURE;
+  }
+  open_sockets();
+  struct engine engine = {0, -1, -1, 0, false};
+  if (!start_engine(&options, &mask, &engine)) return EXIT_NOT_STARTED;
+
+  enum { PROCESS, CHANNEL, SIGNALS, SLOTS };
+  while (engine.pid != 0) {
+    struct pollfd watched[SLOTS];
+    memset(watched, 0, sizeof watched);
+    watched[PROCESS].fd = engine.gone ? -1 : engine.pidfd;
+    watched[CHANNEL].fd = engine.channel;
+    watched[SIGNALS].fd = signals;
+    for (int i = 0; i < SLOTS; i++) watched[i].events = POLLIN;
+    if (poll(watched, SLOTS, -1) < 0) {
+      if (errno == EINTR || errno == EAGAIN || errno == ENOMEM) continue;
+      complain(ERROR, "cannot wait for the engine", "poll", errno);
+      return EXIT_FAILURE;
+    }
+    if (watched[PROCESS].revents != 0) engine_gone(&engine);
+    if (watched[CHANNEL].revents != 0 && engine.channel >= 0 &&
+        read_channel(engine.channel, MESSAGES_PER_TURN) == READ_CLOSED)
+      engine_gone(&engine);
+    if (watched[SIGNALS].revents != 0) take_signals(signals, &engine);
+  }
+  return exit_status(&engine);
+}
