@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline'
 import type { AdvertisementSocket, AdvertisementSocketOptions, Failure, FrameSocket } from '../../src/daemon/ports.ts'
 import { openClock } from '../../src/linux/clock.ts'
+import { openGuardian } from '../../src/linux/guardian.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { openNetwork } from '../../src/linux/network.ts'
 import { openSockets } from '../../src/linux/sockets.ts'
@@ -14,6 +15,7 @@ const native = loadNative()
 const clock = openClock(native)
 const network = openNetwork(native, clock)
 const sockets = openSockets(native, clock)
+const guardian = openGuardian()
 const adverts: AdvertisementSocket[] = []
 const frames: FrameSocket[] = []
 
@@ -84,6 +86,17 @@ const calls: AgentCalls = {
     return opened(frames, sockets.openFrameSocket({ ...options, onFrame: listen ? onFrame : undefined, onFailure }))
   },
   sendFrames: (socket, list) => at(frames, socket).send(list.map(bytes)),
+  arm: ({ packets, ...will }) =>
+    guardian.arm({
+      ...will,
+      packets: packets.map(({ datagrams, ...group }) => ({
+        ...group,
+        datagrams: datagrams.map((one) => ({ destination: one.destination, bytes: bytes(one.bytes) })),
+      })),
+    }),
+  withdraw: (unit) => guardian.withdraw(unit),
+  armed: () => guardian.armed,
+  die: () => process.kill(process.pid, 'SIGKILL'),
   /** The loop does nothing else meanwhile. */
   block: (ms) => {
     const until = clock.now() + ms

@@ -12,6 +12,7 @@ import type {
   AdvertisementSocketOptions,
   DrainResult,
   Failure,
+  LastWill,
   Link,
   NetworkEvent,
   PresentAddress,
@@ -25,6 +26,12 @@ export type AgentDatagram = { readonly destination: Address; readonly bytes: str
 export type Opened = { readonly socket?: number; readonly failure?: Failure }
 type AdvertOptions = Omit<AdvertisementSocketOptions, 'onReadable' | 'onFailure' | 'group'> & {
   readonly group?: Address
+}
+/** A last will whose datagrams are hexadecimal text. */
+export type AgentWill = Omit<LastWill, 'packets'> & {
+  readonly packets: readonly (Omit<LastWill['packets'][number], 'datagrams'> & {
+    readonly datagrams: readonly AgentDatagram[]
+  })[]
 }
 type FrameOptions = {
   readonly interfaceIndex: number
@@ -48,6 +55,10 @@ export type AgentCalls = {
   closeAdvert(socket: number): void
   openFrames(options: FrameOptions): Opened
   sendFrames(socket: number, frames: readonly string[]): readonly SendOutcome[]
+  arm(will: AgentWill): void
+  withdraw(unit: number): void
+  armed(): boolean
+  die(): void
   block(ms: number): void
   memory(): number
   now(): number

@@ -1,0 +1,106 @@
+/** Our wills in the real guardian's hands: what it does once the engine is gone, seen by ip(8) and by the neighbour. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { AddressStep } from '../../src/daemon/ports.ts'
+import { type Address, address } from '../../src/wire/address.ts'
+import { Agent, type AgentWill, describeNetns, ip, join2, makeNamespace, removeAll, until } from './linux-fixture.ts'
+
+const GUARDIAN = join(import.meta.dirname, `../../native/prebuilds/linux-${process.arch}/holdfast-guardian`)
+const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
+const VIPS = [
+  { interfaceIndex: 7, address: address('198.51.100.200'), prefixLength: 32 },
+  { interfaceIndex: 7, address: address('2001:db8::200'), prefixLength: 128 },
+]
+const GROUP = address('224.0.0.18')
+const GROUP6 = address('ff02::12')
+const PEER = address('198.51.100.2')
+
+const group = (family: 'ipv4' | 'ipv6', source: string, ...sent: readonly (readonly [Address, string])[]) => ({
+  family,
+  interfaceIndex: 7,
+  source: address(source),
+  datagrams: sent.map(([destination, bytes]) => ({ destination, bytes })),
+})
+const WILL: AgentWill = {
+  unit: 3,
+  name: 'api',
+  remove: VIPS,
+  packets: [
+    group('ipv4', '198.51.100.1', [GROUP, '3133000102030405'], [PEER, '31330001020304']),
+    group('ipv6', 'fe80::1', [GROUP6, '3133000102']),
+  ],
+}
+
+describeNetns('the last will', () => {
+  let here = ''
+  let neighbour: Agent
+
+  beforeAll(() => {
+    here = makeNamespace()
+    const there = makeNamespace()
+    join2(here, there)
+    neighbour = new Agent(there)
+  })
+  afterAll(removeAll)
+
+  const present = (): readonly string[] => {
+    const text = ip(here, '-o', 'addr')
+    return VIPS.filter((vip) => text.includes(` ${vip.address}/${vip.prefixLength} `)).map((vip) => vip.address)
+  }
+
+  /** An engine below its guardian, with both VIPs on. */
+  async function engineWithVips(): Promise<Agent> {
+    const engine = new Agent(here, [GUARDIAN, '--'])
+    const add = VIPS.map((vip): AddressStep => ({ action: 'add', ...vip }))
+    expect((await engine.call('apply', add)).map(({ ok }) => ok)).toEqual([true, true])
+    expect(present()).toEqual(VIPS.map((vip) => vip.address))
+    return engine
+  }
+
+  test('armed: addresses of both families go, every packet arrives as we would have sent it', async () => {
+    const common = { ...ETH, group: GROUP }
+    const four = await neighbour.open({ ...common, family: 'ipv4', source: PEER })
+    const six = await neighbour.open({ ...ETH, family: 'ipv6', source: address('fe80::2'), group: GROUP6 })
+    const engine = await engineWithVips()
+    // The second arming replaces the first.
+    await engine.call('arm', { ...WILL, remove: [], packets: [] })
+    await engine.call('arm', WILL)
+    expect(await engine.call('armed')).toBe(true)
+    await expect(engine.call('die')).rejects.toThrow('agent ended')
+    await until('the VIPs are gone', present, (list) => list.length === 0)
+    const heard: unknown[] = []
+    await until(
+      'three packets',
+      async () => {
+        for (const socket of [four, six]) heard.push(...(await neighbour.call('drain', socket, 4)).kept)
+        return heard
+      },
+      (list) => list.length === 3,
+    )
+    expect(heard).toMatchObject([
+      {
+        source: '198.51.100.1',
+        destination: GROUP,
+        ttl: 255,
+        bytes: expect.stringMatching(/^45c0.*3133000102030405$/),
+      },
+      { source: '198.51.100.1', destination: PEER, ttl: 255, bytes: expect.stringMatching(/^45c0.*31330001020304$/) },
+      { source: 'fe80::1', destination: GROUP6, ttl: 255, bytes: '3133000102' },
+    ])
+    await neighbour.call('closeAdvert', four)
+    await neighbour.call('closeAdvert', six)
+  })
+
+  test('withdrawn: nothing is touched and nothing is sent', async () => {
+    const socket = await neighbour.open({ ...ETH, family: 'ipv4', source: PEER, group: GROUP })
+    const engine = await engineWithVips()
+    await engine.call('arm', WILL)
+    await engine.call('withdraw', WILL.unit)
+    expect(await engine.call('armed')).toBe(true)
+    await expect(engine.call('die')).rejects.toThrow('agent ended')
+    expect(present()).toEqual(VIPS.map((vip) => vip.address))
+    expect((await neighbour.call('drain', socket, 4)).kept).toEqual([])
+    for (const vip of VIPS) ip(here, 'addr', 'del', `${vip.address}/${vip.prefixLength}`, 'dev', 'eth0')
+    await neighbour.call('closeAdvert', socket)
+  })
+})
