@@ -1,0 +1,118 @@
+/**
+ * The main job, for real: three daemons, one address. Each accident has its test; what the LAN sees is the judge.
+ * Bounds are generous (the machine may be busy): how fast it is, `make bench` tells.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { sleep } from '../support/wait.ts'
+import { Trio, WITHIN } from './trio.ts'
+
+/** Two routers may answer ARP for a moment while they meet; longer than this is a split brain. */
+const OVERLAP = 500
+/** Replies may be late on a busy machine; keepalived's outages after a heal are 3 s and more. */
+const SILENCE = 1_000
+
+let trio: Trio | undefined
+afterEach(() => {
+  trio?.lab.destroy()
+  trio = undefined
+})
+
+async function settled() {
+  const group = await Trio.settled()
+  trio = group
+  return { group, lab: group.lab, prober: group.prober }
+}
+
+describeNetns('failover of three routers', () => {
+  test('the highest priority is elected, also when it comes last', async () => {
+    trio = new Trio()
+    await trio.start(3, 100)
+    await trio.settlesOn(3, 'it started alone')
+    await trio.start(2, 150)
+    await trio.settlesOn(2, 'it joined')
+    await trio.start(1, 200)
+    await trio.settlesOn(1, 'it joined')
+    await sleep(500)
+    expect(await trio.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
+    expect(trio.overlapSince(0), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+  })
+
+  test('SIGTERM: the address stays until the successor is heard, then the daemon ends with status 0', async () => {
+    const { group, lab, prober } = await settled()
+    const at = group.daemon(1).terminate()
+    await group.settlesOn(2, 'r1 got SIGTERM')
+    expect(await group.daemon(1).exited).toMatchObject({ code: 0, signal: null })
+    expect(lab.holders(LAB_VIP)).toEqual(['r2'])
+    expect(prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
+    expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+    expect(await group.daemon(3).state()).toBe('Backup')
+  })
+
+  test('kill -9 of the engine: its guardian takes the address off and the successor follows', async () => {
+    const { group, lab } = await settled()
+    const at = group.daemon(1).killEngine()
+    await group.settlesOn(2, 'the engine on r1 was killed')
+    expect(await group.daemon(1).exited, 'the guardian passes on how its engine ended').toMatchObject({ code: 137 })
+    expect(lab.holders(LAB_VIP)).toEqual(['r2'])
+    expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+  })
+
+  test('kill -9 of all its processes: the successor follows; what stayed behind is swept by the next start', async () => {
+    const { group, lab } = await settled()
+    group.daemon(1).killAll()
+    await group.answeredBy(2, 'everything on r1 was killed')
+    // Left by the dead daemon, or by somebody with another prefix length: a VIP of the configuration is swept either way.
+    run(['ip', '-n', lab.router(1).namespace, 'address', 'replace', `${LAB_VIP}/24`, 'dev', 'eth0'])
+    expect(lab.holders(LAB_VIP)).toContain('r1')
+    await group.start(1, 50)
+    await group.holdersBecome(['r2'], 'r1 started again with a lower priority')
+    expect(lab.addresses(lab.router(1)), 'its own address must stay').toContain(`${lab.router(1).address}/24`)
+    await group.answeredBy(2, 'r1 swept its address')
+  })
+
+  test('the cable of the Active is pulled and plugged in again', async () => {
+    const { group, lab } = await settled()
+    lab.unplug(lab.router(1))
+    await group.settlesOn(2, 'the cable of r1 was pulled')
+    const at = lab.plug(lab.router(1))
+    await group.settlesOn(1, 'the cable of r1 was plugged in')
+    expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+  })
+
+  test('the interface of the Active is turned off and on again', async () => {
+    const { group, lab } = await settled()
+    lab.setLink(lab.router(1), 'down')
+    await group.settlesOn(2, 'eth0 of r1 went down')
+    lab.setLink(lab.router(1), 'up')
+    await group.settlesOn(1, 'eth0 of r1 came up')
+  })
+
+  test('a cut is healed: the client with a cached neighbour entry is answered on', async () => {
+    const { group, lab, prober } = await settled()
+    for (const phase of [0, 23, 61]) {
+      lab.cut(lab.router(1))
+      await group.answeredBy(2, 'r1 was cut off')
+      await sleep(group.splitMs + phase)
+      expect(lab.holders(LAB_VIP), 'both sides are sure to be alone').toEqual(['r1', 'r2'])
+      const at = lab.heal(lab.router(1))
+      await group.settlesOn(1, 'the cut was healed')
+      await sleep(300)
+      expect(prober.longestGap(at, at + WITHIN), 'ms without an answer after the heal').toBeLessThan(SILENCE)
+      expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+    }
+  })
+
+  test('an address that somebody removes from the Active comes back; one put on a Backup goes', async () => {
+    const { group, lab } = await settled()
+    const on = (position: number) => ['ip', '-n', lab.router(position).namespace, 'address']
+    const held = lab.addresses(lab.router(1)).find((address) => address.startsWith(`${LAB_VIP}/`)) ?? LAB_VIP
+    run([...on(1), 'delete', held, 'dev', 'eth0'])
+    await group.settlesOn(1, 'its address was removed')
+    run([...on(2), 'add', `${LAB_VIP}/32`, 'dev', 'eth0'])
+    await group.settlesOn(1, 'somebody put the address on r2')
+    expect(await group.sight()).toMatchObject({ r1: 'Active', r2: 'Backup', r3: 'Backup' })
+  })
+})

@@ -1,0 +1,103 @@
+/**
+ * Three holdfast routers (priorities 200, 150, 100), a client that probes every millisecond with a cached neighbour
+ * entry and an observer that has none: what every failover scenario in namespaces starts from. All that is asserted
+ * comes from the kernel, the client or the observer; the daemon's own account only has to agree.
+ */
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { ArpObserver } from '../support/arp-observer.ts'
+import { activeDownIntervalMs } from '../support/daemon.ts'
+import { type Extra, Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
+
+export const INTERVAL = 100
+export const PRIORITIES = [200, 150, 100] as const
+/** Generous: order and outcome are asserted, speed is measured by the benchmark. */
+export const WITHIN = 5_000
+
+export class Trio {
+  readonly lab: Lab
+  readonly prober: Prober
+  readonly observer: ArpObserver
+  readonly #daemons = new Map<Host, Holdfast>()
+
+  constructor() {
+    this.lab = createLab({ routers: PRIORITIES.length })
+    for (const host of this.lab.routers) startResponder(this.lab, host)
+    this.prober = new Prober(this.lab, this.lab.client, LAB_VIP)
+    this.observer = new ArpObserver(this.lab, this.lab.host('observer'), LAB_VIP)
+  }
+
+  /** All three, with r1 Active. */
+  static async settled(): Promise<Trio> {
+    const trio = new Trio()
+    try {
+      await Promise.all(PRIORITIES.map((priority, i) => trio.start(i + 1, priority)))
+      await trio.settlesOn(1, 'all started')
+      return trio
+    } catch (error) {
+      trio.lab.destroy()
+      throw error
+    }
+  }
+
+  async start(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
+    const host = this.lab.router(position)
+    const daemon = new Holdfast(this.lab, { host, priority, intervalMs: INTERVAL, address: LAB_VIP }, extra)
+    this.#daemons.set(host, daemon)
+    await daemon.ready()
+    return daemon
+  }
+
+  daemon(position: number): Holdfast {
+    const daemon = this.#daemons.get(this.lab.router(position))
+    if (daemon === undefined) throw new Error(`Cannot use the daemon on r${position}: it was not started`)
+    return daemon
+  }
+
+  async sight() {
+    const states = [...this.#daemons].map(async ([host, daemon]) => [host.name, await daemon.state()])
+    return {
+      ...Object.fromEntries(await Promise.all(states)),
+      holders: this.lab.holders(LAB_VIP),
+      client: this.prober.owner,
+    }
+  }
+
+  /** The client is answered by this router, which says Active. Who else has the address is another question. */
+  answeredBy(position: number, occasion: string): Promise<true> {
+    const { name } = this.lab.router(position)
+    const settled = async () => this.prober.owner === name && (await this.daemon(position).state()) === 'Active'
+    return eventually(`${name} to answer and be Active after ${occasion}`, settled, () => this.sight(), {
+      within: WITHIN,
+    })
+  }
+
+  /** In addition no other kernel has the address. */
+  async settlesOn(position: number, occasion: string): Promise<void> {
+    await this.answeredBy(position, occasion)
+    const { name } = this.lab.router(position)
+    const alone = () => this.lab.holders(LAB_VIP).join() === name
+    await eventually(`${name} alone to hold the address after ${occasion}`, alone, () => this.sight(), {
+      within: WITHIN,
+    })
+  }
+
+  async holdersBecome(names: readonly string[], occasion: string): Promise<void> {
+    const expected = names.join()
+    const there = () => this.lab.holders(LAB_VIP).join() === expected
+    await eventually(`"${expected}" to hold the address after ${occasion}`, there, () => this.sight(), {
+      within: WITHIN,
+    })
+  }
+
+  /** Two Active_Down_Intervals of the last in line: long enough for both sides of a cut to be sure. */
+  get splitMs(): number {
+    return 2 * activeDownIntervalMs(PRIORITIES[2], INTERVAL)
+  }
+
+  /** Milliseconds since `at` in which two routers answered ARP. */
+  overlapSince(at: number): number {
+    return this.observer.overlap(at, monotonicMs())
+  }
+}
