@@ -161,7 +161,12 @@ export class VirtualNode {
     const [state, effects] = step(this.state, event, this.parameters, millis(reached))
     const changed = state.name !== this.state.name
     this.state = state
+    // A daemon that was told to go, and has gone, listens to nothing.
+    if (changed && state.name === 'Initialize' && state.stopped) this.running = false
     if (changed) this.#world.changed()
+    if (event.kind === 'deadlineReached' && event.receptionLost && state.name === 'Backup' && state.extended) {
+      this.#world.note('has lost packets and listens once more')
+    }
     for (const effect of effects) {
       switch (effect.kind) {
         case 'sendAdvertisement':

@@ -1,0 +1,24 @@
+/**
+ * Plays every *.txt of this folder and compares the whole trace. `UPDATE_SCENARIOS=1 npx vitest run test/scenario`
+ * writes what happened into the files: then the diff is what a reviewer reads.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { perform } from './scenario.ts'
+
+const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.txt'))
+
+describe('scenarios', () => {
+  test.each(files)('%s', (name) => {
+    const path = join(import.meta.dirname, name)
+    const written = readFileSync(path, 'utf8')
+    const played = perform(written)
+    if (process.env.UPDATE_SCENARIOS === '1') writeFileSync(path, played)
+    else expect(played, `${name}: what happened is not what is written`).toBe(written)
+  })
+
+  test('there are scenarios', () => {
+    expect(files.length).toBeGreaterThanOrEqual(9)
+  })
+})
