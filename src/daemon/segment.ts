@@ -49,8 +49,9 @@ export class Segment implements RouterIo {
   readonly discarded = new Counters()
   /** Packets that the kernel dropped because the queue was full. */
   overflowed = 0
-  /** Since the queue was last seen empty without a loss: silence proves nothing (ground rule 2). */
+  /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
   receptionLost = false
+  #wasEmpty = true
   #link: Link
   #group: Address | undefined
   #advertisements: AdvertisementSocket | undefined
@@ -128,13 +129,16 @@ export class Segment implements RouterIo {
     return this.#advertisements !== undefined
   }
 
-  /** Every packet that waits, stepped; true when silence after this drain may be believed. */
+  /** Steps for every packet that waits. */
   drain(now: Millis): void {
     const result = this.#advertisements?.drain(DRAIN_BATCHES, (packet) => this.#deliver(packet, now))
     if (result === undefined) return
     this.overflowed += result.lost
-    if (result.lost > 0) this.receptionLost = true
-    else if (result.empty) this.receptionLost = false
+    // The kernel tells of a drop only with a packet queued after it. So a drain that hit its limit hides losses, and
+    // only a packet out of a queue that was empty before proves that there were none.
+    if (result.lost > 0 || !result.empty) this.receptionLost = true
+    else if (this.#wasEmpty && result.packets > 0) this.receptionLost = false
+    this.#wasEmpty = result.empty
   }
 
   /** Listens for the successor's gratuitous ARP exactly while somebody here is Leaving. */
