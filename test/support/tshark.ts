@@ -40,10 +40,10 @@ export class Capture {
   }
 
   /** Listens on the bridge, or on eth0 of one host. Resolves when it does. */
-  static async start(lab: Lab, name: string, where: Host | 'bridge' = 'bridge'): Promise<Capture> {
+  static async start(lab: Lab, name: string, filter = 'ip proto 112 or arp', where: Host | 'bridge' = 'bridge') {
     const path = join(lab.directory, `${name}.pcapng`)
     const [host, link] = where === 'bridge' ? [lab.bridge, 'br0'] : [where, 'eth0']
-    const process = new LoggedProcess(lab, host, ['dumpcap', '-q', '-i', link, '-f', 'ip proto 112 or arp', '-w', path])
+    const process = new LoggedProcess(lab, host, ['dumpcap', '-q', '-i', link, '-f', filter, '-w', path])
     await process.line(/^File: /, 10_000)
     return new Capture(path, process)
   }

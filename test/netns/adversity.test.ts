@@ -1,0 +1,123 @@
+/**
+ * A hostile or broken neighbour on the LAN: packets that nobody may act on, faster than any router sends. They must
+ * change no state and no timer, be counted by reason, cost little log and no memory, and not delay a failover.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { activeDownIntervalMs } from '../support/daemon.ts'
+import type { Holdfast } from '../support/holdfast.ts'
+import { LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { sleep } from '../support/wait.ts'
+import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
+
+const PACKETS = 100_000
+/** As design.md §5 calls them; every reason that the flood gives. */
+const REASONS = [
+  'addr-count-zero',
+  'adver-int-zero',
+  'checksum',
+  'length',
+  'truncated',
+  'ttl',
+  'type',
+  'version',
+  'vrid-unknown',
+]
+
+let trio: Trio | undefined
+afterEach(() => {
+  trio?.lab.destroy()
+  trio = undefined
+})
+
+/** 0 packets: until it is ended with the lab. */
+function flood(lab: Lab, packets: number, perSecond: number): LoggedProcess {
+  const program = join(packageRoot(), 'test', 'support', 'flood.mjs')
+  const words = ['eth0', '51', LAB_VIP, packets, perSecond].map(String)
+  return new LoggedProcess(lab, lab.host('observer'), [process.execPath, program, ...words])
+}
+
+function residentKilobytes(daemon: Holdfast): number {
+  const [engine = daemon.process.pid] = daemon.process.children
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${engine}/status`, 'utf8'))?.[1])
+}
+
+async function account(daemon: Holdfast) {
+  const snapshot = await daemon.snapshot()
+  const router = await daemon.router()
+  const segment = snapshot?.interfaces[0]
+  const discarded = segment?.discarded ?? {}
+  const total = Object.values(discarded).reduce((sum, count) => sum + count, 0)
+  return {
+    state: router.state,
+    transitions: router.counters.transitions,
+    discarded,
+    total,
+    lost: segment?.overflowed ?? 0,
+  }
+}
+
+describeNetns('a flood of packets that count for nothing', () => {
+  test(`${PACKETS} of them change no state and no timer, are counted by reason, and cost neither log nor memory`, async () => {
+    const group = await Trio.settled()
+    trio = group
+    const daemons = [1, 2, 3].map((position) => group.daemon(position))
+    // What a first burst allocates for good is no leak.
+    await flood(group.lab, 20_000, 20_000).exited
+    await sleep(300)
+    const before = await Promise.all(daemons.map(account))
+    const owners = group.prober.owners.length
+    const memory = daemons.map(residentKilobytes)
+    const lines = daemons.map((daemon) => daemon.lines.length)
+    const routers = group.lab.routers.map(({ address }) => `src host ${address}`).join(' or ')
+    const capture = await Capture.start(group.lab, 'flood', `ip proto 112 and (${routers})`)
+
+    const source = flood(group.lab, PACKETS, 20_000)
+    await source.exited
+    const { sent } = JSON.parse(source.lines.at(-1)?.text ?? '{}')
+    expect(sent, 'packets that the flood could send').toBe(PACKETS)
+    await sleep(500)
+
+    const advertisements = await capture.stop()
+    const after = await Promise.all(daemons.map(account))
+    for (const [i, daemon] of daemons.entries()) {
+      const { name } = daemon.plan.host
+      const [then, now] = [before[i], after[i]]
+      if (then === undefined || now === undefined) throw new Error(`No account of ${name}`)
+      expect(now.state, `state of ${name}`).toBe(then.state)
+      expect(now.transitions, `transitions of ${name}`).toEqual(then.transitions)
+      expect(Object.keys(now.discarded).sort(), `reasons counted by ${name}`).toEqual(REASONS)
+      // The veth may drop some of a burst before any socket of the daemon sees it.
+      const counted = now.total + now.lost - then.total - then.lost
+      expect(counted, `packets counted by ${name}`).toBeLessThanOrEqual(PACKETS)
+      expect(counted, `packets counted by ${name}`).toBeGreaterThan(0.95 * PACKETS)
+      expect(daemon.lines.length - (lines[i] ?? 0), `log lines of ${name} about ${counted} packets`).toBeLessThan(1_000)
+      expect(residentKilobytes(daemon) - (memory[i] ?? 0), `growth of ${name} in kB`).toBeLessThan(16_000)
+    }
+    expect(new Set(advertisements.map(({ source: from }) => from)), 'who advertised meanwhile').toEqual(
+      new Set([group.lab.router(1).address]),
+    )
+    const times = advertisements.map(({ at }) => 1_000 * Number(at))
+    const longest = Math.max(...times.slice(1).map((at, i) => at - (times[i] ?? at)))
+    expect(longest, 'longest ms between two advertisements of the Active').toBeLessThan(3 * INTERVAL)
+    expect(group.prober.owners.slice(owners), 'changes of who answers the client').toEqual([])
+  })
+
+  test('an Active that dies meanwhile is replaced within two Active_Down_Intervals', async () => {
+    const group = await Trio.settled()
+    trio = group
+    const source = flood(group.lab, 0, 20_000)
+    await sleep(1_000)
+    const at = group.lab.cut(group.lab.router(1))
+    await group.answeredBy(2, 'r1 died during a flood')
+    const moved = (group.prober.movedFrom('r1', at)?.at ?? Number.NaN) - at
+    expect(source.exit, 'the flood still runs').toBeUndefined()
+    expect(moved, 'ms until r2 answered the client').toBeLessThan(2 * activeDownIntervalMs(PRIORITIES[1], INTERVAL))
+    expect(await group.daemon(3).state(), 'r3 meanwhile').toBe('Backup')
+  })
+})
