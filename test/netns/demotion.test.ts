@@ -1,0 +1,74 @@
+/**
+ * A tracked interface with a weight: the Active lowers its own priority, says so at once, and the better Backup acts on
+ * that demotion after Skew_Time instead of waiting out Active_Down_Interval (design: fastPreempt). Seen by a client,
+ * by the kernel, and on the wire.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { Trio, WITHIN } from './trio.ts'
+
+let trio: Trio | undefined
+afterEach(() => {
+  trio?.lab.destroy()
+  trio = undefined
+})
+
+/** The uplink of r1 weighs 120: without it r1 has 80, less than r2 and r3. */
+const UPLINK = { track: [{ interface: 'uplink', weight: -120 }] }
+
+describeNetns('a demoted Active', () => {
+  test('is followed by the better Backup, which did not wait for silence, and comes back', async () => {
+    trio = new Trio()
+    const { lab, prober } = trio
+    const { namespace } = lab.router(1)
+    run(['ip', '-n', namespace, 'link', 'add', 'uplink', 'type', 'veth', 'peer', 'name', 'far'])
+    run(['ip', '-n', namespace, 'link', 'set', 'uplink', 'up'])
+    run(['ip', '-n', namespace, 'link', 'set', 'far', 'up'])
+    // minHold damps flapping; here the first move comes soon after the start on purpose.
+    const settings = { minHold: '0s' }
+    await trio.start(1, 200, { ...UPLINK, ...settings })
+    await trio.settlesOn(1, 'it started')
+    await trio.start(2, 150, settings)
+    await trio.start(3, 100, settings)
+    await trio.settlesOn(1, 'all started')
+    const lostBefore = prober.gaps.length
+
+    run(['ip', '-n', namespace, 'link', 'set', 'far', 'down'])
+    await trio.settlesOn(2, 'the uplink of r1 lost its carrier')
+    const demoted = await trio.daemon(1).router()
+    expect(demoted.priority, 'base and effective priority of r1').toEqual({ base: 200, effective: 80 })
+    expect(demoted.state).toBe('Backup')
+    expect((await trio.daemon(2).router()).reason, 'why r2 took over').toBe('activeDemoted')
+    expect(await trio.daemon(3).state()).toBe('Backup')
+    expect(lab.holders(LAB_VIP)).toEqual(['r2'])
+
+    run(['ip', '-n', namespace, 'link', 'set', 'far', 'up'])
+    await trio.settlesOn(1, 'the uplink of r1 came back')
+    expect((await trio.daemon(1).router()).reason, 'why r1 took it back').toBe('lowerPriorityActive')
+    const silent = prober.gaps.slice(lostBefore).map((gap) => gap.to - gap.from)
+    expect(Math.max(0, ...silent), 'longest time without an answer over both moves, ms').toBeLessThan(WITHIN / 10)
+  })
+
+  test('that tracks without a weight is in fault: priority 0, and the address is off', async () => {
+    trio = new Trio()
+    const { lab } = trio
+    const { namespace } = lab.router(1)
+    run(['ip', '-n', namespace, 'link', 'add', 'uplink', 'type', 'veth', 'peer', 'name', 'far'])
+    run(['ip', '-n', namespace, 'link', 'set', 'uplink', 'up'])
+    run(['ip', '-n', namespace, 'link', 'set', 'far', 'up'])
+    await trio.start(1, 200, { track: [{ interface: 'uplink' }] })
+    await trio.start(2, 150)
+    await trio.settlesOn(1, 'both started')
+
+    run(['ip', '-n', namespace, 'link', 'set', 'far', 'down'])
+    await trio.settlesOn(2, 'the uplink of r1 lost its carrier')
+    expect(await trio.daemon(1).router()).toMatchObject({
+      state: 'Initialize',
+      reason: 'trackedInterfaceDown:uplink',
+      faults: ['trackedInterfaceDown:uplink'],
+    })
+    expect((await trio.daemon(2).router()).reason, 'why r2 took over').toBe('activeReleased')
+  })
+})
