@@ -38,10 +38,10 @@ export function theory({ scenario, intervalMs }: Cell): { readonly from: number;
     case 'cut':
     case 'group':
       return { from: down - intervalMs, to: down }
+    // Priority 0 is heard, Skew_Time passes.
     case 'engine':
-      return { from: 0, to: skew }
     case 'sigterm':
-      return { from: 0, to: skew }
+      return { from: skew, to: skew }
     case 'heal':
       return { from: 0, to: 0 }
   }

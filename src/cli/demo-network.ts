@@ -5,7 +5,9 @@
  * Calls are synchronous, so that an exit handler can clean up; a command that fails throws with what it said.
  */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 export type Host = {
   readonly name: string
@@ -69,12 +71,24 @@ export function removeNamespace(name: string): boolean {
   }
 }
 
-/** Removes what runs that were killed have left: namespaces called PREFIX PID x…, whose process no longer lives. */
-export function sweepNamespaces(prefix: string): void {
-  for (const name of namespacesStarting(prefix)) {
-    const pid = /^(\d+)x/.exec(name.slice(prefix.length))?.[1]
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeNamespace(name)
+/** A zombie is dead: what it left is nobody's any more, even where nobody reaps it. */
+function lives(pid: string): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
   }
+}
+
+/** Removes what runs that were killed have left: namespaces, and folders for files, called PREFIX PID x…. */
+export function sweepLeftovers(prefix: string): void {
+  const isLeft = (name: string) => {
+    const pid = name.startsWith(prefix) ? /^(\d+)x/.exec(name.slice(prefix.length))?.[1] : undefined
+    return pid !== undefined && !lives(pid)
+  }
+  for (const name of namespacesStarting(prefix).filter(isLeft)) removeNamespace(name)
+  for (const name of readdirSync(tmpdir()).filter(isLeft))
+    rmSync(join(tmpdir(), name), { recursive: true, force: true })
 }
 
 export class DemoNetwork {

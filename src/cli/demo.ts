@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DemoNetwork, sweepNamespaces } from './demo-network.ts'
+import { DemoNetwork, sweepLeftovers } from './demo-network.ts'
 import { DemoNode } from './demo-node.ts'
 import { Prober } from './demo-probe.ts'
 import { missingRequirement } from './demo-requirement.ts'
@@ -31,7 +31,7 @@ export async function demoCommand(): Promise<number> {
     process.stderr.write(`holdfast demo: ${missing}\n`)
     return EXIT.privilege
   }
-  sweepNamespaces(PREFIX)
+  sweepLeftovers(PREFIX)
 
   const directory = mkdtempSync(join(tmpdir(), `${prefix}-`))
   let network: DemoNetwork | undefined
@@ -43,6 +43,11 @@ export async function demoCommand(): Promise<number> {
   process.on('exit', cleanUp)
   let signalled: number | undefined
   const interrupted = new Promise<void>((resolve) => {
+    // Whoever read the story is gone (EPIPE): nobody is left to tell it to.
+    process.stdout.once('error', () => {
+      signalled = EXIT.failure
+      resolve()
+    })
     for (const [signal, status] of Object.entries(SIGNALS)) {
       process.once(signal, () => {
         signalled = status

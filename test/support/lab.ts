@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DemoNetwork, type Host, run, sweepNamespaces } from '../../src/cli/demo-network.ts'
+import { DemoNetwork, type Host, run, sweepLeftovers } from '../../src/cli/demo-network.ts'
 import { monotonicMs } from './wait.ts'
 
 export type { Host } from '../../src/cli/demo-network.ts'
@@ -41,7 +41,7 @@ function hookExits(): void {
 }
 
 export function createLab(options: LabOptions): Lab {
-  sweepNamespaces(PREFIX)
+  sweepLeftovers(PREFIX)
   hookExits()
   created += 1
   const lab = new Lab(`${PREFIX}${process.pid}x${created}`, options)
