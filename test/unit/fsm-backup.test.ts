@@ -228,6 +228,10 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     expect([raised, effects]).toEqual([backup({ ...following, activeDownAt: ms(4250) }), []])
     const [lowered] = step(following, priorityFrom(128), parameters(profile, { priority: 64 }), ms(1500))
     expect(lowered).toEqual(backup({ ...following, activeDownAt: ms(4750) }))
+    // Moved, not restarted: also a deadline that is not the Active's last advertisement + Active_Down_Interval.
+    const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
+    const [moved] = step(extended, priorityFrom(128), parameters(profile, { priority: 64 }), ms(4700))
+    expect(moved).toEqual({ ...extended, activeDownAt: ms(8350) })
     const learned = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
     const [scaled] = step(learned, priorityFrom(128), parameters(profile, { priority: 64 }), ms(1500))
     expect(scaled).toEqual({ ...learned, activeDownAt: ms(8500) })

@@ -52,6 +52,12 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
     ])
   })
 
+  test('I2: 254 is no owner', () => {
+    const [next] = step(initialize(), startup, parameters(profile, { priority: 254 }), ms(0))
+    // Skew_Time of 254: 7.8125 ms.
+    expect(next).toEqual(backup({ activeDownAt: ms(3007.8125) }))
+  })
+
   test('I2: version 2 does not scale Skew_Time by the interval (RFC 3768 §6.1)', () => {
     const slow = parameters(profile, { version: 2, advertisementInterval: centis(300) })
     const [next] = step(initialize(), startup, slow, ms(0))

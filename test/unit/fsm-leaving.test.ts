@@ -92,6 +92,11 @@ describe.each(REASONS)('Leaving for %s', (reason) => {
     expect(nextDeadline(second)).toBe(2000)
   })
 
+  test('all are claimed, nobody has spoken: the addresses go, the waiting goes on', () => {
+    const claimed = { ...quiet, kept: keptUntil(305, 305) }
+    expect(step(claimed, tick, told, ms(305))).toEqual([{ ...quiet, kept: [] }, [remove(VIP, VIP2)]])
+  })
+
   test('the nearer of claim and advertisement counts; a repeated claim moves nothing', () => {
     const spoken = leaving({
       reason,

@@ -41,6 +41,23 @@ describe('stagger', () => {
     const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1000) }, activeDownAt: ms(4503) })
     expect(downAt(step(following, heard(ABOVE, 0, 1200), told, ms(1200))[0])).toBe(1703)
     expect(downAt(step(backup(), heard(BELOW, 0, 1200), told, ms(1200))[0])).toBe(1706)
+    expect(downAt(step(backup(), heard(ABOVE, 0, 1200), told, ms(1200))[0])).toBe(1703)
+  })
+
+  test('a stray restarts the timer with the rank behind the Active, not behind itself', () => {
+    const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1000) }, activeDownAt: ms(4503) })
+    expect(downAt(step(following, heard(BELOW, 150, 1500), told, ms(1500))[0])).toBe(5003)
+  })
+
+  test('a demoted Active that we no longer beat is given its interval and our rank behind it', () => {
+    const lowered = parameters('holdfast', { peers, priority: 50 })
+    const pending = backup({
+      active: { source: ABOVE, priority: 50, heardAt: ms(11_000) },
+      activeDownAt: ms(11_503),
+      regularDownAt: ms(13_503),
+      downReason: 'activeDemoted',
+    })
+    expect(downAt(step(pending, priorityFrom(128), lowered, ms(11_200))[0])).toBe(14_807.6875)
   })
 
   test('fastPreempt, lost reception and losing as Active wait for their rank too', () => {
@@ -69,6 +86,13 @@ describe('stagger', () => {
     expect(downAt(step(initialize(), startup, graded, ms(0))[0])).toBe(3503)
     const lowered = parameters('holdfast', { peers: listed, priority: 64 })
     expect(downAt(step(backup({ activeDownAt: ms(3503) }), priorityFrom(128), lowered, ms(10))[0])).toBe(3753)
+    const equals = [
+      { address: OTHER, priority: 64 },
+      { address: ABOVE, priority: 64 },
+    ]
+    const falls = parameters('holdfast', { peers: equals, priority: 64 })
+    const behind = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(0) } })
+    expect(downAt(step(behind, priorityFrom(128), falls, ms(10))[0])).toBe(3753)
   })
 
   test.each([
