@@ -149,17 +149,18 @@ describe('statemachine-ext.json', () => {
     }
   })
 
-  test('every vector runs or is listed with what it waits for', () => {
-    const listed = vectors.flatMap((vector) => {
-      const reason = waitsFor(vector)
-      return reason === undefined ? [] : [`${vector.id}: ${reason}`]
-    })
-    console.info(listed.join('\n'))
+  const listed = vectors.flatMap((vector) => {
+    const reason = waitsFor(vector)
+    return reason === undefined ? [] : [[vector.id, vector.title, reason] as const]
+  })
+
+  test.each(listed)('%s %s: %s', (_id, _title, reason) => {
+    expect(reason).not.toBe('')
+  })
+
+  test('every vector is either run or listed, and those of preemption run', () => {
     expect(expressible.length + listed.length, 'vectors run and listed').toBe(vectors.length)
-    const preemption = vectors.filter(({ id }) => id.startsWith('SX-PR'))
-    expect(
-      preemption.filter((vector) => waitsFor(vector) !== undefined).map(({ id }) => id),
-      'preemption vectors that do not run',
-    ).toEqual([])
+    const preemption = listed.filter(([id]) => id.startsWith('SX-PR'))
+    expect(preemption, 'preemption vectors that do not run').toEqual([])
   })
 })
