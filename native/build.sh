@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds everything under native/prebuilds from source; this is the only way those binaries come about.
-# Decided here: compiler, flags, file names, and SOURCES.sha256 (which sources the binaries came from).
+# Decided here: compiler, flags, file names, and SOURCES.sha256 (which sources the binaries came from, and which binaries).
 # Needs gcc, binutils, the headers of Node (they come with Node's tarball) and, for small static programs, musl-gcc
 # (Debian: musl-tools). Running holdfast needs none of these.
 set -eu
@@ -62,20 +62,27 @@ flags='-std=gnu11 -O2 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissi
 # No build path, no date, no build id: the same compiler gives the same bytes.
 flags="$flags -ffile-prefix-map=$here=native -Wl,--build-id=none -Wl,-z,relro,-z,now -Wl,-z,noexecstack"
 
+# Built aside and moved into place: a guardian that runs at the moment keeps its file.
+fresh=$(mktemp -d "$out/.build.XXXXXX")
+trap 'rm -rf "$fresh"' EXIT
+trap 'exit 1' HUP INT TERM
+
 # shellcheck disable=SC2086
 $cc $flags -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes -isystem "$nodedir/include/node" \
-  -o "$out/holdfast.glibc.node" addon.c
+  -o "$fresh/holdfast.glibc.node" addon.c
 # musl-gcc leaves out /usr/include: the kernel's headers come last, so that musl's own win.
 kernel="-idirafter /usr/include -idirafter /usr/include/$("$cc" -print-multiarch)"
 for program in guardian probe; do
   # The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
   # shellcheck disable=SC2086
-  $static_cc $flags $kernel -static -o "$out/holdfast-$program" "$program.c"
+  $static_cc $flags $kernel -static -o "$fresh/holdfast-$program" "$program.c"
 done
-strip --strip-unneeded "$out/holdfast.glibc.node"
-strip "$out/holdfast-guardian" "$out/holdfast-probe"
-chmod 755 "$out"/holdfast*
+strip --strip-unneeded "$fresh/holdfast.glibc.node"
+strip "$fresh/holdfast-guardian" "$fresh/holdfast-probe"
+chmod 755 "$fresh"/holdfast*
+mv -f "$fresh"/holdfast* "$out"/
 
+# The binaries too, so that one that came from elsewhere is noticed.
 # shellcheck disable=SC2086
-sha256sum $sources > prebuilds/SOURCES.sha256
+sha256sum $sources prebuilds/linux-*/holdfast* > prebuilds/SOURCES.sha256
 ls -l "$out"

@@ -77,7 +77,6 @@
 #define COMPLAINTS_PER_S 10
 
 /* pino's levels */
-#define INFO 30
 #define WARN 40
 #define ERROR 50
 
@@ -450,7 +449,7 @@ static int take_acks(struct counts *counts, struct errors *errors, struct batch 
 
 static void await_acks(struct counts *counts, struct errors *errors, struct batch *batch) {
   static unsigned char answer[64 << 10];
-  const double limit = clock_ms(CLOCK_MONOTONIC) + ACK_LIMIT_MS;
+  static double patience = ACK_LIMIT_MS; /* for all batches together: the kernel answers before the send returns */
   int open = batch->count, number = ETIMEDOUT;
   while (open > 0) {
     const ssize_t length = recv(netlink_fd, answer, sizeof answer, MSG_DONTWAIT);
@@ -458,14 +457,17 @@ static void await_acks(struct counts *counts, struct errors *errors, struct batc
       open -= take_acks(counts, errors, batch, answer, (size_t)length);
       continue;
     }
-    if (errno == EINTR) continue;
+    if (errno == EINTR || errno == ENOBUFS) continue; /* an overrun loses some ACKs, the others still come */
     if (errno != EAGAIN && errno != EWOULDBLOCK) {
       number = errno;
-      if (number != ENOBUFS) break; /* some ACKs were lost; the others still come */
+      break;
     }
-    const double left = limit - clock_ms(CLOCK_MONOTONIC);
+    if (patience <= 0) break;
+    const double began = clock_ms(CLOCK_MONOTONIC);
     struct pollfd in = {.fd = netlink_fd, .events = POLLIN, .revents = 0};
-    if (left <= 0 || poll(&in, 1, (int)left + 1) == 0) break;
+    const int ready = poll(&in, 1, (int)patience + 1);
+    patience -= clock_ms(CLOCK_MONOTONIC) - began;
+    if (ready == 0) break;
   }
   for (int i = 0; i < batch->count; i++)
     if (!batch->asked[i].answered) judge(counts, errors, batch, i, number);
@@ -814,18 +816,11 @@ static void take_signals(int fd, struct engine *engine) {
   }
 }
 
+/* An exit status is the engine's own word, and it has said why; a signal is not. */
 static int exit_status(const struct engine *engine) {
-  struct line line;
-  if (WIFEXITED(engine->status)) {
-    const int code = WEXITSTATUS(engine->status);
-    if (code != 0) {
-      begin_line(&line, WARN, "the engine ended with a failure");
-      add(&line, ",\"status\":%d", code);
-      end_line(&line);
-    }
-    return code;
-  }
+  if (WIFEXITED(engine->status)) return WEXITSTATUS(engine->status);
   const int number = WTERMSIG(engine->status);
+  struct line line;
   begin_line(&line, ERROR, "the engine was ended by a signal");
   add(&line, ",\"signal\":%d,\"core\":%s", number, WCOREDUMP(engine->status) ? "true" : "false");
   end_line(&line);

@@ -1,0 +1,178 @@
+/** The addon's binary: what it tells of a packet, and that nothing the kernel does to a socket ends the process. */
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadNative, META_SIZE } from '../../src/linux/native.ts'
+import { describeNetns } from '../support/require.ts'
+import { agent, cable, cleanUp, indexOf, ip, NATIVE, namespace, outcome } from './native-fixture.ts'
+
+describe('the native binaries', () => {
+  test('belong to the sources beside them', () => {
+    const run = () => execFileSync(join(NATIVE, 'build.sh'), ['--check'], { encoding: 'utf8', stdio: 'pipe' })
+    expect(run, 'native/prebuilds is stale: run native/build.sh and commit the result').not.toThrow()
+  })
+
+  test('the addon loads, its clocks agree with those of Node', () => {
+    const native = loadNative()
+    const clocks = new Float64Array(3)
+    native.clocks(clocks)
+    const [monotonic = 0, realtime = 0, boottime = 0] = clocks
+    expect(Math.abs(Number(process.hrtime.bigint()) / 1e6 - monotonic)).toBeLessThan(50)
+    expect(Math.abs(Date.now() - realtime)).toBeLessThan(50)
+    expect(boottime).toBeGreaterThanOrEqual(monotonic - 50)
+    expect(native.interfaceIndex('lo')).toBeGreaterThan(0)
+    expect(native.interfaceIndex('no-such-link')).toBe(0)
+    const socket = new native.NativeSocket(1, 2, 0, 4, 100) // AF_UNIX, needs no privilege
+    expect([socket.meta.length, socket.data.length]).toEqual([4 * META_SIZE, 400])
+    expect(socket.receive()).toBe(0)
+    socket.close()
+    socket.close()
+    expect(socket.receive()).toBe(-9) // EBADF
+  })
+})
+
+describeNetns('the addon in network namespaces', () => {
+  let left = ''
+  let right = ''
+
+  beforeAll(() => {
+    left = namespace()
+    right = namespace()
+    cable(left, right)
+  })
+  afterAll(cleanUp)
+
+  test('a packet comes with TTL or hop limit, both addresses, interface and kernel time', async () => {
+    const listener = agent(right, 'listen')
+    await listener.line('ready', (line) => line.ready === true)
+    expect(await outcome(left, 'speak')).toEqual([{ sent: [5, 3] }])
+    const four = await listener.line('the IPv4 packet', (line) => line.family === 'ipv4')
+    const six = await listener.line('the IPv6 packet', (line) => line.family === 'ipv6')
+    expect(four).toMatchObject({
+      length: 25,
+      flags: 0,
+      ttl: 255,
+      interfaceIndex: indexOf(right, 'eth0'),
+      destination: `e0000012${'00'.repeat(12)}`,
+      source: `02000000c6336401${'00'.repeat(8)}`,
+      bytes: expect.stringMatching(/^45.*3101020304$/),
+    })
+    expect(six).toMatchObject({
+      length: 3,
+      ttl: 64,
+      interfaceIndex: indexOf(right, 'eth0'),
+      destination: `fe80${'00'.repeat(13)}02`,
+      source: expect.stringMatching(/^0a00.{12}fe80(00){13}01/),
+      bytes: '310606',
+    })
+    for (const { now, realtime } of [four, six]) {
+      const age = Number(now) - Number(realtime)
+      expect(age, 'ms from the kernel to JavaScript').toBeGreaterThan(-2)
+      expect(age, 'ms from the kernel to JavaScript').toBeLessThan(500)
+    }
+    listener.tell('end')
+    expect(await listener.ended).toEqual({ code: 0, signal: null })
+  })
+
+  test('a message that fails does not stop the ones behind it', async () => {
+    expect(await outcome(left, 'send-some-fail')).toEqual([
+      { sent: [2, 'EMSGSIZE', 2, 'ENETUNREACH', 2] },
+      { many: 3000, distinct: [2] },
+    ])
+  })
+
+  test('what a full queue dropped is counted', async () => {
+    const listener = agent(right, 'overflow')
+    await listener.line('ready', (line) => line.ready === true)
+    await outcome(left, 'flood')
+    listener.tell('drain')
+    const { drained } = await listener.line('what was queued', (line) => line.drained !== undefined)
+    expect(drained).toBeLessThan(4000)
+    await outcome(left, 'speak')
+    listener.tell('drain')
+    const last = await listener.line('the count', (line) => line.received !== undefined)
+    expect(Number(last.received) + Number(last.overflow), JSON.stringify(last)).toBe(4001)
+    listener.hush()
+    await listener.ended
+  })
+
+  test('link down, up, deleted and made again: reported, no spinning, usable', async () => {
+    const here = namespace()
+    const there = namespace()
+    cable(here, there)
+    const watcher = agent(here, 'link')
+    await watcher.line('ready', (line) => line.ready === true)
+    const step = async (name: string, ...args: readonly string[]) => {
+      ip(here, ...args)
+      watcher.tell(name)
+      return watcher.line(`the account of ${name}`, (line) => line.step === name)
+    }
+    const errors = () => watcher.said.filter(({ error }) => error !== undefined).map(({ name, error }) => [name, error])
+
+    expect(await step('down', 'link', 'set', 'eth0', 'down')).toMatchObject({ send: 'ENETUNREACH' })
+    expect(errors()).toEqual([['packet', 'ENETDOWN']])
+    const up = await step('up', 'link', 'set', 'eth0', 'up')
+    expect(up).toMatchObject({ send: 8 })
+    await watcher.line('our own packet on the packet socket', ({ name, count }) => name === 'packet' && count === 1)
+    const deleted = await step('deleted', 'link', 'del', 'eth0')
+    expect(String(deleted.send)).toMatch(/^E(NODEV|NETUNREACH)$/)
+    for (const account of [up, deleted]) expect(Number(account.cpuMs), JSON.stringify(account)).toBeLessThan(100)
+    for (const [, error] of errors()) expect(error).toBe('ENETDOWN')
+    expect(errors().length).toBeGreaterThanOrEqual(2)
+    expect(errors().length, 'one report an event').toBeLessThanOrEqual(4)
+    watcher.hush()
+    expect(await watcher.ended).toEqual({ code: 0, signal: null })
+  })
+
+  test('a netlink overrun is reported, and the socket goes on', async () => {
+    const [account] = await outcome(right, 'overrun')
+    expect(account).toMatchObject({ status: 0, errors: ['ENOBUFS'], after: 1 })
+    expect(Number(account?.messages)).toBeGreaterThan(0)
+    expect(Number(account?.messages)).toBeLessThan(400)
+  })
+
+  test('30 workers with open sockets are terminated without a crash or a leak', async () => {
+    const [account] = await outcome(right, 'workers')
+    expect(account).toMatchObject({ cycles: 30 })
+    expect(Math.abs(Number(account?.grown)), 'file descriptors from the 5th to the 30th cycle').toBeLessThanOrEqual(2)
+  })
+
+  test('what a callback throws is an uncaught exception of JavaScript; close() is final and idempotent', async () => {
+    const said = await outcome(right, 'exceptions')
+    expect(said).toEqual([
+      { caught: 'from onReadable' },
+      { caught: 'from onReadable' },
+      { receive: 'EBADF', send: ['EBADF'] },
+    ])
+  })
+
+  test('closed in its own callback, forgotten, or with its memory given away: no crash', async () => {
+    const said = await outcome(right, 'lifetime', '--expose-gc')
+    expect(said).toEqual([{ closed: true }, { leaked: 0 }, { detached: 'ERR_INVALID_ARG_TYPE' }])
+  })
+
+  test('wrong arguments and refused calls are exceptions with code, errno and syscall', async () => {
+    expect(await outcome(right, 'rejections')).toEqual([
+      {
+        option: 'ENOPROTOOPT -92 setsockopt',
+        bind: 'EADDRNOTAVAIL -99 bind',
+        filter: 'EINVAL -22 setsockopt',
+        foreign: expect.any(String),
+        noNew: 'ERR_INVALID_ARG_TYPE',
+        few: 'ERR_INVALID_ARG_TYPE',
+        huge: 'ERR_OUT_OF_RANGE',
+        unequal: 'ERR_INVALID_ARG_TYPE',
+        notBytes: 'ERR_INVALID_ARG_TYPE',
+        buffer: 'no error',
+        family: 'EAFNOSUPPORT -97 socket',
+        name: 0,
+      },
+    ])
+  })
+
+  test('without the privilege the failure is EPERM', async () => {
+    expect(await outcome(right, 'privilege')).toEqual([
+      { code: 'EPERM', errno: -1, syscall: 'socket', message: 'socket: EPERM, operation not permitted' },
+    ])
+  })
+})

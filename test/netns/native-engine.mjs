@@ -1,0 +1,35 @@
+/**
+ * Stands in for the engine below the guardian: writes the bytes that it is told to write, says which signals came, and
+ * dies in the way that it is told. Knows nothing of what the bytes mean.
+ */
+import { closeSync, readFileSync, writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+const channel = Number(process.env.HOLDFAST_GUARDIAN_FD)
+const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
+
+for (const signal of ['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGUSR1', 'SIGUSR2']) process.on(signal, () => say({ signal }))
+
+function write(hex) {
+  try {
+    return writeSync(channel, Buffer.from(hex, 'hex'))
+  } catch (error) {
+    return error.code
+  }
+}
+
+createInterface({ input: process.stdin }).on('line', (text) => {
+  const order = JSON.parse(text)
+  if (order.write !== undefined) say({ wrote: write(order.write) })
+  if (order.fill !== undefined) {
+    let count = 0
+    while (count < 1e6 && write(order.fill) === order.fill.length / 2) count++
+    say({ filled: count, next: write(order.fill) })
+  }
+  if (order.closeChannel) closeSync(channel)
+  if (order.exit !== undefined) process.exit(order.exit)
+  if (order.kill !== undefined) process.kill(process.pid, order.kill)
+})
+
+const limits = readFileSync('/proc/self/limits', 'utf8')
+say({ ready: true, pid: process.pid, core: /Max core file size\s+(\S+)/.exec(limits)?.[1] })

@@ -1,0 +1,138 @@
+/** The prober as a measuring instrument: an outage of known length, an owner that changes, two owners at once. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeNetns } from '../support/require.ts'
+import { monotonicMs, sleep } from '../support/wait.ts'
+import { cleanUp, ip, NATIVE, namespace, type Said, Talker } from './native-fixture.ts'
+
+const PROBE = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-probe')
+const VIP = '198.51.100.200'
+
+describe('the probe’s command line', () => {
+  test.each([
+    [['--help'], 0],
+    [[], 64],
+    [['probe', 'not-an-address', '9000'], 64],
+    [['probe', '127.0.0.1', '70000'], 64],
+    [['probe', '127.0.0.1', '9000', '--interval-us', '1'], 64],
+    [['respond', 'a"b', '9000'], 64],
+    [['what', 'a', 'b'], 64],
+  ])('%j ends with %i', (argv, status) => {
+    const ended = spawnSync(PROBE, argv, { encoding: 'utf8', timeout: 5000 })
+    expect(ended.status, ended.stderr).toBe(status)
+    expect(ended.stdout + ended.stderr).not.toBe('')
+  })
+})
+
+describeNetns('the probe on a LAN', () => {
+  let first = ''
+  let second = ''
+  let client = ''
+
+  /** The client's cached neighbour goes with an addition: a stand-in for the announcement of a real owner. */
+  const move = (action: 'add' | 'del', host: string) => {
+    ip(host, 'addr', action, `${VIP}/32`, 'dev', 'eth0')
+    if (action === 'add') ip(client, 'neigh', 'flush', 'to', VIP)
+  }
+  const event = (talker: Talker, name: string): readonly Said[] => talker.said.filter((line) => line.event === name)
+
+  async function started(host: string, ...argv: readonly string[]): Promise<Talker> {
+    const talker = new Talker(host, [PROBE, ...argv])
+    await talker.line('start', (line) => line.event === 'start')
+    return talker
+  }
+
+  async function stopped(talker: Talker): Promise<Said> {
+    talker.signal('SIGTERM')
+    expect(await talker.ended).toEqual({ code: 0, signal: null })
+    return event(talker, 'summary')[0] ?? {}
+  }
+
+  beforeAll(async () => {
+    const hub = namespace()
+    ip(hub, 'link', 'add', 'br0', 'type', 'bridge')
+    ip(hub, 'link', 'set', 'br0', 'up')
+    const hosts = [1, 2, 3].map((host) => {
+      const name = namespace()
+      ip(hub, 'link', 'add', `port${host}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
+      ip(hub, 'link', 'set', `port${host}`, 'master', 'br0', 'up')
+      ip(name, 'link', 'set', 'eth0', 'up')
+      ip(name, 'addr', 'add', `198.51.100.${host}/24`, 'dev', 'eth0')
+      return name
+    })
+    ;[first = '', second = '', client = ''] = hosts
+    await started(first, 'respond', 'r1', '9000')
+    await started(second, 'respond', 'r2', '9000')
+  })
+  afterAll(cleanUp)
+
+  test('an outage of 200 ms is one gap of 200 ms, and the new owner is named', async () => {
+    move('add', first)
+    const prober = await started(client, 'probe', VIP, '9000')
+    await prober.line('r1', ({ name }) => name === 'r1')
+    await sleep(200)
+    const goneAt = monotonicMs()
+    move('del', first)
+    await sleep(200)
+    move('add', second)
+    const backAt = monotonicMs()
+    await prober.line('r2', ({ name }) => name === 'r2')
+    await sleep(100)
+    const summary = await stopped(prober)
+    move('del', second)
+
+    const gaps = event(prober, 'gap')
+    expect(gaps, JSON.stringify(gaps)).toHaveLength(1)
+    const [gap = {}] = gaps
+    const wanted = backAt - goneAt
+    expect(Number(gap.ms), `an outage of ${wanted} ms`).toBeGreaterThan(150)
+    expect(Number(gap.ms), `an outage of ${wanted} ms`).toBeLessThan(wanted + 50)
+    expect(Number(gap.from)).toBeLessThan(backAt)
+    expect(Number(gap.from)).toBeGreaterThan(goneAt - 5)
+    expect(Math.abs(Number(gap.lost) + Number(gap.missed) - Number(gap.ms)), JSON.stringify(gap)).toBeLessThan(25)
+    expect(summary).toMatchObject({ longestGapMs: gap.ms, gaps: 1, duplicates: 0, strangers: 0 })
+    expect(Number(summary.received) + Number(summary.lost)).toBe(summary.sent)
+    expect(Object.keys(Object(summary.byName))).toEqual(['r1', 'r2'])
+    expect(event(prober, 'owner').map(({ name }) => name)).toEqual(['r1', 'r2'])
+  })
+
+  test('nothing lost is nothing reported; the answer comes from the address that was asked', async () => {
+    move('add', first)
+    const prober = await started(client, 'probe', VIP, '9000', '--fifo')
+    await sleep(500)
+    const summary = await stopped(prober)
+    move('del', first)
+    expect(summary).toMatchObject({ lost: 0, longestGapMs: 0, gaps: 0, duplicates: 0, strangers: 0, sendErrors: 0 })
+    expect(Number(summary.received)).toBeGreaterThan(300)
+    expect(event(prober, 'gap')).toEqual([])
+  })
+
+  test('an outage that has no end yet is an open gap', async () => {
+    move('add', first)
+    const prober = await started(client, 'probe', VIP, '9000')
+    await sleep(100)
+    move('del', first)
+    await sleep(150)
+    const summary = await stopped(prober)
+    expect(event(prober, 'gap')).toMatchObject([{ open: true }])
+    expect(Number(summary.longestGapMs)).toBeGreaterThan(100)
+  })
+
+  test('two owners: both MACs are named, and for how long', async () => {
+    move('add', first)
+    const observer = await started(client, 'arp', 'eth0', VIP)
+    await observer.line('one claim', ({ macs }) => Array.isArray(macs) && macs.length === 1)
+    move('add', second)
+    const from = monotonicMs()
+    await sleep(200)
+    move('del', second)
+    const overlap = monotonicMs() - from
+    await sleep(50)
+    const summary = await stopped(observer)
+    move('del', first)
+    expect(event(observer, 'claim').map(({ macs }) => (Array.isArray(macs) ? macs.length : -1))).toEqual([1, 2, 1])
+    expect(Math.abs(Number(summary.overlapMs) - overlap), `overlap of ${overlap} ms`).toBeLessThan(40)
+    expect(Object.keys(Object(summary.byMac))).toHaveLength(2)
+  })
+})
