@@ -99,6 +99,14 @@ function untilStopped(daemon: Daemon, recorder: Recorder): Promise<void> {
     process.on('SIGHUP', () => {
       recorder.log('warn', 'SIGHUP: this version cannot reload; the configuration in force is kept')
     })
+    // Without a listener the first would open Node's debugger and the second would kill the engine.
+    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+      process.on(signal, () => {
+        for (const router of daemon.snapshot().routers) {
+          recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, { router })
+        }
+      })
+    }
   })
 }
 
