@@ -9,33 +9,44 @@ import type { Clock } from './ports.ts'
 /** Longer waits are cut: setTimeout takes 31 bits, and a suspended machine should look at its clock now and then. */
 const LONGEST_WAIT = 60_000
 
+/** setTimeout, or a test's virtual one; the result takes it back. */
+export type Schedule = (callback: () => void, wait: number) => () => void
+
+const onTheEventLoop: Schedule = (callback, wait) => {
+  const timer = setTimeout(callback, wait)
+  return () => clearTimeout(timer)
+}
+
 export class Alarm {
   readonly #clock: Clock
   readonly #onDue: (now: Millis) => void
   #at: Millis | undefined
-  #timer: NodeJS.Timeout | undefined
+  readonly #schedule: Schedule
+  /** Set while a timer runs. */
+  #cancel: (() => void) | undefined
 
-  constructor(clock: Clock, onDue: (now: Millis) => void) {
+  constructor(clock: Clock, onDue: (now: Millis) => void, schedule: Schedule = onTheEventLoop) {
     this.#clock = clock
     this.#onDue = onDue
+    this.#schedule = schedule
   }
 
   /** Replaces the deadline; undefined = nothing to wait for. */
   set(at: Millis | undefined): void {
-    if (at === this.#at && this.#timer !== undefined) return
+    if (at === this.#at && this.#cancel !== undefined) return
     this.#at = at
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#cancel?.()
+    this.#cancel = undefined
     if (at !== undefined) this.#arm(at - this.#clock.now())
   }
 
   #arm(wait: number): void {
     // Whole milliseconds, rounded down: being early costs a second look, being late costs the client.
-    this.#timer = setTimeout(() => this.#tick(), Math.min(Math.max(Math.floor(wait), 1), LONGEST_WAIT))
+    this.#cancel = this.#schedule(() => this.#tick(), Math.min(Math.max(Math.floor(wait), 1), LONGEST_WAIT))
   }
 
   #tick(): void {
-    this.#timer = undefined
+    this.#cancel = undefined
     if (this.#at === undefined) return
     const now = this.#clock.now()
     if (now < this.#at) return this.#arm(this.#at - now)

@@ -47,14 +47,13 @@ export class Announcer {
     this.#mac = mac
   }
 
-  /** The first round goes out before this returns, as far as the pacing allows. */
+  /** Due at once; sent by run() at the end of the turn, because advertisements go before all of them. */
   announce(announced: Announced, reason: 'takeover' | 'rival', now: Millis): void {
     const { name, family, addresses } = announced
     const at = reason === 'takeover' ? announced.at : announcementOffsets('rival', family)
     const every = reason === 'takeover' ? announced.refresh : undefined
     const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every })
     this.#plans.set(name, { ...this.#plans.get(name), [reason]: plan })
-    this.run(now)
   }
 
   cancel(name: string): void {

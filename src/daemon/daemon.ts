@@ -6,15 +6,16 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
 import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
-import { effectivePriority } from '../config/weights.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
-import { Alarm } from './alarm.ts'
-import { type JournalEntry, readJournal, writeJournal } from './journal.ts'
+import { Alarm, type Schedule } from './alarm.ts'
+import { circumstancesOf } from './circumstances.ts'
+import { Journal, type JournalEntry, readJournal } from './journal.ts'
 import { NetworkView } from './network-view.ts'
+import { OwnChanges } from './own-changes.ts'
 import type {
   AddressOutcome,
   AddressStep,
@@ -25,10 +26,11 @@ import type {
   NetworkPort,
   SocketPort,
 } from './ports.ts'
-import { Counters, type Recorder } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
 import { hostPrefix, Router } from './router.ts'
 import { Segment, type SegmentContext } from './segment.ts'
 import { interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
+import { sweepSteps } from './sweep.ts'
 
 export type DaemonPorts = {
   readonly clock: Clock
@@ -36,6 +38,8 @@ export type DaemonPorts = {
   readonly sockets: SocketPort
   readonly will: LastWillPort
   readonly recorder: Recorder
+  /** setTimeout by default. */
+  readonly schedule?: Schedule
 }
 
 /**
@@ -55,8 +59,12 @@ export class Daemon {
   readonly #routers = new Map<string, Router>()
   readonly #segments = new Map<string, Segment>()
   readonly #startedAt = new Date()
-  /** Our own changes, whose notifications are no news. */
-  #expected = new Counters()
+  readonly #journal: Journal
+  readonly #ownChanges = new OwnChanges()
+  /** Interfaces whose changes can mean something; undefined = `auto` looks at all of them. */
+  readonly #interfaces: ReadonlySet<string> | undefined
+  /** An alarm is being served: its announcements come after its decisions. */
+  #serving = false
   #stopped: (() => void) | undefined
   #stateChanged = false
   /** A socket could not be opened; the next try. */
@@ -66,7 +74,10 @@ export class Daemon {
     this.#config = config
     this.#ports = ports
     this.#options = options
-    this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now))
+    this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
+    this.#journal = new Journal(config.runDirectory)
+    const names = config.virtualRouters.flatMap((router) => [router.interface, ...router.track.map((t) => t.interface)])
+    this.#interfaces = names.includes('auto') ? undefined : new Set(names)
   }
 
   /** Sweeps, opens, starts. Returns with every router in Backup, Active, or in fault with a reason. */
@@ -78,8 +89,8 @@ export class Daemon {
     for (const resolved of this.#resolve()) this.#addRouter(resolved, now)
     this.#refresh(now)
     for (const router of this.#routers.values()) router.post({ kind: 'startup' }, now)
-    network.watch((event) => this.#onNetworkEvents([event]))
-    this.#endTurn()
+    network.watch((event) => this.#onNetworkEvent(event))
+    this.#endTurn(clock.now())
   }
 
   /** Through Leaving (design.md §3); resolves when no router answers for anything any more. */
@@ -89,7 +100,7 @@ export class Daemon {
       this.#stopped = resolve
       for (const router of this.#routers.values()) router.post({ kind: 'shutdown' }, now)
       this.#stateChanged = true
-      this.#endTurn()
+      this.#endTurn(now)
     })
   }
 
@@ -120,30 +131,11 @@ export class Daemon {
   /** Configured VIPs by address, wherever they are; journalled ones only exactly as they were installed. */
   #sweep(): void {
     const { recorder } = this.#ports
-    const vips = new Set(this.#virtualAddresses())
-    const journal = readJournal(this.#config.runDirectory)
-    if (journal.problem !== undefined) recorder.log('warn', journal.problem)
-    const dropped = journal.entries.filter(({ address }) => !vips.has(address))
-    const stale = [
-      ...[...vips].flatMap((address) => this.#view.where(address)),
-      ...dropped.flatMap((entry) =>
-        this.#view
-          .where(entry.address)
-          .filter(
-            (present) =>
-              present.prefixLength === entry.prefixLength &&
-              this.#view.link(present.interfaceIndex)?.name === entry.interfaceName,
-          ),
-      ),
-    ]
-    const steps = stale.map(
-      ({ interfaceIndex, address, prefixLength }): AddressStep => ({
-        action: 'remove',
-        interfaceIndex,
-        address,
-        prefixLength,
-      }),
-    )
+    const { entries, problem } = readJournal(this.#config.runDirectory)
+    if (problem !== undefined) recorder.log('warn', problem)
+    const vips = new Set(this.#virtualAddresses(false))
+    const owned = new Set(this.#virtualAddresses(true))
+    const steps = sweepSteps({ view: this.#view, journal: entries, vips, owned })
     const failed: JournalEntry[] = []
     for (const { step, ...outcome } of this.#apply(steps)) {
       const name = this.#view.link(step.interfaceIndex)?.name ?? String(step.interfaceIndex)
@@ -154,18 +146,25 @@ export class Daemon {
         failed.push({ address: step.address, prefixLength: step.prefixLength, interfaceName: name })
       }
     }
-    const mine = this.#resolve().flatMap(({ interfaceName, parameters }) =>
-      interfaceName === undefined || isOwner(parameters)
-        ? []
-        : parameters.addresses.map((address) => ({ address, prefixLength: hostPrefix(address), interfaceName })),
-    )
-    const problem = writeJournal(this.#config.runDirectory, [...mine, ...failed])
-    if (problem !== undefined) recorder.log('warn', problem)
+    const unwritten = this.#journal.add(failed)
+    if (unwritten !== undefined) recorder.log('warn', unwritten)
   }
 
-  #virtualAddresses(): Address[] {
+  /** Before the first VIP can be installed on an interface, which for `auto` may be found late. */
+  #keepJournal(resolved: readonly ResolvedRouter[]): void {
+    const problem = this.#journal.add(
+      resolved.flatMap(({ interfaceName, parameters }) =>
+        interfaceName === undefined || isOwner(parameters)
+          ? []
+          : parameters.addresses.map((address) => ({ address, prefixLength: hostPrefix(address), interfaceName })),
+      ),
+    )
+    if (problem !== undefined) this.#ports.recorder.log('warn', problem)
+  }
+
+  #virtualAddresses(owned: boolean): Address[] {
     return this.#config.virtualRouters.flatMap(({ priority, addresses }) =>
-      priority === 255 ? [] : addresses.map(({ address }) => address),
+      (priority === 255) === owned ? addresses.map(({ address }) => address) : [],
     )
   }
 
@@ -196,22 +195,29 @@ export class Daemon {
 
   /** Links, addresses and trackers to faults, priorities and sockets. Idempotent; run whenever one of them changed. */
   #refresh(now: Millis): void {
-    for (const resolved of this.#resolve()) {
+    const resolution = this.#resolve()
+    this.#keepJournal(resolution)
+    const found = resolution.flatMap((resolved) => {
       const router = this.#routers.get(resolved.name)
-      if (router === undefined) continue
-      const link = resolved.interfaceName === undefined ? undefined : this.#view.linkNamed(resolved.interfaceName)
+      if (router === undefined) return []
+      // `auto` that no longer knows, because a second interface has come into the network, stays where it is.
+      const name = resolved.interfaceName ?? router.io?.interfaceName
+      const link = name === undefined ? undefined : this.#view.linkNamed(name)
       const source = this.#sourceFor(router, resolved, link)
-      const missing = link === undefined
-      const down = link !== undefined && !(link.up && link.running)
-      if (link !== undefined && source !== undefined) this.#attach(router, resolved, link, source)
-      // Nothing can be sent once the link is gone or down; without a source address neither.
-      router.setFault('interfaceMissing', missing, false, now)
-      router.setFault('linkDown', down, false, now)
-      router.setFault('sourceAddressMissing', !missing && source === undefined, false, now)
+      if (link !== undefined && source !== undefined) this.#attach(router, resolved, link, source, now)
+      const { faults, priority } = circumstancesOf(resolved, link, source, this.#view)
+      return [{ router, faults, priority, missing: link === undefined }]
+    })
+    for (const { router, faults, priority, missing } of found) {
+      router.setPriority(priority, now)
+      for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
       if (missing) this.#detach(router)
-      this.#applyTrackers(router, resolved, now)
     }
+    // Whoever starts because its last fault is cleared must find its socket open, and no other fault behind it.
     this.#openSegments(now)
+    for (const { router, faults } of found) {
+      for (const { fault, present } of faults) if (!present) router.setFault(fault, false, false, now)
+    }
   }
 
   /** The source chosen at start stays until it disappears (VR-TX-03): a new address must not change a tie-break. */
@@ -223,17 +229,19 @@ export class Daemon {
     return still ? primaryAddress : resolved.source
   }
 
-  #attach(router: Router, resolved: ResolvedRouter, link: Link, source: Address): void {
+  #attach(router: Router, resolved: ResolvedRouter, link: Link, source: Address, now: Millis): void {
     const { family, vrid } = resolved.parameters
     const key = `${link.index} ${family} ${source}`
     const segment = this.#segments.get(key) ?? new Segment(link, family, source, this.#segmentContext)
     segment.link = link
     this.#segments.set(key, segment)
     if (router.io === segment) return
+    const moved = router.io !== undefined && router.io.interfaceIndex !== link.index
     this.#detach(router)
     const { priority } = router.parameters
     segment.routers.set(vrid, router)
     router.moveTo(segment, { ...resolved.parameters, primaryAddress: source, priority })
+    if (moved) router.takeAddressesAlong(now)
   }
 
   #detach(router: Router): void {
@@ -266,46 +274,45 @@ export class Daemon {
     }
   }
 
-  #applyTrackers(router: Router, { track }: ResolvedRouter, now: Millis): void {
-    const contributions = track.map((tracked) => {
-      const link = this.#view.linkNamed(tracked.interface)
-      return { weight: tracked.weight, up: link?.up === true && link.running, name: tracked.interface }
-    })
-    for (const { weight, up, name } of contributions) {
-      if (weight === 0) router.setFault(`trackedInterfaceDown:${name}`, !up, true, now)
-    }
-    router.setPriority(effectivePriority(router.spec.basePriority, contributions).priority, now)
-  }
-
   // What the kernel says -------------------------------------------------------------------------------------------
 
-  #onNetworkEvents(events: readonly NetworkEvent[]): void {
+  #onNetworkEvent(event: NetworkEvent): void {
     const { clock, network, recorder } = this.#ports
     const now = clock.now()
-    const vips = new Set(this.#virtualAddresses())
-    const touched = new Set<Address>()
-    let refresh = false
-    for (const event of events) {
-      if (event.kind === 'resync') {
-        recorder.log('warn', 'Network notifications were lost: looking again at links and addresses')
-        this.#view.load(network)
-        this.#expected = new Counters()
-        for (const address of vips) touched.add(address)
-        refresh = true
-        continue
-      }
+    const vips = new Set(this.#virtualAddresses(false))
+    if (event.kind === 'resync') {
+      recorder.log('warn', 'Network notifications were lost: looking again at links and addresses')
+      this.#view.load(network)
+      this.#ownChanges.clear()
+      this.#refresh(now)
+      for (const router of this.#routers.values()) router.restoreAddresses(now)
+    } else if (event.kind === 'addressAdded' || event.kind === 'addressRemoved') {
+      const { address } = event.present
+      // The view has known it since we asked for it.
+      if (this.#ownChanges.isEcho(event.kind, event.present)) return
       this.#view.apply(event)
-      if (event.kind === 'addressAdded' || event.kind === 'addressRemoved') {
-        const { address } = event.present
-        if (!vips.has(address)) refresh = true
-        else if (!this.#wasOurs(event.kind, address)) touched.add(address)
-      } else refresh = true
+      if (vips.has(address)) this.#restore(address, now)
+      else if (this.#matters(this.#view.link(event.present.interfaceIndex)?.name)) this.#refresh(now)
+    } else {
+      const index = event.kind === 'link' ? event.link.index : event.index
+      const before = this.#view.link(index)
+      this.#view.apply(event)
+      const after = this.#view.link(index)
+      if (isSameLink(before, after)) return
+      if (this.#matters(before?.name) || this.#matters(after?.name)) this.#refresh(now)
     }
-    if (refresh) this.#refresh(now)
+    if (!this.#serving) this.#endTurn(now)
+  }
+
+  /** A Kubernetes node has hundreds of interfaces that come and go; each new look at ours costs time. */
+  #matters(interfaceName: string | undefined): boolean {
+    return this.#interfaces === undefined || interfaceName === undefined || this.#interfaces.has(interfaceName)
+  }
+
+  #restore(address: Address, now: Millis): void {
     for (const router of this.#routers.values()) {
-      if (router.parameters.addresses.some((address) => touched.has(address))) router.restoreAddresses(now)
+      if (router.parameters.addresses.includes(address)) router.restoreAddresses(now)
     }
-    this.#endTurn()
   }
 
   /** Sends the steps, and remembers which notifications they will cause. */
@@ -315,23 +322,14 @@ export class Daemon {
     for (const outcome of outcomes) {
       if (!outcome.ok) continue
       const { action, interfaceIndex, address, prefixLength } = outcome.step
-      const present = { interfaceIndex, address, prefixLength, tentative: false }
-      const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
       const known = this.#view
         .where(address)
         .some((p) => p.interfaceIndex === interfaceIndex && p.prefixLength === prefixLength)
-      // Adding what is there, or removing what is not, notifies nobody.
-      if (known === (action === 'remove')) this.#expected.add(`${kind} ${address}`)
-      this.#view.apply({ kind, present })
+      this.#ownChanges.expect(outcome.step, known)
+      const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
+      this.#view.apply({ kind, present: { interfaceIndex, address, prefixLength, tentative: false } })
     }
     return outcomes
-  }
-
-  #wasOurs(kind: 'addressAdded' | 'addressRemoved', address: Address): boolean {
-    const key = `${kind} ${address}`
-    if (this.#expected.get(key) <= 0) return false
-    this.#expected.add(key, -1)
-    return true
   }
 
   // Time and packets -----------------------------------------------------------------------------------------------
@@ -352,8 +350,9 @@ export class Daemon {
       },
       apply: (steps) => this.#apply(steps),
       onReadable: (segment) => {
-        segment.drain(this.#ports.clock.now())
-        this.#endTurn()
+        const now = this.#ports.clock.now()
+        segment.drain(now)
+        this.#endTurn(now)
       },
       onFailure: (segment, failure) => {
         this.#ports.recorder.logLimited(`socket ${segment.interfaceName} ${failure.code}`, 'warn', failure.message, {
@@ -366,7 +365,7 @@ export class Daemon {
         for (const router of segment.routers.values()) {
           if (router.state.name === 'Leaving') router.post({ kind: 'claimHeard', address, heardAt }, now)
         }
-        this.#endTurn()
+        this.#endTurn(now)
       },
     }
   }
@@ -375,6 +374,7 @@ export class Daemon {
     const { clock, network } = this.#ports
     // Drain before expire: what waits in the queues may be the reason not to act. The link watch comes first, because
     // silence on a dead link proves nothing.
+    this.#serving = true
     if (this.#options.drainBeforeExpire) {
       network.drain()
       for (const segment of this.#segments.values()) segment.drain(firedAt)
@@ -389,9 +389,8 @@ export class Daemon {
       router.runDueWork(now)
     }
     if (this.#openAgainAt !== undefined && now >= this.#openAgainAt) this.#openSegments(now)
-    // Advertisements go before all announcements (design.md §3).
-    for (const segment of this.#segments.values()) segment.announcer.run(now)
-    this.#endTurn()
+    this.#serving = false
+    this.#endTurn(now)
   }
 
   #receptionLost(router: Router, late: number): boolean {
@@ -401,7 +400,9 @@ export class Daemon {
     return lost || late > activeDownInterval(parameters.priority, state.activeAdverInterval, parameters.version)
   }
 
-  #endTurn(): void {
+  #endTurn(now: Millis): void {
+    // Advertisements go before all announcements (design.md §3).
+    for (const segment of this.#segments.values()) segment.announcer.run(now)
     if (this.#stateChanged) {
       this.#stateChanged = false
       for (const segment of this.#segments.values()) segment.watchClaims()
@@ -418,3 +419,6 @@ export class Daemon {
     this.#alarm.set(nearest)
   }
 }
+
+const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
+  a?.name === b?.name && a?.up === b?.up && a?.running === b?.running && a?.mac === b?.mac

@@ -12,6 +12,29 @@ export type JournalEntry = { readonly address: Address; readonly prefixLength: n
 
 const FILE = 'addresses.json'
 
+/** The journal of this life: grows when an interface is found for a router, never shrinks before the next start. */
+export class Journal {
+  readonly #directory: string
+  readonly #entries = new Map<string, JournalEntry>()
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** Call it before the addresses can be installed. Returns what went wrong, in words. */
+  add(entries: readonly JournalEntry[]): string | undefined {
+    const before = this.#entries.size
+    for (const entry of entries) {
+      this.#entries.set(`${entry.address}/${entry.prefixLength} ${entry.interfaceName}`, entry)
+    }
+    return this.#entries.size === before ? undefined : this.write()
+  }
+
+  write(): string | undefined {
+    return writeJournal(this.#directory, [...this.#entries.values()])
+  }
+}
+
 /** Source: an earlier life of the daemon, or anybody with write access: entries that do not parse are dropped. */
 export function readJournal(directory: string): { entries: JournalEntry[]; problem: string | undefined } {
   let text: string

@@ -10,7 +10,7 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: PresentAddress) =>
 
 export class NetworkView {
   readonly #links = new Map<number, Link>()
-  readonly #addresses = new Map<string, PresentAddress>()
+  readonly #addresses = new Map<number, Map<string, PresentAddress>>()
   readonly #byAddress = new Map<Address, PresentAddress[]>()
 
   /** Asks the kernel for everything; at start and after lost notifications. */
@@ -30,9 +30,7 @@ export class NetworkView {
         return
       case 'linkGone':
         this.#links.delete(event.index)
-        for (const present of [...this.#addresses.values()]) {
-          if (present.interfaceIndex === event.index) this.#remove(present)
-        }
+        for (const present of [...(this.#addresses.get(event.index)?.values() ?? [])]) this.#remove(present)
         return
       case 'addressAdded':
         this.#add(event.present)
@@ -64,20 +62,22 @@ export class NetworkView {
   }
 
   on(index: number, family: Family): PresentAddress[] {
-    return [...this.#addresses.values()].filter(
-      (present) => present.interfaceIndex === index && familyOf(present.address) === family,
-    )
+    const here = this.#addresses.get(index)?.values() ?? []
+    return [...here].filter((present) => familyOf(present.address) === family)
   }
 
   #add(present: PresentAddress): void {
     this.#remove(present)
-    this.#addresses.set(keyOf(present), present)
+    const here = this.#addresses.get(present.interfaceIndex) ?? new Map<string, PresentAddress>()
+    this.#addresses.set(present.interfaceIndex, here.set(keyOf(present), present))
     this.#byAddress.set(present.address, [...(this.#byAddress.get(present.address) ?? []), present])
   }
 
   #remove(present: PresentAddress): void {
     const key = keyOf(present)
-    if (!this.#addresses.delete(key)) return
+    const here = this.#addresses.get(present.interfaceIndex)
+    if (here?.delete(key) !== true) return
+    if (here.size === 0) this.#addresses.delete(present.interfaceIndex)
     const rest = (this.#byAddress.get(present.address) ?? []).filter((other) => keyOf(other) !== key)
     if (rest.length > 0) this.#byAddress.set(present.address, rest)
     else this.#byAddress.delete(present.address)

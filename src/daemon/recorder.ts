@@ -25,8 +25,16 @@ export class Recorder {
   #sink: LogSink | undefined
   #backlog: LogRecord[] = []
   readonly #quiet = new Map<string, { since: number; suppressed: number }>()
+  readonly #elapsed: () => number
+  /** Before that nothing in #quiet can have expired: looking would only cost a flood's victim time. */
+  #fullUntil = 0
   /** Records that nobody will read: the backlog was full, or the sink refused them. */
   lost = 0
+
+  /** Milliseconds that only go forward: a stepped wall clock must not silence a day of warnings. */
+  constructor(elapsed: () => number = () => performance.now()) {
+    this.#elapsed = elapsed
+  }
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {
     const record: LogRecord = { time: Date.now(), level, message, fields }
@@ -37,25 +45,37 @@ export class Recorder {
 
   /** For what a peer can cause as often as he likes (VR-RX-21). `key` names reason and source. */
   logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
-    const now = Date.now()
+    const now = this.#elapsed()
     const known = this.#quiet.get(key)
     if (known !== undefined && now - known.since < QUIET_TIME) {
       known.suppressed++
       return
     }
-    if (known === undefined && this.#quiet.size >= MOST_KEYS && key !== 'others') {
-      for (const [name, entry] of this.#quiet) if (now - entry.since >= QUIET_TIME) this.#quiet.delete(name)
-      // Still full: this very moment has more than MOST_KEYS sources. They are counted as one.
-      if (this.#quiet.size >= MOST_KEYS) return this.logLimited('others', level, message, fields)
+    if (known === undefined && key !== 'others' && this.#isFull(now)) {
+      // This very moment has more than MOST_KEYS sources. They are counted as one.
+      return this.logLimited('others', level, message, fields)
     }
     this.#quiet.set(key, { since: now, suppressed: 0 })
     const suppressed = known?.suppressed ?? 0
     this.log(level, message, suppressed > 0 ? { ...fields, suppressed } : fields)
   }
 
-  /** The situation changed (new state, new Active): speak again (VR-RX-21). */
-  liftLimits(prefix: string): void {
-    for (const key of this.#quiet.keys()) if (key.startsWith(prefix)) this.#quiet.delete(key)
+  /** The situation of `subject`, the first word of its keys, changed (new state, new Active): speak again (VR-RX-21). */
+  liftLimits(subject: string): void {
+    for (const key of this.#quiet.keys()) if (key.startsWith(`${subject} `)) this.#quiet.delete(key)
+    this.#fullUntil = 0
+  }
+
+  #isFull(now: number): boolean {
+    if (this.#quiet.size < MOST_KEYS) return false
+    if (now < this.#fullUntil) return true
+    let oldest = now
+    for (const [name, { since }] of this.#quiet) {
+      if (now - since >= QUIET_TIME) this.#quiet.delete(name)
+      else oldest = Math.min(oldest, since)
+    }
+    this.#fullUntil = oldest + QUIET_TIME
+    return this.#quiet.size >= MOST_KEYS
   }
 
   attach(sink: LogSink): void {

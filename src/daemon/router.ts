@@ -44,8 +44,9 @@ export type RouterIo = {
   cancelAnnouncements(router: Router): void
 }
 
-/** Ground rule 6: one retry, then FAULT with a backoff. */
-const INSTALL_RETRY = 10
+/** Ground rule 6: one retry, then FAULT with a backoff. A removal is tried on for ever. */
+const REPAIR_AFTER = 10
+const REPAIR_AGAIN = 1_000
 const BACKOFF_FIRST = 10_000
 const BACKOFF_LAST = 300_000
 
@@ -71,7 +72,10 @@ export class Router {
   readonly #will: LastWillPort
   readonly #queue: Event[] = []
   #stepping = false
-  #installRetryAt: Millis | undefined
+  /** The addresses are not as they should be; the next try. */
+  #repairAt: Millis | undefined
+  /** An address could not be removed: its last will stays with the guardian until it is gone. */
+  #stuck = false
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
 
@@ -106,7 +110,7 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    for (const at of [this.#installRetryAt, this.#faultClearAt]) {
+    for (const at of [this.#repairAt, this.#faultClearAt]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -148,6 +152,13 @@ export class Router {
     if (this.state.name === 'Active' || this.state.name === 'Leaving') this.#armWill()
   }
 
+  /** After moveTo() to another interface (`auto`, and the network has moved to a bridge). */
+  takeAddressesAlong(now: Millis): void {
+    if (this.state.name !== 'Active') return
+    this.#install(now, true)
+    this.io?.announce(this, 'takeover', now)
+  }
+
   setPriority(priority: number, now: Millis): void {
     const previous = this.parameters.priority
     if (priority === previous) return
@@ -160,11 +171,12 @@ export class Router {
     this.post({ kind: 'priorityChanged', previous }, now)
   }
 
-  /** Deadlines of the adapter side that have passed: the install retry and the end of a backoff. */
+  /** Deadlines of the adapter side that have passed: the repair of addresses and the end of a backoff. */
   runDueWork(now: Millis): void {
-    if (this.#installRetryAt !== undefined && now >= this.#installRetryAt) {
-      this.#installRetryAt = undefined
+    if (this.#repairAt !== undefined && now >= this.#repairAt) {
+      this.#repairAt = undefined
       if (this.state.name === 'Active') this.#install(now, false)
+      else this.#finishRemoval(now)
     }
     if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
       this.#faultClearAt = undefined
@@ -179,16 +191,18 @@ export class Router {
     if (steps.length === 0) return
     for (const { action, address } of steps) {
       this.foreignChanges.add(action === 'add' ? 'removed' : 'added')
-      const done = action === 'add' ? ['removed', 'added it again'] : ['added', 'removed it']
+      const done = action === 'add' ? ['removed', 'adding it again'] : ['added', 'removing it']
       this.#recorder.log('warn', `${this.name}: somebody else ${done[0]} ${address}: ${done[1]}`, {
         router: this.name,
         address,
         state: this.state.name,
       })
     }
-    this.io.apply(steps)
-    if (this.state.name === 'Active' && steps.some(({ action }) => action === 'add'))
-      this.io.announce(this, 'rival', now)
+    const failed = this.#apply(steps)
+    // Ground rule 6 holds for a restoration as for a takeover.
+    if (failed.length > 0) this.#repairAt = plus(now, REPAIR_AFTER)
+    const restored = steps.some((step) => step.action === 'add' && !failed.includes(step))
+    if (this.state.name === 'Active' && restored) this.io.announce(this, 'rival', now)
   }
 
   #step(event: Event, now: Millis): void {
@@ -199,7 +213,8 @@ export class Router {
     this.state = next
     for (const effect of effects) this.#run(effect, now)
     const answers = next.name === 'Active' || next.name === 'Leaving'
-    if (!answers && (before.name === 'Active' || before.name === 'Leaving')) this.#will.withdraw(this.spec.unit)
+    const answered = before.name === 'Active' || before.name === 'Leaving'
+    if (!answers && answered && !this.#stuck) this.#will.withdraw(this.spec.unit)
   }
 
   #run(effect: Effect, now: Millis): void {
@@ -209,7 +224,7 @@ export class Router {
       case 'installAddresses':
         return this.#install(now, true)
       case 'removeAddresses':
-        return this.#remove(effect.addresses)
+        return this.#remove(effect.addresses, now)
       case 'announce':
         return this.io?.announce(this, effect.reason, now)
       case 'transition':
@@ -256,23 +271,28 @@ export class Router {
     return reconcile({ wanted, managed, present })
   }
 
+  /** Returns the steps that failed, each told. */
+  #apply(steps: readonly AddressStep[]): readonly AddressStep[] {
+    return (this.io?.apply(steps) ?? []).flatMap((outcome) => {
+      if (outcome.ok) return []
+      const { code, message } = outcome.failure
+      const { address } = outcome.step
+      const key = `${this.name} address ${outcome.step.action} ${address} ${code}`
+      this.#recorder.logLimited(key, 'error', `${this.name}: ${message}`, { router: this.name, address, code })
+      return [outcome.step]
+    })
+  }
+
   #install(now: Millis, mayRetry: boolean): void {
     if (isOwner(this.parameters) || this.io === undefined) return
-    const failed = this.io.apply(this.#stepsTo(this.wanted())).filter((outcome) => !outcome.ok)
+    const failed = this.#apply(this.#stepsTo(this.wanted()))
     if (failed.length === 0) {
       this.#backoff = BACKOFF_FIRST
+      this.#stuck = false
       return
     }
-    for (const outcome of failed) {
-      if (outcome.ok) continue
-      this.#recorder.log('error', `${this.name}: ${outcome.failure.message}`, {
-        router: this.name,
-        address: outcome.step.address,
-        code: outcome.failure.code,
-      })
-    }
     if (mayRetry) {
-      this.#installRetryAt = plus(now, INSTALL_RETRY)
+      this.#repairAt = plus(now, REPAIR_AFTER)
       return
     }
     this.#faultClearAt = plus(now, this.#backoff)
@@ -280,21 +300,26 @@ export class Router {
     this.setFault('addressInstallFailed', true, true, now)
   }
 
-  #remove(addresses: readonly Address[]): void {
+  #remove(addresses: readonly Address[], now: Millis): void {
     if (isOwner(this.parameters) || this.io === undefined) return
     // Unconditionally: what the kernel has counts, not what we believe it has.
     const { interfaceIndex } = this.io
     const steps = addresses.map(
       (address): AddressStep => ({ action: 'remove', interfaceIndex, address, prefixLength: hostPrefix(address) }),
     )
-    for (const outcome of this.io.apply(steps)) {
-      if (outcome.ok) continue
-      this.#recorder.log('error', `${this.name}: ${outcome.failure.message}`, {
-        router: this.name,
-        address: outcome.step.address,
-        code: outcome.failure.code,
-      })
+    if (this.#apply(steps).length === 0) return
+    this.#stuck = true
+    this.#repairAt = plus(now, REPAIR_AFTER)
+  }
+
+  /** Two hosts that answer are worse than any number of retries (ground rule 4). */
+  #finishRemoval(now: Millis): void {
+    if (this.#apply(this.#stepsTo(this.wanted())).length > 0) {
+      this.#repairAt = plus(now, REPAIR_AGAIN)
+      return
     }
+    if (this.#stuck && this.state.name !== 'Leaving') this.#will.withdraw(this.spec.unit)
+    this.#stuck = false
   }
 
   #transition(effect: Extract<Effect, { kind: 'transition' }>, now: Millis): void {
@@ -303,6 +328,7 @@ export class Router {
     this.since = { at: now, epoch: Date.now(), reason }
     this.transitions.add(`${from} ${to} ${reason}`)
     this.#recorder.liftLimits(this.name)
+    if (this.io !== undefined) this.#recorder.liftLimits(`discard ${this.io.interfaceName}`)
     this.onTransition()
     this.#recorder.log(to === 'Initialize' ? 'warn' : 'info', `${this.name}: ${from} → ${to}: ${reason}`, {
       router: this.name,

@@ -1,0 +1,41 @@
+/**
+ * What the links and addresses of this node mean for one virtual router: the faults it has or has not, and the
+ * priority that its trackers leave it. Values only: who raises them, and in which order, is the daemon's business.
+ */
+import type { ResolvedRouter } from '../config/resolve.ts'
+import { effectivePriority } from '../config/weights.ts'
+import type { Fault } from '../vrrp/event.ts'
+import type { Address } from '../wire/address.ts'
+import type { NetworkView } from './network-view.ts'
+import type { Link } from './ports.ts'
+
+export type Circumstances = {
+  readonly faults: readonly { readonly fault: Fault; readonly present: boolean; readonly canSend: boolean }[]
+  readonly priority: number
+}
+
+export const isUp = (link: Link | undefined): boolean => link?.up === true && link.running
+
+export function circumstancesOf(
+  { track, parameters }: Pick<ResolvedRouter, 'track' | 'parameters'>,
+  link: Link | undefined,
+  source: Address | undefined,
+  view: Pick<NetworkView, 'linkNamed'>,
+): Circumstances {
+  const tracked = track.map(({ weight, interface: name }) => ({ weight, name, up: isUp(view.linkNamed(name)) }))
+  const faults = [
+    // Nothing can be sent once the link is gone or down; without a source address neither.
+    { fault: 'interfaceMissing', present: link === undefined, canSend: false },
+    { fault: 'linkDown', present: link !== undefined && !isUp(link), canSend: false },
+    { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
+  ] as const
+  return {
+    faults: [
+      ...faults,
+      ...tracked.flatMap(({ weight, name, up }) =>
+        weight === 0 ? [{ fault: `trackedInterfaceDown:${name}` as const, present: !up, canSend: true }] : [],
+      ),
+    ],
+    priority: effectivePriority(parameters.priority, tracked).priority,
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * What an earlier life left on this node (ground rule 4): configured VIPs by address, on any interface and with any
+ * prefix; journalled ones only exactly as they were installed; an owner's (255) never, because they are the node's own.
+ * Decided here: which addresses are stale. How they are removed is the caller's business.
+ */
+import type { Address } from '../wire/address.ts'
+import type { JournalEntry } from './journal.ts'
+import type { NetworkView } from './network-view.ts'
+import type { AddressStep, PresentAddress } from './ports.ts'
+
+export type Sweep = {
+  readonly view: NetworkView
+  readonly journal: readonly JournalEntry[]
+  /** Of routers that are not owners. */
+  readonly vips: ReadonlySet<Address>
+  readonly owned: ReadonlySet<Address>
+}
+
+export function sweepSteps({ view, journal, vips, owned }: Sweep): readonly AddressStep[] {
+  const isAsInstalled = (present: PresentAddress, entry: JournalEntry) =>
+    present.prefixLength === entry.prefixLength && view.link(present.interfaceIndex)?.name === entry.interfaceName
+  const dropped = journal.filter(({ address }) => !vips.has(address) && !owned.has(address))
+  const stale = [
+    ...[...vips].flatMap((address) => view.where(address)),
+    ...dropped.flatMap((entry) => view.where(entry.address).filter((present) => isAsInstalled(present, entry))),
+  ]
+  return stale.map(({ interfaceIndex, address, prefixLength }) => ({
+    action: 'remove',
+    interfaceIndex,
+    address,
+    prefixLength,
+  }))
+}

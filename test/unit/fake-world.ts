@@ -1,0 +1,411 @@
+/**
+ * A node on paper behind src/daemon/ports.ts: its kernel (links, addresses, notifications that come later), its LAN
+ * (packets put in by the test, everything sent written down), its guardian and its timers, on one virtual clock. Every
+ * call of the daemon is a line in `calls`, in order. Decides nothing of VRRP.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { claimOf } from '../../src/arp/probe.ts'
+import { parseConfig } from '../../src/config/yaml.ts'
+import { Daemon } from '../../src/daemon/daemon.ts'
+import type {
+  AddressOutcome,
+  AddressStep,
+  AdvertisementSocketOptions,
+  Datagram,
+  Failure,
+  FrameSocketOptions,
+  LastWill,
+  LastWillPort,
+  Link,
+  NetworkEvent,
+  NetworkPort,
+  PresentAddress,
+  ReceivedPacket,
+  SendOutcome,
+  SocketPort,
+} from '../../src/daemon/ports.ts'
+import { type LogRecord, Recorder } from '../../src/daemon/recorder.ts'
+import type { RouterSnapshot } from '../../src/daemon/snapshot.ts'
+import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
+import { type Address, address } from '../../src/wire/address.ts'
+import { macFromBytes } from '../../src/wire/mac.ts'
+import { centis, type Millis, millis } from '../../src/wire/units.ts'
+import { ipv4Packet } from '../support/ipv4-packet.ts'
+
+export const SELF = '192.0.2.10'
+export const PEER = '192.0.2.20'
+export const VIP = '192.0.2.100'
+export const VIP2 = '192.0.2.101'
+export const GROUP = '224.0.0.18'
+/** Of recvmmsg; a fake queue is drained in these. */
+const BATCH = 1024
+
+export const failure = (code: string, message = `Cannot: ${code}`): Failure => ({
+  code,
+  syscall: 'fake',
+  message,
+  retryable: true,
+})
+
+export const link = (index: number, name: string, rest: Partial<Link> = {}): Link => ({
+  index,
+  name,
+  mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, index)),
+  mtu: 1500,
+  up: true,
+  running: true,
+  ...rest,
+})
+
+/** "192.0.2.10/24" */
+export function present(interfaceIndex: number, text: string): PresentAddress {
+  const [host = '', prefix = '32'] = text.split('/')
+  return { interfaceIndex, address: address(host), prefixLength: Number(prefix), tentative: false }
+}
+
+type FakeSocket = {
+  readonly options: AdvertisementSocketOptions
+  readonly queue: ReceivedPacket[]
+  lost: number
+  closed: boolean
+}
+type Timer = { readonly at: number; readonly callback: () => void }
+export type Sent = {
+  readonly at: number
+  readonly source: string
+  readonly destination: string
+  readonly vrid: number
+  readonly priority: number
+}
+
+/** The keys of a virtual router that a test cares about. */
+export type RouterConfig = Readonly<Record<string, unknown>>
+export const ROUTER: RouterConfig = { name: 'api', vrid: 51, interface: 'eth0', addresses: [VIP], priority: 128 }
+
+export class FakeWorld {
+  /** Starts at no round number: a deadline counted from 0 would be found out. */
+  now = 50_000
+  readonly calls: string[] = []
+  readonly sent: Sent[] = []
+  readonly announced: { at: number; address: string }[] = []
+  readonly records: LogRecord[] = []
+  readonly wills = new Map<number, LastWill>()
+  readonly links = new Map<number, Link>()
+  addresses: PresentAddress[] = []
+  /** By "add 192.0.2.100" and the like. */
+  readonly addressFailures = new Map<string, Failure>()
+  sendFailure: Failure | undefined
+  openFailure: Failure | undefined
+  /** Notifications wait until deliver() or a drain. */
+  holdNotifications = false
+  readonly sockets: FakeSocket[] = []
+  readonly claimListeners: { readonly options: FrameSocketOptions; closed: boolean }[] = []
+  readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
+  readonly recorder = new Recorder(() => this.now)
+  readonly daemon: Daemon
+  readonly #notifications: NetworkEvent[] = []
+  readonly #timers = new Set<Timer>()
+  #deliver: ((event: NetworkEvent) => void) | undefined
+
+  constructor(routers: readonly RouterConfig[] = [ROUTER], options: { present?: readonly PresentAddress[] } = {}) {
+    onTestFinished(() => rmSync(this.runDirectory, { recursive: true, force: true }))
+    this.links.set(2, link(2, 'eth0'))
+    this.links.set(3, link(3, 'eth1'))
+    this.addresses = [present(2, `${SELF}/24`), present(3, '198.51.100.10/24'), ...(options.present ?? [])]
+    this.recorder.attach((record) => this.records.push(record))
+    this.daemon = this.life(routers)
+  }
+
+  /** A daemon on this node; a second one is a second life. */
+  life(routers: readonly RouterConfig[]): Daemon {
+    const text = JSON.stringify({ version: 1, runDirectory: this.runDirectory, virtualRouters: routers })
+    const parsed = parseConfig(text, 'fake-world')
+    if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
+    return new Daemon(parsed.config, {
+      clock: { now: () => this.#moment() },
+      network: this.#network(),
+      sockets: this.#socketPort(),
+      will: this.#will(),
+      recorder: this.recorder,
+      schedule: (callback, wait) => {
+        const timer = { at: this.now + wait, callback }
+        this.#timers.add(timer)
+        return () => this.#timers.delete(timer)
+      },
+    })
+  }
+
+  start(): this {
+    this.daemon.start()
+    this.settle()
+    return this
+  }
+
+  // Time -----------------------------------------------------------------------------------------------------------
+
+  /** Runs what is due in `wait` milliseconds, one timer after the other, and what the kernel has to say in between. */
+  advance(wait: number): void {
+    const until = this.now + wait
+    this.settle()
+    for (let timer = this.#due(until); timer !== undefined; timer = this.#due(until)) {
+      this.now = Math.max(this.now, timer.at)
+      this.#timers.delete(timer)
+      timer.callback()
+      this.settle()
+    }
+    this.now = until
+  }
+
+  /** The process does not run for so long; timers and packets wait. Then timers come first, as in libuv. */
+  stall(wait: number): void {
+    this.now += wait
+    for (let timer = this.#due(this.now); timer !== undefined; timer = this.#due(this.now)) {
+      this.#timers.delete(timer)
+      timer.callback()
+    }
+    this.settle()
+  }
+
+  get timers(): number {
+    return this.#timers.size
+  }
+
+  /** What the event loop would find: packets and notifications. */
+  settle(): void {
+    if (!this.holdNotifications) this.deliver()
+    for (const { options, queue, closed } of [...this.sockets]) if (!closed && queue.length > 0) options.onReadable()
+  }
+
+  #due(until: number): Timer | undefined {
+    return [...this.#timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]
+  }
+
+  #moment(): Millis {
+    return millis(this.now)
+  }
+
+  // The LAN --------------------------------------------------------------------------------------------------------
+
+  get socket(): FakeSocket {
+    const open = this.sockets.filter(({ closed }) => !closed)
+    const [only] = open
+    if (only === undefined || open.length !== 1) throw new Error(`One open socket wanted, found ${open.length}`)
+    return only
+  }
+
+  /** Into the receive queue; the daemon sees it when it drains. */
+  queue(bytes: Uint8Array, source = PEER, socket = this.socket): void {
+    socket.queue.push({
+      family: 'ipv4',
+      source: address(source),
+      destination: address(GROUP),
+      ttl: 255,
+      bytes,
+      receivedAt: this.#moment(),
+    })
+  }
+
+  queueAdvertisement(priority: number, options: { source?: string; vrid?: number; addresses?: string[] } = {}): void {
+    const { source = PEER, vrid = 51, addresses = [VIP] } = options
+    const ends = { source: address(source), destination: address(GROUP) }
+    const value = {
+      version: 3 as const,
+      vrid,
+      priority,
+      interval: centis(100),
+      addresses: addresses.map((text) => address(text)),
+    }
+    this.queue(ipv4Packet(encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' }), ends), source)
+  }
+
+  hear(priority: number, options: { source?: string; vrid?: number; addresses?: string[] } = {}): void {
+    this.queueAdvertisement(priority, options)
+    this.settle()
+  }
+
+  hearClaim(frame: Uint8Array): void {
+    for (const { options, closed } of [...this.claimListeners]) if (!closed) options.onFrame?.(frame, this.#moment())
+  }
+
+  get listening(): number {
+    return this.claimListeners.filter(({ closed }) => !closed).length
+  }
+
+  #socketPort(): SocketPort {
+    return {
+      openAdvertisementSocket: (options) => {
+        if (this.openFailure !== undefined) return this.openFailure
+        this.calls.push(`open ${options.interfaceName}`)
+        const socket: FakeSocket = { options, queue: [], lost: 0, closed: false }
+        this.sockets.push(socket)
+        return {
+          drain: (maxBatches, deliver) => {
+            this.calls.push(`drain ${options.interfaceName}`)
+            const taken = socket.queue.splice(0, maxBatches * BATCH)
+            for (const packet of taken) deliver(packet)
+            const lost = socket.lost
+            socket.lost = 0
+            return { packets: taken.length, empty: taken.length < maxBatches * BATCH, lost }
+          },
+          send: (datagrams) => datagrams.map((datagram) => this.#send(options, datagram)),
+          close: () => {
+            if (!socket.closed) this.calls.push(`close ${options.interfaceName}`)
+            socket.closed = true
+          },
+        }
+      },
+      openFrameSocket: (options) => {
+        const listener = { options, closed: false }
+        if (options.onFrame !== undefined) this.claimListeners.push(listener)
+        return {
+          send: (frames) => frames.map((frame) => this.#announce(options, frame)),
+          close: () => {
+            listener.closed = true
+          },
+        }
+      },
+    }
+  }
+
+  #send({ source, interfaceName }: AdvertisementSocketOptions, { bytes, destination }: Datagram): SendOutcome {
+    if (this.sendFailure !== undefined) return { ok: false, failure: this.sendFailure }
+    const [, vrid = 0, priority = 0] = bytes
+    this.calls.push(`advertise ${interfaceName} vrid ${vrid} priority ${priority}`)
+    this.sent.push({ at: this.now, source, destination, vrid, priority })
+    return { ok: true }
+  }
+
+  #announce({ interfaceName }: FrameSocketOptions, frame: Uint8Array): SendOutcome {
+    const claimed = claimOf(frame)?.address ?? 'nothing'
+    this.calls.push(`announce ${interfaceName} ${claimed}`)
+    this.announced.push({ at: this.now, address: claimed })
+    return { ok: true }
+  }
+
+  // The kernel -----------------------------------------------------------------------------------------------------
+
+  notify(event: NetworkEvent): void {
+    this.#notifications.push(event)
+  }
+
+  /** The kernel's queue ran over. */
+  dropNotifications(): void {
+    this.#notifications.length = 0
+  }
+
+  deliver(): void {
+    if (this.#deliver === undefined) return
+    for (let event = this.#notifications.shift(); event !== undefined; event = this.#notifications.shift()) {
+      this.#deliver(event)
+    }
+  }
+
+  setLink(value: Link): void {
+    this.links.set(value.index, value)
+    this.notify({ kind: 'link', link: value })
+    this.settle()
+  }
+
+  removeLink(index: number): void {
+    const name = this.links.get(index)?.name ?? ''
+    for (const each of this.addresses.filter((a) => a.interfaceIndex === index)) this.#change('remove', each)
+    this.links.delete(index)
+    this.notify({ kind: 'linkGone', index, name })
+    this.settle()
+  }
+
+  /** Somebody else does it: `ip address add` and `del`. */
+  foreign(action: 'add' | 'remove', value: PresentAddress): void {
+    this.#change(action, value)
+    this.settle()
+  }
+
+  /** "192.0.2.100/32@2", sorted; the node's own two are left out. */
+  get installed(): string[] {
+    return this.addresses
+      .map(({ address: a, prefixLength, interfaceIndex }) => `${a}/${prefixLength}@${interfaceIndex}`)
+      .filter((text) => !text.startsWith(`${SELF}/`) && !text.startsWith('198.51.100.10/'))
+      .sort()
+  }
+
+  #find(value: { interfaceIndex: number; address: Address; prefixLength: number }): PresentAddress | undefined {
+    const { interfaceIndex, address: wanted, prefixLength } = value
+    return this.addresses.find(
+      (a) => a.interfaceIndex === interfaceIndex && a.address === wanted && a.prefixLength === prefixLength,
+    )
+  }
+
+  #change(action: 'add' | 'remove', value: PresentAddress): void {
+    const found = this.#find(value)
+    if ((found !== undefined) === (action === 'add')) return
+    if (action === 'add') this.addresses = [...this.addresses, value]
+    else this.addresses = this.addresses.filter((each) => each !== found)
+    this.notify({ kind: action === 'add' ? 'addressAdded' : 'addressRemoved', present: value })
+  }
+
+  #apply(step: AddressStep): AddressOutcome {
+    const { action, address: target, interfaceIndex, prefixLength } = step
+    this.calls.push(`${action} ${target}/${prefixLength}@${interfaceIndex}`)
+    const failed = this.addressFailures.get(`${action} ${target}`)
+    if (failed !== undefined) return { step, ok: false, failure: failed }
+    // EEXIST and EADDRNOTAVAIL are success (ground rule 6), and notify nobody.
+    this.#change(action, { interfaceIndex, address: target, prefixLength, tentative: false })
+    return { step, ok: true }
+  }
+
+  #network(): NetworkPort {
+    return {
+      links: () => [...this.links.values()],
+      addresses: () => [...this.addresses],
+      apply: (steps) => steps.map((step) => this.#apply(step)),
+      watch: (deliver) => {
+        this.#deliver = deliver
+        this.deliver()
+      },
+      drain: () => {
+        this.calls.push('network.drain')
+        this.deliver()
+      },
+      close: () => {
+        this.#deliver = undefined
+      },
+    }
+  }
+
+  // The guardian ---------------------------------------------------------------------------------------------------
+
+  #will(): LastWillPort {
+    return {
+      armed: true,
+      arm: (will) => {
+        this.calls.push(`arm ${will.name}`)
+        this.wills.set(will.unit, will)
+      },
+      withdraw: (unit) => {
+        this.calls.push(`withdraw ${this.wills.get(unit)?.name ?? unit}`)
+        this.wills.delete(unit)
+      },
+    }
+  }
+
+  // What it says of itself -----------------------------------------------------------------------------------------
+
+  router(name = 'api'): RouterSnapshot {
+    const found = this.daemon.snapshot().routers.find((router) => router.name === name)
+    if (found === undefined) throw new Error(`No router "${name}"`)
+    return found
+  }
+
+  /** "Backup → Active: activeSilent" */
+  get transitions(): string[] {
+    return this.records.filter(({ fields }) => fields.to !== undefined).map(({ message }) => message)
+  }
+
+  /** Calls since the last time it was asked. */
+  takeCalls(): string[] {
+    return this.calls.splice(0)
+  }
+}
