@@ -206,7 +206,9 @@ function yieldAtOnce(parameters: Parameters, now: Millis, removeAll: Effect): St
 /** On the grid of the previous deadline (VR-TM-09: no drift); ticks that were slept through are not made up for. */
 function nextAdvertisementAt(previous: Millis, parameters: Parameters, now: Millis): Millis {
   const interval = centisToMillis(parameters.advertisementInterval)
-  return plus(previous, (Math.floor((now - previous) / interval) + 1) * interval)
+  const next = plus(previous, (Math.floor((now - previous) / interval) + 1) * interval)
+  // A clock's moments are no dyadic fractions: rounding must not make one tick two.
+  return next > now ? next : plus(next, interval)
 }
 
 function activeReceives(state: Active, event: Received, parameters: Parameters, now: Millis): Step {

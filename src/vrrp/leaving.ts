@@ -71,7 +71,7 @@ export function stepLeaving(state: Leaving, event: Event, parameters: Parameters
     case 'claimHeard':
       return [{ ...state, kept: offBy(state.kept, plus(event.heardAt, OFF_AFTER_CLAIM), event.address) }, []]
     case 'deadlineReached':
-      return expire(state, parameters, now)
+      return expire(state, event.receptionLost, parameters, now)
     case 'shutdown':
       return [{ ...state, reason: 'shutdown' }, []]
     case 'faultRaised':
@@ -96,7 +96,7 @@ function removal(kept: Leaving['kept']): Effect[] {
   return kept.length === 0 ? [] : [{ kind: 'removeAddresses', addresses: kept.map(({ address }) => address) }]
 }
 
-function expire(state: Leaving, parameters: Parameters, now: Millis): Step {
+function expire(state: Leaving, receptionLost: boolean, parameters: Parameters, now: Millis): Step {
   const { successor } = state
   if (successor === undefined && now >= state.until) return giveUp(state, parameters, now)
   const effects: Effect[] = []
@@ -110,7 +110,8 @@ function expire(state: Leaving, parameters: Parameters, now: Millis): Step {
     const repeatAt = state.repeatAt !== undefined && now >= state.repeatAt ? undefined : state.repeatAt
     return [{ ...state, repeatAt, kept }, effects]
   }
-  return follow(state, successor, parameters, now, effects)
+  // Ground rule 2: its later advertisements may be among the lost packets.
+  return follow(state, receptionLost ? { ...successor, heardAt: now } : successor, parameters, now, effects)
 }
 
 /** Every address is off and the successor is known. */

@@ -55,6 +55,15 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     ])
   })
 
+  test('A2: rounding of moments that are no dyadic fractions makes one tick, not two', () => {
+    const fast = parameters(profile, { advertisementInterval: centis(1) })
+    // In doubles their difference is less than 500 × 10 ms, and the sum of 500 intervals no later than the second.
+    const previous = ms(6029.427083333333)
+    const now = ms(11_029.427083333332)
+    const [next] = step(active({ adverAt: previous }), tick, fast, now)
+    expect(nextDeadline(next), 'the next deadline').toBeCloseTo(11_039.427, 3)
+  })
+
   test('A2: an early tick does nothing', () => {
     expect(step(active(), tick, told, ms(999.999))).toEqual([active(), []])
   })

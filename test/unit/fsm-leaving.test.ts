@@ -213,6 +213,21 @@ describe('the end of a yield', () => {
     ])
   })
 
+  test('when packets were lost the successor has its whole interval from now', () => {
+    const spoken = { ...quiet, successor: successor(ABOVE, 100, 310), kept: keptUntil(320, 320) }
+    expect(step(spoken, tickAfterLoss, low, ms(9000))[0]).toEqual(
+      backup({
+        enteredAt: ms(9000),
+        activeDownAt: ms(12_996.09375),
+        active: { source: ABOVE, priority: 100, heardAt: ms(9000) },
+        ownerChangedAt: ms(9000),
+      }),
+    )
+    // Without loss it has been silent for too long: the next tick decides.
+    const [late] = step(spoken, tick, low, ms(9000))
+    expect(nextDeadline(late)).toBe(4306.09375)
+  })
+
   test('version 2 keeps its own interval', () => {
     const old = parameters('holdfast', { priority: 1, version: 2 })
     const spoken = { ...quiet, successor: successor(ABOVE, 100, 310, 200), kept: keptUntil(320, 320) }
