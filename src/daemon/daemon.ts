@@ -65,7 +65,8 @@ export class Daemon {
   readonly #interfaces: ReadonlySet<string> | undefined
   /** An alarm is being served: its announcements come after its decisions. */
   #serving = false
-  #stopped: (() => void) | undefined
+  /** Who waits for the end. */
+  #stopped: (() => void)[] = []
   #stateChanged = false
   /** A socket could not be opened; the next try. */
   #openAgainAt: Millis | undefined
@@ -96,12 +97,11 @@ export class Daemon {
   /** Through Leaving (design.md §3); resolves when no router answers for anything any more. */
   stop(): Promise<void> {
     const now = this.#ports.clock.now()
-    return new Promise((resolve) => {
-      this.#stopped = resolve
-      for (const router of this.#routers.values()) router.post({ kind: 'shutdown' }, now)
-      this.#stateChanged = true
-      this.#endTurn(now)
-    })
+    const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
+    for (const router of this.#routers.values()) router.post({ kind: 'shutdown' }, now)
+    this.#stateChanged = true
+    this.#endTurn(now)
+    return stopped
   }
 
   /** After stop(): nothing of this daemon keeps the process alive. */
@@ -407,7 +407,7 @@ export class Daemon {
       this.#stateChanged = false
       for (const segment of this.#segments.values()) segment.watchClaims()
       const running = [...this.#routers.values()].some((router) => router.state.name !== 'Initialize')
-      if (!running && this.#stopped !== undefined) this.#stopped()
+      if (!running) for (const resolve of this.#stopped.splice(0)) resolve()
     }
     let nearest: Millis | undefined
     const consider = (at: Millis | undefined) => {

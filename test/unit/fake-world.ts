@@ -81,6 +81,14 @@ export type Sent = {
   readonly priority: number
 }
 
+export type Heard = {
+  readonly source?: string
+  readonly vrid?: number
+  readonly addresses?: readonly string[]
+  /** When the kernel received it; now by default. */
+  readonly at?: number
+}
+
 /** The keys of a virtual router that a test cares about. */
 export type RouterConfig = Readonly<Record<string, unknown>>
 export const ROUTER: RouterConfig = { name: 'api', vrid: 51, interface: 'eth0', addresses: [VIP], priority: 128 }
@@ -90,7 +98,7 @@ export class FakeWorld {
   now = 50_000
   readonly calls: string[] = []
   readonly sent: Sent[] = []
-  readonly announced: { at: number; address: string }[] = []
+  readonly announced: { at: number; address: string; mac: string }[] = []
   readonly records: LogRecord[] = []
   readonly wills = new Map<number, LastWill>()
   readonly links = new Map<number, Link>()
@@ -101,6 +109,8 @@ export class FakeWorld {
   openFailure: Failure | undefined
   /** Notifications wait until deliver() or a drain. */
   holdNotifications = false
+  /** Packets wait until a drain. */
+  holdPackets = false
   readonly sockets: FakeSocket[] = []
   readonly claimListeners: { readonly options: FrameSocketOptions; closed: boolean }[] = []
   readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
@@ -125,7 +135,7 @@ export class FakeWorld {
     const parsed = parseConfig(text, 'fake-world')
     if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
     return new Daemon(parsed.config, {
-      clock: { now: () => this.#moment() },
+      clock: { now: () => this.moment },
       network: this.#network(),
       sockets: this.#socketPort(),
       will: this.#will(),
@@ -176,6 +186,7 @@ export class FakeWorld {
   /** What the event loop would find: packets and notifications. */
   settle(): void {
     if (!this.holdNotifications) this.deliver()
+    if (this.holdPackets) return
     for (const { options, queue, closed } of [...this.sockets]) if (!closed && queue.length > 0) options.onReadable()
   }
 
@@ -183,7 +194,7 @@ export class FakeWorld {
     return [...this.#timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]
   }
 
-  #moment(): Millis {
+  get moment(): Millis {
     return millis(this.now)
   }
 
@@ -197,19 +208,19 @@ export class FakeWorld {
   }
 
   /** Into the receive queue; the daemon sees it when it drains. */
-  queue(bytes: Uint8Array, source = PEER, socket = this.socket): void {
-    socket.queue.push({
+  queue(bytes: Uint8Array, source = PEER, receivedAt = this.moment): void {
+    this.socket.queue.push({
       family: 'ipv4',
       source: address(source),
       destination: address(GROUP),
       ttl: 255,
       bytes,
-      receivedAt: this.#moment(),
+      receivedAt,
     })
   }
 
-  queueAdvertisement(priority: number, options: { source?: string; vrid?: number; addresses?: string[] } = {}): void {
-    const { source = PEER, vrid = 51, addresses = [VIP] } = options
+  queueAdvertisement(priority: number, options: Heard = {}): void {
+    const { source = PEER, vrid = 51, addresses = [VIP], at = this.now } = options
     const ends = { source: address(source), destination: address(GROUP) }
     const value = {
       version: 3 as const,
@@ -218,16 +229,16 @@ export class FakeWorld {
       interval: centis(100),
       addresses: addresses.map((text) => address(text)),
     }
-    this.queue(ipv4Packet(encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' }), ends), source)
+    this.queue(ipv4Packet(encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' }), ends), source, millis(at))
   }
 
-  hear(priority: number, options: { source?: string; vrid?: number; addresses?: string[] } = {}): void {
+  hear(priority: number, options: Heard = {}): void {
     this.queueAdvertisement(priority, options)
     this.settle()
   }
 
   hearClaim(frame: Uint8Array): void {
-    for (const { options, closed } of [...this.claimListeners]) if (!closed) options.onFrame?.(frame, this.#moment())
+    for (const { options, closed } of [...this.claimListeners]) if (!closed) options.onFrame?.(frame, this.moment)
   }
 
   get listening(): number {
@@ -279,9 +290,9 @@ export class FakeWorld {
   }
 
   #announce({ interfaceName }: FrameSocketOptions, frame: Uint8Array): SendOutcome {
-    const claimed = claimOf(frame)?.address ?? 'nothing'
+    const { address: claimed = 'nothing', mac = 'nobody' } = claimOf(frame) ?? {}
     this.calls.push(`announce ${interfaceName} ${claimed}`)
-    this.announced.push({ at: this.now, address: claimed })
+    this.announced.push({ at: this.now, address: claimed, mac })
     return { ok: true }
   }
 

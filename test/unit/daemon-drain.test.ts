@@ -1,0 +1,162 @@
+/**
+ * Ground rule 2 with virtual time: on expiry the queues are drained first, in this order, at most four batches; a
+ * packet that waits counts, a loss buys one Active_Down_Interval, and no flood prevents a takeover.
+ */
+import { describe, expect, test } from 'vitest'
+import { FakeWorld, link, ROUTER, VIP, VIP2 } from './fake-world.ts'
+
+const DOWN = 3_500
+const BATCHES = 4 * 1024
+const GARBAGE = Uint8Array.of(0x45, 0, 0, 1)
+
+describe('on expiry', () => {
+  test('network, then sockets, then decisions, then announcements', () => {
+    const second = { ...ROUTER, name: 'ingress', vrid: 52, interface: 'eth1', addresses: [VIP2] }
+    const world = new FakeWorld([ROUTER, second]).start()
+    world.takeCalls()
+    world.advance(DOWN)
+    expect(world.takeCalls()).toEqual([
+      'network.drain',
+      'drain eth0',
+      'drain eth1',
+      'arm api',
+      'advertise eth0 vrid 51 priority 128',
+      `add ${VIP}/32@2`,
+      'arm ingress',
+      'advertise eth1 vrid 52 priority 128',
+      `add ${VIP2}/32@3`,
+      `announce eth0 ${VIP}`,
+      `announce eth1 ${VIP2}`,
+    ])
+  })
+
+  test('ten stalls of any length with the Active alive: no takeover', () => {
+    const world = new FakeWorld().start()
+    for (const stall of [3_501, 4_000, 5_000, 6_999, 7_001, 10_000, 20_000, 60_000, 100_000, 3_600]) {
+      const last = world.now + stall
+      // It goes on advertising while we do not run; every packet waits in the queue.
+      for (let at = world.now; at + 1000 < last; at += 1000) world.queueAdvertisement(200, { at })
+      world.stall(stall)
+      expect(world.router().state, `after ${stall} ms; ${world.transitions}`).toBe('Backup')
+      world.hear(200)
+      world.advance(1)
+    }
+  })
+
+  test('the link watch is asked before silence is believed', () => {
+    const world = new FakeWorld().start()
+    world.holdNotifications = true
+    world.setLink(link(2, 'eth0', { running: false }))
+    world.advance(DOWN + 5)
+    expect([world.router().faults, world.sent]).toEqual([['linkDown'], []])
+  })
+
+  test('priority 0 in the queue does not make a takeover later', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.advance(DOWN - 1)
+    world.queueAdvertisement(0)
+    world.stall(2)
+    world.advance(501)
+    expect(world.router().state).toBe('Active')
+  })
+})
+
+describe('packets that were lost', () => {
+  test('extend the wait by one Active_Down_Interval, once', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.stall(1)
+    world.socket.lost = 7
+    world.advance(DOWN)
+    expect(world.router().state, 'at the first expiry').toBe('Backup')
+    world.socket.lost = 7
+    world.advance(DOWN - 10)
+    expect(world.router().state, 'just before the second').toBe('Backup')
+    world.advance(15)
+    expect(world.router().state, 'at the second, although packets were lost again').toBe('Active')
+    expect(world.daemon.snapshot().interfaces[0]?.overflowed).toBe(14)
+  })
+
+  test('told by a drain before the expiry count as well', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.advance(DOWN - 100)
+    world.socket.lost = 3
+    world.queue(GARBAGE)
+    world.settle()
+    world.advance(105)
+    expect(world.router().state).toBe('Backup')
+  })
+
+  test('are forgotten after a packet out of an empty queue', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.socket.lost = 3
+    world.queue(GARBAGE)
+    world.settle()
+    world.queue(GARBAGE)
+    world.settle()
+    world.advance(DOWN + 1)
+    expect(world.router().state).toBe('Active')
+  })
+
+  test('a stall longer than Active_Down_Interval after the deadline counts as loss', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.stall(2 * DOWN + 1)
+    expect(world.router().state).toBe('Backup')
+    world.advance(DOWN + 1)
+    expect(world.router().state).toBe('Active')
+  })
+})
+
+describe('a flood', () => {
+  /** More than any drain takes, refilled whenever the daemon looks away. */
+  function flood(world: FakeWorld, milliseconds: number): void {
+    const packet = { family: 'ipv4' as const, source: world.socket.options.source, destination: undefined, ttl: 255 }
+    for (let i = 0; i < milliseconds; i += 100) {
+      const { queue } = world.socket
+      while (queue.length < BATCHES + 1) queue.push({ ...packet, bytes: GARBAGE, receivedAt: world.moment })
+      world.advance(100)
+    }
+  }
+
+  test('that never empties delays a takeover to at most 2 × Active_Down_Interval', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    const since = world.now
+    flood(world, 2 * DOWN + 100)
+    const became = world.records.find(({ fields }) => fields.to === 'Active')
+    expect(became, `after ${world.now - since} ms of flood; ${world.transitions}`).toBeDefined()
+    expect(world.sent[0]?.at ?? Number.NaN, 'first advertisement').toBeLessThanOrEqual(since + 2 * DOWN + 2)
+  })
+
+  test('takes at most four batches an expiry', () => {
+    const world = new FakeWorld().start()
+    world.advance(DOWN - 1)
+    const { queue } = world.socket
+    for (let i = 0; i < 3 * BATCHES; i++) world.queue(GARBAGE)
+    const before = queue.length
+    world.holdPackets = true
+    world.advance(2)
+    expect(before - queue.length).toBe(BATCHES)
+  })
+
+  test('of garbage from invented sources changes nothing, is counted by reason, and logs little', () => {
+    const world = new FakeWorld().start()
+    const before = world.router()
+    const records = world.records.length
+    for (let i = 0; i < 100_000; i++) {
+      const bytes = GARBAGE.slice(0, i % 5)
+      world.queue(bytes, `198.18.${(i >> 8) & 255}.${i & 255}`)
+      if (i % 1000 === 999) world.settle()
+    }
+    const after = world.router()
+    expect([after.state, after.deadlines]).toEqual([before.state, before.deadlines])
+    const discarded = world.daemon.snapshot().interfaces[0]?.discarded ?? {}
+    expect(Object.values(discarded).reduce((sum, count) => sum + count, 0)).toBe(100_000)
+    expect(Object.keys(discarded).length, `reasons: ${Object.keys(discarded)}`).toBeLessThanOrEqual(3)
+    expect(world.records.length - records, 'log lines').toBeLessThanOrEqual(257)
+  })
+})
