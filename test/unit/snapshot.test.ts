@@ -1,0 +1,121 @@
+/** What the daemon says of itself, in every state: JSON as it stands, versioned, deadlines as remaining time. */
+import { expect, test } from 'vitest'
+import { samplesOf } from '../../src/api/samples.ts'
+import { formatStatus } from '../../src/cli/status.ts'
+import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import { METRICS } from '../../src/metrics/names.ts'
+import { exposition } from '../../src/metrics/registry.ts'
+import { FakeWorld, failure, link, PEER, present, ROUTER, SELF, VIP } from './fake-world.ts'
+
+const DOWN = 3_500
+
+/** One daemon whose counters have all counted something. */
+function busyWorld(): FakeWorld {
+  const world = new FakeWorld([{ ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }]).start()
+  world.hear(90)
+  world.queue(Uint8Array.of(1, 2, 3))
+  world.socket.lost = 2
+  world.settle()
+  // The loss buys one more Active_Down_Interval.
+  world.advance(2 * DOWN + 1)
+  world.foreign('remove', present(2, `${VIP}/32`))
+  world.sendFailure = failure('ENOBUFS')
+  world.advance(1_000)
+  world.sendFailure = undefined
+  return world
+}
+
+function snapshots(): Record<string, Snapshot> {
+  const initialize = new FakeWorld()
+  initialize.links.set(2, link(2, 'eth0', { up: false }))
+  const backup = new FakeWorld().start()
+  backup.hear(200)
+  backup.advance(250)
+  const leaving = busyWorld()
+  void leaving.daemon.stop()
+  return {
+    Initialize: initialize.start().daemon.snapshot(),
+    Backup: backup.daemon.snapshot(),
+    Active: busyWorld().daemon.snapshot(),
+    Leaving: leaving.daemon.snapshot(),
+  }
+}
+
+test('is JSON as it stands, versioned, in every state', () => {
+  for (const [state, snapshot] of Object.entries(snapshots())) {
+    expect(JSON.parse(JSON.stringify(snapshot)), state).toEqual(snapshot)
+    expect([snapshot.version, snapshot.routers[0]?.state]).toEqual([1, state])
+  }
+})
+
+test('says who holds the addresses, and for how long it waits', () => {
+  const { Initialize, Backup, Active, Leaving } = snapshots()
+  expect(Initialize?.routers[0]).toMatchObject({ faults: ['linkDown'], deadlines: {}, owner: { self: false } })
+  expect(Backup?.routers[0]).toMatchObject({
+    owner: { self: false, address: PEER, priority: 200, heardMsAgo: 250 },
+    deadlines: { activeDownInMs: DOWN - 250 },
+    addresses: [{ address: VIP, present: false }],
+  })
+  expect(Active?.routers[0]).toMatchObject({
+    owner: { self: true, address: SELF, priority: 128 },
+    addresses: [{ address: VIP, present: true }],
+  })
+  expect(Object.keys(Leaving?.routers[0]?.deadlines ?? {})).toEqual(['untilInMs'])
+})
+
+test('deadlines that have passed are negative, not hidden', () => {
+  const world = new FakeWorld().start()
+  world.now += DOWN + 20
+  expect(world.router().deadlines).toEqual({ activeDownInMs: -20 })
+})
+
+test('counts each thing once, by its reason', () => {
+  const { counters } = busyWorld().router()
+  expect(counters).toMatchObject({
+    received: 1,
+    sendFailures: { ENOBUFS: 1 },
+    refused: { 'lower-priority': 1 },
+    foreignChanges: { removed: 1 },
+    transitions: [
+      { from: 'Initialize', to: 'Backup', reason: 'startup', count: 1 },
+      { from: 'Backup', to: 'Active', reason: 'lowerPriorityActive', count: 1 },
+    ],
+  })
+})
+
+test('status tells it in lines', () => {
+  const { Initialize, Backup, Active } = snapshots()
+  if (Initialize === undefined || Backup === undefined || Active === undefined) throw new Error('no snapshot')
+  expect(formatStatus(Initialize)).toContain('FAULT: linkDown')
+  expect(formatStatus(Backup)).toContain(`owner: ${PEER}, priority 200, heard 250 ms ago`)
+  expect(formatStatus(Backup)).toContain('activeDown in 3250 ms')
+  expect(formatStatus(Active)).toContain(`owner: this node (${SELF}, priority 128)`)
+  expect(formatStatus(Active)).toContain(`${VIP} (here)`)
+  expect(formatStatus({ ...Active, guardian: false })).toContain('NO GUARDIAN')
+})
+
+test('every metric of the table has a sample, with exactly its labels', () => {
+  const samples = samplesOf(busyWorld().daemon.snapshot(), '1.2.3')
+  const missing = Object.keys(METRICS).filter((name) => !samples.some((sample) => sample.name === name))
+  expect(missing, 'metrics without a sample').toEqual([])
+  const wrong = samples.filter(
+    ({ name, labels }) => Object.keys(labels).sort().join() !== [...METRICS[name].labels].sort().join(),
+  )
+  expect(wrong, 'samples with other labels than the table').toEqual([])
+})
+
+test('states are one-hot', () => {
+  for (const [state, snapshot] of Object.entries(snapshots())) {
+    const states = samplesOf(snapshot, '1').filter(({ name }) => name === 'holdfast_vrrp_state')
+    expect(states.filter(({ value }) => value === 1).map(({ labels }) => labels.state)).toEqual([state])
+    expect(states.reduce((sum, { value }) => sum + value, 0)).toBe(1)
+  }
+})
+
+test('is exposed as Prometheus reads it', async () => {
+  const { body, contentType } = await exposition(samplesOf(busyWorld().daemon.snapshot(), '1.2.3'))
+  expect(contentType).toMatch(/^text\/plain/)
+  expect(body).toContain('# TYPE holdfast_vrrp_transitions_total counter')
+  expect(body).toContain('holdfast_vrrp_state{router="api",vrid="51",interface="eth0",state="Active"} 1')
+  expect(body).toMatch(/^holdfast_vrrp_receive_overflow_total\{interface="eth0"\} 2$/m)
+})
