@@ -11,16 +11,18 @@ import { packageRoot } from '../../src/cli/demo-probe.ts'
 import type { DaemonKind } from '../../test/support/daemon.ts'
 import { loadAverage, pressureNow, pressureSince } from './pressure.ts'
 import { type CellResult, markdown, type Result } from './report.ts'
-import { type Measurement, measure, SCENARIOS, type Scenario } from './scenario.ts'
+import { LINE_UPS, type LineUp, type Measurement, measure, SCENARIOS, type Scenario } from './scenario.ts'
 
 const USAGE = `usage: make bench ARGS='[options]'
   --runs N            per cell (default 20)
   --interval LIST     advertisement intervals (default 100ms)
   --scenario LIST     of ${SCENARIOS.join(',')} (default all)
-  --daemon LIST       of holdfast,keepalived (default both)
+  --daemon LIST       of holdfast,keepalived,holdfast+keepalived,keepalived+holdfast
+                      (default the first two; a+b: a on the first router, b on the others)
   --out DIRECTORY     for failover.md and failover.json (default bench/results)
 `
 const KINDS: readonly DaemonKind[] = ['holdfast', 'keepalived']
+const LINE_UP_NAMES: readonly LineUp[] = ['holdfast', 'keepalived', 'holdfast+keepalived', 'keepalived+holdfast']
 
 function fail(message: string, exitCode: number): never {
   process.stderr.write(`bench: ${message}\n`)
@@ -68,15 +70,16 @@ if (process.getuid?.() !== 0)
 const runs = Number(values.runs)
 if (!Number.isInteger(runs) || runs < 1) fail(`Cannot use --runs "${values.runs}": a number from 1 wanted`, 64)
 const scenarios: Scenario[] = chosen('scenario', values.scenario, SCENARIOS)
-const kinds = chosen('daemon', values.daemon, KINDS)
+const lineUps = chosen('daemon', values.daemon, LINE_UP_NAMES)
+const kinds = KINDS.filter((kind) => lineUps.some((lineUp) => LINE_UPS[lineUp].some((k) => k === kind)))
 const intervals = values.interval.split(',').map(milliseconds)
 
 type Collected = { measurements: Measurement[]; failures: string[]; pressures: number[] }
 const collected = intervals.flatMap((intervalMs) =>
   scenarios.flatMap((scenario) =>
-    kinds.map((kind) => {
+    lineUps.map((lineUp) => {
       const empty: Collected = { measurements: [], failures: [], pressures: [] }
-      return { cell: { scenario, intervalMs, kind }, ...empty }
+      return { cell: { scenario, intervalMs, lineUp }, ...empty }
     }),
   ),
 )
@@ -100,9 +103,9 @@ function save(): void {
 
 for (let run = 1; run <= runs; run++) {
   for (const { cell, measurements, failures, pressures } of collected) {
-    const { scenario, intervalMs, kind } = cell
+    const { scenario, intervalMs, lineUp } = cell
     const before = pressureNow()
-    const name = `${run}/${runs} ${scenario} ${intervalMs} ms ${kind}`
+    const name = `${run}/${runs} ${scenario} ${intervalMs} ms ${lineUp}`
     try {
       const measurement = await measure(cell)
       const { outageMs, movedMs, lost, overlapMs } = measurement

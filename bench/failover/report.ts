@@ -52,7 +52,7 @@ function row(cell: CellResult): string {
   const moved = all.flatMap(({ movedMs }) => (movedMs === undefined ? [] : [movedMs]))
   const columns = [
     `${cell.intervalMs} ms`,
-    cell.kind,
+    cell.lineUp,
     cell.failures.length === 0 ? `${all.length}` : `${all.length} (${cell.failures.length} failed)`,
     spread(all.map((m) => m.outageMs)),
     moved.length === all.length ? spread(moved) : `${spread(moved)} (${moved.length} of ${all.length})`,
@@ -71,7 +71,7 @@ export function markdown(result: Result): string {
     '# Failover as a client sees it',
     '',
     `${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, ${daemons.join(', ')}, Node ${result.node}, Linux ${result.kernel}, ${result.cpus} CPUs, load ${result.loadBefore.toFixed(2)} at the start.`,
-    'Three routers (200, 150, 100, preempting, multicast), one UDP probe a millisecond, one ARP request per 10 ms, `ip_forward` 0; the daemons take turns, run by run.',
+    'Three routers (200, 150, 100, preempting, multicast), one UDP probe a millisecond, one ARP request per 10 ms, `ip_forward` 0; the daemons take turns, run by run. `a+b`: a on the first router, b on the others.',
     'Outage: longest time between two replies. Moved: accident until the first reply of another router. Overlap: two routers answer ARP for the address (10 ms steps). Stale: runs in which both still did at the end. Protocol alone: what the timers of the successor make of it (RFC 9568) at a random phase: Active_Down_Interval, Skew_Time.',
     'min / median / p95 / max in ms; probes lost and overlap as median / (p95 /) max. Pressure: median share of the time in which a task waited for a CPU.',
   ]

@@ -9,7 +9,7 @@ import type { Keepalived } from '../support/keepalived.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { startDaemon } from '../support/start-daemon.ts'
 import { Capture, type Frame, faults } from '../support/tshark.ts'
-import { eventually } from '../support/wait.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
 
 export type Transport = 'multicast' | 'unicast'
 export const INTERVAL = 100
@@ -86,6 +86,11 @@ export class Pair {
     const both = async () =>
       (await this.daemon('high').state()) === 'Active' && (await this.daemon('low').state()) === 'Active'
     await eventually('both to be Active while cut', both, () => this.sight(), { within: WITHIN })
+  }
+
+  /** Milliseconds that the client was without an answer since `at`. */
+  silenceSince(at: number): number {
+    return this.#prober?.longestGap(at, monotonicMs()) ?? Number.NaN
   }
 
   get splitMs(): number {
