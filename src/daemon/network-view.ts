@@ -83,3 +83,7 @@ export class NetworkView {
     else this.#byAddress.delete(present.address)
   }
 }
+
+/** In what the daemon looks at; the kernel also notifies for statistics and neighbours of the link. */
+export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
+  a?.name === b?.name && a?.up === b?.up && a?.running === b?.running && a?.mac === b?.mac

@@ -1,7 +1,7 @@
 /**
  * One virtual router at work: holds its State, steps it once per event and runs the effects in order. An effect that
- * fails becomes a new event. What a transition means for addresses, announcements and the last will is here; when to
- * step is the daemon's decision, and what to decide is vrrp/'s.
+ * fails becomes a new event. What a transition means for addresses, announcements and the last will is here; how
+ * addresses are kept is address-keeper.ts, when to step is the daemon's decision, and what to decide is vrrp/'s.
  */
 import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
@@ -11,17 +11,9 @@ import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
+import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
 import { lastWillOf } from './last-will.ts'
-import type {
-  AddressOutcome,
-  AddressStep,
-  Datagram,
-  LastWillPort,
-  PresentAddress,
-  SendOutcome,
-  WantedAddress,
-} from './ports.ts'
-import { reconcile } from './reconcile.ts'
+import type { Datagram, LastWillPort, SendOutcome, WantedAddress } from './ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
 
 export type RouterSpec = {
@@ -34,19 +26,17 @@ export type RouterSpec = {
 }
 
 /** The interface a router runs on, as the router needs it. */
-export type RouterIo = {
+export type RouterIo = AddressIo & {
   readonly interfaceName: string
+  /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
+  readonly receptionLost: boolean
   readonly interfaceIndex: number
   send(datagrams: readonly Datagram[]): readonly SendOutcome[]
-  where(address: Address): readonly PresentAddress[]
-  apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
   announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
   cancelAnnouncements(router: Router): void
 }
 
-/** Ground rule 6: one retry, then FAULT with a backoff. A removal is tried on for ever. */
-const REPAIR_AFTER = 10
-const REPAIR_AGAIN = 1_000
+/** Ground rule 6: after the retry, FAULT with a backoff. */
 const BACKOFF_FIRST = 10_000
 const BACKOFF_LAST = 300_000
 
@@ -64,18 +54,14 @@ export class Router {
   readonly refused = new Counters()
   readonly discarded = new Counters()
   readonly warnings = new Counters()
-  readonly foreignChanges = new Counters()
   received = 0
   /** Set by the daemon, which ends a turn differently when a state changed. */
   onTransition: () => void = () => {}
+  readonly keeper: AddressKeeper
   readonly #recorder: Recorder
   readonly #will: LastWillPort
   readonly #queue: Event[] = []
   #stepping = false
-  /** The addresses are not as they should be; the next try. */
-  #repairAt: Millis | undefined
-  /** An address could not be removed: its last will stays with the guardian until it is gone. */
-  #stuck = false
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
 
@@ -83,6 +69,7 @@ export class Router {
     this.spec = spec
     this.parameters = parameters
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
+    this.keeper = new AddressKeeper(spec.name, recorder)
     this.#recorder = recorder
     this.#will = will
   }
@@ -110,7 +97,7 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    for (const at of [this.#repairAt, this.#faultClearAt]) {
+    for (const at of [this.keeper.repairAt, this.#faultClearAt]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -173,8 +160,7 @@ export class Router {
 
   /** Deadlines of the adapter side that have passed: the repair of addresses and the end of a backoff. */
   runDueWork(now: Millis): void {
-    if (this.#repairAt !== undefined && now >= this.#repairAt) {
-      this.#repairAt = undefined
+    if (this.keeper.takeRepair(now)) {
       if (this.state.name === 'Active') this.#install(now, false)
       else this.#finishRemoval(now)
     }
@@ -186,23 +172,10 @@ export class Router {
 
   /** Somebody else changed an address of ours: back to the target state (design.md §2). */
   restoreAddresses(now: Millis): void {
-    if (isOwner(this.parameters) || this.io === undefined) return
-    const steps = this.#stepsTo(this.wanted())
-    if (steps.length === 0) return
-    for (const { action, address } of steps) {
-      this.foreignChanges.add(action === 'add' ? 'removed' : 'added')
-      const done = action === 'add' ? ['removed', 'adding it again'] : ['added', 'removing it']
-      this.#recorder.log('warn', `${this.name}: somebody else ${done[0]} ${address}: ${done[1]}`, {
-        router: this.name,
-        address,
-        state: this.state.name,
-      })
-    }
-    const failed = this.#apply(steps)
-    // Ground rule 6 holds for a restoration as for a takeover.
-    if (failed.length > 0) this.#repairAt = plus(now, REPAIR_AFTER)
-    const restored = steps.some((step) => step.action === 'add' && !failed.includes(step))
-    if (this.state.name === 'Active' && restored) this.io.announce(this, 'rival', now)
+    const target = this.#target()
+    if (target === undefined) return
+    const restored = this.keeper.restore(target, this.state.name, now)
+    if (this.state.name === 'Active' && restored) this.io?.announce(this, 'rival', now)
   }
 
   #step(event: Event, now: Millis): void {
@@ -214,7 +187,7 @@ export class Router {
     for (const effect of effects) this.#run(effect, now)
     const answers = next.name === 'Active' || next.name === 'Leaving'
     const answered = before.name === 'Active' || before.name === 'Leaving'
-    if (!answers && answered && !this.#stuck) this.#will.withdraw(this.spec.unit)
+    if (!answers && answered && !this.keeper.stuck) this.#will.withdraw(this.spec.unit)
   }
 
   #run(effect: Effect, now: Millis): void {
@@ -265,61 +238,36 @@ export class Router {
     })
   }
 
-  #stepsTo(wanted: readonly WantedAddress[]): readonly AddressStep[] {
-    const managed = new Set(this.parameters.addresses)
-    const present = this.parameters.addresses.flatMap((address) => this.io?.where(address) ?? [])
-    return reconcile({ wanted, managed, present })
-  }
-
-  /** Returns the steps that failed, each told. */
-  #apply(steps: readonly AddressStep[]): readonly AddressStep[] {
-    return (this.io?.apply(steps) ?? []).flatMap((outcome) => {
-      if (outcome.ok) return []
-      const { code, message } = outcome.failure
-      const { address } = outcome.step
-      const key = `${this.name} address ${outcome.step.action} ${address} ${code}`
-      this.#recorder.logLimited(key, 'error', `${this.name}: ${message}`, { router: this.name, address, code })
-      return [outcome.step]
-    })
+  /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
+  #target(): AddressTarget | undefined {
+    const { io, parameters } = this
+    if (io === undefined || isOwner(parameters)) return undefined
+    return { io, managed: parameters.addresses, wanted: this.wanted() }
   }
 
   #install(now: Millis, mayRetry: boolean): void {
-    if (isOwner(this.parameters) || this.io === undefined) return
-    const failed = this.#apply(this.#stepsTo(this.wanted()))
-    if (failed.length === 0) {
-      this.#backoff = BACKOFF_FIRST
-      this.#stuck = false
-      return
-    }
-    if (mayRetry) {
-      this.#repairAt = plus(now, REPAIR_AFTER)
-      return
-    }
+    const target = this.#target()
+    if (target === undefined) return
+    const outcome = this.keeper.install(target, now, mayRetry)
+    if (outcome === 'installed') this.#backoff = BACKOFF_FIRST
+    if (outcome !== 'failed') return
     this.#faultClearAt = plus(now, this.#backoff)
     this.#backoff = Math.min(this.#backoff * 2, BACKOFF_LAST)
     this.setFault('addressInstallFailed', true, true, now)
   }
 
   #remove(addresses: readonly Address[], now: Millis): void {
-    if (isOwner(this.parameters) || this.io === undefined) return
-    // Unconditionally: what the kernel has counts, not what we believe it has.
-    const { interfaceIndex } = this.io
-    const steps = addresses.map(
-      (address): AddressStep => ({ action: 'remove', interfaceIndex, address, prefixLength: hostPrefix(address) }),
-    )
-    if (this.#apply(steps).length === 0) return
-    this.#stuck = true
-    this.#repairAt = plus(now, REPAIR_AFTER)
+    const target = this.#target()
+    if (target !== undefined) this.keeper.remove(target, addresses, now)
   }
 
-  /** Two hosts that answer are worse than any number of retries (ground rule 4). */
   #finishRemoval(now: Millis): void {
-    if (this.#apply(this.#stepsTo(this.wanted())).length > 0) {
-      this.#repairAt = plus(now, REPAIR_AGAIN)
-      return
+    const target = this.#target()
+    if (target === undefined) return
+    const wasStuck = this.keeper.stuck
+    if (this.keeper.finishRemoval(target, now) && wasStuck && this.state.name !== 'Leaving') {
+      this.#will.withdraw(this.spec.unit)
     }
-    if (this.#stuck && this.state.name !== 'Leaving') this.#will.withdraw(this.spec.unit)
-    this.#stuck = false
   }
 
   #transition(effect: Extract<Effect, { kind: 'transition' }>, now: Millis): void {
@@ -342,5 +290,3 @@ export class Router {
     })
   }
 }
-
-export const hostPrefix = (address: Address): number => (address.includes(':') ? 128 : 32)

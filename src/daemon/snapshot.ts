@@ -106,7 +106,7 @@ export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
       refused: router.refused.toJSON(),
       discarded: router.discarded.toJSON(),
       warnings: router.warnings.toJSON(),
-      foreignChanges: router.foreignChanges.toJSON(),
+      foreignChanges: router.keeper.foreignChanges.toJSON(),
       transitions: Object.entries(router.transitions.toJSON()).map(([key, count]) => {
         const [from = '', to = '', reason = ''] = key.split(' ')
         return { from, to, reason, count }

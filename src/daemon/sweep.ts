@@ -3,6 +3,7 @@
  * prefix; journalled ones only exactly as they were installed; an owner's (255) never, because they are the node's own.
  * Decided here: which addresses are stale. How they are removed is the caller's business.
  */
+import type { Config } from '../config/config.ts'
 import type { Address } from '../wire/address.ts'
 import type { JournalEntry } from './journal.ts'
 import type { NetworkView } from './network-view.ts'
@@ -30,4 +31,15 @@ export function sweepSteps({ view, journal, vips, owned }: Sweep): readonly Addr
     address,
     prefixLength,
   }))
+}
+
+/** Of routers that are not owners: ours to add and remove. */
+export const virtualAddresses = (config: Config): ReadonlySet<Address> => addressesWhere(config, (p) => p !== 255)
+
+/** Of owners (255): the node's own. */
+export const ownedAddresses = (config: Config): ReadonlySet<Address> => addressesWhere(config, (p) => p === 255)
+
+function addressesWhere(config: Config, wanted: (priority: number) => boolean): ReadonlySet<Address> {
+  const routers = config.virtualRouters.filter(({ priority }) => wanted(priority))
+  return new Set(routers.flatMap(({ addresses }) => addresses.map(({ address }) => address)))
 }
