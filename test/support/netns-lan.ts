@@ -1,0 +1,187 @@
+/**
+ * The shared scenarios' LAN out of network namespaces: the daemon as an operator runs it, the kernel as witness of who
+ * has the address. Decides what an accident is on a real machine (power off: the cable, all processes, then the
+ * address). Refuses to know what a scenario expects, and the daemon's inside beyond its status.
+ */
+import { run } from '../../src/cli/demo-network.ts'
+import { Holdfast } from './holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from './lab.ts'
+import type { Lan, LanNode, LanPlan, OpenLan } from './lan.ts'
+import { eventually, monotonicMs, sleep } from './wait.ts'
+
+/** What a node falls to without its uplink: of a tracked interface the weight is fixed when the daemon starts. */
+const DEMOTED = 50
+/** Longer than `Leaving` ever takes. */
+const LEAVES_WITHIN = 10_000
+
+type Member = { readonly node: LanNode; readonly host: Host; daemon: Holdfast | undefined }
+type Note = { readonly at: number; readonly text: string }
+
+class NetnsLan implements Lan {
+  readonly interval: number
+  readonly #lab: Lab
+  readonly #members: readonly Member[]
+  readonly #peers: boolean
+  readonly #notes: Note[] = []
+  readonly #openedAt = monotonicMs()
+  /** What `until` waits for began here: a command takes time on a machine, and that time counts. */
+  #causedAt = this.#openedAt
+
+  constructor({ nodes, interval, peers }: LanPlan) {
+    this.interval = interval
+    this.#peers = peers
+    this.#lab = createLab({ routers: nodes.length })
+    try {
+      this.#members = nodes.map((node, i) => ({ node, host: this.#lab.router(i + 1), daemon: undefined }))
+      for (const { host } of this.#members) this.#addUplink(host)
+    } catch (error) {
+      this.#lab.destroy()
+      throw error
+    }
+  }
+
+  #addUplink({ namespace }: Host): void {
+    const lines = ['link add uplink type veth peer name far', 'link set uplink up', 'link set far up']
+    run(['ip', '-n', namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  }
+
+  #member(name: string): Member {
+    const member = this.#members.find(({ node }) => node.name === name)
+    if (member === undefined) throw new Error(`Cannot find node "${name}": have ${this.#named(() => true)}`)
+    return member
+  }
+
+  #running(name: string): Holdfast {
+    const { daemon } = this.#member(name)
+    if (daemon === undefined) throw new Error(`Cannot use the daemon of "${name}": it was not started`)
+    return daemon
+  }
+
+  #named(wanted: (member: Member) => boolean): string[] {
+    return this.#members.filter(wanted).map(({ node }) => node.name)
+  }
+
+  #cause(text: string): void {
+    this.#causedAt = monotonicMs()
+    this.#notes.push({ at: this.#causedAt, text: `> ${text}` })
+  }
+
+  async start(...names: string[]): Promise<void> {
+    this.#cause(`start ${names.join(' ')}`)
+    const named = new Set(names.map((name) => this.#member(name)))
+    const members = this.#members.filter((member) => named.has(member))
+    const priorities = new Set(members.map(({ node }) => node.priority))
+    // Processes do not start in the same millisecond, and of equals the first one stays Active (RFC 9568 §6.4.2): they
+    // start one after the other, the highest address first, as they would come out of a start in one instant.
+    const started = [...priorities].map(async (priority) => {
+      for (const member of members.toReversed()) if (member.node.priority === priority) await this.#startOne(member)
+    })
+    await Promise.all(started)
+    this.#causedAt = monotonicMs()
+  }
+
+  async #startOne(member: Member): Promise<void> {
+    const { daemon, host, node } = member
+    if (daemon !== undefined) {
+      const last = () => daemon.lines.slice(-3).map(({ text }) => text)
+      const ended = () => daemon.process.exit !== undefined
+      await eventually(`the earlier daemon of ${node.name} to have ended`, ended, last, { within: LEAVES_WITHIN })
+    }
+    this.#lab.heal(host)
+    member.daemon = this.#daemonOf(member)
+    await member.daemon.ready()
+  }
+
+  #daemonOf({ node, host }: Member): Holdfast {
+    const { priority, preempt = true } = node
+    const others = this.#members.filter((other) => other.host !== host).map((other) => other.host.address)
+    const plan = { host, priority, preempt, intervalMs: this.interval, address: LAB_VIP }
+    // A weight of 0 would be a fault; a node that is not above DEMOTED cannot fall to it.
+    const weighs = priority > DEMOTED ? { track: [{ interface: 'uplink', weight: DEMOTED - priority }] } : {}
+    return new Holdfast(this.#lab, plan, { ...weighs, ...(this.#peers ? { peers: others } : {}) })
+  }
+
+  async stop(name: string): Promise<void> {
+    const daemon = this.#running(name)
+    this.#cause(`stop ${name}`)
+    daemon.terminate()
+  }
+
+  async kill(name: string): Promise<void> {
+    const { host } = this.#member(name)
+    const daemon = this.#running(name)
+    this.#cause(`kill ${name}`)
+    this.#lab.cut(host)
+    daemon.killAll()
+    await daemon.exited
+    // What the kernel keeps is not part of a machine without power.
+    for (const held of this.#lab.addresses(host).filter((one) => one.startsWith(`${LAB_VIP}/`))) {
+      run(['ip', '-n', host.namespace, 'address', 'delete', held, 'dev', 'eth0'])
+    }
+  }
+
+  async cut(name: string): Promise<void> {
+    this.#cause(`cut ${name}`)
+    this.#lab.cut(this.#member(name).host)
+  }
+
+  async heal(name: string): Promise<void> {
+    this.#cause(`heal ${name}`)
+    this.#lab.heal(this.#member(name).host)
+  }
+
+  /** The uplink's carrier goes or comes, so there are two values: the planned one and DEMOTED. */
+  async priority(name: string, value: number): Promise<void> {
+    const { host, node } = this.#member(name)
+    if (value !== node.priority && (value !== DEMOTED || node.priority < DEMOTED)) {
+      throw new Error(`Cannot set the priority of "${name}" to ${value}: ${node.priority} or ${DEMOTED} wanted`)
+    }
+    this.#cause(`priority ${name} ${value}`)
+    run(['ip', '-n', host.namespace, 'link', 'set', 'far', value === node.priority ? 'up' : 'down'])
+  }
+
+  async wait(ms: number): Promise<void> {
+    await sleep(ms)
+    this.#causedAt = monotonicMs()
+  }
+
+  async active(): Promise<readonly string[]> {
+    const states = await Promise.all(this.#members.map(({ daemon }) => daemon?.state()))
+    return this.#members.filter((_, i) => states[i] === 'Active').map(({ node }) => node.name)
+  }
+
+  /** A neighbour asks the kernel, and the kernel answers for what it has: on a side that is cut off, too. */
+  async answering(): Promise<readonly string[]> {
+    const holders = this.#lab.holders(LAB_VIP)
+    return this.#named(({ host }) => holders.includes(host.name))
+  }
+
+  async until(active: readonly string[], within: number): Promise<number> {
+    const wanted = active.join(' ')
+    const holds = async () =>
+      (await this.active()).join(' ') === wanted && (await this.answering()).join(' ') === wanted
+    const sight = async () => ({ active: await this.active(), answering: await this.answering() })
+    await eventually(`only ${wanted || 'nobody'} Active and answering`, holds, sight, { within })
+    const at = monotonicMs()
+    const took = at - this.#causedAt
+    this.#causedAt = at
+    this.#notes.push({ at, text: `= ${wanted || 'nobody'}` })
+    return took
+  }
+
+  async story(): Promise<string> {
+    const logged = this.#members.flatMap(({ node, daemon }) =>
+      (daemon?.lines ?? []).map(({ at, text }) => ({ at, text: `${node.name} ${text}` })),
+    )
+    return [...this.#notes, ...logged]
+      .sort((one, other) => one.at - other.at)
+      .map(({ at, text }) => `${(at - this.#openedAt).toFixed(1)} ${text}`)
+      .join('\n')
+  }
+
+  async close(): Promise<void> {
+    this.#lab.destroy()
+  }
+}
+
+export const openNetnsLan: OpenLan = async (plan) => new NetnsLan(plan)
