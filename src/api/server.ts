@@ -42,6 +42,7 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
     'content-type': reply.contentType,
     'content-length': Buffer.byteLength(reply.body),
     'cache-control': 'no-store',
+    ...(reply.status === 405 ? { allow: 'GET, HEAD' } : {}),
   })
   response.end(request.method === 'HEAD' ? undefined : reply.body)
 }

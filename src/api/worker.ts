@@ -51,5 +51,9 @@ const server = createApi({
     return text(200, 'ok')
   },
 })
-server.on('error', (error) => tell({ kind: 'failed', message: error.message }))
+server.on('error', (error) => {
+  tell({ kind: 'failed', message: error.message })
+  // The port may be free again later: the engine starts a new worker after a while.
+  if (!server.listening) process.exit(1)
+})
 server.listen(settings.port, settings.host, () => tell({ kind: 'listening' }))

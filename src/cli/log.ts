@@ -4,32 +4,17 @@
  */
 import { pino } from 'pino'
 import type { LogRecord, Recorder } from '../daemon/recorder.ts'
+import { LogOutput } from './log-output.ts'
 
-/** About a thousand lines. */
-const MOST_BUFFERED = 256 * 1024
 const FLUSH_LIMIT = 200
 
 export type Log = { flush(): Promise<void> }
 
-export function attachLog(recorder: Recorder, level: string): Log {
-  const destination = pino.destination({ fd: 1, sync: false, maxLength: MOST_BUFFERED })
-  destination.on('drop', () => {
+export function attachLog(recorder: Recorder, level: string, descriptor = 1): Log {
+  const output = new LogOutput(descriptor, () => {
     recorder.lost++
   })
-  // EPIPE and the like: whoever read the log is gone; the daemon is not.
-  destination.on('error', () => {
-    recorder.lost++
-  })
-  const logger = pino({ level, base: { name: 'holdfast', pid: process.pid }, timestamp: false }, destination)
+  const logger = pino({ level, base: { name: 'holdfast', pid: process.pid }, timestamp: false }, output)
   recorder.attach(({ time, level: at, message, fields }: LogRecord) => logger[at]({ time, ...fields }, message))
-  return {
-    flush: () =>
-      new Promise((resolve) => {
-        const timer = setTimeout(resolve, FLUSH_LIMIT)
-        destination.flush(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      }),
-  }
+  return { flush: () => output.flush(FLUSH_LIMIT) }
 }

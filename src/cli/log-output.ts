@@ -1,0 +1,111 @@
+/**
+ * Standard output as the log needs it: nothing waits for whoever reads, neither while running nor at the end. What is
+ * not taken is kept up to a bound, then dropped and counted. Writing from the thread pool would not do: a blocked
+ * write(2) there keeps the process from exiting. Refuses to know what a line says.
+ */
+import { closeSync, constants, fstatSync, openSync, write as writeFile } from 'node:fs'
+import { Socket } from 'node:net'
+
+/** About a thousand lines. */
+const MOST_BUFFERED = 256 * 1024
+const TRY_AGAIN = 50
+
+type Done = (error: Error | null) => void
+/** Calls back once, when all of it was taken or never will be. */
+type Send = (bytes: Uint8Array, done: Done) => void
+
+export class LogOutput {
+  readonly #send: Send
+  readonly #onLost: () => void
+  #waiting: string[] = []
+  #buffered = 0
+  #sending = false
+  #dead = false
+  #onEmpty: (() => void)[] = []
+
+  constructor(descriptor: number, onLost: () => void) {
+    this.#onLost = onLost
+    this.#send = senderFor(descriptor)
+  }
+
+  write(line: string): void {
+    const size = Buffer.byteLength(line)
+    if (this.#dead || this.#buffered + size > MOST_BUFFERED) return this.#onLost()
+    this.#waiting.push(line)
+    this.#buffered += size
+    this.#pump()
+  }
+
+  /** Resolves when everything was taken, or after `limit` milliseconds. */
+  flush(limit: number): Promise<void> {
+    if (!this.#sending || this.#dead) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, limit)
+      this.#onEmpty.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  #pump(): void {
+    if (this.#sending) return
+    const bytes = Buffer.from(this.#waiting.join(''))
+    const lines = this.#waiting.length
+    this.#waiting = []
+    if (bytes.length === 0) {
+      for (const resolve of this.#onEmpty.splice(0)) resolve()
+      return
+    }
+    this.#sending = true
+    this.#send(bytes, (error) => {
+      this.#sending = false
+      this.#buffered -= bytes.length
+      if (error !== null) {
+        // EPIPE and the like: whoever read the log is gone; the daemon is not.
+        this.#dead = true
+        for (let i = 0; i < lines + this.#waiting.length; i++) this.#onLost()
+        this.#waiting = []
+      }
+      this.#pump()
+    })
+  }
+}
+
+function senderFor(descriptor: number): Send {
+  const stat = fstatSync(descriptor)
+  if (stat.isFIFO() || stat.isSocket()) return socketSender(descriptor)
+  if (stat.isCharacterDevice()) {
+    try {
+      // An open of our own, so that the shell's terminal stays as blocking as the shell wants it.
+      const path = `/proc/self/fd/${descriptor}`
+      return fileSender(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY))
+    } catch {
+      // A terminal of somebody else (su): it may block, and a person is sitting there.
+    }
+  }
+  return fileSender(descriptor)
+}
+
+function socketSender(fd: number): Send {
+  const socket = new Socket({ fd, readable: false, writable: true })
+  // Each write gets the error as well.
+  socket.on('error', () => {})
+  return (bytes, done) => {
+    socket.write(bytes, (error) => done(error ?? null))
+  }
+}
+
+function fileSender(fd: number): Send {
+  const send: Send = (bytes, done) => {
+    writeFile(fd, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(send, TRY_AGAIN, bytes, done)
+      else if (error !== null) {
+        if (fd > 2) closeSync(fd)
+        done(error)
+      } else if (written < bytes.length) send(bytes.subarray(written), done)
+      else done(null)
+    })
+  }
+  return send
+}
