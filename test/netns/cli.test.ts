@@ -1,0 +1,295 @@
+/**
+ * The command line as an operator meets it: bin/holdfast in a shell, its exit statuses and the lines it prints, from
+ * wherever it is started. Refuses to know anything of the inside; the daemon's answers come over its own doors.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import { Holdfast, holdfastConfig } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
+
+const BIN = join(packageRoot(), 'bin', 'holdfast')
+const COMMANDS = ['run', 'check', 'status', 'demo', 'schema']
+const BAD = `virtualRouters:
+  - name: api
+    vrid: 300
+    interface: eth0
+    addresses: [10.77.0.300]
+    prioritty: 20
+  - { name: api, vrid: 2, interface: eth0, addresses: [10.77.0.101], advertisementInterval: 3 }
+`
+
+type Result = { readonly status: number | null; readonly stdout: string; readonly stderr: string }
+
+let directory = ''
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'hf-cli-'))
+  writeFileSync(join(directory, 'bad.yaml'), BAD)
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+function holdfast(argv: readonly string[], command: readonly string[] = [BIN], cwd = directory): Result {
+  const [file = '', ...rest] = [...command, ...argv]
+  const { status, stdout, stderr } = spawnSync(file, rest, { cwd, encoding: 'utf8', timeout: 20_000 })
+  return { status, stdout, stderr }
+}
+
+describe('words', () => {
+  test.each([
+    [['bogus'], 'bogus'],
+    [['run', '--bogus'], '--bogus'],
+    [['status', 'x', 'y'], 'too many arguments'],
+    [['check'], 'file'],
+    [[], 'Usage'],
+  ])('holdfast %j: exit 64, says what is wrong and where help is', (argv, word) => {
+    const { status, stdout, stderr } = holdfast(argv)
+    expect([status, stdout]).toEqual([64, ''])
+    expect(stderr).toContain(word)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
+  test.each(COMMANDS)('holdfast %s --help: exit 0', (command) => {
+    const { status, stdout, stderr } = holdfast([command, '--help'])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toContain(`Usage: holdfast ${command}`)
+  })
+
+  test('holdfast --help names every command and every exit status', () => {
+    const { status, stdout } = holdfast(['--help'])
+    expect(status).toBe(0)
+    for (const word of [...COMMANDS, '64', '69', '77', '78']) expect(stdout).toContain(word)
+  })
+
+  test('from another directory, through links, under another name', () => {
+    const other = join(directory, 'elsewhere')
+    mkdirSync(other, { recursive: true })
+    symlinkSync(BIN, join(other, 'first'))
+    symlinkSync('first', join(other, 'hf'))
+    const version = holdfast(['--version'], ['./hf'], other)
+    expect([version.status, version.stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
+    const byPath = spawnSync('sh', ['-c', 'hf --version'], { cwd: '/', env: { PATH: `${other}:${process.env.PATH}` } })
+    expect(byPath.stdout.toString()).toBe(version.stdout)
+    const checked = holdfast(['check', '../bad.yaml'], ['./hf'], other)
+    expect([checked.status, checked.stderr.split(':', 1)]).toEqual([78, ['../bad.yaml']])
+  })
+})
+
+describe('what is not there', () => {
+  test.each([['check'], ['run', '-c']])('holdfast %s with a file that is missing: one line, exit 78', (...words) => {
+    const file = join(directory, 'missing.yaml')
+    const { status, stdout, stderr } = holdfast([...words, file])
+    expect([status, stdout]).toEqual([78, ''])
+    expect(stderr).toBe(`${file}: Cannot read the configuration: there is no such file (ENOENT)\n`)
+  })
+
+  test('holdfast status without a daemon: one line, exit 69', () => {
+    const socket = join(directory, 'none.sock')
+    const { status, stdout, stderr } = holdfast(['status', '--socket', socket])
+    expect([status, stdout]).toEqual([69, ''])
+    expect(stderr).toMatch(/^holdfast: Cannot reach the daemon at [^\n]*none\.sock: [^\n]*\n$/)
+  })
+
+  test.each([['check'], ['run', '-c']])('holdfast %s with a wrong file: all problems at once, exit 78', (...words) => {
+    const file = join(directory, 'bad.yaml')
+    const { status, stdout, stderr } = holdfast([...words, file])
+    expect([status, stdout]).toEqual([78, ''])
+    const lines = stderr.trim().split('\n')
+    for (const place of ['3:', '5:', '6:', '7:']) {
+      expect(
+        lines.some((text) => text.startsWith(`${file}:${place}`)),
+        `a problem in line ${place} of\n${stderr}`,
+      ).toBe(true)
+    }
+  })
+})
+
+describeNetns('a daemon', () => {
+  let lab: Lab
+  beforeAll(() => {
+    lab = createLab({ routers: 1 })
+  })
+  afterAll(() => lab.destroy())
+
+  const plan = () => ({ host: lab.router(1), priority: 100, intervalMs: 100, address: LAB_VIP })
+
+  function configFile(name: string, extra: Readonly<Record<string, unknown>> = {}): string {
+    const file = join(lab.directory, `${name}.yaml`)
+    const config: Record<string, unknown> = JSON.parse(holdfastConfig(plan(), join(lab.directory, name)))
+    writeFileSync(file, JSON.stringify({ ...config, ...extra }))
+    return file
+  }
+
+  /** On the router, in front of bin/holdfast. */
+  const onRouter = (...words: readonly string[]) => lab.commandOn(lab.router(1), [...words, BIN])
+
+  async function running(name = 'r1'): Promise<Holdfast> {
+    const daemon = new Holdfast(lab, plan())
+    await daemon.ready()
+    await eventually(
+      `${name} to be Active`,
+      async () => (await daemon.state()) === 'Active',
+      () => daemon.lines.slice(-3),
+      { within: 5_000 },
+    )
+    return daemon
+  }
+
+  test.each([
+    ['CAP_NET_RAW', ['-net_raw']],
+    ['CAP_NET_ADMIN', ['-net_admin']],
+    ['CAP_NET_ADMIN and CAP_NET_RAW', ['-net_admin,-net_raw']],
+  ])('without %s: one line that names it, exit 77, nothing touched', (name, [drop = '']) => {
+    const file = configFile('capability')
+    const dropped = onRouter('setpriv', `--bounding-set=${drop}`, '--')
+    const { status, stdout, stderr } = holdfast(['run', '-c', file], dropped)
+    expect([status, stdout]).toEqual([77, ''])
+    expect(stderr).toMatch(new RegExp(`^holdfast: [^\\n]*without ${name}:[^\\n]*\\n$`))
+    expect(lab.holders(LAB_VIP)).toEqual([])
+  })
+
+  test('as somebody else than root: exit 77', () => {
+    const open = join(directory, 'open.yaml')
+    writeFileSync(open, holdfastConfig(plan(), '/nowhere'), { mode: 0o644 })
+    execFileSync('chmod', ['755', directory])
+    const nobody = onRouter('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--')
+    const { status, stderr } = holdfast(['run', '-c', open], nobody)
+    expect([status, stderr]).toEqual([77, expect.stringContaining('CAP_NET_ADMIN and CAP_NET_RAW')])
+  })
+
+  test('an interface that is missing: it runs, in fault, and says so in one line', async () => {
+    const daemon = new Holdfast(lab, plan(), { interface: 'eth7' })
+    await eventually(
+      'the daemon to say that it waits for eth7',
+      async () => (await daemon.snapshot())?.routers[0]?.faults.includes('interfaceMissing') ?? false,
+      () => daemon.lines,
+      { within: 5_000 },
+    )
+    await eventually(
+      'a line that names eth7',
+      () => daemon.records.some(({ level, msg }) => level >= 40 && msg.includes('"eth7"')),
+      () => daemon.lines,
+      { within: 5_000 },
+    )
+    const at = daemon.terminate()
+    expect((await daemon.exited).code, `after ${monotonicMs() - at} ms`).toBe(0)
+  })
+
+  test('a second one is refused, the first one stays Active', async () => {
+    const daemon = await running()
+    const { status, stderr } = holdfast(['run', '-c', join(lab.directory, 'holdfast-r1', 'holdfast.yaml')], onRouter())
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^holdfast: Cannot run: another daemon[^\n]*\n$/)])
+    expect([await daemon.state(), lab.holders(LAB_VIP)]).toEqual(['Active', ['r1']])
+    const { status: asked, stdout } = holdfast(['status', '-s', daemon.socket])
+    expect([asked, stdout]).toEqual([0, expect.stringContaining(`${LAB_VIP} (here)`)])
+    daemon.terminate()
+    expect((await daemon.exited).code).toBe(0)
+    expect([lab.holders(LAB_VIP), existsSync(daemon.socket)]).toEqual([[], false])
+  })
+
+  test('whose log nobody reads leaves all the same, and its addresses too', async () => {
+    const fifo = join(lab.directory, 'log')
+    execFileSync('mkfifo', [fifo])
+    const holder = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec sleep 60 <${fifo}`])
+    const file = configFile('unread')
+    const daemon = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec ${BIN} run -c ${file} >${fifo}`])
+    const status = () => {
+      const { stdout } = holdfast(['status', '--json', '-s', join(lab.directory, 'unread', 'holdfast.sock')])
+      const snapshot: Snapshot | undefined = stdout === '' ? undefined : JSON.parse(stdout)
+      return snapshot
+    }
+    await eventually('the daemon to answer', () => status() !== undefined, status, { within: 5_000 })
+    // Each fault and its end is a line of about 200 bytes; together more than the 64 KiB of a pipe.
+    for (let i = 0; i < 500; i++) {
+      lab.setLink(lab.router(1), 'down')
+      lab.setLink(lab.router(1), 'up')
+    }
+    await eventually(
+      'the daemon to be Active',
+      () => status()?.routers[0]?.state === 'Active',
+      status,
+      { within: 10_000 },
+    )
+    const at = daemon.signal('SIGTERM')
+    const { code, at: gone } = await daemon.exited
+    holder.killFamily()
+    // Leaving takes 200 ms, the flush gives up after 200 more.
+    expect([code, gone - at < 2_000], `left ${(gone - at).toFixed(0)} ms after SIGTERM`).toEqual([0, true])
+    expect(lab.holders(LAB_VIP)).toEqual([])
+  })
+
+  test('metrics and status on the port; one that is taken is tried again', async () => {
+    const listen = { api: { listen: '127.0.0.1:9655' } }
+    execFileSync('ip', ['-n', lab.router(1).namespace, 'link', 'set', 'lo', 'up'])
+    const blocker = new LoggedProcess(lab, lab.router(1), [
+      'node',
+      '-e',
+      "require('net').createServer().listen(9655, '127.0.0.1', () => console.log('taken'))",
+    ])
+    await eventually(
+      'the port to be taken',
+      () => blocker.lines.length > 0,
+      () => blocker.lines,
+      { within: 5_000 },
+    )
+    const daemon = new LoggedProcess(lab, lab.router(1), [BIN, 'run', '-c', configFile('listen', listen)])
+    const lines = () => daemon.lines.map(({ text }) => text)
+    await eventually(
+      'a line that says the port is in use',
+      () => lines().some((text) => text.includes('EADDRINUSE')),
+      lines,
+      { within: 5_000 },
+    )
+    blocker.killFamily()
+    await eventually('the daemon to serve', () => lines().some((text) => text.includes('Serving /metrics')), lines, {
+      within: 5_000,
+    })
+    const script = `const paths = ['/metrics', '/v1/status', '/healthz', '/nothing']
+      for (const path of paths) {
+        const response = await fetch('http://127.0.0.1:9655' + path)
+        console.log(response.status, (await response.text()).includes(process.argv[1]))
+      }
+      console.log((await fetch('http://127.0.0.1:9655/metrics', { method: 'POST' })).status)`
+    const [file = '', ...argv] = lab.commandOn(lab.router(1), ['node', '--input-type=module', '-e', script, 'vip'])
+    const answers = execFileSync(file, argv, { encoding: 'utf8', timeout: 10_000 })
+    expect(answers.trim().split('\n')).toEqual(['200 true', '200 true', '200 false', '404 false', '405'])
+    daemon.signal('SIGTERM')
+    expect((await daemon.exited).code).toBe(0)
+  })
+})
+
+test('a worker whose engine is silent answers 503', async () => {
+  const port = await freePort()
+  const worker = new Worker(join(packageRoot(), 'dist', 'bundle', 'worker.js'), {
+    workerData: { host: '127.0.0.1', port, version: '0' },
+  })
+  try {
+    const said = await new Promise((resolve, reject) => {
+      worker.once('error', reject)
+      worker.once('message', resolve)
+    })
+    expect(said).toEqual({ kind: 'listening' })
+    for (const path of ['/v1/status', '/metrics', '/healthz']) {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`)
+      expect([response.status, await response.text()]).toEqual([503, 'The engine has not answered for 1000 ms\n'])
+    }
+  } finally {
+    await worker.terminate()
+  }
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
