@@ -34,6 +34,7 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
       sample('holdfast_vrrp_transitions_total', count, { router, ...labels }),
     ),
     sample('holdfast_vrrp_advertisements_received_total', counters.received, { router }),
+    sample('holdfast_vrrp_rival_answers_total', counters.rivalAnswers, { router }),
     ...byKey('holdfast_vrrp_advertisements_sent_total', { router }, 'kind', counters.sent),
     ...byKey('holdfast_vrrp_advertisements_send_failures_total', { router }, 'code', counters.sendFailures),
     ...byKey('holdfast_vrrp_advertisements_refused_total', { router }, 'reason', counters.refused),

@@ -13,6 +13,7 @@ const FRAME = ETHERNET_HEADER + 28
 const HARDWARE_AND_PROTOCOL = Uint8Array.of(0, 1, 8, 0, 6, 4)
 const REQUEST = 1
 const REPLY = 2
+const OPERATION = ETHERNET_HEADER + 7
 
 export type ArpFields = {
   readonly senderMac: Mac
@@ -51,3 +52,5 @@ export function readArp(frame: Uint8Array): ArpFields | undefined {
     targetAddress: addressFromBytes(frame.subarray(38, 42)),
   }
 }
+
+export const isArpReply = (frame: Uint8Array): boolean => readArp(frame) !== undefined && frame[OPERATION] === REPLY

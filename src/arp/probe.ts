@@ -5,15 +5,24 @@
  */
 import { type Address, address, addressBytes, familyOf, isMulticast } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
-import { arpRequest, readArp } from './arp-packet.ts'
+import { arpRequest, isArpReply, readArp } from './arp-packet.ts'
 import { readNeighborAdvertisement } from './neighbor-advertisement.ts'
 
 const NO_MAC = macFromBytes(new Uint8Array(6))
 const NOBODY = address('0.0.0.0')
 
+export type ArpProbe = {
+  readonly address: Address
+  readonly mac: Mac
+  /** Whom to ask, broadcast by default; a group's address asks only those who listen to the group. */
+  readonly to?: Mac
+}
+
 /** Sender address 0, so that asking does not spoil anybody's cache. */
-export function arpProbe({ address: target, mac }: { readonly address: Address; readonly mac: Mac }): Uint8Array {
-  return arpRequest({ senderMac: mac, senderAddress: NOBODY, targetMac: NO_MAC, targetAddress: target })
+export function arpProbe({ address: target, mac, to = BROADCAST_MAC }: ArpProbe): Uint8Array {
+  const frame = arpRequest({ senderMac: mac, senderAddress: NOBODY, targetMac: NO_MAC, targetAddress: target })
+  frame.set(macBytes(to))
+  return frame
 }
 
 export type Claim = { readonly address: Address; readonly mac: Mac }
@@ -30,6 +39,10 @@ export function claimOf(frame: Uint8Array): Claim | undefined {
   // A solicited answer may leave the option out (RFC 4861 §4.4); then the frame itself says where it came from.
   return plausible(neighbor.target, neighbor.linkLayer ?? macFromBytes(frame.subarray(6, 12)))
 }
+
+/** An ARP reply that was said to this host, so it is what the host had asked. Of a frame that makes a claim. */
+export const isAnswerTo = (frame: Uint8Array, mac: Mac): boolean =>
+  isArpReply(frame) && macFromBytes(frame.subarray(0, 6)) === mac
 
 /** Nobody holds the unspecified address, a group or the broadcast address, and nobody is reached at a group MAC. */
 function plausible(claimed: Address, mac: Mac): Claim | undefined {

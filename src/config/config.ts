@@ -84,6 +84,9 @@ const knobs = {
     .optional()
     .describe(`An Active that loses sends one last advertisement when its addresses are off, ${profileDefault}`),
   announceOnRival: flag().optional().describe(`Announce the addresses again when a rival is heard, ${profileDefault}`),
+  probeRivals: flag()
+    .optional()
+    .describe(`An Active asks by ARP before every advertisement whether somebody else answers, ${profileDefault}`),
   stagger: flag().optional().describe(`Backups of equal priority expire one after the other, ${profileDefault}`),
   leaving: flag().optional().describe(`On shutdown keep the addresses until the successor is heard, ${profileDefault}`),
   onlyListedPeers: flag()

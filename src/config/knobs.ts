@@ -13,6 +13,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     fastPreempt: router.fastPreempt ?? profile.fastPreempt,
     lastAdvertisement: router.lastAdvertisement ?? profile.lastAdvertisement,
     announceOnRival: router.announceOnRival ?? profile.announceOnRival,
+    probeRivals: router.probeRivals ?? profile.probeRivals,
     stagger: router.stagger ?? profile.stagger,
     leaving: router.leaving ?? profile.leaving,
     onlyListedPeers: router.onlyListedPeers ?? profile.onlyListedPeers,

@@ -232,11 +232,9 @@ export class Daemon {
           code: failure.code,
         })
       },
-      onClaim: (segment, address, heardAt) => {
+      onClaim: (segment, claim, heardAt) => {
         const now = this.#ports.clock.now()
-        for (const router of segment.routers.values()) {
-          if (router.state.name === 'Leaving') router.post({ kind: 'claimHeard', address, heardAt }, now)
-        }
+        for (const router of segment.routers.values()) router.hearClaim(claim, heardAt, now)
         this.#endTurn(now)
       },
     }

@@ -69,15 +69,17 @@ export type FrameSocket = {
   close(): void
 }
 
-/** Somebody else's claim of an address: the sender of an ARP packet or of a Neighbor Advertisement. */
 export type FrameSocketOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
+  readonly family: Family
   /**
-   * Every ARP or Neighbor Advertisement frame that came in, whole; valid only during the call. Undefined = this socket
-   * only sends, and what the LAN broadcasts does not wake the engine.
+   * What may wake the engine. Answers: ARP replies, of which a host gets few. Claims: every ARP packet, of which a LAN
+   * is full. IPv6: Neighbor Advertisements in both cases. Nothing: this socket only sends.
    */
-  readonly onFrame: ((frame: Uint8Array, receivedAt: Millis) => void) | undefined
+  readonly hears: 'nothing' | 'answers' | 'claims'
+  /** A frame that came in, whole; valid only during the call. */
+  readonly onFrame?: (frame: Uint8Array, receivedAt: Millis) => void
   readonly onFailure: (failure: Failure) => void
 }
 

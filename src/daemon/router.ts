@@ -12,6 +12,7 @@ import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
+import type { HeardClaim } from './claim-tap.ts'
 import { lastWillOf } from './last-will.ts'
 import type { Datagram, LastWillPort, SendOutcome, WantedAddress } from './ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
@@ -34,6 +35,8 @@ export type RouterIo = AddressIo & {
   send(datagrams: readonly Datagram[]): readonly SendOutcome[]
   announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
   cancelAnnouncements(router: Router): void
+  /** Asks who else has an address of the router; the answer comes by hearClaim(). */
+  askForRivals(router: Router, now: Millis): void
 }
 
 /** Ground rule 6: after the retry, FAULT with a backoff. */
@@ -55,6 +58,8 @@ export class Router {
   readonly discarded = new Counters()
   readonly warnings = new Counters()
   received = 0
+  /** Times that another host answered for an address of ours while we were Active. */
+  rivalAnswers = 0
   /** Set by the daemon, which ends a turn differently when a state changed. */
   onTransition: () => void = () => {}
   readonly keeper: AddressKeeper
@@ -170,6 +175,25 @@ export class Router {
     }
   }
 
+  /** Somebody else says that he has this address. */
+  hearClaim({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
+    if (!this.parameters.addresses.includes(address)) return
+    if (this.state.name === 'Leaving') this.post({ kind: 'claimHeard', address, heardAt }, now)
+    if (this.state.name !== 'Active' || !isAnswer) return
+    this.rivalAnswers++
+    this.#recorder.logLimited(
+      `${this.name} rival ${mac}`,
+      'warn',
+      `${this.name}: ${mac} answers for ${address} as well`,
+      {
+        router: this.name,
+        address,
+        mac,
+      },
+    )
+    this.post({ kind: 'rivalAnswered', address, heardAt }, now)
+  }
+
   /** Somebody else changed an address of ours: back to the target state (design.md §2). */
   restoreAddresses(now: Millis): void {
     const target = this.#target()
@@ -193,6 +217,8 @@ export class Router {
   #run(effect: Effect, now: Millis): void {
     switch (effect.kind) {
       case 'sendAdvertisement':
+        // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
+        if (effect.reason === 'periodic' && this.parameters.knobs.probeRivals) this.io?.askForRivals(this, now)
         return this.#send(effect.priority)
       case 'installAddresses':
         return this.#install(now, true)

@@ -3,13 +3,14 @@
  * share, told apart by VRID, the frame socket, and what is still to be announced. Opens and closes with the interface.
  * What a packet means is vrrp/'s; what a lost interface means is the daemon's.
  */
-import { claimOf } from '../arp/probe.ts'
+import { arpProbe } from '../arp/probe.ts'
 import type { DiscardReason } from '../vrrp/advertisement.ts'
 import { receive } from '../vrrp/receive.ts'
 import { type Address, type Family, isMulticast } from '../wire/address.ts'
-import type { Mac } from '../wire/mac.ts'
+import { BROADCAST_MAC, type Mac, multicastMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
+import { ClaimTap, type HeardClaim } from './claim-tap.ts'
 import type { NetworkView } from './network-view.ts'
 import type {
   AddressOutcome,
@@ -29,6 +30,8 @@ import type { Router, RouterIo } from './router.ts'
 
 /** Per expiry; then the decision is taken, so that a flood cannot prevent a takeover (ground rule 2). */
 const DRAIN_BATCHES = 4
+/** Between two questions of a unicast router to the whole LAN; so every advertisement down to 50 ms has its own. */
+const BROADCAST_SPACING = 45
 
 export type SegmentContext = {
   readonly sockets: SocketPort
@@ -38,7 +41,7 @@ export type SegmentContext = {
   readonly onReadable: (segment: Segment) => void
   readonly onFailure: (segment: Segment, failure: Failure) => void
   /** Deadlines of a router may have moved outside a turn of the daemon. */
-  readonly onClaim: (segment: Segment, address: Address, heardAt: Millis) => void
+  readonly onClaim: (segment: Segment, claim: HeardClaim, heardAt: Millis) => void
 }
 
 export class Segment implements RouterIo {
@@ -56,8 +59,9 @@ export class Segment implements RouterIo {
   #group: Address | undefined
   #advertisements: AdvertisementSocket | undefined
   #frames: FrameSocket | undefined
-  /** Open only while a router is Leaving: every ARP packet of the LAN would wake the engine. */
-  #claims: FrameSocket | undefined
+  readonly #claims: ClaimTap
+  /** When a unicast router last asked the whole LAN, by VRID. */
+  readonly #broadcastAt = new Map<number, Millis>()
   readonly announcer: Announcer
   readonly #context: SegmentContext
 
@@ -71,6 +75,13 @@ export class Segment implements RouterIo {
       (frames) => this.#frames?.send(frames) ?? [],
       () => this.mac,
     )
+    const { sockets, recorder } = context
+    this.#claims = new ClaimTap(family, () => this.#link, {
+      sockets,
+      recorder,
+      onFailure: (failure) => context.onFailure(this, failure),
+      onClaim: (claim, heardAt) => context.onClaim(this, claim, heardAt),
+    })
   }
 
   get interfaceIndex(): number {
@@ -105,7 +116,8 @@ export class Segment implements RouterIo {
       onFailure: fail,
     })
     if ('code' in advertisements) return advertisements
-    const frames = sockets.openFrameSocket({ interfaceIndex, interfaceName, onFrame: undefined, onFailure: fail })
+    const { family } = this
+    const frames = sockets.openFrameSocket({ interfaceIndex, interfaceName, family, hears: 'nothing', onFailure: fail })
     if ('code' in frames) {
       advertisements.close()
       return frames
@@ -119,10 +131,9 @@ export class Segment implements RouterIo {
   close(): void {
     this.#advertisements?.close()
     this.#frames?.close()
-    this.#claims?.close()
+    this.#claims.close()
     this.#advertisements = undefined
     this.#frames = undefined
-    this.#claims = undefined
   }
 
   get isOpen(): boolean {
@@ -141,24 +152,32 @@ export class Segment implements RouterIo {
     this.#wasEmpty = result.empty
   }
 
-  /** Listens for the successor's gratuitous ARP exactly while somebody here is Leaving. */
+  /**
+   * Listens for the successor's gratuitous ARP exactly while somebody here is Leaving, and for answers to our own
+   * question while somebody is Active.
+   */
   watchClaims(): void {
-    const wanted = [...this.routers.values()].some((router) => router.state.name === 'Leaving')
-    if (!wanted) {
-      this.#claims?.close()
-      this.#claims = undefined
-    } else if (this.#claims === undefined && this.#frames !== undefined) {
-      const { index: interfaceIndex, name: interfaceName } = this.#link
-      const opened = this.#context.sockets.openFrameSocket({
-        interfaceIndex,
-        interfaceName,
-        onFrame: (frame, receivedAt) => this.#hearClaim(frame, receivedAt),
-        onFailure: (failure) => this.#context.onFailure(this, failure),
-      })
-      // Without it, Leaving goes by the successor's advertisement alone.
-      if (!('code' in opened)) this.#claims = opened
-      else this.#context.recorder.log('warn', opened.message, { interface: interfaceName, code: opened.code })
+    const routers = [...this.routers.values()]
+    const leaving = routers.some(({ state }) => state.name === 'Leaving')
+    const asking = routers.some(({ state, parameters }) => state.name === 'Active' && parameters.knobs.probeRivals)
+    if (this.isOpen) this.#claims.listen(leaving ? 'claims' : asking ? 'answers' : 'nothing')
+  }
+
+  /**
+   * Only VRRP routers listen to the group's address, so asking them costs no other host anything. Unicast routers have
+   * no address in common: the whole LAN is asked, less often.
+   */
+  askForRivals(router: Router, now: Millis): void {
+    const { vrid, addresses, family, transport } = router.parameters
+    const [address] = addresses
+    if (address === undefined || family !== 'ipv4') return
+    if (transport.mode === 'unicast') {
+      const last = this.#broadcastAt.get(vrid)
+      if (last !== undefined && now - last < BROADCAST_SPACING) return
+      this.#broadcastAt.set(vrid, now)
     }
+    const to = transport.mode === 'multicast' ? multicastMac(transport.group) : BROADCAST_MAC
+    this.#frames?.send([arpProbe({ address, mac: this.mac, to })])
   }
 
   send(datagrams: readonly Datagram[]): readonly SendOutcome[] {
@@ -182,12 +201,6 @@ export class Segment implements RouterIo {
 
   cancelAnnouncements(router: Router): void {
     this.announcer.cancel(router.name)
-  }
-
-  #hearClaim(frame: Uint8Array, receivedAt: Millis): void {
-    const claim = claimOf(frame)
-    if (claim === undefined || claim.mac === this.#link.mac) return
-    this.#context.onClaim(this, claim.address, receivedAt)
   }
 
   #deliver(packet: ReceivedPacket, now: Millis): void {

@@ -37,6 +37,8 @@ export type RouterSnapshot = {
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
   readonly counters: {
     readonly received: number
+    /** Times that another host answered for an address while this node was Active. */
+    readonly rivalAnswers: number
     readonly sent: Readonly<Record<string, number>>
     readonly sendFailures: Readonly<Record<string, number>>
     readonly refused: Readonly<Record<string, number>>
@@ -101,6 +103,7 @@ export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
     counters: {
       received: router.received,
+      rivalAnswers: router.rivalAnswers,
       sent: router.sent.toJSON(),
       sendFailures: router.sendFailures.toJSON(),
       refused: router.refused.toJSON(),

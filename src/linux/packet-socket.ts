@@ -1,7 +1,7 @@
 /**
- * ARP and Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the engine (ARP of any
- * kind and Neighbor Advertisements of others), by two taps with a type of their own: one for everything would cost a
- * look at each packet of a busy node, and at each of its own. Refused here: what a frame claims.
+ * ARP or Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the engine (ARP, or
+ * Neighbor Advertisements, of others), by a tap bound to their type: one for everything would cost a look at each
+ * packet of a busy node, and at each of its own. Refused here: what a frame claims.
  */
 import type { Failure, FrameSocket, FrameSocketOptions } from '../daemon/ports.ts'
 import type { KernelClock } from './clock.ts'
@@ -35,6 +35,7 @@ function filter(...program: readonly (readonly [code: number, jt: number, jf: nu
 }
 
 const LOAD_BYTE = 0x30
+const LOAD_HALF = 0x28
 const JUMP_IF_EQUAL = 0x15
 const RETURN = 0x06
 /** Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; no extension headers are in use there). */
@@ -47,13 +48,22 @@ const NEIGHBOR_ADVERTISEMENT = filter(
   [RETURN, 0, 0, 0],
 )
 
+/** Ethernet 14, then the operation 6 octets into ARP (RFC 826). */
+const ARP_REPLY = filter([LOAD_HALF, 0, 0, 14 + 6], [JUMP_IF_EQUAL, 0, 1, 2], [RETURN, 0, 0, 0xffff], [RETURN, 0, 0, 0])
+
 /** Protocol 0 and the filter first: an unbound packet socket hears every interface from the moment it exists. */
-function openTap(native: NativeAddon, etherType: number, interfaceIndex: number): NativeSocket {
+function openTap(
+  native: NativeAddon,
+  { family, hears, interfaceIndex }: Pick<FrameSocketOptions, 'family' | 'hears' | 'interfaceIndex'>,
+): NativeSocket {
   const socket = new native.NativeSocket(AF.packet, SOCK_RAW, 0, BATCH, SIZE)
   try {
-    if (etherType === ETH_P_IPV6) socket.attachFilter(NEIGHBOR_ADVERTISEMENT)
+    if (family === 'ipv6') socket.attachFilter(NEIGHBOR_ADVERTISEMENT)
+    else if (hears === 'answers') socket.attachFilter(ARP_REPLY)
     setNumber(socket, OPTION.timestampNs, 1)
-    socket.bind(packetSockaddr(etherType, interfaceIndex))
+    // Bound to protocol 0 it sends and hears nothing.
+    const etherType = family === 'ipv6' ? ETH_P_IPV6 : ETH_P_ARP
+    socket.bind(packetSockaddr(hears === 'nothing' ? 0 : etherType, interfaceIndex))
     return socket
   } catch (error) {
     socket.close()
@@ -64,8 +74,7 @@ function openTap(native: NativeAddon, etherType: number, interfaceIndex: number)
 function listen(
   tap: NativeSocket,
   clock: KernelClock,
-  { interfaceName, onFailure }: FrameSocketOptions,
-  onFrame: NonNullable<FrameSocketOptions['onFrame']>,
+  { interfaceName, onFailure, onFrame }: FrameSocketOptions,
   isOpen: () => boolean,
 ): void {
   const meta = readMeta(tap, SIZE)
@@ -84,7 +93,7 @@ function listen(
       mark = { offset: clockOffset(clocks), emptyAt: count >= 0 && count < BATCH ? clocks.monotonic : last.emptyAt }
       for (let i = 0; i < count && isOpen(); i++) {
         if (meta.packetType(i) === PACKET_OUTGOING) continue
-        onFrame(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last))
+        onFrame?.(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last))
       }
       if (count < BATCH) return
     }
@@ -99,17 +108,13 @@ export function openFrameSocket(
   clock: KernelClock,
   options: FrameSocketOptions,
 ): FrameSocket | Failure {
-  const { interfaceIndex, interfaceName, onFrame } = options
-  const taps: NativeSocket[] = []
+  const { interfaceIndex, interfaceName, hears } = options
+  let tap: NativeSocket | undefined
   let open = true
   try {
-    // A socket bound to protocol 0 sends and hears nothing.
-    const sender = openTap(native, onFrame === undefined ? 0 : ETH_P_ARP, interfaceIndex)
-    taps.push(sender)
-    if (onFrame !== undefined) {
-      taps.push(openTap(native, ETH_P_IPV6, interfaceIndex))
-      for (const tap of taps) listen(tap, clock, options, onFrame, () => open)
-    }
+    tap = openTap(native, options)
+    const sender = tap
+    if (hears !== 'nothing') listen(tap, clock, options, () => open)
     return {
       send(frames) {
         // The type is said again beside the frame: queues and filters on the way out look at it, not at the octets.
@@ -124,11 +129,11 @@ export function openFrameSocket(
       },
       close() {
         open = false
-        for (const tap of taps) tap.close()
+        sender.close()
       },
     }
   } catch (error) {
-    for (const tap of taps) tap.close()
+    tap?.close()
     return failureFrom(error, `open a packet socket on "${interfaceName}"`)
   }
 }

@@ -73,6 +73,11 @@ export const METRICS = {
     help: '1 while the virtual address is on this node',
     labels: ['router', 'address'],
   },
+  holdfast_vrrp_rival_answers_total: {
+    kind: 'counter',
+    help: 'ARP replies of another host for an address that this node held as Active',
+    labels: ['router'],
+  },
   holdfast_vrrp_foreign_changes_total: {
     kind: 'counter',
     help: 'Virtual addresses that somebody else added or removed here',

@@ -29,6 +29,8 @@ export type Event =
     }
   /** Somebody else's gratuitous ARP or Neighbor Advertisement for one of our addresses. */
   | { readonly kind: 'claimHeard'; readonly address: Address; readonly heardAt: Millis }
+  /** Somebody else answered the question who has one of our addresses, while we have it. */
+  | { readonly kind: 'rivalAnswered'; readonly address: Address; readonly heardAt: Millis }
   | {
       readonly kind: 'deadlineReached'
       /** Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. */

@@ -55,6 +55,7 @@ function stepInitialize(state: Initialize, event: Event, parameters: Parameters,
       return [{ ...state, stopped: true }, []]
     case 'yield':
     case 'claimHeard':
+    case 'rivalAnswered':
     case 'deadlineReached':
     case 'priorityChanged':
       return [state, []]
@@ -83,6 +84,7 @@ function stepBackup(state: Backup, event: Event, parameters: Parameters, now: Mi
     case 'startup':
     case 'yield':
     case 'claimHeard':
+    case 'rivalAnswered':
     case 'faultCleared':
       return [state, []]
   }
@@ -177,6 +179,8 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
       ]
     case 'advertisementReceived':
       return activeReceives(state, event, parameters, now)
+    case 'rivalAnswered':
+      return rivalAnswered(state, parameters, now)
     case 'priorityChanged':
       return activeChangesPriority(state, parameters, now)
     case 'faultRaised': {
@@ -251,15 +255,24 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
     // Bounded: a flood from invented sources must not grow the state; the oldest is forgotten first.
     next = { ...next, asserted: spacing > 0 ? [...recent.slice(-15), { source, at: now }] : [] }
   }
-  if (announceOnRival && (state.rivalAnnouncedAt === undefined || now - state.rivalAnnouncedAt >= RIVAL_BATCH)) {
+  // What was queued together (one turn, one `now`) causes one batch. No longer than that: a loser's last advertisement
+  // comes a millisecond after its first, and what we announce after it is the last word.
+  if (announceOnRival && state.rivalAnnouncedAt !== now) {
     effects.push({ kind: 'announce', reason: 'rival' })
     next = { ...next, rivalAnnouncedAt: now }
   }
   return [next, effects]
 }
 
-/** Rival advertisements that were queued together (one turn, one `now`) cause one announcement batch. */
-const RIVAL_BATCH = 1
+/** As long as it answers we ask again and again; the announcements of one batch last a while. */
+const ANSWER_SPACING = 1_000
+
+/** Our question has found another host that has our address. Whether it yields is told by its advertisement, if ever. */
+function rivalAnswered(state: Active, parameters: Parameters, now: Millis): Step {
+  if (!parameters.knobs.probeRivals) return [state, []]
+  if (state.rivalAnnouncedAt !== undefined && now - state.rivalAnnouncedAt < ANSWER_SPACING) return [state, []]
+  return [{ ...state, rivalAnnouncedAt: now }, [{ kind: 'announce', reason: 'rival' }]]
+}
 
 function activeChangesPriority(state: Active, parameters: Parameters, now: Millis): Step {
   // VR-TM-07 (rfc9568): the next scheduled advertisement carries it.

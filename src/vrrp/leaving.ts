@@ -78,6 +78,7 @@ export function stepLeaving(state: Leaving, event: Event, parameters: Parameters
       return fail('Leaving', event.fault, state.reason === 'shutdown', removal(state.kept))
     case 'startup':
     case 'yield':
+    case 'rivalAnswered':
     case 'priorityChanged':
     case 'faultCleared':
       return [state, []]

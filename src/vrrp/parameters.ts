@@ -25,6 +25,11 @@ export type Knobs = {
   readonly lastAdvertisement: boolean
   /** Announce again when a rival is heard. */
   readonly announceOnRival: boolean
+  /**
+   * Ask before every periodic advertisement whether somebody else answers for our addresses: a rival that yields to the
+   * advertisement without a word (keepalived) is heard of in no other way (docs/adr/0007).
+   */
+  readonly probeRivals: boolean
   /** Equal-priority Backups expire one after the other. */
   readonly stagger: boolean
   /** Keep answering after shutdown or yield until the successor is heard (state Leaving). */
@@ -74,6 +79,7 @@ const SAFE: Knobs = {
   fastPreempt: true,
   lastAdvertisement: true,
   announceOnRival: true,
+  probeRivals: true,
   stagger: true,
   leaving: true,
   onlyListedPeers: false,
@@ -94,6 +100,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     fastPreempt: false,
     lastAdvertisement: false,
     announceOnRival: false,
+    probeRivals: false,
     stagger: false,
     leaving: false,
     onlyListedPeers: true,

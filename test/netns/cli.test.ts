@@ -212,12 +212,9 @@ describeNetns('a daemon', () => {
       lab.setLink(lab.router(1), 'down')
       lab.setLink(lab.router(1), 'up')
     }
-    await eventually(
-      'the daemon to be Active',
-      () => status()?.routers[0]?.state === 'Active',
-      status,
-      { within: 10_000 },
-    )
+    await eventually('the daemon to be Active', () => status()?.routers[0]?.state === 'Active', status, {
+      within: 10_000,
+    })
     const at = daemon.signal('SIGTERM')
     const { code, at: gone } = await daemon.exited
     holder.killFamily()

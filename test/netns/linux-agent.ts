@@ -76,14 +76,23 @@ const calls: AgentCalls = {
   },
   drain: (socket, maxBatches, keep = 100) => drainOne(socket, maxBatches, keep),
   closeAdvert: (socket) => at(adverts, socket).close(),
-  openFrames: ({ listen, ...options }) => {
+  openFrames: ({ hears, family = 'ipv4', ...options }) => {
     const index = frames.length
     const onFrame = (frame: Uint8Array): void => {
       say({ frame: hex(frame) })
-      if (listen === 'once') at(frames, index).close()
+      if (hears === 'once') at(frames, index).close()
     }
     const onFailure = (failure: object): void => say({ failure })
-    return opened(frames, sockets.openFrameSocket({ ...options, onFrame: listen ? onFrame : undefined, onFailure }))
+    return opened(
+      frames,
+      sockets.openFrameSocket({
+        ...options,
+        family,
+        hears: hears === 'once' ? 'claims' : hears,
+        onFrame,
+        onFailure,
+      }),
+    )
   },
   sendFrames: (socket, list) => at(frames, socket).send(list.map(bytes)),
   arm: ({ packets, ...will }) =>

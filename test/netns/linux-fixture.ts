@@ -36,7 +36,9 @@ export type AgentWill = Omit<LastWill, 'packets'> & {
 type FrameOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
-  readonly listen: boolean | 'once'
+  /** Once: closed by its first frame. */
+  readonly hears: 'nothing' | 'answers' | 'claims' | 'once'
+  readonly family?: 'ipv4' | 'ipv6'
 }
 
 export type AgentCalls = {

@@ -26,8 +26,8 @@ describeNetns('frames', () => {
     const plain = mac.replaceAll(':', '')
     const vip = 'c63364c8'
     const arp = `ffffffffffff${plain}0806 0001080006040001${plain}${vip}ffffffffffff${vip}`.replaceAll(' ', '')
-    const sender = (await left.call('openFrames', { ...ETH, listen: true })).socket ?? -1
-    await right.call('openFrames', { ...ETH, listen: true })
+    const sender = (await left.call('openFrames', { ...ETH, hears: 'claims' })).socket ?? -1
+    await right.call('openFrames', { ...ETH, hears: 'claims' })
     expect(await left.call('sendFrames', sender, [arp])).toEqual([{ ok: true }])
     await until(
       'the new owner',
@@ -47,8 +47,8 @@ describeNetns('frames', () => {
   })
 
   test('an unsolicited Neighbor Advertisement arrives; other IPv6 wakes nobody', async () => {
-    const sender = (await left.call('openFrames', { ...ETH, listen: false })).socket ?? -1
-    await right.call('openFrames', { ...ETH, listen: true })
+    const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
+    await right.call('openFrames', { ...ETH, hears: 'claims', family: 'ipv6' })
     right.frames.length = 0
     const ipv6 = (next: string, type: string) =>
       `33330000000102000000000186dd60000000000c${next}ff${'fe80'.padEnd(31, '0')}1ff02${'1'.padStart(28, '0')}${type}0000000000000000000000`
@@ -65,10 +65,28 @@ describeNetns('frames', () => {
     expect(frames.filter((frame) => frame.slice(24, 28) === '86dd' && frame.slice(108, 110) !== '88')).toEqual([])
   })
 
+  test('who waits for answers is woken by ARP replies alone', async () => {
+    const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
+    const asking = new Agent(there)
+    await asking.call('openFrames', { ...ETH, hears: 'answers' })
+    const arp = (operation: string) =>
+      `${'ff'.repeat(6)}${'02'.repeat(6)}0806 000108000604${operation}${'0a'.repeat(20)}`
+    const [request, reply] = ['0001', '0002'].map((operation) => arp(operation).replaceAll(' ', ''))
+    await left.call('sendFrames', sender, [request, reply, request].map(String))
+    const frames = await until(
+      'the reply',
+      () => asking.frames,
+      (list) => list.length > 0,
+    )
+    await asking.call('now')
+    expect(frames.map((frame) => frame.slice(40, 44))).toEqual(['0002'])
+    asking.stop()
+  })
+
   test('a socket may be closed by the frame that it delivers', async () => {
-    const sender = (await left.call('openFrames', { ...ETH, listen: false })).socket ?? -1
+    const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     const third = new Agent(there)
-    await third.call('openFrames', { ...ETH, listen: 'once' })
+    await third.call('openFrames', { ...ETH, hears: 'once' })
     const frame = `${'ff'.repeat(6)}${'02'.repeat(6)}0806${'00'.repeat(28)}`
     await left.call(
       'sendFrames',
@@ -87,7 +105,7 @@ describeNetns('frames', () => {
   })
 
   test('frames: link down is reported and sending fails; up again it works', async () => {
-    const socket = (await left.call('openFrames', { ...ETH, listen: true })).socket ?? -1
+    const socket = (await left.call('openFrames', { ...ETH, hears: 'claims' })).socket ?? -1
     left.failures.length = 0
     ip(here, 'link', 'set', 'eth0', 'down')
     await until(
@@ -110,7 +128,7 @@ describeNetns('frames', () => {
   test('without CAP_NET_RAW the failure names it', async () => {
     const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
     const missing = { code: 'EPERM', retryable: false }
-    expect(await weak.call('openFrames', { ...ETH, listen: true })).toMatchObject({
+    expect(await weak.call('openFrames', { ...ETH, hears: 'claims' })).toMatchObject({
       failure: { ...missing, message: 'Cannot open a packet socket on "eth0": CAP_NET_RAW is missing' },
     })
     weak.stop()

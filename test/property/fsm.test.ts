@@ -82,7 +82,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
         { kind: 'faultCleared', fault: 'addressInstallFailed' },
       ),
       fc.record({
-        kind: fc.constant('claimHeard' as const),
+        kind: fc.constantFrom('claimHeard' as const, 'rivalAnswered' as const),
         address: fc.constantFrom(...VIPS, address('198.51.100.9')),
         heardAt: fc.constant(millis(0)),
       }),
@@ -135,7 +135,7 @@ class Walk {
         return
       }
       case 'post':
-        this.post(one.event.kind === 'claimHeard' ? { ...one.event, heardAt: this.now } : one.event)
+        this.post('heardAt' in one.event ? { ...one.event, heardAt: this.now } : one.event)
     }
   }
 

@@ -222,9 +222,7 @@ describe('own addresses', () => {
   test('a leftover of an earlier life is none', () => expect(own('eth0 10.0.0.11/24 10.0.0.200/32')).toEqual([]))
 
   test('the only address of an interface is no leftover', () =>
-    expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/32')).toEqual([
-      expect.stringContaining('own address of "eth1"'),
-    ]))
+    expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/32')).toEqual([expect.stringContaining('own address of "eth1"')]))
 
   test('a leftover of another daemon is a warning', () => {
     expect(own('eth0 10.0.0.11/24 10.0.0.200/24')).toEqual([

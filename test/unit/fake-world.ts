@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { readArp } from '../../src/arp/arp-packet.ts'
 import { claimOf } from '../../src/arp/probe.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
@@ -98,6 +99,8 @@ export class FakeWorld {
   now = 50_000
   readonly calls: string[] = []
   readonly sent: Sent[] = []
+  /** ARP probes: the question who else has an address. */
+  readonly asked: { at: number; address: string; to: string }[] = []
   readonly announced: { at: number; address: string; mac: string }[] = []
   readonly records: LogRecord[] = []
   readonly wills = new Map<number, LastWill>()
@@ -241,8 +244,9 @@ export class FakeWorld {
     for (const { options, closed } of [...this.claimListeners]) if (!closed) options.onFrame?.(frame, this.moment)
   }
 
-  get listening(): number {
-    return this.claimListeners.filter(({ closed }) => !closed).length
+  /** What the open frame sockets may be woken by. */
+  get listening(): readonly string[] {
+    return this.claimListeners.filter(({ closed }) => !closed).map(({ options }) => options.hears)
   }
 
   #socketPort(): SocketPort {
@@ -270,7 +274,7 @@ export class FakeWorld {
       },
       openFrameSocket: (options) => {
         const listener = { options, closed: false }
-        if (options.onFrame !== undefined) this.claimListeners.push(listener)
+        if (options.hears !== 'nothing') this.claimListeners.push(listener)
         return {
           send: (frames) => frames.map((frame) => this.#announce(options, frame)),
           close: () => {
@@ -290,6 +294,12 @@ export class FakeWorld {
   }
 
   #announce({ interfaceName }: FrameSocketOptions, frame: Uint8Array): SendOutcome {
+    const question = readArp(frame)
+    if (question !== undefined && question.senderAddress === '0.0.0.0') {
+      this.calls.push(`ask ${interfaceName} ${question.targetAddress}`)
+      this.asked.push({ at: this.now, address: question.targetAddress, to: macFromBytes(frame.subarray(0, 6)) })
+      return { ok: true }
+    }
     const { address: claimed = 'nothing', mac = 'nobody' } = claimOf(frame) ?? {}
     this.calls.push(`announce ${interfaceName} ${claimed}`)
     this.announced.push({ at: this.now, address: claimed, mac })

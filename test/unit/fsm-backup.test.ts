@@ -6,6 +6,7 @@ import { centis } from '../../src/wire/units.ts'
 import {
   ABOVE,
   active,
+  answered,
   BELOW,
   backup,
   claimOf,
@@ -251,6 +252,7 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     ['startup', startup],
     ['yield', yielded],
     ['claimHeard', claimOf(VIP, 1500)],
+    ['rivalAnswered', answered(VIP, 1500)],
     ['faultCleared', linkUp],
   ])('%s does nothing', (_name, event) => {
     expect(step(following, event, told, ms(50_000))).toEqual([following, []])

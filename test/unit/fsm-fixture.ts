@@ -115,6 +115,11 @@ export const claimOf = (claimed: Address, at: number): Event => ({
   address: claimed,
   heardAt: ms(at),
 })
+export const answered = (rival: Address, at: number): Event => ({
+  kind: 'rivalAnswered',
+  address: rival,
+  heardAt: ms(at),
+})
 export const priorityFrom = (previous: number): Event => ({ kind: 'priorityChanged', previous })
 
 export const PROFILES = ['rfc9568', 'holdfast'] as const

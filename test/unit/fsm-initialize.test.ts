@@ -6,6 +6,7 @@ import { centis } from '../../src/wire/units.ts'
 import {
   ABOVE,
   active,
+  answered,
   backup,
   claimOf,
   heard,
@@ -108,6 +109,7 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
   test.each([
     ['yield', yielded],
     ['claimHeard', claimOf(VIP, 50)],
+    ['rivalAnswered', answered(VIP, 50)],
     ['deadlineReached', tick],
     ['deadlineReached after loss', tickAfterLoss],
     ['priorityChanged', priorityFrom(100)],

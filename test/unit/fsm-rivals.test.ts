@@ -5,7 +5,7 @@ import { step } from '../../src/vrrp/fsm.ts'
 import type { State } from '../../src/vrrp/state.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ABOVE, active, BELOW, heard, ms, OTHER, parameters } from './fsm-fixture.ts'
+import { ABOVE, active, answered, BELOW, heard, ms, OTHER, parameters, VIP } from './fsm-fixture.ts'
 
 describe('rivals (design.md §3)', () => {
   const told = parameters('holdfast')
@@ -71,6 +71,36 @@ describe('rivals (design.md §3)', () => {
         rivalAnnouncedAt: ms(101),
       }),
     )
+  })
+
+  test("the last word is ours: a loser's last advertisement is announced after, however soon it comes", () => {
+    const { sent } = hearing(active(), [
+      [ABOVE, 100],
+      [ABOVE, 100.4],
+    ])
+    expect(sent).toEqual([[answer, announce], [announce]])
+  })
+
+  describe('that answer our question (docs/adr/0007)', () => {
+    const asked = (at: number, state: State = active(), knows = told) => step(state, answered(VIP, at), knows, ms(at))
+
+    test('are announced over at once, then once a second as long as they answer', () => {
+      const [first, effects] = asked(100)
+      expect([first, effects]).toEqual([active({ rivalAnnouncedAt: ms(100) }), [announce]])
+      expect(asked(1099, first)).toEqual([first, []])
+      expect(asked(1100, first)).toEqual([active({ rivalAnnouncedAt: ms(1100) }), [announce]])
+    })
+
+    test('after an announcement for their advertisement wait for that one to have its repeats', () => {
+      const { state } = hearing(active(), [[ABOVE, 100]])
+      expect(asked(150, state)).toEqual([state, []])
+    })
+
+    test('are nothing to a router that does not ask', () => {
+      expect(asked(100, active(), parameters('rfc9568'))).toEqual([active(), []])
+      const silent = parameters('holdfast', { knobs: { probeRivals: false } })
+      expect(asked(100, active(), silent)).toEqual([active(), []])
+    })
   })
 
   test('a flood of invented rivals does not grow the state; the oldest is forgotten first', () => {
