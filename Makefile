@@ -26,8 +26,7 @@ build: ## leaves bin/holdfast ready to run
 
 bench: ## failover as a client sees it, beside keepalived (root; options: make bench ARGS='--runs 20 --interval 100ms')
 	@scripts/setup.sh test
-	@npx --no-install tsc -p bench/failover/tsconfig.json
-	@node build/bench/failover/main.js $(ARGS)
+	@npm run --silent bench:failover -- $(ARGS)
 
 clean: ## remove what was built
 	rm -rf dist build
