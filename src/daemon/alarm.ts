@@ -41,8 +41,9 @@ export class Alarm {
   }
 
   #arm(wait: number): void {
-    // Whole milliseconds, rounded down: being early costs a second look, being late costs the client.
-    this.#cancel = this.#schedule(() => this.#tick(), Math.min(Math.max(Math.floor(wait), 1), LONGEST_WAIT))
+    // Whole milliseconds, to the nearest: rounded down, nearly every deadline costs a second tick and is no earlier
+    // for it (measured at 10 ms: 1.9 ticks and 0.6 ms late; so 1.25 ticks and 0.55 ms; rounded up 1.0 and 0.8 ms).
+    this.#cancel = this.#schedule(() => this.#tick(), Math.min(Math.max(Math.round(wait), 1), LONGEST_WAIT))
   }
 
   #tick(): void {

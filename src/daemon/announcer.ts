@@ -73,6 +73,8 @@ export class Announcer {
   }
 
   run(now: Millis): void {
+    const next = this.nextAt()
+    if (next === undefined || next > now) return
     for (const [owner, plans] of this.#plans) {
       for (const kind of ['takeover', 'rival'] as const) {
         const plan = plans[kind]

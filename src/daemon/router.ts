@@ -69,6 +69,7 @@ export class Router {
   #stepping = false
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
+  #encoded: { parameters: Parameters; priority: number; datagrams: readonly Datagram[] } | undefined
 
   constructor(spec: RouterSpec, parameters: Parameters, recorder: Recorder, will: LastWillPort, now: Millis) {
     this.spec = spec
@@ -249,7 +250,7 @@ export class Router {
   }
 
   #send(priority: number): void {
-    const datagrams = advertisementDatagrams(this.parameters, priority)
+    const datagrams = this.#datagrams(priority)
     const outcomes = this.io?.send(datagrams) ?? []
     this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
     outcomes.forEach((outcome, i) => {
@@ -262,6 +263,15 @@ export class Router {
         destination: datagrams[i]?.destination,
       })
     })
+  }
+
+  /** An Active says the same again and again: encoded once. */
+  #datagrams(priority: number): readonly Datagram[] {
+    const { parameters } = this
+    if (this.#encoded?.parameters !== parameters || this.#encoded.priority !== priority) {
+      this.#encoded = { parameters, priority, datagrams: advertisementDatagrams(parameters, priority) }
+    }
+    return this.#encoded.datagrams
   }
 
   /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */

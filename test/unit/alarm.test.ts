@@ -37,17 +37,18 @@ function tickAt(at: number): void {
   callback?.()
 }
 
-test('waits whole milliseconds, rounded down, and at least one', () => {
+test('waits whole milliseconds, the nearest, and at least one', () => {
   alarm.set(millis(1010.9))
+  alarm.set(millis(1010.5))
   alarm.set(millis(1000.5))
   alarm.set(millis(900))
-  expect(waits).toEqual([10, 1, 1])
+  expect(waits).toEqual([11, 10, 1, 1])
 })
 
 test('an early tick re-arms and decides nothing', () => {
   alarm.set(millis(1010.9))
   tickAt(1009.6)
-  expect([fired, waits]).toEqual([[], [10, 1]])
+  expect([fired, waits]).toEqual([[], [11, 1]])
   tickAt(1010.95)
   expect(fired).toEqual([1010.95])
 })
