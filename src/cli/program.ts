@@ -80,11 +80,18 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     await program.parseAsync([...argv], { from: 'user' })
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
     // --help and --version end the same way as a wrong word; commander has printed already.
-    return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (!isWorldsFault(error)) throw error
+    process.stderr.write(`holdfast: ${error.message}\n`)
+    return EXIT.failure
   }
   return status
+}
+
+/** No addon for this machine, a system call that failed: one line. Ours is a crash with its stack. */
+function isWorldsFault(error: unknown): error is Error {
+  return error instanceof Error && (('code' in error && error.code === 'ERR_NATIVE_ADDON') || 'syscall' in error)
 }
 
 async function thisNode() {

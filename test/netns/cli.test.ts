@@ -3,7 +3,7 @@
  * wherever it is started. Refuses to know anything of the inside; the daemon's answers come over its own doors.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -110,6 +110,21 @@ describe('what is not there', () => {
       ).toBe(true)
     }
   })
+})
+
+test('an addon that is missing: one line, exit 1', () => {
+  const copy = join(directory, 'package')
+  mkdirSync(join(copy, 'native'), { recursive: true })
+  for (const part of ['bin', 'dist', 'package.json'])
+    cpSync(join(packageRoot(), part), join(copy, part), { recursive: true })
+  symlinkSync(join(packageRoot(), 'node_modules'), join(copy, 'node_modules'))
+  const file = join(directory, 'good.yaml')
+  writeFileSync(file, 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.77.0.100] }\n')
+  const node = holdfast(['check', '--node', file], [join(copy, 'bin', 'holdfast')])
+  expect([node.status, node.stdout]).toEqual([1, ''])
+  expect(node.stderr).toMatch(/^holdfast: Cannot load the native addon [^\n]*\n$/)
+  const run = holdfast(['run', '-c', file], [join(copy, 'bin', 'holdfast')])
+  expect([run.status, run.stderr]).toEqual([1, expect.stringMatching(/^holdfast: no guardian [^\n]*\n$/)])
 })
 
 describeNetns('a daemon', () => {
