@@ -3,7 +3,6 @@
  * already runs, everything a person looks at (log, control socket, worker), because the first advertisement comes
  * first. Decides what a signal means; knows nothing of VRRP.
  */
-import { existsSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
@@ -15,6 +14,7 @@ import { openClock } from '../linux/clock.ts'
 import { openGuardian } from '../linux/guardian.ts'
 import { loadNative } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
+import { takeNodeLock } from '../linux/node-lock.ts'
 import { openSockets } from '../linux/sockets.ts'
 import { missingCapabilities } from './capability.ts'
 import { loadConfig } from './configuration-file.ts'
@@ -37,13 +37,12 @@ export async function runCommand(file: string): Promise<number> {
     )
     return EXIT.privilege
   }
-  // Two daemons of one node discard each other's advertisements as their own, and both would be Active.
-  if (existsSync(config.api.socket)) {
-    const { isAnswered } = await import('../api/control-socket.ts')
-    if (await isAnswered(config.api.socket)) {
-      print(`holdfast: Cannot run: another daemon already runs here and answers at ${config.api.socket}`)
-      return EXIT.failure
-    }
+  // Two daemons of one node discard each other's advertisements as their own, and both would be Active. Before the
+  // kernel is touched: a second one must not sweep what the first one holds.
+  const lock = await takeNodeLock()
+  if (lock === undefined) {
+    print('holdfast: Cannot run: another daemon already runs in this network namespace (it holds the socket @holdfast)')
+    return EXIT.failure
   }
   const native = loadNative()
   const clock = openClock(native)
@@ -76,6 +75,7 @@ export async function runCommand(file: string): Promise<number> {
   daemon.close()
   await doors.close()
   await log.flush()
+  lock.release()
   return EXIT.ok
 }
 

@@ -210,6 +210,32 @@ describeNetns('a daemon', () => {
     expect([lab.holders(LAB_VIP), existsSync(daemon.socket)]).toEqual([[], false])
   })
 
+  test('of two that are started at once exactly one runs', async () => {
+    const files = ['first', 'second'].map((name) => configFile(name))
+    for (let round = 1; round <= 8; round++) {
+      const both = files.map((file) => new LoggedProcess(lab, lab.router(1), [BIN, 'run', '-c', file]))
+      const said = () => both.map(({ exit, lines }) => ({ exit, lines: lines.slice(-3).map(({ text }) => text) }))
+      await eventually(`round ${round}: the VIP to be held`, () => lab.holders(LAB_VIP).length === 1, said, {
+        within: 5_000,
+      })
+      await eventually(`round ${round}: one of them to have left`, () => both.some(({ exit }) => exit), said, {
+        within: 5_000,
+      })
+      const stayed = both.filter(({ exit }) => exit === undefined)
+      const refused = both.find(({ exit }) => exit !== undefined)
+      expect([refused?.exit?.code, refused?.lines.map(({ text }) => text), stayed.length], `round ${round}`).toEqual([
+        1,
+        [expect.stringMatching(/^holdfast: Cannot run: another daemon already runs in this network namespace/)],
+        1,
+      ])
+      for (const daemon of stayed) {
+        daemon.signal('SIGTERM')
+        expect((await daemon.exited).code, `round ${round}`).toBe(0)
+      }
+      expect(lab.holders(LAB_VIP), `round ${round}`).toEqual([])
+    }
+  })
+
   test('whose log nobody reads leaves all the same, and its addresses too', async () => {
     const fifo = join(lab.directory, 'log')
     execFileSync('mkfifo', [fifo])
