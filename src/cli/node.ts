@@ -3,9 +3,9 @@ import type { NodeView } from '../config/node-view.ts'
 import type { NetworkPort } from '../daemon/ports.ts'
 
 export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>): NodeView {
-  const addresses = network.addresses()
+  const addresses = network.addresses() ?? []
   return {
-    interfaces: network.links().map(({ index, name }) => ({
+    interfaces: (network.links() ?? []).map(({ index, name }) => ({
       name,
       addresses: addresses.filter((present) => present.interfaceIndex === index),
     })),

@@ -59,8 +59,11 @@ export class AddressKeeper {
     return true
   }
 
+  /** Asks for every address, also for those that we believe to have: a router that advertises must not be mistaken. */
   install(target: AddressTarget, now: Millis, mayRetry: boolean): 'installed' | 'retrying' | 'failed' {
-    if (this.#reach(target)) {
+    const removals = stepsTo(target).filter(({ action }) => action === 'remove')
+    const additions = target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted }))
+    if (this.#apply(target.io, [...removals, ...additions]).length === 0) {
       this.#stuck = false
       return 'installed'
     }

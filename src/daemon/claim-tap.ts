@@ -5,6 +5,7 @@
  */
 import { type Claim, claimOf, isAnswerTo } from '../arp/probe.ts'
 import type { Family } from '../wire/address.ts'
+import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Failure, FrameSocket, FrameSocketOptions, Link, SocketPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
@@ -18,6 +19,8 @@ export type ClaimTapContext = {
   readonly sockets: Pick<SocketPort, 'openFrameSocket'>
   readonly recorder: Recorder
   readonly onFailure: (failure: Failure) => void
+  /** Of any interface of this node: two in one LAN answer for each other's addresses (arp_ignore 0). */
+  readonly isOurs: (mac: Mac) => boolean
   readonly onClaim: (claim: HeardClaim, heardAt: Millis) => void
 }
 
@@ -63,7 +66,7 @@ export class ClaimTap {
   #hear(frame: Uint8Array, receivedAt: Millis): void {
     const claim = claimOf(frame)
     const { mac } = this.#link()
-    if (claim === undefined || claim.mac === mac) return
+    if (claim === undefined || this.#context.isOurs(claim.mac)) return
     this.#context.onClaim({ ...claim, isAnswer: isAnswerTo(frame, mac) }, receivedAt)
   }
 }

@@ -171,9 +171,9 @@ export class Daemon {
       for (const router of this.#routers.values()) router.restoreAddresses(now)
     } else if (event.kind === 'addressAdded' || event.kind === 'addressRemoved') {
       const { address } = event.present
-      // The view has known it since we asked for it.
-      if (this.#ownChanges.isEcho(event.kind, event.present)) return
+      // Also an echo: the order of notifications is the kernel's, and the last one is how things are.
       this.#view.apply(event)
+      if (this.#ownChanges.isEcho(event.kind, event.present)) return
       if (vips.has(address)) this.#restore(address, now)
       else if (this.#placement.matters(this.#view.link(event.present.interfaceIndex)?.name))
         this.#placement.refresh(this.#routers, now)
@@ -202,10 +202,8 @@ export class Daemon {
     for (const outcome of outcomes) {
       if (!outcome.ok) continue
       const { action, interfaceIndex, address, prefixLength } = outcome.step
-      const known = this.#view
-        .where(address)
-        .some((p) => p.interfaceIndex === interfaceIndex && p.prefixLength === prefixLength)
-      this.#ownChanges.expect(outcome.step, known)
+      if (outcome.changed) this.#ownChanges.expect(outcome.step)
+      // Until the notification comes, for whoever asks within this turn.
       const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
       this.#view.apply({ kind, present: { interfaceIndex, address, prefixLength, tentative: false } })
     }
@@ -266,10 +264,10 @@ export class Daemon {
 
   #receptionLost(router: Router, late: number): boolean {
     const { state, parameters } = router
-    if (state.name !== 'Backup' || !this.#options.drainBeforeExpire) return false
+    if (!this.#options.drainBeforeExpire || (state.name !== 'Backup' && state.name !== 'Leaving')) return false
+    const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval
     return (
-      router.io?.receptionLost === true ||
-      late > activeDownInterval(parameters.priority, state.activeAdverInterval, parameters.version)
+      router.io?.receptionLost === true || late > activeDownInterval(parameters.priority, interval, parameters.version)
     )
   }
 

@@ -4,7 +4,7 @@
  * (ground rule 4). It is written before the first VIP can be installed, replaced as a whole, and a journal that cannot
  * be read is no reason not to start.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, parseAddress } from '../wire/address.ts'
 
@@ -16,6 +16,7 @@ const FILE = 'addresses.json'
 export class Journal {
   readonly #directory: string
   readonly #entries = new Map<string, JournalEntry>()
+  #written = false
 
   constructor(directory: string) {
     this.#directory = directory
@@ -27,11 +28,11 @@ export class Journal {
     for (const entry of entries) {
       this.#entries.set(`${entry.address}/${entry.prefixLength} ${entry.interfaceName}`, entry)
     }
-    return this.#entries.size === before ? undefined : this.write()
-  }
-
-  write(): string | undefined {
-    return writeJournal(this.#directory, [...this.#entries.values()])
+    // What could not be written is tried again whenever somebody asks; a full disk may have room by then.
+    if (this.#entries.size === before && (this.#written || this.#entries.size === 0)) return undefined
+    const problem = writeJournal(this.#directory, [...this.#entries.values()])
+    this.#written = problem === undefined
+    return problem
   }
 }
 
@@ -62,7 +63,17 @@ export function writeJournal(directory: string, entries: readonly JournalEntry[]
     renameSync(`${path}.new`, path)
     return undefined
   } catch (error) {
+    discard(`${path}.new`)
     return `Cannot write ${path}: ${String(error)}`
+  }
+}
+
+/** Half a journal on a full disk helps nobody; that it cannot be removed either is no news. */
+function discard(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // What was wrong has been told.
   }
 }
 

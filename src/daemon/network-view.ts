@@ -15,11 +15,16 @@ export class NetworkView {
 
   /** Asks the kernel for everything; at start and after lost notifications. */
   load(port: Pick<NetworkPort, 'links' | 'addresses'>): void {
-    this.#links.clear()
-    this.#addresses.clear()
-    this.#byAddress.clear()
-    for (const link of port.links()) this.#links.set(link.index, link)
-    for (const present of port.addresses()) this.#add(present)
+    const [links, addresses] = [port.links(), port.addresses()]
+    if (links !== undefined) {
+      this.#links.clear()
+      for (const link of links) this.#links.set(link.index, link)
+    }
+    if (addresses !== undefined) {
+      this.#addresses.clear()
+      this.#byAddress.clear()
+      for (const present of addresses) this.#add(present)
+    }
   }
 
   /** `resync` is the caller's: it needs the port. */

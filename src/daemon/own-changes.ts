@@ -1,7 +1,8 @@
 /**
  * Which of the kernel's address notifications are echoes of our own requests, told apart from somebody else's changes
- * by exact address, prefix and interface, first in first out. The view is changed when a request succeeds, so an echo
- * has nothing left to say. Refuses to know what a foreign change leads to.
+ * by exact address, prefix and interface, first in first out. Only whether a change is *called* foreign is decided here;
+ * the view follows every notification, because their order is the kernel's. Refuses to know what a foreign change
+ * leads to.
  */
 import type { AddressStep, PresentAddress } from './ports.ts'
 
@@ -13,9 +14,8 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: Place) => `${interface
 export class OwnChanges {
   readonly #expected = new Map<string, Notification[]>()
 
-  /** A step that succeeded. `known`: the view had the address before; then adding it notifies nobody. */
-  expect(step: AddressStep, known: boolean): void {
-    if (known === (step.action === 'add')) return
+  /** A step that changed something in the kernel. */
+  expect(step: AddressStep): void {
     const key = keyOf(step)
     const kind = step.action === 'add' ? 'addressAdded' : 'addressRemoved'
     this.#expected.set(key, [...(this.#expected.get(key) ?? []), kind])

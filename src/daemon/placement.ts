@@ -98,7 +98,7 @@ export class Placement {
     segment.link = link
     this.#segments.set(key, segment)
     if (router.io === segment) return
-    const moved = router.io !== undefined && router.io.interfaceIndex !== link.index
+    const moved = router.io !== undefined
     this.#detach(router)
     const { priority } = router.parameters
     segment.routers.set(vrid, router)

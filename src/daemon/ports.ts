@@ -108,8 +108,14 @@ export type WantedAddress = {
 }
 
 export type AddressStep = { readonly action: 'add' | 'remove' } & WantedAddress
-/** EEXIST on add and EADDRNOTAVAIL on remove are success (ground rule 6). */
-export type AddressOutcome = { readonly step: AddressStep } & SendOutcome
+/**
+ * EEXIST on add and EADDRNOTAVAIL on remove are success (ground rule 6); then nothing `changed`, and the kernel notifies
+ * nobody.
+ */
+export type AddressOutcome = { readonly step: AddressStep } & (
+  | { readonly ok: true; readonly changed: boolean }
+  | { readonly ok: false; readonly failure: Failure }
+)
 
 export type NetworkEvent =
   | { readonly kind: 'link'; readonly link: Link }
@@ -121,8 +127,9 @@ export type NetworkEvent =
 
 /** Links and addresses of this network namespace (rtnetlink). Calls are synchronous: a request and its ACK. */
 export type NetworkPort = {
-  links(): readonly Link[]
-  addresses(): readonly PresentAddress[]
+  /** Undefined: the kernel gave no complete list; what was known before is nearer to the truth. A resync follows. */
+  links(): readonly Link[] | undefined
+  addresses(): readonly PresentAddress[] | undefined
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
   /** Starts the watch; events already queued are delivered first. */
   watch(deliver: (event: NetworkEvent) => void): void

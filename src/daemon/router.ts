@@ -145,7 +145,7 @@ export class Router {
     if (this.state.name === 'Active' || this.state.name === 'Leaving') this.#armWill()
   }
 
-  /** After moveTo() to another interface (`auto`, and the network has moved to a bridge). */
+  /** After moveTo() to another interface or source address: its announcements began anew. */
   takeAddressesAlong(now: Millis): void {
     if (this.state.name !== 'Active') return
     this.#install(now, true)

@@ -75,11 +75,12 @@ export class Segment implements RouterIo {
       (frames) => this.#frames?.send(frames) ?? [],
       () => this.mac,
     )
-    const { sockets, recorder } = context
+    const { sockets, recorder, view } = context
     this.#claims = new ClaimTap(family, () => this.#link, {
       sockets,
       recorder,
       onFailure: (failure) => context.onFailure(this, failure),
+      isOurs: (mac) => view.links().some((own) => own.mac === mac),
       onClaim: (claim, heardAt) => context.onClaim(this, claim, heardAt),
     })
   }

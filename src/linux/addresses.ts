@@ -23,7 +23,7 @@ export function applySteps(requests: RequestSocket, steps: readonly AddressStep[
   const answers = requests.ask(steps.map((step) => (sequence) => stepRequest(step, sequence)))
   return steps.map((step, i) => {
     const errno = answers[i] ?? ERRNO.ETIMEDOUT
-    if (DONE[step.action].includes(errno)) return { step, ok: true }
+    if (DONE[step.action].includes(errno)) return { step, ok: true, changed: errno === 0 }
     const where = `${step.address}/${step.prefixLength}`
     const label = interfaceLabel(requests, step.interfaceIndex)
     const [action, syscall] =

@@ -3,7 +3,7 @@
  * (also when a delivery asks for more of them) and what happens when the kernel gives no complete list. Refused here:
  * which interface or address matters.
  */
-import type { Link, NetworkEvent, NetworkPort, PresentAddress } from '../daemon/ports.ts'
+import type { NetworkEvent, NetworkPort } from '../daemon/ports.ts'
 import { applySteps, readAddresses } from './addresses.ts'
 import type { KernelClock } from './clock.ts'
 import { readLinks } from './links.ts'
@@ -34,8 +34,6 @@ export function openNetwork(native: NativeAddon, clock: KernelClock): NetworkPor
   const requests = openRequestSocket(native, clock)
   const pending: NetworkEvent[] = []
   let deliver: ((event: NetworkEvent) => void) | undefined
-  let links: readonly Link[] = []
-  let addresses: readonly PresentAddress[] = []
   let lookAgain: NodeJS.Timeout | undefined
 
   /** A delivery may drain again: what it brings comes behind what is still waiting. */
@@ -50,25 +48,21 @@ export function openNetwork(native: NativeAddon, clock: KernelClock): NetworkPor
     for (let event = pending.shift(); event !== undefined; event = pending.shift()) deliver(event)
   }
 
-  /** The table kept changing under every dump: the older list for now, and another look soon. */
-  function incomplete<T>(older: T): T {
-    lookAgain ??= setTimeout(() => {
-      lookAgain = undefined
-      pending.push({ kind: 'resync' })
-      drain()
-    }, LOOK_AGAIN_MS)
-    return older
+  /** The table kept changing under every dump: another look soon. */
+  function lookAgainUnless<T>(list: T | undefined): T | undefined {
+    if (list === undefined) {
+      lookAgain ??= setTimeout(() => {
+        lookAgain = undefined
+        pending.push({ kind: 'resync' })
+        drain()
+      }, LOOK_AGAIN_MS)
+    }
+    return list
   }
 
   return {
-    links() {
-      links = readLinks(requests) ?? incomplete(links)
-      return links
-    },
-    addresses() {
-      addresses = readAddresses(requests) ?? incomplete(addresses)
-      return addresses
-    },
+    links: () => lookAgainUnless(readLinks(requests)),
+    addresses: () => lookAgainUnless(readAddresses(requests)),
     apply: (steps) => applySteps(requests, steps),
     watch(next) {
       deliver = next

@@ -46,8 +46,8 @@ function drainOne(socket: number, maxBatches: number, keep: number) {
 }
 
 const calls: AgentCalls = {
-  links: () => network.links(),
-  addresses: () => network.addresses(),
+  links: () => network.links() ?? [],
+  addresses: () => network.addresses() ?? [],
   apply: (steps) => network.apply(steps),
   watch: () => network.watch((event) => say({ event })),
   openAdvert: (options) => {

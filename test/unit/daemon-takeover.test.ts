@@ -109,6 +109,8 @@ describe('an address that cannot be installed', () => {
     expect(acts(world), 'before the retry is due').toEqual([])
     world.advance(3)
     expect(acts(world)).toEqual([
+      // All of them: what we believe to have is asked for again.
+      `add ${VIP}/32@2`,
       `add ${VIP2}/32@2`,
       `remove ${VIP}/32@2`,
       `remove ${VIP2}/32@2`,

@@ -359,12 +359,14 @@ export class FakeWorld {
     )
   }
 
-  #change(action: 'add' | 'remove', value: PresentAddress): void {
+  /** False: it was so already, and nobody is notified. */
+  #change(action: 'add' | 'remove', value: PresentAddress): boolean {
     const found = this.#find(value)
-    if ((found !== undefined) === (action === 'add')) return
+    if ((found !== undefined) === (action === 'add')) return false
     if (action === 'add') this.addresses = [...this.addresses, value]
     else this.addresses = this.addresses.filter((each) => each !== found)
     this.notify({ kind: action === 'add' ? 'addressAdded' : 'addressRemoved', present: value })
+    return true
   }
 
   #apply(step: AddressStep): AddressOutcome {
@@ -373,8 +375,8 @@ export class FakeWorld {
     const failed = this.addressFailures.get(`${action} ${target}`)
     if (failed !== undefined) return { step, ok: false, failure: failed }
     // EEXIST and EADDRNOTAVAIL are success (ground rule 6), and notify nobody.
-    this.#change(action, { interfaceIndex, address: target, prefixLength, tentative: false })
-    return { step, ok: true }
+    const changed = this.#change(action, { interfaceIndex, address: target, prefixLength, tentative: false })
+    return { step, ok: true, changed }
   }
 
   #network(): NetworkPort {

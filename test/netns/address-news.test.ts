@@ -1,0 +1,59 @@
+/**
+ * News of addresses that arrives in an awkward order: after a rename the kernel tells of every address again, and an
+ * agent on the node may add, replace and remove faster than we look. In the end the kernel has what the state says, and
+ * `status` does not claim otherwise.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { sleep } from '../support/wait.ts'
+import { Trio } from './trio.ts'
+
+let trio: Trio | undefined
+afterEach(() => {
+  trio?.lab.destroy()
+  trio = undefined
+})
+
+describeNetns('addresses in an awkward order', () => {
+  test('an interface that is renamed and renamed back: the router returns with its address', async () => {
+    trio = await Trio.settled()
+    const { namespace } = trio.lab.router(1)
+    run(['ip', '-n', namespace, 'link', 'set', 'eth0', 'name', 'ethX'])
+    await trio.answeredBy(2, 'eth0 of r1 was renamed')
+    run(['ip', '-n', namespace, 'link', 'set', 'ethX', 'name', 'eth0'])
+    await trio.settlesOn(1, 'it was renamed back')
+    expect((await trio.daemon(1).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
+  })
+
+  test('added and replaced on a Backup in one go, then removed when it is Active: it is put back', async () => {
+    trio = await Trio.settled()
+    const { namespace } = trio.lab.router(2)
+    const batch = [`address add ${LAB_VIP}/32 dev eth0`, `address replace ${LAB_VIP}/32 dev eth0`]
+    run(['ip', '-n', namespace, '-batch', '-'], batch.map((line) => `${line}\n`).join(''))
+    await trio.settlesOn(1, 'the address was put on r2')
+    trio.daemon(1).terminate()
+    await trio.settlesOn(2, 'r1 left')
+    for (let round = 1; round <= 3; round++) {
+      run(['ip', '-n', namespace, 'address', 'del', `${LAB_VIP}/32`, 'dev', 'eth0'])
+      await trio.holdersBecome(['r2'], `removal ${round} on the Active`)
+      await sleep(50)
+    }
+    expect((await trio.daemon(2).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
+  })
+
+  test('a second interface in the same LAN answers our question and is no rival', async () => {
+    trio = new Trio()
+    const { lab } = trio
+    const { namespace } = lab.router(1)
+    run(['ip', '-n', lab.bridge, 'link', 'add', 'second', 'type', 'veth', 'peer', 'name', 'eth1', 'netns', namespace])
+    run(['ip', '-n', lab.bridge, 'link', 'set', 'second', 'master', 'br0', 'up'])
+    run(['ip', '-n', namespace, 'link', 'set', 'eth1', 'up'])
+    run(['ip', '-n', namespace, 'address', 'add', '10.77.0.61/24', 'dev', 'eth1'])
+    await trio.start(1, 200)
+    await trio.answeredBy(1, 'it started alone')
+    await sleep(1_500)
+    expect((await trio.daemon(1).router()).counters.rivalAnswers, 'answers of our own eth1 taken for a rival').toBe(0)
+  })
+})
