@@ -33,6 +33,7 @@ describeNetns('a demoted Active', () => {
     await trio.start(2, 150, settings)
     await trio.start(3, 100, settings)
     await trio.settlesOn(1, 'all started')
+    await trio.longBackup(2, 3)
     const lostBefore = prober.gaps.length
 
     run(['ip', '-n', namespace, 'link', 'set', 'far', 'down'])

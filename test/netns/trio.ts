@@ -14,6 +14,10 @@ export const INTERVAL = 100
 export const PRIORITIES = [200, 150, 100] as const
 /** Generous: order and outcome are asserted, speed is measured by the benchmark. */
 export const WITHIN = 5_000
+/** What a deadline is given on top: rounding to centiseconds, and a machine with two cores. */
+const MARGIN = 100
+
+const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
 export class Trio {
   readonly lab: Lab
@@ -91,9 +95,23 @@ export class Trio {
     })
   }
 
+  /**
+   * These are Backup for at least one of their own Active_Down_Intervals, by a clock that starts after they said so: a
+   * router that has been Backup for less does not use fastPreempt.
+   */
+  async longBackup(...positions: readonly number[]): Promise<void> {
+    for (const position of positions) {
+      const { name } = this.lab.router(position)
+      const backup = async () => (await this.daemon(position).state()) === 'Backup'
+      await eventually(`${name} to be Backup`, backup, () => this.sight(), { within: WITHIN })
+    }
+    const longest = Math.max(...positions.map((position) => this.daemon(position).plan.priority).map(downMs))
+    await new Promise((resolve) => setTimeout(resolve, longest + MARGIN))
+  }
+
   /** Two Active_Down_Intervals of the last in line: long enough for both sides of a cut to be sure. */
   get splitMs(): number {
-    return 2 * activeDownIntervalMs(PRIORITIES[2], INTERVAL)
+    return 2 * downMs(PRIORITIES[2])
   }
 
   /** Milliseconds since `at` in which two routers answered ARP. */
