@@ -68,8 +68,14 @@ function formatRouter(router: RouterSnapshot): string[] {
   lines.push(
     `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
   )
+  for (const [code, count] of Object.entries(counters.sendFailures))
+    lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
+  if (counters.rivalAnswers > 0)
+    lines.push(`  RIVAL: another host answers for it: ${times(counters.rivalAnswers)} since the start`)
   return lines
 }
+
+const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
 function ownerWords({ self, address, priority, heardMsAgo }: RouterSnapshot['owner']): string {
   if (self) return `this node (${address}, priority ${priority})`
