@@ -5,7 +5,7 @@
  * Refuses to know: VRRP, rtnetlink and addresses. A will is bytes: requests and packets that arrive complete.
  *
  * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends; the engine finds its descriptor's number in
- * HOLDFAST_GUARDIAN_FD. One message is one order, native byte order, at most 256 KiB:
+ * HOLDFAST_GUARDIAN_FD. One message is one order, native byte order, at most 2 MiB:
  *   @0  u8  format    1
  *   @1  u8  kind      1 = arm: replaces the unit's will; 2 = withdraw (nothing follows the header)
  *   @2  u16 unit
@@ -62,7 +62,8 @@
 #define KIND_WITHDRAW 2
 #define HEADER_SIZE 12u
 #define PACKET_SIZE 44u
-#define MESSAGE_MAX (256u << 10)
+/* 255 IPv6 addresses to 254 unicast peers are 1.1 MB; the kernel wants a message whole in the sender's buffer. */
+#define MESSAGE_MAX (2u << 20)
 #define UNITS 65536u
 #define CHANNEL_BUFFER (4 << 20)
 
@@ -329,7 +330,7 @@ static enum reading read_channel(int fd, int limit) {
     }
     if (length == 0 && header.msg_controllen == 0) return READ_CLOSED;
     const bool cut = (header.msg_flags & MSG_TRUNC) != 0 || (size_t)length > MESSAGE_MAX;
-    const char *const fault = cut ? "it is longer than 256 KiB" : obey(message, (size_t)length);
+    const char *const fault = cut ? "it is longer than 2 MiB" : obey(message, (size_t)length);
     if (fault != NULL) report_message(fault, (size_t)length);
   }
   return READ_MORE;
@@ -827,7 +828,15 @@ static int exit_status(const struct engine *engine) {
   return 128 + number;
 }
 
+/* A descriptor that we open must not be taken for one of these: the log would go into the channel. */
+static bool fill_standard_descriptors(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return false;
+  return true;
+}
+
 int main(int count, char **arguments) {
+  if (!fill_standard_descriptors()) return EXIT_FAILURE;
   static const int forwarded[] = {SIGHUP, SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
   sigset_t set, mask;
   sigemptyset(&set);

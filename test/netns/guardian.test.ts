@@ -101,6 +101,16 @@ describe('the guardian as a parent', () => {
     expect(monotonicMs() - started).toBeLessThan(5000)
   })
 
+  test('started without standard descriptors: its sockets stay clear of them', () => {
+    const script = `ls -l /proc/$PPID/fd >&3; exit 0`
+    const { status, stdout } = spawnSync('sh', ['-c', `exec "$0" -- sh -c '${script}' 3>&1 <&- >&- 2>&-`, GUARDIAN], {
+      encoding: 'utf8',
+    })
+    const standard = stdout.split('\n').filter((line) => / [012] -> /.test(line))
+    expect([status, standard.length], stdout).toEqual([0, 3])
+    for (const line of standard) expect(line).toMatch(/ -> \/dev\/null$/)
+  })
+
   test('a signal that comes at once ends it, with or without the engine', async () => {
     for (let i = 0; i < 20; i++) {
       const script = `"$0" -- sleep 7.${process.pid} & sleep 0.00${i % 10}; kill -TERM $!; wait $!`
@@ -278,6 +288,25 @@ describeNetns('the guardian in network namespaces', () => {
     console.log(`256 addresses: ${ms.toFixed(1)} ms from SIGKILL, ${executed(talker)?.ms} ms of them executing`)
   })
 
+  test('the largest will of one router: 255 addresses, packets of 255 IPv6 addresses to 254 peers', async () => {
+    const addresses = Array.from({ length: 255 }, (_, i) => `198.51.101.${i}`)
+    const packet = { index, payload: Buffer.alloc(8 + 16 * 255, 0x31) }
+    addAll(addresses)
+    const talker = await start()
+    const requests = addresses.map((address) => removal(index, address))
+    const order = will(4, requests, Array(254).fill(packet))
+    expect(order.length).toBeGreaterThan(1_000_000)
+    // Twice: the channel takes it again once it was read.
+    await write(talker, order)
+    await write(talker, order)
+    const killedAt = monotonicMs()
+    process.kill(await enginePid(talker), 'SIGKILL')
+    const ms = await gone(killedAt)
+    await talker.ended
+    expect(executed(talker)).toMatchObject({ requests: 255, removed: 255, failed: 0, packets: 254, sent: 254 })
+    console.log(`${order.length} bytes of will: ${ms.toFixed(1)} ms from SIGKILL`)
+  })
+
   test('what cannot be done is told and stops nothing', async () => {
     addAll(['198.51.100.205'])
     ip(here, 'link', 'add', 'brief', 'type', 'bridge')
@@ -334,8 +363,7 @@ describeNetns('the guardian in network namespaces', () => {
     }
     await write(talker, Buffer.concat([good, Buffer.alloc(4)]))
     await write(talker, Buffer.concat([withdrawal(1), Buffer.alloc(1)]))
-    talker.tell({ write: Buffer.alloc(300 << 10, 1).toString('hex') })
-    await talker.line('the oversized write', ({ wrote }) => wrote === 300 << 10)
+    await write(talker, Buffer.alloc((2 << 20) + 1, 1))
     process.kill(await enginePid(talker), 'SIGKILL')
     await gone(monotonicMs())
     await talker.ended
