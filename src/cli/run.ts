@@ -54,7 +54,9 @@ export async function runCommand(file: string): Promise<number> {
   }
 
   const recorder = new Recorder()
-  const will = openGuardian(process.env['HOLDFAST_GUARDIAN_FD'])
+  const will = openGuardian(process.env.HOLDFAST_GUARDIAN_FD, ({ message, ...fields }) =>
+    recorder.log('error', message, fields),
+  )
   const daemon = new Daemon(config, { clock, network, sockets: openSockets(native, clock), will, recorder })
   const stopped = untilStopped(daemon, recorder)
   daemon.start()

@@ -1,36 +1,93 @@
 /**
  * The engine's end of the socketpair to the guardian (SOCK_SEQPACKET: one write is one message). Decided here: what
- * counts as armed. Refused here: what a will says (daemon/) and how it is spelled (will-message.ts).
+ * counts as armed, and how the guardian's death is noticed. Refused here: what a will says (daemon/), how it is spelled
+ * (will-message.ts) and what an engine does that has no guardian any more.
  */
-import { writeSync } from 'node:fs'
+import { closeSync, readSync, writeSync } from 'node:fs'
 import type { LastWillPort } from '../daemon/ports.ts'
-import { armMessage, withdrawMessage } from './will-message.ts'
+import { armMessage, LARGEST_MESSAGE, withdrawMessage } from './will-message.ts'
 
-const isTemporary = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'ENOBUFS')
+/** A guardian that was stopped for a moment drains a full channel within milliseconds of going on. */
+const TRY_AGAIN = 20
+/** Reading the end of the channel costs microseconds; nothing in Node waits for a SEQPACKET socket. */
+const LOOK_AGAIN = 1_000
 
-/** Undefined or no number: started without a guardian, wills go nowhere. */
-export function openGuardian(descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD): LastWillPort {
+export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }
+export type Guardian = LastWillPort & {
+  /** Closes our end, upon which the guardian executes what is armed, now. Idempotent. */
+  release(): void
+}
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
+
+/** Undefined or no number: started without a guardian, wills go nowhere. `onFault` hears of each fault once. */
+export function openGuardian(
+  descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD,
+  onFault: (fault: GuardianFault) => void = () => {},
+): Guardian {
   let fd = descriptor !== undefined && /^\d+$/.test(descriptor) ? Number(descriptor) : undefined
   /** Not accepted yet, newest per unit: an old will of a unit must not outlive a newer one or its withdrawal. */
   const waiting = new Map<number, Uint8Array>()
+  /** Units whose newest will the guardian cannot take; what it had of them before stays. */
+  const refused = new Set<number>()
+  let retry: NodeJS.Timeout | undefined
+  const watch = fd === undefined ? undefined : setInterval(look, LOOK_AGAIN).unref()
+
+  function lose(): void {
+    stop()
+    onFault({ message: 'The guardian is gone: when this process dies, its addresses stay' })
+  }
+
+  function stop(): void {
+    fd = undefined
+    clearInterval(watch)
+    clearTimeout(retry)
+    waiting.clear()
+  }
+
+  /** The guardian never writes: there is the end of the channel to read, or nothing (EAGAIN). */
+  function look(): void {
+    if (fd === undefined) return
+    try {
+      if (readSync(fd, new Uint8Array(1)) === 0) lose()
+    } catch (error) {
+      if (codeOf(error) !== 'EAGAIN') lose()
+    }
+  }
+
+  function refuse(unit: number, bytes: number): void {
+    waiting.delete(unit)
+    if (refused.has(unit)) return
+    refused.add(unit)
+    const message = 'The last will is too large for the guardian: when this process dies, addresses of this unit stay'
+    onFault({ message, unit, bytes })
+  }
 
   function flush(): void {
+    clearTimeout(retry)
+    retry = undefined
     for (const [unit, message] of waiting) {
       if (fd === undefined) return
       try {
         writeSync(fd, message)
         waiting.delete(unit)
+        refused.delete(unit)
       } catch (error) {
-        // A full socketpair empties again; everything else (EPIPE, ECONNRESET, EBADF, EMSGSIZE) does not.
-        if (isTemporary(error)) return
-        fd = undefined
+        const code = codeOf(error)
+        if (code === 'EAGAIN' || code === 'ENOBUFS') {
+          retry = setTimeout(flush, TRY_AGAIN).unref()
+          return
+        }
+        // A socket whose buffer could not be raised takes less than we would send.
+        if (code === 'EMSGSIZE') refuse(unit, message.length)
+        else return lose()
       }
     }
   }
 
   function post(unit: number, message: Uint8Array): void {
     if (fd === undefined) return
+    if (message.length > LARGEST_MESSAGE) return refuse(unit, message.length)
     waiting.delete(unit)
     waiting.set(unit, message)
     flush()
@@ -40,7 +97,11 @@ export function openGuardian(descriptor: string | undefined = process.env.HOLDFA
     arm: (will) => post(will.unit, armMessage(will)),
     withdraw: (unit) => post(unit, withdrawMessage(unit)),
     get armed() {
-      return fd !== undefined && waiting.size === 0
+      return fd !== undefined && waiting.size === 0 && refused.size === 0
+    },
+    release() {
+      if (fd !== undefined) closeSync(fd)
+      stop()
     },
   }
 }

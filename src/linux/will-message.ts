@@ -7,6 +7,9 @@ import type { LastWill } from '../daemon/ports.ts'
 import { addressBytes } from '../wire/address.ts'
 import { removeAddressRequest } from './netlink/message.ts'
 
+/** What the guardian keeps of one unit; 255 IPv6 addresses to 254 unicast peers are 1.1 MB. */
+export const LARGEST_MESSAGE = 2 << 20
+
 const FORMAT = 1
 const ARM = 1
 const WITHDRAW = 2

@@ -236,6 +236,25 @@ describeNetns('a daemon', () => {
     }
   })
 
+  test('whose guardian dies says so once, in its log and its status', async () => {
+    const daemon = await running()
+    expect((await daemon.snapshot())?.guardian, 'before').toBe(true)
+    const [engine = 0] = daemon.process.children
+    const at = daemon.process.signal('SIGKILL')
+    await eventually(
+      'the status to say that there is no guardian',
+      async () => (await daemon.snapshot())?.guardian === false,
+      () => daemon.lines.slice(-3),
+      { within: 3_000 },
+    )
+    const lines = () => daemon.records.filter(({ level, msg }) => level === 50 && msg.includes('guardian is gone'))
+    await eventually('one line in the log', () => lines().length === 1, lines, { within: 3_000 })
+    expect(monotonicMs() - at, 'ms until it was told').toBeLessThan(2_000)
+    process.kill(engine, 'SIGTERM')
+    await daemon.exited
+    expect([lab.holders(LAB_VIP), lines().length]).toEqual([[], 1])
+  })
+
   test('whose log nobody reads leaves all the same, and its addresses too', async () => {
     const fifo = join(lab.directory, 'log')
     execFileSync('mkfifo', [fifo])

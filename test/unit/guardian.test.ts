@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { LastWill } from '../../src/daemon/ports.ts'
-import { openGuardian } from '../../src/linux/guardian.ts'
-import { armMessage, withdrawMessage } from '../../src/linux/will-message.ts'
+import { type Guardian, type GuardianFault, openGuardian } from '../../src/linux/guardian.ts'
+import { armMessage, LARGEST_MESSAGE, withdrawMessage } from '../../src/linux/will-message.ts'
 import { address } from '../../src/wire/address.ts'
+import { eventually } from '../support/wait.ts'
 
 const will = (unit: number, host = 1): LastWill => ({
   unit,
@@ -23,6 +24,13 @@ const hex = (...messages: Uint8Array[]) => Buffer.concat(messages).toString('hex
 let directory = ''
 let reader = -1
 let writer = -1
+let opened: Guardian | undefined
+let faults: GuardianFault[] = []
+
+function open(): Guardian {
+  opened = openGuardian(String(writer), (fault) => faults.push(fault))
+  return opened
+}
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-guardian-'))
@@ -32,7 +40,11 @@ beforeEach(() => {
   writer = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
 })
 afterEach(() => {
-  for (const fd of [reader, writer]) if (fd >= 0) closeSync(fd)
+  if (opened === undefined) closeSync(writer)
+  opened?.release()
+  opened = undefined
+  faults = []
+  if (reader >= 0) closeSync(reader)
   rmSync(directory, { recursive: true })
 })
 
@@ -51,7 +63,7 @@ test('started without a guardian', () => {
 })
 
 test('arm and withdraw are one message each', () => {
-  const port = openGuardian(String(writer))
+  const port = open()
   port.arm(will(1))
   port.withdraw(1)
   expect(hex(readAll())).toBe(hex(armMessage(will(1)), withdrawMessage(1)))
@@ -59,22 +71,63 @@ test('arm and withdraw are one message each', () => {
 })
 
 test('a guardian that is gone', () => {
-  const port = openGuardian(String(writer))
+  const port = open()
   closeSync(reader)
   reader = -1
   port.arm(will(1))
   expect(port.armed).toBe(false)
+  port.arm(will(2))
+  expect(faults).toEqual([{ message: expect.stringContaining('The guardian is gone') }])
+})
+
+test('released: what was armed is left to the guardian, nothing more is told', () => {
+  const port = open()
+  port.arm(will(1))
+  port.release()
+  port.release()
+  port.withdraw(1)
+  expect([port.armed, hex(readAll()), readSync(reader, Buffer.alloc(1)), faults]).toEqual([
+    false,
+    hex(armMessage(will(1))),
+    0,
+    [],
+  ])
+})
+
+test('a full channel is tried again by itself', async () => {
+  const port = open()
+  for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
+  port.arm(will(1, 99))
+  expect(port.armed).toBe(false)
+  readAll()
+  const state = () => ({ armed: port.armed, faults })
+  await eventually('the will to be armed', () => port.armed, state, { within: 1_000 })
+  expect(hex(readAll())).toBe(hex(armMessage(will(1, 99))))
+})
+
+test('a will too large: not armed, told once; the others go on; a smaller one heals it', () => {
+  const port = open()
+  const remove = will(1).remove.slice(0, 1)
+  const large = { ...will(1), remove: Array.from({ length: LARGEST_MESSAGE / 40 }, () => remove).flat() }
+  const bytes = armMessage(large).length
+  port.arm(large)
+  port.arm(large)
+  port.arm(will(2))
+  expect([port.armed, faults]).toEqual([false, [{ message: expect.stringContaining('too large'), unit: 1, bytes }]])
+  port.arm(will(1))
+  expect(port.armed).toBe(true)
+  expect(hex(readAll())).toBe(hex(armMessage(will(2)), armMessage(will(1))))
 })
 
 test('a full channel: not armed, and later only the newest of each unit is told', () => {
-  const port = openGuardian(String(writer))
+  const port = open()
   for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
   expect(port.armed).toBe(false)
   port.arm(will(2, 21))
   port.arm(will(1, 12))
   port.arm(will(2, 22))
-  readAll()
   expect(port.armed).toBe(false)
+  readAll()
   port.withdraw(3)
   expect(port.armed).toBe(true)
   expect(hex(readAll())).toBe(hex(armMessage(will(1, 12)), armMessage(will(2, 22)), withdrawMessage(3)))

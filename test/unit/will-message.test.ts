@@ -3,7 +3,7 @@
  * is shown in test/netns.
  */
 import { expect, test } from 'vitest'
-import { armMessage, withdrawMessage } from '../../src/linux/will-message.ts'
+import { armMessage, LARGEST_MESSAGE, withdrawMessage } from '../../src/linux/will-message.ts'
 import { address } from '../../src/wire/address.ts'
 
 const hex = (data: Uint8Array): string => [...data].map((octet) => octet.toString(16).padStart(2, '0')).join('')
@@ -47,6 +47,26 @@ test('arm: IPv6 addresses fill their sixteen octets; every datagram of a group i
   })
   const packet = '06000000 02010000 fe800000000000000000000000000001 ff020000000000000000000000000012 04000000 aabbccdd'
   expect(hex(message)).toBe(`0101 0700 00000000 02000000${packet}${packet}`.replace(/ /g, ''))
+})
+
+test('the largest single router fits: 255 IPv6 addresses to 254 unicast peers', () => {
+  const group = address('2001:db8::1')
+  const bytes = new Uint8Array(8 + 255 * 16)
+  const message = armMessage({
+    unit: 1,
+    name: 'all',
+    remove: Array.from({ length: 255 }, () => ({ interfaceIndex: 2, address: group, prefixLength: 128 })),
+    packets: [
+      {
+        family: 'ipv6',
+        interfaceIndex: 2,
+        source: group,
+        datagrams: Array.from({ length: 254 }, () => ({ destination: group, bytes })),
+      },
+    ],
+  })
+  expect(message.length).toBeGreaterThan(1_000_000)
+  expect(message.length).toBeLessThan(LARGEST_MESSAGE)
 })
 
 test('withdraw', () => {
