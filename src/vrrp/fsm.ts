@@ -11,6 +11,7 @@ import type { Event } from './event.ts'
 import { fastPreempt, priorityChangedInBackup } from './fast-preempt.ts'
 import { leave, leavesAtOnce, stepLeaving } from './leaving.ts'
 import { isOwner, type Parameters } from './parameters.ts'
+import { announceOverRival, answerableAt, rememberAnswer } from './rival.ts'
 import type { Active, Backup, Initialize, State } from './state.ts'
 import { skewTime, staggerDelay } from './timers.ts'
 import { activeDownDelay, becomeActive, enterBackup, fail, type Step, start, stop } from './transition.ts'
@@ -225,9 +226,12 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   // A8, VR-RX-16
   if (source === parameters.primaryAddress) return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
   if (advertisement.priority === 0) {
-    // A3
+    const release = { to: 'release', source } as const
+    const again = answerableAt(state, release, parameters)
+    // A3. Too soon for another answer: then it is late, not lost, because a Backup may have cut its timer to Skew_Time.
+    if (again > now) return [{ ...state, adverAt: millis(Math.min(state.adverAt, again)) }, []]
     const adverAt = plus(now, centisToMillis(parameters.advertisementInterval))
-    return [{ ...state, adverAt }, [send('priorityZeroHeard')]]
+    return [{ ...rememberAnswer(state, release, parameters, now), adverAt }, [send('priorityZeroHeard')]]
   }
   const above = advertisement.priority > parameters.priority
   const equal = advertisement.priority === parameters.priority
@@ -246,22 +250,15 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   }
   // A6, A7: a rival.
   const effects: Effect[] = [{ kind: 'refused', reason: equal ? 'lower-address' : 'lower-priority', source }]
+  const rival = { to: 'rival', source } as const
   let next = state
-  const { assertOnLower, announceOnRival } = parameters.knobs
-  const spacing = Math.min(parameters.knobs.assertSpacing, centisToMillis(parameters.advertisementInterval))
-  const recent = state.asserted.filter(({ at }) => now - at < spacing)
-  if (assertOnLower && !recent.some((rival) => rival.source === source)) {
+  if (parameters.knobs.assertOnLower && answerableAt(state, rival, parameters) <= now) {
     effects.push(send('rivalHeard'))
-    // Bounded: a flood from invented sources must not grow the state; the oldest is forgotten first.
-    next = { ...next, asserted: spacing > 0 ? [...recent.slice(-15), { source, at: now }] : [] }
+    next = rememberAnswer(next, rival, parameters, now)
   }
-  // What was queued together (one turn, one `now`) causes one batch. No longer than that: a loser's last advertisement
-  // comes a millisecond after its first, and what we announce after it is the last word.
-  if (announceOnRival && state.rivalAnnouncedAt !== now) {
-    effects.push({ kind: 'announce', reason: 'rival' })
-    next = { ...next, rivalAnnouncedAt: now }
-  }
-  return [next, effects]
+  if (!parameters.knobs.announceOnRival) return [next, effects]
+  const [announced, announcement] = announceOverRival(next, now)
+  return [announced, [...effects, ...announcement]]
 }
 
 /** As long as it answers we ask again and again; the announcements of one batch last a while. */
@@ -271,7 +268,7 @@ const ANSWER_SPACING = 1_000
 function rivalAnswered(state: Active, parameters: Parameters, now: Millis): Step {
   if (!parameters.knobs.probeRivals) return [state, []]
   if (state.rivalAnnouncedAt !== undefined && now - state.rivalAnnouncedAt < ANSWER_SPACING) return [state, []]
-  return [{ ...state, rivalAnnouncedAt: now }, [{ kind: 'announce', reason: 'rival' }]]
+  return announceOverRival(state, now)
 }
 
 function activeChangesPriority(state: Active, parameters: Parameters, now: Millis): Step {

@@ -42,15 +42,24 @@ export type Backup = {
   readonly extended: boolean
 }
 
+/** A release is a question of its own: who was answered as a rival and then leaves is answered once more. */
+export type Answered = {
+  readonly to: 'rival' | 'release'
+  readonly source: Address
+  readonly at: Millis
+}
+
 export type Active = {
   readonly name: 'Active'
   readonly since: Millis
   readonly adverAt: Millis
   /** When the last extra advertisement for a changed priority went out. */
   readonly changeSentAt: Millis | undefined
-  /** Whom we answered at once, and when; forgotten after the spacing. */
-  readonly asserted: readonly { readonly source: Address; readonly at: Millis }[]
+  /** Whom we advertised to out of turn (rows A3, A6, A7), and when; forgotten after the spacing. */
+  readonly asserted: readonly Answered[]
   readonly rivalAnnouncedAt: Millis | undefined
+  /** When the time that the announcements over rivals cost is over (rival.ts); absent until the first. */
+  readonly rivalPaidAt?: Millis
 }
 
 export type Leaving = {

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { announcementOffsets } from '../../src/arp/announcement.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
 import { step } from '../../src/vrrp/fsm.ts'
@@ -210,6 +211,58 @@ describe('step', () => {
         for (const one of moves) walk.perform(one)
       }),
       { numRuns: 3000 },
+    )
+  })
+})
+
+/** Gaps as they come: in one turn, a loser's last packet, a flood, a schedule, silence. */
+const gap = fc.oneof(
+  fc.constantFrom(0, 0.4, 1, 10, 49.9, 50, 50.1, 100, 1000),
+  fc.double({ min: 0, max: 120, noNaN: true }),
+)
+
+describe('announcements over rivals', () => {
+  const heard = fc.record({ gap, source: fc.constantFrom(...SOURCES.slice(1)), asked: fc.boolean() })
+  const sample = fc.record({ told: parameters, start: gap, packets: fc.array(heard, { minLength: 1, maxLength: 150 }) })
+
+  test('are the last word after every packet, and at most 4 batches in 100 ms', () => {
+    fc.assert(
+      fc.property(sample, ({ told, start, packets }) => {
+        // Lower than any Active: whatever is heard is a rival.
+        const us: Parameters = { ...told, priority: 255, knobs: { ...profileKnobs('holdfast', told.version) } }
+        let now = millis(start)
+        let [state] = step(INITIAL_STATE, { kind: 'startup' }, us, now)
+        const batches: number[] = []
+        const heardAt: number[] = []
+        for (const one of packets) {
+          now = plus(now, one.gap)
+          const advertisement = { version: us.version, vrid: 51, priority: 1, interval: centis(100), addresses: VIPS }
+          const event: Event = one.asked
+            ? { kind: 'rivalAnswered', address: VIPS[0] ?? SELF, heardAt: now }
+            : { kind: 'advertisementReceived', source: one.source, advertisement, receivedAt: now }
+          const [next, effects] = step(state, event, us, now)
+          state = next
+          if (!one.asked) heardAt.push(now)
+          if (effects.some(({ kind }) => kind === 'announce')) batches.push(now)
+        }
+        // A batch replaces the repeats of the one before that are still to come.
+        const frames = batches.flatMap((at, i) =>
+          announcementOffsets('rival', 'ipv4')
+            .map((offset) => at + offset)
+            .filter((due) => due === at || due < (batches[i + 1] ?? Number.POSITIVE_INFINITY)),
+        )
+        for (const at of heardAt) {
+          const next = Math.min(...frames.filter((frame) => frame >= at - 1e-6))
+          expect(next - at, `from the packet at ${at} to the next announcement (batches ${batches})`).toBeLessThan(
+            50.001,
+          )
+        }
+        for (const at of batches) {
+          const near = batches.filter((other) => other >= at && other < at + 99.999)
+          expect(near.length, `batches in the 100 ms from ${at} (${batches})`).toBeLessThanOrEqual(4)
+        }
+      }),
+      { numRuns: 2000 },
     )
   })
 })

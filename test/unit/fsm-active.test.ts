@@ -70,8 +70,9 @@ describe.each(PROFILES)('Active, %s', (profile) => {
 
   test('A3: priority 0: advertise now, Adver_Timer restarts, whoever said it', () => {
     for (const source of [ABOVE, BELOW]) {
+      const asserted = profile === 'holdfast' ? [{ to: 'release' as const, source, at: ms(410) }] : []
       expect(step(active(), heard(source, 0, 400, 4095), told, ms(410))).toEqual([
-        active({ adverAt: ms(1410) }),
+        active({ adverAt: ms(1410), asserted }),
         [{ kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }],
       ])
     }
@@ -128,7 +129,10 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     ['A7: lower priority', ABOVE, 127, 'lower-priority'],
   ] as const)('%s: refused, advertise at once, Adver_Timer unchanged', (_name, source, priority, reason) => {
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
-    const remembered = profile === 'holdfast' ? { asserted: [{ source, at: ms(320) }], rivalAnnouncedAt: ms(320) } : {}
+    const remembered =
+      profile === 'holdfast'
+        ? { asserted: [{ to: 'rival' as const, source, at: ms(320) }], rivalAnnouncedAt: ms(320), rivalPaidAt: ms(370) }
+        : {}
     expect(step(active(), heard(source, priority, 300), told, ms(320))).toEqual([
       active(remembered),
       [

@@ -5,7 +5,7 @@ import { step } from '../../src/vrrp/fsm.ts'
 import type { State } from '../../src/vrrp/state.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ABOVE, active, answered, BELOW, heard, ms, OTHER, parameters, VIP } from './fsm-fixture.ts'
+import { ABOVE, active, answered, BELOW, heard, ms, OTHER, parameters, tick, VIP } from './fsm-fixture.ts'
 
 describe('rivals (design.md §3)', () => {
   const told = parameters('holdfast')
@@ -67,8 +67,9 @@ describe('rivals (design.md §3)', () => {
     expect(sent).toEqual([[answer, announce], [answer], [answer], [announce]])
     expect(state).toEqual(
       active({
-        asserted: [ABOVE, OTHER, BELOW].map((source) => ({ source, at: ms(100) })),
+        asserted: [ABOVE, OTHER, BELOW].map((source) => ({ to: 'rival', source, at: ms(100) })),
         rivalAnnouncedAt: ms(101),
+        rivalPaidAt: ms(200),
       }),
     )
   })
@@ -81,14 +82,33 @@ describe('rivals (design.md §3)', () => {
     expect(sent).toEqual([[answer, announce], [announce]])
   })
 
+  test('many packets: three batches at once, then one in 50 ms, whoever sends', () => {
+    // 1000 a second for 3 s, as in a flood from a valid sender or from many.
+    const flood = Array.from({ length: 3000 }, (_, i) => [i % 2 === 0 ? ABOVE : BELOW, 100 + i] as const)
+    const { sent } = hearing(active(), flood)
+    const at = sent.flatMap((effects, i) => (effects.some(({ kind }) => kind === 'announce') ? [100 + i] : []))
+    expect(at.slice(0, 5)).toEqual([100, 101, 102, 150, 200])
+    expect(at, 'announcement batches in 3 s').toHaveLength(2 + 60)
+    const answers = sent.filter((effects) => effects.some(({ kind }) => kind === 'sendAdvertisement'))
+    expect(answers, 'advertisements in 3 s, 10 a second and source').toHaveLength(60)
+  })
+
+  test('after 150 ms of silence all three are there again', () => {
+    const loser = (from: number) => [from, from + 0.4, from + 0.8, from + 1.2].map((at) => [ABOVE, at] as const)
+    const announced = hearing(active(), [...loser(100), ...loser(251)]).sent.map((effects) =>
+      effects.some(({ kind }) => kind === 'announce'),
+    )
+    expect(announced).toEqual([true, true, true, false, true, true, true, false])
+  })
+
   describe('that answer our question (docs/adr/0007)', () => {
     const asked = (at: number, state: State = active(), knows = told) => step(state, answered(VIP, at), knows, ms(at))
 
     test('are announced over at once, then once a second as long as they answer', () => {
       const [first, effects] = asked(100)
-      expect([first, effects]).toEqual([active({ rivalAnnouncedAt: ms(100) }), [announce]])
+      expect([first, effects]).toEqual([active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) }), [announce]])
       expect(asked(1099, first)).toEqual([first, []])
-      expect(asked(1100, first)).toEqual([active({ rivalAnnouncedAt: ms(1100) }), [announce]])
+      expect(asked(1100, first)).toEqual([active({ rivalAnnouncedAt: ms(1100), rivalPaidAt: ms(1150) }), [announce]])
     })
 
     test('after an announcement for their advertisement wait for that one to have its repeats', () => {
@@ -100,6 +120,55 @@ describe('rivals (design.md §3)', () => {
       expect(asked(100, active(), parameters('rfc9568'))).toEqual([active(), []])
       const silent = parameters('holdfast', { knobs: { probeRivals: false } })
       expect(asked(100, active(), silent)).toEqual([active(), []])
+    })
+  })
+
+  describe('that say priority 0 (row A3)', () => {
+    const zero = (state: State, source: typeof ABOVE, at: number, knows = told) =>
+      step(state, heard(source, 0, at), knows, ms(at))
+    const reply: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }
+
+    test('are answered at once; a repetition at the end of the spacing, because it may have shortened a timer', () => {
+      const [first, effects] = zero(active(), ABOVE, 100)
+      expect([first, effects]).toEqual([
+        active({ adverAt: ms(1100), asserted: [{ to: 'release', source: ABOVE, at: ms(100) }] }),
+        [reply],
+      ])
+      const [second, none] = zero(first, ABOVE, 102)
+      expect([second, none]).toEqual([{ ...first, adverAt: ms(200) }, []])
+      expect(zero(second, ABOVE, 150)).toEqual([second, []])
+      const [third, sent] = step(second, tick, told, ms(200))
+      expect(sent).toEqual([{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }])
+      expect(third).toEqual({ ...second, adverAt: ms(1200) })
+    })
+
+    test('are answered although the same router was just answered as a rival', () => {
+      const { state } = hearing(active(), [[ABOVE, 100]])
+      expect(zero(state, ABOVE, 101)[1]).toEqual([reply])
+    })
+
+    test('each source for itself; a scheduled advertisement that comes sooner is not moved', () => {
+      const [first] = zero(active(), ABOVE, 100)
+      expect(zero(first, OTHER, 101)[1]).toEqual([reply])
+      const soon = { ...first, adverAt: ms(130) }
+      expect(zero(soon, ABOVE, 102)).toEqual([soon, []])
+    })
+
+    test('3000 of them in 3 s, and the timer: at most 20 advertisements a second; by the letter each one', () => {
+      const count = (knows: typeof told) => {
+        let state: State = active()
+        let sent = 0
+        for (let at = 100; at < 3100; at++) {
+          for (const event of [heard(ABOVE, 0, at), tick]) {
+            const [next, effects] = step(state, event, knows, ms(at))
+            state = next
+            sent += effects.filter(({ kind }) => kind === 'sendAdvertisement').length
+          }
+        }
+        return sent
+      }
+      expect(count(told)).toBeLessThanOrEqual(60)
+      expect(count(parameters('rfc9568'))).toBe(3000)
     })
   })
 

@@ -1,0 +1,44 @@
+/**
+ * How often an Active speaks because another router spoke: at once, but bounded, so that a sender of many packets cannot
+ * make us flood the segment (design.md §3, Rivals). Which packets deserve an answer is decided in fsm.ts; this file does
+ * not know priorities, and of announcements only when their first repeat comes (arp/announcement.ts).
+ */
+import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
+import type { Effect } from './effect.ts'
+import type { Parameters } from './parameters.ts'
+import type { Active, Answered } from './state.ts'
+
+const answerSpacing = ({ knobs, advertisementInterval }: Parameters): number =>
+  Math.min(knobs.assertSpacing, centisToMillis(advertisementInterval))
+
+type Question = Pick<Answered, 'to' | 'source'>
+
+const same = (a: Question, b: Question): boolean => a.source === b.source && a.to === b.to
+
+/** From when on this source may be advertised to out of turn again. */
+export function answerableAt({ asserted }: Active, question: Question, parameters: Parameters): Millis {
+  const last = asserted.find((answered) => same(answered, question))
+  return last === undefined ? millis(Number.NEGATIVE_INFINITY) : plus(last.at, answerSpacing(parameters))
+}
+
+/** Bounded: a flood from invented sources must not grow the state; the oldest is forgotten first. */
+export function rememberAnswer(state: Active, question: Question, parameters: Parameters, now: Millis): Active {
+  const spacing = answerSpacing(parameters)
+  if (spacing <= 0) return { ...state, asserted: [] }
+  const recent = state.asserted.filter((answered) => !same(answered, question) && now - answered.at < spacing)
+  return { ...state, asserted: [...recent.slice(-15), { ...question, at: now }] }
+}
+
+/** Not longer than until the first repeat of a batch: that one comes after every packet that got no batch of its own. */
+const ANNOUNCE_SPACING = 50
+/** Three at once: for an answer to our question, a loser's first advertisement, and a millisecond later its last. */
+const ANNOUNCE_CREDIT = 3 * ANNOUNCE_SPACING
+
+/** What we announce has to be the last word: every packet is followed by a batch or by the repeat of one, in 50 ms. */
+export function announceOverRival(state: Active, now: Millis): readonly [Active, readonly Effect[]] {
+  // What was queued together (one turn, one `now`) causes one batch: it is sent when all of it was heard.
+  if (state.rivalAnnouncedAt === now) return [state, []]
+  const paidAt = plus(millis(Math.max(state.rivalPaidAt ?? now, now)), ANNOUNCE_SPACING)
+  if (paidAt - now > ANNOUNCE_CREDIT) return [state, []]
+  return [{ ...state, rivalAnnouncedAt: now, rivalPaidAt: paidAt }, [{ kind: 'announce', reason: 'rival' }]]
+}
