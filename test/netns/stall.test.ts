@@ -16,6 +16,9 @@ import { eventually } from '../support/wait.ts'
 const STALLS = 10
 const STALL_MS = 200
 const INTERVAL_MS = 10
+/** Stalls of ten that have to say something; a run on a machine that was late is repeated, the number is not lowered. */
+const JUDGED = 8
+const RUNS = 3
 
 type Stall = {
   readonly phase: string
@@ -65,12 +68,21 @@ describeNetns('a stalled Backup', () => {
   const activeWasLate = (stall: Stall) => stall.longestGapMs >= activeDownIntervalMs(100, INTERVAL_MS)
 
   test('never takes over from a living Active', () => {
-    const stalls = stallBackup('drain')
-    expect(stalls).toHaveLength(STALLS)
-    const wrong = stalls.filter((stall) => stall.takeovers.length > 0 && !activeWasLate(stall))
-    expect(wrong, `stalls of ${STALL_MS} ms after which the Backup took over although the Active was heard`).toEqual([])
-    const judged = stalls.filter((stall) => !activeWasLate(stall)).length
-    expect(judged, 'stalls in which the Active was in time, so that the test says something').toBeGreaterThanOrEqual(5)
+    const judged: number[] = []
+    while (judged.length < RUNS && Math.max(0, ...judged) < JUDGED) {
+      const stalls = stallBackup('drain')
+      expect(stalls).toHaveLength(STALLS)
+      const inTime = stalls.filter((stall) => !activeWasLate(stall))
+      const wrong = inTime.filter((stall) => stall.takeovers.length > 0)
+      expect(wrong, `stalls of ${STALL_MS} ms after which the Backup took over although the Active was heard`).toEqual(
+        [],
+      )
+      judged.push(inTime.length)
+    }
+    expect(
+      Math.max(...judged),
+      `stalls of ${STALLS} in which the Active was in time, so that the test says something; runs: ${judged.join(', ')}`,
+    ).toBeGreaterThanOrEqual(JUDGED)
   })
 
   test('would take over falsely if its timer decided alone', () => {
