@@ -11,21 +11,35 @@ import { resolveRouters } from '../config/resolve.ts'
 import { Daemon } from '../daemon/daemon.ts'
 import { Recorder } from '../daemon/recorder.ts'
 import { openClock } from '../linux/clock.ts'
-import { openGuardian } from '../linux/guardian.ts'
+import { type Guardian, openGuardian } from '../linux/guardian.ts'
 import { loadNative } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
 import { takeNodeLock } from '../linux/node-lock.ts'
 import { openSockets } from '../linux/sockets.ts'
 import { missingCapabilities } from './capability.ts'
 import { loadConfig } from './configuration-file.ts'
+import { untilCrashed } from './crash.ts'
 import { EXIT } from './exit-code.ts'
 import { nodeView } from './node.ts'
 import { VERSION } from './version.ts'
 
 const print = (line: string): void => void process.stderr.write(`${line}\n`)
 
-/** Returns the exit status when the daemon has left. */
+/** Returns the exit status when the daemon has left, or cannot go on. */
 export async function runCommand(file: string): Promise<number> {
+  const recorder = new Recorder()
+  const guardian = openGuardian(process.env.HOLDFAST_GUARDIAN_FD, ({ message, ...fields }) =>
+    recorder.log('error', message, fields),
+  )
+  const crashed = untilCrashed(() => guardian.release())
+  try {
+    return await Promise.race([crashed, serve(file, recorder, guardian)])
+  } finally {
+    guardian.release()
+  }
+}
+
+async function serve(file: string, recorder: Recorder, will: Guardian): Promise<number> {
   const parsed = loadConfig(file)
   if ('problems' in parsed) return refuse(parsed.problems)
   const { config, locate } = parsed
@@ -53,10 +67,6 @@ export async function runCommand(file: string): Promise<number> {
     return refuse([...parsed.warnings, ...environment])
   }
 
-  const recorder = new Recorder()
-  const will = openGuardian(process.env.HOLDFAST_GUARDIAN_FD, ({ message, ...fields }) =>
-    recorder.log('error', message, fields),
-  )
   const daemon = new Daemon(config, { clock, network, sockets: openSockets(native, clock), will, recorder })
   const stopped = untilStopped(daemon, recorder)
   daemon.start()

@@ -283,6 +283,41 @@ describeNetns('a daemon', () => {
     expect(lab.holders(LAB_VIP)).toEqual([])
   })
 
+  test.each([
+    ['an exception', 'throw bug'],
+    ['a rejection', 'Promise.reject(bug)'],
+  ])('that has a bug (%s) leaves no address, though nobody reads what it says', async (name, fault) => {
+    const [place = ''] = name.split(' ').slice(-1)
+    const fifo = join(lab.directory, `stuck-${place}`)
+    const preload = join(lab.directory, `${place}.mjs`)
+    // The pipe is full before the engine has said anything; SIGUSR2 is the bug.
+    writeFileSync(
+      preload,
+      `import { constants, openSync, writeSync } from 'node:fs'
+      const bug = new Error('a bug')
+      const fd = openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK)
+      try {
+        for (;;) writeSync(fd, '.'.repeat(4096))
+      } catch {}
+      process.on('SIGUSR2', () => { ${fault} })`,
+    )
+    execFileSync('mkfifo', [fifo])
+    const holder = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec sleep 60 <${fifo}`])
+    const daemon = new LoggedProcess(
+      lab,
+      lab.router(1),
+      ['sh', '-c', `exec ${BIN} run -c ${configFile(place)} >${fifo} 2>&1`],
+      { NODE_OPTIONS: `--import=${preload}` },
+    )
+    const holders = () => lab.holders(LAB_VIP)
+    await eventually('the VIP to be held', () => holders().length === 1, holders, { within: 10_000 })
+    const at = daemon.signal('SIGUSR2')
+    await eventually('the VIP to be gone', () => holders().length === 0, holders, { within: 1_000 })
+    const { code, at: left } = await daemon.exited
+    holder.killFamily()
+    expect([code, left - at < 2_000], `left ${(left - at).toFixed(0)} ms after the bug`).toEqual([1, true])
+  })
+
   test('metrics and status on the port; one that is taken is tried again', async () => {
     const listen = { api: { listen: '127.0.0.1:9655' } }
     execFileSync('ip', ['-n', lab.router(1).namespace, 'link', 'set', 'lo', 'up'])

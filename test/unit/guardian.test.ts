@@ -107,8 +107,9 @@ test('a full channel is tried again by itself', async () => {
 
 test('a will too large: not armed, told once; the others go on; a smaller one heals it', () => {
   const port = open()
-  const remove = will(1).remove.slice(0, 1)
-  const large = { ...will(1), remove: Array.from({ length: LARGEST_MESSAGE / 40 }, () => remove).flat() }
+  const datagram = { destination: address('224.0.0.18'), bytes: new Uint8Array(LARGEST_MESSAGE) }
+  const group = { family: 'ipv4', interfaceIndex: 2, source: address('192.0.2.1'), datagrams: [datagram] } as const
+  const large = { ...will(1), packets: [group] }
   const bytes = armMessage(large).length
   port.arm(large)
   port.arm(large)
