@@ -290,7 +290,8 @@ describeNetns('a daemon', () => {
     const [place = ''] = name.split(' ').slice(-1)
     const fifo = join(lab.directory, `stuck-${place}`)
     const preload = join(lab.directory, `${place}.mjs`)
-    // The pipe is full before the engine has said anything; SIGUSR2 is the bug.
+    // The pipe is full before the engine has said anything, whatever is done on the way out takes 3 s, and SIGUSR2 is
+    // the bug. Two opens: the log makes its own non-blocking, which must not be what helps standard error.
     writeFileSync(
       preload,
       `import { constants, openSync, writeSync } from 'node:fs'
@@ -299,6 +300,7 @@ describeNetns('a daemon', () => {
       try {
         for (;;) writeSync(fd, '.'.repeat(4096))
       } catch {}
+      process.on('exit', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000))
       process.on('SIGUSR2', () => { ${fault} })`,
     )
     execFileSync('mkfifo', [fifo])
@@ -306,7 +308,7 @@ describeNetns('a daemon', () => {
     const daemon = new LoggedProcess(
       lab,
       lab.router(1),
-      ['sh', '-c', `exec ${BIN} run -c ${configFile(place)} >${fifo} 2>&1`],
+      ['sh', '-c', `exec ${BIN} run -c ${configFile(place)} >${fifo} 2>${fifo}`],
       { NODE_OPTIONS: `--import=${preload}` },
     )
     const holders = () => lab.holders(LAB_VIP)
@@ -315,7 +317,7 @@ describeNetns('a daemon', () => {
     await eventually('the VIP to be gone', () => holders().length === 0, holders, { within: 1_000 })
     const { code, at: left } = await daemon.exited
     holder.killFamily()
-    expect([code, left - at < 2_000], `left ${(left - at).toFixed(0)} ms after the bug`).toEqual([1, true])
+    expect([code, left - at < 5_000], `left ${(left - at).toFixed(0)} ms after the bug`).toEqual([1, true])
   })
 
   test('metrics and status on the port; one that is taken is tried again', async () => {
