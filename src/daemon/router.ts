@@ -12,6 +12,7 @@ import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
+import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
 import { lastWillOf } from './last-will.ts'
 import type { Datagram, LastWillPort, SendOutcome, WantedAddress } from './ports.ts'
@@ -52,8 +53,6 @@ export class Router {
   since: { at: Millis; epoch: number; reason: string }
   readonly faults = new Set<Fault>()
   readonly transitions = new Counters()
-  readonly sent = new Counters()
-  readonly sendFailures = new Counters()
   readonly refused = new Counters()
   readonly discarded = new Counters()
   readonly warnings = new Counters()
@@ -63,19 +62,20 @@ export class Router {
   /** Set by the daemon, which ends a turn differently when a state changed. */
   onTransition: () => void = () => {}
   readonly keeper: AddressKeeper
+  readonly advertiser: Advertiser
   readonly #recorder: Recorder
   readonly #will: LastWillPort
   readonly #queue: Event[] = []
   #stepping = false
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
-  #encoded: { parameters: Parameters; priority: number; datagrams: readonly Datagram[] } | undefined
 
   constructor(spec: RouterSpec, parameters: Parameters, recorder: Recorder, will: LastWillPort, now: Millis) {
     this.spec = spec
     this.parameters = parameters
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
     this.keeper = new AddressKeeper(spec.name, recorder)
+    this.advertiser = new Advertiser(spec.name, recorder)
     this.#recorder = recorder
     this.#will = will
   }
@@ -220,7 +220,7 @@ export class Router {
       case 'sendAdvertisement':
         // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
         if (effect.reason === 'periodic' && this.parameters.knobs.probeRivals) this.io?.askForRivals(this, now)
-        return this.#send(effect.priority)
+        return this.advertiser.send(this.parameters, effect.priority, (datagrams) => this.io?.send(datagrams) ?? [])
       case 'installAddresses':
         return this.#install(now, true)
       case 'removeAddresses':
@@ -247,31 +247,6 @@ export class Router {
     this.#will.arm(
       lastWillOf(this.spec, this.parameters, io.interfaceIndex, remove, advertisementDatagrams(this.parameters, 0)),
     )
-  }
-
-  #send(priority: number): void {
-    const datagrams = this.#datagrams(priority)
-    const outcomes = this.io?.send(datagrams) ?? []
-    this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
-    outcomes.forEach((outcome, i) => {
-      if (outcome.ok) return
-      const { code, message } = outcome.failure
-      this.sendFailures.add(code)
-      this.#recorder.logLimited(`${this.name} send ${code}`, 'warn', `${this.name}: ${message}`, {
-        router: this.name,
-        code,
-        destination: datagrams[i]?.destination,
-      })
-    })
-  }
-
-  /** An Active says the same again and again: encoded once. */
-  #datagrams(priority: number): readonly Datagram[] {
-    const { parameters } = this
-    if (this.#encoded?.parameters !== parameters || this.#encoded.priority !== priority) {
-      this.#encoded = { parameters, priority, datagrams: advertisementDatagrams(parameters, priority) }
-    }
-    return this.#encoded.datagrams
   }
 
   /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */

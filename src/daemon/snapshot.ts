@@ -104,8 +104,8 @@ export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
     counters: {
       received: router.received,
       rivalAnswers: router.rivalAnswers,
-      sent: router.sent.toJSON(),
-      sendFailures: router.sendFailures.toJSON(),
+      sent: router.advertiser.sent.toJSON(),
+      sendFailures: router.advertiser.failures.toJSON(),
       refused: router.refused.toJSON(),
       discarded: router.discarded.toJSON(),
       warnings: router.warnings.toJSON(),

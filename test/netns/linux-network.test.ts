@@ -47,8 +47,8 @@ describeNetns('addresses and links', () => {
 
   test('an IPv4 VIP goes on as /32 without a prefix route, twice without complaint, and off twice', async () => {
     const add = step('add', VIP, 32)
-    expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true }])
-    expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true }])
+    expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true, changed: true }])
+    expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true, changed: false }])
     expect(shown(here, VIP)).toMatchObject({ prefixlen: 32, scope: 'global', noprefixroute: true, label: 'eth0' })
     expect(await agent.call('addresses')).toContainEqual({
       interfaceIndex: 7,
@@ -58,16 +58,16 @@ describeNetns('addresses and links', () => {
     })
 
     const remove = step('remove', VIP, 32)
-    expect(await agent.call('apply', [remove])).toEqual([{ step: remove, ok: true }])
-    expect(await agent.call('apply', [remove])).toEqual([{ step: remove, ok: true }])
+    expect(await agent.call('apply', [remove])).toEqual([{ step: remove, ok: true, changed: true }])
+    expect(await agent.call('apply', [remove])).toEqual([{ step: remove, ok: true, changed: false }])
     expect(shown(here, VIP)).toBeUndefined()
   })
 
   test('an IPv6 VIP goes on as /128: usable at once, never a source', async () => {
     const add = step('add', VIP6, 128)
     expect(await agent.call('apply', [add, add])).toEqual([
-      { step: add, ok: true },
-      { step: add, ok: true },
+      { step: add, ok: true, changed: true },
+      { step: add, ok: true, changed: false },
     ])
     const vip = shown(here, VIP6)
     expect(vip).toMatchObject({ prefixlen: 128, noprefixroute: true, nodad: true, deprecated: true })
@@ -76,8 +76,8 @@ describeNetns('addresses and links', () => {
 
     const remove = step('remove', VIP6, 128)
     expect(await agent.call('apply', [remove, remove])).toEqual([
-      { step: remove, ok: true },
-      { step: remove, ok: true },
+      { step: remove, ok: true, changed: true },
+      { step: remove, ok: true, changed: false },
     ])
     expect(shown(here, VIP6)).toBeUndefined()
   })
