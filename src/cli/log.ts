@@ -15,6 +15,20 @@ export function attachLog(recorder: Recorder, level: string, descriptor = 1): Lo
     recorder.lost++
   })
   const logger = pino({ level, base: { name: 'holdfast', pid: process.pid }, timestamp: false }, output)
-  recorder.attach(({ time, level: at, message, fields }: LogRecord) => logger[at]({ time, ...fields }, message))
-  return { flush: () => output.flush(FLUSH_LIMIT) }
+  // After the turn: a line takes a millisecond the first time, and announcements may be waiting behind it.
+  let waiting: LogRecord[] = []
+  const write = () => {
+    const records = waiting
+    waiting = []
+    for (const { time, level: at, message, fields } of records) logger[at]({ time, ...fields }, message)
+  }
+  recorder.attach((record: LogRecord) => {
+    if (waiting.push(record) === 1) setImmediate(write)
+  })
+  return {
+    flush: () => {
+      write()
+      return output.flush(FLUSH_LIMIT)
+    },
+  }
 }

@@ -46,6 +46,7 @@ const BACKOFF_LAST = 300_000
 
 export class Router {
   readonly spec: RouterSpec
+  readonly name: string
   parameters: Parameters
   io: RouterIo | undefined
   state: State = INITIAL_STATE
@@ -72,16 +73,13 @@ export class Router {
 
   constructor(spec: RouterSpec, parameters: Parameters, recorder: Recorder, will: LastWillPort, now: Millis) {
     this.spec = spec
+    this.name = spec.name
     this.parameters = parameters
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
     this.keeper = new AddressKeeper(spec.name, recorder)
     this.advertiser = new Advertiser(spec.name, recorder)
     this.#recorder = recorder
     this.#will = will
-  }
-
-  get name(): string {
-    return this.spec.name
   }
 
   /** The addresses that this router answers for in its present state. */
@@ -181,6 +179,7 @@ export class Router {
     if (!this.parameters.addresses.includes(address)) return
     if (this.state.name === 'Leaving') this.post({ kind: 'claimHeard', address, heardAt }, now)
     if (this.state.name !== 'Active' || !isAnswer) return
+    this.post({ kind: 'rivalAnswered', address, heardAt }, now)
     this.rivalAnswers++
     this.#recorder.logLimited(
       `${this.name} rival ${mac}`,
@@ -192,7 +191,6 @@ export class Router {
         mac,
       },
     )
-    this.post({ kind: 'rivalAnswered', address, heardAt }, now)
   }
 
   /** Somebody else changed an address of ours: back to the target state (design.md §2). */
