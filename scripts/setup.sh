@@ -14,7 +14,7 @@ fail() { say "$*"; exit 1; }
 # What each mode needs, as `command:package`.
 case $mode in
   runtime) needs='ip:iproute2' ;;
-  test) needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived tshark:tshark dumpcap:tshark' ;;
+  test) needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark' ;;
   *) fail "Cannot set up \"$mode\": expected runtime or test" ;;
 esac
 
@@ -44,7 +44,7 @@ if [ -n "$missing" ]; then
   command -v apt-get >/dev/null 2>&1 || fail "Cannot install$missing: no apt-get here, install them by hand"
   [ "$(id -u)" = 0 ] || fail "Cannot install$missing: not root (run: apt-get install --no-install-recommends$missing)"
   say "installing$missing"
-  # keepalived's package would start the daemon in this namespace: exit status 101 forbids it (policy-rc.d).
+  # keepalived's and FRR's packages would start their daemons in this namespace: exit status 101 forbids it (policy-rc.d).
   trap restore_policy EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
