@@ -96,6 +96,11 @@ const knobs = {
   firstAddressLinkLocal: flag()
     .optional()
     .describe(`IPv6: the first address of an advertisement must be link-local, ${profileDefault}`),
+  addressListCheck: flag()
+    .optional()
+    .describe(
+      `Discard advertisements with another address list than ours, except of an owner (255), ${profileDefault}`,
+    ),
   assertOnLower: flag()
     .optional()
     .describe(`An Active answers a lower-priority advertisement at once (RFC 9568 §6.4.3), ${profileDefault}`),

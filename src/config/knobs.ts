@@ -19,6 +19,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     onlyListedPeers: router.onlyListedPeers ?? profile.onlyListedPeers,
     ttlCheck: router.ttlCheck ?? profile.ttlCheck,
     firstAddressLinkLocal: router.firstAddressLinkLocal ?? profile.firstAddressLinkLocal,
+    addressListCheck: router.addressListCheck ?? profile.addressListCheck,
     assertOnLower: router.assertOnLower ?? profile.assertOnLower,
     assertSpacing: router.assertSpacing ?? profile.assertSpacing,
     priorityZeroFromActiveOnly: router.priorityZeroFromActiveOnly ?? profile.priorityZeroFromActiveOnly,

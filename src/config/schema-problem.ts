@@ -15,7 +15,6 @@ const NOT_YET: Readonly<Record<string, string>> = {
   authentication: 'authentication is',
   notify: 'notify programs are',
   io: 'another packet backend is',
-  addressListCheck: 'the check of the address list is',
   label: 'address labels are',
 }
 

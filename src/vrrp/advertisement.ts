@@ -10,7 +10,7 @@ export type Advertisement = {
   readonly vrid: number
   /** 0 = "I stop being Active", 255 = address owner (RFC 9568 §5.2.4). */
   readonly priority: number
-  /** Max Advertise Interval, 1–4095 (RFC 9568 §5.2.7 with EID 8301). */
+  /** Max Advertise Interval, 1–4095 (RFC 9568 §5.2.7 with EID 8301); version 2: whole seconds, 100–25500. */
   readonly interval: Centis
   readonly addresses: readonly Address[]
 }
@@ -36,6 +36,10 @@ export const DISCARD_REASONS = [
   'multicast-unexpected',
   'unicast-unexpected',
   'unknown-peer',
+  'auth-type',
+  'auth-data',
+  'interval-mismatch',
+  'address-list-mismatch',
 ] as const
 export type DiscardReason = (typeof DISCARD_REASONS)[number]
 
@@ -52,7 +56,10 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /** What an accepted packet deserves to be told about. */
 export type ReceiveWarning =
+  /** Version 3 only; version 2 discards it. */
   | 'interval-mismatch'
+  /** Version 2 only: no address at all, which RFC 3768 does not forbid (VR-V2-09). */
+  | 'addr-count-zero'
   | 'address-list-mismatch'
   | 'advert-received-while-owner'
   | 'multiple-owners'

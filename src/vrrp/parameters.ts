@@ -5,6 +5,7 @@
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Centis, type Millis, millis } from '../wire/units.ts'
+import type { Authentication } from './authentication.ts'
 
 export type ProfileName = 'holdfast' | 'keepalived' | 'rfc9568'
 export type ChecksumForm = 'pseudo-header' | 'message-only'
@@ -40,6 +41,8 @@ export type Knobs = {
   readonly ttlCheck: boolean
   /** IPv6: the first address of an advertisement must be link-local (EID 8300). */
   readonly firstAddressLinkLocal: boolean
+  /** Do not listen to another address list than ours, unless the owner (255) says it (RFC 3768 §7.1, VR-V2-08). */
+  readonly addressListCheck: boolean
   /** Advertise at once when a lower-priority advertisement is heard while Active (new in RFC 9568 §6.4.3). */
   readonly assertOnLower: boolean
   /** Least spacing of those immediate advertisements per rival; 0 answers every one, as the RFC reads. */
@@ -68,6 +71,8 @@ export type Parameters = {
   readonly transport: Transport
   /** Who else may take over, for the stagger: unicast peers, or the hint beside multicast. */
   readonly peers: readonly Peer[]
+  /** Version 2 only; absent = Auth Type 0 (VR-V2-04). */
+  readonly authentication?: Authentication | undefined
   readonly knobs: Knobs
 }
 
@@ -85,13 +90,17 @@ const SAFE: Knobs = {
   onlyListedPeers: false,
   ttlCheck: false,
   firstAddressLinkLocal: false,
+  addressListCheck: false,
   assertOnLower: true,
   assertSpacing: millis(100),
   priorityZeroFromActiveOnly: true,
   advertisePriorityChange: true,
 }
 
-/** The defaults of each profile. `assertOnLower` of rfc9568 holds for version 3; RFC 3768 (version 2) is silent. */
+/**
+ * The defaults of each profile. `assertOnLower` of rfc9568 holds for version 3; RFC 3768 (version 2) is silent.
+ * `addressListCheck` is the other way round: RFC 9568 §7.1 only logs another list.
+ */
 export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
   if (profile !== 'rfc9568') return SAFE
   return {
@@ -106,6 +115,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     onlyListedPeers: true,
     ttlCheck: true,
     firstAddressLinkLocal: true,
+    addressListCheck: version === 2,
     assertOnLower: version === 3,
     assertSpacing: millis(0),
     priorityZeroFromActiveOnly: false,

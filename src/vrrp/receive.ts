@@ -1,12 +1,25 @@
 /**
- * Which packets a virtual router listens to (RFC 9568 §7.1 with EID 8298–8301), as one ladder: the first rung that
- * fails names the packet, because operators and counters see that name (VR-RX-10). A discarded packet has no other
- * consequence (VR-RX-20). This file knows no state, no timer and no socket; it never throws, whatever the octets.
+ * Which packets a virtual router listens to (RFC 9568 §7.1 with EID 8298–8301, RFC 3768 §7.1), as one ladder: the
+ * first rung that fails names the packet, because operators and counters see that name (VR-RX-10). A discarded packet
+ * has no other consequence (VR-RX-20). This file knows no state, no timer and no socket; it never throws, whatever the
+ * octets.
  */
 import { type Address, type Family, isLinkLocal, isMulticast } from '../wire/address.ts'
 import { type Ipv4Fault, readIpv4 } from '../wire/ipv4.ts'
 import type { Advertisement, DiscardReason, ReceiveWarning } from './advertisement.ts'
-import { addressesOf, checksumForms, readMessage, VRRP_PROTOCOL, VRRP_TTL, vrrpGroup } from './packet.ts'
+import { authenticationData, sameAuthenticationData } from './authentication.ts'
+import {
+  AUTH_NONE,
+  AUTH_SIMPLE,
+  addressesOf,
+  checksumForms,
+  type Message,
+  readMessage,
+  VRRP_PROTOCOL,
+  VRRP_TTL,
+  versionOf,
+  vrrpGroup,
+} from './packet.ts'
 import { type ChecksumForm, isOwner, type Parameters } from './parameters.ts'
 
 /** What a raw socket of protocol 112 hands over. */
@@ -32,6 +45,8 @@ export type Discarded = {
   readonly reason: DiscardReason
   /** As it stands in the packet, which nothing vouches for; undefined where the packet did not get that far. */
   readonly vrid: number | undefined
+  /** The same for the version. */
+  readonly version: number | undefined
 }
 export type Received = Accepted | Discarded
 
@@ -53,56 +68,72 @@ export function receive(
   own: (address: Address) => boolean,
 ): Received {
   const { family } = packet
-  const discard = (reason: DiscardReason, vrid?: number): Discarded => ({ kind: 'discarded', reason, vrid })
 
   // 1. The IP packet is whole and ours to read (VR-RX-01, VR-RX-06). For IPv6 the kernel has done it.
   const enclosed = family === 'ipv4' ? openIpv4(packet) : openIpv6(packet)
-  if (typeof enclosed === 'string') return discard(enclosed)
+  if (typeof enclosed === 'string') return { kind: 'discarded', reason: enclosed, vrid: undefined, version: undefined }
   const { destination, message: bytes, source, ttl } = enclosed
 
   // The VRID is checked late (rung 9), but the rungs before it have knobs that belong to the router it names. A lie
   // here only chooses by which router's rules the packet is discarded.
   const vrid = bytes[1]
+  const version = versionOf(bytes)
+  const discard = (reason: DiscardReason): Discarded => ({ kind: 'discarded', reason, vrid, version })
   const parameters = vrid === undefined || vrid === 0 ? undefined : find(vrid)
 
   // 2. Not our own (VR-RX-16).
-  if (own(source)) return discard('self-originated', vrid)
+  if (own(source)) return discard('self-originated')
   // 3. To our group, or to one host (VR-RX-17).
   const toGroup = isMulticast(destination)
-  if (toGroup && destination !== expectedGroup(parameters, family)) return discard('destination', vrid)
+  if (toGroup && destination !== expectedGroup(parameters, family)) return discard('destination')
   // 4. From this link (RFC 9568 §7.1, VR-RX-02, VR-UC-03).
-  if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup)) return discard('ttl', vrid)
-  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07).
-  const message = readMessage(bytes, family, parameters?.version ?? 3)
-  if (typeof message === 'string') return discard(message, vrid)
+  if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup)) return discard('ttl')
+  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). Where nobody runs the VRID no version is wrong that exists:
+  // another group's version is not our business.
+  const message = readMessage(bytes, family, parameters?.version ?? (version === 2 ? 2 : 3))
+  if (typeof message === 'string') return discard(message)
   // 8. Checksum (VR-CK-01 to VR-CK-08).
-  const forms = checksumForms(bytes, { source, destination })
-  if (!acceptable(forms, parameters, family)) return discard('checksum', vrid)
+  const forms = checksumForms(bytes, { source, destination }, message.version)
+  if (!acceptable(forms, parameters, message.version, family)) return discard('checksum')
   // 9. A virtual router that we run (VR-RX-09). VRID 0 belongs to nobody (VR-PKT-04).
-  if (parameters === undefined) return discard('vrid-unknown', vrid)
-  // 10. At least one address (EID 8299).
-  if (message.count === 0) return discard('addr-count-zero', vrid)
+  if (parameters === undefined) return discard('vrid-unknown')
+  // 10. At least one address (EID 8299); RFC 3768 does not ask for one (VR-V2-09).
+  if (message.version === 3 && message.count === 0) return discard('addr-count-zero')
   // 11. IPv6: link-local first (EID 8300).
   const addresses = addressesOf(message, family)
   const first = addresses[0]
   if (family === 'ipv6' && parameters.knobs.firstAddressLinkLocal && (first === undefined || !isLinkLocal(first))) {
-    return discard('first-addr-not-link-local', vrid)
+    return discard('first-addr-not-link-local')
   }
-  // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15).
-  if (message.interval === 0) return discard('adver-int-zero', vrid)
+  // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15). Version 2: rung 17.
+  if (message.version === 3 && message.interval === 0) return discard('adver-int-zero')
   // 13. Sent the way this router is configured to be spoken to (VR-UC-05).
   const { knobs, transport } = parameters
-  if (transport.mode === 'unicast' && toGroup) return discard('multicast-unexpected', vrid)
-  if (transport.mode === 'multicast' && !toGroup) return discard('unicast-unexpected', vrid)
+  if (transport.mode === 'unicast' && toGroup) return discard('multicast-unexpected')
+  if (transport.mode === 'multicast' && !toGroup) return discard('unicast-unexpected')
   // 14. From a peer (VR-UC-02).
   const listed = transport.mode === 'multicast' || transport.peers.some((peer) => peer.address === source)
-  if (!listed && knobs.onlyListedPeers) return discard('unknown-peer', vrid)
+  if (!listed && knobs.onlyListedPeers) return discard('unknown-peer')
+  // 15.–17. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned.
+  const refused = authenticationFault(message, parameters)
+  if (refused !== undefined) return discard(refused)
+  if (message.version === 2 && message.interval !== parameters.advertisementInterval)
+    return discard('interval-mismatch')
+  // 18. Our addresses, where that is asked for (VR-V2-08). An owner knows better.
+  if (knobs.addressListCheck && message.priority !== 255 && !sameSet(addresses, parameters.addresses))
+    return discard('address-list-mismatch')
 
-  const { interval, priority, version } = message
-  const advertisement: Advertisement = { version, vrid: message.vrid, priority, interval, addresses }
+  const { interval, priority } = message
+  const advertisement: Advertisement = {
+    version: message.version,
+    vrid: message.vrid,
+    priority,
+    interval,
+    addresses,
+  }
   const warnings = [...advertisementWarnings(advertisement, parameters)]
   // Both verify: nothing is known about the peer (VR-CK-07). Otherwise it may refuse ours (VR-CK-10).
-  if (family === 'ipv4' && !forms.includes(knobs.checksum)) warnings.push('checksum-form-differs')
+  if (hasForms(message.version, family) && !forms.includes(knobs.checksum)) warnings.push('checksum-form-differs')
   if (!listed) warnings.push('unlisted-peer')
   if (family === 'ipv6' && !isLinkLocal(source)) warnings.push('source-not-link-local')
   return { kind: 'accepted', source, advertisement, checksumForms: forms, warnings }
@@ -111,6 +142,7 @@ export function receive(
 /** What the content of a valid advertisement deserves to be told about; none of it stops the advertisement. */
 export function advertisementWarnings(advertisement: Advertisement, parameters: Parameters): readonly ReceiveWarning[] {
   const warnings: ReceiveWarning[] = []
+  if (advertisement.addresses.length === 0) warnings.push('addr-count-zero')
   // RFC 9568 §7.1: log it, and learn it all the same (VR-RX-12).
   if (advertisement.interval !== parameters.advertisementInterval) warnings.push('interval-mismatch')
   if (!sameSet(advertisement.addresses, parameters.addresses)) warnings.push('address-list-mismatch')
@@ -147,9 +179,28 @@ function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): b
   return toGroup || parameters === undefined || parameters.transport.mode === 'multicast' || parameters.knobs.ttlCheck
 }
 
-function acceptable(forms: readonly ChecksumForm[], parameters: Parameters | undefined, family: Family): boolean {
+/** Only IPv4 in version 3 has two checksums to choose from. */
+const hasForms = (version: 2 | 3, family: Family): boolean => version === 3 && family === 'ipv4'
+
+function acceptable(
+  forms: readonly ChecksumForm[],
+  parameters: Parameters | undefined,
+  version: 2 | 3,
+  family: Family,
+): boolean {
   const wanted = parameters?.knobs.checksumAccepted ?? 'either'
-  return family === 'ipv6' || wanted === 'either' ? forms.length > 0 : forms.includes(wanted)
+  return wanted === 'either' || !hasForms(version, family) ? forms.length > 0 : forms.includes(wanted)
+}
+
+/** VR-V2-04 to VR-V2-06. With Auth Type 0 the eight octets may be anything. */
+function authenticationFault(
+  { authentication: sent }: Message,
+  { authentication: wanted }: Parameters,
+): 'auth-type' | 'auth-data' | undefined {
+  if (sent === undefined) return undefined
+  if (sent.type !== (wanted === undefined ? AUTH_NONE : AUTH_SIMPLE)) return 'auth-type'
+  if (wanted === undefined || sameAuthenticationData(sent.data, authenticationData(wanted))) return undefined
+  return 'auth-data'
 }
 
 /** The order of addresses means nothing (VR-RX-13), and neither does saying one twice. */

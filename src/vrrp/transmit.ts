@@ -13,17 +13,22 @@ export function advertisementOf(parameters: Parameters, priority: number): Adver
   return { version, vrid, priority, interval: advertisementInterval, addresses: linkLocalFirst(addresses) }
 }
 
-/** One copy per destination; with the message-only checksum all copies are the same octets (VR-UC-06). */
+/** One copy per destination; with the message-only checksum, and in version 2, all copies are the same octets (VR-UC-06). */
 export function advertisementDatagrams(
   parameters: Parameters,
   priority: number,
 ): readonly { readonly destination: Address; readonly bytes: Uint8Array }[] {
-  const { knobs, primaryAddress, transport } = parameters
+  const { authentication, knobs, primaryAddress, transport } = parameters
   const advertisement = advertisementOf(parameters, priority)
   const destinations = transport.mode === 'multicast' ? [transport.group] : transport.peers.map((peer) => peer.address)
   return destinations.map((destination) => ({
     destination,
-    bytes: encodeAdvertisement(advertisement, { source: primaryAddress, destination, checksum: knobs.checksum }),
+    bytes: encodeAdvertisement(advertisement, {
+      source: primaryAddress,
+      destination,
+      checksum: knobs.checksum,
+      authentication,
+    }),
   }))
 }
 

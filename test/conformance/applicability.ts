@@ -5,7 +5,6 @@
 import { expect, test } from 'vitest'
 import type { L2Vector, PacketVector, TxVector } from './vector-file.ts'
 
-export const NOT_YET_V2 = 'VRRPv2 comes with the keepalived configuration'
 export const NO_MIXED_MODE = 'there is no mixed v2+v3 mode: one version per virtual router'
 export const NO_TTL_RANGE = 'min_ttl and max_ttl of a peer come with the keepalived configuration'
 export const NO_OLD_CHECKSUM = 'the unicast checksum of keepalived up to 1.3.6 is not carried over'
@@ -17,12 +16,9 @@ export const NO_VIRTUAL_MAC = 'no virtual MAC, so no address is derived from one
 const IP_REASONS = ['not-vrrp', 'fragment', 'ip-header', 'truncated-ip']
 
 export function whyNotPacket(vector: PacketVector): string | undefined {
-  const { expect: expected, input, receiver } = vector
-  const payload = input.vrrp_payload_hex ?? ''
+  const { expect: expected, receiver } = vector
   for (const instance of receiver.instances) {
     if (instance.version === '2+3') return NO_MIXED_MODE
-    // A version 2 router must refuse version 3 today already; only reading version 2 is missing.
-    if (instance.version === 2 && payload.startsWith('2')) return NOT_YET_V2
     if (instance.unicast_peers?.some((peer) => peer.min_ttl !== undefined || peer.max_ttl !== undefined)) {
       return NO_TTL_RANGE
     }
@@ -33,8 +29,7 @@ export function whyNotPacket(vector: PacketVector): string | undefined {
 }
 
 export function whyNotTx({ config }: TxVector): string | undefined {
-  if (config.version === '2+3') return NO_MIXED_MODE
-  return config.version === 2 ? NOT_YET_V2 : undefined
+  return config.version === '2+3' ? NO_MIXED_MODE : undefined
 }
 
 export function whyNotL2(vector: L2Vector): string | undefined {

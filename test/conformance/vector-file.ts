@@ -11,6 +11,9 @@ const family = z.enum(['ipv4', 'ipv6'])
 const version = z.union([z.literal(2), z.literal(3), z.literal('2+3')])
 const mode = z.enum(['multicast', 'unicast'])
 
+/** Version 2; without them Auth Type 0. */
+const authentication = { auth_type: z.number().optional(), password: z.string().optional() }
+
 const instance = z.looseObject({
   vrid: z.number(),
   version,
@@ -25,6 +28,8 @@ const instance = z.looseObject({
   check_unicast_src: z.boolean().optional(),
   unicast_ttl_policy: z.enum(['gtsm', 'keepalived']).optional(),
   old_unicast_checksum: z.boolean().optional(),
+  ...authentication,
+  v2_address_check: z.enum(['log', 'drop']).optional(),
 })
 const decoded = z.looseObject({
   version: z.number(),
@@ -33,6 +38,8 @@ const decoded = z.looseObject({
   priority: z.number(),
   addr_count: z.number(),
   max_advertise_interval_cs: z.number().optional(),
+  /** Version 2. */
+  advertise_interval_s: z.number().optional(),
   checksum: z.string(),
   addresses: z.array(z.string()),
 })
@@ -76,6 +83,7 @@ const txVector = z.looseObject({
     checksum: z.enum(['message-only', 'pseudo-header']),
     mode,
     unicast_peers: z.array(z.string()).optional(),
+    ...authentication,
   }),
   event: z.string(),
   expect: z.object({

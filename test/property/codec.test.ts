@@ -5,11 +5,12 @@ import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
 import { claimOf } from '../../src/arp/probe.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
+import { authenticationData } from '../../src/vrrp/authentication.ts'
 import { addressesOf, checksumForms, encodeAdvertisement, readMessage } from '../../src/vrrp/packet.ts'
 import { address, familyOf } from '../../src/wire/address.ts'
 import { macFromBytes } from '../../src/wire/mac.ts'
 import { centis } from '../../src/wire/units.ts'
-import { addresses, advertisements, checksumForm, damage, families, hosts } from '../support/arbitraries.ts'
+import { addresses, advertisements, checksumForm, damage, families, hosts, passwords } from '../support/arbitraries.ts'
 
 const exchanges = families.chain((family) =>
   fc.record({
@@ -18,6 +19,7 @@ const exchanges = families.chain((family) =>
     source: hosts(family),
     destination: fc.oneof(hosts(family), addresses(family)),
     checksum: checksumForm,
+    password: passwords,
   }),
 )
 
@@ -29,12 +31,14 @@ const SOME: Advertisement = {
   addresses: [address('10.0.0.100')],
 }
 
-describe('VRRPv3 codec', () => {
-  test('round trip, both families, both forms', () => {
+describe('VRRP codec', () => {
+  test('round trip: both versions, families and forms, any password', () => {
     fc.assert(
-      fc.property(exchanges, ({ advertisement, checksum, destination, family, source }) => {
-        const bytes = encodeAdvertisement(advertisement, { source, destination, checksum })
-        const message = readMessage(bytes, family, 3)
+      fc.property(exchanges, ({ advertisement, checksum, destination, family, password, source }) => {
+        const { version } = advertisement
+        const authentication = version === 2 ? password : undefined
+        const bytes = encodeAdvertisement(advertisement, { source, destination, checksum, authentication })
+        const message = readMessage(bytes, family, version)
         if (typeof message === 'string') return expect.fail(message)
         expect({
           version: message.version,
@@ -43,23 +47,30 @@ describe('VRRPv3 codec', () => {
           interval: message.interval,
           addresses: addressesOf(message, family),
         }).toEqual(advertisement)
-        const made = family === 'ipv6' ? 'pseudo-header' : checksum
-        expect(checksumForms(bytes, { source, destination })).toContain(made)
+        const sent = { type: authentication === undefined ? 0 : 1, data: authenticationData(authentication) }
+        expect(message.authentication).toEqual(version === 2 ? sent : undefined)
+        const made = version === 2 ? 'message-only' : family === 'ipv6' ? 'pseudo-header' : checksum
+        expect(checksumForms(bytes, { source, destination }, version)).toContain(made)
       }),
     )
   })
 
   test('two forms verify exactly where both encodings are the same octets (VR-CK-07)', () => {
     fc.assert(
-      fc.property(advertisements('ipv4'), hosts('ipv4'), addresses('ipv4'), (advertisement, source, destination) => {
-        const [plain, pseudo] = (['message-only', 'pseudo-header'] as const).map((checksum) =>
-          encodeAdvertisement(advertisement, { source, destination, checksum }),
-        )
-        if (plain === undefined || pseudo === undefined) return
-        const same = plain.every((octet, i) => octet === pseudo[i])
-        const forms = checksumForms(plain, { source, destination })
-        expect(forms.length === 2, `${source} to ${destination}: ${forms}`).toBe(same)
-      }),
+      fc.property(
+        advertisements('ipv4', fc.constant(3)),
+        hosts('ipv4'),
+        addresses('ipv4'),
+        (advertisement, source, destination) => {
+          const [plain, pseudo] = (['message-only', 'pseudo-header'] as const).map((checksum) =>
+            encodeAdvertisement(advertisement, { source, destination, checksum }),
+          )
+          if (plain === undefined || pseudo === undefined) return
+          const same = plain.every((octet, i) => octet === pseudo[i])
+          const forms = checksumForms(plain, { source, destination }, 3)
+          expect(forms.length === 2, `${source} to ${destination}: ${forms}`).toBe(same)
+        },
+      ),
       // A source for which the pseudo-header adds up to nothing.
       { examples: [[SOME, address('1.0.30.113'), address('224.0.0.18')]] },
     )

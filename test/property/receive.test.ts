@@ -5,11 +5,18 @@ import { DISCARD_REASONS } from '../../src/vrrp/advertisement.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { type IncomingPacket, type Received, receive } from '../../src/vrrp/receive.ts'
 import { address } from '../../src/wire/address.ts'
-import { damage, families, sentPackets } from '../support/arbitraries.ts'
+import { damage, families, type Sent, sentPackets } from '../support/arbitraries.ts'
 import { toHex } from '../support/hex.ts'
 import { parametersFor } from '../support/parameters.ts'
 
 const OWN = [address('192.0.2.2'), address('fe80::2')]
+
+/** What a router must be configured with to listen to it. */
+const listenerOf = ({ advertisement, authentication }: Sent): Partial<Parameters> => ({
+  version: advertisement.version,
+  advertisementInterval: advertisement.interval,
+  authentication,
+})
 
 /** A node that runs every VRID of the packet's family. */
 function hear(packet: IncomingPacket, over: Partial<Parameters> = {}): Received {
@@ -37,11 +44,13 @@ const envelopes = families.chain((family) =>
 describe('receive', () => {
   test('accepts every good packet, as what was sent', () => {
     fc.assert(
-      fc.property(sentPackets, ({ advertisement, checksum, family, packet }) => {
-        const received = hear(packet)
+      fc.property(sentPackets, (sent) => {
+        const { advertisement, checksum, family, packet } = sent
+        const received = hear(packet, listenerOf(sent))
         expect(received).toMatchObject({ kind: 'accepted', advertisement, source: packet.source })
         if (received.kind !== 'accepted') return
-        expect(received.checksumForms).toContain(family === 'ipv6' ? 'pseudo-header' : checksum)
+        const made = advertisement.version === 2 ? 'message-only' : family === 'ipv6' ? 'pseudo-header' : checksum
+        expect(received.checksumForms).toContain(made)
       }),
     )
   })
@@ -56,9 +65,11 @@ describe('receive', () => {
   })
 
   test('never throws, on any mutation of a good packet', () => {
-    const damaged = sentPackets.chain(({ packet }) => damage(packet.bytes).map((bytes) => ({ ...packet, bytes })))
+    const damaged = sentPackets.chain((sent) =>
+      damage(sent.packet.bytes).map((bytes) => ({ packet: { ...sent.packet, bytes }, listener: listenerOf(sent) })),
+    )
     fc.assert(
-      fc.property(damaged, (packet) => wellFormed(hear(packet))),
+      fc.property(damaged, ({ listener, packet }) => wellFormed(hear(packet, listener))),
       { numRuns: 3000 },
     )
   })
@@ -68,36 +79,39 @@ describe('receive', () => {
    * accepts that); then `checksumForms` says so, even where the flipped bit is reserved and the values stay the same.
    */
   test('a single flipped bit is discarded or makes a difference that is told', () => {
-    const flips = sentPackets.chain(({ packet }) =>
+    const flips = sentPackets.chain(({ packet, ...sent }) =>
       fc.nat({ max: packet.bytes.length * 8 - 1 }).map((bit) => {
         const bytes = Uint8Array.from(packet.bytes)
         bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-        return { packet, bit, flipped: { ...packet, bytes } }
+        return { packet, bit, flipped: { ...packet, bytes }, listener: listenerOf({ packet, ...sent }) }
       }),
     )
     fc.assert(
-      fc.property(flips, ({ bit, flipped, packet }) => {
-        const after = hear(flipped)
+      fc.property(flips, ({ bit, flipped, listener, packet }) => {
+        const after = hear(flipped, listener)
         if (after.kind === 'discarded') return
-        expect(after, `bit ${bit} of ${toHex(packet.bytes)} made no difference`).not.toEqual(hear(packet))
+        expect(after, `bit ${bit} of ${toHex(packet.bytes)} made no difference`).not.toEqual(hear(packet, listener))
       }),
       { numRuns: 3000 },
     )
   })
 
   test('with one accepted form every single flipped bit is discarded', () => {
-    const strict = sentPackets.chain(({ checksum, packet }) =>
+    const strict = sentPackets.chain(({ checksum, packet, ...sent }) =>
       fc.nat({ max: packet.bytes.length * 8 - 1 }).map((bit) => {
         const bytes = Uint8Array.from(packet.bytes)
         bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-        return { checksum, flipped: { ...packet, bytes }, packet, bit }
+        const listener = listenerOf({ checksum, packet, ...sent })
+        return { checksum, flipped: { ...packet, bytes }, packet, bit, listener }
       }),
     )
     fc.assert(
-      fc.property(strict, ({ bit, checksum, flipped, packet }) => {
+      fc.property(strict, ({ bit, checksum, flipped, listener, packet }) => {
         const { knobs } = parametersFor({ knobs: { checksumAccepted: checksum } })
-        expect(hear(packet, { knobs }), 'before the flip').toMatchObject({ kind: 'accepted' })
-        expect(hear(flipped, { knobs }), `bit ${bit} of ${toHex(packet.bytes)}`).toMatchObject({ kind: 'discarded' })
+        expect(hear(packet, { ...listener, knobs }), 'before the flip').toMatchObject({ kind: 'accepted' })
+        expect(hear(flipped, { ...listener, knobs }), `bit ${bit} of ${toHex(packet.bytes)}`).toMatchObject({
+          kind: 'discarded',
+        })
       }),
       { numRuns: 2000 },
     )

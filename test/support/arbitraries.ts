@@ -1,6 +1,7 @@
 /** Random values of the protocol for fast-check: everything that may be sent, and a bit more. */
 import fc from 'fast-check'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
+import { type Authentication, simplePassword } from '../../src/vrrp/authentication.ts'
 import { encodeAdvertisement, vrrpGroup } from '../../src/vrrp/packet.ts'
 import type { ChecksumForm } from '../../src/vrrp/parameters.ts'
 import type { IncomingPacket } from '../../src/vrrp/receive.ts'
@@ -28,31 +29,61 @@ export const hosts = (family: Family): fc.Arbitrary<Address> =>
       ),
     )
 
-export const advertisements = (family: Family): fc.Arbitrary<Advertisement> =>
-  fc.record({
-    version: fc.constant<3>(3),
-    vrid: fc.integer({ min: 1, max: 255 }),
-    priority: fc.integer({ min: 0, max: 255 }),
-    interval: fc.integer({ min: 1, max: 4095 }).map(centis),
-    addresses: fc.array(addresses(family), { minLength: 1, maxLength: 255, size: 'small' }),
-  })
+/** Version 2 exists for IPv4 only and counts whole seconds. */
+export const versions = (family: Family): fc.Arbitrary<2 | 3> =>
+  family === 'ipv4' ? fc.constantFrom<2 | 3>(2, 3) : fc.constant<3>(3)
+
+export const advertisements = (
+  family: Family,
+  version: fc.Arbitrary<2 | 3> = versions(family),
+): fc.Arbitrary<Advertisement> =>
+  version.chain((each) =>
+    fc.record({
+      version: fc.constant(each),
+      vrid: fc.integer({ min: 1, max: 255 }),
+      priority: fc.integer({ min: 0, max: 255 }),
+      interval: (each === 2
+        ? fc.integer({ min: 1, max: 255 }).map((s) => s * 100)
+        : fc.integer({ min: 1, max: 4095 })
+      ).map(centis),
+      addresses: fc.array(addresses(family), { minLength: 1, maxLength: 255, size: 'small' }),
+    }),
+  )
+
+export const passwords: fc.Arbitrary<Authentication | undefined> = fc.option(
+  fc.string({ maxLength: 12, unit: 'grapheme' }).map((text) => simplePassword(text).authentication),
+  { nil: undefined },
+)
 
 export type Sent = {
   readonly family: Family
   readonly advertisement: Advertisement
   readonly checksum: ChecksumForm
+  readonly authentication: Authentication | undefined
   readonly packet: IncomingPacket
 }
 
 /** A good packet to the group, as the raw socket of its family hands it over. */
 export const sentPackets: fc.Arbitrary<Sent> = families.chain((family) =>
   fc
-    .record({ advertisement: advertisements(family), checksum: checksumForm, source: hosts(family) })
-    .map(({ advertisement, checksum, source }) => {
+    .record({
+      advertisement: advertisements(family),
+      checksum: checksumForm,
+      source: hosts(family),
+      password: passwords,
+    })
+    .map(({ advertisement, checksum, password, source }) => {
       const destination = vrrpGroup(family)
-      const message = encodeAdvertisement(advertisement, { source, destination, checksum })
+      const authentication = advertisement.version === 2 ? password : undefined
+      const message = encodeAdvertisement(advertisement, { source, destination, checksum, authentication })
       const bytes = family === 'ipv4' ? ipv4Packet(message, { source, destination }) : message
-      return { family, advertisement, checksum, packet: { family, source, destination, ttl: 255, bytes } }
+      return {
+        family,
+        advertisement,
+        checksum,
+        authentication,
+        packet: { family, source, destination, ttl: 255, bytes },
+      }
     }),
 )
 

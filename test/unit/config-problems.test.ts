@@ -140,7 +140,6 @@ describe('what this version does not have is said, never ignored', () => {
     ['authentication', '{ type: pass }', 'authentication is'],
     ['notify', '/bin/true', 'notify programs are'],
     ['io', 'raw-socket', 'another packet backend is'],
-    ['addressListCheck', 'true', 'the check of the address list is'],
     ['label', 'eth0:1', 'address labels are'],
   ])('%s', (key, value, subject) => {
     expect(about({ [key]: value })).toEqual([

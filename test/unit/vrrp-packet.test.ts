@@ -1,7 +1,8 @@
 /** What the vectors do not say about the codec: refusals to encode, and one advertisement for several destinations. */
 import { describe, expect, test } from 'vitest'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
-import { checksumForms, encodeAdvertisement, readMessage } from '../../src/vrrp/packet.ts'
+import { authenticationData, sameAuthenticationData, simplePassword } from '../../src/vrrp/authentication.ts'
+import { checksumForms, encodeAdvertisement, messageLength, readMessage } from '../../src/vrrp/packet.ts'
 import { advertisementDatagrams, advertisementOf } from '../../src/vrrp/transmit.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
@@ -20,7 +21,6 @@ const IPV4 = { source: address('192.0.2.3'), destination: address('224.0.0.18') 
 describe('encodeAdvertisement', () => {
   const many = Array.from({ length: 256 }, () => address('192.0.2.100'))
   const refusals: readonly [string, Partial<Advertisement>, RegExp][] = [
-    ['version 2', { version: 2 }, /version 2: 3 wanted/],
     ['VRID 0', { vrid: 0 }, /VRID 0: 1–255 wanted/],
     ['VRID 256', { vrid: 256 }, /VRID 256/],
     ['priority 256', { priority: 256 }, /priority 256: 0–255 wanted/],
@@ -47,7 +47,77 @@ describe('encodeAdvertisement', () => {
       toHex(encodeAdvertisement(ipv6, { ...link, checksum })),
     )
     expect(one).toBe(other)
-    expect(checksumForms(fromHex(one ?? ''), link)).toEqual(['pseudo-header'])
+    expect(checksumForms(fromHex(one ?? ''), link, 3)).toEqual(['pseudo-header'])
+  })
+})
+
+describe('version 2 (RFC 3768 §5)', () => {
+  const TWO: Advertisement = { ...GOOD, version: 2 }
+  const { authentication } = simplePassword('secret')
+  const refusals: readonly [string, Partial<Advertisement>, RegExp][] = [
+    ['0 s', { interval: centis(0) }, /interval 0 cs: 1–255 whole seconds wanted/],
+    ['0.4 s, which would become 0 and a flood (VR-V2-13)', { interval: centis(40) }, /interval 40 cs/],
+    ['1.5 s', { interval: centis(150) }, /interval 150 cs/],
+    ['256 s', { interval: centis(25_600) }, /interval 25600 cs/],
+  ]
+  test.each(refusals)('refuses an interval of %s', (_, change, message) => {
+    expect(() => encodeAdvertisement({ ...TWO, ...change }, { ...IPV4, checksum: 'message-only' })).toThrow(message)
+  })
+  test('refuses IPv6, a password in version 3, and one that is not 8 octets', () => {
+    const link = { source: address('fe80::3'), destination: address('ff02::12'), checksum: 'message-only' } as const
+    expect(() => encodeAdvertisement({ ...TWO, addresses: [address('fe80::100')] }, link)).toThrow(/does not exist/)
+    const plain = { ...IPV4, checksum: 'message-only' } as const
+    expect(() => encodeAdvertisement(GOOD, { ...plain, authentication })).toThrow(/version 3 has none/)
+    const short = { type: 'simple', octets: [1, 2, 3] } as const
+    expect(() => encodeAdvertisement(TWO, { ...plain, authentication: short })).toThrow(/3 octets of authentication/)
+  })
+  test('has no pseudo-header whatever the knob says, and no other sum verifies (VR-V2-02)', () => {
+    const [one, other] = (['message-only', 'pseudo-header'] as const).map((checksum) =>
+      encodeAdvertisement(TWO, { ...IPV4, checksum, authentication }),
+    )
+    if (one === undefined || other === undefined) return expect.unreachable()
+    expect(toHex(one)).toBe(toHex(other))
+    expect(checksumForms(one, IPV4, 2)).toEqual(['message-only'])
+    // A source for which the pseudo-header adds up to nothing.
+    expect(checksumForms(one, { ...IPV4, source: address('1.0.30.113') }, 2)).toEqual(['message-only'])
+  })
+})
+
+describe('simplePassword: eight octets, whatever the operator wrote (VR-V2-06)', () => {
+  const cases: readonly [string, string, boolean][] = [
+    ['', '0000000000000000', false],
+    ['secret', '7365637265740000', false],
+    ['12345678', '3132333435363738', false],
+    ['123456789', '3132333435363738', true],
+    ['pässwört', '70c3a4737377c3b6', true],
+    ['€😀', 'e282acf09f988000', false],
+  ]
+  test.each(cases)('"%s"', (text, hex, cut) => {
+    const made = simplePassword(text)
+    expect([toHex(Uint8Array.from(made.authentication.octets)), made.cut]).toEqual([hex, cut])
+  })
+  test('two are the same only if all eight octets are', () => {
+    const data = authenticationData(simplePassword('12345678').authentication)
+    expect(sameAuthenticationData(data, Uint8Array.from(data))).toBe(true)
+    for (let i = 0; i < 8; i++) {
+      expect(sameAuthenticationData(data, data.with(i, (data[i] ?? 0) ^ 1)), `octet ${i}`).toBe(false)
+    }
+    expect(sameAuthenticationData(data, data.subarray(0, 7)), 'seven octets').toBe(false)
+  })
+})
+
+describe('messageLength (VR-PKT-10)', () => {
+  const many = (prefix: string) => Array.from({ length: 255 }, (_, i) => address(`${prefix}${i + 1}`))
+  const cases: readonly [string, Parameters<typeof parametersFor>[0], number][] = [
+    ['version 3', {}, 12],
+    ['version 2: with the authentication octets', { version: 2 }, 20],
+    ['version 2, 255 addresses', { version: 2, addresses: many('192.0.2.') }, 1036],
+    ['IPv6, 255 addresses', { family: 'ipv6', addresses: many('fe80::') }, 4088],
+  ]
+  test.each(cases)('%s', (_, wanted, length) => {
+    const parameters = parametersFor(wanted)
+    expect(messageLength(parameters)).toBe(length)
+    expect(advertisementDatagrams(parameters, 100)[0]?.bytes.length, 'octets that are sent').toBe(length)
   })
 })
 
@@ -63,9 +133,16 @@ describe('readMessage names what is wrong in the order of VR-RX-10', () => {
   test.each(cases)('%s', (_, hex, fault) => {
     expect(readMessage(fromHex(hex), 'ipv4', 3)).toBe(fault)
   })
-  test('a version 3 message is none for a version 2 router, and version 2 is not read yet', () => {
-    expect(readMessage(fromHex('313364010064a802c0000264'), 'ipv4', 2)).toBe('version')
-    expect(readMessage(fromHex('213364010001b865c00002640000000000000000'), 'ipv4', 2)).toBe('version')
+  test('a message of one version is none for a router of the other', () => {
+    const [two, three] = ['213364010001b865c00002640000000000000000', '313364010064a802c0000264'].map(fromHex)
+    if (two === undefined || three === undefined) return expect.unreachable()
+    expect(readMessage(three, 'ipv4', 2)).toBe('version')
+    expect(readMessage(two, 'ipv4', 3)).toBe('version')
+    expect(readMessage(two, 'ipv4', 2)).toMatchObject({ version: 2, interval: 100, count: 1 })
+  })
+  test('version 2 over IPv6 does not exist, even where its octets would do (VR-V2-11)', () => {
+    const octets = fromHex(`2133640100010000${'fe800000000000000000000000000100'}${'00'.repeat(8)}`)
+    expect(readMessage(octets, 'ipv6', 2)).toBe('version')
   })
 })
 
@@ -79,7 +156,7 @@ describe('advertisementDatagrams', () => {
     const sent = advertisementDatagrams(parametersFor({ transport: { mode: 'unicast', peers }, peers }), 100)
     expect(sent.map(({ destination }) => destination)).toEqual(['192.0.2.3', '192.0.2.4'])
     for (const { bytes, destination } of sent) {
-      expect(checksumForms(bytes, { source: address('192.0.2.2'), destination })).toEqual(['pseudo-header'])
+      expect(checksumForms(bytes, { source: address('192.0.2.2'), destination }, 3)).toEqual(['pseudo-header'])
     }
     expect(advertisementDatagrams(parametersFor({ transport: { mode: 'unicast', peers: [] } }), 100)).toEqual([])
   })

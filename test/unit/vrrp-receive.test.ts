@@ -1,10 +1,12 @@
 /** The ladder's order, and the profiles' knobs that the vectors (profile rfc9568) do not turn. */
 import { describe, expect, test } from 'vitest'
 import { type Advertisement, DISCARD_REASONS } from '../../src/vrrp/advertisement.ts'
+import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { encodeAdvertisement, vrrpGroup } from '../../src/vrrp/packet.ts'
 import type { ChecksumForm, Parameters } from '../../src/vrrp/parameters.ts'
 import { advertisementWarnings, type IncomingPacket, receive } from '../../src/vrrp/receive.ts'
 import { type Address, address } from '../../src/wire/address.ts'
+import { checksumOf, wordSum } from '../../src/wire/checksum.ts'
 import { centis } from '../../src/wire/units.ts'
 import { ipv4Packet } from '../support/ipv4-packet.ts'
 import { parametersFor } from '../support/parameters.ts'
@@ -20,6 +22,7 @@ type Sent = {
   readonly destination?: Address
   readonly ttl?: number
   readonly checksum?: ChecksumForm
+  readonly password?: string
   /** Changes octets of the message after its checksum was computed. */
   readonly damage?: (message: Uint8Array) => Uint8Array
 }
@@ -34,7 +37,8 @@ function packet(sent: Sent = {}): IncomingPacket {
     addresses: [address('192.0.2.100')],
     ...sent.advertisement,
   }
-  const message = damage(encodeAdvertisement(advertisement, { source, destination, checksum }))
+  const authentication = sent.password === undefined ? undefined : simplePassword(sent.password).authentication
+  const message = damage(encodeAdvertisement(advertisement, { source, destination, checksum, authentication }))
   return { family: 'ipv4', source, destination, ttl, bytes: ipv4Packet(message, { source, destination, ttl }) }
 }
 
@@ -65,7 +69,12 @@ describe('order of the ladder (VR-RX-10): of two faults the earlier is named', (
   })
 
   test('the VRID is told as it stands in the packet, where there is one', () => {
-    expect(hear({ advertisement: { vrid: 7 } })).toEqual({ kind: 'discarded', reason: 'vrid-unknown', vrid: 7 })
+    expect(hear({ advertisement: { vrid: 7 } })).toEqual({
+      kind: 'discarded',
+      reason: 'vrid-unknown',
+      vrid: 7,
+      version: 3,
+    })
     expect(hear({ damage: (m) => m.subarray(0, 1) })).toMatchObject({ reason: 'truncated', vrid: undefined })
   })
 
@@ -84,7 +93,7 @@ describe('order of the ladder (VR-RX-10): of two faults the earlier is named', (
       () => parametersFor(),
       () => false,
     )
-    expect(received).toEqual({ kind: 'discarded', reason: 'vrid-unknown', vrid: 0 })
+    expect(received).toEqual({ kind: 'discarded', reason: 'vrid-unknown', vrid: 0, version: 3 })
   })
 })
 
@@ -158,6 +167,133 @@ describe('multicast groups', () => {
   test('the configured group counts, and then the usual one does not (VR-RX-17)', () => {
     expect(hear({ destination: group }, parameters)).toMatchObject({ kind: 'accepted' })
     expect(hear({ destination: GROUP }, parameters)).toMatchObject({ reason: 'destination' })
+  })
+})
+
+/** The checksum of a version 2 message that somebody changed on purpose: nothing keeps a liar from doing it right. */
+function resummed(change: (message: Uint8Array) => Uint8Array): (message: Uint8Array) => Uint8Array {
+  return (message) => {
+    const changed = Uint8Array.from(change(message))
+    const view = new DataView(changed.buffer)
+    view.setUint16(6, 0)
+    view.setUint16(6, checksumOf(wordSum(changed)))
+    return changed
+  }
+}
+
+describe('version 2 (RFC 3768 §7.1)', () => {
+  const TWO = { version: 2 } as const
+  const open = parametersFor({ version: 2 })
+  const locked = parametersFor({ version: 2, ...simplePassword('secret') })
+  const other = [address('192.0.2.9')]
+
+  test('with and without a password', () => {
+    expect(hear({ advertisement: TWO }, open)).toMatchObject({ kind: 'accepted', warnings: [], advertisement: TWO })
+    expect(hear({ advertisement: TWO, password: 'secret' }, locked)).toMatchObject({ kind: 'accepted', warnings: [] })
+  })
+
+  test('only eight octets of a password count (VR-V2-06)', () => {
+    const long = parametersFor({ version: 2, ...simplePassword('123456789') })
+    expect(hear({ advertisement: TWO, password: '12345678' }, long)).toMatchObject({ kind: 'accepted' })
+    expect(hear({ advertisement: TWO, password: '1234567' }, long)).toMatchObject({ reason: 'auth-data' })
+  })
+
+  test.each([
+    ['holdfast', true],
+    ['rfc9568', true],
+    ['holdfast', false],
+  ] as const)('its one checksum is no matter of taste: profile %s, pseudo-header wanted %s', (profile, strict) => {
+    const knobs = strict ? ({ checksumAccepted: 'pseudo-header' } as const) : {}
+    const parameters = parametersFor({ version: 2, profile, knobs })
+    expect(hear({ advertisement: TWO }, parameters)).toMatchObject({ kind: 'accepted', warnings: [] })
+  })
+
+  const cases: readonly [string, Sent, Parameters, string][] = [
+    ['version 3 at a version 2 router', {}, open, 'version'],
+    ['version 2 at a version 3 router', { advertisement: TWO }, parametersFor(), 'version'],
+    ['checksum before VRID', { advertisement: { ...TWO, vrid: 7 }, damage: flipped }, open, 'checksum'],
+    [
+      'another group of version 2, here version 3 runs',
+      { advertisement: { ...TWO, vrid: 7 } },
+      parametersFor(),
+      'vrid-unknown',
+    ],
+    ['the way it came before authentication', { advertisement: TWO, destination: OWN }, locked, 'unicast-unexpected'],
+    ['a password where none is wanted', { advertisement: TWO, password: 'secret' }, open, 'auth-type'],
+    ['none where one is wanted', { advertisement: TWO }, locked, 'auth-type'],
+    [
+      'Auth Type 2',
+      { advertisement: TWO, password: 'secret', damage: resummed((m) => m.with(4, 2)) },
+      locked,
+      'auth-type',
+    ],
+    [
+      'authentication before the interval',
+      { advertisement: { ...TWO, interval: centis(200) }, password: 'Secret' },
+      locked,
+      'auth-data',
+    ],
+    [
+      'the interval before the addresses',
+      { advertisement: { ...TWO, interval: centis(200), addresses: other } },
+      parametersFor({ version: 2, knobs: { addressListCheck: true } }),
+      'interval-mismatch',
+    ],
+    ['interval 0', { advertisement: TWO, damage: resummed((m) => m.with(5, 0)) }, open, 'interval-mismatch'],
+  ]
+  test.each(cases)('%s', (_, sent, parameters, reason) => {
+    expect(hear(sent, parameters)).toMatchObject({ kind: 'discarded', reason })
+  })
+
+  test('which version the stranger speaks is told', () => {
+    expect(hear({ advertisement: TWO })).toEqual({ kind: 'discarded', reason: 'version', vrid: 51, version: 2 })
+    expect(hear({}, open)).toEqual({ kind: 'discarded', reason: 'version', vrid: 51, version: 3 })
+  })
+
+  const none = resummed((m) => {
+    const shorter = new Uint8Array(m.length - 4)
+    shorter.set(m.subarray(0, 8))
+    return shorter.with(3, 0)
+  })
+  test('no address at all is accepted with a warning (VR-V2-09)', () => {
+    expect(hear({ advertisement: TWO, damage: none }, open)).toMatchObject({
+      kind: 'accepted',
+      advertisement: { addresses: [] },
+      warnings: ['addr-count-zero', 'address-list-mismatch'],
+    })
+  })
+})
+
+describe('addressListCheck (VR-V2-08)', () => {
+  const addresses = [address('192.0.2.9')]
+  const cases = ([2, 3] as const).flatMap(
+    (version) =>
+      [
+        [version, true, 100, { kind: 'discarded', reason: 'address-list-mismatch' }],
+        [version, true, 0, { kind: 'discarded', reason: 'address-list-mismatch' }],
+        [version, true, 255, { kind: 'accepted', warnings: ['address-list-mismatch'] }],
+        [version, false, 100, { kind: 'accepted', warnings: ['address-list-mismatch'] }],
+      ] as const,
+  )
+  test.each(cases)('version %i, knob %s, priority %i', (version, addressListCheck, priority, expected) => {
+    const parameters = parametersFor({ version, knobs: { addressListCheck } })
+    expect(hear({ advertisement: { version, addresses, priority } }, parameters)).toMatchObject(expected)
+  })
+
+  test('the same addresses in another order are the same', () => {
+    const list = ['192.0.2.100', '192.0.2.9'].map(address)
+    const parameters = parametersFor({ addresses: list, knobs: { addressListCheck: true } })
+    expect(hear({ advertisement: { addresses: list.toReversed() } }, parameters)).toMatchObject({ kind: 'accepted' })
+  })
+
+  test.each([
+    ['holdfast', 2, false],
+    ['holdfast', 3, false],
+    ['keepalived', 2, false],
+    ['rfc9568', 2, true],
+    ['rfc9568', 3, false],
+  ] as const)('profile %s, version %i: %s', (profile, version, expected) => {
+    expect(parametersFor({ profile, version }).knobs.addressListCheck).toBe(expected)
   })
 })
 
