@@ -60,10 +60,14 @@ export class AddressKeeper {
   }
 
   /** Asks for every address, also for those that we believe to have: a router that advertises must not be mistaken. */
-  install(target: AddressTarget, now: Millis, mayRetry: boolean): 'installed' | 'retrying' | 'failed' {
+  installSteps(target: AddressTarget): readonly AddressStep[] {
     const removals = stepsTo(target).filter(({ action }) => action === 'remove')
-    const additions = target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted }))
-    if (this.#apply(target.io, [...removals, ...additions]).length === 0) {
+    return [...removals, ...target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted }))]
+  }
+
+  /** What came of installSteps(). */
+  installed(outcomes: readonly AddressOutcome[], now: Millis, mayRetry: boolean): 'installed' | 'retrying' | 'failed' {
+    if (this.#failedOf(outcomes).length === 0) {
       this.#stuck = false
       return 'installed'
     }
@@ -73,12 +77,19 @@ export class AddressKeeper {
   }
 
   /** Unconditionally: what the kernel has counts, not what we believe it has. */
-  remove({ io }: AddressTarget, addresses: readonly Address[], now: Millis): void {
+  removalSteps({ io }: AddressTarget, addresses: readonly Address[]): readonly AddressStep[] {
     const { interfaceIndex } = io
-    const steps = addresses.map(
-      (address): AddressStep => ({ action: 'remove', interfaceIndex, address, prefixLength: hostPrefix(address) }),
-    )
-    if (this.#apply(io, steps).length === 0) return
+    return addresses.map((address) => ({
+      action: 'remove',
+      interfaceIndex,
+      address,
+      prefixLength: hostPrefix(address),
+    }))
+  }
+
+  /** What came of removalSteps(). */
+  removed(outcomes: readonly AddressOutcome[], now: Millis): void {
+    if (this.#failedOf(outcomes).length === 0) return
     this.#stuck = true
     this.#repairAt = plus(now, REPAIR_AFTER)
   }
@@ -116,9 +127,13 @@ export class AddressKeeper {
     return this.#apply(target.io, stepsTo(target)).length === 0
   }
 
-  /** Returns the steps that failed, each told. */
   #apply(io: AddressIo, steps: readonly AddressStep[]): readonly AddressStep[] {
-    return io.apply(steps).flatMap((outcome) => {
+    return this.#failedOf(io.apply(steps))
+  }
+
+  /** Returns the steps that failed, each told. */
+  #failedOf(outcomes: readonly AddressOutcome[]): readonly AddressStep[] {
+    return outcomes.flatMap((outcome) => {
       if (outcome.ok) return []
       const { code, message } = outcome.failure
       const { address, action } = outcome.step

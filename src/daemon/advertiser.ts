@@ -21,13 +21,8 @@ export class Advertiser {
     this.#recorder = recorder
   }
 
-  send(
-    parameters: Parameters,
-    priority: number,
-    out: (datagrams: readonly Datagram[]) => readonly SendOutcome[],
-  ): void {
-    const datagrams = this.#datagrams(parameters, priority)
-    const outcomes = out(datagrams)
+  /** What came of sending datagrams(). */
+  sentAs(priority: number, datagrams: readonly Datagram[], outcomes: readonly SendOutcome[]): void {
     this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
     outcomes.forEach((outcome, i) => {
       if (outcome.ok) return
@@ -42,7 +37,7 @@ export class Advertiser {
   }
 
   /** An Active says the same again and again. */
-  #datagrams(parameters: Parameters, priority: number): readonly Datagram[] {
+  datagrams(parameters: Parameters, priority: number): readonly Datagram[] {
     if (this.#encoded?.parameters !== parameters || this.#encoded.priority !== priority) {
       this.#encoded = { parameters, priority, datagrams: advertisementDatagrams(parameters, priority) }
     }

@@ -11,6 +11,7 @@ import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import { Alarm, type Schedule } from './alarm.ts'
+import { EffectRunner } from './effect-runner.ts'
 import { Journal, type JournalEntry, readJournal } from './journal.ts'
 import { isSameLink, NetworkView } from './network-view.ts'
 import { OwnChanges } from './own-changes.ts'
@@ -26,6 +27,7 @@ import type {
 } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import { Router } from './router.ts'
+import { RouterGroup } from './router-group.ts'
 import type { SegmentContext } from './segment.ts'
 import { interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
 import { ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
@@ -57,6 +59,7 @@ export class Daemon {
   readonly #startedAt = new Date()
   readonly #journal: Journal
   readonly #ownChanges = new OwnChanges()
+  readonly #runner = new EffectRunner((steps) => this.#apply(steps))
   /** An alarm is being served: its announcements come after its decisions. */
   #serving = false
   /** Who waits for the end. */
@@ -143,14 +146,14 @@ export class Daemon {
 
   #addRouter(resolved: ResolvedRouter, now: Millis): void {
     const { recorder, will } = this.#ports
+    const group = new RouterGroup(undefined, this.#routers.size, this.#runner, will)
     const spec = {
       name: resolved.name,
-      unit: this.#routers.size,
       basePriority: resolved.parameters.priority,
       announceAt: resolved.announce.at,
       refresh: resolved.announce.refresh,
     }
-    const router = new Router(spec, resolved.parameters, recorder, will, now)
+    const router = new Router(spec, resolved.parameters, { group, runner: this.#runner, recorder }, now)
     router.onTransition = () => {
       this.#stateChanged = true
     }
@@ -272,6 +275,7 @@ export class Daemon {
   }
 
   #endTurn(now: Millis): void {
+    this.#runner.run(now)
     // Advertisements go before all announcements (design.md §3).
     for (const segment of this.#placement.segments) segment.announcer.run(now)
     if (this.#stateChanged) {

@@ -66,7 +66,7 @@ export class Placement {
       const name = resolved.interfaceName ?? router.io?.interfaceName
       const link = name === undefined ? undefined : this.#context.view.linkNamed(name)
       const source = this.#sourceFor(router, resolved, link)
-      if (link !== undefined && source !== undefined) this.#attach(router, resolved, link, source, now)
+      if (link !== undefined && source !== undefined) this.#attach(router, resolved, link, source)
       const { faults, priority } = circumstancesOf(resolved, link, source, this.#context.view)
       return [{ router, faults, priority, missing: link === undefined }]
     })
@@ -91,7 +91,7 @@ export class Placement {
     return still ? primaryAddress : resolved.source
   }
 
-  #attach(router: Router, resolved: ResolvedRouter, link: Link, source: Address, now: Millis): void {
+  #attach(router: Router, resolved: ResolvedRouter, link: Link, source: Address): void {
     const { family, vrid } = resolved.parameters
     const key = `${link.index} ${family} ${source}`
     const segment = this.#segments.get(key) ?? new Segment(link, family, source, this.#context)
@@ -103,7 +103,7 @@ export class Placement {
     const { priority } = router.parameters
     segment.routers.set(vrid, router)
     router.moveTo(segment, { ...resolved.parameters, primaryAddress: source, priority })
-    if (moved) router.takeAddressesAlong(now)
+    if (moved) router.takeAddressesAlong()
   }
 
   #detach(router: Router): void {

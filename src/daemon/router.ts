@@ -1,11 +1,10 @@
 /**
- * One virtual router at work: holds its State, steps it once per event and runs the effects in order. An effect that
- * fails becomes a new event. What a transition means for addresses, announcements and the last will is here; how
- * addresses are kept is address-keeper.ts, when to step is the daemon's decision, and what to decide is vrrp/'s.
+ * One virtual router at work: holds its State and says what each effect means on the interface where it runs. An effect
+ * that fails becomes a new event. Who is stepped for an event is router-group.ts, when effects run and together with
+ * whose is effect-runner.ts, how addresses are kept is address-keeper.ts, and what to decide is vrrp/'s.
  */
 import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
-import { step } from '../vrrp/fsm.ts'
 import { isOwner, type Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
@@ -14,31 +13,40 @@ import { type Millis, plus } from '../wire/units.ts'
 import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
-import { lastWillOf } from './last-will.ts'
-import type { Datagram, LastWillPort, SendOutcome, WantedAddress } from './ports.ts'
+import type { Act, EffectRunner, Order, Sender } from './effect-runner.ts'
+import type { Bequest } from './last-will.ts'
+import type { WantedAddress } from './ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
+import type { RouterGroup } from './router-group.ts'
 
 export type RouterSpec = {
   readonly name: string
-  /** Of the last will: the sync group, or this router alone. */
-  readonly unit: number
   readonly basePriority: number
   readonly announceAt: readonly Millis[]
   readonly refresh: Millis | undefined
 }
 
 /** The interface a router runs on, as the router needs it. */
-export type RouterIo = AddressIo & {
-  readonly interfaceName: string
-  /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
-  readonly receptionLost: boolean
-  readonly interfaceIndex: number
-  send(datagrams: readonly Datagram[]): readonly SendOutcome[]
-  announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
-  cancelAnnouncements(router: Router): void
-  /** Asks who else has an address of the router; the answer comes by hearClaim(). */
-  askForRivals(router: Router, now: Millis): void
+export type RouterIo = AddressIo &
+  Sender & {
+    readonly interfaceName: string
+    /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
+    readonly receptionLost: boolean
+    readonly interfaceIndex: number
+    announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
+    cancelAnnouncements(router: Router): void
+    /** Asks who else has an address of the router; the answer comes by hearClaim(). */
+    askForRivals(router: Router, now: Millis): void
+  }
+
+export type RouterContext = {
+  readonly group: RouterGroup
+  readonly runner: EffectRunner
+  readonly recorder: Recorder
 }
+
+/** Where and as what a router was when it decided. */
+type Place = { readonly io: RouterIo | undefined; readonly parameters: Parameters }
 
 /** Ground rule 6: after the retry, FAULT with a backoff. */
 const BACKOFF_FIRST = 10_000
@@ -65,21 +73,29 @@ export class Router {
   readonly keeper: AddressKeeper
   readonly advertiser: Advertiser
   readonly #recorder: Recorder
-  readonly #will: LastWillPort
-  readonly #queue: Event[] = []
-  #stepping = false
+  readonly group: RouterGroup
+  readonly #runner: EffectRunner
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
 
-  constructor(spec: RouterSpec, parameters: Parameters, recorder: Recorder, will: LastWillPort, now: Millis) {
+  /** Joins the group for good. */
+  constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
+    const { group, recorder, runner } = context
     this.spec = spec
     this.name = spec.name
     this.parameters = parameters
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
     this.keeper = new AddressKeeper(spec.name, recorder)
     this.advertiser = new Advertiser(spec.name, recorder)
+    this.group = group
     this.#recorder = recorder
-    this.#will = will
+    this.#runner = runner
+    group.join(this)
+  }
+
+  /** For its addresses: then a crash would leave them behind. */
+  get answers(): boolean {
+    return this.state.name === 'Active' || this.state.name === 'Leaving'
   }
 
   /** The addresses that this router answers for in its present state. */
@@ -107,13 +123,25 @@ export class Router {
     return nearest
   }
 
-  /** Steps for one fact; effects that fail step again before this returns. */
   post(event: Event, now: Millis): void {
-    this.#queue.push(event)
-    if (this.#stepping) return
-    this.#stepping = true
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#step(next, now)
-    this.#stepping = false
+    this.group.post(this, event, now)
+  }
+
+  /** The outcome of a step; the effects wait for the end of the turn, and mean what they meant now. */
+  take(next: State, effects: readonly Effect[]): void {
+    this.state = next
+    const { io, parameters } = this
+    this.#runner.add(
+      this,
+      effects.flatMap((effect): Order[] => {
+        if (effect.kind === 'refused') {
+          // Counted at once: an order of its own would keep the others of this router from their round.
+          this.refused.add(effect.reason)
+          return []
+        }
+        return [(now) => this.#act(effect, { io, parameters }, now)]
+      }),
+    )
   }
 
   /** Faults are kept beside the state, because only Initialize lists them. */
@@ -140,14 +168,13 @@ export class Router {
   moveTo(io: RouterIo, parameters: Parameters): void {
     this.io = io
     this.parameters = parameters
-    if (this.state.name === 'Active' || this.state.name === 'Leaving') this.#armWill()
+    if (this.answers) this.group.arm()
   }
 
   /** After moveTo() to another interface or source address: its announcements began anew. */
-  takeAddressesAlong(now: Millis): void {
+  takeAddressesAlong(): void {
     if (this.state.name !== 'Active') return
-    this.#install(now, true)
-    this.io?.announce(this, 'takeover', now)
+    this.take(this.state, [{ kind: 'installAddresses' }, { kind: 'announce', reason: 'takeover' }])
   }
 
   setPriority(priority: number, now: Millis): void {
@@ -165,7 +192,7 @@ export class Router {
   /** Deadlines of the adapter side that have passed: the repair of addresses and the end of a backoff. */
   runDueWork(now: Millis): void {
     if (this.keeper.takeRepair(now)) {
-      if (this.state.name === 'Active') this.#install(now, false)
+      if (this.state.name === 'Active') this.#runner.add(this, [() => this.#install(this.#target(), false)])
       else this.#finishRemoval(now)
     }
     if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
@@ -201,96 +228,92 @@ export class Router {
     if (this.state.name === 'Active' && restored) this.io?.announce(this, 'rival', now)
   }
 
-  #step(event: Event, now: Millis): void {
-    const before = this.state
-    const [next, effects] = step(before, event, this.parameters, now)
-    // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
-    if (next.name === 'Active' && before.name !== 'Active') this.#armWill()
-    this.state = next
-    for (const effect of effects) this.#run(effect, now)
-    const answers = next.name === 'Active' || next.name === 'Leaving'
-    const answered = before.name === 'Active' || before.name === 'Leaving'
-    if (!answers && answered && !this.keeper.stuck) this.#will.withdraw(this.spec.unit)
-  }
-
-  #run(effect: Effect, now: Millis): void {
+  #act(effect: Effect, { io, parameters }: Place, now: Millis): Act | undefined {
     switch (effect.kind) {
-      case 'sendAdvertisement':
+      case 'sendAdvertisement': {
+        if (io === undefined) return undefined
         // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
-        if (effect.reason === 'periodic' && this.parameters.knobs.probeRivals) this.io?.askForRivals(this, now)
-        return this.advertiser.send(this.parameters, effect.priority, (datagrams) => this.io?.send(datagrams) ?? [])
+        if (effect.reason === 'periodic' && parameters.knobs.probeRivals) io.askForRivals(this, now)
+        const { priority } = effect
+        const datagrams = this.advertiser.datagrams(parameters, priority)
+        const done: Extract<Act, { kind: 'send' }>['done'] = (outcomes) =>
+          this.advertiser.sentAs(priority, datagrams, outcomes)
+        return { kind: 'send', sender: io, items: datagrams, done }
+      }
       case 'installAddresses':
-        return this.#install(now, true)
+        return this.#install(this.#target({ io, parameters }), true)
       case 'removeAddresses':
-        return this.#remove(effect.addresses, now)
+        return this.#remove(this.#target({ io, parameters }), effect.addresses)
       case 'announce':
-        return this.io?.announce(this, effect.reason, now)
+        io?.announce(this, effect.reason, now)
+        return undefined
       case 'transition':
-        return this.#transition(effect, now)
+        this.#transition(effect, io, now)
+        return undefined
       case 'refused':
-        return this.refused.add(effect.reason)
+        return undefined
     }
   }
 
-  #armWill(): void {
-    const { io } = this
-    if (io === undefined) return
-    const remove = isOwner(this.parameters)
+  /** Undefined: nothing of this router would be left behind. */
+  bequest(): Bequest | undefined {
+    const { io, parameters } = this
+    if (io === undefined || !(this.answers || this.keeper.stuck)) return undefined
+    const { family, primaryAddress: source, addresses } = parameters
+    const { interfaceIndex } = io
+    const remove = isOwner(parameters)
       ? []
-      : this.parameters.addresses.map((address) => ({
-          interfaceIndex: io.interfaceIndex,
-          address,
-          prefixLength: hostPrefix(address),
-        }))
-    this.#will.arm(
-      lastWillOf(this.spec, this.parameters, io.interfaceIndex, remove, advertisementDatagrams(this.parameters, 0)),
-    )
+      : addresses.map((address) => ({ interfaceIndex, address, prefixLength: hostPrefix(address) }))
+    const datagrams = this.answers ? advertisementDatagrams(parameters, 0) : []
+    return { remove, release: { family, interfaceIndex, source, datagrams } }
   }
 
   /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
-  #target(): AddressTarget | undefined {
-    const { io, parameters } = this
+  #target({ io, parameters }: Place = this): AddressTarget | undefined {
     if (io === undefined || isOwner(parameters)) return undefined
     return { io, managed: parameters.addresses, wanted: this.wanted() }
   }
 
-  #install(now: Millis, mayRetry: boolean): void {
-    const target = this.#target()
-    if (target === undefined) return
-    const outcome = this.keeper.install(target, now, mayRetry)
-    if (outcome === 'installed') this.#backoff = BACKOFF_FIRST
-    if (outcome !== 'failed') return
-    this.#faultClearAt = plus(now, this.#backoff)
-    this.#backoff = Math.min(this.#backoff * 2, BACKOFF_LAST)
-    this.setFault('addressInstallFailed', true, true, now)
+  #install(target: AddressTarget | undefined, mayRetry: boolean): Act | undefined {
+    if (target === undefined) return undefined
+    return {
+      kind: 'apply',
+      items: this.keeper.installSteps(target),
+      done: (outcomes, now) => {
+        const outcome = this.keeper.installed(outcomes, now, mayRetry)
+        if (outcome === 'installed') this.#backoff = BACKOFF_FIRST
+        if (outcome !== 'failed') return
+        this.#faultClearAt = plus(now, this.#backoff)
+        this.#backoff = Math.min(this.#backoff * 2, BACKOFF_LAST)
+        this.setFault('addressInstallFailed', true, true, now)
+      },
+    }
   }
 
-  #remove(addresses: readonly Address[], now: Millis): void {
-    const target = this.#target()
-    if (target !== undefined) this.keeper.remove(target, addresses, now)
+  #remove(target: AddressTarget | undefined, addresses: readonly Address[]): Act | undefined {
+    if (target === undefined) return undefined
+    const items = this.keeper.removalSteps(target, addresses)
+    return { kind: 'apply', items, done: (outcomes, now) => this.keeper.removed(outcomes, now) }
   }
 
   #finishRemoval(now: Millis): void {
     const target = this.#target()
     if (target === undefined) return
-    const wasStuck = this.keeper.stuck
-    if (this.keeper.finishRemoval(target, now) && wasStuck && this.state.name !== 'Leaving') {
-      this.#will.withdraw(this.spec.unit)
-    }
+    if (this.keeper.finishRemoval(target, now)) this.group.settleLater()
   }
 
-  #transition(effect: Extract<Effect, { kind: 'transition' }>, now: Millis): void {
+  #transition(effect: Extract<Effect, { kind: 'transition' }>, io: RouterIo | undefined, now: Millis): void {
     const { from, to, reason, peer } = effect
-    if (from === 'Active') this.io?.cancelAnnouncements(this)
+    if (from === 'Active') io?.cancelAnnouncements(this)
     this.since = { at: now, epoch: Date.now(), reason }
     this.transitions.add(`${from} ${to} ${reason}`)
     this.#recorder.liftLimits(this.name)
-    if (this.io !== undefined) this.#recorder.liftLimits(`discard ${this.io.interfaceName}`)
+    if (io !== undefined) this.#recorder.liftLimits(`discard ${io.interfaceName}`)
     this.onTransition()
     this.#recorder.log(to === 'Initialize' ? 'warn' : 'info', `${this.name}: ${from} → ${to}: ${reason}`, {
       router: this.name,
       vrid: this.parameters.vrid,
-      interface: this.io?.interfaceName,
+      interface: io?.interfaceName,
       from,
       to,
       reason,

@@ -57,17 +57,17 @@ describe('a takeover', () => {
     expect(offsets(world.announced)).toEqual([0, 20, 100, 500, 2000, 5000])
   })
 
-  test('of several routers in one turn: all advertisements before any announcement', () => {
+  test('of several routers in one turn: all advertisements before any address, all addresses before any announcement', () => {
     const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
     const world = new FakeWorld([ROUTER, second]).start()
     world.takeCalls()
     world.advance(DOWN + 1)
     expect(acts(world)).toEqual([
       'arm api',
-      'advertise eth0 vrid 51 priority 128',
-      `add ${VIP}/32@2`,
       'arm ingress',
+      'advertise eth0 vrid 51 priority 128',
       'advertise eth0 vrid 52 priority 128',
+      `add ${VIP}/32@2`,
       `add ${VIP2}/32@2`,
       `announce eth0 ${VIP}`,
       `announce eth0 ${VIP2}`,

@@ -98,6 +98,8 @@ export class FakeWorld {
   /** Starts at no round number: a deadline counted from 0 would be found out. */
   now = 50_000
   readonly calls: string[] = []
+  /** Syscalls that took a batch: "send eth0 255", "apply 255", "frames eth0 255". */
+  readonly batches: string[] = []
   readonly sent: Sent[] = []
   /** ARP probes: the question who else has an address. */
   readonly asked: { at: number; address: string; to: string }[] = []
@@ -265,7 +267,10 @@ export class FakeWorld {
             socket.lost = 0
             return { packets: taken.length, empty: taken.length < maxBatches * BATCH, lost }
           },
-          send: (datagrams) => datagrams.map((datagram) => this.#send(options, datagram)),
+          send: (datagrams) => {
+            this.batches.push(`send ${options.interfaceName} ${datagrams.length}`)
+            return datagrams.map((datagram) => this.#send(options, datagram))
+          },
           close: () => {
             if (!socket.closed) this.calls.push(`close ${options.interfaceName}`)
             socket.closed = true
@@ -276,7 +281,10 @@ export class FakeWorld {
         const listener = { options, closed: false }
         if (options.hears !== 'nothing') this.claimListeners.push(listener)
         return {
-          send: (frames) => frames.map((frame) => this.#announce(options, frame)),
+          send: (frames) => {
+            this.batches.push(`frames ${options.interfaceName} ${frames.length}`)
+            return frames.map((frame) => this.#announce(options, frame))
+          },
           close: () => {
             listener.closed = true
           },
@@ -383,7 +391,10 @@ export class FakeWorld {
     return {
       links: () => [...this.links.values()],
       addresses: () => [...this.addresses],
-      apply: (steps) => steps.map((step) => this.#apply(step)),
+      apply: (steps) => {
+        this.batches.push(`apply ${steps.length}`)
+        return steps.map((step) => this.#apply(step))
+      },
       watch: (deliver) => {
         this.#deliver = deliver
         this.deliver()

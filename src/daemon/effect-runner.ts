@@ -1,0 +1,102 @@
+/**
+ * Runs the effects of one turn, of all routers together: in rounds, the first order of every router, then the second
+ * one, and in a round one syscall for all advertisements of a segment and one for all address steps. So the order
+ * inside one router stays the list of the core, and in a takeover of many all advertisements go before all addresses.
+ * Refuses to know what an order is for; an outcome goes back to whoever gave the order.
+ */
+import type { Millis } from '../wire/units.ts'
+import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'
+
+/** Where datagrams go out; one batch for each of them and round. */
+export type Sender = { send(datagrams: readonly Datagram[]): readonly SendOutcome[] }
+
+type Part<I, O> = {
+  readonly items: readonly I[]
+  /** One outcome for each item, in order. */
+  readonly done: (outcomes: readonly O[], now: Millis) => void
+}
+type SendAct = { readonly kind: 'send'; readonly sender: Sender } & Part<Datagram, SendOutcome>
+type ApplyAct = { readonly kind: 'apply' } & Part<AddressStep, AddressOutcome>
+
+/** What is to be done, for the runner to do together with what others want done. */
+export type Act = SendAct | ApplyAct
+
+/** Asked when its turn has come, because what an order means depends on what the kernel has by then; undefined: done. */
+export type Order = (now: Millis) => Act | undefined
+
+export class EffectRunner {
+  readonly #apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  /** By owner, in the order in which they first wanted something. */
+  readonly #orders = new Map<object, Order[]>()
+  readonly #afterwards = new Set<() => void>()
+  #running = false
+
+  constructor(apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]) {
+    this.#apply = apply
+  }
+
+  /** Behind what the owner wanted before. */
+  add(owner: object, orders: readonly Order[]): void {
+    if (orders.length === 0) return
+    const before = this.#orders.get(owner)
+    if (before === undefined) this.#orders.set(owner, [...orders])
+    else before.push(...orders)
+  }
+
+  /** Once, when nothing is left to do. */
+  afterwards(settle: () => void): void {
+    this.#afterwards.add(settle)
+  }
+
+  /** Until nothing is left: outcomes may give new orders. Called from inside, it leaves that to the one at work. */
+  run(now: Millis): void {
+    if (this.#running) return
+    this.#running = true
+    while (this.#orders.size > 0 || this.#afterwards.size > 0) {
+      while (this.#orders.size > 0) this.#round(now)
+      const settling = [...this.#afterwards]
+      this.#afterwards.clear()
+      for (const settle of settling) settle()
+    }
+    this.#running = false
+  }
+
+  #round(now: Millis): void {
+    const sends = new Map<Sender, SendAct[]>()
+    const applies: ApplyAct[] = []
+    for (const act of this.#take(now)) {
+      if (act.kind === 'apply') applies.push(act)
+      else {
+        const others = sends.get(act.sender)
+        if (others === undefined) sends.set(act.sender, [act])
+        else others.push(act)
+      }
+    }
+    for (const [sender, acts] of sends) {
+      share(acts, now, (all) => sender.send(all))
+    }
+    share(applies, now, this.#apply)
+  }
+
+  /** The next act of every owner. Orders that are done by being asked are as good as their round. */
+  #take(now: Millis): readonly Act[] {
+    const acts: Act[] = []
+    for (const [owner, orders] of this.#orders) {
+      const act = orders.shift()?.(now)
+      if (act !== undefined) acts.push(act)
+      if (orders.length === 0) this.#orders.delete(owner)
+    }
+    return acts
+  }
+}
+
+/** One call for all; everybody gets the outcomes of his own part. */
+function share<I, O>(parts: readonly Part<I, O>[], now: Millis, call: (all: readonly I[]) => readonly O[]): void {
+  const all = parts.flatMap(({ items }) => items)
+  const outcomes = all.length === 0 ? [] : call(all)
+  let from = 0
+  for (const { items, done } of parts) {
+    done(outcomes.slice(from, from + items.length), now)
+    from += items.length
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Virtual routers that move together: a sync group, or one router alone, which is the same with one member. Every event
+ * goes through here, because what one member hears decides for all. Also the unit of the last will: one for all members
+ * that answer for addresses. What to decide is vrrp/sync-group.ts; how a member does it is router.ts.
+ */
+import type { Event } from '../vrrp/event.ts'
+import { step } from '../vrrp/fsm.ts'
+import type { Millis } from '../wire/units.ts'
+import type { EffectRunner } from './effect-runner.ts'
+import { lastWillOf } from './last-will.ts'
+import type { LastWillPort } from './ports.ts'
+import type { Router } from './router.ts'
+
+export class RouterGroup {
+  /** Undefined: a router alone. */
+  readonly name: string | undefined
+  /** Of the last will. */
+  readonly unit: number
+  readonly #runner: EffectRunner
+  readonly #will: LastWillPort
+  readonly #members: Router[] = []
+  /** Whose part is in the will that the guardian has. */
+  #willed = ''
+
+  constructor(name: string | undefined, unit: number, runner: EffectRunner, will: LastWillPort) {
+    this.name = name
+    this.unit = unit
+    this.#runner = runner
+    this.#will = will
+  }
+
+  get members(): readonly Router[] {
+    return this.#members
+  }
+
+  join(member: Router): void {
+    this.#members.push(member)
+  }
+
+  /** Steps for one fact that happened to `member`; the effects run at the end of the turn. */
+  post(member: Router, event: Event, now: Millis): void {
+    const answered = this.#members.map((each) => each.answers)
+    for (const each of this.#members) {
+      if (each !== member) continue
+      const [state, effects] = step(each.state, event, each.parameters, now)
+      each.take(state, effects)
+    }
+    // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
+    if (this.#members.some((each, i) => each.answers && answered[i] === false)) this.arm()
+    if (this.#members.some((each, i) => !each.answers && answered[i] === true)) this.settleLater()
+  }
+
+  /** What was promised to the guardian must follow what a member has. */
+  arm(): void {
+    const owed = this.#members.flatMap((member) => member.bequest() ?? [])
+    this.#willed = this.#heirs()
+    this.#will.arm(lastWillOf({ unit: this.unit, name: this.name ?? this.#members[0]?.name ?? '' }, owed))
+  }
+
+  /** After the addresses are off, or could not be taken off. */
+  settleLater(): void {
+    this.#runner.afterwards(this.#settle)
+  }
+
+  readonly #settle = (): void => {
+    const heirs = this.#heirs()
+    if (heirs === this.#willed) return
+    if (heirs !== '') return this.arm()
+    this.#willed = ''
+    this.#will.withdraw(this.unit)
+  }
+
+  /** Members that answer, or could not stop answering. */
+  #heirs(): string {
+    return this.#members
+      .filter((member) => member.answers || member.keeper.stuck)
+      .map((member) => (member.answers ? member.name : `${member.name} (stuck)`))
+      .join(' ')
+  }
+}

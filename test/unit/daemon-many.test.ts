@@ -1,0 +1,100 @@
+/**
+ * 255 virtual routers of one interface that do the same in one turn: the number of syscalls is that of the segments, not
+ * of the routers, and what one router does keeps its order (design.md §3, Announcements).
+ */
+import { describe, expect, test } from 'vitest'
+import { FakeWorld, failure, type RouterConfig } from './fake-world.ts'
+
+const DOWN = 3_500
+const COUNT = 255
+const vipOf = (vrid: number) => `192.0.2.${vrid}`
+/** 192.0.2.10 is the node's own. */
+const ROUTERS: readonly RouterConfig[] = Array.from({ length: COUNT }, (_, i) => ({
+  name: `r${i + 1}`,
+  vrid: i + 1,
+  interface: 'eth0',
+  addresses: [i + 1 === 10 ? '192.0.3.10' : vipOf(i + 1)],
+  priority: 128,
+}))
+
+function started(): FakeWorld {
+  const world = new FakeWorld(ROUTERS).start()
+  world.batches.length = 0
+  world.takeCalls()
+  return world
+}
+
+/** Kinds in the order in which they first occurred, with how often. */
+function stretches(calls: readonly string[]): string[] {
+  const found: { kind: string; count: number }[] = []
+  for (const call of calls) {
+    const [kind = ''] = call.split(' ')
+    const last = found.at(-1)
+    if (last?.kind === kind) last.count++
+    else found.push({ kind, count: 1 })
+  }
+  return found.map(({ kind, count }) => `${count} × ${kind}`)
+}
+
+describe('255 routers in one turn', () => {
+  test('take over: one send, one apply, one batch of announcements, in this order', () => {
+    const world = started()
+    world.advance(DOWN)
+    expect(world.batches).toEqual(['send eth0 255', 'apply 255', 'frames eth0 255'])
+    expect(stretches(world.takeCalls().filter((call) => !call.includes('drain')))).toEqual([
+      '255 × arm',
+      '255 × advertise',
+      '255 × add',
+      '255 × announce',
+    ])
+    expect([world.installed.length, world.wills.size]).toEqual([COUNT, COUNT])
+  })
+
+  test('lose to one drain of 255 packets: one apply that removes, then one send, then the wills', () => {
+    const world = started()
+    world.advance(DOWN)
+    world.takeCalls()
+    world.batches.length = 0
+    for (let vrid = 1; vrid <= COUNT; vrid++) {
+      world.queueAdvertisement(200, { vrid, addresses: [vrid === 10 ? '192.0.3.10' : vipOf(vrid)] })
+    }
+    world.settle()
+    expect(world.batches).toEqual(['apply 255', 'send eth0 255'])
+    expect(stretches(world.takeCalls())).toEqual(['1 × drain', '255 × remove', '255 × advertise', '255 × withdraw'])
+    expect([world.installed, world.wills.size]).toEqual([[], 0])
+  })
+
+  test('leave: one send of 255 releases', () => {
+    const world = started()
+    world.advance(DOWN)
+    world.batches.length = 0
+    world.sent.length = 0
+    void world.daemon.stop()
+    expect([world.batches, new Set(world.sent.map(({ priority }) => priority))]).toEqual([
+      ['send eth0 255'],
+      new Set([0]),
+    ])
+  })
+
+  test('the link goes: one apply', () => {
+    const world = started()
+    world.advance(DOWN)
+    world.batches.length = 0
+    world.removeLink(2)
+    expect(world.batches).toEqual(['apply 255'])
+    expect(world.wills.size).toBe(0)
+  })
+
+  test('one of them that cannot install its address fails alone', () => {
+    const world = started()
+    world.addressFailures.set(`add ${vipOf(77)}`, failure('EPERM'))
+    world.advance(DOWN + 12)
+    expect(world.router('r77').faults).toEqual(['addressInstallFailed'])
+    expect([world.installed.length, world.wills.size, world.router('r78').state]).toEqual([
+      COUNT - 1,
+      COUNT - 1,
+      'Active',
+    ])
+    expect(world.sent.filter(({ priority }) => priority === 0).map(({ vrid }) => vrid)).toEqual([77])
+  })
+})
