@@ -6,6 +6,9 @@ import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Advertisement } from './advertisement.ts'
 
+/** The member of our sync group that is in the way (VR-SG-01, VR-SG-02). */
+export type GroupFault = `syncGroup:${string}`
+
 /** Why a router cannot take part; each is also the reason of the transition it causes. */
 export type Fault =
   | 'interfaceMissing'
@@ -14,6 +17,7 @@ export type Fault =
   | 'socketFailed'
   | 'addressInstallFailed'
   | `trackedInterfaceDown:${string}`
+  | GroupFault
 
 export type Event =
   | { readonly kind: 'startup' }

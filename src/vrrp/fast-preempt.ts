@@ -55,6 +55,7 @@ export function priorityChangedInBackup(state: Backup, previous: number, paramet
       activeDownAt: plus(active.heardAt, activeDownDelay(parameters, interval, active.source)),
       regularDownAt: undefined,
       downReason: 'activeSilent',
+      heldSince: undefined,
     }
   }
   const before = activeDownDelay({ ...parameters, priority: previous }, interval, active?.source)

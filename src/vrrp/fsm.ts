@@ -156,6 +156,8 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
     active,
     ownerChangedAt: changed ? now : state.ownerChangedAt,
     extended: false,
+    // VR-SG-03: an accepted advertisement withdraws the wish to be Active.
+    heldSince: undefined,
   }
 }
 

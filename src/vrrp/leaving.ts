@@ -134,6 +134,18 @@ function follow(
   return [next, [...effects, ...entered]]
 }
 
+/** Nobody took over here, but somebody did in another member of the sync group: the addresses go all the same. */
+export function giveWay(state: Leaving, parameters: Parameters, now: Millis): Step {
+  const [next, entered] = enterBackup(parameters, now, {
+    from: 'Leaving',
+    reason: 'noSuccessor',
+    active: undefined,
+    activeAdverInterval: parameters.advertisementInterval,
+    ownerChanged: true,
+  })
+  return [next, [...removal(state.kept), ...entered]]
+}
+
 /** Nobody took over: a shutdown goes all the same, a yield is taken back. */
 function giveUp(state: Leaving, parameters: Parameters, now: Millis): Step {
   if (state.reason === 'shutdown') return stop('Leaving', 'noSuccessor', removal(state.kept))

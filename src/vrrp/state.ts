@@ -40,6 +40,8 @@ export type Backup = {
   readonly preemptAt: Millis | undefined
   /** The deadline was already moved once because packets were lost (design.md ground rule 2). */
   readonly extended: boolean
+  /** Its time has come, but another member of its sync group is not ready: it waits since then (VR-SG-03). */
+  readonly heldSince?: Millis | undefined
 }
 
 /** A release is a question of its own: who was answered as a rival and then leaves is answered once more. */

@@ -1,5 +1,5 @@
 /**
- * The four ways to enter a state, each with the effects that RFC 9568 §6.4 orders for it. Who may call them, and when,
+ * The ways to enter a state, and to stay before its door, each with the effects that RFC 9568 §6.4 orders for it. Who may call them, and when,
  * is decided in fsm.ts and leaving.ts; this file does not judge.
  */
 import type { Address } from '../wire/address.ts'
@@ -7,7 +7,7 @@ import { type Centis, centisToMillis, type Millis, plus } from '../wire/units.ts
 import type { AdvertisementReason, Effect, StateName, TransitionReason } from './effect.ts'
 import type { Fault } from './event.ts'
 import type { Parameters } from './parameters.ts'
-import type { HeardActive, State } from './state.ts'
+import type { Backup, HeardActive, State } from './state.ts'
 import { activeDownInterval, staggerDelay } from './timers.ts'
 
 /** The next state, and what to do on the way there, in order. */
@@ -71,6 +71,12 @@ export function enterBackup(parameters: Parameters, now: Millis, entry: BackupEn
     extended: false,
   }
   return [next, [{ kind: 'transition', from, to: 'Backup', reason, peer: active?.source }]]
+}
+
+/** VR-SG-03: the timer starts anew, nothing is sent, and the wish stays until an advertisement is accepted. */
+export function hold(state: Backup, parameters: Parameters, now: Millis): Backup {
+  const delay = activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)
+  return { ...state, activeDownAt: plus(now, delay), heldSince: state.heldSince ?? now }
 }
 
 /** Rows I1 and I2 of RFC 9568 §6.4.1. */
