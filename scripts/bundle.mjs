@@ -14,8 +14,8 @@ const old = join(dist, 'bundle.old')
 await build({
   input: { main: join(dist, 'main.js'), worker: join(dist, 'api', 'worker.js') },
   platform: 'node',
-  // Finds the addon's binary by looking around on the disk.
-  external: ['node-gyp-build'],
+  // They look for their binaries on the disk; the last two may not be there at all.
+  external: ['node-gyp-build', 'raw-socket', 'cap'],
   logLevel: 'warn',
   output: { dir: fresh, format: 'esm', cleanDir: true, chunkFileNames: '[name]-[hash].js' },
 })

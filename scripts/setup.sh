@@ -14,7 +14,11 @@ fail() { say "$*"; exit 1; }
 # What each mode needs, as `command:package`.
 case $mode in
   runtime) needs='ip:iproute2' ;;
-  test) needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark' ;;
+  test)
+    needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
+    # What the two optional packages are built with.
+    needs="$needs g++:g++ make:make python3:python3 pcap-config:libpcap-dev"
+    ;;
   *) fail "Cannot set up \"$mode\": expected runtime or test" ;;
 esac
 
@@ -82,9 +86,34 @@ lock=$(sha256sum package-lock.json package.json | sha256sum | cut -d' ' -f1)
 stamp=node_modules/.holdfast-lock
 if [ "$(cat "$stamp" 2>/dev/null)" != "$lock" ]; then
   say 'npm install'
-  # --no-save: another npm must not rewrite the lock file; --ignore-scripts: nothing here needs one.
+  # --no-save: another npm must not rewrite the lock file; --ignore-scripts: holdfast runs without what they build.
   npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2 || fail 'npm install failed'
   printf '%s\n' "$lock" >"$stamp"
+fi
+
+# The optional packages (io: raw-socket, holdfast capture) are C++ for one version of Node.js. Only the tests insist. ---
+
+if [ "$mode" = test ]; then
+  addons=node_modules/.holdfast-addons
+  built="$lock $(node -p process.versions.modules)"
+  if [ "$(cat "$addons" 2>/dev/null)" != "$built" ] ||
+    [ ! -e node_modules/raw-socket/build/Release/raw.node ] || [ ! -e node_modules/cap/build/Release/cap.node ]; then
+    say 'npm rebuild raw-socket cap'
+    # Node's own headers, where it was installed with them: node-gyp would download the same ones.
+    prefix=$(node -p 'require("node:path").resolve(process.execPath, "..", "..")')
+    if [ -z "${npm_config_nodedir:-}" ] && [ -e "$prefix/include/node/node.h" ]; then
+      export npm_config_nodedir="$prefix"
+    fi
+    log=$(mktemp)
+    if npm rebuild raw-socket cap --foreground-scripts </dev/null >"$log" 2>&1; then
+      printf '%s\n' "$built" >"$addons"
+    else
+      tail -n 15 "$log" >&2
+      # The tests that need them say so by name, and fail with REQUIRE_NETNS=1.
+      say 'Cannot build raw-socket and cap (a C++ compiler, python3, libpcap-dev and the headers of Node.js are needed)'
+    fi
+    rm -f "$log"
+  fi
 fi
 
 # Builds: stale when a source, or a folder that lost one, is newer than the last build. -----------------------------

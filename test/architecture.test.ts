@@ -21,7 +21,7 @@ const PLAN: Record<string, Rule> = {
   metrics: { folders: [], packages: ['prom-client'] },
   daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'metrics'], packages: ['node:'] },
   api: { folders: ['daemon', 'metrics'], packages: ['node:'] },
-  linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build'] },
+  linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     folders: ['wire', 'vrrp', 'config', 'daemon', 'linux', 'metrics', 'api'],
     packages: ['node:', 'commander', 'pino', 'zod'],

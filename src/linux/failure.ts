@@ -18,7 +18,7 @@ CODES.set(ERRNO.EOPNOTSUPP, 'EOPNOTSUPP')
 export type Attempt = { readonly action: string; readonly syscall: string }
 
 const isRequest = (syscall: string): boolean => syscall.startsWith('RTM_')
-const isSend = (syscall: string): boolean => syscall === 'sendmmsg'
+const isSend = (syscall: string): boolean => syscall === 'sendmmsg' || syscall === 'sendto'
 
 function reasonOf(code: string, errno: number, syscall: string): string {
   // A packet filter that refuses our packet says EPERM as well: that is no missing capability.

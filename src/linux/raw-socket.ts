@@ -17,18 +17,18 @@ import {
 } from './socket-option.ts'
 
 const SOCK_RAW = 3
-const IPPROTO_VRRP = 112
+export const IPPROTO_VRRP = 112
 /** Packets in one drain batch (daemon/ports.ts). */
 export const BATCH = 1024
 /** Room for the largest message: 255 addresses with header and trailer. IPv4 comes with its IP header, IPv6 without. */
 export const SIZE = { ipv4: 1500, ipv6: 4200 } as const
 /** Ground rule 2: a default buffer holds 256 advertisements, and a full one drops the newest. */
-const RECEIVE_BUFFER = 4 * 1024 * 1024
+export const RECEIVE_BUFFER = 4 * 1024 * 1024
 const TTL = 255
 /** CS6, internetwork control (VR-TX-07). */
 const TRAFFIC_CLASS = 0xc0
 /** TC_PRIO_INTERACTIVE: the first band of a default queue; more needs CAP_NET_ADMIN. */
-const PRIORITY = 6
+export const VRRP_SOCKET_PRIORITY = 6
 /** BPF_RET | BPF_K, 0: nothing is ever queued. */
 const DROP_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0, 0)
 
@@ -95,7 +95,7 @@ export function openSender(native: NativeAddon, options: AdvertisementSocketOpti
       setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
     }
     // After IP_TOS, which sets a priority of its own.
-    setNumber(socket, OPTION.priority, PRIORITY)
+    setNumber(socket, OPTION.priority, VRRP_SOCKET_PRIORITY)
     progress(`send from ${source} on "${interfaceName}"`)
     socket.bind(ipSockaddr(source, interfaceIndex))
     return socket

@@ -6,6 +6,9 @@ import type { Address } from '../wire/address.ts'
 import { addressBytes } from '../wire/address.ts'
 import type { NativeSocket } from './native.ts'
 
+/** The addon's socket, or another that takes options as setsockopt(2) does. */
+type Target = Pick<NativeSocket, 'setOption'>
+
 type Option = readonly [level: number, name: number]
 
 export const OPTION = {
@@ -17,6 +20,7 @@ export const OPTION = {
   overflowCount: [1, 40],
   ipTos: [0, 1],
   ipTtl: [0, 2],
+  ipHeaderIncluded: [0, 3],
   ipPacketInfo: [0, 8],
   ipReceiveTtl: [0, 12],
   ipMulticastInterface: [0, 32],
@@ -30,6 +34,7 @@ export const OPTION = {
   ipv6MulticastLoop: [41, 19],
   ipv6JoinGroup: [41, 20],
   ipv6MulticastAll: [41, 29],
+  ipv6HeaderIncluded: [41, 36],
   ipv6ReceivePacketInfo: [41, 49],
   ipv6ReceiveHopLimit: [41, 51],
   ipv6TrafficClass: [41, 67],
@@ -38,12 +43,12 @@ export const OPTION = {
 
 const int32 = (value: number): Uint8Array => new Uint8Array(Int32Array.of(value).buffer)
 
-export function setNumber(socket: NativeSocket, [level, name]: Option, value: number): void {
+export function setNumber(socket: Target, [level, name]: Option, value: number): void {
   socket.setOption(level, name, int32(value))
 }
 
 /** For what an older kernel may lack and we can do without. */
-export function setNumberIfKnown(socket: NativeSocket, option: Option, value: number): void {
+export function setNumberIfKnown(socket: Target, option: Option, value: number): void {
   try {
     setNumber(socket, option, value)
   } catch (error) {
@@ -52,7 +57,7 @@ export function setNumberIfKnown(socket: NativeSocket, option: Option, value: nu
 }
 
 /** Without CAP_NET_ADMIN the kernel allows no more than net.core.rmem_max: then that has to do. */
-export function setReceiveBuffer(socket: NativeSocket, bytes: number): void {
+export function setReceiveBuffer(socket: Target, bytes: number): void {
   try {
     setNumber(socket, OPTION.receiveBufferForce, bytes)
   } catch (error) {
@@ -61,7 +66,7 @@ export function setReceiveBuffer(socket: NativeSocket, bytes: number): void {
   }
 }
 
-export function bindToDevice(socket: NativeSocket, interfaceName: string): void {
+export function bindToDevice(socket: Target, interfaceName: string): void {
   const [level, name] = OPTION.bindToDevice
   socket.setOption(
     level,
@@ -71,7 +76,7 @@ export function bindToDevice(socket: NativeSocket, interfaceName: string): void 
 }
 
 /** By interface index (ip_mreqn, ipv6_mreq): an address would pick the interface by routing table. */
-export function joinGroup(socket: NativeSocket, group: Address, interfaceIndex: number): void {
+export function joinGroup(socket: Target, group: Address, interfaceIndex: number): void {
   const octets = addressBytes(group)
   if (octets.length === 16) {
     socket.setOption(...OPTION.ipv6JoinGroup, Uint8Array.of(...octets, ...int32(interfaceIndex)))
@@ -80,6 +85,6 @@ export function joinGroup(socket: NativeSocket, group: Address, interfaceIndex: 
   }
 }
 
-export function setMulticastInterface(socket: NativeSocket, interfaceIndex: number): void {
+export function setMulticastInterface(socket: Target, interfaceIndex: number): void {
   socket.setOption(...OPTION.ipMulticastInterface, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, ...int32(interfaceIndex)))
 }

@@ -87,7 +87,7 @@ export function receive(
   const toGroup = isMulticast(destination)
   if (toGroup && destination !== expectedGroup(parameters, family)) return discard('destination')
   // 4. From this link (RFC 9568 §7.1, VR-RX-02, VR-UC-03).
-  if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup)) return discard('ttl')
+  if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup) && !cannotBeRouted(ttl, source)) return discard('ttl')
   // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). Where nobody runs the VRID no version is wrong that exists:
   // another group's version is not our business.
   const message = readMessage(bytes, family, parameters?.version ?? (version === 2 ? 2 : 3))
@@ -173,6 +173,9 @@ function openIpv6({ bytes, destination, source, ttl }: IncomingPacket): Enclosed
 
 const expectedGroup = (parameters: Parameters | undefined, family: Family): Address =>
   parameters?.transport.mode === 'multicast' ? parameters.transport.group : vrrpGroup(family)
+
+/** Nobody said how far it came, but no router forwards a packet with a link-local source (RFC 4291 §2.5.6). */
+const cannotBeRouted = (ttl: number | undefined, source: Address): boolean => ttl === undefined && isLinkLocal(source)
 
 /** Whatever comes to a group was not routed; a unicast router may have peers behind routers (design: `ttlCheck`). */
 function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): boolean {

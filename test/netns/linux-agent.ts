@@ -8,13 +8,16 @@ import { openClock } from '../../src/linux/clock.ts'
 import { openGuardian } from '../../src/linux/guardian.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { openNetwork } from '../../src/linux/network.ts'
+import { loadRawSocketPackage } from '../../src/linux/raw-socket-package.ts'
 import { openSockets } from '../../src/linux/sockets.ts'
 import type { AgentCall, AgentCalls, AgentPacket, Opened } from './linux-fixture.ts'
 
 const native = loadNative()
 const clock = openClock(native)
 const network = openNetwork(native, clock)
-const sockets = openSockets(native, clock)
+/** `env HOLDFAST_IO=raw-socket` in front of the agent: advertisements through the package. */
+const raw = process.env.HOLDFAST_IO === 'raw-socket' ? loadRawSocketPackage() : undefined
+const sockets = openSockets(native, clock, raw)
 const guardian = openGuardian()
 const adverts: AdvertisementSocket[] = []
 const frames: FrameSocket[] = []

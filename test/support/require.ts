@@ -3,14 +3,32 @@
  * REQUIRE_NETNS=1 or REQUIRE_INTEROP=1 turns what is missing into a failure (CI sets both). Refuses to know the tests.
  */
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { probePath } from '../../src/cli/demo-probe.ts'
 
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'].filter(Boolean)
 
+/** Built, and for this Node.js. Its file, not the package: loading one twice in a process is not supported. */
+function isBuilt(name: string, binary: string): boolean {
+  try {
+    const require = createRequire(import.meta.url)
+    return existsSync(join(require.resolve(`${name}/package.json`), '..', 'build', 'Release', binary))
+  } catch {
+    return false
+  }
+}
+
+const BINARIES: Readonly<Record<string, string>> = { 'raw-socket': 'raw.node', cap: 'cap.node' }
+
+const isHere = (tool: string): boolean => {
+  const binary = BINARIES[tool]
+  return binary === undefined ? FOLDERS.some((folder) => existsSync(join(folder, tool))) : isBuilt(tool, binary)
+}
+
 function missingOf(tools: readonly string[]): string[] {
-  const missing = tools.filter((tool) => !FOLDERS.some((folder) => existsSync(join(folder, tool))))
+  const missing = tools.filter((tool) => !isHere(tool))
   if (process.getuid?.() !== 0) missing.unshift('root')
   try {
     probePath()
@@ -32,6 +50,15 @@ function describeWith(variable: string, tools: readonly string[], name: string, 
 
 export function describeNetns(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip'], name, body)
+}
+
+/** The optional packages must be built (scripts/setup.sh test). */
+export function describeRawSocket(name: string, body: () => void): void {
+  describeWith('REQUIRE_NETNS', ['ip', 'raw-socket'], name, body)
+}
+
+export function describeCapture(name: string, body: () => void): void {
+  describeWith('REQUIRE_NETNS', ['ip', 'cap', 'tshark'], name, body)
 }
 
 export function describeInterop(name: string, body: () => void): void {

@@ -313,8 +313,10 @@ describe('IPv6', () => {
     )
 
   test('accepted', () => expect(hear6({})).toMatchObject({ kind: 'accepted', warnings: [] }))
-  test('a hop limit that the kernel did not tell is not 255', () => {
-    expect(hear6({ ttl: undefined })).toMatchObject({ reason: 'ttl' })
+  test('a hop limit that the kernel did not tell is not 255, but no router forwards a link-local source', () => {
+    expect(hear6({ ttl: undefined, source: address('2001:db8::3') })).toMatchObject({ reason: 'ttl' })
+    expect(hear6({ ttl: undefined })).toMatchObject({ kind: 'accepted' })
+    expect(hear6({ ttl: 64 }), 'one that it told').toMatchObject({ reason: 'ttl' })
   })
   test('without a destination nothing can be verified', () => {
     expect(hear6({ destination: undefined })).toMatchObject({ reason: 'destination' })
