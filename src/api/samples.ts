@@ -39,6 +39,7 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     ...byKey('holdfast_vrrp_advertisements_send_failures_total', { router }, 'code', counters.sendFailures),
     ...byKey('holdfast_vrrp_advertisements_refused_total', { router }, 'reason', counters.refused),
     ...byKey('holdfast_vrrp_foreign_changes_total', { router }, 'kind', counters.foreignChanges),
+    ...byKey('holdfast_vrrp_strangers', { router }, 'reason', countBy(snapshot.strangers.map(({ reason }) => reason))),
     ...snapshot.addresses.map(({ address, present }) =>
       sample('holdfast_vrrp_address_present', present ? 1 : 0, { router, address }),
     ),
@@ -47,4 +48,10 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
 
 function byKey(name: MetricName, labels: Sample['labels'], key: string, counts: Readonly<Record<string, number>>) {
   return Object.entries(counts).map(([value, count]) => sample(name, count, { ...labels, [key]: value }))
+}
+
+function countBy(keys: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const key of keys) counts[key] = (counts[key] ?? 0) + 1
+  return counts
 }

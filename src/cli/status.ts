@@ -3,7 +3,8 @@
  * With --json the answer is passed on as it came.
  */
 import { request } from 'node:http'
-import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+import { strangeWords } from '../daemon/foreign-peers.ts'
+import type { RouterSnapshot, Snapshot, StrangerSnapshot } from '../daemon/snapshot.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 
@@ -50,14 +51,14 @@ export function formatStatus(snapshot: Snapshot): string {
 }
 
 function formatRouter(router: RouterSnapshot): string[] {
-  const { name, state, reason, since, vrid, priority, owner, faults, addresses, counters } = router
+  const { name, state, reason, since, vrid, priority, faults, addresses, strangers, counters } = router
   const weighted = priority.effective === priority.base ? '' : ` (base ${priority.base})`
   const lines = [
     '',
     `${name}: ${state} since ${since} (${reason})`,
     `  vrid ${vrid} on ${router.interface ?? 'no interface'}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
     `  priority ${priority.effective}${weighted}, every ${router.advertisementIntervalMs} ms`,
-    `  owner: ${ownerWords(owner)}`,
+    `  owner: ${ownerWords(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
   ]
   if (faults.length > 0) lines.push(`  FAULT: ${faults.join(', ')}`)
@@ -68,6 +69,7 @@ function formatRouter(router: RouterSnapshot): string[] {
   lines.push(
     `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
   )
+  for (const stranger of strangers) lines.push(strangerLine(stranger, router.version))
   for (const [code, count] of Object.entries(counters.sendFailures))
     lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
   if (counters.rivalAnswers > 0)
@@ -75,10 +77,22 @@ function formatRouter(router: RouterSnapshot): string[] {
   return lines
 }
 
+const packets = (count: number) => (count === 1 ? '1 packet' : `${count} packets`)
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
-function ownerWords({ self, address, priority, heardMsAgo }: RouterSnapshot['owner']): string {
+function strangerLine(stranger: StrangerSnapshot, version: number): string {
+  const { address, count, lastHeardMsAgo, listenedTo, reason } = stranger
+  const effect = listenedTo ? 'listened to all the same' : 'not listened to'
+  const words = strangeWords(reason, stranger.version, version)
+  return `  STRANGER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
+}
+
+function ownerWords({ owner, strangers }: RouterSnapshot): string {
+  const { self, address, priority, heardMsAgo } = owner
   if (self) return `this node (${address}, priority ${priority})`
-  if (address === null) return 'unknown: nobody has been heard'
+  if (address === null)
+    return strangers.some(({ listenedTo }) => !listenedTo)
+      ? 'unknown: only strangers have been heard'
+      : 'unknown: nobody has been heard'
   return `${address}, priority ${priority}, heard ${heardMsAgo} ms ago`
 }

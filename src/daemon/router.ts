@@ -7,6 +7,7 @@ import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
 import { isOwner, type Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
+import { activeDownInterval } from '../vrrp/timers.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
@@ -14,6 +15,7 @@ import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from '.
 import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
 import type { Act, EffectRunner, Order, Sender } from './effect-runner.ts'
+import { ForeignPeers } from './foreign-peers.ts'
 import type { Bequest } from './last-will.ts'
 import type { WantedAddress } from './ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
@@ -65,6 +67,8 @@ export class Router {
   readonly refused = new Counters()
   readonly discarded = new Counters()
   readonly warnings = new Counters()
+  /** Who speaks for our VRID and is not, or not quite, of our group. */
+  readonly strangers = new ForeignPeers()
   received = 0
   /** Times that another host answered for an address of ours while we were Active. */
   rivalAnswers = 0
@@ -310,7 +314,10 @@ export class Router {
     this.#recorder.liftLimits(this.name)
     if (io !== undefined) this.#recorder.liftLimits(`discard ${io.interfaceName}`)
     this.onTransition()
-    this.#recorder.log(to === 'Initialize' ? 'warn' : 'info', `${this.name}: ${from} → ${to}: ${reason}`, {
+    const beside = to === 'Active' ? this.#unheeded(now) : []
+    const told = beside.length === 0 ? '' : `, not listening to ${beside.join(', ')}`
+    const level = to === 'Initialize' || beside.length > 0 ? 'warn' : 'info'
+    this.#recorder.log(level, `${this.name}: ${from} → ${to}: ${reason}${told}`, {
       router: this.name,
       vrid: this.parameters.vrid,
       interface: io?.interfaceName,
@@ -319,6 +326,14 @@ export class Router {
       reason,
       priority: this.parameters.priority,
       ...(peer === undefined ? {} : { peer }),
+      ...(beside.length === 0 ? {} : { unheeded: beside }),
     })
+  }
+
+  /** Neighbours that speak for our VRID although we act as if nobody did. */
+  #unheeded(now: Millis): readonly string[] {
+    const { advertisementInterval, priority, version } = this.parameters
+    const since = plus(now, -activeDownInterval(priority, advertisementInterval, version))
+    return this.strangers.unheeded(since).map(({ address, reason }) => `${address} (${reason})`)
   }
 }

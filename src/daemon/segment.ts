@@ -4,13 +4,13 @@
  * What a packet means is vrrp/'s; what a lost interface means is the daemon's.
  */
 import { arpProbe } from '../arp/probe.ts'
-import type { DiscardReason } from '../vrrp/advertisement.ts'
-import { receive } from '../vrrp/receive.ts'
+import { type Discarded, receive } from '../vrrp/receive.ts'
 import { type Address, type Family, isMulticast } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
+import { isStrange, strangeWords } from './foreign-peers.ts'
 import type { NetworkView } from './network-view.ts'
 import type {
   AddressOutcome,
@@ -210,17 +210,26 @@ export class Segment implements RouterIo {
       (vrid) => this.routers.get(vrid)?.parameters,
       (address) => address === this.source,
     )
-    if (verdict.kind === 'discarded') return this.#discard(verdict.reason, verdict.vrid, packet)
+    if (verdict.kind === 'discarded') return this.#discard(verdict, packet)
     const { advertisement, warnings } = verdict
     const router = this.routers.get(advertisement.vrid)
     if (router === undefined) return
     router.received++
+    router.strangers.note({
+      address: packet.source,
+      reasons: warnings,
+      version: advertisement.version,
+      listenedTo: true,
+      heardAt: packet.receivedAt,
+    })
     for (const warning of warnings) {
       router.warnings.add(warning)
       this.#context.recorder.logLimited(
         `${router.name} ${warning} ${packet.source}`,
         'warn',
-        `${router.name}: ${warning} in an advertisement of ${packet.source}`,
+        `${router.name}: ${warning} in an advertisement of ${packet.source}${
+          isStrange(warning) ? `: it ${strangeWords(warning, advertisement.version, router.parameters.version)}` : ''
+        }`,
         { router: router.name, warning, peer: packet.source },
       )
     }
@@ -230,22 +239,30 @@ export class Segment implements RouterIo {
     )
   }
 
-  #discard(reason: DiscardReason, vrid: number | undefined, packet: ReceivedPacket): void {
+  #discard({ reason, version, vrid }: Discarded, packet: ReceivedPacket): void {
     this.discarded.add(reason)
     const router = vrid === undefined ? undefined : this.routers.get(vrid)
     router?.discarded.add(reason)
+    const { receivedAt: heardAt, source: address } = packet
+    router?.strangers.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
     // Somebody else's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
     if (reason === 'vrid-unknown' || reason === 'self-originated') return
     if (reason === 'destination' && packet.destination !== undefined && isMulticast(packet.destination)) return
     this.#context.recorder.logLimited(
       `discard ${this.interfaceName} ${reason} ${packet.source}`,
       'warn',
-      `Discarded a packet of ${packet.source} on ${this.interfaceName}: ${reason}`,
+      `Discarded a packet of ${packet.source} on ${this.interfaceName}: ${reason}${
+        router !== undefined && isStrange(reason)
+          ? `: for ${router.name} (VRID ${vrid}) it ${strangeWords(reason, version, router.parameters.version)}`
+          : ''
+      }`,
       {
         interface: this.interfaceName,
         reason,
         peer: packet.source,
         destination: packet.destination,
+        vrid,
+        version,
         ...(router === undefined ? {} : { router: router.name }),
       },
     )

@@ -7,8 +7,20 @@ import { isOwner } from '../vrrp/parameters.ts'
 import type { State } from '../vrrp/state.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
+import type { Strangeness } from './foreign-peers.ts'
 import type { Router } from './router.ts'
 import type { Segment } from './segment.ts'
+
+export type StrangerSnapshot = {
+  readonly address: string
+  readonly reason: Strangeness
+  /** VRRP version of its last packet. */
+  readonly version: number | null
+  /** Its advertisements count in the election all the same. */
+  readonly listenedTo: boolean
+  readonly count: number
+  readonly lastHeardMsAgo: number
+}
 
 export type RouterSnapshot = {
   readonly name: string
@@ -35,6 +47,8 @@ export type RouterSnapshot = {
   /** Remaining milliseconds, negative when overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
+  /** Who speaks for the VRID of this router and is not, or not quite, of its group; the one heard last comes first. */
+  readonly strangers: readonly StrangerSnapshot[]
   readonly counters: {
     readonly received: number
     /** Times that another host answered for an address while this node was Active. */
@@ -101,6 +115,14 @@ export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
     activeAdverIntervalMs: state.name === 'Backup' ? state.activeAdverInterval * 10 : null,
     deadlines: deadlinesOf(state, now),
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
+    strangers: router.strangers.list(now).map(({ address, count, lastHeardAt, listenedTo, reason, version }) => ({
+      address,
+      reason,
+      version: version ?? null,
+      listenedTo,
+      count,
+      lastHeardMsAgo: round(now - lastHeardAt),
+    })),
     counters: {
       received: router.received,
       rivalAnswers: router.rivalAnswers,

@@ -58,6 +58,11 @@ export const METRICS = {
     help: 'Valid advertisements that changed nothing, by the rule of RFC 9568 section 6.4 that said so',
     labels: ['router', 'reason'],
   },
+  holdfast_vrrp_strangers: {
+    kind: 'gauge',
+    help: 'Neighbours heard lately that speak for this VRID and do not quite belong to its group',
+    labels: ['router', 'reason'],
+  },
   holdfast_vrrp_receive_overflow_total: {
     kind: 'counter',
     help: 'Packets that the kernel dropped because the receive queue was full',

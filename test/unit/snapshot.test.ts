@@ -5,14 +5,14 @@ import { formatStatus } from '../../src/cli/status.ts'
 import type { Snapshot } from '../../src/daemon/snapshot.ts'
 import { METRICS } from '../../src/metrics/names.ts'
 import { exposition } from '../../src/metrics/registry.ts'
-import { FakeWorld, failure, link, PEER, present, ROUTER, SELF, VIP } from './fake-world.ts'
+import { FakeWorld, failure, link, PEER, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
 
 /** One daemon whose counters have all counted something. */
 function busyWorld(): FakeWorld {
   const world = new FakeWorld([{ ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }]).start()
-  world.hear(90)
+  world.hear(90, { addresses: [VIP2] })
   world.queue(Uint8Array.of(1, 2, 3))
   world.socket.lost = 2
   world.settle()
