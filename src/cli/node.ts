@@ -5,8 +5,9 @@ import type { NetworkPort } from '../daemon/ports.ts'
 export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>): NodeView {
   const addresses = network.addresses() ?? []
   return {
-    interfaces: (network.links() ?? []).map(({ index, name }) => ({
+    interfaces: (network.links() ?? []).map(({ index, name, mtu }) => ({
       name,
+      mtu,
       addresses: addresses.filter((present) => present.interfaceIndex === index),
     })),
   }

@@ -3,11 +3,13 @@
  * from being used. This file knows neither the other routers nor the node.
  */
 
+import { simplePassword } from '../vrrp/authentication.ts'
 import { staggerStep } from '../vrrp/timers.ts'
 import { centis } from '../wire/units.ts'
-import { type Placed, peerList } from './cross-check.ts'
+import { type Placed, peerList } from './contradiction.ts'
 import { formatDuration } from './duration.ts'
 import { routerKnobs } from './knobs.ts'
+import { familyOfAll, scopeOf } from './network.ts'
 import { type Locate, type Problem, problemAt } from './problem.ts'
 
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
@@ -35,6 +37,18 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
       'advertisementInterval',
       `An interval of ${formatDuration(router.advertisementInterval)} asks for real-time priority: ` +
         'on a busy node ordinary scheduling may let a Backup take over from a living Active',
+    )
+  if (router.authentication !== undefined && simplePassword(router.authentication.password).cut)
+    warn('authentication', `Only the first 8 octets of the password of "${router.name}" count`)
+  if (
+    familyOfAll(router.addresses) === 'ipv6' &&
+    router.firstAddressLinkLocal === undefined &&
+    router.addresses.every(({ address }) => scopeOf(address) === 'global')
+  )
+    warn(
+      'addresses',
+      `"${router.name}" has no link-local virtual address: RFC 9568 §5.2.9 wants one first, and a peer may insist; ` +
+        'add one, or set "firstAddressLinkLocal: false" to say that this is wanted',
     )
   if (router.transport !== 'multicast') {
     const { peers } = router.transport.unicast

@@ -4,11 +4,12 @@
  * by resolve.ts. This file does not know YAML, positions, or what one value means for another (cross-check.ts).
  */
 import * as z from 'zod'
-import type { Knobs } from '../vrrp/parameters.ts'
 import { duration, flag, host, listenAddress, networkAddress, oneOf, pattern, whole } from './field.ts'
+import { knobShape } from './knobs.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
+const INTERVAL_RANGE = '10ms to 40.95s (version 2: 1s to 255s)'
 export const DEFAULT_RUN_DIRECTORY = '/run/holdfast'
 
 const routerName = () =>
@@ -53,13 +54,16 @@ const transport = () =>
           unicast: section(
             {
               source: z
-                .union([z.literal('auto'), host()], { error: 'auto or an IPv4 address wanted' })
+                .union([z.literal('auto'), host()], { error: 'auto or an IP address wanted' })
                 .default('auto')
-                .describe('Source of our advertisements; auto: the address of the interface in the network of the VIP'),
+                .describe(
+                  'Source of our advertisements; auto: the address of the interface in the network of the VIP, ' +
+                    'or its link-local address where the peers have such',
+                ),
               peers: peers().describe('The other routers; the address of this node may be among them and is skipped'),
             },
             'a mapping with peers wanted',
-          ).describe('Advertise to each peer instead of to the group 224.0.0.18'),
+          ).describe('Advertise to each peer instead of to the group'),
         },
         'a mapping with unicast wanted',
       ),
@@ -67,53 +71,17 @@ const transport = () =>
     { error: 'multicast or { unicast: { peers: [...] } } wanted' },
   )
 
-const profileDefault = 'default: by profile'
-
-/** design.md §3: everything on which the RFC, its neighbours and safety disagree. Undefined = as the profile says. */
-const knobs = {
-  checksum: oneOf('pseudo-header', 'message-only')
-    .optional()
-    .describe(`IPv4 checksum that we send (RFC 9568 §5.2.8), ${profileDefault}`),
-  checksumAccepted: oneOf('either', 'pseudo-header', 'message-only')
-    .optional()
-    .describe(`IPv4 checksum forms that we accept, ${profileDefault}`),
-  fastPreempt: flag()
-    .optional()
-    .describe(`A better Backup acts on a demotion of the Active after Skew_Time, ${profileDefault}`),
-  lastAdvertisement: flag()
-    .optional()
-    .describe(`An Active that loses sends one last advertisement when its addresses are off, ${profileDefault}`),
-  announceOnRival: flag().optional().describe(`Announce the addresses again when a rival is heard, ${profileDefault}`),
-  probeRivals: flag()
-    .optional()
-    .describe(`An Active asks by ARP before every advertisement whether somebody else answers, ${profileDefault}`),
-  stagger: flag().optional().describe(`Backups of equal priority expire one after the other, ${profileDefault}`),
-  leaving: flag().optional().describe(`On shutdown keep the addresses until the successor is heard, ${profileDefault}`),
-  onlyListedPeers: flag()
-    .optional()
-    .describe(`Refuse unicast advertisements of routers not in peers, ${profileDefault}`),
-  ttlCheck: flag().optional().describe(`Require TTL 255 in unicast too; multicast always does, ${profileDefault}`),
-  firstAddressLinkLocal: flag()
-    .optional()
-    .describe(`IPv6: the first address of an advertisement must be link-local, ${profileDefault}`),
-  addressListCheck: flag()
-    .optional()
-    .describe(
-      `Discard advertisements with another address list than ours, except of an owner (255), ${profileDefault}`,
-    ),
-  assertOnLower: flag()
-    .optional()
-    .describe(`An Active answers a lower-priority advertisement at once (RFC 9568 §6.4.3), ${profileDefault}`),
-  assertSpacing: duration(0, 10 * SECOND)
-    .optional()
-    .describe(`Least time between two such answers to the same router, ${profileDefault}`),
-  priorityZeroFromActiveOnly: flag()
-    .optional()
-    .describe(`Priority 0 counts only from the Active last accepted, ${profileDefault}`),
-  advertisePriorityChange: flag()
-    .optional()
-    .describe(`An Active advertises a change of its effective priority at once, ${profileDefault}`),
-} satisfies Record<keyof Knobs, z.ZodType>
+// Keys of a mapping named in a problem could be the password itself (schema-problem.ts).
+const authentication = () =>
+  section(
+    {
+      type: oneOf('simple').describe('simple: the password is readable in every packet (RFC 2338 §5.3.6)'),
+      password: pattern(/^\P{Cc}+$/u, 'a text wanted, in quotes, of which the first 8 octets count').describe(
+        'The first 8 octets count',
+      ),
+    },
+    'a mapping with type and password wanted',
+  )
 
 const track = () =>
   section(
@@ -136,7 +104,9 @@ const announce = () =>
       at: list(duration(0, HOUR), AT_WANTED)
         .refine((values) => values.length <= 20 && risesFromZero(values), { error: AT_WANTED })
         .optional()
-        .describe('When gratuitous ARP is sent after a takeover, default [0ms, 20ms, 100ms, 500ms, 2s, 5s]'),
+        .describe(
+          'When gratuitous ARP or unsolicited NA is sent after a takeover, default [0ms, 20ms, 100ms, 500ms, 2s, 5s], IPv6 [0ms, 1s, 2s]',
+        ),
       refresh: z
         .union([z.literal(false), duration(SECOND, 24 * HOUR)], { error: 'a duration from 1s to 24h or false wanted' })
         .optional()
@@ -148,22 +118,26 @@ const announce = () =>
 export const virtualRouterSchema = section(
   {
     name: routerName().describe('Unique; names the router in logs, metrics and commands'),
-    vrid: whole(1, 255).describe('VRID (RFC 9568 §5.2.3), unique on its interface'),
-    interface: interfaceName().describe('Name, or auto: the interface whose network holds the first address'),
+    vrid: whole(1, 255).describe('VRID (RFC 9568 §5.2.3), unique on its interface and family'),
+    interface: interfaceName().describe(
+      'Name, or auto: the interface whose network holds the first address that is not link-local',
+    ),
     addresses: list(networkAddress(), 'a list of addresses wanted')
       .min(1, { error: 'at least one address wanted' })
       .max(255, { error: 'at most 255 addresses wanted, because the packet counts them in one octet' })
-      .describe('The VIPs (IPvX_Address), installed as /32; a prefix only selects the network for interface: auto'),
+      .describe(
+        'The VIPs (IPvX_Address) of one family, installed as /32 or /128; a prefix only selects the network for auto',
+      ),
     version: z
-      .literal(3, {
-        error: ({ input }) => (input === 2 ? 'VRRPv2 is not supported by this version of holdfast' : '3 wanted'),
-      })
+      .union([z.literal(2), z.literal(3)], { error: '2 or 3 wanted' })
       .default(3)
-      .describe('VRRP version'),
+      .describe('VRRP version; 2 (RFC 3768) is IPv4 only'),
     priority: whole(1, 255).default(100).describe('Priority; 255 = this node owns the addresses'),
-    advertisementInterval: duration(10, 40_950, 10)
+    // What one version cannot carry is contradiction.ts.
+    advertisementInterval: duration(10, 255 * SECOND, 10, INTERVAL_RANGE)
       .prefault('1s')
-      .describe('Advertisement_Interval, 10ms to 40.95s in whole centiseconds'),
+      .describe('Advertisement_Interval, 10ms to 40.95s in whole centiseconds; version 2: 1s to 255s in whole seconds'),
+    authentication: authentication().optional().describe('Version 2 only'),
     preempt: flag().default(true).describe('Preempt_Mode'),
     preemptDelay: duration(0, 1000 * SECOND)
       .prefault('0s')
@@ -172,11 +146,22 @@ export const virtualRouterSchema = section(
     transport: transport().default('multicast').describe('multicast, or { unicast: { source, peers } }'),
     peers: peers().optional().describe('With multicast: the other routers, a hint for the stagger'),
     track: list(track(), 'a list of trackers wanted').default([]).describe('What else must work, and what it weighs'),
-    announce: announce().prefault({}).describe('Schedule of the gratuitous ARP'),
+    announce: announce().prefault({}).describe('Schedule of the gratuitous ARP or unsolicited NA'),
     profile: oneOf('holdfast', 'keepalived', 'rfc9568').default('holdfast').describe('Defaults of the options below'),
-    ...knobs,
+    ...knobShape,
   },
   'a mapping with name, vrid, interface and addresses wanted',
+)
+
+export const syncGroupSchema = section(
+  {
+    name: routerName().describe('Unique among the groups'),
+    members: list(routerName(), 'a list of names of virtual routers wanted')
+      .min(1, { error: 'at least one member wanted' })
+      .describe('Virtual routers that are Active together or not at all; each in one group only'),
+    track: list(track(), 'a list of trackers wanted').default([]).describe('Tracked by every member'),
+  },
+  'a mapping with name and members wanted',
 )
 
 export const configSchema = section(
@@ -206,9 +191,15 @@ export const configSchema = section(
     )
       .prefault({})
       .describe('Structured log on standard output'),
+    io: oneOf('addon', 'raw-socket')
+      .default('addon')
+      .describe('How packets are sent and received: the native addon, or the npm package raw-socket'),
     virtualRouters: list(virtualRouterSchema, 'a list of virtual routers wanted')
       .min(1, { error: 'at least one virtual router wanted' })
       .describe('One entry per virtual router'),
+    syncGroups: list(syncGroupSchema, 'a list of sync groups wanted')
+      .default([])
+      .describe('Virtual routers that move together'),
   },
   'a mapping with virtualRouters wanted',
 ).transform((config) => ({
@@ -218,6 +209,7 @@ export const configSchema = section(
 
 export type Config = z.output<typeof configSchema>
 export type VirtualRouter = z.output<typeof virtualRouterSchema>
+export type SyncGroup = z.output<typeof syncGroupSchema>
 export type Track = VirtualRouter['track'][number]
 
 /** What a file may contain, as JSON Schema 2020-12: for editors, and for the known keys of schema-problem.ts. */

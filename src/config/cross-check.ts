@@ -1,17 +1,16 @@
 /**
- * What one value means for another inside one file: what must be unique, and which pairs contradict each other. Works
- * on the routers that are well formed, so that one bad router does not hide the problems of the others.
- * This file does not know the node: own addresses and existing interfaces are resolve.ts.
+ * What must be unique inside one file. Works on the routers that are well formed, so that one bad router does not hide
+ * the problems of the others. This file does not know the node (resolve.ts), nor what contradicts itself within one
+ * router (contradiction.ts).
  */
 
 import type { VirtualRouter } from './config.ts'
+import { contradictions, type Placed, peerList } from './contradiction.ts'
 import type { ListenAddress } from './field.ts'
+import { familyName, familyOfAll } from './network.ts'
 import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
 
-/** A router and where it stands in the file. */
-export type Placed = { readonly router: VirtualRouter; readonly path: Path }
-
-type Claim = { readonly key: string; readonly path: Path; readonly message: (line: number) => string }
+export type Claim = { readonly key: string; readonly path: Path; readonly message: (line: number) => string }
 
 export function crossCheck(routers: readonly Placed[], locate: Locate): Problem[] {
   return [
@@ -19,7 +18,7 @@ export function crossCheck(routers: readonly Placed[], locate: Locate): Problem[
     ...repeated(routers.flatMap(vridClaims), locate),
     ...repeated(routers.flatMap(addressClaims), locate),
     ...routers.flatMap((placed) => [
-      ...repeated(trackClaims(placed), locate),
+      ...repeated(trackerClaims(placed.router, placed.path), locate),
       ...repeated(peerClaims(placed), locate),
       ...contradictions(placed, locate),
     ]),
@@ -34,7 +33,7 @@ export function listenProblems(listen: ListenAddress | false, isPublic: boolean,
 }
 
 /** The first claim of a key stands, every later one is a problem that names the line of the first. */
-function repeated(claims: readonly Claim[], locate: Locate): Problem[] {
+export function repeated(claims: readonly Claim[], locate: Locate): Problem[] {
   const lines = new Map<string, number>()
   return claims.flatMap(({ key, path, message }) => {
     const first = lines.get(key)
@@ -44,7 +43,7 @@ function repeated(claims: readonly Claim[], locate: Locate): Problem[] {
   })
 }
 
-const already = (line: number): string => (line === 0 ? 'already' : `already on line ${line}`)
+export const already = (line: number): string => (line === 0 ? 'already' : `already on line ${line}`)
 
 function nameClaim({ router, path }: Placed): Claim {
   const message = (line: number) =>
@@ -52,12 +51,13 @@ function nameClaim({ router, path }: Placed): Claim {
   return { key: router.name, path: [...path, 'name'], message }
 }
 
-/** RFC 9568 §5.2.3: per interface and family. Two `auto` may mean two interfaces: resolve.ts knows. */
+/** RFC 9568 §5.2.3: per interface and family (VR-MI-01). Two `auto` may mean two interfaces: resolve.ts knows. */
 function vridClaims({ router, path }: Placed): Claim[] {
   if (router.interface === 'auto') return []
+  const family = familyName(familyOfAll(router.addresses))
   const message = (line: number) =>
-    `Cannot use VRID ${router.vrid} twice on "${router.interface}": it is used ${already(line)}`
-  return [{ key: `${router.interface} ${router.vrid}`, path: [...path, 'vrid'], message }]
+    `Cannot use VRID ${router.vrid} twice for ${family} on "${router.interface}": it is used ${already(line)}`
+  return [{ key: `${router.interface} ${family} ${router.vrid}`, path: [...path, 'vrid'], message }]
 }
 
 function addressClaims({ router, path }: Placed): Claim[] {
@@ -68,18 +68,13 @@ function addressClaims({ router, path }: Placed): Claim[] {
   }))
 }
 
-function trackClaims({ router, path }: Placed): Claim[] {
-  return router.track.map((tracker, index) => ({
+/** Of a router or a sync group. */
+export function trackerClaims({ name, track }: Pick<VirtualRouter, 'name' | 'track'>, path: Path): Claim[] {
+  return track.map((tracker, index) => ({
     key: tracker.interface,
     path: [...path, 'track', index, 'interface'],
-    message: (line) => `Cannot track "${tracker.interface}" twice in "${router.name}": it is tracked ${already(line)}`,
+    message: (line) => `Cannot track "${tracker.interface}" twice in "${name}": it is tracked ${already(line)}`,
   }))
-}
-
-export function peerList({ router, path }: Placed): { readonly peers: VirtualRouter['peers']; readonly path: Path } {
-  return router.transport === 'multicast'
-    ? { peers: router.peers, path: [...path, 'peers'] }
-    : { peers: router.transport.unicast.peers, path: [...path, 'transport', 'unicast', 'peers'] }
 }
 
 function peerClaims(placed: Placed): Claim[] {
@@ -89,31 +84,4 @@ function peerClaims(placed: Placed): Claim[] {
     path: [...path, index],
     message: (line) => `Cannot list peer ${address} twice in "${placed.router.name}": it is listed ${already(line)}`,
   }))
-}
-
-function contradictions(placed: Placed, locate: Locate): Problem[] {
-  const { router, path } = placed
-  const problems: Problem[] = []
-  const refuse = (at: Path, message: string) => problems.push(problemAt(locate, at, 'error', message))
-  const virtual = new Set<string>(router.addresses.map(({ address }) => address))
-
-  const listed = peerList(placed)
-  for (const [index, { address }] of (listed.peers ?? []).entries())
-    if (virtual.has(address))
-      refuse([...listed.path, index], `Cannot use ${address} as a peer of "${router.name}": it is its virtual address`)
-
-  if (router.transport !== 'multicast') {
-    const unicast: Path = [...path, 'transport', 'unicast']
-    const { source, peers } = router.transport.unicast
-    if (router.peers !== undefined)
-      refuse(
-        [...path, 'peers'],
-        `Cannot use "peers" beside unicast in "${router.name}": it is the hint of multicast, write them under transport.unicast`,
-      )
-    if (peers.length === 0 && router.profile === 'rfc9568')
-      refuse([...unicast, 'peers'], `Cannot run "${router.name}" in unicast without peers: profile rfc9568 refuses it`)
-    if (virtual.has(source) && router.priority !== 255)
-      refuse([...unicast, 'source'], `Cannot send from ${source}: it is a virtual address of "${router.name}"`)
-  }
-  return problems
 }

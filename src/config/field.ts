@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { type Address, addressBytes, familyOf, isMulticast, parseAddress } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import { DURATION, formatDuration, parseDuration } from './duration.ts'
+import { hostPart, hostPrefixLength } from './network.ts'
 
 /** A VIP; the prefix selects the network for `interface: auto` and nothing else. */
 export type NetworkAddress = { readonly address: Address; readonly prefixLength: number | undefined }
@@ -41,9 +42,12 @@ export function pattern(expression: RegExp, wanted: string) {
   return z.string({ error: wanted }).regex(expression, { error: wanted })
 }
 
-/** `step` is the precision that the wire can carry: what lies between two steps is refused, never rounded. */
-export function duration(min: number, max: number, step?: number) {
-  const wanted = `a duration from ${formatDuration(min)} to ${formatDuration(max)} wanted`
+/**
+ * `step` is the precision that the wire can carry: what lies between two steps is refused, never rounded. `range` says
+ * the bounds where min and max alone do not.
+ */
+export function duration(min: number, max: number, step?: number, range?: string) {
+  const wanted = `a duration from ${range ?? `${formatDuration(min)} to ${formatDuration(max)}`} wanted`
   const error = (issue: { readonly input?: unknown }) =>
     typeof issue.input === 'number'
       ? `${wanted}, with its unit: ${issue.input}s or ${issue.input}ms`
@@ -65,36 +69,42 @@ export function duration(min: number, max: number, step?: number) {
 }
 
 function readHost(text: string, example: string): Reading<Address> {
+  if (text.includes('%')) return { refused: 'an address without zone wanted: it is on the interface of the router' }
   const value = parseAddress(text)
-  if (value === undefined) return { refused: `an IPv4 address wanted, written like ${example}` }
-  if (familyOf(value) === 'ipv6') return { refused: 'IPv6 is not supported by this version of holdfast' }
+  if (value === undefined) return { refused: `an IP address wanted, written like ${example}` }
   if (isMulticast(value)) return { refused: 'the address of one host wanted, and this one is multicast' }
-  const first = addressBytes(value)[0] ?? 0
-  if (first === 127) return { refused: 'an address of the LAN wanted, and this one is loopback' }
-  if (first === 0 || first >= 240) return { refused: 'no host can have this address' }
+  const octets = addressBytes(value)
+  const [first = 0] = octets
+  const isLoopback = familyOf(value) === 'ipv4' ? first === 127 : value === '::1'
+  if (isLoopback) return { refused: 'an address of the LAN wanted, and this one is loopback' }
+  if (familyOf(value) === 'ipv4' ? first === 0 || first >= 240 : value === '::')
+    return { refused: 'no host can have this address' }
+  if (value.startsWith('::ffff:'))
+    return { refused: `an address as it is on the LAN wanted: ${octets.slice(12).join('.')}` }
   return { value }
 }
 
-const PEER_EXAMPLE = '10.0.0.11'
+const HOST_EXAMPLE = '10.0.0.11 or fd00::11'
 export const host = () =>
-  textual(`an IPv4 address wanted, written like ${PEER_EXAMPLE}`, (t) => readHost(t, PEER_EXAMPLE))
+  textual(`an IP address wanted, written like ${HOST_EXAMPLE}`, (text) => readHost(text, HOST_EXAMPLE))
 
-const VIP_EXAMPLE = '10.0.0.200 or 10.0.0.200/24'
+const VIP_EXAMPLE = '10.0.0.200, 10.0.0.200/24 or fd00::200/64'
 export const networkAddress = () =>
-  textual<NetworkAddress>(`an IPv4 address wanted, written like ${VIP_EXAMPLE}`, (text) => {
+  textual<NetworkAddress>(`an IP address wanted, written like ${VIP_EXAMPLE}`, (text) => {
     const [before = '', prefix, ...rest] = text.split('/')
     const reading = readHost(before, VIP_EXAMPLE)
     if ('refused' in reading) return reading
-    if (prefix === undefined) return { value: { address: reading.value, prefixLength: undefined } }
-    const prefixLength = /^\d{1,2}$/.test(prefix) ? Number(prefix) : 0
-    if (rest.length > 0 || prefixLength < 1 || prefixLength > 32)
-      return { refused: 'a prefix length from 1 to 32 wanted after the slash' }
-    const hostBits = 32 - prefixLength
-    const hostPart = networkNumber(reading.value) % 2 ** hostBits
-    if (hostBits > 1 && hostPart === 0) return { refused: 'the address of a host wanted, and this one is its network' }
-    if (hostBits > 1 && hostPart === 2 ** hostBits - 1)
+    const address = reading.value
+    if (prefix === undefined) return { value: { address, prefixLength: undefined } }
+    const longest = hostPrefixLength(familyOf(address))
+    const prefixLength = /^\d{1,3}$/.test(prefix) ? Number(prefix) : 0
+    if (rest.length > 0 || prefixLength < 1 || prefixLength > longest)
+      return { refused: `a prefix length from 1 to ${longest} wanted after the slash` }
+    const part = longest - prefixLength > 1 ? hostPart(addressBytes(address), prefixLength) : 'mixed'
+    if (part === 'zeros') return { refused: 'the address of a host wanted, and this one is its network' }
+    if (part === 'ones' && longest === 32)
       return { refused: 'the address of a host wanted, and this one is the broadcast address of its network' }
-    return { value: { address: reading.value, prefixLength } }
+    return { value: { address, prefixLength } }
   })
 
 const LISTEN_WANTED = 'an IP address and a port wanted, written like 127.0.0.1:9655, or false'
@@ -107,8 +117,3 @@ export const listenAddress = () =>
     if (!wellFormed || port < 1 || port > 65535) return { refused: LISTEN_WANTED }
     return { value: { host, port } }
   })
-
-/** IPv4 as one unsigned number, for networks and host parts. */
-export function networkNumber(address: Address): number {
-  return addressBytes(address).reduce((sum, octet) => sum * 256 + octet, 0)
-}

@@ -1,9 +1,59 @@
 /**
- * The knobs of one router: what its profile says, except where the file says otherwise (design.md §3).
- * This file does not know what a knob does.
+ * The knobs of one router: their place in the file, and what they are: what the profile says, except where the file
+ * says otherwise (design.md §3). This file does not know what a knob does.
  */
+import type * as z from 'zod'
 import { type Knobs, profileKnobs } from '../vrrp/parameters.ts'
 import type { VirtualRouter } from './config.ts'
+import { duration, flag, oneOf } from './field.ts'
+
+const profileDefault = 'default: by profile'
+
+/** design.md §3: everything on which the RFC, its neighbours and safety disagree. Undefined = as the profile says. */
+export const knobShape = {
+  checksum: oneOf('pseudo-header', 'message-only')
+    .optional()
+    .describe(`IPv4 checksum that we send (RFC 9568 §5.2.8), ${profileDefault}`),
+  checksumAccepted: oneOf('either', 'pseudo-header', 'message-only')
+    .optional()
+    .describe(`IPv4 checksum forms that we accept, ${profileDefault}`),
+  fastPreempt: flag()
+    .optional()
+    .describe(`A better Backup acts on a demotion of the Active after Skew_Time, ${profileDefault}`),
+  lastAdvertisement: flag()
+    .optional()
+    .describe(`An Active that loses sends one last advertisement when its addresses are off, ${profileDefault}`),
+  announceOnRival: flag().optional().describe(`Announce the addresses again when a rival is heard, ${profileDefault}`),
+  probeRivals: flag()
+    .optional()
+    .describe(
+      `An Active asks by ARP or ND before every advertisement whether somebody else answers, ${profileDefault}`,
+    ),
+  stagger: flag().optional().describe(`Backups of equal priority expire one after the other, ${profileDefault}`),
+  leaving: flag().optional().describe(`On shutdown keep the addresses until the successor is heard, ${profileDefault}`),
+  onlyListedPeers: flag()
+    .optional()
+    .describe(`Refuse unicast advertisements of routers not in peers, ${profileDefault}`),
+  ttlCheck: flag().optional().describe(`Require TTL 255 in unicast too; multicast always does, ${profileDefault}`),
+  firstAddressLinkLocal: flag()
+    .optional()
+    .describe(`IPv6: the first address of an advertisement must be link-local, ${profileDefault}`),
+  assertOnLower: flag()
+    .optional()
+    .describe(`An Active answers a lower-priority advertisement at once (RFC 9568 §6.4.3), ${profileDefault}`),
+  assertSpacing: duration(0, 10_000)
+    .optional()
+    .describe(`Least time between two such answers to the same router, ${profileDefault}`),
+  priorityZeroFromActiveOnly: flag()
+    .optional()
+    .describe(`Priority 0 counts only from the Active last accepted, ${profileDefault}`),
+  advertisePriorityChange: flag()
+    .optional()
+    .describe(`An Active advertises a change of its effective priority at once, ${profileDefault}`),
+  addressListCheck: flag()
+    .optional()
+    .describe(`Discard advertisements that list other addresses than ours (RFC 3768 §7.1), ${profileDefault}`),
+} satisfies Record<keyof Knobs, z.ZodType>
 
 export function routerKnobs(router: VirtualRouter): Knobs {
   const profile = profileKnobs(router.profile, router.version)

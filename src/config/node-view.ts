@@ -1,24 +1,70 @@
 /**
- * What the configuration needs to know of the node it runs on: names and addresses of its interfaces, as values, and
- * the questions that networks answer. IPv4 in this version. This file does not know how the node was looked at.
+ * What the configuration needs to know of the node it runs on: interfaces and their addresses, as values, and which of
+ * them are the node's own. This file does not know how the node was looked at, nor what an interface is chosen for.
  */
-import { type Address, familyOf } from '../wire/address.ts'
-import { type NetworkAddress, networkNumber } from './field.ts'
+import { type Address, addressBytes, type Family, familyOf } from '../wire/address.ts'
+import type { NetworkAddress } from './field.ts'
+import { hostPrefixLength, sameNetwork } from './network.ts'
 
-export type NodeAddress = { readonly address: Address; readonly prefixLength: number }
-export type NodeInterface = { readonly name: string; readonly addresses: readonly NodeAddress[] }
+export type NodeAddress = {
+  readonly address: Address
+  readonly prefixLength: number
+  /** IPv6: duplicate address detection has not ended; the kernel does not send from it yet. */
+  readonly tentative?: boolean | undefined
+  /** IPv6: preferred lifetime 0, as every VIP has it. Undefined: not known. */
+  readonly deprecated?: boolean | undefined
+}
+export type NodeInterface = {
+  readonly name: string
+  /** Undefined: not known, and then nothing is said about it. */
+  readonly mtu?: number | undefined
+  readonly addresses: readonly NodeAddress[]
+}
 export type NodeView = { readonly interfaces: readonly NodeInterface[] }
 
-export const ipv4Addresses = (of: NodeInterface): readonly NodeAddress[] =>
-  of.addresses.filter(({ address }) => familyOf(address) === 'ipv4')
+/** With its octets, read once: `auto` compares every address of the node with every VIP. */
+export type Standing = NodeAddress & { readonly octets: Uint8Array }
 
-/** Is `address` in the network that `member` with its prefix belongs to? */
-export function sameNetwork(member: Address, prefixLength: number, address: Address): boolean {
-  const size = 2 ** (32 - prefixLength)
-  return Math.floor(networkNumber(member) / size) === Math.floor(networkNumber(address) / size)
+/** One interface as one family sees it. */
+export type OwnInterface = {
+  readonly name: string
+  readonly mtu: number | undefined
+  readonly all: readonly Standing[]
+  /** Without the VIPs: never a source and never a reason to choose an interface, they move away. */
+  readonly own: readonly Standing[]
 }
 
-/** A prefix written with the VIP selects the network; without one the node's own prefixes do. */
-export function servesNetworkOf(own: NodeAddress, vip: NetworkAddress): boolean {
-  return sameNetwork(own.address, vip.prefixLength ?? own.prefixLength, vip.address)
+export function ownInterfaces(node: NodeView, family: Family, virtual: ReadonlySet<Address>): readonly OwnInterface[] {
+  return node.interfaces.map(({ name, mtu, addresses }) => {
+    const all = addresses
+      .filter(({ address }) => familyOf(address) === family)
+      .map(
+        ({ address, prefixLength, tentative, deprecated }): Standing => ({
+          address,
+          prefixLength,
+          tentative,
+          deprecated,
+          octets: addressBytes(address),
+        }),
+      )
+    return { name, mtu, all, own: all.filter(({ address }) => !virtual.has(address)) }
+  })
+}
+
+/** A prefix written with the VIP selects the network, unless it is that of a host; otherwise the node's prefixes do. */
+export function networkPrefix({ address, prefixLength }: NetworkAddress): number | undefined {
+  return prefixLength === hostPrefixLength(familyOf(address)) ? undefined : prefixLength
+}
+
+/** Is an own address in the network of the VIP? */
+export function servesNetworkOf(vip: NetworkAddress): (own: Standing) => boolean {
+  const [octets, prefix] = [addressBytes(vip.address), networkPrefix(vip)]
+  return (own) => sameNetwork(own.octets, octets, prefix ?? own.prefixLength)
+}
+
+/** DHCPv6 gives /128 and leaves the network to the routers of the LAN: a /64 by far the most often. */
+export function mayServeNetworkOf(vip: NetworkAddress): (own: Standing) => boolean {
+  const octets = addressBytes(vip.address)
+  if (octets.length !== 16 || networkPrefix(vip) !== undefined) return () => false
+  return (own) => own.prefixLength === 128 && own.deprecated !== true && sameNetwork(own.octets, octets, 64)
 }

@@ -11,10 +11,7 @@ import { nearestWord } from './spelling.ts'
 const NOT_YET: Readonly<Record<string, string>> = {
   healthchecks: 'health checks are',
   healthcheck: 'health checks are',
-  syncGroups: 'sync groups are',
-  authentication: 'authentication is',
   notify: 'notify programs are',
-  io: 'another packet backend is',
   label: 'address labels are',
 }
 
@@ -40,8 +37,12 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locat
     return [problemAt(locate, parent, 'error', `Cannot do without "${name}" in ${place(parent)}: ${issue.message}`)]
   }
   const object = name === undefined ? 'the configuration' : typeof name === 'string' ? `"${name}"` : formatPath(path)
-  return [problemAt(locate, path, 'error', `Cannot use ${shown(found)} as ${object}: ${issue.message}`)]
+  const what = isSecret(path) ? 'what is written' : shown(found)
+  return [problemAt(locate, path, 'error', `Cannot use ${what} as ${object}: ${issue.message}`)]
 }
+
+/** A password must not come back in a message, not even one that stands where it should not (VR-V2-06). */
+const isSecret = (path: Path): boolean => path.includes('authentication')
 
 /** Of the alternatives of a union, the one meant is that whose kind of value was given. */
 function isAboutContent(issue: z.core.$ZodIssue): boolean {
@@ -53,6 +54,7 @@ function unknownKey(key: string, parent: Path): string {
   if (missing !== undefined) return `Cannot use "${key}": ${missing} not supported by this version of holdfast`
   const known = knownKeys(parent)
   const meant = nearestWord(key, known)
+  if (isSecret(parent)) return `Cannot use an unknown key in ${place(parent)}: known keys are ${known.join(', ')}`
   const advice = meant === undefined ? `known keys are ${known.join(', ')}` : `did you mean "${meant}"?`
   return `Cannot use unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
 }

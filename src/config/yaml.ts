@@ -2,12 +2,16 @@
  * Text to configuration, or every problem at once: syntax, schema and cross checks, each with its place in the text.
  * Never throws. This file does not know where the text came from, nor the node it is meant for.
  */
+import type { z } from 'zod'
 import { advice } from './advice.ts'
-import { type Config, configSchema, virtualRouterSchema } from './config.ts'
-import { crossCheck, listenProblems, type Placed } from './cross-check.ts'
+import { type Config, configSchema, syncGroupSchema, virtualRouterSchema } from './config.ts'
+import type { Placed } from './contradiction.ts'
+import { crossCheck, listenProblems } from './cross-check.ts'
 import { readDocument } from './document.ts'
-import { byPosition, isError, type Locate, type Problem } from './problem.ts'
+import { byPosition, isError, type Locate, type Path, type Problem } from './problem.ts'
 import { schemaProblems } from './schema-problem.ts'
+import { groupProblems, type PlacedGroup } from './sync-group.ts'
+import { tooManyRouters } from './vrid-space.ts'
 
 export type ParsedConfig =
   | { readonly config: Config; readonly warnings: readonly Problem[]; readonly locate: Locate }
@@ -20,27 +24,53 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
   if (!wellFormed) return { problems: syntax }
 
   const parsed = configSchema.safeParse(value)
-  const placed = parsed.success
-    ? parsed.data.virtualRouters.map((router, index): Placed => ({ router, path: ['virtualRouters', index] }))
-    : wellFormedRouters(value)
+  // Otherwise those that are well formed, so that the second mistake in a file does not wait for the first.
+  const sections = parsed.success
+    ? {
+        routers: placed('virtualRouters', parsed.data.virtualRouters),
+        groups: placed('syncGroups', parsed.data.syncGroups),
+      }
+    : {
+        routers: wellFormedIn(value, 'virtualRouters', virtualRouterSchema),
+        groups: wellFormedIn(value, 'syncGroups', syncGroupSchema),
+      }
+  const routers = sections.routers.map(({ entry, path }): Placed => ({ router: entry, path }))
+  const groups = sections.groups.map(({ entry, path }): PlacedGroup => ({ group: entry, path }))
+  const written = entriesOf(value, 'virtualRouters')
   const problems = [
     ...syntax,
     ...(parsed.success
       ? listenProblems(parsed.data.api.listen, parsed.data.api.public, locate)
       : schemaProblems(parsed.error.issues, value, locate)),
-    ...crossCheck(placed, locate),
-    ...placed.flatMap((each) => advice(each, locate)),
+    ...crossCheck(routers, locate),
+    ...tooManyRouters(written, locate),
+    ...groupProblems(groups, routers, namesOf(written), locate),
+    ...routers.flatMap((each) => advice(each, locate)),
   ].sort(byPosition)
   if (parsed.success && !problems.some(isError)) return { config: parsed.data, warnings: problems, locate }
   return { problems }
 }
 
-/** So that the second mistake in a file does not wait for the first to be mended. */
-function wellFormedRouters(value: unknown): Placed[] {
-  const raw: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'virtualRouters') : undefined
-  if (!Array.isArray(raw)) return []
-  return raw.flatMap((entry: unknown, index) => {
-    const router = virtualRouterSchema.safeParse(entry)
-    return router.success ? [{ router: router.data, path: ['virtualRouters', index] }] : []
+type Section<T> = readonly { readonly entry: T; readonly path: Path }[]
+
+const placed = <T>(key: string, entries: readonly T[]): Section<T> =>
+  entries.map((entry, index) => ({ entry, path: [key, index] }))
+
+function wellFormedIn<T>(value: unknown, key: string, schema: z.ZodType<T>): Section<T> {
+  return entriesOf(value, key).flatMap((raw, index) => {
+    const entry = schema.safeParse(raw)
+    return entry.success ? [{ entry: entry.data, path: [key, index] }] : []
   })
+}
+
+function entriesOf(value: unknown, key: string): readonly unknown[] {
+  const raw: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+  return Array.isArray(raw) ? raw : []
+}
+
+function namesOf(entries: readonly unknown[]): ReadonlySet<string> {
+  const names = entries.map((entry): unknown =>
+    typeof entry === 'object' && entry !== null ? Reflect.get(entry, 'name') : undefined,
+  )
+  return new Set(names.filter((name) => typeof name === 'string'))
 }

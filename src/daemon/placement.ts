@@ -49,9 +49,11 @@ export class Placement {
   }
 
   resolve(): readonly ResolvedRouter[] {
-    const interfaces = this.#context.view
-      .links()
-      .map((link) => ({ name: link.name, addresses: this.#context.view.on(link.index, 'ipv4') }))
+    const { view } = this.#context
+    const interfaces = view.links().map(({ index, name, mtu }) => {
+      const addresses = [...view.on(index, 'ipv4'), ...view.on(index, 'ipv6')]
+      return { name, mtu, addresses }
+    })
     return resolveRouters(this.#config, { interfaces }).routers
   }
 

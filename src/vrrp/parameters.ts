@@ -74,6 +74,11 @@ export type Parameters = {
   /** Version 2 only; absent = Auth Type 0 (VR-V2-04). */
   readonly authentication?: Authentication | undefined
   readonly knobs: Knobs
+  /**
+   * 0 < phase <= 1, absent = 1: the share of Advertisement_Interval until the first periodic advertisement of an Active,
+   * so that many routers of one node do not all send in the same millisecond.
+   */
+  readonly phase?: number | undefined
 }
 
 export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255

@@ -41,7 +41,7 @@ test('every problem on one line with its place, exit 78', () => {
   const lines = stderr.trimEnd().split('\n')
   expect(lines).toEqual([
     `${file}:2:22: Cannot use 0 as "vrid": a whole number from 1 to 255 wanted`,
-    expect.stringContaining(`${file}:2:54: Cannot use "x" as virtualRouters[0].addresses[0]: an IPv4 address wanted`),
+    expect.stringContaining(`${file}:2:54: Cannot use "x" as virtualRouters[0].addresses[0]: an IP address wanted`),
   ])
 })
 

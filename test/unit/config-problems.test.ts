@@ -45,8 +45,7 @@ describe('what can be said wrong about one value', () => {
       'averylonginterface',
       'Cannot use "averylonginterface" as "interface": the name of an interface wanted, up to 15 characters',
     ],
-    ['version', '2', 'Cannot use 2 as "version": VRRPv2 is not supported by this version of holdfast'],
-    ['version', '4', 'Cannot use 4 as "version": 3 wanted'],
+    ['version', '4', 'Cannot use 4 as "version": 2 or 3 wanted'],
     ['addresses', '[]', 'Cannot use an empty list as "addresses": at least one address wanted'],
     ['addresses', '10.0.0.1', 'Cannot use "10.0.0.1" as "addresses": a list of addresses wanted'],
     [
@@ -76,8 +75,8 @@ describe('what can be said wrong about one value', () => {
   })
 
   test.each([
-    ['10.0.0', 'an IPv4 address wanted, written like 10.0.0.200 or 10.0.0.200/24'],
-    ['010.0.0.1', 'an IPv4 address wanted, written like 10.0.0.200 or 10.0.0.200/24'],
+    ['10.0.0', 'an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
+    ['010.0.0.1', 'an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
     ['10.0.0.1/33', 'a prefix length from 1 to 32 wanted after the slash'],
     ['10.0.0.1/24/1', 'a prefix length from 1 to 32 wanted after the slash'],
     ['10.0.0.0/24', 'the address of a host wanted, and this one is its network'],
@@ -86,15 +85,32 @@ describe('what can be said wrong about one value', () => {
     ['127.0.0.1', 'an address of the LAN wanted, and this one is loopback'],
     ['0.0.0.0', 'no host can have this address'],
     ['255.255.255.255', 'no host can have this address'],
-    ['2001:db8::1', 'IPv6 is not supported by this version of holdfast'],
+    ['fd00::200/129', 'a prefix length from 1 to 128 wanted after the slash'],
+    ['fd00::/64', 'the address of a host wanted, and this one is its network'],
+    ['fd00::1%eth0', 'an address without zone wanted: it is on the interface of the router'],
+    ['ff02::12', 'the address of one host wanted, and this one is multicast'],
+    ['::1', 'an address of the LAN wanted, and this one is loopback'],
+    ['::', 'no host can have this address'],
+    ['::ffff:10.0.0.1', 'an address as it is on the LAN wanted: 10.0.0.1'],
   ])('address %s', (text, message) => {
     expect(about({ addresses: `["${text}"]` })).toEqual([
       `Cannot use "${text}" as virtualRouters[0].addresses[0]: ${message}`,
     ])
   })
 
-  test.each(['10.0.0.1', '10.0.0.0/31', '10.0.0.255/32', '10.0.0.0'])('address %s is one of a host', (text) => {
-    expect(about({ addresses: `["${text}"]` })).toEqual([])
+  test.each([
+    '10.0.0.1',
+    '10.0.0.0/31',
+    '10.0.0.255/32',
+    '10.0.0.0',
+    'fd00::200',
+    'fd00::200/64',
+    'fd00::/127',
+    'fd00::ffff:ffff:ffff:ffff/64',
+    'fd00::/128',
+    'FE80::1',
+  ])('address %s is one of a host', (text) => {
+    expect(about({ addresses: `["${text}"]`, firstAddressLinkLocal: 'false' })).toEqual([])
   })
 
   test('255 addresses fit into a packet, 256 do not', () => {
@@ -107,14 +123,15 @@ describe('what can be said wrong about one value', () => {
 })
 
 describe('durations carry their unit (VR-CFG-02: nothing is rounded)', () => {
-  const bounds = 'a duration from 10ms to 40.95s wanted'
+  const bounds = 'a duration from 10ms to 40.95s (version 2: 1s to 255s) wanted'
   test.each([
     ['1', `Cannot use 1 as "advertisementInterval": ${bounds}, with its unit: 1s or 1ms`],
     ['1 s', `Cannot use "1 s" as "advertisementInterval": ${bounds}, written like 100ms, 1.5s or 2m`],
     ['-1s', `Cannot use "-1s" as "advertisementInterval": ${bounds}, written like 100ms, 1.5s or 2m`],
     ['9ms', `Cannot use "9ms" as "advertisementInterval": ${bounds}`],
     ['0s', `Cannot use "0s" as "advertisementInterval": ${bounds}`],
-    ['40.96s', `Cannot use "40.96s" as "advertisementInterval": ${bounds}`],
+    ['255.01s', `Cannot use "255.01s" as "advertisementInterval": ${bounds}`],
+    ['40.96s', 'Cannot use "40.96s" as "advertisementInterval": a duration from 10ms to 40.95s wanted in version 3'],
     ['0.925s', 'Cannot use "0.925s" as "advertisementInterval": whole steps of 10ms wanted, such as 930ms'],
     ['1.001s', 'Cannot use "1.001s" as "advertisementInterval": whole steps of 10ms wanted, such as 1s'],
   ])('%s is refused', (text, message) => {
@@ -137,9 +154,7 @@ describe('durations carry their unit (VR-CFG-02: nothing is rounded)', () => {
 
 describe('what this version does not have is said, never ignored', () => {
   test.each([
-    ['authentication', '{ type: pass }', 'authentication is'],
     ['notify', '/bin/true', 'notify programs are'],
-    ['io', 'raw-socket', 'another packet backend is'],
     ['label', 'eth0:1', 'address labels are'],
   ])('%s', (key, value, subject) => {
     expect(about({ [key]: value })).toEqual([
@@ -156,13 +171,6 @@ describe('what this version does not have is said, never ignored', () => {
       ),
     ])
   })
-
-  test('sync groups and the global io', () => {
-    expect(said(`io: raw-socket\nsyncGroups: [{ name: a, members: [b] }]\n${file(router())}`)).toEqual([
-      '1:1: Cannot use "io": another packet backend is not supported by this version of holdfast',
-      '2:1: Cannot use "syncGroups": sync groups are not supported by this version of holdfast',
-    ])
-  })
 })
 
 describe('unknown keys', () => {
@@ -177,7 +185,7 @@ describe('unknown keys', () => {
 
   test('far from all known ones: the known ones are listed', () => {
     expect(said(`colour: red\n${file(router())}`)).toEqual([
-      '1:1: Cannot use unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, virtualRouters',
+      '1:1: Cannot use unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, io, virtualRouters, syncGroups',
     ])
   })
 
@@ -211,9 +219,9 @@ describe('places', () => {
       '1:8: Cannot use unknown key "lisen" in api: did you mean "listen"?',
       '4:11: Cannot use 300 as "vrid": a whole number from 1 to 255 wanted',
       '6:5: Cannot set "interface" twice: it is already set on line 5',
-      '9:9: Cannot use "nonsense" as virtualRouters[0].addresses[1]: an IPv4 address wanted, written like 10.0.0.200 or 10.0.0.200/24',
+      '9:9: Cannot use "nonsense" as virtualRouters[0].addresses[1]: an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64',
       '11:13: Cannot use "b" as the name of two virtual routers: it is used already on line 10',
-      '11:22: Cannot use VRID 5 twice on "eth0": it is used already on line 10',
+      '11:22: Cannot use VRID 5 twice for IPv4 on "eth0": it is used already on line 10',
       '11:54: Cannot use 10.0.0.1 twice as a virtual address: it is used already on line 10',
     ])
   })
@@ -221,7 +229,7 @@ describe('places', () => {
   test('through an anchor the place is that of the text that was written', () => {
     const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    transport: { unicast: { peers: &p [10.0.0.2, x] } }\n`
     expect(errors(text)).toEqual([
-      '6:50: Cannot use "x" as virtualRouters[0].transport.unicast.peers[1]: an IPv4 address wanted, written like 10.0.0.11',
+      '6:50: Cannot use "x" as virtualRouters[0].transport.unicast.peers[1]: an IP address wanted, written like 10.0.0.11 or fd00::11',
     ])
   })
 
@@ -283,7 +291,7 @@ describe('what one value means for another', () => {
       router(unicast('[10.0.0.2]')),
       router({ name: 'b', addresses: '[10.0.0.201]', ...unicast('[10.0.0.3]') }),
     )
-    expect(errors(text)).toEqual([expect.stringContaining('Cannot use VRID 1 twice on "eth0"')])
+    expect(errors(text)).toEqual([expect.stringContaining('Cannot use VRID 1 twice for IPv4 on "eth0"')])
   })
 
   test('the same address twice in one router', () => {

@@ -48,6 +48,7 @@ describe('parameters', () => {
     expect(problems).toEqual([])
     expect(router).toEqual({
       name: 'api',
+      group: undefined,
       interfaceName: 'eth0',
       source: '10.0.0.11',
       fault: undefined,
@@ -65,6 +66,8 @@ describe('parameters', () => {
         transport: { mode: 'multicast', group: '224.0.0.18' },
         peers: [],
         knobs: profileKnobs('holdfast', 3),
+        authentication: undefined,
+        phase: expect.closeTo(0.48, 2),
       },
       announce: { at: [0, 20, 100, 500, 2000, 5000], refresh: 60_000 },
       track: [],
@@ -157,7 +160,7 @@ describe('interface: auto', () => {
       `${API}, interface: eth0`,
       'name: b, vrid: 51, interface: auto, addresses: [10.0.0.201]',
     )
-    expect(said).toEqual(['h.yaml:3:22: Cannot use VRID 51 twice on "eth0": used by "api"'])
+    expect(said).toEqual(['h.yaml:3:22: Cannot use VRID 51 twice for IPv4 on "eth0": used by "api"'])
   })
 })
 

@@ -1,0 +1,101 @@
+/**
+ * Which interface a router runs on and which address it sends from, out of those of the node. Decided here: what
+ * `auto` means, and that a choice that may still become possible is a warning, one that only an edit can make an error.
+ * This file does not know what else a router is told.
+ */
+import { type Address, isLinkLocal } from '../wire/address.ts'
+import type { VirtualRouter } from './config.ts'
+import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
+import { mayServeNetworkOf, type OwnInterface, type Standing, servesNetworkOf } from './node-view.ts'
+import type { Path, Severity } from './problem.ts'
+
+export type Report = (severity: Severity, at: Path, message: string) => void
+
+/** An empty unicast_peer block means multicast in keepalived's files (design.md §3, table). */
+export function usesMulticast({ transport, profile }: VirtualRouter): boolean {
+  return transport === 'multicast' || (profile === 'keepalived' && transport.unicast.peers.length === 0)
+}
+
+/** Every IPv6 interface is in fe80::/10, so only another address can say which one is meant. */
+const telling = ({ addresses }: VirtualRouter) => addresses.find(({ address }) => !isLinkLocal(address))
+
+export function chooseInterface(
+  router: VirtualRouter,
+  interfaces: readonly OwnInterface[],
+  report: Report,
+): OwnInterface | undefined {
+  const { name } = router
+  if (router.interface !== 'auto') {
+    const named = interfaces.find((each) => each.name === router.interface)
+    if (named === undefined)
+      report(
+        'warning',
+        ['interface'],
+        `Cannot find interface "${router.interface}" for "${name}": the router is in fault until it appears`,
+      )
+    return named
+  }
+  const vip = telling(router)
+  if (vip === undefined) return undefined
+  const serving = (serves: (own: Standing) => boolean) => interfaces.filter(({ own }) => own.some(serves))
+  const certain = serving(servesNetworkOf(vip))
+  const found = certain.length > 0 ? certain : serving(mayServeNetworkOf(vip))
+  const [first, second] = found
+  if (first !== undefined && second === undefined) return first
+  if (first === undefined)
+    report(
+      'warning',
+      ['interface'],
+      `Cannot find an interface in the network of ${vip.address} for "${name}": the router is in fault until there is one`,
+    )
+  else
+    report(
+      'error',
+      ['interface'],
+      `Cannot choose an interface for "${name}": ${found.map((each) => each.name).join(' and ')} are both ` +
+        `in the network of ${vip.address}, name one`,
+    )
+  return undefined
+}
+
+/** Undefined: none yet, and why has been said. */
+export function chooseSource(router: VirtualRouter, chosen: OwnInterface, report: Report): Address | undefined {
+  const unicast = router.transport === 'multicast' || usesMulticast(router) ? undefined : router.transport.unicast
+  const wanted = unicast?.source ?? 'auto'
+  const untilThen = `"${router.name}" is in fault until then`
+  if (wanted !== 'auto') {
+    const standing = chosen.own.find(({ address }) => address === wanted)
+    if (standing !== undefined && standing.tentative !== true) return wanted
+    const reason = standing === undefined ? 'it does not have this address' : 'this address is still tentative'
+    report(
+      'warning',
+      ['transport', 'unicast', 'source'],
+      `Cannot send from ${wanted} on "${chosen.name}": ${reason}, ${untilThen}`,
+    )
+    return undefined
+  }
+  const scope = sourceScope(router)
+  const suitable = scope === undefined ? chosen.own : chosen.own.filter(({ address }) => scopeOf(address) === scope)
+  const [ready] = suitable.filter(({ tentative }) => tentative !== true).sort(byNearness(router))
+  if (ready !== undefined) return ready.address
+  const kind = scope === 'link-local' ? 'link-local' : familyName(familyOfAll(router.addresses))
+  const reason = suitable.length > 0 ? `its ${kind} address is still tentative` : `it has no ${kind} address of its own`
+  report('warning', ['interface'], `Cannot send from "${chosen.name}": ${reason}, ${untilThen}`)
+  return undefined
+}
+
+/** RFC 9568 §5.1.2.1 for multicast; in unicast what the peers can answer to. */
+function sourceScope(router: VirtualRouter): Scope | undefined {
+  if (familyOfAll(router.addresses) === 'ipv4') return undefined
+  if (router.transport === 'multicast' || usesMulticast(router)) return 'link-local'
+  const [basis] = [...router.transport.unicast.peers, telling(router)].filter((each) => each !== undefined)
+  return basis === undefined ? 'link-local' : scopeOf(basis.address)
+}
+
+/** In the network of the VIP before others, then what is meant to be a source; otherwise in the order of the kernel. */
+function byNearness(router: VirtualRouter): (a: Standing, b: Standing) => number {
+  const vip = telling(router) ?? router.addresses[0]
+  const serves = vip === undefined ? () => false : servesNetworkOf(vip)
+  const rank = (own: Standing) => (own.deprecated === true ? 2 : 0) + (serves(own) ? 0 : 1)
+  return (a, b) => rank(a) - rank(b)
+}

@@ -1,0 +1,155 @@
+/**
+ * What one value of a router means for another: the family, the scope and the version decide what the rest may be
+ * (VR-CFG-01). Each contradiction is an error, because only an edit can mend it. This file knows one router at a time,
+ * and not the node.
+ */
+import { familyOf } from '../wire/address.ts'
+import type { VirtualRouter } from './config.ts'
+import { formatDuration } from './duration.ts'
+import { routerKnobs } from './knobs.ts'
+import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
+import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
+
+/** A router and where it stands in the file. */
+export type Placed = { readonly router: VirtualRouter; readonly path: Path }
+
+export function peerList({ router, path }: Placed): { readonly peers: VirtualRouter['peers']; readonly path: Path } {
+  return router.transport === 'multicast'
+    ? { peers: router.peers, path: [...path, 'peers'] }
+    : { peers: router.transport.unicast.peers, path: [...path, 'transport', 'unicast', 'peers'] }
+}
+
+type Refuse = (at: Path, message: string) => void
+
+export function contradictions(placed: Placed, locate: Locate): Problem[] {
+  const { path } = placed
+  const problems: Problem[] = []
+  const refuse: Refuse = (at, message) => problems.push(problemAt(locate, [...path, ...at], 'error', message))
+  families(placed, refuse)
+  versions(placed.router, refuse)
+  linkLocals(placed.router, refuse)
+  peering(placed, refuse)
+  return problems
+}
+
+/** VR-PKT-09. */
+function families({ router, path }: Placed, refuse: Refuse): void {
+  const { name, addresses } = router
+  const family = familyOfAll(addresses)
+  const other = addresses.findIndex(({ address }) => familyOf(address) !== family)
+  const [first, found] = [addresses[0], addresses[other]]
+  if (first !== undefined && found !== undefined)
+    refuse(
+      ['addresses', other],
+      `Cannot use ${found.address} in "${name}" beside ${first.address}: a virtual router has addresses of one family, ` +
+        'make a router of each and a sync group of both',
+    )
+  const listed = peerList({ router, path })
+  for (const [index, { address }] of (listed.peers ?? []).entries())
+    if (familyOf(address) !== family)
+      refuse(
+        [...listed.path.slice(path.length), index],
+        `Cannot use ${address} as a peer of "${name}": its virtual addresses are ${familyName(family)}`,
+      )
+  if (router.transport === 'multicast') return
+  const { source } = router.transport.unicast
+  if (source !== 'auto' && familyOf(source) !== family)
+    refuse(
+      ['transport', 'unicast', 'source'],
+      `Cannot send from ${source}: the virtual addresses of "${name}" are ${familyName(family)}`,
+    )
+}
+
+/** What version 2 has and version 3 has not, and the reverse. */
+function versions({ name, version, addresses, advertisementInterval, authentication }: VirtualRouter, refuse: Refuse) {
+  const shown = formatDuration(advertisementInterval)
+  if (version === 3) {
+    if (advertisementInterval > 40_950)
+      refuse(
+        ['advertisementInterval'],
+        `Cannot use "${shown}" as "advertisementInterval": a duration from 10ms to 40.95s wanted in version 3`,
+      )
+    if (authentication !== undefined)
+      refuse(
+        ['authentication'],
+        `Cannot use "authentication" in "${name}": version 3 has none (RFC 9568 §9), only version 2 has`,
+      )
+    return
+  }
+  // VR-V2-11.
+  if (familyOfAll(addresses) === 'ipv6')
+    refuse(['version'], `Cannot use version 2 in "${name}": it has no IPv6, use version 3`)
+  // VR-V2-13: an interval that became 0 in the packet once flooded LANs.
+  if (advertisementInterval % 1000 !== 0)
+    refuse(
+      ['advertisementInterval'],
+      `Cannot use "${shown}" as "advertisementInterval": whole seconds from 1s to 255s wanted in version 2`,
+    )
+}
+
+function linkLocals(router: VirtualRouter, refuse: Refuse): void {
+  const { name, addresses } = router
+  if (familyOfAll(addresses) === 'ipv4' || addresses.some(({ address }) => familyOf(address) === 'ipv4')) return
+  const scopes = new Set(addresses.map(({ address }) => scopeOf(address)))
+  if (router.interface === 'auto' && !scopes.has('global'))
+    refuse(
+      ['interface'],
+      `Cannot choose an interface for "${name}" by a link-local address, which every interface could have: name one`,
+    )
+  // VR-PKT-06, VR-TX-04.
+  if (routerKnobs(router).firstAddressLinkLocal && !scopes.has('link-local'))
+    refuse(
+      ['addresses'],
+      `Cannot run "${name}" without a link-local virtual address (RFC 9568 §5.2.9): add one, ` +
+        'or set "firstAddressLinkLocal: false"',
+    )
+}
+
+function peering(placed: Placed, refuse: Refuse): void {
+  const { router, path } = placed
+  const { name } = router
+  const virtual = new Set<string>(router.addresses.map(({ address }) => address))
+  const listed = peerList(placed)
+  const at = listed.path.slice(path.length)
+  const peers = listed.peers ?? []
+  for (const [index, { address }] of peers.entries())
+    if (virtual.has(address))
+      refuse([...at, index], `Cannot use ${address} as a peer of "${name}": it is its virtual address`)
+
+  const isIpv6 = familyOfAll(router.addresses) === 'ipv6'
+  const odd = (scope: Scope) =>
+    isIpv6 ? peers.findIndex(({ address }) => familyOf(address) === 'ipv6' && scopeOf(address) !== scope) : -1
+  if (router.transport === 'multicast') {
+    // They are compared with our own source, which is link-local there.
+    const global = odd('link-local')
+    if (global >= 0)
+      refuse(
+        [...at, global],
+        `Cannot use ${peers[global]?.address} as a peer of "${name}": routers know each other by their link-local ` +
+          'addresses in IPv6 multicast',
+      )
+    return
+  }
+  const { source } = router.transport.unicast
+  const [first] = peers
+  const basis = source === 'auto' ? first?.address : source
+  const other = basis === undefined ? -1 : odd(scopeOf(basis))
+  if (basis !== undefined && other >= 0)
+    refuse(
+      [...at, other],
+      `Cannot use ${peers[other]?.address} as a peer of "${name}" ${source === 'auto' ? 'beside' : 'with source'} ` +
+        `${basis}: one source address serves all peers, so all are link-local or none is`,
+    )
+  if (router.peers !== undefined)
+    refuse(
+      ['peers'],
+      `Cannot use "peers" beside unicast in "${name}": it is the hint of multicast, write them under transport.unicast`,
+    )
+  if (peers.length === 0 && router.profile === 'rfc9568')
+    refuse(
+      ['transport', 'unicast', 'peers'],
+      `Cannot run "${name}" in unicast without peers: profile rfc9568 refuses it`,
+    )
+  if (virtual.has(source) && router.priority !== 255)
+    refuse(['transport', 'unicast', 'source'], `Cannot send from ${source}: it is a virtual address of "${name}"`)
+}
