@@ -20,7 +20,7 @@ const PLAN: Record<string, Rule> = {
   config: { folders: ['wire', 'vrrp'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
   daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'metrics'], packages: ['node:'] },
-  api: { folders: ['daemon', 'metrics'], packages: ['node:'] },
+  api: { folders: ['config', 'daemon', 'metrics'], packages: ['node:'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     folders: ['wire', 'vrrp', 'config', 'daemon', 'linux', 'metrics', 'api'],

@@ -1,5 +1,5 @@
 /** The snapshot as metric samples: which number of the daemon is which row of metrics/names.ts. */
-import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+import type { ConfigSnapshot, RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
 import type { MetricName } from '../metrics/names.ts'
 import type { Sample } from '../metrics/registry.ts'
 
@@ -13,12 +13,22 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
     sample('holdfast_start_time_seconds', Date.parse(snapshot.startedAt) / 1000),
     sample('holdfast_last_will_armed', snapshot.guardian ? 1 : 0),
     sample('holdfast_log_records_lost_total', snapshot.logRecordsLost),
+    ...configSamples(snapshot.config),
     ...snapshot.routers.flatMap(routerSamples),
     ...snapshot.interfaces.flatMap(({ name, discarded, overflowed, announced }) => [
       sample('holdfast_vrrp_receive_overflow_total', overflowed, { interface: name }),
       ...byKey('holdfast_vrrp_advertisements_discarded_total', { interface: name }, 'reason', discarded),
       ...byKey('holdfast_vrrp_announcements_sent_total', { interface: name }, 'kind', announced),
     ]),
+  ]
+}
+
+function configSamples({ hash, loadedAt, reloads, lastReload }: ConfigSnapshot): Sample[] {
+  return [
+    sample('holdfast_config_hash', hash === null ? 0 : Number.parseInt(hash, 16)),
+    sample('holdfast_config_loaded_timestamp_seconds', Date.parse(loadedAt) / 1000),
+    sample('holdfast_config_reload_success', lastReload?.ok === false ? 0 : 1),
+    ...byKey('holdfast_config_reloads_total', {}, 'result', reloads),
   ]
 }
 

@@ -1,34 +1,41 @@
 /**
  * The HTTP that both doors share: the unix socket beside the engine (control and status) and the TCP port in the
- * worker (read-only). Bounded in time, size and connections. Where an answer comes from is the caller's business; an
- * engine that does not answer is said to be dead instead of being quoted.
+ * worker (read-only: it is given no commands). Bounded in time, size and connections. Where an answer comes from and
+ * what a command does is the caller's business; an engine that does not answer is said to be dead instead of being
+ * quoted.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 
 export type Reply = { readonly status: number; readonly contentType: string; readonly body: string }
 export type Handler = () => Promise<Reply> | Reply
-/** By path; only GET and HEAD are answered. */
+/** By path; answered to GET and HEAD. */
 export type Routes = Readonly<Record<string, Handler>>
+/** Takes the body. */
+export type Command = (body: string) => Promise<Reply> | Reply
+/** By path; answered to POST. */
+export type Commands = Readonly<Record<string, Command>>
 
 export const text = (status: number, body: string): Reply => ({
   status,
   contentType: 'text/plain; charset=utf-8',
   body: `${body}\n`,
 })
-export const json = (value: unknown): Reply => ({
-  status: 200,
+export const json = (value: unknown, status = 200): Reply => ({
+  status,
   contentType: 'application/json',
   body: `${JSON.stringify(value, undefined, 2)}\n`,
 })
 
 const MOST_CONNECTIONS = 64
 const REQUEST_TIMEOUT = 5_000
+/** A command is a few words. */
+const LARGEST_BODY = 4_096
 
-export function createApi(routes: Routes): Server {
+export function createApi(routes: Routes, commands: Commands = {}): Server {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT, headersTimeout: REQUEST_TIMEOUT },
     (request, response) => {
-      void answer(routes, request, response)
+      void answer(routes, commands, request, response)
     },
   )
   server.maxConnections = MOST_CONNECTIONS
@@ -36,25 +43,62 @@ export function createApi(routes: Routes): Server {
   return server
 }
 
-async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const reply = await replyTo(routes, request)
+async function answer(
+  routes: Routes,
+  commands: Commands,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { allow, ...reply } = await replyTo(routes, commands, request)
+  // The rest of a body that nobody wants to read must not be taken for the next request.
+  const isDone = request.complete || request.method === 'GET' || request.method === 'HEAD'
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
     'content-length': Buffer.byteLength(reply.body),
     'cache-control': 'no-store',
-    ...(reply.status === 405 ? { allow: 'GET, HEAD' } : {}),
+    ...(isDone ? {} : { connection: 'close' }),
+    ...(allow === undefined ? {} : { allow }),
   })
   response.end(request.method === 'HEAD' ? undefined : reply.body)
 }
 
-async function replyTo(routes: Routes, { method, url }: IncomingMessage): Promise<Reply> {
-  if (method !== 'GET' && method !== 'HEAD') return text(405, 'Only GET and HEAD are answered here')
-  const path = (url ?? '/').split('?', 1)[0] ?? '/'
+async function replyTo(
+  routes: Routes,
+  commands: Commands,
+  request: IncomingMessage,
+): Promise<Reply & { readonly allow?: string }> {
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
   const handler = Object.hasOwn(routes, path) ? routes[path] : undefined
-  if (handler === undefined) return text(404, `Nothing is here; try ${Object.keys(routes).join(', ')}`)
+  const command = Object.hasOwn(commands, path) ? commands[path] : undefined
+  const reads = request.method === 'GET' || request.method === 'HEAD'
   try {
-    return await handler()
+    if (reads && handler !== undefined) return await handler()
+    if (request.method === 'POST' && command !== undefined) {
+      const body = await bodyOf(request)
+      return body === undefined ? text(413, `More than ${LARGEST_BODY} octets are no command`) : await command(body)
+    }
   } catch (error) {
     return text(503, error instanceof Error ? error.message : String(error))
   }
+  if (command !== undefined) return { ...text(405, 'Only POST is answered here'), allow: 'POST' }
+  if (handler !== undefined || !reads)
+    return { ...text(405, 'Only GET and HEAD are answered here'), allow: 'GET, HEAD' }
+  return text(404, `Nothing is here; try ${[...Object.keys(routes), ...Object.keys(commands)].join(', ')}`)
+}
+
+/** Undefined: it is longer than any command. Rejects when the client goes away. */
+function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    // What comes after the limit is read and dropped, within the time of a request: a reply must find an open socket.
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > LARGEST_BODY) resolve(undefined)
+      else chunks.push(chunk)
+    })
+    request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
+    request.once('error', reject)
+    request.once('close', () => reject(new Error('the client is gone')))
+  })
 }

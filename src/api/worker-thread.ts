@@ -1,14 +1,22 @@
 /**
- * The engine's side of the worker: starts it, answers its questions, and starts it again when it dies. Nothing the
- * worker does can stop the engine. Knows no HTTP.
+ * The engine's side of the worker: starts it, answers its questions, hands it files to read, and starts it again when
+ * it dies. Nothing the worker does can stop the engine, and whoever waits for it is told when it is gone. Knows no HTTP
+ * and no configuration.
  */
 import { Worker } from 'node:worker_threads'
+import type { NodeView } from '../config/node-view.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
-import type { EngineMessage, WorkerMessage, WorkerSettings } from './worker-message.ts'
+import type { EngineMessage, FreshConfig, WorkerMessage, WorkerSettings } from './worker-message.ts'
 
 const RESTART_AFTER = 1_000
+/** A file on a dead network disk, a FIFO: whoever waits for them is told, and the thread is given up. */
+const PARSE_TIMEOUT = 10_000
 
-export type WorkerThread = { close(): Promise<void> }
+export type WorkerThread = {
+  /** Rejects with Error when there is no answer; never because of what the file says. */
+  parse(file: string, node: NodeView): Promise<FreshConfig>
+  close(): Promise<void>
+}
 
 export type WorkerListener = {
   readonly snapshot: () => Snapshot
@@ -16,12 +24,22 @@ export type WorkerListener = {
   readonly onListening: () => void
 }
 
+type Waiting = {
+  readonly reader: Worker
+  readonly resolve: (fresh: FreshConfig) => void
+  readonly reject: (error: Error) => void
+}
+
 export function startWorker(settings: WorkerSettings, listener: WorkerListener): WorkerThread {
+  const serves = settings.listen !== false
+  const waiting = new Map<number, Waiting>()
   let closed = false
   let worker: Worker | undefined
   let timer: NodeJS.Timeout | undefined
+  let lastId = 0
 
-  function start(): void {
+  function start(): Worker {
+    clearTimeout(timer)
     const started = new Worker(
       new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url),
       {
@@ -36,21 +54,66 @@ export function startWorker(settings: WorkerSettings, listener: WorkerListener):
     started.on('message', (message: WorkerMessage) => {
       if (message.kind === 'listening') listener.onListening()
       else if (message.kind === 'failed') listener.onProblem(message.message)
+      else if (message.kind === 'parsed') answered(message.id, message.fresh)
       else {
-        const answer: EngineMessage = { id: message.id, snapshot: listener.snapshot() }
+        const answer: EngineMessage = { kind: 'snapshot', id: message.id, snapshot: listener.snapshot() }
         started.postMessage(answer)
       }
     })
     started.on('error', (error) => listener.onProblem(`The worker thread failed: ${error.message}`))
     started.on('exit', () => {
-      if (closed) return
+      if (worker === started) worker = undefined
+      for (const [id, { reader, reject }] of waiting) {
+        if (reader !== started) continue
+        waiting.delete(id)
+        reject(new Error('the worker thread ended before it had answered'))
+      }
+      if (closed || !serves || worker !== undefined) return
+      clearTimeout(timer)
       timer = setTimeout(start, RESTART_AFTER)
       timer.unref()
     })
+    return started
   }
 
-  start()
+  function giveUp(thread: Worker): void {
+    if (worker === thread) worker = undefined
+    void thread.terminate()
+  }
+
+  function answered(id: number, fresh: FreshConfig): void {
+    const asked = waiting.get(id)
+    waiting.delete(id)
+    asked?.resolve(fresh)
+    // Without a port to serve its memory is worth more than the time of the next start.
+    if (!serves && asked !== undefined && waiting.size === 0) giveUp(asked.reader)
+  }
+
+  async function parse(file: string, node: NodeView): Promise<FreshConfig> {
+    if (closed) throw new Error('the worker thread is closed')
+    const reader = worker ?? start()
+    const id = ++lastId
+    let late: NodeJS.Timeout | undefined
+    try {
+      return await new Promise<FreshConfig>((resolve, reject) => {
+        waiting.set(id, { reader, resolve, reject })
+        late = setTimeout(() => {
+          reject(new Error(`it was not read within ${PARSE_TIMEOUT / 1000} s`))
+          waiting.delete(id)
+          // What hangs in there would hang the next one as well.
+          giveUp(reader)
+        }, PARSE_TIMEOUT)
+        const order: EngineMessage = { kind: 'parse', id, file, node }
+        reader.postMessage(order)
+      })
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  if (serves) start()
   return {
+    parse,
     async close() {
       closed = true
       clearTimeout(timer)

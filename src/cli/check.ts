@@ -3,10 +3,11 @@
  * what is to be printed instead of printing it. With a node it also says what that node makes of the file.
  * Warnings do not fail: they are advice.
  */
+
+import { loadConfig } from '../api/configuration-file.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { byPosition, formatProblem, isError, type Problem } from '../config/problem.ts'
 import { environmentProblems } from '../config/resolve.ts'
-import { loadConfig } from './configuration-file.ts'
 import { EXIT } from './exit-code.ts'
 
 export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }

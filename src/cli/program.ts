@@ -62,6 +62,25 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
 
   program
+    .command('reload')
+    .description('read the configuration again; exit 78 when it is wrong, then the one in force is kept')
+    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .option('--json', 'as JSON')
+    .action(async (options: { socket: string; json?: boolean }) => {
+      const { reloadCommand } = await import('./reload.ts')
+      print(await reloadCommand(options.socket, { json: options.json === true }))
+    })
+
+  program
+    .command('stop')
+    .description('leave as on SIGTERM; returns when the daemon has left')
+    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .action(async (options: { socket: string }) => {
+      const { stopCommand } = await import('./stop.ts')
+      print(await stopCommand(options.socket))
+    })
+
+  program
     .command('demo')
     .description('three nodes in network namespaces, one failover, measured')
     .action(async () => {

@@ -3,9 +3,7 @@
  * already runs, everything a person looks at (log, control socket, worker), because the first advertisement comes
  * first. Decides what a signal means; knows nothing of VRRP.
  */
-import type { Server } from 'node:http'
-import type { WorkerThread } from '../api/worker-thread.ts'
-import type { Config } from '../config/config.ts'
+import { loadConfig } from '../api/configuration-file.ts'
 import { formatProblem, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
 import { Daemon } from '../daemon/daemon.ts'
@@ -17,9 +15,10 @@ import { openNetwork } from '../linux/network.ts'
 import { takeNodeLock } from '../linux/node-lock.ts'
 import { openSockets } from '../linux/sockets.ts'
 import { missingCapabilities } from './capability.ts'
-import { loadConfig } from './configuration-file.ts'
 import { untilCrashed } from './crash.ts'
+import { type Doors, openDoors } from './doors.ts'
 import { EXIT } from './exit-code.ts'
+import { LiveConfiguration } from './live-configuration.ts'
 import { nodeView } from './node.ts'
 import { VERSION } from './version.ts'
 
@@ -67,8 +66,29 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     return refuse([...parsed.warnings, ...environment])
   }
 
-  const daemon = new Daemon(config, { clock, network, sockets: openSockets(native, clock), will, recorder })
-  const stopped = untilStopped(daemon, recorder)
+  let opened: (doors: Doors) => void = () => {}
+  const doors = new Promise<Doors>((resolve) => {
+    opened = resolve
+  })
+  const live = new LiveConfiguration(
+    { file, hash: parsed.hash },
+    {
+      recorder,
+      // Asked for before the doors are open it waits for them.
+      read: async (path) => (await doors).worker.parse(path, nodeView(network)),
+      apply: () => ({ ok: false, reason: 'this version cannot put a changed configuration in force' }),
+    },
+  )
+  const daemon = new Daemon(config, {
+    clock,
+    network,
+    sockets: openSockets(native, clock),
+    will,
+    recorder,
+    configuration: () => live.snapshot(),
+  })
+  const { stopped, leave } = untilStopped(daemon, recorder)
+  listenToSignals(daemon, recorder, { leave, reload: (trigger) => void live.reload(trigger) })
   daemon.start()
   recorder.log('info', `holdfast ${VERSION} runs with ${config.virtualRouters.length} virtual routers`, {
     version: VERSION,
@@ -81,13 +101,16 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
 
   const { attachLog } = await import('./log.ts')
   const log = attachLog(recorder, config.log.level)
-  const doors = await openDoors(config, daemon, recorder)
+  const snapshot = () => daemon.snapshot()
+  const reload = (trigger: string) => live.reload(trigger)
+  opened(await openDoors(config.api, { recorder, snapshot, reload, leave }))
   await stopped
   recorder.log('info', 'holdfast has left')
   daemon.close()
-  await doors.close()
   await log.flush()
   lock.release()
+  // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
+  await (await doors).close()
   return EXIT.ok
 }
 
@@ -96,59 +119,34 @@ function refuse(problems: readonly Problem[]): number {
   return EXIT.configuration
 }
 
-/** SIGTERM and SIGINT leave cleanly; a second one does not make it faster, the bound is 2 × interval. */
-function untilStopped(daemon: Daemon, recorder: Recorder): Promise<void> {
-  return new Promise((resolve) => {
-    let leaving = false
-    const leave = (signal: NodeJS.Signals) => {
-      recorder.log('info', `${signal}: ${leaving ? 'already leaving' : 'leaving'}`, { signal })
-      if (leaving) return
-      leaving = true
-      void daemon.stop().then(resolve)
-    }
-    process.on('SIGTERM', leave)
-    process.on('SIGINT', leave)
-    process.on('SIGHUP', () => {
-      recorder.log('warn', 'SIGHUP: this version cannot reload; the configuration in force is kept')
-    })
-    // Without a listener the first would open Node's debugger and the second would kill the engine.
-    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
-      process.on(signal, () => {
-        for (const router of daemon.snapshot().routers) {
-          recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, { router })
-        }
-      })
-    }
+/** A second order to leave does not make it faster, the bound is 2 × interval. */
+function untilStopped(daemon: Daemon, recorder: Recorder) {
+  let leaving = false
+  let done = () => {}
+  const stopped = new Promise<void>((resolve) => {
+    done = resolve
   })
+  const leave = (trigger: string) => {
+    recorder.log('info', `${trigger}: ${leaving ? 'already leaving' : 'leaving'}`, { trigger })
+    if (leaving) return
+    leaving = true
+    void daemon.stop().then(done)
+  }
+  return { stopped, leave }
 }
 
-/** Nothing in here may stop the engine: a door that does not open is a line in the log. */
-async function openDoors(config: Config, daemon: Daemon, recorder: Recorder): Promise<{ close(): Promise<void> }> {
-  const { listen, socket } = config.api
-  let server: Server | undefined
-  let worker: WorkerThread | undefined
-  try {
-    const { openControlSocket } = await import('../api/control-socket.ts')
-    server = await openControlSocket(socket, () => daemon.snapshot())
-  } catch (error) {
-    recorder.log('error', error instanceof Error ? error.message : String(error), { socket })
-  }
-  if (listen !== false) {
-    const { startWorker } = await import('../api/worker-thread.ts')
-    worker = startWorker(
-      { ...listen, version: VERSION },
-      {
-        snapshot: () => daemon.snapshot(),
-        onListening: () => recorder.log('info', `Serving /metrics on ${listen.host}:${listen.port}`),
-        onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
-      },
-    )
-  }
-  return {
-    async close() {
-      server?.closeAllConnections()
-      server?.close()
-      await worker?.close()
-    },
+type Orders = { readonly leave: (trigger: string) => void; readonly reload: (trigger: string) => void }
+
+function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload }: Orders): void {
+  process.on('SIGTERM', leave)
+  process.on('SIGINT', leave)
+  process.on('SIGHUP', reload)
+  // Without a listener the first would open Node's debugger and the second would kill the engine.
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+    process.on(signal, () => {
+      for (const router of daemon.snapshot().routers) {
+        recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, { router })
+      }
+    })
   }
 }

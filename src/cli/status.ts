@@ -2,52 +2,38 @@
  * `holdfast status`: asks the running daemon over its unix socket and tells it in lines a person can read at night.
  * With --json the answer is passed on as it came.
  */
-import { request } from 'node:http'
+import { formatProblem } from '../config/problem.ts'
 import { strangeWords } from '../daemon/foreign-peers.ts'
-import type { RouterSnapshot, Snapshot, StrangerSnapshot } from '../daemon/snapshot.ts'
+import type { ConfigSnapshot, RouterSnapshot, Snapshot, StrangerSnapshot } from '../daemon/snapshot.ts'
 import type { CommandResult } from './check.ts'
+import { ask, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
 
 const TIMEOUT = 3_000
 
 export async function statusCommand(socket: string, options: { json: boolean }): Promise<CommandResult> {
   try {
-    const body = await get(socket, '/v1/status')
+    const { status, body } = await ask(socket, { path: '/v1/status', within: TIMEOUT })
+    if (status !== 200) throw new Error(`it answered ${status}: ${body.trim()}`)
     if (options.json) return { exitCode: EXIT.ok, stdout: body, stderr: '' }
     const snapshot: Snapshot = JSON.parse(body)
     return { exitCode: EXIT.ok, stdout: formatStatus(snapshot), stderr: '' }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return {
-      exitCode: EXIT.unreachable,
-      stdout: '',
-      stderr: `holdfast: Cannot reach the daemon at ${socket}: ${why}\n`,
-    }
+    return unreachable(socket, error)
   }
 }
 
-function get(socketPath: string, path: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, path, timeout: TIMEOUT }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const body = Buffer.concat(chunks).toString('utf8')
-        if (response.statusCode === 200) resolve(body)
-        else reject(new Error(`it answered ${response.statusCode}: ${body.trim()}`))
-      })
-    })
-    asked.on('timeout', () => asked.destroy(new Error(`no answer in ${TIMEOUT} ms`)))
-    asked.on('error', (error) => reject(error))
-    asked.end()
-  })
+export function formatStatus(snapshot: Snapshot): string {
+  const { hostname, pid, guardian, startedAt, config, routers } = snapshot
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${guardian ? '' : ', NO GUARDIAN: a crash leaves VIPs behind'}`
+  return `${[head, ...formatConfig(config), ...routers.flatMap(formatRouter)].join('\n')}\n`
 }
 
-export function formatStatus(snapshot: Snapshot): string {
-  const { hostname, pid, guardian, startedAt, routers } = snapshot
-  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${guardian ? '' : ', NO GUARDIAN: a crash leaves VIPs behind'}`
-  return `${[head, ...routers.flatMap(formatRouter)].join('\n')}\n`
+function formatConfig({ file, hash, loadedAt, lastReload }: ConfigSnapshot): string[] {
+  const lines = file === null ? [] : [`configuration: ${file}, ${hash}, loaded ${loadedAt}`]
+  if (lastReload?.ok !== false) return lines
+  lines.push(`LAST RELOAD FAILED at ${lastReload.at}, the configuration in force was kept: ${lastReload.reason}`)
+  return [...lines, ...lastReload.problems.map((problem) => `  ${formatProblem(problem)}`)]
 }
 
 function formatRouter(router: RouterSnapshot): string[] {

@@ -29,7 +29,7 @@ import type { Recorder } from './recorder.ts'
 import { Router } from './router.ts'
 import { RouterGroup } from './router-group.ts'
 import type { SegmentContext } from './segment.ts'
-import { interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
+import { type ConfigSnapshot, interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
 import { ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
 
 export type DaemonPorts = {
@@ -38,6 +38,8 @@ export type DaemonPorts = {
   readonly sockets: SocketPort
   readonly will: LastWillPort
   readonly recorder: Recorder
+  /** Where the configuration came from, and how its reloads went; the daemon only passes it on. */
+  readonly configuration?: () => ConfigSnapshot
   /** setTimeout by default. */
   readonly schedule?: Schedule
 }
@@ -115,9 +117,15 @@ export class Daemon {
       takenAt: new Date().toISOString(),
       guardian: this.#ports.will.armed,
       logRecordsLost: this.#ports.recorder.lost,
+      config: this.#ports.configuration?.() ?? this.#givenConfig(),
       routers: [...this.#routers.values()].map((router) => routerSnapshot(router, now)),
       interfaces: this.#placement.segments.map(interfaceSnapshot),
     }
+  }
+
+  #givenConfig(): ConfigSnapshot {
+    const loadedAt = this.#startedAt.toISOString()
+    return { file: null, hash: null, loadedAt, reloads: { ok: 0, failed: 0 }, lastReload: null }
   }
 
   // What an earlier life left (ground rule 4) ----------------------------------------------------------------------

@@ -72,6 +72,36 @@ export type InterfaceSnapshot = {
   readonly announced: Readonly<Record<string, number>>
 }
 
+/** A fault of the file, as `holdfast check` would tell it. */
+export type ConfigProblem = {
+  readonly file?: string
+  /** 1-based; 0 where there is no text to point at. */
+  readonly line: number
+  readonly column: number
+  readonly path: string
+  readonly message: string
+  readonly severity: 'error' | 'warning'
+}
+
+export type ConfigSnapshot = {
+  /** Null: the configuration came from no file. */
+  readonly file: string | null
+  /** Of the text in force, 12 hexadecimal digits. */
+  readonly hash: string | null
+  readonly loadedAt: string
+  /** By how they ended. */
+  readonly reloads: { readonly ok: number; readonly failed: number }
+  /** Null: there was none. A failed one has left the configuration in force as it was. */
+  readonly lastReload: {
+    readonly at: string
+    readonly ok: boolean
+    /** In words, of a failed one. */
+    readonly reason: string | null
+    /** The first of them; `holdfast check` tells all. */
+    readonly problems: readonly ConfigProblem[]
+  } | null
+}
+
 export type Snapshot = {
   readonly version: 1
   readonly pid: number
@@ -80,6 +110,7 @@ export type Snapshot = {
   readonly takenAt: string
   readonly guardian: boolean
   readonly logRecordsLost: number
+  readonly config: ConfigSnapshot
   readonly routers: readonly RouterSnapshot[]
   readonly interfaces: readonly InterfaceSnapshot[]
 }

@@ -18,6 +18,26 @@ export const METRICS = {
     help: 'Log records dropped because the reader was too slow',
     labels: [],
   },
+  holdfast_config_hash: {
+    kind: 'gauge',
+    help: 'The first 48 bits of the SHA-256 of the configuration file in force, as a number',
+    labels: [],
+  },
+  holdfast_config_loaded_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'When the configuration in force was loaded, seconds since the epoch',
+    labels: [],
+  },
+  holdfast_config_reload_success: {
+    kind: 'gauge',
+    help: '0 after a reload that failed and left the old configuration in force, otherwise 1',
+    labels: [],
+  },
+  holdfast_config_reloads_total: {
+    kind: 'counter',
+    help: 'Reloads; result is ok or failed',
+    labels: ['result'],
+  },
   holdfast_vrrp_state: {
     kind: 'gauge',
     help: '1 for the state that the virtual router is in (RFC 9568 section 6.3), 0 for the others',

@@ -18,7 +18,7 @@ import { describeNetns } from '../support/require.ts'
 import { eventually, monotonicMs } from '../support/wait.ts'
 
 const BIN = join(packageRoot(), 'bin', 'holdfast')
-const COMMANDS = ['run', 'check', 'status', 'demo', 'schema']
+const COMMANDS = ['run', 'check', 'status', 'reload', 'stop', 'demo', 'schema']
 const BAD = `virtualRouters:
   - name: api
     vrid: 300
@@ -363,7 +363,7 @@ describeNetns('a daemon', () => {
 test('a worker whose engine is silent answers 503', async () => {
   const port = await freePort()
   const worker = new Worker(join(packageRoot(), 'dist', 'bundle', 'worker.js'), {
-    workerData: { host: '127.0.0.1', port, version: '0' },
+    workerData: { listen: { host: '127.0.0.1', port }, version: '0' },
   })
   try {
     const said = await new Promise((resolve, reject) => {

@@ -7,7 +7,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isAnswered, openControlSocket } from '../../src/api/control-socket.ts'
 import { createApi, json, text } from '../../src/api/server.ts'
+import type { ReloadAnswer } from '../../src/cli/live-configuration.ts'
+import { reloadCommand } from '../../src/cli/reload.ts'
 import { formatStatus, statusCommand } from '../../src/cli/status.ts'
+import { stopCommand } from '../../src/cli/stop.ts'
 import { FakeWorld, failure } from './fake-world.ts'
 
 let directory = ''
@@ -22,7 +25,7 @@ afterEach(() => {
 
 type Answer = { readonly status: number | undefined; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-function ask(socketPath: string, path: string, method = 'GET'): Promise<Answer> {
+function ask(socketPath: string, path: string, method = 'GET', order?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = request({ socketPath, path, method, agent: false }, (response) => {
       let body = ''
@@ -33,7 +36,7 @@ function ask(socketPath: string, path: string, method = 'GET'): Promise<Answer> 
       response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }))
     })
     asked.on('error', reject)
-    asked.end()
+    asked.end(order)
   })
 }
 
@@ -137,4 +140,107 @@ test('only GET and HEAD, only what is there, and silence is said to be silence',
   const head = await ask(path, '/v1/status', 'HEAD')
   const get = await ask(path, '/v1/status')
   expect([head.status, head.body, head.headers['content-length']]).toEqual([200, '', String(get.body.length)])
+})
+
+test('commands: POST and nothing else, bounded, and what goes wrong is said', async () => {
+  const path = join(directory, 'commands.sock')
+  const taken: string[] = []
+  const server = createApi(
+    { '/v1/status': () => json({ version: 1 }) },
+    {
+      '/v1/echo': (body) => {
+        taken.push(body)
+        return text(202, 'taken')
+      },
+      '/v1/broken': () => Promise.reject(new Error('no such thing')),
+    },
+  )
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  expect(await ask(path, '/v1/echo', 'POST', '{"a":1}')).toMatchObject({ status: 202, body: 'taken\n' })
+  expect(await ask(path, '/v1/echo?x', 'POST')).toMatchObject({ status: 202 })
+  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(4_096))).status, 'the longest').toBe(202)
+  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(4_097))).status, 'too long').toBe(413)
+  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(3_000_000))).status, 'far too long').toBe(413)
+  expect(taken.map(({ length }) => length)).toEqual([7, 0, 4_096])
+  expect(await ask(path, '/v1/broken', 'POST')).toMatchObject({ status: 503, body: 'no such thing\n' })
+  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
+    const { status, headers } = await ask(path, '/v1/echo', method)
+    expect([status, headers.allow], method).toEqual([405, 'POST'])
+  }
+  const wrong = await ask(path, '/v1/status', 'POST', '{}')
+  expect([wrong.status, wrong.headers.allow]).toEqual([405, 'GET, HEAD'])
+  expect((await ask(path, '/v1/nothing', 'POST')).status).toBe(405)
+  expect(await ask(path, '/v1/nothing')).toMatchObject({ status: 404, body: expect.stringContaining('/v1/echo') })
+  expect(await ask(path, '/v1/status'), 'it lives').toMatchObject({ status: 200 })
+})
+
+test('a command at a socket that is none: exit 69, the same line for each', async () => {
+  const path = join(directory, 'none.sock')
+  for (const result of [await reloadCommand(path, { json: false }), await stopCommand(path)]) {
+    expect([result.exitCode, result.stdout]).toEqual([69, ''])
+    expect(result.stderr).toMatch(/^holdfast: Cannot reach the daemon at .*none\.sock: .*\n$/)
+  }
+})
+
+test('reload: what changed in lines, or what is wrong with the file; the exit status says which', async () => {
+  const path = join(directory, 'reload.sock')
+  const problem = { file: '/f.yaml', line: 3, column: 7, path: 'a', message: 'no', severity: 'error' as const }
+  const answers: [number, ReloadAnswer][] = [
+    [
+      200,
+      {
+        ok: true,
+        file: '/f.yaml',
+        hash: '0123456789ab',
+        changes: [{ router: 'api', change: 'changed' }],
+        unchanged: 1,
+        groupsChanged: true,
+        restartOnly: ['io'],
+        warnings: [{ ...problem, severity: 'warning' }],
+        pausedMs: 1,
+      },
+    ],
+    [422, { ok: false, file: '/f.yaml', fault: 'invalid', reason: 'one problem', problems: [problem] }],
+    [409, { ok: false, file: '/f.yaml', fault: 'failed', reason: 'the daemon is leaving', problems: [] }],
+  ]
+  const queue = [...answers, ...answers]
+  const server = createApi({}, { '/v1/reload': () => json(queue[0]?.[1], queue.shift()?.[0]) })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  const kept = 'the configuration in force is kept\n'
+  expect(await reloadCommand(path, { json: false })).toEqual({
+    exitCode: 0,
+    stdout:
+      '/f.yaml:3:7: warning: no\napi: changed\nsync groups: changed\n' +
+      'warning: io has changed: it takes effect at the next start\n' +
+      '/f.yaml: reloaded (0123456789ab), 1 router unchanged\n',
+    stderr: '',
+  })
+  expect(await reloadCommand(path, { json: false })).toEqual({
+    exitCode: 78,
+    stdout: '',
+    stderr: `/f.yaml:3:7: no\nholdfast: Cannot reload /f.yaml: one problem; ${kept}`,
+  })
+  expect(await reloadCommand(path, { json: false })).toMatchObject({
+    exitCode: 1,
+    stderr: `holdfast: Cannot reload /f.yaml: the daemon is leaving; ${kept}`,
+  })
+  for (const [i, exitCode] of [0, 78, 1].entries()) {
+    const { stdout, ...rest } = await reloadCommand(path, { json: true })
+    expect([rest, JSON.parse(stdout)]).toEqual([{ exitCode, stderr: '' }, answers[i]?.[1]])
+  }
+})
+
+test('status tells of a reload that failed, until one works', async () => {
+  const { world } = await control()
+  const snapshot = world.daemon.snapshot()
+  expect(formatStatus(snapshot)).not.toMatch(/configuration|RELOAD/)
+  const config = { ...snapshot.config, file: '/f.yaml', hash: '0123456789ab' }
+  expect(formatStatus({ ...snapshot, config })).toContain('\nconfiguration: /f.yaml, 0123456789ab, loaded ')
+  const problem = { file: '/f.yaml', line: 3, column: 7, path: 'a', message: 'no', severity: 'error' as const }
+  const lastReload = { at: '2026-11-21T00:00:00.000Z', ok: false, reason: 'one problem', problems: [problem] }
+  expect(formatStatus({ ...snapshot, config: { ...config, lastReload } })).toContain(
+    '\nLAST RELOAD FAILED at 2026-11-21T00:00:00.000Z, the configuration in force was kept: one problem\n  /f.yaml:3:7: no\n',
+  )
 })

@@ -1,0 +1,48 @@
+/**
+ * A configuration file from the disk, with the digest that names its text. A file that cannot be read is a problem of
+ * the operator like any other, so it comes back as one: every command reports it in the same words. This file does not
+ * know what a configuration means, nor whether it is read at start, for a check or for a reload (docs/adr/0010).
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { NodeView } from '../config/node-view.ts'
+import { byPosition, isError, type Problem } from '../config/problem.ts'
+import { resolveRouters } from '../config/resolve.ts'
+import { type ParsedConfig, parseConfig } from '../config/yaml.ts'
+import type { FreshConfig } from './worker-message.ts'
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of the path is not a directory',
+}
+
+/** 48 bits: a metric's value is a double, and must say the same as the digits of the status. */
+const HASH_DIGITS = 12
+
+/** `hash` is '' when there is no text. */
+export type LoadedConfig = ParsedConfig & { readonly hash: string }
+
+export function loadConfig(file: string): LoadedConfig {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const reason = WORDS[code] ?? (error instanceof Error ? error.message : String(error))
+    const message = `Cannot read the configuration: ${reason}${code === '' ? '' : ` (${code})`}`
+    return { hash: '', problems: [{ file, line: 0, column: 0, path: '', message, severity: 'error' }] }
+  }
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS)
+  return { hash, ...parseConfig(text, file) }
+}
+
+/** For a reload: also judged against the node, so that what comes out can be put in force, and is plain data. */
+export function freshConfig(file: string, node: NodeView): FreshConfig {
+  const loaded = loadConfig(file)
+  if ('problems' in loaded) return { ok: false, problems: loaded.problems }
+  const { config, hash, warnings, locate } = loaded
+  const problems: Problem[] = [...warnings, ...resolveRouters(config, node, locate).problems].sort(byPosition)
+  return problems.some(isError) ? { ok: false, problems } : { ok: true, config, hash, warnings: problems }
+}

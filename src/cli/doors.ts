@@ -1,0 +1,66 @@
+/**
+ * The doors of a running daemon, opened after the engine runs: the control socket beside it, and the worker thread that
+ * serves the port and reads configurations. Nothing in here may stop the engine: a door that does not open is a line
+ * in the log. Decides which command answers what; refuses to know how it is carried out.
+ */
+import type { Server } from 'node:http'
+import type { WorkerThread } from '../api/worker-thread.ts'
+import type { Config } from '../config/config.ts'
+import type { Recorder } from '../daemon/recorder.ts'
+import type { Snapshot } from '../daemon/snapshot.ts'
+import type { ReloadAnswer } from './live-configuration.ts'
+import { VERSION } from './version.ts'
+
+export type Inside = {
+  readonly recorder: Recorder
+  readonly snapshot: () => Snapshot
+  readonly reload: (trigger: string) => Promise<ReloadAnswer>
+  readonly leave: (trigger: string) => void
+}
+
+export type Doors = {
+  readonly worker: WorkerThread
+  close(): Promise<void>
+}
+
+const COMMAND = 'holdfast'
+
+export async function openDoors({ listen, socket }: Config['api'], inside: Inside): Promise<Doors> {
+  const { recorder, snapshot } = inside
+  let server: Server | undefined
+  try {
+    const { openControlSocket } = await import('../api/control-socket.ts')
+    const { json, text } = await import('../api/server.ts')
+    server = await openControlSocket(socket, snapshot, {
+      '/v1/reload': async () => {
+        const answer = await inside.reload(`${COMMAND} reload`)
+        return json(answer, answer.ok ? 200 : answer.fault === 'invalid' ? 422 : 409)
+      },
+      '/v1/stop': () => {
+        inside.leave(`${COMMAND} stop`)
+        return text(202, 'leaving')
+      },
+    })
+  } catch (error) {
+    recorder.log('error', error instanceof Error ? error.message : String(error), { socket })
+  }
+  const { startWorker } = await import('../api/worker-thread.ts')
+  const worker = startWorker(
+    { listen, version: VERSION },
+    {
+      snapshot,
+      onListening: () => {
+        if (listen !== false) recorder.log('info', `Serving /metrics on ${listen.host}:${listen.port}`)
+      },
+      onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
+    },
+  )
+  return {
+    worker,
+    async close() {
+      server?.closeAllConnections()
+      server?.close()
+      await worker.close()
+    },
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * `holdfast stop`: the daemon leaves as on SIGTERM, and this command ends when it has left: when its control socket is
+ * gone, which is the last thing that it closes. Decides how long is too long; refuses to kill anybody.
+ */
+import { isAnswered } from '../api/control-socket.ts'
+import type { CommandResult } from './check.ts'
+import { ask, refused, unreachable } from './control-client.ts'
+import { EXIT } from './exit-code.ts'
+
+const TIMEOUT = 3_000
+/** Leaving takes 10 s at most (design.md §3). */
+const LONGEST = 15_000
+const LOOK_AGAIN = 50
+
+export async function stopCommand(socket: string): Promise<CommandResult> {
+  try {
+    const { status, body } = await ask(socket, { path: '/v1/stop', order: {}, within: TIMEOUT })
+    if (status !== 202) return refused(`Cannot stop: ${body.trim()} (${status})`)
+  } catch (error) {
+    return unreachable(socket, error)
+  }
+  for (const until = performance.now() + LONGEST; performance.now() < until; ) {
+    if (!(await isAnswered(socket))) return { exitCode: EXIT.ok, stdout: 'holdfast has left\n', stderr: '' }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN))
+  }
+  return refused(`The daemon was told to leave, and is still there after ${LONGEST / 1000} s`)
+}
