@@ -19,6 +19,7 @@ const ICMP = IP + 40
 const OPTIONS = 24
 const TARGET_LINK_LAYER = 2
 const ROUTER = 0x80
+const SOLICITED = 0x40
 const OVERRIDE = 0x20
 
 export type UnsolicitedNeighborAdvertisement = {
@@ -53,7 +54,12 @@ export function neighborAdvertisement(announced: UnsolicitedNeighborAdvertisemen
   )
 }
 
-export type NeighborClaim = { readonly target: Address; readonly linkLayer: Mac | undefined }
+export type NeighborClaim = {
+  readonly target: Address
+  readonly linkLayer: Mac | undefined
+  /** S: an answer to a question. */
+  readonly solicited: boolean
+}
 
 /** With the checks of RFC 4861 §7.1.2; what fails one, and what is no advertisement, is undefined. Never throws. */
 export function readNeighborAdvertisement(frame: Uint8Array): NeighborClaim | undefined {
@@ -69,7 +75,9 @@ export function readNeighborAdvertisement(frame: Uint8Array): NeighborClaim | un
   const destination = addressFromBytes(frame.subarray(IP + 24, ICMP))
   if (!checksumHolds(wordSum(message) + pseudoHeaderSum(source, destination, ICMPV6, length))) return undefined
   const linkLayer = targetLinkLayer(message.subarray(OPTIONS))
-  return linkLayer === 'malformed' ? undefined : { target: addressFromBytes(message.subarray(8, OPTIONS)), linkLayer }
+  if (linkLayer === 'malformed') return undefined
+  const solicited = (view.getUint8(ICMP + 4) & SOLICITED) !== 0
+  return { target: addressFromBytes(message.subarray(8, OPTIONS)), linkLayer, solicited }
 }
 
 function targetLinkLayer(options: Uint8Array): Mac | undefined | 'malformed' {

@@ -1,6 +1,6 @@
 /**
- * Who else holds an address: the question (ARP probe, RFC 5227 §2.1.1) and what counts as an answer. For the state
- * Leaving and for duplicate detection; never a reason to give an address up by itself (VR-ARP-08): what follows from
+ * Who else holds an address: the question in IPv4 (ARP probe, RFC 5227 §2.1.1; in IPv6 neighbor-solicitation.ts) and
+ * what counts as an answer in both. For the state Leaving and for duplicate detection; never a reason to give an address up by itself (VR-ARP-08): what follows from
  * a claim is decided elsewhere, and so is which claims are our own.
  */
 import { type Address, address, addressBytes, familyOf, isMulticast } from '../wire/address.ts'
@@ -40,9 +40,14 @@ export function claimOf(frame: Uint8Array): Claim | undefined {
   return plausible(neighbor.target, neighbor.linkLayer ?? macFromBytes(frame.subarray(6, 12)))
 }
 
-/** An ARP reply that was said to this host, so it is what the host had asked. Of a frame that makes a claim. */
-export const isAnswerTo = (frame: Uint8Array, mac: Mac): boolean =>
-  isArpReply(frame) && macFromBytes(frame.subarray(0, 6)) === mac
+/**
+ * An ARP reply or a solicited Neighbor Advertisement that was said to this host, so it is what the host had asked. Of a
+ * frame that makes a claim.
+ */
+export function isAnswerTo(frame: Uint8Array, mac: Mac): boolean {
+  if (macFromBytes(frame.subarray(0, 6)) !== mac) return false
+  return isArpReply(frame) || readNeighborAdvertisement(frame)?.solicited === true
+}
 
 /** Nobody holds the unspecified address, a group or the broadcast address, and nobody is reached at a group MAC. */
 function plausible(claimed: Address, mac: Mac): Claim | undefined {

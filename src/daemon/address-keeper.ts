@@ -5,14 +5,18 @@
  */
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
+import { addressFlags } from './address-flags.ts'
 import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from './ports.ts'
 import { reconcile } from './reconcile.ts'
 import { Counters, type Recorder } from './recorder.ts'
+import { MOST_RESTORATIONS, type Pause, RestorationLimit } from './restoration-limit.ts'
 
 export type AddressIo = {
   readonly interfaceIndex: number
   where(address: Address): readonly PresentAddress[]
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
+  /** What to call an interface in a sentence. */
+  nameOf(interfaceIndex: number): string
 }
 
 export type AddressTarget = {
@@ -36,6 +40,7 @@ export class AddressKeeper {
   readonly #recorder: Recorder
   #repairAt: Millis | undefined
   #stuck = false
+  readonly #limit = new RestorationLimit()
 
   constructor(router: string, recorder: Recorder) {
     this.#router = router
@@ -50,6 +55,16 @@ export class AddressKeeper {
   /** An address could not be removed: its last will must stay with the guardian until it is gone. */
   get stuck(): boolean {
     return this.#stuck
+  }
+
+  /** Somebody else removes addresses faster than it makes sense to put them back. */
+  get restorationsPaused(): Pause | undefined {
+    return this.#limit.pause
+  }
+
+  /** True when the pause is over; it is then the caller's to go on. */
+  takePauseEnd(now: Millis): boolean {
+    return this.#limit.takeEnd(now)
   }
 
   /** True when the try is due; it is then the caller's. */
@@ -104,23 +119,52 @@ export class AddressKeeper {
     return true
   }
 
-  /** Undoes, counts and tells a foreign change. True when an address was put back, so that the LAN must hear of it. */
-  restore(target: AddressTarget, state: string, now: Millis): boolean {
-    const steps = stepsTo(target)
-    if (steps.length === 0) return false
-    for (const { action, address } of steps) {
-      this.foreignChanges.add(action === 'add' ? 'removed' : 'added')
-      const done = action === 'add' ? ['removed', 'adding it again'] : ['added', 'removing it']
-      this.#recorder.log('warn', `${this.#router}: somebody else ${done[0]} ${address}: ${done[1]}`, {
-        router: this.#router,
-        address,
-        state,
-      })
-    }
+  /**
+   * Undoes, counts and tells a foreign change. Restored: an address was put back, so the LAN must hear of it. Paused:
+   * one that should be here is not and is not put back.
+   */
+  restore(target: AddressTarget, state: string, now: Millis): 'unchanged' | 'restored' | 'paused' {
+    const due = stepsTo(target)
+    if (due.length === 0) return 'unchanged'
+    const steps = due.filter(({ action, address }) => action === 'remove' || this.#limit.allow(address, now))
+    for (const step of due) this.#tell(target.io, step, state, steps.includes(step))
     const failed = this.#apply(target.io, steps)
     // Ground rule 6 holds for a restoration as for a takeover.
     if (failed.length > 0) this.#repairAt = plus(now, REPAIR_AFTER)
-    return steps.some((step) => step.action === 'add' && !failed.includes(step))
+    if (steps.length < due.length) return 'paused'
+    return steps.some((step) => step.action === 'add' && !failed.includes(step)) ? 'restored' : 'unchanged'
+  }
+
+  /** Netlink says what was done and where, not who did it. */
+  #tell(io: AddressIo, { action, address, interfaceIndex, prefixLength }: AddressStep, state: string, done: boolean) {
+    const kind = action === 'add' ? 'removed' : 'added'
+    this.foreignChanges.add(kind)
+    const interfaceName = io.nameOf(interfaceIndex)
+    const flags = io.where(address).find((present) => present.interfaceIndex === interfaceIndex)?.flags
+    const fields = {
+      router: this.#router,
+      address,
+      prefixLength,
+      interface: interfaceName,
+      change: kind,
+      state,
+      ...(flags === undefined ? {} : { flags: addressFlags(flags) }),
+    }
+    const where = `${address}/${prefixLength} ${action === 'add' ? 'from' : 'to'} "${interfaceName}"`
+    const answer = action === 'remove' ? 'removing it' : done ? 'adding it again' : 'not added again'
+    this.#recorder.logLimited(
+      `${this.#router} foreign ${kind} ${address} ${done}`,
+      'warn',
+      `${this.#router}: somebody else ${kind} ${where}: ${answer}`,
+      fields,
+    )
+    if (done || this.#limit.pause === undefined) return
+    this.#recorder.logLimited(
+      `${this.#router} paused ${this.#limit.pause.until}`,
+      'error',
+      `${this.#router}: ${address} was removed more than ${MOST_RESTORATIONS} times in a minute: resigning for a while`,
+      { ...fields, restorationsPausedUntilMs: this.#limit.pause.until },
+    )
   }
 
   #reach(target: AddressTarget): boolean {

@@ -5,6 +5,8 @@
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { effectivePriority } from '../config/weights.ts'
 import type { Fault } from '../vrrp/event.ts'
+import { messageLength } from '../vrrp/packet.ts'
+import type { Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { NetworkView } from './network-view.ts'
 import type { Link } from './ports.ts'
@@ -16,10 +18,23 @@ export type Circumstances = {
 
 export const isUp = (link: Link | undefined): boolean => link?.up === true && link.running
 
+/** Where a router is to run: the interface and the source, as far as they are there. */
+export type Place = {
+  readonly link: Link | undefined
+  readonly source: Address | undefined
+  /** Another router of this node runs there with the same VRID. */
+  readonly taken: boolean
+}
+
+const IP_HEADER = { ipv4: 20, ipv6: 40 } as const
+
+/** Fragments are not for every receiver (VR-PKT-10). */
+const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean =>
+  mtu > 0 && IP_HEADER[parameters.family] + messageLength(parameters) > mtu
+
 export function circumstancesOf(
   { track, parameters }: Pick<ResolvedRouter, 'track' | 'parameters'>,
-  link: Link | undefined,
-  source: Address | undefined,
+  { link, source, taken }: Place,
   view: Pick<NetworkView, 'linkNamed'>,
 ): Circumstances {
   const tracked = track.map(({ weight, interface: name }) => ({ weight, name, up: isUp(view.linkNamed(name)) }))
@@ -28,6 +43,9 @@ export function circumstancesOf(
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },
     { fault: 'linkDown', present: link !== undefined && !isUp(link), canSend: false },
     { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
+    { fault: 'vridTaken', present: taken, canSend: false },
+    // The kernel sends it in fragments, and a neighbour that reassembles them learns of the priority 0.
+    { fault: 'messageTooLarge', present: link !== undefined && isTooLarge(parameters, link), canSend: true },
   ] as const
   return {
     faults: [

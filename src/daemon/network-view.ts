@@ -10,6 +10,8 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: PresentAddress) =>
 
 export class NetworkView {
   readonly #links = new Map<number, Link>()
+  /** Who was last said to have the name: a new interface may be told of before the old one's end is. */
+  readonly #named = new Map<string, number>()
   readonly #addresses = new Map<number, Map<string, PresentAddress>>()
   readonly #byAddress = new Map<Address, PresentAddress[]>()
 
@@ -18,7 +20,8 @@ export class NetworkView {
     const [links, addresses] = [port.links(), port.addresses()]
     if (links !== undefined) {
       this.#links.clear()
-      for (const link of links) this.#links.set(link.index, link)
+      this.#named.clear()
+      for (const link of links) this.#setLink(link)
     }
     if (addresses !== undefined) {
       this.#addresses.clear()
@@ -31,9 +34,10 @@ export class NetworkView {
   apply(event: NetworkEvent): void {
     switch (event.kind) {
       case 'link':
-        this.#links.set(event.link.index, event.link)
+        this.#setLink(event.link)
         return
       case 'linkGone':
+        this.#forgetName(event.index)
         this.#links.delete(event.index)
         for (const present of [...(this.#addresses.get(event.index)?.values() ?? [])]) this.#remove(present)
         return
@@ -53,12 +57,13 @@ export class NetworkView {
   }
 
   linkNamed(name: string): Link | undefined {
-    for (const link of this.#links.values()) if (link.name === name) return link
-    return undefined
+    const index = this.#named.get(name)
+    return index === undefined ? undefined : this.#links.get(index)
   }
 
+  /** Without those whose name another one has taken over: their end, or their new name, is still on its way. */
   links(): Link[] {
-    return [...this.#links.values()]
+    return [...this.#links.values()].filter(({ index, name }) => this.#named.get(name) === index)
   }
 
   /** Wherever it is: any interface, any prefix length. */
@@ -69,6 +74,28 @@ export class NetworkView {
   on(index: number, family: Family): PresentAddress[] {
     const here = this.#addresses.get(index)?.values() ?? []
     return [...here].filter((present) => familyOf(present.address) === family)
+  }
+
+  /** It is there, and duplicate address detection is done with it. */
+  canSendFrom(index: number, address: Address): boolean {
+    return (this.#byAddress.get(address) ?? []).some(
+      ({ interfaceIndex, tentative }) => interfaceIndex === index && !tentative,
+    )
+  }
+
+  #setLink(link: Link): void {
+    this.#forgetName(link.index)
+    this.#links.set(link.index, link)
+    this.#named.set(link.name, link.index)
+  }
+
+  #forgetName(index: number): void {
+    const name = this.#links.get(index)?.name
+    if (name === undefined || this.#named.get(name) !== index) return
+    this.#named.delete(name)
+    // News from before the last look may have hidden the one that has the name now.
+    for (const other of this.#links.values())
+      if (other.index !== index && other.name === name) this.#named.set(name, other.index)
   }
 
   #add(present: PresentAddress): void {
@@ -91,4 +118,4 @@ export class NetworkView {
 
 /** In what the daemon looks at; the kernel also notifies for statistics and neighbours of the link. */
 export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
-  a?.name === b?.name && a?.up === b?.up && a?.running === b?.running && a?.mac === b?.mac
+  a?.name === b?.name && a?.up === b?.up && a?.running === b?.running && a?.mac === b?.mac && a?.mtu === b?.mtu

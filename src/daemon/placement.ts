@@ -9,13 +9,17 @@ import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { hostPrefix } from './address-keeper.ts'
-import { circumstancesOf } from './circumstances.ts'
+import { circumstancesOf, type Place } from './circumstances.ts'
 import type { Journal } from './journal.ts'
 import type { Link } from './ports.ts'
 import type { Router } from './router.ts'
 import { Segment, type SegmentContext } from './segment.ts'
 
-const OPEN_RETRY = 1_000
+/** Soon at first: what the kernel still has to do to a new interface or address takes milliseconds. */
+const OPEN_RETRY_FIRST = 20
+const OPEN_RETRY_LAST = 1_000
+
+type Placed = { readonly router: Router; readonly resolved: ResolvedRouter; readonly place: Place }
 
 export class Placement {
   readonly #config: Config
@@ -25,6 +29,7 @@ export class Placement {
   /** Interfaces whose changes can mean something; undefined = `auto` looks at all of them. */
   readonly #interfaces: ReadonlySet<string> | undefined
   #openAgainAt: Millis | undefined
+  #openRetry = OPEN_RETRY_FIRST
 
   constructor(config: Config, context: SegmentContext, journal: Journal) {
     this.#config = config
@@ -59,23 +64,23 @@ export class Placement {
 
   /** Links, addresses and trackers to faults, priorities and sockets. Idempotent; run whenever one of them changed. */
   refresh(routers: ReadonlyMap<string, Router>, now: Millis): void {
+    const { view } = this.#context
+    for (const segment of this.#segments.values()) {
+      const link = view.link(segment.interfaceIndex)
+      if (link !== undefined) segment.follow(link, now)
+    }
     const resolution = this.resolve()
     this.#keepJournal(resolution)
-    const found = resolution.flatMap((resolved) => {
-      const router = routers.get(resolved.name)
-      if (router === undefined) return []
-      // `auto` that no longer knows, because a second interface has come into the network, stays where it is.
-      const name = resolved.interfaceName ?? router.io?.interfaceName
-      const link = name === undefined ? undefined : this.#context.view.linkNamed(name)
-      const source = this.#sourceFor(router, resolved, link)
-      if (link !== undefined && source !== undefined) this.#attach(router, resolved, link, source)
-      const { faults, priority } = circumstancesOf(resolved, link, source, this.#context.view)
-      return [{ router, faults, priority, missing: link === undefined }]
+    const found = this.#placesOf(resolution, routers).map(({ router, resolved, place }) => {
+      const { link, source, taken } = place
+      if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source)
+      const { faults, priority } = circumstancesOf(resolved, place, view)
+      return { router, faults, priority, lost: link === undefined || taken }
     })
-    for (const { router, faults, priority, missing } of found) {
+    for (const { router, faults, priority, lost } of found) {
       router.setPriority(priority, now)
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
-      if (missing) this.#detach(router)
+      if (lost) this.#detach(router)
     }
     // Whoever starts because its last fault is cleared must find its socket open, and no other fault behind it.
     this.open(now)
@@ -84,20 +89,48 @@ export class Placement {
     }
   }
 
+  /**
+   * Of two that `auto` brings to one interface with one VRID the one that is there stays, or else the first of the
+   * file: the other one's packets would be taken for its own.
+   */
+  #placesOf(resolution: readonly ResolvedRouter[], routers: ReadonlyMap<string, Router>): readonly Placed[] {
+    const places = resolution.flatMap((resolved) => {
+      const router = routers.get(resolved.name)
+      if (router === undefined) return []
+      // `auto` that no longer knows, because a second interface has come into the network, stays where it is.
+      const name = resolved.interfaceName ?? router.io?.interfaceName
+      const link = name === undefined ? undefined : this.#context.view.linkNamed(name)
+      return [{ router, resolved, link, source: this.#sourceFor(router, resolved, link) }]
+    })
+    const holders = new Map<string, Router>()
+    const keyOf = ({ router, link }: (typeof places)[number]) =>
+      `${link?.index} ${router.parameters.family} ${router.parameters.vrid}`
+    for (const place of places) {
+      const { router, link } = place
+      const isThere = router.io !== undefined && router.io.interfaceIndex === link?.index
+      if (link !== undefined && (isThere || !holders.has(keyOf(place)))) holders.set(keyOf(place), router)
+    }
+    return places.map((place) => {
+      const { router, resolved, link, source } = place
+      const taken = link !== undefined && holders.get(keyOf(place)) !== router
+      return { router, resolved, place: { link, source, taken } }
+    })
+  }
+
   /** The source chosen at start stays until it disappears (VR-TX-03): a new address must not change a tie-break. */
   #sourceFor(router: Router, resolved: ResolvedRouter, link: Link | undefined): Address | undefined {
-    const { primaryAddress, family } = router.parameters
+    const { primaryAddress } = router.parameters
     if (link === undefined || resolved.fault === 'sourceAddressMissing') return undefined
-    if (router.io === undefined) return resolved.source
-    const still = this.#context.view.on(link.index, family).some((present) => present.address === primaryAddress)
-    return still ? primaryAddress : resolved.source
+    const { view } = this.#context
+    if (router.io !== undefined && view.canSendFrom(link.index, primaryAddress)) return primaryAddress
+    const { source } = resolved
+    return source !== undefined && view.canSendFrom(link.index, source) ? source : undefined
   }
 
   #attach(router: Router, resolved: ResolvedRouter, link: Link, source: Address): void {
     const { family, vrid } = resolved.parameters
     const key = `${link.index} ${family} ${source}`
     const segment = this.#segments.get(key) ?? new Segment(link, family, source, this.#context)
-    segment.link = link
     this.#segments.set(key, segment)
     if (router.io === segment) return
     const moved = router.io !== undefined
@@ -117,25 +150,30 @@ export class Placement {
     router.io = undefined
   }
 
-  /** After all routers are attached, so that one open serves them all; and closes what nobody uses any more. */
+  /** After all routers are attached, so that one open serves them all; and closes what nobody can use. */
   open(now: Millis): void {
-    this.#openAgainAt = undefined
+    let failed = false
     for (const [key, segment] of this.#segments) {
       if (segment.routers.size === 0) {
         segment.close()
         this.#segments.delete(key)
         continue
       }
-      const failure = segment.open()
+      const usable = segment.isUsable()
+      if (!usable) segment.close()
+      const failure = usable ? segment.open() : undefined
       if (failure !== undefined) {
         const { code, message } = failure
         const { interfaceName } = segment
         const { recorder } = this.#context
         recorder.logLimited(`open ${interfaceName} ${code}`, 'error', message, { interface: interfaceName, code })
-        this.#openAgainAt = plus(now, OPEN_RETRY)
+        failed = true
       }
       for (const router of segment.routers.values()) router.setFault('socketFailed', failure !== undefined, false, now)
+      segment.watchClaims()
     }
+    this.#openAgainAt = failed ? plus(now, this.#openRetry) : undefined
+    this.#openRetry = failed ? Math.min(2 * this.#openRetry, OPEN_RETRY_LAST) : OPEN_RETRY_FIRST
   }
 
   /** Before the first VIP can be installed on an interface, which for `auto` may be found late. */

@@ -75,7 +75,7 @@ export type FrameSocketOptions = {
   readonly family: Family
   /**
    * What may wake the engine. Answers: ARP replies, of which a host gets few. Claims: every ARP packet, of which a LAN
-   * is full. IPv6: Neighbor Advertisements in both cases. Nothing: this socket only sends.
+   * is full. IPv6: solicited Neighbor Advertisements, and all of them. Nothing: this socket only sends.
    */
   readonly hears: 'nothing' | 'answers' | 'claims'
   /** A frame that came in, whole; valid only during the call. */
@@ -98,7 +98,12 @@ export type PresentAddress = {
   readonly interfaceIndex: number
   readonly address: Address
   readonly prefixLength: number
+  /** IPv6: duplicate address detection still runs, or has failed; nothing can be sent from it. */
   readonly tentative: boolean
+  /** IPv6: never chosen as a source, as every VIP of ours. Undefined: not known. */
+  readonly deprecated?: boolean
+  /** IFA_F_…, as the kernel has them; for people. */
+  readonly flags?: number
 }
 
 export type WantedAddress = {

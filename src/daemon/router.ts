@@ -121,7 +121,7 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    for (const at of [this.keeper.repairAt, this.#faultClearAt]) {
+    for (const at of [this.keeper.repairAt, this.#faultClearAt, this.keeper.restorationsPaused?.until]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -199,6 +199,7 @@ export class Router {
       if (this.state.name === 'Active') this.#runner.add(this, [() => this.#install(this.#target(), false)])
       else this.#finishRemoval(now)
     }
+    if (this.keeper.takePauseEnd(now)) this.setFault('restorationsPaused', false, false, now)
     if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
       this.#faultClearAt = undefined
       this.setFault('addressInstallFailed', false, false, now)
@@ -228,8 +229,11 @@ export class Router {
   restoreAddresses(now: Millis): void {
     const target = this.#target()
     if (target === undefined) return
-    const restored = this.keeper.restore(target, this.state.name, now)
-    if (this.state.name === 'Active' && restored) this.io?.announce(this, 'rival', now)
+    const outcome = this.keeper.restore(target, this.state.name, now)
+    if (this.state.name !== 'Active') return
+    // Ground rule 6: whoever advertises has its addresses. Somebody else may be able to keep them.
+    if (outcome === 'paused') this.setFault('restorationsPaused', true, true, now)
+    else if (outcome === 'restored') this.io?.announce(this, 'rival', now)
   }
 
   #act(effect: Effect, { io, parameters }: Place, now: Millis): Act | undefined {

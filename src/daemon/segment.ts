@@ -3,12 +3,14 @@
  * share, told apart by VRID, the frame socket, and what is still to be announced. Opens and closes with the interface.
  * What a packet means is vrrp/'s; what a lost interface means is the daemon's.
  */
+import { neighborSolicitation } from '../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../arp/probe.ts'
 import { type Discarded, receive } from '../vrrp/receive.ts'
 import { type Address, type Family, isMulticast } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
+import { isUp } from './circumstances.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
 import { isStrange, strangeWords } from './foreign-peers.ts'
 import type { NetworkView } from './network-view.ts'
@@ -45,7 +47,6 @@ export type SegmentContext = {
 }
 
 export class Segment implements RouterIo {
-  readonly interfaceName: string
   readonly family: Family
   readonly source: Address
   readonly routers = new Map<number, Router>()
@@ -66,7 +67,6 @@ export class Segment implements RouterIo {
   readonly #context: SegmentContext
 
   constructor(link: Link, family: Family, source: Address, context: SegmentContext) {
-    this.interfaceName = link.name
     this.family = family
     this.source = source
     this.#link = link
@@ -85,6 +85,11 @@ export class Segment implements RouterIo {
     })
   }
 
+  /** It may be renamed under a router that was told `auto`. */
+  get interfaceName(): string {
+    return this.#link.name
+  }
+
   get interfaceIndex(): number {
     return this.#link.index
   }
@@ -93,9 +98,24 @@ export class Segment implements RouterIo {
     return this.#link.mac
   }
 
-  /** The MAC may change under us (bonding); frames are built with the present one. */
-  set link(link: Link) {
+  /**
+   * The interface as it is now. Under another MAC (bonding, a bridge that takes its first port's) the LAN would go on
+   * sending to the old one.
+   */
+  follow(link: Link, now: Millis): void {
+    const moved = link.mac !== this.#link.mac
     this.#link = link
+    if (!moved) return
+    for (const router of this.routers.values()) if (router.state.name === 'Active') this.announce(router, 'rival', now)
+  }
+
+  /**
+   * Otherwise its sockets are better closed: opened again they join their groups anew, which the kernel (IPv6 turned off,
+   * or an MTU below 1280) and snooping switches may have forgotten.
+   */
+  isUsable(): boolean {
+    const { view } = this.#context
+    return isUp(view.link(this.interfaceIndex)) && view.canSendFrom(this.interfaceIndex, this.source)
   }
 
   /** Opens what is not open, and joins the group once a multicast router is here. Idempotent. */
@@ -165,13 +185,18 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Only VRRP routers listen to the group's address, so asking them costs no other host anything. Unicast routers have
-   * no address in common: the whole LAN is asked, less often.
+   * Asking costs no other host anything: only VRRP routers listen to the group's address, and only holders of an IPv6
+   * address to its solicited-node group (docs/adr/0009). Unicast routers of IPv4 have no address in common: the whole
+   * LAN is asked, less often.
    */
   askForRivals(router: Router, now: Millis): void {
     const { vrid, addresses, family, transport } = router.parameters
     const [address] = addresses
-    if (address === undefined || family !== 'ipv4') return
+    if (address === undefined) return
+    if (family === 'ipv6') {
+      this.#frames?.send([neighborSolicitation({ target: address, source: this.source, mac: this.mac })])
+      return
+    }
     if (transport.mode === 'unicast') {
       const last = this.#broadcastAt.get(vrid)
       if (last !== undefined && now - last < BROADCAST_SPACING) return
@@ -187,6 +212,10 @@ export class Segment implements RouterIo {
 
   where(address: Address): readonly PresentAddress[] {
     return this.#context.view.where(address)
+  }
+
+  nameOf(interfaceIndex: number): string {
+    return this.#context.view.link(interfaceIndex)?.name ?? `interface ${interfaceIndex}`
   }
 
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {

@@ -49,6 +49,8 @@ export type RouterSnapshot = {
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
   /** Who speaks for the VRID of this router and is not, or not quite, of its group; the one heard last comes first. */
   readonly strangers: readonly StrangerSnapshot[]
+  /** Somebody else keeps removing an address: the router has resigned for so long. */
+  readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
     readonly received: number
     /** Times that another host answered for an address while this node was Active. */
@@ -154,6 +156,7 @@ export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
       count,
       lastHeardMsAgo: round(now - lastHeardAt),
     })),
+    restorationsPaused: pauseOf(router, now),
     counters: {
       received: router.received,
       rivalAnswers: router.rivalAnswers,
@@ -207,3 +210,8 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
 }
 
 const round = (value: number) => Math.round(value * 10) / 10
+
+function pauseOf({ keeper }: Router, now: Millis): RouterSnapshot['restorationsPaused'] {
+  const { restorationsPaused: pause } = keeper
+  return pause === undefined ? null : { address: pause.address, forMs: round(pause.until - now) }
+}

@@ -37,6 +37,7 @@ function filter(...program: readonly (readonly [code: number, jt: number, jf: nu
 const LOAD_BYTE = 0x30
 const LOAD_HALF = 0x28
 const JUMP_IF_EQUAL = 0x15
+const JUMP_IF_SET = 0x45
 const RETURN = 0x06
 /** Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; no extension headers are in use there). */
 const NEIGHBOR_ADVERTISEMENT = filter(
@@ -44,6 +45,18 @@ const NEIGHBOR_ADVERTISEMENT = filter(
   [JUMP_IF_EQUAL, 0, 3, 58],
   [LOAD_BYTE, 0, 0, 14 + 40],
   [JUMP_IF_EQUAL, 0, 1, 136],
+  [RETURN, 0, 0, 0xffff],
+  [RETURN, 0, 0, 0],
+)
+
+/** The same, and S: it answers somebody's question. */
+const NEIGHBOR_ANSWER = filter(
+  [LOAD_BYTE, 0, 0, 14 + 6],
+  [JUMP_IF_EQUAL, 0, 5, 58],
+  [LOAD_BYTE, 0, 0, 14 + 40],
+  [JUMP_IF_EQUAL, 0, 3, 136],
+  [LOAD_BYTE, 0, 0, 14 + 40 + 4],
+  [JUMP_IF_SET, 0, 1, 0x40],
   [RETURN, 0, 0, 0xffff],
   [RETURN, 0, 0, 0],
 )
@@ -58,7 +71,7 @@ function openTap(
 ): NativeSocket {
   const socket = new native.NativeSocket(AF.packet, SOCK_RAW, 0, BATCH, SIZE)
   try {
-    if (family === 'ipv6') socket.attachFilter(NEIGHBOR_ADVERTISEMENT)
+    if (family === 'ipv6') socket.attachFilter(hears === 'answers' ? NEIGHBOR_ANSWER : NEIGHBOR_ADVERTISEMENT)
     else if (hears === 'answers') socket.attachFilter(ARP_REPLY)
     setNumber(socket, OPTION.timestampNs, 1)
     // Bound to protocol 0 it sends and hears nothing.

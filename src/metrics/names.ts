@@ -108,6 +108,11 @@ export const METRICS = {
     help: 'Virtual addresses that somebody else added or removed here',
     labels: ['router', 'kind'],
   },
+  holdfast_vrrp_restorations_paused: {
+    kind: 'gauge',
+    help: '1 while the router has resigned because somebody else removes its addresses again and again',
+    labels: ['router'],
+  },
 } as const satisfies Record<string, MetricRow>
 
 export type MetricName = keyof typeof METRICS

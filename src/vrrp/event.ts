@@ -15,6 +15,12 @@ export type Fault =
   | 'linkDown'
   | 'sourceAddressMissing'
   | 'socketFailed'
+  /** Another router of this node has the VRID on this interface and family. */
+  | 'vridTaken'
+  /** The advertisement does not fit into the interface's MTU (VR-PKT-10). */
+  | 'messageTooLarge'
+  /** Somebody else removes our addresses again and again. */
+  | 'restorationsPaused'
   | 'addressInstallFailed'
   | `trackedInterfaceDown:${string}`
   | GroupFault

@@ -55,6 +55,8 @@ describeNetns('addresses and links', () => {
       address: VIP,
       prefixLength: 32,
       tentative: false,
+      deprecated: false,
+      flags: 0x280,
     })
 
     const remove = step('remove', VIP, 32)
@@ -139,7 +141,14 @@ describeNetns('addresses and links', () => {
     await agent.call('apply', [step('add', VIP, 32)])
     await told('our own addition', ({ kind }) => kind === 'addressAdded')
     ip(here, 'addr', 'del', `${VIP}/32`, 'dev', 'eth0')
-    const present = { interfaceIndex: 7, address: VIP, prefixLength: 32, tentative: false }
+    const present = {
+      interfaceIndex: 7,
+      address: VIP,
+      prefixLength: 32,
+      tentative: false,
+      deprecated: false,
+      flags: 0x280,
+    }
     expect(await told('the deletion', ({ kind }) => kind === 'addressRemoved')).toContainEqual({
       kind: 'addressRemoved',
       present,

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { neighborAdvertisement, readNeighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
-import { arpProbe, claimOf } from '../../src/arp/probe.ts'
+import { neighborSolicitation } from '../../src/arp/neighbor-solicitation.ts'
+import { arpProbe, claimOf, isAnswerTo } from '../../src/arp/probe.ts'
 import { address, addressBytes } from '../../src/wire/address.ts'
 import { concatBytes } from '../../src/wire/bytes.ts'
 import { checksumOf, pseudoHeaderSum, wordSum } from '../../src/wire/checksum.ts'
@@ -10,6 +11,7 @@ import { macFromBytes } from '../../src/wire/mac.ts'
 import { fromHex, toHex } from '../support/hex.ts'
 
 const MAC = macFromBytes(fromHex('0200000000aa'))
+const OTHER = macFromBytes(fromHex('0200000000bb'))
 const VIP = address('192.0.2.100')
 const VIP6 = address('2001:db8::100')
 const changed = (bytes: Uint8Array, changes: Record<number, number>): Uint8Array => {
@@ -22,6 +24,37 @@ test('an ARP probe asks without claiming (RFC 5227 §2.1.1)', () => {
   const frame = arpProbe({ address: VIP, mac: MAC })
   expect(toHex(frame)).toBe('ffffffffffff0200000000aa080600010800060400010200000000aa00000000000000000000c0000264')
   expect(claimOf(frame)).toBeUndefined()
+})
+
+test('a Neighbor Solicitation asks the holders of the address, from an address of ours (RFC 4861 §4.3)', () => {
+  const frame = neighborSolicitation({ target: VIP6, source: address('fe80::aa'), mac: MAC })
+  // Ethernet; IPv6 to ff02::1:ff00:100 with hop limit 255; ICMPv6 135 with the source link-layer option. The checksum was
+  // computed apart from our code.
+  expect(toHex(frame)).toBe(
+    '3333ff0001000200000000aa86dd' +
+      '6000000000203afffe8000000000000000000000000000aaff0200000000000000000001ff000100' +
+      '870048110000000020010db800000000000000000000010001010200000000aa',
+  )
+  expect(claimOf(frame), 'a question claims nothing').toBeUndefined()
+})
+
+test('an answer is what was said to us alone: not an announcement, not what another one had asked', () => {
+  const announcement = neighborAdvertisement({ address: VIP6, mac: OTHER })
+  const solicited = (to: readonly number[]) => {
+    const frame = changed(announcement, Object.fromEntries(to.map((octet, i) => [i, octet])))
+    frame[58] = 0x60
+    // S in place of R: the sum of the message falls by 0x4000.
+    const sum = ((frame[56] ?? 0) << 8) | (frame[57] ?? 0)
+    const fixed = sum + 0x4000 > 0xffff ? sum + 0x4000 - 0xffff : sum + 0x4000
+    return changed(frame, { 56: fixed >> 8, 57: fixed & 0xff })
+  }
+  const ours = solicited([2, 0, 0, 0, 0, 0xaa])
+  expect(claimOf(ours)).toEqual({ address: VIP6, mac: OTHER })
+  expect([ours, solicited([2, 0, 0, 0, 0, 0xcc]), announcement].map((frame) => isAnswerTo(frame, MAC))).toEqual([
+    true,
+    false,
+    false,
+  ])
 })
 
 describe('claimOf an ARP frame', () => {
@@ -78,7 +111,7 @@ describe('claimOf a Neighbor Advertisement', () => {
   test('other options before it are skipped', () => {
     const nonce = Uint8Array.of(14, 1, 1, 2, 3, 4, 5, 6)
     const both = withMessage(concatBytes(message.subarray(0, 24), nonce, message.subarray(24)))
-    expect(readNeighborAdvertisement(both)).toEqual({ target: VIP6, linkLayer: MAC })
+    expect(readNeighborAdvertisement(both)).toEqual({ target: VIP6, linkLayer: MAC, solicited: false })
   })
   const none: readonly [string, Uint8Array][] = [
     ['one octet short', frame.subarray(0, frame.length - 1)],

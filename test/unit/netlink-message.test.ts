@@ -24,6 +24,7 @@ function bytes(text: string): Uint8Array {
 const hex = (data: Uint8Array): string => [...data].map((octet) => octet.toString(16).padStart(2, '0')).join('')
 const messagesOf = (data: Uint8Array) => parseMessages(data).map(({ message }) => message)
 
+const QUIET = { tentative: false, deprecated: false }
 const VIP4 = { interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 32 }
 const VIP6 = { interfaceIndex: 3, address: address('2001:db8::10'), prefixLength: 128 }
 const SEQUENCE = 0x6b0199b1
@@ -140,10 +141,20 @@ describe('what the kernel says', () => {
         'ffffffffdef10100def1010008000800c0000000',
     )
     expect([added, peer, vip6, tentative].flatMap(messagesOf)).toEqual([
-      { kind: 'address', present: { ...VIP4, tentative: false } },
-      { kind: 'address', present: { ...VIP4, address: '192.0.2.20', tentative: false } },
-      { kind: 'address', present: { ...VIP6, tentative: false } },
-      { kind: 'address', present: { ...VIP6, address: '2001:db8::11', prefixLength: 64, tentative: true } },
+      { kind: 'address', present: { ...VIP4, ...QUIET, flags: 0x280 } },
+      { kind: 'address', present: { ...VIP4, address: '192.0.2.20', ...QUIET, flags: 0x80 } },
+      { kind: 'address', present: { ...VIP6, tentative: false, deprecated: true, flags: 0x2a2 } },
+      {
+        kind: 'address',
+        present: {
+          ...VIP6,
+          address: '2001:db8::11',
+          prefixLength: 64,
+          tentative: true,
+          deprecated: false,
+          flags: 0xc0,
+        },
+      },
     ])
   })
 
@@ -152,7 +163,7 @@ describe('what the kernel says', () => {
       '5000000015000000be9a016b71180000022080000300000008000100c000020a08000200c000020a0900030065746830' +
         '00000000080008008002000014000600ffffffffffffffffcef10100cef10100',
     )
-    expect(messagesOf(removed)).toEqual([{ kind: 'addressGone', present: { ...VIP4, tentative: false } }])
+    expect(messagesOf(removed)).toEqual([{ kind: 'addressGone', present: { ...VIP4, ...QUIET, flags: 0x280 } }])
   })
 
   test('an ACK, and EEXIST with its explanation behind it', () => {
@@ -222,12 +233,12 @@ test('round trip: what is asked for is what the kernel would tell', () => {
   fc.assert(
     fc.property(octets, fc.nat(128), fc.nat(0xffffffff), fc.nat(0xffffffff), (octet, prefixLength, index, sequence) => {
       const wanted = { interfaceIndex: index, address: addressFromBytes(octet), prefixLength }
-      const present = { ...wanted, tentative: false }
+      const present = { ...wanted, ...QUIET, flags: octet.length === 4 ? 0x200 : 0x202 }
       expect(parseMessages(addAddressRequest(wanted, sequence))).toEqual([
         { sequence, interrupted: false, message: { kind: 'address', present } },
       ])
       expect(parseMessages(removeAddressRequest(wanted, sequence))).toEqual([
-        { sequence, interrupted: false, message: { kind: 'addressGone', present } },
+        { sequence, interrupted: false, message: { kind: 'addressGone', present: { ...present, flags: 0 } } },
       ])
     }),
   )

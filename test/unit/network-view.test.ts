@@ -47,6 +47,29 @@ test('a link that is renamed is found under its new name only', () => {
   expect([view.linkNamed('eth0'), view.linkNamed('lan0')?.index]).toEqual([undefined, 2])
 })
 
+test('a new link with the name of one whose end was not told yet is the one that counts', () => {
+  view.apply({ kind: 'link', link: link(9, 'eth0') })
+  expect([view.linkNamed('eth0')?.index, view.links().map(({ index }) => index)]).toEqual([9, [3, 9]])
+  view.apply({ kind: 'linkGone', index: 2, name: 'eth0' })
+  expect(view.linkNamed('eth0')?.index).toBe(9)
+})
+
+test('two links that swap their names by way of a third one', () => {
+  view.apply({ kind: 'link', link: link(2, 'eth1') })
+  view.apply({ kind: 'link', link: link(3, 'eth0') })
+  expect([view.linkNamed('eth1')?.index, view.linkNamed('eth0')?.index]).toEqual([2, 3])
+})
+
+test('an address can be sent from when it is there and no longer tentative', () => {
+  const own = address('fe80::9')
+  const tentative = { ...present(2, 'fe80::9/64'), tentative: true }
+  expect(view.canSendFrom(2, own)).toBe(false)
+  view.apply({ kind: 'addressAdded', present: tentative })
+  expect(view.canSendFrom(2, own)).toBe(false)
+  view.apply({ kind: 'addressAdded', present: { ...tentative, tentative: false } })
+  expect([view.canSendFrom(2, own), view.canSendFrom(3, own), view.on(2, 'ipv6').length]).toEqual([true, false, 2])
+})
+
 test('loading again forgets what is not there any more', () => {
   view.load({ links: () => [link(2, 'eth0')], addresses: () => [] })
   expect([view.links().length, view.where(address(VIP)), view.on(2, 'ipv4')]).toEqual([1, [], []])
@@ -64,6 +87,18 @@ describe('echoes of our own changes', () => {
     expect(own.isEcho('addressAdded', place)).toBe(true)
     expect(own.isEcho('addressRemoved', place)).toBe(true)
     expect(own.isEcho('addressRemoved', place), 'a second time').toBe(false)
+  })
+
+  test('an IPv6 address that went before the kernel told of it: nothing waits for that for ever', () => {
+    const vip6 = present(2, 'fd00::100/128')
+    const own = new OwnChanges()
+    own.expect({ action: 'add', ...vip6 })
+    own.expect({ action: 'remove', ...vip6 })
+    expect(own.isEcho('addressRemoved', vip6)).toBe(true)
+    own.expect({ action: 'add', ...vip6 })
+    expect(own.isEcho('addressRemoved', vip6), 'somebody else, before our addition was told').toBe(false)
+    own.expect({ action: 'add', ...vip6 })
+    expect([own.isEcho('addressAdded', vip6), own.isEcho('addressRemoved', vip6)]).toEqual([true, false])
   })
 
   test('of another prefix or interface is somebody else', () => {

@@ -43,6 +43,7 @@ const IFA_LOCAL = 2
 const IFA_CACHEINFO = 6
 const IFA_FLAGS = 8
 const IFA_F_NODAD = 0x02
+const IFA_F_DEPRECATED = 0x20
 const IFA_F_TENTATIVE = 0x40
 const IFA_F_NOPREFIXROUTE = 0x200
 
@@ -200,6 +201,8 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
     address: addressFromBytes(own),
     prefixLength: body[1] ?? 0,
     tentative: (flags & IFA_F_TENTATIVE) !== 0,
+    deprecated: (flags & IFA_F_DEPRECATED) !== 0,
+    flags,
   }
   return { kind: type === RTM_NEWADDR ? 'address' : 'addressGone', present }
 }

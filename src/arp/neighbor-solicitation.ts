@@ -1,0 +1,46 @@
+/**
+ * The question who has an IPv6 address, as a Neighbor Solicitation (RFC 4861 §4.3, §7.2.2). Decided here: that it goes
+ * to the solicited-node group, which only holders of the address have joined, and from an address of ours, so that the
+ * answer is said to us alone: the one to an unspecified source goes to all nodes and would move their caches
+ * (docs/adr/0009). When to ask, and what an answer means, is decided elsewhere.
+ */
+import { type Address, addressBytes } from '../wire/address.ts'
+import { concatBytes, uint16 } from '../wire/bytes.ts'
+import { checksumOf, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
+import { type Mac, macBytes, multicastMac } from '../wire/mac.ts'
+import { ETHERTYPE_IPV6, solicitedNodeGroup } from './neighbor-advertisement.ts'
+
+const ICMPV6 = 58
+const NEIGHBOR_SOLICITATION = 135
+const HOP_LIMIT = 255
+const SOURCE_LINK_LAYER = 1
+
+export type NeighborSolicitation = {
+  readonly target: Address
+  /** An address of ours on this link. */
+  readonly source: Address
+  readonly mac: Mac
+}
+
+export function neighborSolicitation({ target, source, mac }: NeighborSolicitation): Uint8Array {
+  const group = solicitedNodeGroup(target)
+  const message = concatBytes(
+    Uint8Array.of(NEIGHBOR_SOLICITATION, 0, 0, 0, 0, 0, 0, 0),
+    addressBytes(target),
+    // Mandatory towards a group (RFC 4861 §4.3), and it spares whoever answers a question of his own.
+    Uint8Array.of(SOURCE_LINK_LAYER, 1),
+    macBytes(mac),
+  )
+  message.set(uint16(checksumOf(wordSum(message) + pseudoHeaderSum(source, group, ICMPV6, message.length))), 2)
+  return concatBytes(
+    macBytes(multicastMac(group)),
+    macBytes(mac),
+    uint16(ETHERTYPE_IPV6),
+    Uint8Array.of(0x60, 0, 0, 0),
+    uint16(message.length),
+    Uint8Array.of(ICMPV6, HOP_LIMIT),
+    addressBytes(source),
+    addressBytes(group),
+    message,
+  )
+}
