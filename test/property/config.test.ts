@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { diffConfig } from '../../src/config/diff.ts'
 import { formatDuration, parseDuration } from '../../src/config/duration.ts'
 import { environmentProblems } from '../../src/config/resolve.ts'
 import { effectivePriority } from '../../src/config/weights.ts'
@@ -119,6 +120,44 @@ describe('weights', () => {
         expect(effectivePriority(base, [extra, ...list].reverse())).toEqual(after)
         expect(after.sum - before.sum).toBe(extra.weight > 0 === extra.up ? extra.weight : 0)
       }),
+    )
+  })
+})
+
+describe('the difference between two configurations', () => {
+  const edit = (what: string): object =>
+    what === 'changed' ? { priority: 77 } : what === 'recreated' ? { interface: 'eth9' } : {}
+  const kind = fc.constantFrom('none', 'changed', 'recreated', 'removed', 'added')
+  const parsed = (virtualRouters: readonly object[]) => {
+    const result = parseConfig(stringify({ virtualRouters }))
+    if ('problems' in result) throw new Error(JSON.stringify(result.problems))
+    return result.config
+  }
+
+  test('names every router once, for what was done to it, whatever the order', () => {
+    fc.assert(
+      fc.property(
+        // The last one stays, so that neither file is empty.
+        fc.array(fc.tuple(kind, fc.boolean(), fc.nat()), { maxLength: 12 }),
+        (plan) => {
+          const all = [...plan, ['none', false, 0] as const].map(([what, isIpv6, order], i) => {
+            const addresses = [isIpv6 ? `fd00::${i + 1}` : `10.0.0.${i + 1}`]
+            return { what, order, router: { name: `r${i}`, vrid: i + 1, interface: 'eth0', addresses } }
+          })
+          const old = all.filter(({ what }) => what !== 'added').map(({ router }) => router)
+          const next = all
+            .filter(({ what }) => what !== 'removed')
+            .toSorted((a, b) => a.order - b.order)
+            .map(({ what, router }) => ({ ...router, ...edit(what) }))
+          const diff = diffConfig(parsed(old), parsed(next))
+          const names = (wanted: string) => all.filter(({ what }) => what === wanted).map(({ router }) => router.name)
+          expect(diff.added.toSorted()).toEqual(names('added').toSorted())
+          expect(diff.removed.toSorted()).toEqual(names('removed').toSorted())
+          expect(diff.recreated.toSorted()).toEqual(names('recreated').toSorted())
+          expect(diff.changed.toSorted()).toEqual(names('changed').toSorted())
+          expect(diff.unchanged.toSorted()).toEqual(names('none').toSorted())
+        },
+      ),
     )
   })
 })

@@ -1,0 +1,97 @@
+/**
+ * What a new configuration means for the routers of the old one (VR-CFG-08), by name: a router keeps its state over
+ * everything but a change of what it is. Two texts that say the same are the same: order, comments, and a default that
+ * is written out make no difference. A renamed router is another one, because its name is its identity in metrics,
+ * logs and commands. This file does not know states, nor what the change is done with.
+ */
+import type { Config, SyncGroup, VirtualRouter } from './config.ts'
+import { type ResolvedRouter, resolveRouters } from './resolve.ts'
+
+export type ConfigDiff = {
+  /** Names of routers; each router of either configuration is in exactly one of these five lists. */
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  /** Another VRID, interface, version, family or transport, or an owner of addresses (255) that was none, or reverse. */
+  readonly recreated: readonly string[]
+  /** Parameters, announcements or what is tracked, the trackers of its sync group included. */
+  readonly changed: readonly string[]
+  readonly unchanged: readonly string[]
+  /** Names, members or trackers of sync groups. */
+  readonly groupsChanged: boolean
+  /** Paths such as `api.listen` whose new value waits for the next start. */
+  readonly restartOnly: readonly string[]
+}
+
+export function diffConfig(old: Config, next: Config): ConfigDiff {
+  const before = fingerprints(old)
+  const after = fingerprints(next)
+  const both = [...after].flatMap(([name, now]) => {
+    const then = before.get(name)
+    return then === undefined ? [] : [{ name, then, now }]
+  })
+  const named = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name)
+  const sameKind = both.filter(({ then, now }) => then.kind === now.kind)
+  return {
+    added: [...after.keys()].filter((name) => !before.has(name)),
+    removed: [...before.keys()].filter((name) => !after.has(name)),
+    recreated: named(both.filter(({ then, now }) => then.kind !== now.kind)),
+    changed: named(sameKind.filter(({ then, now }) => then.rest !== now.rest)),
+    unchanged: named(sameKind.filter(({ then, now }) => then.rest === now.rest)),
+    groupsChanged: groupsOf(old) !== groupsOf(next),
+    restartOnly: atStartOnly(old).flatMap(([path, value], i) => (atStartOnly(next)[i]?.[1] === value ? [] : [path])),
+  }
+}
+
+type Fingerprint = { readonly kind: string; readonly rest: string }
+
+/** What a node without interfaces makes of it is what the text alone says, with all defaults filled in. */
+function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
+  const resolved = new Map(resolveRouters(config, { interfaces: [] }).routers.map((router) => [router.name, router]))
+  return new Map(
+    config.virtualRouters.flatMap((router) => {
+      const { name } = router
+      const meant = resolved.get(name)
+      return meant === undefined ? [] : [[name, { kind: kindOf(router, meant), rest: restOf(router, meant) }]]
+    }),
+  )
+}
+
+function kindOf({ interface: name }: VirtualRouter, { parameters }: ResolvedRouter): string {
+  const { vrid, version, family, transport, priority } = parameters
+  return JSON.stringify([name, vrid, version, family, transport.mode, priority === 255])
+}
+
+function restOf({ transport, addresses }: VirtualRouter, { parameters, announce, track }: ResolvedRouter): string {
+  return JSON.stringify([
+    { ...parameters, peers: inAnyOrder(parameters.peers), transport: undefined },
+    announce,
+    inAnyOrder(track),
+    // For interface and source `auto`.
+    addresses.map(({ prefixLength }) => prefixLength),
+    transport === 'multicast' ? 'auto' : transport.unicast.source,
+  ])
+}
+
+const groupsOf = ({ syncGroups }: Config): string =>
+  JSON.stringify(
+    inAnyOrder(
+      syncGroups.map(({ name, members, track }: SyncGroup) => ({
+        name,
+        members: inAnyOrder(members),
+        track: inAnyOrder(track),
+      })),
+    ),
+  )
+
+const inAnyOrder = (values: readonly unknown[]): readonly string[] =>
+  values.map((value) => JSON.stringify(value)).sort()
+
+function atStartOnly({ runDirectory, api, log, io }: Config): readonly (readonly [string, string])[] {
+  return [
+    ['runDirectory', runDirectory],
+    ['api.socket', api.socket],
+    ['api.listen', api.listen === false ? 'off' : `${api.listen.host} ${api.listen.port}`],
+    ['log.level', log.level],
+    ['io', io],
+  ]
+}

@@ -1,0 +1,151 @@
+/** What a changed text means for the routers that run: nothing, new parameters, or another router in its place. */
+import { describe, expect, test } from 'vitest'
+import { type ConfigDiff, diffConfig } from '../../src/config/diff.ts'
+import { formatProblem } from '../../src/config/problem.ts'
+import { parseConfig } from '../../src/config/yaml.ts'
+
+function config(text: string) {
+  const parsed = parseConfig(text)
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  return parsed.config
+}
+
+const A = 'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200]'
+const B = 'name: b, vrid: 2, interface: eth0, addresses: [10.0.0.201]'
+const C = 'name: c, vrid: 3, interface: eth0, addresses: ["fd00::200"]'
+const file = (...routers: string[]) => `virtualRouters:\n${routers.map((router) => `  - { ${router} }\n`).join('')}`
+
+const NOTHING: ConfigDiff = {
+  added: [],
+  removed: [],
+  recreated: [],
+  changed: [],
+  unchanged: [],
+  groupsChanged: false,
+  restartOnly: [],
+}
+const diff = (old: string, next: string) => diffConfig(config(old), config(next))
+
+test('the same text changes nothing', () => {
+  expect(diff(file(A, B), file(A, B))).toEqual({ ...NOTHING, unchanged: ['a', 'b'] })
+})
+
+describe('what means the same is unchanged', () => {
+  test.each([
+    ['order of routers', file(A, B), file(B, A)],
+    [
+      'order of keys and block style',
+      file(A, B),
+      `virtualRouters:\n  - addresses:\n      - 10.0.0.200 # the VIP\n    vrid: 1\n    interface: eth0\n    name: a\n  - { ${B} }\n`,
+    ],
+    ['defaults that are written out', file(A, B), file(`${A}, priority: 100, advertisementInterval: 1000ms`, B)],
+    ['knobs of the profile written out', file(A, B), file(`${A}, stagger: true, assertSpacing: 0.1s`, B)],
+    ['a schedule written out', file(A, B), file(`${A}, announce: { at: [0s, 20ms, 0.1s, 500ms, 2s, 5s] }`, B)],
+    ['another spelling of an address', file(A, B, C), file(A, B, C.replace('fd00::200', 'FD00:0::0200'))],
+    [
+      'order of peers',
+      file(`${A}, peers: [10.0.0.2, { address: 10.0.0.3, priority: 5 }]`, B),
+      file(`${A}, peers: [{ address: 10.0.0.3, priority: 5 }, 10.0.0.2]`, B),
+    ],
+    [
+      'order of trackers',
+      file(`${A}, track: [{ interface: eth1 }, { interface: eth2, weight: 5 }]`, B),
+      file(`${A}, track: [{ interface: eth2, weight: 5 }, { interface: eth1, weight: 0 }]`, B),
+    ],
+    ['members of no group', file(A, B), `${file(A, B)}syncGroups: []\n`],
+  ])('%s', (_, old, next) => {
+    const { unchanged, ...rest } = diff(old, next)
+    expect([...unchanged].sort().slice(0, 2)).toEqual(['a', 'b'])
+    expect({ ...rest, unchanged: [] }).toEqual(NOTHING)
+  })
+})
+
+describe('new parameters for the same router', () => {
+  test.each([
+    'priority: 99',
+    'advertisementInterval: 100ms',
+    'preempt: false',
+    'preemptDelay: 5s',
+    'minHold: 1s',
+    'peers: [10.0.0.2]',
+    'stagger: false',
+    'profile: rfc9568',
+    'announce: { refresh: false }',
+    'track: [{ interface: eth1 }]',
+  ])('%s', (key) => {
+    expect(diff(file(A, B), file(`${A}, ${key}`, B))).toEqual({ ...NOTHING, changed: ['a'], unchanged: ['b'] })
+  })
+
+  test.each([
+    ['addresses', A.replace('10.0.0.200', '10.0.0.200, 10.0.0.210')],
+    ['a prefix', A.replace('10.0.0.200', '10.0.0.200/24')],
+  ])('%s', (_, next) => expect(diff(file(A, B), file(next, B)).changed).toEqual(['a']))
+
+  test('a password', () => {
+    const with2 = (password: string) =>
+      file(`${A}, version: 2, authentication: { type: simple, password: ${password} }`)
+    expect(diff(with2('one'), with2('two')).changed).toEqual(['a'])
+    expect(diff(with2('firsteight'), with2('firsteigXX')).unchanged).toEqual(['a'])
+  })
+
+  test('peers and source of unicast', () => {
+    const unicast = (rest: string) => file(`${A}, transport: { unicast: { ${rest} } }`, B)
+    const changed = { ...NOTHING, changed: ['a'], unchanged: ['b'] }
+    expect(diff(unicast('peers: [10.0.0.2]'), unicast('peers: [10.0.0.3]'))).toEqual(changed)
+    expect(diff(unicast('peers: [10.0.0.2]'), unicast('peers: [10.0.0.2], source: 10.0.0.1'))).toEqual(changed)
+    expect(diff(unicast('peers: [10.0.0.2]'), unicast('source: auto, peers: [10.0.0.2]')).unchanged).toEqual(['a', 'b'])
+  })
+})
+
+describe('another router in its place (VR-CFG-08)', () => {
+  test.each([
+    ['vrid', A.replace('vrid: 1', 'vrid: 9')],
+    ['interface', A.replace('eth0', 'eth1')],
+    ['version', `${A}, version: 2`],
+    ['family', A.replace('10.0.0.200', '"fd00::1"')],
+    ['transport', `${A}, transport: { unicast: { peers: [10.0.0.2] } }`],
+    ['address owner', `${A}, priority: 255`],
+  ])('%s', (_, next) => {
+    const expected = { ...NOTHING, recreated: ['a'], unchanged: ['b'] }
+    expect(diff(file(A, B), file(next, B))).toEqual(expected)
+    expect(diff(file(next, B), file(A, B))).toEqual(expected)
+  })
+
+  test('an empty peer list is multicast with profile keepalived, and unicast otherwise', () => {
+    const empty = (profile: string) => file(`${A}, profile: ${profile}, transport: { unicast: { peers: [] } }`)
+    expect(diff(file(`${A}, profile: keepalived`), empty('keepalived')).unchanged).toEqual(['a'])
+    expect(diff(file(A), empty('holdfast')).recreated).toEqual(['a'])
+  })
+})
+
+test('routers come and go; a renamed one is another one', () => {
+  expect(diff(file(A, B), file(B, C))).toEqual({ ...NOTHING, added: ['c'], removed: ['a'], unchanged: ['b'] })
+  expect(diff(file(A), file(A.replace('name: a', 'name: z')))).toEqual({ ...NOTHING, added: ['z'], removed: ['a'] })
+})
+
+describe('sync groups', () => {
+  const group = (rest: string) => `${file(A, B, C)}syncGroups:\n  - { ${rest} }\n`
+  test('membership changes the groups, and no router', () => {
+    const expected = { ...NOTHING, unchanged: ['a', 'b', 'c'], groupsChanged: true }
+    expect(diff(file(A, B, C), group('name: g, members: [a, b]'))).toEqual(expected)
+    expect(diff(group('name: g, members: [a, b, c]'), group('name: g, members: [a, b]'))).toEqual(expected)
+    expect(diff(group('name: g, members: [a, b]'), group('name: h, members: [a, b]'))).toEqual(expected)
+  })
+
+  test('the order of members does not', () => {
+    expect(diff(group('name: g, members: [a, b]'), group('name: g, members: [b, a]')).groupsChanged).toBe(false)
+  })
+
+  test('a tracker of the group changes its members', () => {
+    const next = group('name: g, members: [a, b], track: [{ interface: eth5, weight: -5 }]')
+    const expected = { ...NOTHING, changed: ['a', 'b'], unchanged: ['c'], groupsChanged: true }
+    expect(diff(group('name: g, members: [a, b]'), next)).toEqual(expected)
+  })
+})
+
+test('what waits for the next start is named', () => {
+  const head = 'runDirectory: /run/x\napi: { listen: false }\nio: raw-socket\nlog: { level: debug }\n'
+  const { restartOnly, unchanged } = diff(file(A), `${head}${file(A)}`)
+  expect(restartOnly).toEqual(['runDirectory', 'api.socket', 'api.listen', 'log.level', 'io'])
+  expect(unchanged).toEqual(['a'])
+})
