@@ -16,6 +16,7 @@ export type AdvertisementReason =
   | 'rivalHeard'
   | 'lost'
   | 'priorityChanged'
+  | 'parametersChanged'
   | 'shutdown'
   | 'yield'
   | 'fault'

@@ -5,6 +5,7 @@
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Advertisement } from './advertisement.ts'
+import type { Parameters } from './parameters.ts'
 
 /** The member of our sync group that is in the way (VR-SG-01, VR-SG-02). */
 export type GroupFault = `syncGroup:${string}`
@@ -48,5 +49,10 @@ export type Event =
     }
   /** `parameters.priority` is the new one. */
   | { readonly kind: 'priorityChanged'; readonly previous: number }
+  /** A reload: the parameters are new, of the same virtual router (VRID, interface, version, family). */
+  | { readonly kind: 'parametersChanged'; readonly previous: Parameters }
   | { readonly kind: 'faultRaised'; readonly fault: Fault; readonly canSend: boolean }
   | { readonly kind: 'faultCleared'; readonly fault: Fault }
+
+/** What a single state decides about; a reload asks none of them first (reconfigure.ts). */
+export type StateEvent = Exclude<Event, { kind: 'parametersChanged' }>

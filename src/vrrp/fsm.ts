@@ -1,16 +1,17 @@
 /**
  * The state machine of RFC 9568 §6.4: (state, event, parameters, now) → [state, effects]. Everything that decides a
- * transition is here and in leaving.ts; rows are named as in docs/rfc9568.md (I1…, B1…, A1…).
+ * transition is here and in leaving.ts (what new parameters mean: reconfigure.ts); rows are named as in docs/rfc9568.md (I1…, B1…, A1…).
  * This file does not know what an interface, a socket or a clock is. It is told the time and asks for nothing; an
  * early or repeated `deadlineReached` does nothing.
  */
 import { compareAddresses } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
-import type { Event } from './event.ts'
+import type { Event, StateEvent } from './event.ts'
 import { fastPreempt, priorityChangedInBackup } from './fast-preempt.ts'
 import { leave, leavesAtOnce, stepLeaving } from './leaving.ts'
 import { isOwner, type Parameters } from './parameters.ts'
+import { advertiseChange, reconfigure } from './reconfigure.ts'
 import { announceOverRival, answerableAt, rememberAnswer } from './rival.ts'
 import type { Active, Backup, Initialize, State } from './state.ts'
 import { skewTime, staggerDelay } from './timers.ts'
@@ -19,6 +20,7 @@ import { activeDownDelay, becomeActive, enterBackup, fail, type Step, start, sto
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
 
 export function step(state: State, event: Event, parameters: Parameters, now: Millis): Step {
+  if (event.kind === 'parametersChanged') return reconfigure(state, event.previous, parameters, now)
   switch (state.name) {
     case 'Initialize':
       return stepInitialize(state, event, parameters, now)
@@ -33,7 +35,7 @@ export function step(state: State, event: Event, parameters: Parameters, now: Mi
 
 // RFC 9568 §6.4.1 Initialize ------------------------------------------------------------------------------------------
 
-function stepInitialize(state: Initialize, event: Event, parameters: Parameters, now: Millis): Step {
+function stepInitialize(state: Initialize, event: StateEvent, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'startup':
       // I1, I2
@@ -65,7 +67,7 @@ function stepInitialize(state: Initialize, event: Event, parameters: Parameters,
 
 // RFC 9568 §6.4.2 Backup ----------------------------------------------------------------------------------------------
 
-function stepBackup(state: Backup, event: Event, parameters: Parameters, now: Millis): Step {
+function stepBackup(state: Backup, event: StateEvent, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'shutdown':
       // B1: nothing is sent.
@@ -163,7 +165,7 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
 
 // RFC 9568 §6.4.3 Active ----------------------------------------------------------------------------------------------
 
-function stepActive(state: Active, event: Event, parameters: Parameters, now: Millis): Step {
+function stepActive(state: Active, event: StateEvent, parameters: Parameters, now: Millis): Step {
   const removeAll: Effect = { kind: 'removeAddresses', addresses: parameters.addresses }
   switch (event.kind) {
     case 'shutdown':
@@ -185,7 +187,7 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
     case 'rivalAnswered':
       return rivalAnswered(state, parameters, now)
     case 'priorityChanged':
-      return activeChangesPriority(state, parameters, now)
+      return advertiseChange(state, parameters, now, 'priorityChanged')
     case 'faultRaised': {
       // Addresses first (design.md §3): whatever is wrong here, two hosts must not answer.
       const release: Effect[] = event.canSend ? [{ kind: 'sendAdvertisement', priority: 0, reason: 'fault' }] : []
@@ -271,16 +273,4 @@ function rivalAnswered(state: Active, parameters: Parameters, now: Millis): Step
   if (!parameters.knobs.probeRivals) return [state, []]
   if (state.rivalAnnouncedAt !== undefined && now - state.rivalAnnouncedAt < ANSWER_SPACING) return [state, []]
   return announceOverRival(state, now)
-}
-
-function activeChangesPriority(state: Active, parameters: Parameters, now: Millis): Step {
-  // VR-TM-07 (rfc9568): the next scheduled advertisement carries it.
-  if (!parameters.knobs.advertisePriorityChange) return [state, []]
-  const interval = centisToMillis(parameters.advertisementInterval)
-  // At most one extra advertisement an interval; what changes in between, the scheduled one carries.
-  if (state.changeSentAt !== undefined && now - state.changeSentAt < interval) return [state, []]
-  return [
-    { ...state, changeSentAt: now },
-    [{ kind: 'sendAdvertisement', priority: parameters.priority, reason: 'priorityChanged' }],
-  ]
 }

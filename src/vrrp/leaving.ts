@@ -6,7 +6,7 @@
 import type { Address } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
-import type { Event } from './event.ts'
+import type { StateEvent } from './event.ts'
 import { isOwner, type Parameters } from './parameters.ts'
 import type { Leaving } from './state.ts'
 import { staggerStep } from './timers.ts'
@@ -45,7 +45,7 @@ export function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 
   return [next, effects]
 }
 
-export function stepLeaving(state: Leaving, event: Event, parameters: Parameters, now: Millis): Step {
+export function stepLeaving(state: Leaving, event: StateEvent, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'advertisementReceived': {
       const { source, advertisement, receivedAt } = event

@@ -31,10 +31,14 @@ type StartReason = 'startup' | 'faultCleared'
 
 /** One entry a member, in their order; `index` says for whom the event is. With one member it is `step`. */
 export function stepGroup(members: readonly Member[], index: number, event: Event, now: Millis): readonly GroupStep[] {
+  const alone = members.length === 1 ? members[index] : undefined
+  if (alone !== undefined) {
+    const [state, effects] = step(alone.state, event, alone.parameters, now)
+    return [{ state, effects }]
+  }
   const moving = members.map((member): Moving => ({ ...member, effects: [] }))
   const subject = moving[index]
   if (subject === undefined) throw new RangeError(`Cannot step member ${index} of a group of ${members.length}`)
-  if (moving.length === 1) return outcome([post(subject, event, now)])
   const reason = event.kind === 'startup' ? 'startup' : 'faultCleared'
   return outcome(settle(advance(moving, subject, event, now), reason, now))
 }

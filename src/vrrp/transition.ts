@@ -30,7 +30,7 @@ export function becomeActive(
     name: 'Active',
     since: now,
     // Adver_Timer := Advertisement_Interval: our own, whatever was learned (RFC 9568 §6.4.2).
-    adverAt: plus(now, centisToMillis(parameters.advertisementInterval)),
+    adverAt: plus(now, centisToMillis(parameters.advertisementInterval) * (parameters.phase ?? 1)),
     changeSentAt: undefined,
     asserted: [],
     rivalAnnouncedAt: undefined,
