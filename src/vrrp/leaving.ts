@@ -85,6 +85,19 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
   }
 }
 
+/** After a reload: an address that is no longer ours goes at once, a new one is the successor's. Nothing is said. */
+export function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis): Step {
+  const kept = state.kept.filter(({ address }) => parameters.addresses.includes(address))
+  if (kept.length === state.kept.length) return [state, []]
+  const removed = removal(state.kept.filter((entry) => !kept.includes(entry)))
+  const next = { ...state, kept }
+  // Nothing is left to wait for.
+  if (kept.length === 0 && state.successor !== undefined) {
+    return follow(next, state.successor, parameters, now, removed)
+  }
+  return [next, removed]
+}
+
 /** A deadline that is known is never moved back: the first sign of the successor counts, a nearer one shortens. */
 function offBy(kept: Leaving['kept'], at: Millis, only?: Address): Leaving['kept'] {
   return kept.map((entry) => {

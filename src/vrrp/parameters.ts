@@ -73,11 +73,6 @@ export type Parameters = {
   readonly peers: readonly Peer[]
   /** Version 2 only; absent = Auth Type 0 (VR-V2-04). */
   readonly authentication?: Authentication | undefined
-  /**
-   * The share of an interval until the first periodic advertisement after becoming Active, 0 < phase ≤ 1; absent = 1,
-   * as RFC 9568 §6.4.2 reads. Earlier is harmless, and routers that start together must not advertise together.
-   */
-  readonly phase?: number | undefined
   readonly knobs: Knobs
   /**
    * 0 < phase <= 1, absent = 1: the share of Advertisement_Interval until the first periodic advertisement of an Active,

@@ -8,8 +8,9 @@ import type { Address } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { AdvertisementReason, Effect } from './effect.ts'
 import { priorityChangedInBackup } from './fast-preempt.ts'
+import { keepOnlyOurs } from './leaving.ts'
 import { isOwner, type Parameters } from './parameters.ts'
-import type { Active, Backup, Leaving, State } from './state.ts'
+import type { Active, Backup, State } from './state.ts'
 import { activeDownDelay, type Step } from './transition.ts'
 
 export function reconfigure(state: State, previous: Parameters, parameters: Parameters, now: Millis): Step {
@@ -21,7 +22,7 @@ export function reconfigure(state: State, previous: Parameters, parameters: Para
     case 'Active':
       return activeChanges(state, previous, parameters, now)
     case 'Leaving':
-      return leavingChanges(state, parameters)
+      return keepOnlyOurs(state, parameters, now)
   }
 }
 
@@ -84,15 +85,4 @@ function waitAnew(state: Backup, parameters: Parameters, now: Millis): Backup {
     ...state,
     activeDownAt: plus(now, activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)),
   }
-}
-
-/** Nothing is said any more; an address that is no longer ours goes at once, a new one is the successor's. */
-function leavingChanges(state: Leaving, parameters: Parameters): Step {
-  const removed = without(
-    state.kept.map(({ address }) => address),
-    parameters.addresses,
-  )
-  if (removed.length === 0) return [state, []]
-  const kept = state.kept.filter(({ address }) => !removed.includes(address))
-  return [{ ...state, kept }, [{ kind: 'removeAddresses', addresses: removed }]]
 }

@@ -156,7 +156,8 @@ class Walk {
         }
         const before = this.state
         this.post({ kind: 'parametersChanged', previous })
-        expect(this.state.name, 'a reload moves nobody').toBe(before.name)
+        // Out of Leaving it may: when it took the last address that waited for the successor's.
+        if (before.name !== 'Leaving') expect(this.state.name, 'a reload moves nobody').toBe(before.name)
         return
       }
       case 'post':

@@ -207,6 +207,17 @@ describe('Leaving and Initialize', () => {
     expect(reload(leaving({ reason: 'yield' }), { priority: 1, advertisementInterval: centis(10) }, 1)[1]).toEqual([])
   })
 
+  test('Leaving that loses its last address to the reload has its successor: it follows', () => {
+    const successor = { source: ABOVE, priority: 100, interval: centis(100), heardAt: ms(1) }
+    const last = leaving({ reason: 'yield', successor, kept: [{ address: VIP, offAt: ms(21) }] })
+    const [next, effects] = reload(last, { addresses: [VIP3] }, 5)
+    expect(next).toMatchObject({ name: 'Backup', active: { source: ABOVE, priority: 100, heardAt: 1 } })
+    expect(effects).toEqual([
+      removed(VIP),
+      { kind: 'transition', from: 'Leaving', to: 'Backup', reason: 'successorHeard', peer: ABOVE },
+    ])
+  })
+
   test('Initialize starts with what it is told by then', () => {
     const faulty = initialize({ faults: ['linkDown'], stopped: false })
     const [next] = reload(faulty, { priority: 255, addresses: [VIP3] }, 1)
