@@ -40,6 +40,7 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     ...STATES.map((state) => sample('holdfast_vrrp_state', snapshot.state === state ? 1 : 0, { ...identity, state })),
     sample('holdfast_vrrp_priority', priority.base, { router, kind: 'base' }),
     sample('holdfast_vrrp_priority', priority.effective, { router, kind: 'effective' }),
+    sample('holdfast_vrrp_yielding', snapshot.yieldingUntil === null ? 0 : 1, { router }),
     ...counters.transitions.map(({ count, ...labels }) =>
       sample('holdfast_vrrp_transitions_total', count, { router, ...labels }),
     ),

@@ -5,11 +5,12 @@
  */
 import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
+import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
-import type { Millis } from '../wire/units.ts'
+import { type Millis, plus } from '../wire/units.ts'
 import { Alarm, type Schedule } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { Journal, type JournalEntry, readJournal } from './journal.ts'
@@ -29,7 +30,7 @@ import type { Recorder } from './recorder.ts'
 import { Router } from './router.ts'
 import { RouterGroup } from './router-group.ts'
 import type { SegmentContext } from './segment.ts'
-import { type ConfigSnapshot, interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
+import { type ConfigSnapshot, groupSnapshots, interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
 import { ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
 
 export type DaemonPorts = {
@@ -49,6 +50,8 @@ export type DaemonPorts = {
  * that the stall test can show that it would notice.
  */
 export type DaemonOptions = { readonly drainBeforeExpire: boolean }
+
+const LONGEST_YIELD = 31 * 24 * 3_600_000
 
 export class Daemon {
   readonly #config: Config
@@ -94,10 +97,31 @@ export class Daemon {
   stop(): Promise<void> {
     const now = this.#ports.clock.now()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
-    for (const router of this.#routers.values()) router.post({ kind: 'shutdown' }, now)
+    // The same for every member of a group, which leaves together.
+    for (const group of this.#groups()) group.shutDown(now)
     this.#stateChanged = true
     this.#endTurn(now)
     return stopped
+  }
+
+  /**
+   * Hands the addresses of the router, and of its whole sync group, to another node; for so long the effective priority
+   * is 1. Whether somebody takes over shows: without a successor it is Active again after Leaving. Returns why not.
+   */
+  yield(name: string, forMillis: number): Problem | undefined {
+    const router = this.#routers.get(name)
+    const refuse = (why: string) => problemAt(nowhere, [], 'error', `Cannot yield "${name}": ${why}`)
+    if (router === undefined) {
+      return refuse(`there is no such virtual router (there are: ${[...this.#routers.keys()].join(', ')})`)
+    }
+    if (!(forMillis > 0 && forMillis <= LONGEST_YIELD)) return refuse(`${forMillis} ms is not between 1 ms and 31 days`)
+    const now = this.#ports.clock.now()
+    const reason = router.group.yield(plus(now, forMillis), now)
+    if (reason !== undefined) return refuse(`it ${reason}`)
+    this.#ports.recorder.log('info', `${router.title}: yields for ${forMillis} ms`, { router: name, forMillis })
+    this.#stateChanged = true
+    this.#endTurn(now)
+    return undefined
   }
 
   /** After stop(): nothing of this daemon keeps the process alive. */
@@ -119,6 +143,7 @@ export class Daemon {
       logRecordsLost: this.#ports.recorder.lost,
       config: this.#ports.configuration?.() ?? this.#givenConfig(),
       routers: [...this.#routers.values()].map((router) => routerSnapshot(router, now)),
+      groups: groupSnapshots(this.#groups()),
       interfaces: this.#placement.segments.map(interfaceSnapshot),
     }
   }
@@ -126,6 +151,10 @@ export class Daemon {
   #givenConfig(): ConfigSnapshot {
     const loadedAt = this.#startedAt.toISOString()
     return { file: null, hash: null, loadedAt, reloads: { ok: 0, failed: 0 }, lastReload: null }
+  }
+
+  #groups(): ReadonlySet<RouterGroup> {
+    return new Set([...this.#routers.values()].map(({ group }) => group))
   }
 
   // What an earlier life left (ground rule 4) ----------------------------------------------------------------------

@@ -4,7 +4,8 @@
  * that answer for addresses. What to decide is vrrp/sync-group.ts; how a member does it is router.ts.
  */
 import type { Event } from '../vrrp/event.ts'
-import { step } from '../vrrp/fsm.ts'
+import { isOwner } from '../vrrp/parameters.ts'
+import { stepGroup } from '../vrrp/sync-group.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { lastWillOf } from './last-will.ts'
@@ -40,14 +41,34 @@ export class RouterGroup {
   /** Steps for one fact that happened to `member`; the effects run at the end of the turn. */
   post(member: Router, event: Event, now: Millis): void {
     const answered = this.#members.map((each) => each.answers)
-    for (const each of this.#members) {
-      if (each !== member) continue
-      const [state, effects] = step(each.state, event, each.parameters, now)
-      each.take(state, effects)
-    }
+    const seen = this.#members.map(({ name, state, parameters, io }) => ({
+      name,
+      state,
+      parameters,
+      canSend: io?.canSend ?? false,
+    }))
+    const steps = stepGroup(seen, this.#members.indexOf(member), event, now)
+    for (const [i, { state, effects }] of steps.entries()) this.#members[i]?.take(state, effects)
     // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
     if (this.#members.some((each, i) => each.answers && answered[i] === false)) this.arm()
     if (this.#members.some((each, i) => !each.answers && answered[i] === true)) this.settleLater()
+  }
+
+  shutDown(now: Millis): void {
+    const [first] = this.#members
+    if (first !== undefined) this.post(first, { kind: 'shutdown' }, now)
+  }
+
+  /** All members step aside until then, with priority 1. Returns why not, in words. */
+  yield(until: Millis, now: Millis): string | undefined {
+    for (const member of this.#members) {
+      const reason = reasonToStay(member)
+      if (reason !== undefined) return this.#members.length === 1 ? reason : `"${member.name}" of its group ${reason}`
+    }
+    for (const member of this.#members) member.lowerUntil(until)
+    const [first] = this.#members
+    if (first !== undefined) this.post(first, { kind: 'yield' }, now)
+    return undefined
   }
 
   /** What was promised to the guardian must follow what a member has. */
@@ -77,4 +98,18 @@ export class RouterGroup {
       .map((member) => (member.answers ? member.name : `${member.name} (stuck)`))
       .join(' ')
   }
+}
+
+/** As the end of a sentence about the router. */
+function reasonToStay({ state, parameters }: Router): string | undefined {
+  const { transport } = parameters
+  if (isOwner(parameters)) return 'owns its addresses (priority 255)'
+  if (state.name === 'Leaving') return 'is leaving already'
+  if (state.name === 'Backup') {
+    const holder = state.active === undefined ? '' : `: ${state.active.source} is Active`
+    return `is Backup, not Active${holder}`
+  }
+  if (state.name === 'Initialize') return `is not Active: ${state.faults.join(', ') || 'it is stopped'}`
+  if (transport.mode === 'unicast' && transport.peers.length === 0) return 'has no unicast peer that could take over'
+  return undefined
 }

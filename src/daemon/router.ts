@@ -35,6 +35,8 @@ export type RouterIo = AddressIo &
     /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
     readonly receptionLost: boolean
     readonly interfaceIndex: number
+    /** The link is up: what is sent may arrive. */
+    readonly canSend: boolean
     announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
     cancelAnnouncements(router: Router): void
     /** Asks who else has an address of the router; the answer comes by hearClaim(). */
@@ -80,6 +82,9 @@ export class Router {
   readonly group: RouterGroup
   readonly #runner: EffectRunner
   #faultClearAt: Millis | undefined
+  /** What base priority and trackers come to; the effective one while the router does not yield. */
+  #priority: number
+  #yieldingUntil: Millis | undefined
   #backoff = BACKOFF_FIRST
 
   /** Joins the group for good. */
@@ -88,6 +93,7 @@ export class Router {
     this.spec = spec
     this.name = spec.name
     this.parameters = parameters
+    this.#priority = parameters.priority
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
     this.keeper = new AddressKeeper(spec.name, recorder)
     this.advertiser = new Advertiser(spec.name, recorder)
@@ -95,6 +101,11 @@ export class Router {
     this.#recorder = recorder
     this.#runner = runner
     group.join(this)
+  }
+
+  /** How log lines call it. */
+  get title(): string {
+    return this.group.name === undefined ? this.name : `${this.name} (${this.group.name})`
   }
 
   /** For its addresses: then a crash would leave them behind. */
@@ -121,7 +132,8 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    for (const at of [this.keeper.repairAt, this.#faultClearAt, this.keeper.restorationsPaused?.until]) {
+    const { restorationsPaused, repairAt } = this.keeper
+    for (const at of [repairAt, this.#faultClearAt, restorationsPaused?.until, this.#yieldingUntil]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -160,7 +172,7 @@ export class Router {
     const rest = this.faults.size === 0 ? '' : `, in fault: ${[...this.faults].join(', ')}`
     this.#recorder.log(
       present ? 'warn' : 'info',
-      `${this.name}: ${present ? 'fault' : 'fault cleared'}: ${fault}${rest}`,
+      `${this.title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${rest}`,
       {
         router: this.name,
         fault,
@@ -182,10 +194,26 @@ export class Router {
   }
 
   setPriority(priority: number, now: Millis): void {
+    this.#priority = priority
+    if (this.#yieldingUntil === undefined) this.#takePriority(priority, 'priority', now)
+  }
+
+  /** Until then the effective priority is 1 (design.md §3, Leaving); undefined = it does not yield. */
+  get yieldingUntil(): Millis | undefined {
+    return this.#yieldingUntil
+  }
+
+  /** The priority alone, and without a word: what is said is the release. The group posts the event. */
+  lowerUntil(until: Millis): void {
+    this.#yieldingUntil = until
+    this.parameters = { ...this.parameters, priority: 1 }
+  }
+
+  #takePriority(priority: number, what: string, now: Millis): void {
     const previous = this.parameters.priority
     if (priority === previous) return
     this.parameters = { ...this.parameters, priority }
-    this.#recorder.log('info', `${this.name}: effective priority ${previous} → ${priority}`, {
+    this.#recorder.log('info', `${this.title}: effective ${what} ${previous} → ${priority}`, {
       router: this.name,
       previous,
       priority,
@@ -203,6 +231,10 @@ export class Router {
     if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
       this.#faultClearAt = undefined
       this.setFault('addressInstallFailed', false, false, now)
+    }
+    if (this.#yieldingUntil !== undefined && now >= this.#yieldingUntil) {
+      this.#yieldingUntil = undefined
+      this.#takePriority(this.#priority, 'priority after yielding', now)
     }
   }
 
@@ -321,8 +353,9 @@ export class Router {
     const beside = to === 'Active' ? this.#unheeded(now) : []
     const told = beside.length === 0 ? '' : `, not listening to ${beside.join(', ')}`
     const level = to === 'Initialize' || beside.length > 0 ? 'warn' : 'info'
-    this.#recorder.log(level, `${this.name}: ${from} → ${to}: ${reason}${told}`, {
+    this.#recorder.log(level, `${this.title}: ${from} → ${to}: ${reason}${told}`, {
       router: this.name,
+      ...(this.group.name === undefined ? {} : { group: this.group.name }),
       vrid: this.parameters.vrid,
       interface: io?.interfaceName,
       from,

@@ -94,6 +94,10 @@ export class Segment implements RouterIo {
     return this.#link.index
   }
 
+  get canSend(): boolean {
+    return this.isOpen && isUp(this.#context.view.link(this.interfaceIndex))
+  }
+
   get mac(): Mac {
     return this.#link.mac
   }

@@ -9,6 +9,7 @@ import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Strangeness } from './foreign-peers.ts'
 import type { Router } from './router.ts'
+import type { RouterGroup } from './router-group.ts'
 import type { Segment } from './segment.ts'
 
 export type StrangerSnapshot = {
@@ -24,6 +25,8 @@ export type StrangerSnapshot = {
 
 export type RouterSnapshot = {
   readonly name: string
+  /** Of the sync group; null: it moves alone. */
+  readonly group: string | null
   readonly vrid: number
   readonly family: string
   readonly version: number
@@ -33,6 +36,8 @@ export type RouterSnapshot = {
   readonly reason: string
   readonly faults: readonly string[]
   readonly priority: { readonly base: number; readonly effective: number }
+  /** Why the effective priority is 1, and for how long; wall clock. */
+  readonly yieldingUntil: string | null
   /** Who answers for the addresses, as far as this node knows; `self` when it does. */
   readonly owner: {
     readonly self: boolean
@@ -104,6 +109,8 @@ export type ConfigSnapshot = {
   } | null
 }
 
+export type GroupSnapshot = { readonly name: string; readonly members: readonly string[] }
+
 export type Snapshot = {
   readonly version: 1
   readonly pid: number
@@ -114,6 +121,7 @@ export type Snapshot = {
   readonly logRecordsLost: number
   readonly config: ConfigSnapshot
   readonly routers: readonly RouterSnapshot[]
+  readonly groups: readonly GroupSnapshot[]
   readonly interfaces: readonly InterfaceSnapshot[]
 }
 
@@ -124,6 +132,7 @@ export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
   const self = state.name === 'Active' || (state.name === 'Leaving' && state.successor === undefined)
   return {
     name: spec.name,
+    group: router.group.name ?? null,
     vrid: parameters.vrid,
     family: parameters.family,
     version: parameters.version,
@@ -131,8 +140,9 @@ export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
     state: state.name,
     since: new Date(router.since.epoch).toISOString(),
     reason: router.since.reason,
-    faults: [...router.faults],
+    faults: faultsOf(router),
     priority: { base: spec.basePriority, effective: parameters.priority },
+    yieldingUntil: router.yieldingUntil === undefined ? null : wallClock(router.yieldingUntil - now),
     owner: self
       ? { self, address: parameters.primaryAddress, priority: parameters.priority, heardMsAgo: 0 }
       : {
@@ -184,6 +194,19 @@ export function interfaceSnapshot(segment: Segment): InterfaceSnapshot {
     announced: segment.announcer.sent.toJSON(),
   }
 }
+
+export function groupSnapshots(groups: Iterable<RouterGroup>): readonly GroupSnapshot[] {
+  return [...groups].flatMap(({ name, members }) =>
+    name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
+  )
+}
+
+/** Its own, and that of another member of its group, which only the state knows. */
+function faultsOf({ faults, state }: Router): readonly string[] {
+  return [...new Set<string>([...faults, ...(state.name === 'Initialize' ? state.faults : [])])]
+}
+
+const wallClock = (fromNow: number): string => new Date(Date.now() + fromNow).toISOString()
 
 function isPresent(router: Router, address: Address): boolean {
   // An owner's addresses are the node's own: whether they are there is not our doing.

@@ -48,6 +48,11 @@ export const METRICS = {
     help: 'Priority of the virtual router; kind is base or effective',
     labels: ['router', 'kind'],
   },
+  holdfast_vrrp_yielding: {
+    kind: 'gauge',
+    help: '1 while the virtual router steps aside because somebody asked it to; its effective priority is then 1',
+    labels: ['router'],
+  },
   holdfast_vrrp_transitions_total: {
     kind: 'counter',
     help: 'State transitions and what caused them',
