@@ -23,8 +23,9 @@ const PLAN: Record<string, Rule> = {
   api: { folders: ['config', 'daemon', 'metrics'], packages: ['node:'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
-    folders: ['wire', 'vrrp', 'config', 'daemon', 'linux', 'metrics', 'api'],
-    packages: ['node:', 'commander', 'pino', 'zod'],
+    // arp: `capture` reads the frames of others (docs/adr/0011).
+    folders: ['wire', 'vrrp', 'arp', 'config', 'daemon', 'linux', 'metrics', 'api'],
+    packages: ['node:', 'commander', 'pino', 'zod', 'cap'],
   },
   'main.ts': { folders: ['cli'], packages: ['node:'] },
 }

@@ -2,7 +2,7 @@
  * The command line (design.md §4): words to commands, results to output and exit status. Commands are loaded when they
  * are asked for, because `run` must not pay for the others. No command is implemented here.
  */
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import { VERSION } from './version.ts'
@@ -81,6 +81,29 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
 
   program
+    .command('capture')
+    .description('who speaks VRRP, ARP and Neighbor Discovery here, live, with the reason why a packet is discarded')
+    .option('-i, --interface <name>', 'where to listen (default: the only interface with an address)')
+    .option('--json', 'one JSON object a line')
+    .option('-w, --write <file>', 'also into a pcap file')
+    .option('-n, --count <lines>', 'end after so many lines', wholeNumber)
+    .action(async (options: { interface?: string; json?: boolean; write?: string; count?: number }) => {
+      const { captureCommand } = await import('./capture.ts')
+      const { write, count, json = false } = options
+      const { close, look } = await interfaces()
+      status = await captureCommand({ interfaceName: options.interface, write, count, json }, look)
+      close()
+    })
+
+  program
+    .command('capture-child', { hidden: true })
+    .argument('<interface>')
+    .action(async (device: string) => {
+      const { captureChild } = await import('./capture-child.ts')
+      status = await captureChild(device)
+    })
+
+  program
     .command('demo')
     .description('three nodes in network namespaces, one failover, measured')
     .action(async () => {
@@ -111,6 +134,22 @@ export async function main(argv: readonly string[]): Promise<number> {
 /** No addon for this machine, a system call that failed: one line. Ours is a crash with its stack. */
 function isWorldsFault(error: unknown): error is Error {
   return error instanceof Error && (('code' in error && error.code === 'ERR_NATIVE_ADDON') || 'syscall' in error)
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a whole number of lines wanted')
+  return Number(text)
+}
+
+/** The interfaces of this network namespace, asked for as often as `look` is called. */
+async function interfaces() {
+  const { openClock } = await import('../linux/clock.ts')
+  const { loadNative } = await import('../linux/native.ts')
+  const { openNetwork } = await import('../linux/network.ts')
+  const { captureInterfaces } = await import('./capture-interface.ts')
+  const native = loadNative()
+  const network = openNetwork(native, openClock(native))
+  return { look: () => captureInterfaces(network), close: () => network.close() }
 }
 
 async function thisNode() {

@@ -13,6 +13,8 @@ import { type Guardian, openGuardian } from '../linux/guardian.ts'
 import { loadNative } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
 import { takeNodeLock } from '../linux/node-lock.ts'
+import { LIMITS } from '../linux/raw-socket-backend.ts'
+import { loadRawSocketPackage, type RawSocketPackage } from '../linux/raw-socket-package.ts'
 import { openSockets } from '../linux/sockets.ts'
 import { missingCapabilities } from './capability.ts'
 import { untilCrashed } from './crash.ts'
@@ -50,6 +52,11 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     )
     return EXIT.privilege
   }
+  const raw = config.io === 'raw-socket' ? rawSockets() : undefined
+  if (typeof raw === 'string') {
+    print(`holdfast: ${raw}`)
+    return EXIT.configuration
+  }
   // Two daemons of one node discard each other's advertisements as their own, and both would be Active. Before the
   // kernel is touched: a second one must not sweep what the first one holds.
   const lock = await takeNodeLock()
@@ -82,7 +89,7 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
   const daemon = new Daemon(config, {
     clock,
     network,
-    sockets: openSockets(native, clock),
+    sockets: openSockets(native, clock, raw),
     will,
     recorder,
     configuration: () => live.snapshot(),
@@ -96,6 +103,7 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     guardian: will.armed,
   })
   for (const problem of [...parsed.warnings, ...environment]) recorder.log('warn', formatProblem(problem))
+  if (raw !== undefined) for (const limit of LIMITS) recorder.log('warn', `io: raw-socket: ${limit}`, { limit })
   if (!will.armed)
     recorder.log('warn', 'No guardian: when this process dies, its addresses stay (start it with bin/holdfast)')
 
@@ -112,6 +120,16 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
   // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
   await (await doors).close()
   return EXIT.ok
+}
+
+/** Not installed or not built is a sentence; starting again will not change it, so it counts as configuration. */
+function rawSockets(): RawSocketPackage | string {
+  try {
+    return loadRawSocketPackage()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_RAW_SOCKET') return error.message
+    throw error
+  }
 }
 
 function refuse(problems: readonly Problem[]): number {

@@ -1,0 +1,227 @@
+/**
+ * `holdfast capture` on a LAN with real daemons: what it prints agrees with what tshark reads in the file it wrote, it
+ * names what everybody discards, and an interface that goes away under it is waited for, without a crash on the
+ * terminal (the package below it aborts its process then).
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
+import { run } from '../../src/cli/demo-network.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
+import { address } from '../../src/wire/address.ts'
+import { macFromBytes } from '../../src/wire/mac.ts'
+import { centis } from '../../src/wire/units.ts'
+import { toHex } from '../support/hex.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeCapture } from '../support/require.ts'
+import { startDaemon } from '../support/start-daemon.ts'
+import { decode, faults } from '../support/tshark.ts'
+import { eventually } from '../support/wait.ts'
+import { Agent } from './linux-fixture.ts'
+
+const WITHIN = 10_000
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
+
+type Line = Readonly<Record<string, unknown>>
+
+let lab: Lab | undefined
+let agent: Agent | undefined
+afterEach(() => {
+  agent?.stop()
+  agent = undefined
+  lab?.destroy()
+  lab = undefined
+})
+
+function newLab(routers: number): Lab {
+  lab = createLab({ routers })
+  return lab
+}
+
+class Capture {
+  readonly process: LoggedProcess
+
+  constructor(on: Lab, host: Host, options: readonly string[]) {
+    this.process = new LoggedProcess(on, host, [HOLDFAST, 'capture', ...options])
+  }
+
+  static async listening(on: Lab, host: Host, ...options: readonly string[]): Promise<Capture> {
+    const capture = new Capture(on, host, options)
+    await capture.process.line(/listening on "eth0"/, WITHIN)
+    return capture
+  }
+
+  get lines(): readonly string[] {
+    return this.process.lines.map(({ text }) => text)
+  }
+
+  /** With --json. */
+  get seen(): readonly Line[] {
+    return this.lines.filter((text) => text.startsWith('{')).map((text): Line => JSON.parse(text))
+  }
+
+  until(what: string, holds: (line: Line) => boolean): Promise<Line> {
+    return eventually(
+      what,
+      () => this.seen.find(holds),
+      () => this.lines.slice(-5),
+      { within: WITHIN },
+    )
+  }
+
+  async stop(): Promise<void> {
+    this.process.signal('SIGINT')
+    expect(await this.process.exited, this.lines.slice(-5).join('\n')).toMatchObject({ code: 0, signal: null })
+  }
+}
+
+describeCapture('holdfast capture', () => {
+  test('holdfast leaves, keepalived takes over: each packet is a line, and tshark reads the same file', async () => {
+    const on = newLab(2)
+    const [high, low] = [on.router(1), on.router(2)]
+    const file = join(on.directory, 'capture.pcap')
+    const capture = await Capture.listening(on, on.host('observer'), '--json', '--write', file)
+    const plan = { intervalMs: 100, address: LAB_VIP }
+    const holdfast = startDaemon('holdfast', on, { ...plan, host: high, priority: 200 })
+    const keepalived = startDaemon('keepalived', on, { ...plan, host: low, priority: 100 })
+    await Promise.all([holdfast.ready(), keepalived.ready()])
+    const from = (host: Host) => (line: Line) => line.kind === 'vrrp' && line.source === host.address
+    await capture.until('an advertisement of holdfast', from(high))
+    holdfast.terminate()
+    await capture.until('priority 0', (line) => from(high)(line) && line.priority === 0)
+    await capture.until('the successor', from(low))
+    const announced = (line: Line) => line.what === 'gratuitous' && line.address === LAB_VIP
+    const claims = new Set(capture.seen.filter(announced).map(({ mac }) => mac))
+    await eventually(
+      'both to announce',
+      () => new Set(capture.seen.filter(announced).map(({ mac }) => mac)).size === 2,
+      () => [...claims],
+      { within: WITHIN },
+    )
+    await capture.stop()
+
+    const adverts = capture.seen.filter(({ kind }) => kind === 'vrrp')
+    for (const line of adverts) {
+      expect(line).toMatchObject({
+        interface: 'eth0',
+        family: 'ipv4',
+        destination: '224.0.0.18',
+        ttl: 255,
+        version: 3,
+        vrid: 51,
+        intervalMs: 100,
+        addresses: [LAB_VIP],
+        warnings: [],
+      })
+      expect(line.discard).toBeUndefined()
+    }
+    // Nobody else reads it: version 2 passwords travel in clear.
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const frames = decode(file)
+    expect(faults(frames)).toEqual([])
+    expect(frames.length, 'frames in the file and lines').toBe(capture.seen.length)
+    const theirs = frames.filter(({ versionAndType }) => versionAndType !== '')
+    expect(theirs.map(({ priority, source, ttl, vrid }) => [source, ttl, vrid, priority].map(String))).toEqual(
+      adverts.map(({ priority, source, ttl, vrid }) => [source, ttl, vrid, priority].map(String)),
+    )
+    const apart = frames.map((frame, i) => Math.abs(Number(frame.at) * 1000 - Date.parse(String(capture.seen[i]?.at))))
+    expect(Math.max(...apart), 'ms between the times of a frame in the file and in its line').toBeLessThan(1.1)
+    expect(readFileSync(file).length).toBeGreaterThan(24)
+  })
+
+  test('a packet that everybody discards says why; IPv6 and Neighbor Advertisements are there', async () => {
+    const on = newLab(1)
+    const host = on.router(1)
+    const capture = await Capture.listening(on, on.host('observer'), '--json', '--count', '3')
+    agent = new Agent(host.namespace)
+    const eth0 = (await agent.call('links')).find(({ name }) => name === 'eth0')
+    if (eth0 === undefined) throw new Error('no eth0')
+    const where = { interfaceIndex: eth0.index, interfaceName: 'eth0' }
+    const advertised = { version: 3, vrid: 9, priority: 100, interval: centis(100) } as const
+
+    const v4 = { source: address(host.address), destination: address('224.0.0.18'), checksum: 'pseudo-header' } as const
+    const four = await agent.open({ ...where, family: 'ipv4', source: v4.source })
+    const broken = encodeAdvertisement({ ...advertised, addresses: [address(LAB_VIP)] }, v4)
+    broken[2] = 101
+    await agent.call('send', four, [{ destination: v4.destination, bytes: toHex(broken) }])
+    expect(await capture.until('the broken one', ({ vrid }) => vrid === 9)).toMatchObject({
+      discard: 'checksum',
+      priority: 101,
+      source: host.address,
+    })
+
+    run(['ip', '-n', host.namespace, 'address', 'add', 'fe80::77/64', 'dev', 'eth0', 'nodad'])
+    const v6 = { source: address('fe80::77'), destination: address('ff02::12'), checksum: 'pseudo-header' } as const
+    const six = await agent.open({ ...where, family: 'ipv6', source: v6.source })
+    const good = encodeAdvertisement({ ...advertised, vrid: 10, addresses: [address('fe80::100')] }, v6)
+    await agent.call('send', six, [{ destination: v6.destination, bytes: toHex(good) }])
+    const line = await capture.until('the IPv6 one', ({ vrid }) => vrid === 10)
+    expect(line).toMatchObject({ family: 'ipv6', source: 'fe80::77', ttl: 255, addresses: ['fe80::100'], warnings: [] })
+    expect(line.discard).toBeUndefined()
+
+    const frames = await agent.call('openFrames', { ...where, hears: 'nothing', family: 'ipv6' })
+    const mac = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 7))
+    const claim = neighborAdvertisement({ address: address('2001:db8::100'), mac })
+    await agent.call('sendFrames', frames.socket ?? -1, [toHex(claim)])
+    expect(await capture.until('the claim', ({ kind }) => kind === 'na')).toMatchObject({
+      address: '2001:db8::100',
+      mac,
+      override: true,
+    })
+    // That was the third.
+    expect(await capture.process.exited).toMatchObject({ code: 0 })
+    expect(capture.seen.length).toBe(3)
+  })
+
+  test('the interface goes down, comes back, is deleted and made anew: no crash, and it listens again', async () => {
+    const on = newLab(1)
+    const observer = on.host('observer')
+    const capture = await Capture.listening(on, observer)
+    const listening = () => capture.lines.filter((text) => text.includes('listening on "eth0"')).length
+    const waiting = () => capture.lines.filter((text) => text.includes('waiting for it')).length
+    const becomes = (what: string, holds: () => boolean) =>
+      eventually(what, holds, () => capture.lines, { within: WITHIN })
+
+    on.setLink(observer, 'down')
+    await becomes('it to wait', () => waiting() === 1)
+    on.setLink(observer, 'up')
+    await becomes('it to listen again', () => listening() === 2)
+    run(['ip', '-n', observer.namespace, 'link', 'delete', 'eth0'])
+    await becomes('it to wait again', () => waiting() === 2)
+    run(['ip', '-n', observer.namespace, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'far'])
+    run(['ip', '-n', observer.namespace, 'link', 'set', 'far', 'up'])
+    run(['ip', '-n', observer.namespace, 'link', 'set', 'eth0', 'up'])
+    await becomes('it to listen on the new one', () => listening() === 3)
+    await capture.stop()
+    const expected =
+      /^TIME |^holdfast: "eth0" is down or gone: waiting for it$|^holdfast: listening on "eth0"$|^\d\d:.* (ARP|NA) /
+    expect(capture.lines.filter((text) => !expected.test(text))).toEqual([])
+  })
+
+  test('what it cannot do is one line and an exit status', async () => {
+    const on = newLab(1)
+    const tried = async (host: Host, ...options: readonly string[]) => {
+      const { process } = new Capture(on, host, options)
+      const { code } = await process.exited
+      return [code, process.lines.map(({ text }) => text).join('\n')]
+    }
+    const host = on.router(1)
+    expect(await tried(host, '-i', 'eth9')).toEqual([1, 'holdfast: Cannot capture on "eth9": interface does not exist'])
+    run(['ip', '-n', host.namespace, 'link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'far'])
+    run(['ip', '-n', host.namespace, 'link', 'set', 'eth1', 'up'])
+    run(['ip', '-n', host.namespace, 'address', 'add', '10.78.0.1/24', 'dev', 'eth1'])
+    expect(await tried(host)).toEqual([
+      64,
+      'holdfast: Cannot choose an interface: eth0, eth1 have addresses; name one with -i',
+    ])
+    expect(await tried(host, '-i', 'eth0', '--count', 'many')).toMatchObject([
+      64,
+      expect.stringContaining('whole number'),
+    ])
+    const [code, text] = await tried(host, '-i', 'eth0', '--write', '/nowhere/x.pcap')
+    expect([code, text]).toMatchObject([1, expect.stringContaining("'/nowhere/x.pcap'")])
+  })
+})
