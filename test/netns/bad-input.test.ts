@@ -1,0 +1,183 @@
+/**
+ * A real neighbour that speaks for our VRID without being of our group: another version, another password, other
+ * addresses. It wins no election and moves no state where it does not count, the client never notices, and status and
+ * log name it by its address; nobody is told that there is no Active. Both sides say it of each other.
+ */
+import { afterEach, describe, expect, test } from 'vitest'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import { activeDownIntervalMs } from '../support/daemon.ts'
+import { type Extra, Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const OTHER_VIP = '10.77.0.101'
+const PASSWORD = 'h0ldf4st'
+const OTHER_PASSWORD = 'l1verp00l'
+const PASSWORDS = [PASSWORD, OTHER_PASSWORD, OTHER_PASSWORD.slice(0, 8)]
+const WITHIN = 15_000
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+type Side = { readonly intervalMs: number; readonly extra?: Extra; readonly address?: string }
+
+const three = { intervalMs: 100 }
+const two = { intervalMs: 1_000, extra: { version: 2 } }
+const locked = (password: string): Side => ({
+  intervalMs: 1_000,
+  extra: { version: 2, authentication: { type: 'simple', password } },
+})
+
+/** Who we are, who the stranger is, what we say of it and what it says of us. */
+const cases: readonly [string, Side, Side, { reason: string; words: string }, { reason: string; words: string }][] = [
+  [
+    'version 2 at a version 3 router',
+    three,
+    two,
+    { reason: 'version', words: 'speaks VRRPv2, this router VRRPv3' },
+    { reason: 'version', words: 'speaks VRRPv3, this router VRRPv2' },
+  ],
+  [
+    'another password',
+    locked(PASSWORD),
+    locked(OTHER_PASSWORD),
+    { reason: 'auth-data', words: 'has another password' },
+    { reason: 'auth-data', words: 'has another password' },
+  ],
+  [
+    'no password',
+    locked(PASSWORD),
+    two,
+    { reason: 'auth-type', words: 'authenticates in another way than this router' },
+    { reason: 'auth-type', words: 'authenticates in another way than this router' },
+  ],
+  [
+    'version 2 at another interval',
+    two,
+    { ...two, intervalMs: 2_000 },
+    { reason: 'interval-mismatch', words: 'advertises at another interval' },
+    { reason: 'interval-mismatch', words: 'advertises at another interval' },
+  ],
+  [
+    'other addresses, with addressListCheck',
+    { ...three, extra: { addressListCheck: true } },
+    { ...three, extra: { addressListCheck: true } },
+    { reason: 'address-list-mismatch', words: 'advertises other addresses' },
+    { reason: 'address-list-mismatch', words: 'advertises other addresses' },
+  ],
+]
+
+function start(where: Lab, position: number, priority: number, { address = LAB_VIP, extra, intervalMs }: Side) {
+  return new Holdfast(where, { host: where.router(position), priority, intervalMs, address }, extra)
+}
+
+const active = (daemon: Holdfast) =>
+  eventually(
+    `holdfast on ${daemon.plan.host.name} to be Active`,
+    async () => (await daemon.state()) === 'Active',
+    () => daemon.lines.slice(-5).map(({ text }) => text),
+    { within: WITHIN },
+  )
+
+async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { reason: string; words: string }) {
+  const { address } = stranger.plan.host
+  const where = `holdfast on ${daemon.plan.host.name}`
+  const found = await eventually(
+    `${where} to name ${address} for ${reason}`,
+    async () => (await daemon.router()).strangers.find((one) => one.address === address),
+    async () => (await daemon.router()).strangers,
+    { within: WITHIN },
+  )
+  expect(found, `what ${where} says of ${address}`).toMatchObject({ reason, listenedTo: false })
+  const { stdout } = await statusCommand(daemon.socket, { json: false })
+  expect(stdout, `status of ${where}`).toContain(`STRANGER: ${address} ${words} (${reason}): not listened to, `)
+  const said = daemon.records.filter(({ peer, reason: why }) => peer === address && why === reason)
+  expect(said.map(({ msg }) => msg).at(0), `log of ${where} about ${address}`).toContain(words)
+}
+
+describeNetns('a stranger on our VRID', () => {
+  test.each(cases)('%s', async (_, ours, theirs, ofThem, ofUs) => {
+    lab = createLab({ routers: 2 })
+    // Before the daemon: the first probe must find somebody who answers.
+    startResponder(lab, lab.router(1))
+    const us = start(lab, 1, 100, ours)
+    await active(us)
+    const prober = new Prober(lab, lab.client, LAB_VIP)
+    await eventually(
+      'the client to be answered',
+      () => prober.owner === 'r1',
+      () => prober.owners,
+      { within: WITHIN },
+    )
+    const before = (await us.router()).counters.transitions
+
+    const stranger = start(lab, 2, 254, { ...theirs, address: OTHER_VIP })
+    await active(stranger)
+    await names(us, stranger, ofThem)
+    await names(stranger, us, ofUs)
+    await sleep(activeDownIntervalMs(100, ours.intervalMs))
+
+    const router = await us.router()
+    expect([router.state, router.owner.self], 'our state and owner beside priority 254').toEqual(['Active', true])
+    expect(router.counters.transitions, 'our transitions since it came').toEqual(before)
+    expect(router.counters.received, 'advertisements that counted').toBe(0)
+    expect(lab.holders(LAB_VIP), 'who has our address').toEqual(['r1'])
+    expect((await prober.stop()).lost, 'probes lost since before it came').toBe(0)
+    const told = [us, stranger].flatMap(({ lines }) => lines.map(({ text }) => text))
+    const { stdout } = await statusCommand(us.socket, { json: true })
+    const leaks = [...told, stdout].filter((text) => PASSWORDS.some((password) => text.includes(password)))
+    expect(leaks, 'log lines and status with a password in them').toEqual([])
+  })
+
+  test('an election beside one: the Backup takes over from its own group, and says whom it does not listen to', async () => {
+    lab = createLab({ routers: 3 })
+    const first = start(lab, 1, 200, three)
+    await active(first)
+    const second = start(lab, 2, 100, three)
+    await second.ready()
+    const stranger = start(lab, 3, 254, { ...two, address: OTHER_VIP })
+    await active(stranger)
+    await names(second, stranger, { reason: 'version', words: 'speaks VRRPv2, this router VRRPv3' })
+    expect((await second.router()).owner, 'whom the Backup follows').toMatchObject({ address: '10.77.0.11' })
+
+    first.killAll()
+    await active(second)
+    const took = await eventually(
+      'r2 to log that it is Active',
+      () => second.records.find(({ to }) => to === 'Active')?.msg,
+      () => second.lines.slice(-3).map(({ text }) => text),
+      { within: WITHIN },
+    )
+    expect(took, 'what r2 logs').toMatch(/^vip: Backup → Active: activeSilent/)
+    const router = await second.router()
+    expect(router.strangers, 'strangers of r2').toMatchObject([{ address: '10.77.0.13', reason: 'version' }])
+  })
+
+  describe('other addresses without addressListCheck', () => {
+    test('it counts, as RFC 9568 §7.1 has it, and is named as the owner and as a stranger', async () => {
+      lab = createLab({ routers: 2 })
+      const us = start(lab, 1, 100, three)
+      await active(us)
+      const stranger = start(lab, 2, 254, { ...three, address: OTHER_VIP })
+      await active(stranger)
+      await eventually(
+        'r1 to be Backup behind priority 254',
+        async () => (await us.state()) === 'Backup',
+        () => us.lines.slice(-5).map(({ text }) => text),
+        { within: WITHIN },
+      )
+      const router = await us.router()
+      expect(router.owner, 'owner by the account of r1').toMatchObject({ self: false, address: '10.77.0.12' })
+      expect(router.strangers, 'strangers by the account of r1').toMatchObject([
+        { address: '10.77.0.12', reason: 'address-list-mismatch', listenedTo: true },
+      ])
+      const { stdout } = await statusCommand(us.socket, { json: false })
+      expect(stdout).toContain('STRANGER: 10.77.0.12 advertises other addresses (address-list-mismatch): listened to')
+    })
+  })
+})
