@@ -41,6 +41,9 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     sample('holdfast_vrrp_priority', priority.base, { router, kind: 'base' }),
     sample('holdfast_vrrp_priority', priority.effective, { router, kind: 'effective' }),
     sample('holdfast_vrrp_yielding', snapshot.yieldingUntil === null ? 0 : 1, { router }),
+    ...(snapshot.group === null
+      ? []
+      : [sample('holdfast_vrrp_sync_group_member', 1, { group: snapshot.group, router })]),
     ...counters.transitions.map(({ count, ...labels }) =>
       sample('holdfast_vrrp_transitions_total', count, { router, ...labels }),
     ),

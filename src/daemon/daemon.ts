@@ -153,6 +153,17 @@ export class Daemon {
     return { file: null, hash: null, loadedAt, reloads: { ok: 0, failed: 0 }, lastReload: null }
   }
 
+  /** Of that name, or a new one. */
+  #groupFor(name: string | undefined): RouterGroup {
+    const groups = [...this.#groups()]
+    const known = name === undefined ? undefined : groups.find((group) => group.name === name)
+    if (known !== undefined) return known
+    const units = new Set(groups.map(({ unit }) => unit))
+    let unit = 0
+    while (units.has(unit)) unit++
+    return new RouterGroup(name, unit, this.#runner, this.#ports.will)
+  }
+
   #groups(): ReadonlySet<RouterGroup> {
     return new Set([...this.#routers.values()].map(({ group }) => group))
   }
@@ -182,8 +193,8 @@ export class Daemon {
   }
 
   #addRouter(resolved: ResolvedRouter, now: Millis): void {
-    const { recorder, will } = this.#ports
-    const group = new RouterGroup(undefined, this.#routers.size, this.#runner, will)
+    const { recorder } = this.#ports
+    const group = this.#groupFor(resolved.group)
     const spec = {
       name: resolved.name,
       basePriority: resolved.parameters.priority,

@@ -63,7 +63,9 @@ export class RouterGroup {
   yield(until: Millis, now: Millis): string | undefined {
     for (const member of this.#members) {
       const reason = reasonToStay(member)
-      if (reason !== undefined) return this.#members.length === 1 ? reason : `"${member.name}" of its group ${reason}`
+      if (reason !== undefined) {
+        return this.#members.length === 1 ? reason : `shares its group with "${member.name}", which ${reason}`
+      }
     }
     for (const member of this.#members) member.lowerUntil(until)
     const [first] = this.#members

@@ -53,6 +53,11 @@ export const METRICS = {
     help: '1 while the virtual router steps aside because somebody asked it to; its effective priority is then 1',
     labels: ['router'],
   },
+  holdfast_vrrp_sync_group_member: {
+    kind: 'gauge',
+    help: 'Always 1: the virtual router is a member of that sync group',
+    labels: ['group', 'router'],
+  },
   holdfast_vrrp_transitions_total: {
     kind: 'counter',
     help: 'State transitions and what caused them',

@@ -88,11 +88,18 @@ export type Heard = {
   readonly addresses?: readonly string[]
   /** When the kernel received it; now by default. */
   readonly at?: number
+  /** The interface; the only open one by default. */
+  readonly on?: string
 }
 
 /** The keys of a virtual router that a test cares about. */
 export type RouterConfig = Readonly<Record<string, unknown>>
 export const ROUTER: RouterConfig = { name: 'api', vrid: 51, interface: 'eth0', addresses: [VIP], priority: 128 }
+
+export type WorldOptions = {
+  readonly present?: readonly PresentAddress[]
+  readonly syncGroups?: readonly { readonly name: string; readonly members: readonly string[] }[]
+}
 
 export class FakeWorld {
   /** Starts at no round number: a deadline counted from 0 would be found out. */
@@ -125,18 +132,18 @@ export class FakeWorld {
   readonly #timers = new Set<Timer>()
   #deliver: ((event: NetworkEvent) => void) | undefined
 
-  constructor(routers: readonly RouterConfig[] = [ROUTER], options: { present?: readonly PresentAddress[] } = {}) {
+  constructor(routers: readonly RouterConfig[] = [ROUTER], options: WorldOptions = {}) {
     onTestFinished(() => rmSync(this.runDirectory, { recursive: true, force: true }))
     this.links.set(2, link(2, 'eth0'))
     this.links.set(3, link(3, 'eth1'))
     this.addresses = [present(2, `${SELF}/24`), present(3, '198.51.100.10/24'), ...(options.present ?? [])]
     this.recorder.attach((record) => this.records.push(record))
-    this.daemon = this.life(routers)
+    this.daemon = this.life(routers, options.syncGroups)
   }
 
   /** A daemon on this node; a second one is a second life. */
-  life(routers: readonly RouterConfig[]): Daemon {
-    const text = JSON.stringify({ version: 1, runDirectory: this.runDirectory, virtualRouters: routers })
+  life(routers: readonly RouterConfig[], syncGroups: WorldOptions['syncGroups'] = []): Daemon {
+    const text = JSON.stringify({ version: 1, runDirectory: this.runDirectory, virtualRouters: routers, syncGroups })
     const parsed = parseConfig(text, 'fake-world')
     if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
     return new Daemon(parsed.config, {
@@ -206,15 +213,22 @@ export class FakeWorld {
   // The LAN --------------------------------------------------------------------------------------------------------
 
   get socket(): FakeSocket {
-    const open = this.sockets.filter(({ closed }) => !closed)
+    return this.#socketOn(undefined)
+  }
+
+  /** Of that interface, or the only one. */
+  #socketOn(interfaceName: string | undefined): FakeSocket {
+    const open = this.sockets.filter(
+      ({ closed, options }) => !closed && (interfaceName === undefined || options.interfaceName === interfaceName),
+    )
     const [only] = open
     if (only === undefined || open.length !== 1) throw new Error(`One open socket wanted, found ${open.length}`)
     return only
   }
 
   /** Into the receive queue; the daemon sees it when it drains. */
-  queue(bytes: Uint8Array, source = PEER, receivedAt = this.moment): void {
-    this.socket.queue.push({
+  queue(bytes: Uint8Array, source = PEER, receivedAt = this.moment, on?: string): void {
+    this.#socketOn(on).queue.push({
       family: 'ipv4',
       source: address(source),
       destination: address(GROUP),
@@ -225,7 +239,7 @@ export class FakeWorld {
   }
 
   queueAdvertisement(priority: number, options: Heard = {}): void {
-    const { source = PEER, vrid = 51, addresses = [VIP], at = this.now } = options
+    const { source = PEER, vrid = 51, addresses = [VIP], at = this.now, on } = options
     const ends = { source: address(source), destination: address(GROUP) }
     const value = {
       version: 3 as const,
@@ -234,7 +248,8 @@ export class FakeWorld {
       interval: centis(100),
       addresses: addresses.map((text) => address(text)),
     }
-    this.queue(ipv4Packet(encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' }), ends), source, millis(at))
+    const packet = ipv4Packet(encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' }), ends)
+    this.queue(packet, source, millis(at), on)
   }
 
   hear(priority: number, options: Heard = {}): void {

@@ -11,7 +11,9 @@ const DOWN = 3_500
 
 /** One daemon whose counters have all counted something. */
 function busyWorld(): FakeWorld {
-  const world = new FakeWorld([{ ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }]).start()
+  const syncGroups = [{ name: 'alone', members: ['api'] }]
+  const tracking = { ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }
+  const world = new FakeWorld([tracking], { syncGroups }).start()
   world.hear(90, { addresses: [VIP2] })
   world.queue(Uint8Array.of(1, 2, 3))
   world.socket.lost = 2
