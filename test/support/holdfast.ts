@@ -15,7 +15,7 @@ import { eventually } from './wait.ts'
 /** Another build may be tried in place of this checkout's. */
 const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 
-/** Keys of a virtual router that a test sets besides the plan. */
+/** Keys of a virtual router, or of the whole configuration, that a test sets besides the plan. */
 export type Extra = Readonly<Record<string, unknown>>
 
 export type LogRecord = Readonly<Record<string, unknown>> & {
@@ -25,12 +25,12 @@ export type LogRecord = Readonly<Record<string, unknown>> & {
 }
 
 /** JSON is YAML. */
-export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Extra = {}): string {
+export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Extra = {}, top: Extra = {}): string {
   const { priority, intervalMs, address, vrid = 51, unicastPeers, preempt = true } = plan
   const transport = unicastPeers ? { unicast: { source: plan.host.address, peers: unicastPeers } } : 'multicast'
   const router = { name: 'vip', vrid, interface: 'eth0', addresses: [address], priority, preempt, transport }
   const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]
-  return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters }, null, 2)
+  return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, ...top, virtualRouters }, null, 2)
 }
 
 export class Holdfast implements Daemon {
@@ -40,13 +40,13 @@ export class Holdfast implements Daemon {
   readonly process: LoggedProcess
 
   /** `options` go to `holdfast run`. */
-  constructor(lab: Lab, plan: RouterPlan, extra: Extra = {}, options: readonly string[] = []) {
+  constructor(lab: Lab, plan: RouterPlan, extra: Extra = {}, options: readonly string[] = [], top: Extra = {}) {
     this.plan = plan
     const directory = join(lab.directory, `holdfast-${plan.host.name}`)
     // The journal of an earlier life stays, as it does on a node.
     mkdirSync(directory, { recursive: true })
     const file = join(directory, 'holdfast.yaml')
-    writeFileSync(file, holdfastConfig(plan, directory, extra))
+    writeFileSync(file, holdfastConfig(plan, directory, extra, top))
     this.socket = join(directory, 'holdfast.sock')
     this.process = new LoggedProcess(lab, plan.host, [HOLDFAST, 'run', '-c', file, ...options])
   }

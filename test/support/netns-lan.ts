@@ -4,6 +4,7 @@
  * address). Refuses to know what a scenario expects, and the daemon's inside beyond its status.
  */
 import { run } from '../../src/cli/demo-network.ts'
+import type { Family } from '../../src/wire/address.ts'
 import { Holdfast } from './holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from './lab.ts'
 import type { Lan, LanNode, LanPlan, OpenLan } from './lan.ts'
@@ -11,15 +12,24 @@ import { eventually, monotonicMs, sleep } from './wait.ts'
 
 /** What a node falls to without its uplink: of a tracked interface the weight is fixed when the daemon starts. */
 const DEMOTED = 50
+/** In no network of the lab: an IPv6 virtual router needs the link-local addresses and nothing else. */
+const VIP6 = 'fd00:77::100'
+/** In the order of the IPv4 addresses, because equal priorities are settled by address; what the kernel makes is not. */
+const linkLocalOf = (host: Host): string => `fe80::${host.address.split('.').at(-1)}`
 /** Longer than `Leaving` ever takes. */
 const LEAVES_WITHIN = 10_000
 
 type Member = { readonly node: LanNode; readonly host: Host; daemon: Holdfast | undefined }
 type Note = { readonly at: number; readonly text: string }
 
+/** What the scenarios do not say: how the daemon reads and writes advertisements, and the family of its address. */
+export type NetnsVariant = { readonly io: 'addon' | 'raw-socket'; readonly family: Family }
+
 class NetnsLan implements Lan {
   readonly interval: number
   readonly #lab: Lab
+  readonly #variant: NetnsVariant
+  readonly #vip: string
   readonly #members: readonly Member[]
   readonly #peers: boolean
   readonly #notes: Note[] = []
@@ -27,13 +37,18 @@ class NetnsLan implements Lan {
   /** What `until` waits for began here: a command takes time on a machine, and that time counts. */
   #causedAt = this.#openedAt
 
-  constructor({ nodes, interval, peers }: LanPlan) {
+  constructor({ nodes, interval, peers }: LanPlan, variant: NetnsVariant) {
     this.interval = interval
+    this.#variant = variant
+    this.#vip = variant.family === 'ipv4' ? LAB_VIP : VIP6
     this.#peers = peers
     this.#lab = createLab({ routers: nodes.length })
     try {
       this.#members = nodes.map((node, i) => ({ node, host: this.#lab.router(i + 1), daemon: undefined }))
-      for (const { host } of this.#members) this.#addUplink(host)
+      for (const { host } of this.#members) {
+        this.#addUplink(host)
+        if (variant.family === 'ipv6') this.#setLinkLocal(host)
+      }
     } catch (error) {
       this.#lab.destroy()
       throw error
@@ -43,6 +58,15 @@ class NetnsLan implements Lan {
   #addUplink({ namespace }: Host): void {
     const lines = ['link add uplink type veth peer name far', 'link set uplink up', 'link set far up']
     run(['ip', '-n', namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  }
+
+  #setLinkLocal(host: Host): void {
+    const lines = [
+      'link set eth0 addrgenmode none',
+      'address flush dev eth0 scope link',
+      `address add ${linkLocalOf(host)}/64 dev eth0 nodad`,
+    ]
+    run(['ip', '-6', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
   }
 
   #member(name: string): Member {
@@ -94,11 +118,13 @@ class NetnsLan implements Lan {
 
   #daemonOf({ node, host }: Member): Holdfast {
     const { priority, preempt = true } = node
-    const others = this.#members.filter((other) => other.host !== host).map((other) => other.host.address)
-    const plan = { host, priority, preempt, intervalMs: this.interval, address: LAB_VIP }
+    const hosts = this.#members.filter((other) => other.host !== host).map((other) => other.host)
+    const others = hosts.map((other) => (this.#variant.family === 'ipv4' ? other.address : linkLocalOf(other)))
+    const plan = { host, priority, preempt, intervalMs: this.interval, address: this.#vip }
     // A weight of 0 would be a fault; a node that is not above DEMOTED cannot fall to it.
     const weighs = priority > DEMOTED ? { track: [{ interface: 'uplink', weight: DEMOTED - priority }] } : {}
-    return new Holdfast(this.#lab, plan, { ...weighs, ...(this.#peers ? { peers: others } : {}) })
+    const router = { ...weighs, ...(this.#peers ? { peers: others } : {}) }
+    return new Holdfast(this.#lab, plan, router, [], { io: this.#variant.io })
   }
 
   async stop(name: string): Promise<void> {
@@ -115,7 +141,7 @@ class NetnsLan implements Lan {
     daemon.killAll()
     await daemon.exited
     // What the kernel keeps is not part of a machine without power.
-    for (const held of this.#lab.addresses(host).filter((one) => one.startsWith(`${LAB_VIP}/`))) {
+    for (const held of this.#lab.addresses(host).filter((one) => one.startsWith(`${this.#vip}/`))) {
       run(['ip', '-n', host.namespace, 'address', 'delete', held, 'dev', 'eth0'])
     }
   }
@@ -152,7 +178,7 @@ class NetnsLan implements Lan {
 
   /** A neighbour asks the kernel, and the kernel answers for what it has: on a side that is cut off, too. */
   async answering(): Promise<readonly string[]> {
-    const holders = this.#lab.holders(LAB_VIP)
+    const holders = this.#lab.holders(this.#vip)
     return this.#named(({ host }) => holders.includes(host.name))
   }
 
@@ -184,4 +210,7 @@ class NetnsLan implements Lan {
   }
 }
 
-export const openNetnsLan: OpenLan = async (plan) => new NetnsLan(plan)
+export const openNetnsLan =
+  (variant: NetnsVariant): OpenLan =>
+  async (plan) =>
+    new NetnsLan(plan, variant)
