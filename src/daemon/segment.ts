@@ -7,7 +7,7 @@ import { neighborSolicitation } from '../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../arp/probe.ts'
 import { type Discarded, receive } from '../vrrp/receive.ts'
 import { type Address, type Family, isMulticast } from '../wire/address.ts'
-import { BROADCAST_MAC, type Mac, multicastMac } from '../wire/mac.ts'
+import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
 import { isUp } from './circumstances.ts'
@@ -190,8 +190,9 @@ export class Segment implements RouterIo {
 
   /**
    * Asking costs no other host anything: only VRRP routers listen to the group's address, and only holders of an IPv6
-   * address to its solicited-node group (docs/adr/0009). Unicast routers of IPv4 have no address in common: the whole
-   * LAN is asked, less often.
+   * address to its solicited-node group (docs/adr/0009). A router that answers through a macvlan (FRR) hears of IPv4's
+   * groups none, so its virtual MAC is asked, too (docs/adr/0012). Unicast routers of IPv4 have no address in common:
+   * the whole LAN is asked, less often.
    */
   askForRivals(router: Router, now: Millis): void {
     const { vrid, addresses, family, transport } = router.parameters
@@ -206,8 +207,9 @@ export class Segment implements RouterIo {
       if (last !== undefined && now - last < BROADCAST_SPACING) return
       this.#broadcastAt.set(vrid, now)
     }
-    const to = transport.mode === 'multicast' ? multicastMac(transport.group) : BROADCAST_MAC
-    this.#frames?.send([arpProbe({ address, mac: this.mac, to })])
+    const whom =
+      transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
+    this.#frames?.send(whom.map((to) => arpProbe({ address, mac: this.mac, to })))
   }
 
   send(datagrams: readonly Datagram[]): readonly SendOutcome[] {

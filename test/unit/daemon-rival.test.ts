@@ -1,6 +1,6 @@
 /**
  * An Active asks before every periodic advertisement who else has its address, and announces again when somebody does
- * (docs/adr/0007): what goes on the wire, to whom, how often, and what an answer is.
+ * (docs/adr/0007, 0012): what goes on the wire, to whom, how often, and what an answer is.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../src/arp/arp-packet.ts'
@@ -30,16 +30,16 @@ function reply(claimed = VIP, from: Mac = RIVAL, to: Mac = OUR_MAC): Uint8Array 
 }
 
 describe('the question', () => {
-  test('goes to the group before every periodic advertisement, not before the first', () => {
+  test('goes to the group and to the virtual MAC before every periodic advertisement, not before the first', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
     expect(world.asked, 'before the takeover').toEqual([])
     world.takeCalls()
     world.advance(1_000)
     const calls = world.takeCalls().filter((call) => /^(ask|advertise)/.test(call))
-    expect(calls).toEqual([`ask eth0 ${VIP}`, 'advertise eth0 vrid 51 priority 128'])
-    expect(world.asked.map(({ to }) => to)).toEqual(['01:00:5e:00:00:12'])
+    expect(calls).toEqual([`ask eth0 ${VIP}`, `ask eth0 ${VIP}`, 'advertise eth0 vrid 51 priority 128'])
+    expect(world.asked.map(({ to }) => to)).toEqual(['01:00:5e:00:00:12', '00:00:5e:00:01:33'])
     world.advance(9_000)
-    expect(world.asked).toHaveLength(10)
+    expect(world.asked).toHaveLength(20)
   })
 
   test('of a unicast router goes to everybody: at every advertisement down to 50 ms, no more often below', () => {
