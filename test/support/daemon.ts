@@ -5,16 +5,25 @@
 import type { Host, Lab } from './lab.ts'
 import type { Exit, LoggedLine } from './logged-process.ts'
 
-export type DaemonKind = 'holdfast' | 'keepalived'
+export type DaemonKind = 'holdfast' | 'keepalived' | 'frr'
 
 export type RouterPlan = {
   readonly host: Host
   readonly priority: number
   readonly intervalMs: number
+  /** The virtual address that a client asks. */
   readonly address: string
+  /** All virtual addresses, in the order of the configuration. Absent: only `address`. */
+  readonly addresses?: readonly string[]
   readonly vrid?: number
+  /** Absent: 3. */
+  readonly version?: 2 | 3
+  /** Version 2: simple authentication. */
+  readonly password?: string
   /** Absent: multicast. */
   readonly unicastPeers?: readonly string[]
+  /** Absent: the host's IPv4 address. */
+  readonly unicastSource?: string
   readonly preempt?: boolean
 }
 
@@ -27,7 +36,7 @@ export type Daemon = {
   ready(within?: number): Promise<void>
   /** By its own account: Initialize, Backup, Active, … */
   state(): Promise<string>
-  /** SIGTERM; returns when. */
+  /** The operator's way to end it (SIGTERM, unless the daemon has a better one); returns when. */
   terminate(): number
   /** SIGKILL of the process that speaks VRRP, alone; its parent lives. */
   killEngine(): number

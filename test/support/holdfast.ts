@@ -26,9 +26,14 @@ export type LogRecord = Readonly<Record<string, unknown>> & {
 
 /** JSON is YAML. */
 export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Extra = {}, top: Extra = {}): string {
-  const { priority, intervalMs, address, vrid = 51, unicastPeers, preempt = true } = plan
-  const transport = unicastPeers ? { unicast: { source: plan.host.address, peers: unicastPeers } } : 'multicast'
-  const router = { name: 'vip', vrid, interface: 'eth0', addresses: [address], priority, preempt, transport }
+  const { priority, intervalMs, address, addresses = [address], vrid = 51, unicastPeers, preempt = true } = plan
+  const source = plan.unicastSource ?? plan.host.address
+  const transport = unicastPeers ? { unicast: { source, peers: unicastPeers } } : 'multicast'
+  const router = {
+    ...{ name: 'vip', vrid, interface: 'eth0', addresses, priority, preempt, transport },
+    ...(plan.version === undefined ? {} : { version: plan.version }),
+    ...(plan.password === undefined ? {} : { authentication: { type: 'simple', password: plan.password } }),
+  }
   const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]
   return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, ...top, virtualRouters }, null, 2)
 }

@@ -39,6 +39,7 @@ export type KeepalivedCounters = {
   readonly intervalErrors: number
   readonly addressListErrors: number
   readonly checksumErrors: number
+  readonly authenticationErrors: number
 }
 
 export function keepalivedConfig({
@@ -46,12 +47,16 @@ export function keepalivedConfig({
   priority,
   intervalMs,
   address,
+  addresses = [address],
   vrid = 51,
+  version = 3,
+  password,
   unicastPeers,
+  unicastSource = host.address,
   preempt = true,
 }: RouterPlan): string {
   const transport = unicastPeers
-    ? [`  unicast_src_ip ${host.address}`, '  unicast_peer {', ...unicastPeers.map((peer) => `    ${peer}`), '  }']
+    ? [`  unicast_src_ip ${unicastSource}`, '  unicast_peer {', ...unicastPeers.map((peer) => `    ${peer}`), '  }']
     : []
   return [
     'global_defs {',
@@ -65,11 +70,12 @@ export function keepalivedConfig({
     `  virtual_router_id ${vrid}`,
     `  priority ${priority}`,
     `  advert_int ${intervalMs / 1000}`,
-    '  version 3',
+    `  version ${version}`,
+    ...(password === undefined ? [] : ['  authentication {', '    auth_type PASS', `    auth_pass ${password}`, '  }']),
     ...(preempt ? [] : ['  nopreempt']),
     ...transport,
     '  virtual_ipaddress {',
-    `    ${address}`,
+    ...addresses.map((one) => `    ${one}`),
     '  }',
     '}',
     '',
@@ -179,6 +185,7 @@ export class Keepalived implements Daemon {
       intervalErrors: count('Advertisement Interval'),
       addressListErrors: count('Address List'),
       checksumErrors: this.lines.filter(({ text: line }) => /checksum/i.test(line)).length,
+      authenticationErrors: count('Type Mismatch') + count('Failure'),
     }
   }
 }

@@ -64,3 +64,7 @@ export function describeCapture(name: string, body: () => void): void {
 export function describeInterop(name: string, body: () => void): void {
   describeWith('REQUIRE_INTEROP', ['ip', 'keepalived', 'dumpcap', 'tshark'], name, body)
 }
+
+export function describeFrr(name: string, body: () => void): void {
+  describeWith('REQUIRE_INTEROP', ['ip', 'vtysh', 'dumpcap', 'tshark'], name, body)
+}

@@ -1,0 +1,67 @@
+/**
+ * Is a daemon content with what it heard and did? Decides which counters and log lines would say that it is not; a
+ * daemon that has ended is asked for its log only. Refuses to know what happened to it.
+ */
+import { expect } from 'vitest'
+import type { Daemon } from '../support/daemon.ts'
+import { Frr } from '../support/frr.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { Keepalived } from '../support/keepalived.ts'
+
+export async function expectContent(daemon: Daemon): Promise<void> {
+  if (daemon instanceof Keepalived) {
+    if (daemon.running) await expectContentKeepalived(daemon)
+    expectQuiet(daemon, daemon.warnings())
+  } else if (daemon instanceof Frr) expectQuiet(daemon, daemon.warnings())
+  else if (daemon instanceof Holdfast) {
+    if (daemon.process.exit === undefined) await expectContentHoldfast(daemon)
+    expectQuiet(daemon, warningsOf(daemon))
+  }
+}
+
+function expectQuiet(daemon: Daemon, lines: readonly string[]): void {
+  expect(lines, `log lines of ${daemon.kind} on ${daemon.plan.host.name} that are no plain news`).toEqual([])
+}
+
+async function expectContentKeepalived(daemon: Keepalived): Promise<void> {
+  const { received, sent, ...errors } = await daemon.counters()
+  expect(
+    errors,
+    `error counters of keepalived on ${daemon.plan.host.name} (received ${received}, sent ${sent})`,
+  ).toEqual({
+    lengthErrors: 0,
+    ttlErrors: 0,
+    typeErrors: 0,
+    intervalErrors: 0,
+    addressListErrors: 0,
+    checksumErrors: 0,
+    authenticationErrors: 0,
+  })
+}
+
+async function expectContentHoldfast(daemon: Holdfast): Promise<void> {
+  const snapshot = await daemon.snapshot()
+  const { discarded, foreignChanges, sendFailures, warnings } = (await daemon.router()).counters
+  const onInterfaces = snapshot?.interfaces.map((one) => [one.discarded, one.overflowed])
+  expect(
+    { discarded, foreignChanges, sendFailures, warnings, onInterfaces },
+    `what holdfast on ${daemon.plan.host.name} counted that is no plain news`,
+  ).toEqual({ discarded: {}, foreignChanges: {}, sendFailures: {}, warnings: {}, onInterfaces: [[{}, 0]] })
+}
+
+const WARN = 40
+/**
+ * Advice on the configuration; what the last will has to say; a rival's kernel answers for the address after a heal or
+ * after its daemon's death, which is what holdfast is to notice.
+ */
+const NEWS = [
+  /: warning: |^executed the last will: the engine is gone$|^the engine was ended by a signal$/,
+  /: [0-9a-f:]{17} answers for \S+ as well$|^Removed .*: left by an earlier life$/,
+  /: Leaving → Initialize: /,
+]
+
+function warningsOf(daemon: Holdfast): string[] {
+  return daemon.records
+    .filter(({ level, msg }) => level >= WARN && !NEWS.some((pattern) => pattern.test(msg)))
+    .map(({ msg }) => msg)
+}

@@ -1,0 +1,64 @@
+/**
+ * The rows of the interop matrix as values: which neighbour, which protocol, how it is sent, and who has the higher
+ * priority. Decides which cells exist (FRR has neither unicast nor passwords, keepalived has both) and their timing.
+ * Refuses to know what is done in a row (matrix.ts).
+ */
+import type { DaemonKind } from '../support/daemon.ts'
+
+export const PROTOCOLS = ['v3 IPv4', 'v3 IPv6', 'v2 PASS IPv4'] as const
+export type Protocol = (typeof PROTOCOLS)[number]
+export type Transport = 'multicast' | 'unicast'
+export type Neighbour = 'keepalived' | 'frr'
+
+export type Match = {
+  readonly protocol: Protocol
+  readonly transport: Transport
+  readonly high: DaemonKind
+  readonly low: DaemonKind
+  /** The beginning of its tests' names. */
+  readonly name: string
+}
+
+const CELLS: Readonly<Record<Neighbour, Readonly<Record<Protocol, readonly Transport[]>>>> = {
+  keepalived: {
+    'v3 IPv4': ['multicast', 'unicast'],
+    'v3 IPv6': ['multicast', 'unicast'],
+    'v2 PASS IPv4': ['multicast', 'unicast'],
+  },
+  frr: { 'v3 IPv4': ['multicast'], 'v3 IPv6': ['multicast'], 'v2 PASS IPv4': [] },
+}
+
+export const PRIORITY = { high: 200, low: 100 } as const
+
+/** Version 2 knows whole seconds only. */
+export const intervalOf = (protocol: Protocol): number => (protocol === 'v2 PASS IPv4' ? 1_000 : 100)
+
+/** RFC 9568 §6.1; in version 2 Skew_Time is not scaled by the interval (RFC 3768 §6.1). */
+export function skewTimeOf(protocol: Protocol, priority: number): number {
+  return ((256 - priority) / 256) * (protocol === 'v2 PASS IPv4' ? 1_000 : intervalOf(protocol))
+}
+
+export function activeDownIntervalOf(protocol: Protocol, priority: number): number {
+  return 3 * intervalOf(protocol) + skewTimeOf(protocol, priority)
+}
+
+/** Another daemon in holdfast's place proves the harness itself. */
+function ourSide(neighbour: Neighbour): DaemonKind {
+  return process.env.INTEROP_DRY_RUN === '1' ? neighbour : 'holdfast'
+}
+
+/** Both ways, each as often as REPEAT says (once). */
+export function matchesOf(neighbour: Neighbour, protocol: Protocol): Match[] {
+  const ours = ourSide(neighbour)
+  const repeat = Number(process.env.REPEAT ?? '1')
+  const runs = Array.from({ length: repeat }, (_, i) => (repeat === 1 ? '' : `run ${i + 1}, `))
+  return runs.flatMap((run) =>
+    CELLS[neighbour][protocol].flatMap((transport): Match[] => {
+      const cell = { protocol, transport, name: `${run}${protocol} ${transport}` }
+      return [
+        { ...cell, high: ours, low: neighbour },
+        { ...cell, high: neighbour, low: ours },
+      ]
+    }),
+  )
+}
