@@ -1,7 +1,8 @@
 /*
- * What a client on the LAN sees: a UDP responder, a UDP prober and an ARP observer for the demo, the tests and the
- * bench. Decided here: what counts as lost (no answer within one second), as a gap (no answer for more than three
- * intervals while probes went out) and as two owners. Times are CLOCK_MONOTONIC, which all network namespaces share;
+ * What a client on the LAN sees: a UDP responder, a UDP prober and an observer of ARP and Neighbor Discovery, for the
+ * demo, the tests and the bench. Decided here: what counts as lost (no answer within one second), as a gap (no answer
+ * for more than three intervals while probes went out) and as two owners. Times are CLOCK_MONOTONIC, which all network
+ * namespaces share;
  * arrival times are the kernel's, so a prober that was not scheduled does not invent an outage.
  * Refuses to know: VRRP and who should be the owner. The daemon never runs this program.
  */
@@ -13,6 +14,7 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netdb.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netpacket/packet.h>
 #include <poll.h>
@@ -52,8 +54,8 @@ static const char usage_text[] =
     "         JSON lines: start, owner (the answering NAME changed), gap, stall (the prober itself was late), duplicate\n"
     "         (two names answered one probe), summary. --fifo: SCHED_FIFO, where it is permitted\n"
     "       holdfast-probe arp INTERFACE ADDRESS [--interval-ms 10] [--duration-ms N] [--fifo]\n"
-    "         asks who has the IPv4 ADDRESS. JSON lines: start, claim (the set of MACs that answered one question\n"
-    "         changed), announce (a gratuitous ARP), summary\n"
+    "         asks who has the ADDRESS, IPv4 (ARP) or IPv6 (Neighbor Discovery). JSON lines: start, claim (the set of MACs\n"
+    "         that answered one question changed), announce (a gratuitous ARP, an unsolicited advertisement), summary\n"
     "Times are CLOCK_MONOTONIC in milliseconds. Exit status: 0, 1 for a failure, 64 for wrong usage.\n";
 
 struct options {
@@ -579,10 +581,20 @@ struct claims {
   int count;
 };
 
+/* As RFC 4861 lays it out: the target and our link-layer address. */
+struct solicitation {
+  struct nd_neighbor_solicit header;
+  struct nd_opt_hdr option;
+  unsigned char mac[ETH_ALEN];
+};
+
 struct observer {
   int fd;
-  struct sockaddr_ll broadcast;
+  struct sockaddr_storage everybody; /* where the question goes */
+  socklen_t everybody_length;
   struct ether_arp request;
+  struct solicitation solicitation;
+  bool is_ipv6;
   const char *address;
   struct claims round; /* answers to the latest question */
   struct claims previous; /* answers to the one before */
@@ -646,72 +658,151 @@ static void ask(struct observer *o) {
   o->asked_at = now();
   o->round.count = 0;
   o->rounds++;
-  const ssize_t sent = sendto(o->fd, &o->request, sizeof o->request, MSG_DONTWAIT | MSG_NOSIGNAL,
-                              (const struct sockaddr *)&o->broadcast, sizeof o->broadcast);
+  const void *const question = o->is_ipv6 ? (const void *)&o->solicitation : (const void *)&o->request;
+  const ssize_t sent = sendto(o->fd, question, o->is_ipv6 ? sizeof o->solicitation : sizeof o->request,
+                              MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&o->everybody, o->everybody_length);
   if (sent < 0) o->send_errors++;
 }
 
-static void take_claims(struct observer *o) {
+static void take_claim(struct observer *o, const unsigned char *mac, nanos at) {
+  (void)add_claim(&o->round, mac, at);
+  const int index = add_claim(&o->total, mac, at);
+  if (index >= 0) o->answers[index]++;
+}
+
+static void take_announcement(struct observer *o, const unsigned char *mac, nanos at) {
+  char text[18];
+  o->announcements++;
+  line("{\"t\":%.3f,\"event\":\"announce\",\"mac\":\"%s\",\"address\":\"%s\"}", ms(at), mac_text(mac, text),
+       o->address);
+}
+
+static void take_arp(struct observer *o, const unsigned char *bytes, size_t length, nanos at) {
   struct ether_arp packet;
+  if (length < sizeof packet) return;
+  memcpy(&packet, bytes, sizeof packet);
+  if (packet.arp_hrd != htons(ARPHRD_ETHER) || packet.arp_pro != htons(ETHERTYPE_IP) || packet.arp_hln != ETH_ALEN ||
+      packet.arp_pln != 4 || memcmp(packet.arp_spa, o->request.arp_tpa, 4) != 0)
+    return;
+  if (memcmp(packet.arp_tpa, packet.arp_spa, 4) == 0)
+    take_announcement(o, packet.arp_sha, at);
+  else if (packet.arp_op == htons(ARPOP_REPLY))
+    take_claim(o, packet.arp_sha, at);
+}
+
+/* Without a target link-layer option nobody's cache would follow it, so it is no claim. */
+static void take_advertisement(struct observer *o, const unsigned char *bytes, size_t length, nanos at) {
+  struct nd_neighbor_advert packet;
+  if (length < sizeof packet) return;
+  memcpy(&packet, bytes, sizeof packet);
+  if (packet.nd_na_type != ND_NEIGHBOR_ADVERT ||
+      memcmp(&packet.nd_na_target, &o->solicitation.header.nd_ns_target, sizeof packet.nd_na_target) != 0)
+    return;
+  for (size_t option = sizeof packet; option + 8 <= length && bytes[option + 1] > 0; option += 8u * bytes[option + 1]) {
+    if (bytes[option] != ND_OPT_TARGET_LINKADDR) continue;
+    if ((packet.nd_na_flags_reserved & ND_NA_FLAG_SOLICITED) == 0)
+      take_announcement(o, bytes + option + 2, at);
+    else
+      take_claim(o, bytes + option + 2, at);
+    return;
+  }
+}
+
+static void take_claims(struct observer *o) {
   struct sockaddr_storage from;
   unsigned char bytes[128];
   ssize_t length = 0;
   nanos at = 0;
-  char text[18];
   for (int i = 0; i < DRAIN_MAX && take(o->fd, bytes, sizeof bytes, &length, &from, &at); i++) {
+    if (o->is_ipv6) {
+      take_advertisement(o, bytes, (size_t)length, at);
+      continue;
+    }
     struct sockaddr_ll link;
     memcpy(&link, &from, sizeof link);
-    if (length < (ssize_t)sizeof packet || link.sll_pkttype == PACKET_OUTGOING) continue;
-    memcpy(&packet, bytes, sizeof packet);
-    if (packet.arp_hrd != htons(ARPHRD_ETHER) || packet.arp_pro != htons(ETHERTYPE_IP) || packet.arp_hln != ETH_ALEN ||
-        packet.arp_pln != 4 || memcmp(packet.arp_spa, o->request.arp_tpa, 4) != 0)
-      continue;
-    if (memcmp(packet.arp_tpa, packet.arp_spa, 4) == 0) {
-      o->announcements++;
-      line("{\"t\":%.3f,\"event\":\"announce\",\"mac\":\"%s\",\"address\":\"%s\"}", ms(at),
-           mac_text(packet.arp_sha, text), o->address);
-    } else if (packet.arp_op == htons(ARPOP_REPLY)) {
-      (void)add_claim(&o->round, packet.arp_sha, at);
-      const int index = add_claim(&o->total, packet.arp_sha, at);
-      if (index >= 0) o->answers[index]++;
-    }
+    if (link.sll_pkttype != PACKET_OUTGOING) take_arp(o, bytes, (size_t)length, at);
   }
 }
 
-static void open_observer(struct observer *o, const char *interface, const char *address) {
-  struct ifreq query;
-  if (strlen(interface) >= sizeof query.ifr_name) wrong_usage();
-  memset(&query, 0, sizeof query);
-  memcpy(query.ifr_name, interface, strlen(interface));
+/* To the solicited-node group (RFC 4291 2.7.1) from our link-local address, which the kernel chooses. */
+static void open_neighbor_observer(struct observer *o, const char *interface, const struct in6_addr *target,
+                                   const unsigned char *mac) {
+  struct sockaddr_in6 group;
+  struct icmp6_filter filter;
+  const int hops = 255;
+  o->is_ipv6 = true;
+  o->fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+  if (o->fd < 0) fail("open an ICMPv6 socket");
+  ICMP6_FILTER_SETBLOCKALL(&filter);
+  ICMP6_FILTER_SETPASS(ND_NEIGHBOR_ADVERT, &filter);
+  if (setsockopt(o->fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter) != 0) fail("choose what to hear");
+  if (setsockopt(o->fd, SOL_SOCKET, SO_BINDTODEVICE, interface, (socklen_t)strlen(interface)) != 0)
+    fail("bind to that interface");
+  if (setsockopt(o->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) != 0) fail("set the hop limit");
+  memset(&group, 0, sizeof group);
+  group.sin6_family = AF_INET6;
+  group.sin6_scope_id = if_nametoindex(interface);
+  memcpy(group.sin6_addr.s6_addr, "\xff\x02\0\0\0\0\0\0\0\0\0\x01\xff", 13);
+  memcpy(group.sin6_addr.s6_addr + 13, target->s6_addr + 13, 3);
+  memcpy(&o->everybody, &group, sizeof group);
+  o->everybody_length = sizeof group;
+  o->solicitation.header.nd_ns_type = ND_NEIGHBOR_SOLICIT;
+  memcpy(&o->solicitation.header.nd_ns_target, target, sizeof *target);
+  o->solicitation.option.nd_opt_type = ND_OPT_SOURCE_LINKADDR;
+  o->solicitation.option.nd_opt_len = 1;
+  memcpy(o->solicitation.mac, mac, ETH_ALEN);
+}
+
+static void open_arp_observer(struct observer *o, const char *interface, struct ifreq *query) {
+  struct sockaddr_ll broadcast;
+  memset(&broadcast, 0, sizeof broadcast);
   o->fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETHERTYPE_ARP));
   if (o->fd < 0) fail("open a packet socket");
-  enable(o->fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
-  o->address = address;
-  o->broadcast.sll_family = AF_PACKET;
-  o->broadcast.sll_protocol = htons(ETHERTYPE_ARP);
-  o->broadcast.sll_ifindex = (int)if_nametoindex(interface);
-  o->broadcast.sll_halen = ETH_ALEN;
-  memset(o->broadcast.sll_addr, 0xff, ETH_ALEN);
-  if (o->broadcast.sll_ifindex == 0) fail("find that interface");
-  if (bind(o->fd, (const struct sockaddr *)&o->broadcast, sizeof o->broadcast) != 0) fail("bind to that interface");
+  broadcast.sll_family = AF_PACKET;
+  broadcast.sll_protocol = htons(ETHERTYPE_ARP);
+  broadcast.sll_ifindex = (int)if_nametoindex(interface);
+  broadcast.sll_halen = ETH_ALEN;
+  memset(broadcast.sll_addr, 0xff, ETH_ALEN);
+  if (bind(o->fd, (const struct sockaddr *)&broadcast, sizeof broadcast) != 0) fail("bind to that interface");
+  memcpy(&o->everybody, &broadcast, sizeof broadcast);
+  o->everybody_length = sizeof broadcast;
   o->request.arp_hrd = htons(ARPHRD_ETHER);
   o->request.arp_pro = htons(ETHERTYPE_IP);
   o->request.arp_hln = ETH_ALEN;
   o->request.arp_pln = 4;
   o->request.arp_op = htons(ARPOP_REQUEST);
-  if (inet_pton(AF_INET, address, o->request.arp_tpa) != 1) wrong_usage();
-  if (ioctl(o->fd, SIOCGIFHWADDR, &query) != 0) fail("read the interface's MAC address");
-  memcpy(o->request.arp_sha, query.ifr_hwaddr.sa_data, ETH_ALEN);
+  memcpy(o->request.arp_sha, query->ifr_hwaddr.sa_data, ETH_ALEN);
   /* ioctl of an IPv4 address wants an IPv4 socket. Without one the question is an ARP probe, sender 0.0.0.0. */
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) fail("open a socket");
-  query.ifr_addr.sa_family = AF_INET;
-  if (ioctl(fd, SIOCGIFADDR, &query) == 0) {
+  query->ifr_addr.sa_family = AF_INET;
+  if (ioctl(fd, SIOCGIFADDR, query) == 0) {
     struct sockaddr_in own;
-    memcpy(&own, &query.ifr_addr, sizeof own);
+    memcpy(&own, &query->ifr_addr, sizeof own);
     memcpy(o->request.arp_spa, &own.sin_addr, 4);
   }
   (void)close(fd);
+}
+
+static void open_observer(struct observer *o, const char *interface, const char *address) {
+  struct ifreq query;
+  struct in6_addr target;
+  if (strlen(interface) >= sizeof query.ifr_name) wrong_usage();
+  memset(&query, 0, sizeof query);
+  memcpy(query.ifr_name, interface, strlen(interface));
+  if (if_nametoindex(interface) == 0) fail("find that interface");
+  const int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) fail("open a packet socket");
+  if (ioctl(fd, SIOCGIFHWADDR, &query) != 0) fail("read the interface's MAC address");
+  (void)close(fd);
+  o->address = address;
+  if (inet_pton(AF_INET6, address, &target) == 1)
+    open_neighbor_observer(o, interface, &target, (const unsigned char *)query.ifr_hwaddr.sa_data);
+  else if (inet_pton(AF_INET, address, o->request.arp_tpa) == 1)
+    open_arp_observer(o, interface, &query);
+  else
+    wrong_usage();
+  enable(o->fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
 }
 
 static void summarize_claims(const struct observer *o, nanos began, nanos ended) {

@@ -21,7 +21,7 @@ import {
 } from '../arp/pacer.ts'
 import { type Address, type Family, familyOf } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
-import type { Millis } from '../wire/units.ts'
+import { type Millis, plus } from '../wire/units.ts'
 import type { SendOutcome } from './ports.ts'
 import { Counters } from './recorder.ts'
 
@@ -34,6 +34,9 @@ export type Announced = {
   readonly refresh: Millis | undefined
 }
 
+/** How long an announcement waits for the kernel to be ready for what it will cause. */
+const PATIENCE = 50
+
 export class Announcer {
   /** By kind: gratuitousArp, neighborAdvertisement, failed. */
   readonly sent = new Counters()
@@ -42,9 +45,20 @@ export class Announcer {
   readonly #send: (frames: readonly Uint8Array[]) => readonly SendOutcome[]
   readonly #mac: () => Mac
 
-  constructor(send: (frames: readonly Uint8Array[]) => readonly SendOutcome[], mac: () => Mac) {
+  readonly #isReady: (address: Address) => boolean
+
+  /**
+   * `isReady`: packets to the address arrive here. The kernel adds the local route of an IPv6 address, and tells of it,
+   * some time after it has accepted the address: a client that follows the announcement before that is not answered.
+   */
+  constructor(
+    send: (frames: readonly Uint8Array[]) => readonly SendOutcome[],
+    mac: () => Mac,
+    isReady: (address: Address) => boolean = () => true,
+  ) {
     this.#send = send
     this.#mac = mac
+    this.#isReady = isReady
   }
 
   /** Due at once; sent by run() at the end of the turn, because advertisements go before all of them. */
@@ -65,7 +79,7 @@ export class Announcer {
     let nearest = nextTakeAt(this.#pacer)
     for (const { takeover, rival } of this.#plans.values()) {
       for (const plan of [takeover, rival]) {
-        const at = plan === undefined ? undefined : nextAnnouncementAt(plan)
+        const at = plan === undefined ? undefined : this.#dueAt(plan)
         if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
       }
     }
@@ -78,9 +92,9 @@ export class Announcer {
     for (const [owner, plans] of this.#plans) {
       for (const kind of ['takeover', 'rival'] as const) {
         const plan = plans[kind]
-        if (plan === undefined) continue
+        const at = plan === undefined ? undefined : this.#dueAt(plan)
+        if (plan === undefined || at === undefined || at > now) continue
         const result = dueFrames(plan, now)
-        if (result.due.length === 0) continue
         plans[kind] = result.plan
         const wanted = result.due.map(({ address, first }) => ({ owner, address, first }))
         this.#pacer = offerAnnouncements(this.#pacer, wanted)
@@ -89,6 +103,11 @@ export class Announcer {
     const taken = takeAnnouncements(this.#pacer, now)
     this.#pacer = taken.pacer
     if (taken.send.length > 0) this.#announce(taken.send.map(({ address }) => address))
+  }
+
+  #dueAt(plan: AnnouncementPlan): Millis | undefined {
+    const at = nextAnnouncementAt(plan)
+    return at === undefined || plan.addresses.every(this.#isReady) ? at : plus(at, PATIENCE)
   }
 
   #announce(addresses: readonly Address[]): void {

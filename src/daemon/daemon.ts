@@ -9,7 +9,7 @@ import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
-import type { Address } from '../wire/address.ts'
+import { type Address, familyOf } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { Alarm, type Schedule } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
@@ -224,7 +224,11 @@ export class Daemon {
       const { address } = event.present
       // Also an echo: the order of notifications is the kernel's, and the last one is how things are.
       this.#view.apply(event)
-      if (this.#ownChanges.isEcho(event.kind, event.present)) return
+      if (this.#ownChanges.isEcho(event.kind, event.present)) {
+        // An announcement may have waited for it.
+        if (event.kind === 'addressAdded' && familyOf(address) === 'ipv6' && !this.#serving) this.#endTurn(now)
+        return
+      }
       if (vips.has(address)) this.#restore(address, now)
       else if (this.#placement.matters(this.#view.link(event.present.interfaceIndex)?.name))
         this.#placement.refresh(this.#routers, now)
@@ -256,7 +260,9 @@ export class Daemon {
       if (outcome.changed) this.#ownChanges.expect(outcome.step)
       // Until the notification comes, for whoever asks within this turn.
       const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
-      this.#view.apply({ kind, present: { interfaceIndex, address, prefixLength, tentative: false } })
+      // An IPv6 address is not reached before the kernel tells of it (announcer.ts).
+      const tentative = action === 'add' && outcome.changed && familyOf(address) === 'ipv6'
+      this.#view.apply({ kind, present: { interfaceIndex, address, prefixLength, tentative } })
     }
     return outcomes
   }

@@ -83,6 +83,10 @@ export class NetworkView {
     )
   }
 
+  isOn(index: number, address: Address): boolean {
+    return (this.#byAddress.get(address) ?? []).some(({ interfaceIndex }) => interfaceIndex === index)
+  }
+
   #setLink(link: Link): void {
     this.#forgetName(link.index)
     this.#links.set(link.index, link)

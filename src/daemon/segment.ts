@@ -71,11 +71,12 @@ export class Segment implements RouterIo {
     this.source = source
     this.#link = link
     this.#context = context
+    const { sockets, recorder, view } = context
     this.announcer = new Announcer(
       (frames) => this.#frames?.send(frames) ?? [],
       () => this.mac,
+      (address) => view.canSendFrom(this.interfaceIndex, address) || !view.isOn(this.interfaceIndex, address),
     )
-    const { sockets, recorder, view } = context
     this.#claims = new ClaimTap(family, () => this.#link, {
       sockets,
       recorder,

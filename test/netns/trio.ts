@@ -3,6 +3,7 @@
  * entry and an observer that has none: what every failover scenario in namespaces starts from. All that is asserted
  * comes from the kernel, the client or the observer; the daemon's own account only has to agree.
  */
+import { run } from '../../src/cli/demo-network.ts'
 import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
 import { ArpObserver } from '../support/arp-observer.ts'
 import { activeDownIntervalMs } from '../support/daemon.ts'
@@ -19,24 +20,38 @@ const MARGIN = 100
 
 const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
+/** In the network fd00:77::/64, which every host of an IPv6 trio is in; its own addresses end like those of IPv4. */
+export const TRIO_VIP6 = 'fd00:77::100'
+
+function giveIpv6(lab: Lab): void {
+  for (const host of lab.hosts.values()) {
+    const own = `fd00:77::${host.address.split('.')[3]}/64`
+    run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', 'eth0', 'nodad'])
+  }
+}
+
 export class Trio {
   readonly lab: Lab
+  /** The virtual address; its family is that of everything else. */
+  readonly address: string
   readonly prober: Prober
   readonly observer: ArpObserver
   readonly #daemons = new Map<Host, Holdfast>()
 
-  constructor() {
+  constructor(address = LAB_VIP) {
+    this.address = address
     this.lab = createLab({ routers: PRIORITIES.length })
+    if (address.includes(':')) giveIpv6(this.lab)
     for (const host of this.lab.routers) startResponder(this.lab, host)
-    this.prober = new Prober(this.lab, this.lab.client, LAB_VIP)
-    this.observer = new ArpObserver(this.lab, this.lab.host('observer'), LAB_VIP)
+    this.prober = new Prober(this.lab, this.lab.client, address)
+    this.observer = new ArpObserver(this.lab, this.lab.host('observer'), address)
   }
 
   /** All three, with r1 Active. */
-  static async settled(): Promise<Trio> {
-    const trio = new Trio()
+  static async settled(address = LAB_VIP, extra: Extra = {}): Promise<Trio> {
+    const trio = new Trio(address)
     try {
-      await Promise.all(PRIORITIES.map((priority, i) => trio.start(i + 1, priority)))
+      await Promise.all(PRIORITIES.map((priority, i) => trio.start(i + 1, priority, extra)))
       await trio.settlesOn(1, 'all started')
       return trio
     } catch (error) {
@@ -47,7 +62,7 @@ export class Trio {
 
   async start(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
     const host = this.lab.router(position)
-    const daemon = new Holdfast(this.lab, { host, priority, intervalMs: INTERVAL, address: LAB_VIP }, extra)
+    const daemon = new Holdfast(this.lab, { host, priority, intervalMs: INTERVAL, address: this.address }, extra)
     this.#daemons.set(host, daemon)
     await daemon.ready()
     return daemon
@@ -63,7 +78,7 @@ export class Trio {
     const states = [...this.#daemons].map(async ([host, daemon]) => [host.name, await daemon.state()])
     return {
       ...Object.fromEntries(await Promise.all(states)),
-      holders: this.lab.holders(LAB_VIP),
+      holders: this.lab.holders(this.address),
       client: this.prober.owner,
     }
   }
@@ -81,7 +96,7 @@ export class Trio {
   async settlesOn(position: number, occasion: string): Promise<void> {
     await this.answeredBy(position, occasion)
     const { name } = this.lab.router(position)
-    const alone = () => this.lab.holders(LAB_VIP).join() === name
+    const alone = () => this.lab.holders(this.address).join() === name
     await eventually(`${name} alone to hold the address after ${occasion}`, alone, () => this.sight(), {
       within: WITHIN,
     })
@@ -89,7 +104,7 @@ export class Trio {
 
   async holdersBecome(names: readonly string[], occasion: string): Promise<void> {
     const expected = names.join()
-    const there = () => this.lab.holders(LAB_VIP).join() === expected
+    const there = () => this.lab.holders(this.address).join() === expected
     await eventually(`"${expected}" to hold the address after ${occasion}`, there, () => this.sight(), {
       within: WITHIN,
     })

@@ -35,7 +35,7 @@ export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Ex
     ...(plan.password === undefined ? {} : { authentication: { type: 'simple', password: plan.password } }),
   }
   const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]
-  return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, ...top, virtualRouters }, null, 2)
+  return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters, ...top }, null, 2)
 }
 
 export class Holdfast implements Daemon {

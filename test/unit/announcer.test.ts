@@ -11,12 +11,15 @@ let sent: { at: number; address: Address | undefined }[] = []
 let now = 0
 let outcome: SendOutcome = { ok: true }
 let announcer: Announcer
+/** Of addresses to which packets do not arrive yet. */
+const unready = new Set<Address>()
 const MAC = link(2, 'eth0').mac
 
 beforeEach(() => {
   sent = []
   now = 0
   outcome = { ok: true }
+  unready.clear()
   announcer = new Announcer(
     (frames) =>
       frames.map((frame) => {
@@ -24,6 +27,7 @@ beforeEach(() => {
         return outcome
       }),
     () => MAC,
+    (one) => !unready.has(one),
   )
 })
 
@@ -53,6 +57,22 @@ test('is due at once and goes with the next run, not before', () => {
   announcer.run(at(0))
   expect(sent).toEqual([{ at: 0, address: '192.0.2.100' }])
   expect(announcer.nextAt()).toBeUndefined()
+})
+
+test('waits until the kernel is ready for what comes, and not for ever', () => {
+  const vip = address('fd00::100')
+  unready.add(vip)
+  announcer.announce(announced('api', [vip], [0, 1000]), 'takeover', at(0))
+  announcer.run(at(0))
+  announcer.run(at(3))
+  expect(sent).toEqual([])
+  unready.delete(vip)
+  now = 4
+  announcer.run(at(4))
+  expect(times(), 'the kernel has told of it').toEqual([4])
+  unready.add(vip)
+  runUntil(3000)
+  expect(times(), 'it never does').toEqual([4, 1050])
 })
 
 test('follows the plan, then refreshes', () => {

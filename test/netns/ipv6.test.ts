@@ -1,0 +1,364 @@
+/**
+ * The main job over IPv6: three daemons, one address, link-local sources and ff02::12. What the LAN sees is the judge:
+ * a client that probes every millisecond, an observer that asks every 10 ms who has the address, the kernels' own tables
+ * and tshark.
+ */
+import { execFileSync } from 'node:child_process'
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober } from '../../src/cli/demo-probe.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { INTERVAL, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
+
+/** Two routers may answer for a moment while they meet; longer than this is a split brain. */
+const OVERLAP = 500
+const SILENCE = 1_000
+
+let trio: Trio | undefined
+let lab: Lab | undefined
+afterEach(() => {
+  trio?.lab.destroy()
+  lab?.destroy()
+  trio = undefined
+  lab = undefined
+})
+
+async function settled() {
+  trio = await Trio.settled(TRIO_VIP6)
+  return trio
+}
+
+type Shown = Readonly<Record<string, unknown>>
+
+/** What the kernel says of an address on eth0. */
+function shown(host: Host, address: string): Shown | undefined {
+  const links: unknown = JSON.parse(run(['ip', '-n', host.namespace, '-json', '-6', 'address', 'show', 'dev', 'eth0']))
+  const infos: Shown[] = Array.isArray(links) ? links.flatMap((link) => link.addr_info ?? []) : []
+  return infos.find((info) => info.local === address)
+}
+
+function linkLocalOf(host: Host): string {
+  const text = run(['ip', '-n', host.namespace, '-6', '-o', 'address', 'show', 'dev', 'eth0', 'scope', 'link'])
+  return /inet6 (fe80:[0-9a-f:]+)/.exec(text)?.[1] ?? ''
+}
+
+/** One record for each frame of a capture that tshark's display filter selects, with the values of the fields. */
+function fieldsOf(path: string, filter: string, fields: readonly string[]): string[][] {
+  const argv = ['-n', '-r', path, '-Y', filter, '-T', 'fields', ...fields.flatMap((field) => ['-e', field])]
+  const text = execFileSync('tshark', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t'))
+}
+
+describeNetns('IPv6, three routers', () => {
+  test('election, and a VIP as the kernel should have it', async () => {
+    const group = await settled()
+    const r1 = group.lab.router(1)
+    expect(shown(r1, TRIO_VIP6)).toMatchObject({ prefixlen: 128, deprecated: true, nodad: true, noprefixroute: true })
+    expect(shown(r1, TRIO_VIP6)).not.toHaveProperty('tentative')
+    const status = await group.daemon(1).router()
+    expect(status).toMatchObject({ family: 'ipv6', source: linkLocalOf(r1), transport: 'multicast ff02::12' })
+    expect(await group.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
+    const joined = run(['ip', '-n', r1.namespace, '-6', 'maddress', 'show', 'dev', 'eth0'])
+    expect(joined, 'solicited-node group of the VIP (VR-ND-05)').toContain('ff02::1:ff00:100')
+    for (const position of [1, 2, 3]) {
+      const { counters } = await group.daemon(position).router()
+      expect(counters, `counters of r${position}`).toMatchObject({ warnings: {}, sendFailures: {}, discarded: {} })
+    }
+  })
+
+  test('the wire: advertisements from the link-local address with hop limit 255, announcements at 0, 1 and 2 s', async () => {
+    trio = new Trio(TRIO_VIP6)
+    const capture = await Capture.start(trio.lab, 'wire6', 'ip6 proto 112 or icmp6')
+    await trio.start(1, 200)
+    await trio.settlesOn(1, 'it started alone')
+    await sleep(2_500)
+    await capture.stop()
+    const own = linkLocalOf(trio.lab.router(1))
+    const sent = fieldsOf(capture.path, 'vrrp', [
+      ...['ipv6.src', 'ipv6.dst', 'ipv6.hlim', 'eth.dst', 'vrrp.typever', 'vrrp.virt_rtr_id', 'vrrp.prio'],
+      ...['vrrp.ipv6_addr', 'vrrp.checksum.status', '_ws.malformed', '_ws.expert.message'],
+    ])
+    expect(sent.length).toBeGreaterThan(15)
+    const advertisement = [own, 'ff02::12', '255', '33:33:00:00:00:12', '49', '51', '200', TRIO_VIP6, '1', '', '']
+    expect(
+      sent.filter((record) => record.join() !== advertisement.join()),
+      'other than expected',
+    ).toEqual([])
+    const na = `icmpv6.type == 136 && icmpv6.nd.na.target_address == ${TRIO_VIP6} && ipv6.dst == ff02::1`
+    const announced = fieldsOf(capture.path, na, [
+      ...['frame.time_epoch', 'ipv6.src', 'ipv6.hlim', 'icmpv6.nd.na.flag.r', 'icmpv6.nd.na.flag.s'],
+      ...['icmpv6.nd.na.flag.o', 'icmpv6.opt.linkaddr', 'eth.src', 'icmpv6.checksum.status', 'eth.dst'],
+    ])
+    const mac = announced[0]?.[7] ?? ''
+    const truth = ['1', 'True', 'true']
+    for (const [, source, hops, r = '', s = '', o = '', option, ethernet, checksum, to] of announced) {
+      expect([source, hops, option, ethernet, checksum, to]).toEqual([
+        TRIO_VIP6,
+        '255',
+        mac,
+        mac,
+        '1',
+        '33:33:00:00:00:01',
+      ])
+      expect(
+        [r, s, o].map((flag) => truth.includes(flag)),
+        'R, S and O',
+      ).toEqual([true, false, true])
+    }
+    const [first = 0, ...others] = announced.map(([at]) => Number(at) * 1_000)
+    const offsets = others.map((at) => at - first)
+    expect(offsets.length, `announced at ${offsets} ms after the first`).toBe(2)
+    // RFC 4861 §7.2.6: at least a second apart; a busy machine makes them later, never earlier.
+    expect(offsets[0]).toBeGreaterThan(990)
+    expect((offsets[1] ?? 0) - (offsets[0] ?? 0)).toBeGreaterThan(900)
+    expect(offsets[1]).toBeLessThan(2_500)
+  })
+
+  test('a host that has never heard of the address is answered at once', async () => {
+    const group = await settled()
+    // The observer asks from a socket of its own, so this kernel has no entry.
+    const stranger = group.lab.host('observer')
+    const at = monotonicMs()
+    const fresh = new Prober(group.lab, stranger, TRIO_VIP6)
+    await eventually(
+      'an answer',
+      () => fresh.owner === 'r1',
+      () => fresh.owners,
+      { within: WITHIN },
+    )
+    expect((fresh.owners[0]?.at ?? 0) - at, 'ms for a process start, resolution and an answer').toBeLessThan(SILENCE)
+    const { lost } = await fresh.stop()
+    expect(lost, 'probes lost').toBe(0)
+  })
+
+  test('SIGTERM: no probe is lost, the daemon ends with status 0', async () => {
+    const group = await settled()
+    await group.longBackup(2, 3)
+    const client = new Prober(group.lab, group.lab.client, TRIO_VIP6)
+    await eventually(
+      'the client to be answered',
+      () => client.owner === 'r1',
+      () => client.owners,
+      { within: WITHIN },
+    )
+    const at = group.daemon(1).terminate()
+    await group.settlesOn(2, 'r1 got SIGTERM')
+    expect(await group.daemon(1).exited).toMatchObject({ code: 0, signal: null })
+    await sleep(300)
+    const { sent, lost } = await client.stop()
+    expect(lost, `probes lost of ${sent}, gaps: ${JSON.stringify(client.gaps)}`).toBe(0)
+    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
+  })
+
+  test('kill -9 of the engine: its guardian takes the address off and the successor follows', async () => {
+    const group = await settled()
+    const at = group.daemon(1).killEngine()
+    await group.settlesOn(2, 'the engine on r1 was killed')
+    expect(await group.daemon(1).exited).toMatchObject({ code: 137 })
+    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
+    expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
+  })
+
+  test('a cut is healed: the client with a cached neighbour entry is answered on', async () => {
+    const group = await settled()
+    const r1 = group.lab.router(1)
+    group.lab.cut(r1)
+    await group.answeredBy(2, 'r1 was cut off')
+    await sleep(group.splitMs)
+    expect(group.lab.holders(TRIO_VIP6), 'both sides are sure to be alone').toEqual(['r1', 'r2'])
+    const at = group.lab.heal(r1)
+    await group.settlesOn(1, 'the cut was healed')
+    await sleep(300)
+    expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer after the heal').toBeLessThan(SILENCE)
+    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
+  })
+
+  test('a second owner that speaks no VRRP is noticed by our question, and the client kept', async () => {
+    const group = await settled()
+    const client = group.lab.host('observer')
+    run(['ip', '-n', client.namespace, '-6', 'address', 'add', `${TRIO_VIP6}/128`, 'dev', 'eth0', 'nodad'])
+    await eventually(
+      'r1 to notice that another host answers',
+      async () => (await group.daemon(1).router()).counters.rivalAnswers > 0,
+      async () => (await group.daemon(1).router()).counters,
+      { within: WITHIN },
+    )
+    expect(await group.daemon(1).state()).toBe('Active')
+    run(['ip', '-n', client.namespace, '-6', 'address', 'del', `${TRIO_VIP6}/128`, 'dev', 'eth0'])
+  })
+
+  test('removed by hand: put back and announced; put on a Backup: removed', async () => {
+    const group = await settled()
+    const [r1, r2] = [group.lab.router(1), group.lab.router(2)]
+    await sleep(2_500)
+    const before = group.observer.announcements.length
+    const at = monotonicMs()
+    run(['ip', '-n', r1.namespace, '-6', 'address', 'del', `${TRIO_VIP6}/128`, 'dev', 'eth0'])
+    await group.settlesOn(1, 'its address was removed')
+    await sleep(200)
+    expect(group.observer.announcements.length).toBeGreaterThan(before)
+    expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
+    run(['ip', '-n', r2.namespace, '-6', 'address', 'add', `${TRIO_VIP6}/128`, 'dev', 'eth0', 'nodad'])
+    await group.settlesOn(1, 'somebody put the address on r2')
+    expect((await group.daemon(1).router()).counters.foreignChanges).toEqual({ removed: 1 })
+    expect((await group.daemon(2).router()).counters.foreignChanges).toEqual({ added: 1 })
+  })
+
+  test('the interface of the Active goes down and up: a new link-local address, its groups joined again', async () => {
+    const group = await settled()
+    const r1 = group.lab.router(1)
+    group.lab.setLink(r1, 'down')
+    await group.settlesOn(2, 'eth0 of r1 went down')
+    // IPv6 forgets what it had.
+    group.lab.setLink(r1, 'up')
+    // The route back to the client; holdfast needs no more than the link-local address that the kernel makes.
+    run(['ip', '-n', r1.namespace, 'address', 'add', 'fd00:77::11/64', 'dev', 'eth0', 'nodad'])
+    await group.settlesOn(1, 'eth0 of r1 came up')
+    const records = group.daemon(1).records.map(({ msg }) => msg)
+    expect(records, 'as Backup it heard r2 and preempted it').toContain('vip: Backup → Active: lowerPriorityActive')
+  })
+})
+
+/** Two hosts without any IPv6 address but the link-local one that the kernel makes. */
+function bareLab(): Lab {
+  lab = createLab({ routers: 2 })
+  return lab
+}
+
+describeNetns('IPv6, how it starts and with whom', () => {
+  const plan = (host: Host, priority: number, address = TRIO_VIP6) => ({
+    host,
+    priority,
+    intervalMs: INTERVAL,
+    address,
+  })
+
+  test('an interface that comes up just before the daemon: waits for the link-local address, not longer', async () => {
+    const r1 = bareLab().router(1)
+    const network = lab ?? bareLab()
+    network.setLink(r1, 'down')
+    network.setLink(r1, 'up')
+    const daemon = new Holdfast(network, plan(r1, 200))
+    await eventually(
+      'holdfast to answer',
+      async () => (await daemon.snapshot()) !== undefined,
+      () => daemon.lines.slice(-3),
+      { within: WITHIN },
+    )
+    expect(await daemon.router()).toMatchObject({ state: 'Initialize', faults: ['sourceAddressMissing'] })
+    const ready = () => linkLocalOf(r1) !== '' && shown(r1, linkLocalOf(r1))?.tentative !== true
+    await eventually('the link-local address to be ready', ready, () => linkLocalOf(r1), { within: WITHIN, every: 2 })
+    const at = monotonicMs()
+    await eventually(
+      'the router to start',
+      async () => (await daemon.state()) !== 'Initialize',
+      () => daemon.lines.slice(-3),
+      { within: WITHIN, every: 2 },
+    )
+    expect(monotonicMs() - at, 'ms from then to the start').toBeLessThan(250)
+    await sleep(1_000)
+    expect(await daemon.router()).toMatchObject({ state: 'Active', counters: { sendFailures: {} } })
+    expect(
+      daemon.records.filter(({ level }) => level >= 50),
+      'errors',
+    ).toEqual([])
+  })
+
+  test('with a link-local VIP: it comes first in the advertisement, and is no source', async () => {
+    const network = bareLab()
+    const capture = await Capture.start(network, 'linklocal', 'ip6 proto 112')
+    const addresses = [TRIO_VIP6, 'fe80::51']
+    const daemons = [200, 100].map(
+      (priority, i) => new Holdfast(network, plan(network.router(i + 1), priority), { addresses }),
+    )
+    for (const daemon of daemons) await daemon.ready()
+    const [first, second] = daemons
+    await eventually(
+      'r1 alone to hold both',
+      () => addresses.every((address) => network.holders(address).join() === 'r1'),
+      () => addresses.map((address) => network.holders(address)),
+      { within: WITHIN },
+    )
+    first?.killEngine()
+    await eventually(
+      'r2 alone to hold both',
+      () => addresses.every((address) => network.holders(address).join() === 'r2'),
+      () => addresses.map((address) => network.holders(address)),
+      { within: WITHIN },
+    )
+    await capture.stop()
+    const sent = fieldsOf(capture.path, 'vrrp', ['ipv6.src', 'vrrp.ipv6_addr', 'vrrp.checksum.status'])
+    expect([...new Set(sent.map(([, ...rest]) => rest.join()))]).toEqual(['fe80::51,fd00:77::100,1'])
+    expect(sent.map(([source]) => source).filter((source) => source === 'fe80::51')).toEqual([])
+    expect((await second?.router())?.counters.warnings).toEqual({})
+  })
+
+  test('unicast between global and between link-local addresses', async () => {
+    const network = bareLab()
+    const [r1, r2] = [network.router(1), network.router(2)]
+    for (const [i, host] of [r1, r2].entries())
+      run(['ip', '-n', host.namespace, 'address', 'add', `fd00:77::1${i + 1}/64`, 'dev', 'eth0', 'nodad'])
+    await eventually(
+      'link-local addresses',
+      () => [r1, r2].every((host) => shown(host, linkLocalOf(host))?.tentative !== true && linkLocalOf(host) !== ''),
+      () => [r1, r2].map(linkLocalOf),
+      { within: WITHIN },
+    )
+    for (const [kind, own] of [
+      ['global', [`fd00:77::11`, `fd00:77::12`]],
+      ['link-local', [linkLocalOf(r1), linkLocalOf(r2)]],
+    ] as const) {
+      const capture = await Capture.start(network, `unicast-${kind}`, 'ip6 proto 112')
+      const transport = { unicast: { source: 'auto', peers: own } }
+      const daemons = [r1, r2].map((host, i) => new Holdfast(network, plan(host, i === 0 ? 200 : 100), { transport }))
+      for (const daemon of daemons) await daemon.ready()
+      const holders = () => network.holders(TRIO_VIP6).join()
+      await eventually(`r1 to hold it (${kind})`, () => holders() === 'r1', holders, { within: WITHIN })
+      await sleep(500)
+      expect(await daemons[1]?.router(), kind).toMatchObject({
+        state: 'Backup',
+        counters: { discarded: {}, warnings: {} },
+      })
+      daemons[0]?.terminate()
+      await eventually(`r2 to hold it (${kind})`, () => holders() === 'r2', holders, { within: WITHIN })
+      for (const daemon of daemons) daemon.terminate()
+      await Promise.all(daemons.map(({ exited }) => exited))
+      await capture.stop()
+      const ends = fieldsOf(capture.path, 'vrrp', ['ipv6.src', 'ipv6.dst', 'ipv6.hlim', 'vrrp.checksum.status'])
+      const [a, b] = own
+      expect([...new Set(ends.map((record) => record.join()))].sort(), kind).toEqual(
+        [`${a},${b},255,1`, `${b},${a},255,1`].sort(),
+      )
+    }
+  })
+
+  test('both families with one VRID on one interface: two routers that know nothing of each other', async () => {
+    const network = bareLab()
+    const node = (position: number, v4: number, v6: number) => {
+      const router = { vrid: 51, interface: 'eth0', advertisementInterval: `${INTERVAL}ms` }
+      const virtualRouters = [
+        { ...router, name: 'v4', addresses: [LAB_VIP], priority: v4 },
+        { ...router, name: 'v6', addresses: [TRIO_VIP6], priority: v6 },
+      ]
+      return new Holdfast(network, plan(network.router(position), v4, LAB_VIP), {}, [], { virtualRouters })
+    }
+    const daemons = [node(1, 200, 100), node(2, 100, 200)]
+    for (const daemon of daemons) await daemon.ready()
+    const holders = () => [LAB_VIP, TRIO_VIP6].map((address) => network.holders(address).join())
+    await eventually('r1 to hold IPv4 and r2 IPv6', () => holders().join() === 'r1,r2', holders, { within: WITHIN })
+    daemons[0]?.killEngine()
+    await eventually('r2 to hold both', () => holders().join() === 'r2,r2', holders, { within: WITHIN })
+    const snapshot = await daemons[1]?.snapshot()
+    expect(snapshot?.interfaces.map(({ name, family, discarded }) => [name, family, discarded])).toEqual([
+      ['eth0', 'ipv4', {}],
+      ['eth0', 'ipv6', {}],
+    ])
+  })
+})
