@@ -72,6 +72,7 @@ class Session {
   readonly #file: number | undefined
   #child: CaptureProcess | undefined
   #stopped = false
+  #headed = false
   #lines = 0
   #aborts = 0
   /** Ends a wait early. */
@@ -94,7 +95,6 @@ class Session {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
     // `| head` has seen enough.
     process.stdout.on('error', stop)
-    if (!this.#options.json) this.#print(CAPTURE_HEADING)
     while (!this.#stopped) {
       if (!this.#isUp()) {
         complain(`"${this.#interfaceName}" is down or gone: waiting for it`)
@@ -103,7 +103,7 @@ class Session {
       }
       const startedAt = performance.now()
       this.#child = startCapture(this.#interfaceName, (message) => {
-        if (message.kind === 'listening') complain(`listening on "${this.#interfaceName}"`)
+        if (message.kind === 'listening') this.#listening()
         else this.#take(message.frame, message.at)
       })
       const end = await this.#child.ended
@@ -122,6 +122,12 @@ class Session {
     }
     if (this.#options.write !== undefined) complain(`${this.#lines} frames written to ${this.#options.write}`)
     return EXIT.ok
+  }
+
+  #listening(): void {
+    complain(`listening on "${this.#interfaceName}"`)
+    if (!this.#headed && !this.#options.json) this.#print(CAPTURE_HEADING)
+    this.#headed = true
   }
 
   #isUp(): boolean {

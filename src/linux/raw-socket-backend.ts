@@ -32,6 +32,7 @@ import {
 export const LIMITS: readonly string[] = [
   'no kernel receive time: after a stall a deadline starts when the packet is read, so a takeover may come later by the stall',
   'IPv6: the hop limit is unknown; where 255 is asked for, only packets from link-local addresses count',
+  'IPv6: the destination is unknown; it is taken to be the one for which the checksum holds',
   'the source address is written into the packet: the kernel does not refuse one that this node has lost',
   'one system call for each packet, in and out',
   'child processes inherit the sockets (no close-on-exec)',

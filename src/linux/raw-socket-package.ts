@@ -131,6 +131,8 @@ export function openPackageSocket(
   const meminfo = new Uint8Array(DROPS + 4)
   const pending = new Uint8Array(4)
   let length = 0
+  let dropped = 0
+  let counts = true
   let source = ''
   let closed = false
   const received = (_: Uint8Array, octets: number, from: string): void => {
@@ -179,7 +181,18 @@ export function openPackageSocket(
     get source() {
       return source
     },
-    drops: () => (closed ? 0 : option(meminfo, SO_MEMINFO, DROPS)),
+    drops() {
+      // A kernel that does not tell has dropped nothing that we know of.
+      if (!closed && counts) {
+        try {
+          dropped = option(meminfo, SO_MEMINFO, DROPS)
+        } catch (error) {
+          errnoOf(error)
+          counts = false
+        }
+      }
+      return dropped
+    },
     send(bytes, destination) {
       if (closed) return -ERRNO.EBADF
       try {

@@ -10,7 +10,7 @@ import { probePath } from '../../src/cli/demo-probe.ts'
 
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'].filter(Boolean)
 
-/** Built, and for this Node.js. Its file, not the package: loading one twice in a process is not supported. */
+/** Asks for the file: loading such a package into the test's process is nothing that it supports twice. */
 function isBuilt(name: string, binary: string): boolean {
   try {
     const require = createRequire(import.meta.url)

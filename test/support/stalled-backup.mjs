@@ -13,13 +13,15 @@ import { openClock } from '../../dist/linux/clock.js'
 import { openGuardian } from '../../dist/linux/guardian.js'
 import { loadNative } from '../../dist/linux/native.js'
 import { openNetwork } from '../../dist/linux/network.js'
+import { loadRawSocketPackage } from '../../dist/linux/raw-socket-package.js'
 import { openSockets } from '../../dist/linux/sockets.js'
 
 const [file, mode, count, stallMs] = process.argv.slice(2)
 const { config } = parseConfig(readFileSync(file, 'utf8'), file)
 const native = loadNative()
 const clock = openClock(native)
-const real = openSockets(native, clock)
+const raw = config.io === 'raw-socket' ? loadRawSocketPackage() : undefined
+const real = openSockets(native, clock, raw)
 /** Kernel receive times of the Active's advertisements. */
 let heard = []
 
