@@ -82,6 +82,14 @@ export function dueFrames(
   return { due, plan: { ...plan, rounds, fresh: false } }
 }
 
+/** From now on another period; a shorter one does not wait for the end of the longer one. */
+export function withPeriod(plan: AnnouncementPlan, every: Millis | undefined, now: Millis): AnnouncementPlan {
+  if (every === plan.every) return plan
+  if (every === undefined || plan.rounds.length > 1) return { ...plan, every }
+  const soonest = plus(now, every)
+  return { ...plan, every, rounds: [millis(Math.min(plan.rounds[0] ?? soonest, soonest))] }
+}
+
 /** On the grid of the last round, so that a late refresh does not make the following ones late. */
 function nextRefresh(rounds: readonly Millis[], every: Millis, now: Millis): Millis {
   const last = rounds.at(-1) ?? now

@@ -59,9 +59,14 @@ export function nextTakeAt(pacer: Pacer): Millis | undefined {
   return millis(Math.min(first, repeat))
 }
 
-/** Nothing of this owner is sent any more (VR-GARP-05). */
-export function withdrawAnnouncements(pacer: Pacer, owner: string): Pacer {
-  const without = (lane: Lane): Lane => ({ ...lane, waiting: lane.waiting.filter((one) => one.owner !== owner) })
+/** Nothing of this owner is sent any more (VR-GARP-05), or nothing for those of its addresses. */
+export function withdrawAnnouncements(
+  pacer: Pacer,
+  owner: string,
+  which: (address: Address) => boolean = () => true,
+): Pacer {
+  const stays = (one: WantedAnnouncement) => one.owner !== owner || !which(one.address)
+  const without = (lane: Lane): Lane => ({ ...lane, waiting: lane.waiting.filter(stays) })
   return { first: without(pacer.first), repeat: without(pacer.repeat) }
 }
 

@@ -82,8 +82,8 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     {
       recorder,
       // Asked for before the doors are open it waits for them.
-      read: async (path) => (await doors).worker.parse(path, nodeView(network)),
-      apply: () => ({ ok: false, reason: 'this version cannot put a changed configuration in force' }),
+      read: async (path) => (await doors).worker.parse(path, daemon.nodeView()),
+      apply: (next) => daemon.reload(next),
     },
   )
   const daemon = new Daemon(config, {

@@ -47,6 +47,7 @@ function formatRouter(router: RouterSnapshot): string[] {
     `  owner: ${ownerWords(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
   ]
+  if (router.departing) lines.push('  NO LONGER CONFIGURED: on its way out')
   if (router.group !== null) lines.push(`  moves with its sync group ${router.group}`)
   if (router.yieldingUntil !== null) lines.push(`  YIELDS until ${router.yieldingUntil}`)
   if (faults.length > 0) lines.push(`  FAULT: ${faults.join(', ')}`)

@@ -8,6 +8,7 @@ import {
   announcementPlan,
   dueFrames,
   nextAnnouncementAt,
+  withPeriod,
 } from '../arp/announcement.ts'
 import { gratuitousArp } from '../arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../arp/neighbor-advertisement.ts'
@@ -68,6 +69,20 @@ export class Announcer {
     const every = reason === 'takeover' ? announced.refresh : undefined
     const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every })
     this.#plans.set(name, { ...this.#plans.get(name), [reason]: plan })
+  }
+
+  /** What is planned names no address that the router has no more, and goes on with the period of now. */
+  reschedule({ name, addresses, refresh }: Pick<Announced, 'name' | 'addresses' | 'refresh'>, now: Millis): void {
+    const plans = this.#plans.get(name)
+    if (plans === undefined) return
+    const { takeover, rival } = plans
+    const isOurs = (address: Address) => addresses.includes(address)
+    const kept = (plan: AnnouncementPlan) => ({ ...plan, addresses: plan.addresses.filter(isOurs) })
+    this.#plans.set(name, {
+      ...(takeover === undefined ? {} : { takeover: withPeriod(kept(takeover), refresh, now) }),
+      ...(rival === undefined ? {} : { rival: kept(rival) }),
+    })
+    this.#pacer = withdrawAnnouncements(this.#pacer, name, (address) => !isOurs(address))
   }
 
   cancel(name: string): void {

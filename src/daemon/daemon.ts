@@ -5,8 +5,8 @@
  */
 import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
+import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
-import type { ResolvedRouter } from '../config/resolve.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import { type Address, familyOf } from '../wire/address.ts'
@@ -14,6 +14,7 @@ import { type Millis, plus } from '../wire/units.ts'
 import { Alarm, type Schedule } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { Journal, type JournalEntry, readJournal } from './journal.ts'
+import { Leftovers } from './leftovers.ts'
 import { isSameLink, NetworkView } from './network-view.ts'
 import { OwnChanges } from './own-changes.ts'
 import { Placement } from './placement.ts'
@@ -27,8 +28,9 @@ import type {
   SocketPort,
 } from './ports.ts'
 import type { Recorder } from './recorder.ts'
-import { Router } from './router.ts'
-import { RouterGroup } from './router-group.ts'
+import { applyReload, planReload, type ReloadReport } from './reload.ts'
+import { Roster } from './roster.ts'
+import type { Router } from './router.ts'
 import type { SegmentContext } from './segment.ts'
 import { type ConfigSnapshot, groupSnapshots, interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
 import { ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
@@ -54,21 +56,23 @@ export type DaemonOptions = { readonly drainBeforeExpire: boolean }
 const LONGEST_YIELD = 31 * 24 * 3_600_000
 
 export class Daemon {
-  readonly #config: Config
+  #config: Config
   readonly #ports: DaemonPorts
   readonly #options: DaemonOptions
   readonly #view = new NetworkView()
   readonly #alarm: Alarm
-  readonly #routers = new Map<string, Router>()
   readonly #placement: Placement
   readonly #startedAt = new Date()
   readonly #journal: Journal
   readonly #ownChanges = new OwnChanges()
   readonly #runner = new EffectRunner((steps) => this.#apply(steps))
+  readonly #roster: Roster
+  readonly #leftovers: Leftovers
   /** An alarm is being served: its announcements come after its decisions. */
   #serving = false
   /** Who waits for the end. */
   #stopped: (() => void)[] = []
+  #stopping = false
   #stateChanged = false
 
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
@@ -78,6 +82,16 @@ export class Daemon {
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
     this.#journal = new Journal(config.runDirectory)
     this.#placement = new Placement(config, this.#segmentContext(), this.#journal)
+    const { recorder, will } = ports
+    const onTransition = () => {
+      this.#stateChanged = true
+    }
+    this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition })
+    this.#leftovers = new Leftovers({
+      recorder,
+      where: (address) => this.#view.where(address),
+      apply: (steps) => this.#apply(steps),
+    })
   }
 
   /** Sweeps, opens, starts. Returns with every router in Backup, Active, or in fault with a reason. */
@@ -86,9 +100,10 @@ export class Daemon {
     this.#view.load(network)
     this.#sweep()
     const now = clock.now()
-    for (const resolved of this.#placement.resolve()) this.#addRouter(resolved, now)
-    this.#placement.refresh(this.#routers, now)
-    for (const router of this.#routers.values()) router.post({ kind: 'startup' }, now)
+    for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
+    this.#roster.regroup(this.#config.syncGroups, now)
+    this.#placement.refresh(this.#roster.routers, now)
+    for (const router of this.#roster.all) router.post({ kind: 'startup' }, now)
     network.watch((event) => this.#onNetworkEvent(event))
     this.#endTurn(clock.now())
   }
@@ -97,8 +112,9 @@ export class Daemon {
   stop(): Promise<void> {
     const now = this.#ports.clock.now()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
+    this.#stopping = true
     // The same for every member of a group, which leaves together.
-    for (const group of this.#groups()) group.shutDown(now)
+    for (const group of this.#roster.groups) group.shutDown(now)
     this.#stateChanged = true
     this.#endTurn(now)
     return stopped
@@ -109,10 +125,10 @@ export class Daemon {
    * is 1. Whether somebody takes over shows: without a successor it is Active again after Leaving. Returns why not.
    */
   yield(name: string, forMillis: number): Problem | undefined {
-    const router = this.#routers.get(name)
+    const router = this.#roster.routers.get(name)
     const refuse = (why: string) => problemAt(nowhere, [], 'error', `Cannot yield "${name}": ${why}`)
     if (router === undefined) {
-      return refuse(`there is no such virtual router (there are: ${[...this.#routers.keys()].join(', ')})`)
+      return refuse(`there is no such virtual router (there are: ${[...this.#roster.routers.keys()].join(', ')})`)
     }
     if (!(forMillis > 0 && forMillis <= LONGEST_YIELD)) return refuse(`${forMillis} ms is not between 1 ms and 31 days`)
     const now = this.#ports.clock.now()
@@ -122,6 +138,32 @@ export class Daemon {
     this.#stateChanged = true
     this.#endTurn(now)
     return undefined
+  }
+
+  /**
+   * Another configuration, which was judged against nodeView(). A router that means the same is not touched; what a
+   * difference costs is reload.ts's. Refused while the daemon leaves.
+   */
+  reload(next: Config): ReloadReport {
+    if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
+    const now = this.#ports.clock.now()
+    const plan = planReload(this.#config, next)
+    const before = this.#config
+    this.#config = next
+    this.#leftovers.leaveTo(virtualAddresses(next))
+    this.#sweepNew(before)
+    const admit = (at: Millis) => this.#admit(at)
+    const dropped = applyReload(plan, next, { roster: this.#roster, placement: this.#placement, admit }, now)
+    this.#runner.run(now)
+    this.#leftovers.take(dropped, now)
+    this.#stateChanged = true
+    this.#endTurn(now)
+    return plan.report
+  }
+
+  /** The node as a configuration for reload() is to be judged by. */
+  nodeView(): NodeView {
+    return this.#placement.nodeView()
   }
 
   /** After stop(): nothing of this daemon keeps the process alive. */
@@ -142,8 +184,8 @@ export class Daemon {
       guardian: this.#ports.will.armed,
       logRecordsLost: this.#ports.recorder.lost,
       config: this.#ports.configuration?.() ?? this.#givenConfig(),
-      routers: [...this.#routers.values()].map((router) => routerSnapshot(router, now)),
-      groups: groupSnapshots(this.#groups()),
+      routers: this.#roster.all.map((router) => routerSnapshot(router, now, this.#roster.departing.has(router))),
+      groups: groupSnapshots(this.#roster.groups),
       interfaces: this.#placement.segments.map(interfaceSnapshot),
     }
   }
@@ -151,21 +193,6 @@ export class Daemon {
   #givenConfig(): ConfigSnapshot {
     const loadedAt = this.#startedAt.toISOString()
     return { file: null, hash: null, loadedAt, reloads: { ok: 0, failed: 0 }, lastReload: null }
-  }
-
-  /** Of that name, or a new one. */
-  #groupFor(name: string | undefined): RouterGroup {
-    const groups = [...this.#groups()]
-    const known = name === undefined ? undefined : groups.find((group) => group.name === name)
-    if (known !== undefined) return known
-    const units = new Set(groups.map(({ unit }) => unit))
-    let unit = 0
-    while (units.has(unit)) unit++
-    return new RouterGroup(name, unit, this.#runner, this.#ports.will)
-  }
-
-  #groups(): ReadonlySet<RouterGroup> {
-    return new Set([...this.#routers.values()].map(({ group }) => group))
   }
 
   // What an earlier life left (ground rule 4) ----------------------------------------------------------------------
@@ -177,12 +204,26 @@ export class Daemon {
     if (problem !== undefined) recorder.log('warn', problem)
     const vips = virtualAddresses(this.#config)
     const owned = ownedAddresses(this.#config)
-    const steps = sweepSteps({ view: this.#view, journal: entries, vips, owned })
+    this.#removeStale(sweepSteps({ view: this.#view, journal: entries, vips, owned }), 'left by an earlier life')
+  }
+
+  /** VIPs that came with a reload and are here already: nobody of ours has installed them. */
+  #sweepNew(before: Config): void {
+    const known = virtualAddresses(before)
+    const held = new Set([...this.#roster.departing].flatMap(({ parameters }) => parameters.addresses))
+    const fresh = [...virtualAddresses(this.#config)].filter((address) => !known.has(address) && !held.has(address))
+    const owned = ownedAddresses(this.#config)
+    const steps = sweepSteps({ view: this.#view, journal: [], vips: new Set(fresh), owned })
+    this.#removeStale(steps, 'it is a virtual address now')
+  }
+
+  #removeStale(steps: readonly AddressStep[], why: string): void {
+    const { recorder } = this.#ports
     const failed: JournalEntry[] = []
     for (const { step, ...outcome } of this.#apply(steps)) {
       const name = this.#view.link(step.interfaceIndex)?.name ?? String(step.interfaceIndex)
       const where = `${step.address}/${step.prefixLength} on ${name}`
-      if (outcome.ok) recorder.log('warn', `Removed ${where}: left by an earlier life`, { address: step.address })
+      if (outcome.ok) recorder.log('warn', `Removed ${where}: ${why}`, { address: step.address })
       else {
         recorder.log('error', `Cannot remove ${where}: ${outcome.failure.message}`, { address: step.address })
         failed.push({ address: step.address, prefixLength: step.prefixLength, interfaceName: name })
@@ -192,20 +233,32 @@ export class Daemon {
     if (unwritten !== undefined) recorder.log('warn', unwritten)
   }
 
-  #addRouter(resolved: ResolvedRouter, now: Millis): void {
-    const { recorder } = this.#ports
-    const group = this.#groupFor(resolved.group)
-    const spec = {
-      name: resolved.name,
-      basePriority: resolved.parameters.priority,
-      announceAt: resolved.announce.at,
-      refresh: resolved.announce.refresh,
-    }
-    const router = new Router(spec, resolved.parameters, { group, runner: this.#runner, recorder }, now)
-    router.onTransition = () => {
-      this.#stateChanged = true
-    }
-    this.#routers.set(resolved.name, router)
+  // Who comes and goes with a reload ------------------------------------------------------------------------------
+
+  /** Whose place is free by now. */
+  #admit(now: Millis): void {
+    if (this.#stopping) return
+    const absent = this.#placement
+      .resolve()
+      .filter(({ name, parameters }) => {
+        return !this.#roster.routers.has(name) && !parameters.addresses.some((vip) => this.#leftovers.has(vip))
+      })
+      .filter((resolved) => !this.#roster.isInTheWayOf(resolved))
+    if (absent.length === 0) return
+    const added = absent.map((resolved) => this.#roster.add(resolved, now))
+    this.#placement.refresh(this.#roster.routers, now)
+    for (const router of added) router.post({ kind: 'startup' }, now)
+    // Started first: a group must not wait for a member that has only just come.
+    this.#roster.regroup(this.#config.syncGroups, now)
+    this.#stateChanged = true
+  }
+
+  #letGo(now: Millis): void {
+    const departed = this.#roster.takeDeparted()
+    if (departed.length === 0) return
+    for (const router of departed) this.#placement.release(router)
+    this.#admit(now)
+    this.#runner.run(now)
   }
 
   // What the kernel says -------------------------------------------------------------------------------------------
@@ -218,8 +271,8 @@ export class Daemon {
       recorder.log('warn', 'Network notifications were lost: looking again at links and addresses')
       this.#view.load(network)
       this.#ownChanges.clear()
-      this.#placement.refresh(this.#routers, now)
-      for (const router of this.#routers.values()) router.restoreAddresses(now)
+      this.#placement.refresh(this.#roster.routers, now)
+      for (const router of this.#roster.all) router.restoreAddresses(now)
     } else if (event.kind === 'addressAdded' || event.kind === 'addressRemoved') {
       const { address } = event.present
       // Also an echo: the order of notifications is the kernel's, and the last one is how things are.
@@ -231,7 +284,7 @@ export class Daemon {
       }
       if (vips.has(address)) this.#restore(address, now)
       else if (this.#placement.matters(this.#view.link(event.present.interfaceIndex)?.name))
-        this.#placement.refresh(this.#routers, now)
+        this.#placement.refresh(this.#roster.routers, now)
     } else {
       const index = event.kind === 'link' ? event.link.index : event.index
       const before = this.#view.link(index)
@@ -239,13 +292,13 @@ export class Daemon {
       const after = this.#view.link(index)
       if (isSameLink(before, after)) return
       if (this.#placement.matters(before?.name) || this.#placement.matters(after?.name))
-        this.#placement.refresh(this.#routers, now)
+        this.#placement.refresh(this.#roster.routers, now)
     }
     if (!this.#serving) this.#endTurn(now)
   }
 
   #restore(address: Address, now: Millis): void {
-    for (const router of this.#routers.values()) {
+    for (const router of this.#roster.all) {
       if (router.parameters.addresses.includes(address)) router.restoreAddresses(now)
     }
   }
@@ -305,7 +358,7 @@ export class Daemon {
       for (const segment of this.#placement.segments) segment.drain(firedAt)
     }
     const now = clock.now()
-    for (const router of this.#routers.values()) {
+    for (const router of this.#roster.all) {
       const deadline = nextDeadline(router.state)
       if (deadline !== undefined && deadline <= now) {
         const late = now - deadline
@@ -313,6 +366,7 @@ export class Daemon {
       }
       router.runDueWork(now)
     }
+    if (this.#leftovers.runDue(now)) this.#admit(now)
     const { openAgainAt } = this.#placement
     if (openAgainAt !== undefined && now >= openAgainAt) this.#placement.open(now)
     this.#serving = false
@@ -330,12 +384,13 @@ export class Daemon {
 
   #endTurn(now: Millis): void {
     this.#runner.run(now)
+    if (this.#roster.departing.size > 0) this.#letGo(now)
     // Advertisements go before all announcements (design.md §3).
     for (const segment of this.#placement.segments) segment.announcer.run(now)
     if (this.#stateChanged) {
       this.#stateChanged = false
       for (const segment of this.#placement.segments) segment.watchClaims()
-      const running = [...this.#routers.values()].some((router) => router.state.name !== 'Initialize')
+      const running = this.#roster.all.some((router) => router.state.name !== 'Initialize')
       if (!running) for (const resolve of this.#stopped.splice(0)) resolve()
     }
     let nearest: Millis | undefined
@@ -343,7 +398,8 @@ export class Daemon {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     consider(this.#placement.openAgainAt)
-    for (const router of this.#routers.values()) consider(router.nextDeadline())
+    consider(this.#leftovers.nextAt)
+    for (const router of this.#roster.all) consider(router.nextDeadline())
     for (const segment of this.#placement.segments) consider(segment.announcer.nextAt())
     this.#alarm.set(nearest)
   }

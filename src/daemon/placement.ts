@@ -4,6 +4,7 @@
  * and closed, and in which order faults are raised and cleared. Refuses to know packets and deadlines.
  */
 import type { Config } from '../config/config.ts'
+import type { NodeView } from '../config/node-view.ts'
 import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
@@ -14,6 +15,7 @@ import type { Journal } from './journal.ts'
 import type { Link } from './ports.ts'
 import type { Router } from './router.ts'
 import { Segment, type SegmentContext } from './segment.ts'
+import { ownedAddresses, virtualAddresses } from './sweep.ts'
 
 /** Soon at first: what the kernel still has to do to a new interface or address takes milliseconds. */
 const OPEN_RETRY_FIRST = 20
@@ -22,12 +24,14 @@ const OPEN_RETRY_LAST = 1_000
 type Placed = { readonly router: Router; readonly resolved: ResolvedRouter; readonly place: Place }
 
 export class Placement {
-  readonly #config: Config
+  #config: Config
   readonly #context: SegmentContext
   readonly #journal: Journal
   readonly #segments = new Map<string, Segment>()
   /** Interfaces whose changes can mean something; undefined = `auto` looks at all of them. */
-  readonly #interfaces: ReadonlySet<string> | undefined
+  #interfaces: ReadonlySet<string> | undefined
+  /** VIPs that a reload dropped, as long as they are here: neither a source nor a reason to choose an interface. */
+  readonly #retired = new Set<Address>()
   #openAgainAt: Millis | undefined
   #openRetry = OPEN_RETRY_FIRST
 
@@ -35,8 +39,7 @@ export class Placement {
     this.#config = config
     this.#context = context
     this.#journal = journal
-    const names = config.virtualRouters.flatMap((router) => [router.interface, ...router.track.map((t) => t.interface)])
-    this.#interfaces = names.includes('auto') ? undefined : new Set(names)
+    this.#interfaces = interfacesOf(config)
   }
 
   get segments(): readonly Segment[] {
@@ -54,12 +57,48 @@ export class Placement {
   }
 
   resolve(): readonly ResolvedRouter[] {
+    return resolveRouters(this.#config, this.#nodeView(this.#retired)).routers
+  }
+
+  /** The node as a new configuration is to be judged by: without what is here because of the one in force. */
+  nodeView(): NodeView {
+    return this.#nodeView(new Set([...this.#retired, ...virtualAddresses(this.#config)]))
+  }
+
+  #nodeView(without: ReadonlySet<Address>): NodeView {
     const { view } = this.#context
+    for (const address of this.#retired) if (view.where(address).length === 0) this.#retired.delete(address)
     const interfaces = view.links().map(({ index, name, mtu }) => {
       const addresses = [...view.on(index, 'ipv4'), ...view.on(index, 'ipv6')]
-      return { name, mtu, addresses }
+      return { name, mtu, addresses: addresses.filter(({ address }) => !without.has(address)) }
     })
-    return resolveRouters(this.#config, { interfaces }).routers
+    return { interfaces }
+  }
+
+  /** A reload; refresh() brings what it means. */
+  reconfigure(next: Config): void {
+    const vips = virtualAddresses(next)
+    for (const address of virtualAddresses(this.#config)) if (!vips.has(address)) this.#retired.add(address)
+    for (const address of [...vips, ...ownedAddresses(next)]) this.#retired.delete(address)
+    this.#config = next
+    this.#interfaces = interfacesOf(next)
+  }
+
+  /** What base and trackers come to, where the router is now. */
+  priorityOf(resolved: ResolvedRouter, { io }: Router): number {
+    const { view } = this.#context
+    const link = io === undefined ? undefined : view.link(io.interfaceIndex)
+    return circumstancesOf(resolved, { link, source: resolved.source, taken: false }, view).priority
+  }
+
+  /** The router is nobody's any more; closes what nobody uses. */
+  release(router: Router): void {
+    this.#detach(router)
+    for (const [key, segment] of this.#segments) {
+      if (segment.routers.size > 0) continue
+      segment.close()
+      this.#segments.delete(key)
+    }
   }
 
   /** Links, addresses and trackers to faults, priorities and sockets. Idempotent; run whenever one of them changed. */
@@ -70,7 +109,7 @@ export class Placement {
       if (link !== undefined) segment.follow(link, now)
     }
     const resolution = this.resolve()
-    this.#keepJournal(resolution)
+    this.keepJournal(resolution)
     const found = this.#placesOf(resolution, routers).map(({ router, resolved, place }) => {
       const { link, source, taken } = place
       if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source)
@@ -177,7 +216,7 @@ export class Placement {
   }
 
   /** Before the first VIP can be installed on an interface, which for `auto` may be found late. */
-  #keepJournal(resolved: readonly ResolvedRouter[]): void {
+  keepJournal(resolved: readonly ResolvedRouter[]): void {
     const problem = this.#journal.add(
       resolved.flatMap(({ interfaceName, parameters }) =>
         interfaceName === undefined || isOwner(parameters)
@@ -187,4 +226,11 @@ export class Placement {
     )
     if (problem !== undefined) this.#context.recorder.log('warn', problem)
   }
+}
+
+/** Whose changes can mean something; undefined = all. */
+function interfacesOf({ virtualRouters, syncGroups }: Config): ReadonlySet<string> | undefined {
+  const tracked = [...virtualRouters, ...syncGroups].flatMap(({ track }) => track.map((tracker) => tracker.interface))
+  const names = [...virtualRouters.map((router) => router.interface), ...tracked]
+  return names.includes('auto') ? undefined : new Set(names)
 }

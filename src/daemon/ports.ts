@@ -46,6 +46,8 @@ export type AdvertisementSocket = {
   drain(maxBatches: number, deliver: (packet: ReceivedPacket) => void): DrainResult
   /** One syscall for the batch where the kernel allows it; one outcome per datagram, in order. */
   send(datagrams: readonly Datagram[]): readonly SendOutcome[]
+  /** A multicast router has come to a segment of unicast ones: the socket stays, nothing that waits in it is lost. */
+  join(group: Address): Failure | undefined
   close(): void
 }
 

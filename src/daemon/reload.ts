@@ -1,4 +1,20 @@
-/** What a reload did, or why it did nothing: values for whoever asked. How it is done is the daemon's. */
+/**
+ * From one configuration to the next while the daemon runs (VR-CFG-08): who goes, who comes, who is told new parameters,
+ * and in which order, so that a router that means the same is not touched. Decided here: what is more than a change of
+ * parameters. Refuses to know files, and what a router does with what it is told.
+ */
+import type { Config, VirtualRouter } from '../config/config.ts'
+import { diffConfig } from '../config/diff.ts'
+import type { ResolvedRouter } from '../config/resolve.ts'
+import { isOwner } from '../vrrp/parameters.ts'
+import type { Address } from '../wire/address.ts'
+import type { Millis } from '../wire/units.ts'
+import { hostPrefix } from './address-keeper.ts'
+import type { Placement } from './placement.ts'
+import type { WantedAddress } from './ports.ts'
+import { type Roster, specOf } from './roster.ts'
+import type { Router } from './router.ts'
+
 export type RouterChange = {
   readonly router: string
   readonly change: 'added' | 'removed' | 'recreated' | 'changed'
@@ -14,3 +30,111 @@ export type ReloadReport =
       readonly restartOnly: readonly string[]
     }
   | { readonly ok: false; readonly reason: string }
+
+/** What one configuration needs to become the next. */
+export type ReloadPlan = {
+  readonly report: Extract<ReloadReport, { ok: true }>
+  readonly departing: readonly string[]
+  readonly changing: readonly string[]
+}
+
+export function planReload(old: Config, next: Config): ReloadPlan {
+  const { added, removed, recreated, changed, unchanged, groupsChanged, restartOnly } = diffConfig(old, next)
+  const moved = movedAddresses(old, next)
+  const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
+  const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
+  const isAnother = (name: string): boolean => {
+    const [then, now] = [before.get(name), after.get(name)]
+    return then !== undefined && now !== undefined && (sourceOf(then) !== sourceOf(now) || gains(then, now, moved))
+  }
+  const anew = [...recreated, ...changed.filter(isAnother)]
+  const changing = changed.filter((name) => !isAnother(name))
+  const list = (change: RouterChange['change'], names: readonly string[]) =>
+    names.map((router): RouterChange => ({ router, change }))
+  const changes = [
+    ...list('removed', removed),
+    ...list('recreated', anew),
+    ...list('changed', changing),
+    ...list('added', added),
+  ]
+  return {
+    report: { ok: true, changes, unchanged: unchanged.length, groupsChanged, restartOnly },
+    departing: [...removed, ...anew],
+    changing,
+  }
+}
+
+const addressesOf = ({ addresses }: VirtualRouter): readonly Address[] => addresses.map(({ address }) => address)
+
+/** Another source is another socket, and another side of every tie-break. */
+const sourceOf = ({ transport }: VirtualRouter): string =>
+  transport === 'multicast' ? 'auto' : transport.unicast.source
+
+/** Addresses that another router had: whoever gets them waits until that one has left them. */
+function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {
+  const holder = new Map(old.virtualRouters.flatMap((router) => addressesOf(router).map((vip) => [vip, router.name])))
+  return new Set(
+    next.virtualRouters.flatMap((router) =>
+      addressesOf(router).filter((vip) => holder.has(vip) && holder.get(vip) !== router.name),
+    ),
+  )
+}
+
+const gains = (then: VirtualRouter, now: VirtualRouter, moved: ReadonlySet<Address>): boolean =>
+  addressesOf(now).some((vip) => moved.has(vip) && !addressesOf(then).includes(vip))
+
+export type Reloading = {
+  readonly roster: Roster
+  readonly placement: Placement
+  /** Starts those of the configuration that are not here and have nobody in their way. */
+  readonly admit: (now: Millis) => void
+}
+
+/**
+ * Posts everything; the effects run at the end of the turn. Returns the addresses that routers have dropped: they must
+ * be gone by then.
+ */
+export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, now: Millis): readonly WantedAddress[] {
+  const { roster, placement } = house
+  const departed = plan.departing.flatMap((name) => roster.depart(name) ?? [])
+  placement.reconfigure(next)
+  const resolution = placement.resolve()
+  // Before the first of the new addresses can be installed.
+  placement.keepJournal(resolution)
+  // Who goes must be alone before it is told: a group leaves together.
+  roster.regroup(next.syncGroups, now)
+  for (const router of departed) router.post({ kind: 'shutdown' }, now)
+  const dropped = resolution.flatMap((resolved) => {
+    const router = roster.routers.get(resolved.name)
+    if (router === undefined) return []
+    const lost = plan.changing.includes(resolved.name) ? change(router, resolved, placement, now) : []
+    router.clearInstallFault(now)
+    return lost
+  })
+  placement.refresh(roster.routers, now)
+  for (const resolved of resolution) dropTrackers(roster.routers.get(resolved.name), resolved, now)
+  house.admit(now)
+  return dropped
+}
+
+function change(router: Router, resolved: ResolvedRouter, placement: Placement, now: Millis): readonly WantedAddress[] {
+  const { parameters: previous, io } = router
+  const priority = placement.priorityOf(resolved, router)
+  router.reconfigure(specOf(resolved), { ...resolved.parameters, priority }, now)
+  if (io === undefined || isOwner(previous)) return []
+  const { interfaceIndex } = io
+  return previous.addresses
+    .filter((address) => !resolved.parameters.addresses.includes(address))
+    .map((address) => ({ interfaceIndex, address, prefixLength: hostPrefix(address) }))
+}
+
+/** What is tracked no longer cannot be in the way: nobody else would ever clear that fault. */
+function dropTrackers(router: Router | undefined, { track }: ResolvedRouter, now: Millis): void {
+  if (router === undefined) return
+  const tracked = new Set<string>(
+    track.flatMap(({ weight, interface: name }) => (weight === 0 ? [`trackedInterfaceDown:${name}`] : [])),
+  )
+  for (const fault of router.faults) {
+    if (fault.startsWith('trackedInterfaceDown:') && !tracked.has(fault)) router.setFault(fault, false, false, now)
+  }
+}

@@ -5,7 +5,7 @@
  */
 import type { Event } from '../vrrp/event.ts'
 import { isOwner } from '../vrrp/parameters.ts'
-import { stepGroup } from '../vrrp/sync-group.ts'
+import { type GroupStep, type Member, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { lastWillOf } from './last-will.ts'
@@ -19,7 +19,7 @@ export class RouterGroup {
   readonly unit: number
   readonly #runner: EffectRunner
   readonly #will: LastWillPort
-  readonly #members: Router[] = []
+  #members: readonly Router[] = []
   /** Whose part is in the will that the guardian has. */
   #willed = ''
 
@@ -35,11 +35,25 @@ export class RouterGroup {
   }
 
   join(member: Router): void {
-    this.#members.push(member)
+    this.#members = [...this.#members, member]
+  }
+
+  /** Its part in the will stays until arm() or withdraw(). */
+  leave(member: Router): void {
+    this.#members = this.#members.filter((each) => each !== member)
   }
 
   /** Steps for one fact that happened to `member`; the effects run at the end of the turn. */
   post(member: Router, event: Event, now: Millis): void {
+    this.#take((seen) => stepGroup(seen, this.#members.indexOf(member), event, now))
+  }
+
+  /** Its members came together while they were running: brings them to where a group can be. */
+  settle(now: Millis): void {
+    this.#take((seen) => settleGroup(seen, now))
+  }
+
+  #take(step: (seen: readonly Member[]) => readonly GroupStep[]): void {
     const answered = this.#members.map((each) => each.answers)
     const seen = this.#members.map(({ name, state, parameters, io }) => ({
       name,
@@ -47,7 +61,7 @@ export class RouterGroup {
       parameters,
       canSend: io?.canSend ?? false,
     }))
-    const steps = stepGroup(seen, this.#members.indexOf(member), event, now)
+    const steps = step(seen)
     for (const [i, { state, effects }] of steps.entries()) this.#members[i]?.take(state, effects)
     // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
     if (this.#members.some((each, i) => each.answers && answered[i] === false)) this.arm()
@@ -73,11 +87,23 @@ export class RouterGroup {
     return undefined
   }
 
+  /** A crash would leave something behind. */
+  get owes(): boolean {
+    return this.#heirs() !== ''
+  }
+
   /** What was promised to the guardian must follow what a member has. */
   arm(): void {
     const owed = this.#members.flatMap((member) => member.bequest() ?? [])
     this.#willed = this.#heirs()
     this.#will.arm(lastWillOf({ unit: this.unit, name: this.name ?? this.#members[0]?.name ?? '' }, owed))
+  }
+
+  /** Nobody answers on its behalf any more, or others have taken over what it owed. */
+  withdraw(): void {
+    if (this.#willed === '') return
+    this.#willed = ''
+    this.#will.withdraw(this.unit)
   }
 
   /** After the addresses are off, or could not be taken off. */
@@ -89,8 +115,7 @@ export class RouterGroup {
     const heirs = this.#heirs()
     if (heirs === this.#willed) return
     if (heirs !== '') return this.arm()
-    this.#willed = ''
-    this.#will.withdraw(this.unit)
+    this.withdraw()
   }
 
   /** Members that answer, or could not stop answering. */

@@ -38,6 +38,8 @@ export type RouterIo = AddressIo &
     /** The link is up: what is sent may arrive. */
     readonly canSend: boolean
     announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
+    /** Its refresh may have another period. */
+    reschedule(router: Router, now: Millis): void
     cancelAnnouncements(router: Router): void
     /** Asks who else has an address of the router; the answer comes by hearClaim(). */
     askForRivals(router: Router, now: Millis): void
@@ -57,7 +59,7 @@ const BACKOFF_FIRST = 10_000
 const BACKOFF_LAST = 300_000
 
 export class Router {
-  readonly spec: RouterSpec
+  spec: RouterSpec
   readonly name: string
   parameters: Parameters
   io: RouterIo | undefined
@@ -79,7 +81,7 @@ export class Router {
   readonly keeper: AddressKeeper
   readonly advertiser: Advertiser
   readonly #recorder: Recorder
-  readonly group: RouterGroup
+  group: RouterGroup
   readonly #runner: EffectRunner
   #faultClearAt: Millis | undefined
   /** What base priority and trackers come to; the effective one while the router does not yield. */
@@ -87,7 +89,6 @@ export class Router {
   #yieldingUntil: Millis | undefined
   #backoff = BACKOFF_FIRST
 
-  /** Joins the group for good. */
   constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
     const { group, recorder, runner } = context
     this.spec = spec
@@ -101,6 +102,39 @@ export class Router {
     this.#recorder = recorder
     this.#runner = runner
     group.join(this)
+  }
+
+  /** A reload made other groups; the will of the new one is the caller's. */
+  moveToGroup(group: RouterGroup): void {
+    this.group.leave(this)
+    this.group = group
+    group.join(this)
+  }
+
+  /**
+   * A reload: the same virtual router (VRID, interface, version, family, transport) with other parameters, of which
+   * `priority` is what base and trackers come to. Where it runs stays as it is.
+   */
+  reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
+    const previous = this.parameters
+    this.spec = spec
+    this.#priority = parameters.priority
+    this.parameters = {
+      ...parameters,
+      priority: this.#yieldingUntil === undefined ? parameters.priority : previous.priority,
+      primaryAddress: this.io === undefined ? parameters.primaryAddress : previous.primaryAddress,
+    }
+    // What was promised to the guardian names addresses and peers.
+    if (this.answers) this.group.arm()
+    this.io?.reschedule(this, now)
+    this.post({ kind: 'parametersChanged', previous }, now)
+  }
+
+  /** Ground rule 6: a reload is a new chance. */
+  clearInstallFault(now: Millis): void {
+    this.#faultClearAt = undefined
+    this.#backoff = BACKOFF_FIRST
+    this.setFault('addressInstallFailed', false, false, now)
   }
 
   /** How log lines call it. */

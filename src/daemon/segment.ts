@@ -128,8 +128,12 @@ export class Segment implements RouterIo {
     const { index: interfaceIndex, name: interfaceName } = this.#link
     const transports = [...this.routers.values()].map((router) => router.parameters.transport)
     const group = transports.flatMap((transport) => (transport.mode === 'multicast' ? [transport.group] : []))[0]
-    if (this.isOpen && (group === undefined || group === this.#group)) return undefined
-    this.close()
+    if (this.#advertisements !== undefined) {
+      if (group === undefined || group === this.#group) return undefined
+      const failure = this.#advertisements.join(group)
+      if (failure === undefined) this.#group = group
+      return failure
+    }
     const { sockets, onFailure, onReadable } = this.#context
     const fail = (failure: Failure) => onFailure(this, failure)
     const advertisements = sockets.openAdvertisementSocket({
@@ -234,6 +238,10 @@ export class Segment implements RouterIo {
     const { family, addresses } = parameters
     const announced = { name: spec.name, family, addresses, at: spec.announceAt, refresh: spec.refresh }
     this.announcer.announce(announced, reason, now)
+  }
+
+  reschedule({ spec, parameters: { addresses } }: Router, now: Millis): void {
+    this.announcer.reschedule({ name: spec.name, addresses, refresh: spec.refresh }, now)
   }
 
   cancelAnnouncements(router: Router): void {

@@ -25,6 +25,8 @@ export type StrangerSnapshot = {
 
 export type RouterSnapshot = {
   readonly name: string
+  /** A reload has taken it out of the configuration, or its successor of the same name waits until it is gone. */
+  readonly departing: boolean
   /** Of the sync group; null: it moves alone. */
   readonly group: string | null
   readonly vrid: number
@@ -125,13 +127,14 @@ export type Snapshot = {
   readonly interfaces: readonly InterfaceSnapshot[]
 }
 
-export function routerSnapshot(router: Router, now: Millis): RouterSnapshot {
+export function routerSnapshot(router: Router, now: Millis, departing = false): RouterSnapshot {
   const { parameters, state, spec, io } = router
   const { transport } = parameters
   const active = state.name === 'Backup' ? state.active : state.name === 'Leaving' ? state.successor : undefined
   const self = state.name === 'Active' || (state.name === 'Leaving' && state.successor === undefined)
   return {
     name: spec.name,
+    departing,
     group: router.group.name ?? null,
     vrid: parameters.vrid,
     family: parameters.family,

@@ -95,8 +95,17 @@ function prepare(
 function assemble(
   socket: PackageSocket,
   clock: Clock,
-  { family, group, interfaceName, onFailure, onReadable, source: own }: AdvertisementSocketOptions,
+  {
+    family,
+    group: joined,
+    interfaceIndex,
+    interfaceName,
+    onFailure,
+    onReadable,
+    source: own,
+  }: AdvertisementSocketOptions,
 ): AdvertisementSocket {
+  let group = joined
   const buffer = new Uint8Array(SIZE[family])
   const failed = (errno: number, syscall: string): void =>
     onFailure(failureOf(errno, { action: `receive on "${interfaceName}"`, syscall }))
@@ -172,6 +181,16 @@ function assemble(
         const action = `send to ${destination} on "${interfaceName}"`
         return { ok: false, failure: failureOf(result, { action, syscall: 'sendto' }) }
       })
+    },
+
+    join(wanted) {
+      try {
+        joinGroup(socket, wanted, interfaceIndex)
+        group = wanted
+        return undefined
+      } catch (error) {
+        return failureFrom(error, `join ${wanted} on "${interfaceName}"`)
+      }
     },
 
     close() {

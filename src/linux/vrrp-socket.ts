@@ -12,6 +12,7 @@ import type { NativeAddon, NativeSocket } from './native.ts'
 import { BATCH, openReceiver, openSender, type Progress, SIZE } from './raw-socket.ts'
 import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { addressOfSockaddr, ipSockaddr } from './sockaddr.ts'
+import { joinGroup } from './socket-option.ts'
 
 export function openAdvertisementSocket(
   native: NativeAddon,
@@ -120,6 +121,15 @@ function assemble(
         const action = `send to ${destination} on "${interfaceName}"`
         return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
       })
+    },
+
+    join(group) {
+      try {
+        joinGroup(receiver, group, interfaceIndex)
+        return undefined
+      } catch (error) {
+        return failureFrom(error, `join ${group} on "${interfaceName}"`)
+      }
     },
 
     close() {

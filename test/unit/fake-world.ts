@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { readArp } from '../../src/arp/arp-packet.ts'
 import { claimOf } from '../../src/arp/probe.ts'
+import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import type {
@@ -29,6 +30,7 @@ import type {
   SocketPort,
 } from '../../src/daemon/ports.ts'
 import { type LogRecord, Recorder } from '../../src/daemon/recorder.ts'
+import type { ReloadReport } from '../../src/daemon/reload.ts'
 import type { RouterSnapshot } from '../../src/daemon/snapshot.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Address, address } from '../../src/wire/address.ts'
@@ -141,12 +143,22 @@ export class FakeWorld {
     this.daemon = this.life(routers, options.syncGroups)
   }
 
+  config(keys: Readonly<Record<string, unknown>>): Config {
+    const parsed = parseConfig(JSON.stringify({ version: 1, runDirectory: this.runDirectory, ...keys }), 'fake-world')
+    if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
+    return parsed.config
+  }
+
+  /** The file has changed; the daemon is told. */
+  reload(virtualRouters: readonly RouterConfig[], keys: Readonly<Record<string, unknown>> = {}): ReloadReport {
+    const report = this.daemon.reload(this.config({ virtualRouters, ...keys }))
+    this.settle()
+    return report
+  }
+
   /** A daemon on this node; a second one is a second life. */
   life(routers: readonly RouterConfig[], syncGroups: WorldOptions['syncGroups'] = []): Daemon {
-    const text = JSON.stringify({ version: 1, runDirectory: this.runDirectory, virtualRouters: routers, syncGroups })
-    const parsed = parseConfig(text, 'fake-world')
-    if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
-    return new Daemon(parsed.config, {
+    return new Daemon(this.config({ virtualRouters: routers, syncGroups }), {
       clock: { now: () => this.moment },
       network: this.#network(),
       sockets: this.#socketPort(),
@@ -285,6 +297,10 @@ export class FakeWorld {
           send: (datagrams) => {
             this.batches.push(`send ${options.interfaceName} ${datagrams.length}`)
             return datagrams.map((datagram) => this.#send(options, datagram))
+          },
+          join: (group) => {
+            this.calls.push(`join ${options.interfaceName} ${group}`)
+            return undefined
           },
           close: () => {
             if (!socket.closed) this.calls.push(`close ${options.interfaceName}`)

@@ -1,0 +1,151 @@
+/**
+ * Which virtual routers this daemon has: those of the configuration, and those that a reload has sent on their way out
+ * and that still answer for addresses; and which of them move together. Decided here: who has to wait until somebody is
+ * gone, because a LAN must never see two routers of one VRID behind one address of ours. Refuses to know interfaces,
+ * packets and deadlines.
+ */
+import type { SyncGroup } from '../config/config.ts'
+import type { ResolvedRouter } from '../config/resolve.ts'
+import type { Millis } from '../wire/units.ts'
+import type { EffectRunner } from './effect-runner.ts'
+import type { LastWillPort } from './ports.ts'
+import type { Recorder } from './recorder.ts'
+import { Router, type RouterSpec } from './router.ts'
+import { RouterGroup } from './router-group.ts'
+
+export type RosterContext = {
+  readonly recorder: Recorder
+  readonly runner: EffectRunner
+  readonly will: LastWillPort
+  readonly onTransition: () => void
+}
+
+export function specOf({ name, parameters, announce }: ResolvedRouter): RouterSpec {
+  return { name, basePriority: parameters.priority, announceAt: announce.at, refresh: announce.refresh }
+}
+
+export class Roster {
+  readonly #context: RosterContext
+  readonly #routers = new Map<string, Router>()
+  readonly #departing = new Set<Router>()
+  /** Both, rebuilt when one of them changes: every turn goes through it. */
+  #all: readonly Router[] = []
+  #units = 0
+  /** The guardian counts to 65 535: a unit that nobody has is used again. */
+  readonly #freeUnits: number[] = []
+
+  constructor(context: RosterContext) {
+    this.#context = context
+  }
+
+  /** Those of the configuration, by name. */
+  get routers(): ReadonlyMap<string, Router> {
+    return this.#routers
+  }
+
+  /** And those on their way out. */
+  get all(): readonly Router[] {
+    return this.#all
+  }
+
+  get departing(): ReadonlySet<Router> {
+    return this.#departing
+  }
+
+  get groups(): ReadonlySet<RouterGroup> {
+    return new Set(this.#all.map(({ group }) => group))
+  }
+
+  /** In a group of its own, and not started. */
+  add(resolved: ResolvedRouter, now: Millis): Router {
+    const { recorder, runner, onTransition } = this.#context
+    const group = this.#newGroup(undefined)
+    const router = new Router(specOf(resolved), resolved.parameters, { group, runner, recorder }, now)
+    router.onTransition = onTransition
+    this.#routers.set(resolved.name, router)
+    this.#count()
+    return router
+  }
+
+  /** It has left the configuration. Regroup, then tell it. */
+  depart(name: string): Router | undefined {
+    const router = this.#routers.get(name)
+    if (router === undefined) return undefined
+    this.#routers.delete(name)
+    this.#departing.add(router)
+    this.#count()
+    return router
+  }
+
+  /** Those that answer for nothing any more; they are nobody's from now on. */
+  takeDeparted(): readonly Router[] {
+    const departed = [...this.#departing].filter(({ state, keeper }) => state.name === 'Initialize' && !keeper.stuck)
+    for (const router of departed) {
+      this.#departing.delete(router)
+      this.#dissolve(router.group)
+    }
+    if (departed.length > 0) this.#count()
+    return departed
+  }
+
+  /** Somebody on his way out has this router's name, its VRID or one of its addresses. */
+  isInTheWayOf({ name, parameters: { vrid, family, addresses } }: ResolvedRouter): boolean {
+    return [...this.#departing].some(
+      ({ name: other, parameters }) =>
+        other === name ||
+        (parameters.vrid === vrid && parameters.family === family) ||
+        addresses.some((address) => parameters.addresses.includes(address)),
+    )
+  }
+
+  /**
+   * Makes the groups what the configuration says, of the routers that are here; who leaves leaves alone. A group whose
+   * members stay the same is not touched. The others are brought to where a group can be (VR-SG-01…03) when `settle`.
+   */
+  regroup(syncGroups: readonly SyncGroup[], now: Millis): void {
+    const named = syncGroups.map(({ name, members }) => ({
+      name,
+      members: members.flatMap((member) => this.#routers.get(member) ?? []),
+    }))
+    const grouped = new Set(named.flatMap(({ members }) => members))
+    const alone = this.#all.filter((router) => !grouped.has(router)).map((router) => ({ members: [router] }))
+    const wanted: readonly { readonly name?: string; readonly members: readonly Router[] }[] = [...named, ...alone]
+    const before = this.groups
+    const fresh = wanted
+      .filter(({ name, members }) => members.length > 0 && !isGroup(members, name))
+      .map(({ name, members }) => {
+        const group = this.#newGroup(name)
+        for (const member of members) member.moveToGroup(group)
+        return group
+      })
+    // New wills before old ones go: there is no moment in which a crash leaves an address behind.
+    for (const group of fresh) if (group.owes) group.arm()
+    for (const group of before) if (group.members.length === 0) this.#dissolve(group)
+    for (const group of fresh) group.settle(now)
+  }
+
+  #newGroup(name: string | undefined): RouterGroup {
+    const { runner, will } = this.#context
+    return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, runner, will)
+  }
+
+  #dissolve(group: RouterGroup): void {
+    group.withdraw()
+    this.#freeUnits.push(group.unit)
+  }
+
+  #count(): void {
+    this.#all = [...this.#routers.values(), ...this.#departing]
+  }
+}
+
+/** They are one group already, of that name and of nobody else. */
+function isGroup(members: readonly Router[], name: string | undefined): boolean {
+  const group = members[0]?.group
+  return (
+    group !== undefined &&
+    group.name === name &&
+    group.members.length === members.length &&
+    members.every((member) => member.group === group)
+  )
+}
