@@ -10,6 +10,8 @@ import type { Millis } from '../wire/units.ts'
 
 /** Sources of one router; the newest win, because an invented one is not heard again. */
 const MOST_SOURCES = 8
+/** Between two sources that push another one out: a flood from invented ones must not cost memory or time. */
+const PUSH_OUT_SPACING = 100
 /** More than twice the longest interval that there is (version 2: 255 s). */
 const FORGET_AFTER = 600_000
 /** A source that is heard well after this has been put right; before, there may be two daemons on that node. */
@@ -58,33 +60,44 @@ export type Sighting = {
   readonly heardAt: Millis
 }
 
+/** Changed in place: a flood makes one of these per source, not one per packet. */
+type Finding = { -readonly [key in keyof Stranger]: Stranger[key] }
+type Source = { readonly address: Address; lastHeardAt: Millis; findings: Finding[] }
+
 export class ForeignPeers {
-  /** By address, the one heard last at the end; of one address by reason. */
-  readonly #strangers = new Map<Address, Map<Strangeness, Stranger>>()
+  #sources: Source[] = []
+  #pushedOutAt: Millis | undefined
 
   /** Every packet for this router comes by, also one about which there is nothing to say. */
   note({ address, heardAt, listenedTo, reasons, version }: Sighting): void {
-    const strange = reasons.filter(isStrange)
-    if (strange.length === 0) {
-      if (listenedTo) this.#drop(address, heardAt - PUT_RIGHT_AFTER)
+    const known = this.#sources.find((source) => source.address === address)
+    if (!reasons.some(isStrange)) {
+      if (listenedTo && known !== undefined) this.#forget(heardAt - PUT_RIGHT_AFTER, known)
       return
     }
-    this.#drop(address, heardAt - FORGET_AFTER)
-    const findings = this.#strangers.get(address) ?? new Map<Strangeness, Stranger>()
-    for (const reason of strange) {
-      const count = (findings.get(reason)?.count ?? 0) + 1
-      findings.set(reason, { address, reason, version, listenedTo, count, lastHeardAt: heardAt })
+    const source = known ?? this.#admit(address, heardAt)
+    if (source === undefined) return
+    if (heardAt - source.lastHeardAt > FORGET_AFTER) source.findings = []
+    source.lastHeardAt = heardAt
+    for (const reason of reasons) {
+      if (!isStrange(reason)) continue
+      const found = source.findings.find((finding) => finding.reason === reason)
+      if (found === undefined)
+        source.findings.push({ address, reason, version, listenedTo, count: 1, lastHeardAt: heardAt })
+      else {
+        found.count = heardAt - found.lastHeardAt > FORGET_AFTER ? 1 : found.count + 1
+        found.lastHeardAt = heardAt
+        found.version = version
+        found.listenedTo = listenedTo
+      }
     }
-    this.#strangers.delete(address)
-    this.#strangers.set(address, findings)
-    const [oldest] = this.#strangers.keys()
-    if (this.#strangers.size > MOST_SOURCES && oldest !== undefined) this.#strangers.delete(oldest)
   }
 
   /** The one heard last comes first. */
   list(now: Millis): readonly Stranger[] {
-    for (const address of this.#strangers.keys()) this.#drop(address, now - FORGET_AFTER)
-    return [...this.#strangers.values()].reverse().flatMap((findings) => [...findings.values()])
+    for (const source of [...this.#sources]) this.#forget(now - FORGET_AFTER, source)
+    const newestFirst = this.#sources.toSorted((left, right) => right.lastHeardAt - left.lastHeardAt)
+    return newestFirst.flatMap(({ findings }) => findings.map((finding) => ({ ...finding })))
   }
 
   /** Whose advertisements have been heard since and do not count: they may well be what somebody misses. */
@@ -92,11 +105,21 @@ export class ForeignPeers {
     return this.list(since).filter(({ lastHeardAt, listenedTo }) => !listenedTo && lastHeardAt >= since)
   }
 
-  #drop(address: Address, before: number): void {
-    const findings = this.#strangers.get(address)
-    if (findings === undefined) return
-    for (const [reason, { lastHeardAt }] of findings) if (lastHeardAt < before) findings.delete(reason)
-    if (findings.size === 0) this.#strangers.delete(address)
+  #admit(address: Address, heardAt: Millis): Source | undefined {
+    if (this.#sources.length >= MOST_SOURCES) {
+      if (this.#pushedOutAt !== undefined && heardAt - this.#pushedOutAt < PUSH_OUT_SPACING) return undefined
+      this.#pushedOutAt = heardAt
+      const oldest = this.#sources.reduce((left, right) => (right.lastHeardAt < left.lastHeardAt ? right : left))
+      this.#sources.splice(this.#sources.indexOf(oldest), 1)
+    }
+    const source = { address, lastHeardAt: heardAt, findings: [] }
+    this.#sources.push(source)
+    return source
+  }
+
+  #forget(before: number, source: Source): void {
+    source.findings = source.findings.filter(({ lastHeardAt }) => lastHeardAt >= before)
+    if (source.findings.length === 0) this.#sources = this.#sources.filter((each) => each !== source)
   }
 }
 

@@ -127,7 +127,7 @@ test('is a metric by reason', () => {
   hear(world, { version: 2 })
   world.hear(90, { source: PEER, addresses: ['192.0.2.9'] })
   const strangers = samplesOf(world.daemon.snapshot(), '1').filter(({ name }) => name === 'holdfast_vrrp_strangers')
-  expect(strangers.map(({ labels, value }) => [labels.router, labels.reason, value])).toEqual([
+  expect(strangers.map(({ labels, value }) => [labels.router, labels.reason, value]).sort()).toEqual([
     ['api', 'address-list-mismatch', 1],
     ['api', 'version', 1],
   ])

@@ -34,6 +34,18 @@ describe('ForeignPeers', () => {
     expect(sources).toEqual(['10.0.0.9', '10.0.0.1', ...[8, 7, 6, 5, 4, 3].map((i) => `10.0.0.${i}`)])
   })
 
+  test('invented sources push out one in 100 ms, so that a flood finds and leaves eight of the same', () => {
+    const peers = new ForeignPeers()
+    const flood = (from: number, to: number) => {
+      for (let at = from; at < to; at++) peers.note(sighting(at, { address: address(`10.1.0.${at % 200}`) }))
+    }
+    flood(0, 8)
+    const before = peers.list(millis(8)).map((stranger) => stranger.address)
+    flood(8, 108)
+    const after = peers.list(millis(108)).map((stranger) => stranger.address)
+    expect(after.filter((one) => !before.includes(one))).toEqual(['10.1.0.8'])
+  })
+
   test('100 000 invented sources leave eight', () => {
     const peers = new ForeignPeers()
     for (let i = 0; i < 100_000; i++) peers.note(sighting(i, { address: address(`10.1.${(i >> 8) & 255}.${i & 255}`) }))
