@@ -7,6 +7,7 @@ import { simplePassword } from '../vrrp/authentication.ts'
 import { staggerStep } from '../vrrp/timers.ts'
 import { centis } from '../wire/units.ts'
 import { type Placed, peerList } from './contradiction.ts'
+import { datagramLength, USUAL_MTU } from './datagram.ts'
 import { formatDuration } from './duration.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyOfAll, scopeOf } from './network.ts'
@@ -43,12 +44,24 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
   if (
     familyOfAll(router.addresses) === 'ipv6' &&
     router.firstAddressLinkLocal === undefined &&
+    !routerKnobs(router).firstAddressLinkLocal &&
     router.addresses.every(({ address }) => scopeOf(address) === 'global')
   )
     warn(
       'addresses',
       `"${router.name}" has no link-local virtual address: RFC 9568 §5.2.9 wants one first, and a peer may insist; ` +
         'add one, or set "firstAddressLinkLocal: false" to say that this is wanted',
+    )
+  const octets = datagramLength({
+    addresses: router.addresses.map(({ address }) => address),
+    family: familyOfAll(router.addresses),
+    version: router.version,
+  })
+  if (octets > USUAL_MTU)
+    warn(
+      'addresses',
+      `"${router.name}" advertises ${router.addresses.length} addresses in packets of ${octets} octets: ` +
+        `an interface with the usual MTU of ${USUAL_MTU} cannot carry them`,
     )
   if (router.transport !== 'multicast') {
     const { peers } = router.transport.unicast

@@ -21,7 +21,7 @@ export function readDocument(text: string, file?: string): ReadDocument {
     return file === undefined ? place : { file, ...place }
   }
   const unreadable = (message: string, offset: number): Problem =>
-    problemAt(() => position(offset), [], 'error', `Cannot read the text as YAML: ${firstLine(message)}`)
+    problemAt(() => position(offset), [], 'error', `Cannot read the text as YAML: ${complaint(message)}`)
   try {
     const document = parseDocument(text, {
       lineCounter: lines,
@@ -44,7 +44,17 @@ export function readDocument(text: string, file?: string): ReadDocument {
   }
 }
 
-const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
+/**
+ * Without what the parser quotes: an alias, a tag or an escape that nobody meant as one can be the better part of a
+ * password. The place says where to look.
+ */
+function complaint(message: string): string {
+  const [first = ''] = message.split('\n', 1)
+  return first
+    .replace(/: .*$/, '')
+    .replace(/^(Invalid escape sequence|Verbatim tags aren't resolved).*$/, '$1')
+    .replace(/^The .* tag has no suffix$/, 'A tag has no suffix')
+}
 
 /** What YAML allows and a configuration cannot mean: a key set twice, a key that is no word. */
 function keyProblems(node: unknown, path: Path, position: (offset: number) => Position): Problem[] {

@@ -34,8 +34,18 @@ export type OwnInterface = {
   readonly own: readonly Standing[]
 }
 
-export function ownInterfaces(node: NodeView, family: Family, virtual: ReadonlySet<Address>): readonly OwnInterface[] {
-  return node.interfaces.map(({ name, mtu, addresses }) => {
+/** The node as one family sees it, indexed once for all routers: the daemon asks again with every change of the node. */
+export type OwnView = {
+  readonly interfaces: readonly OwnInterface[]
+  /** The node's own addresses, on any interface. */
+  readonly own: ReadonlySet<Address>
+  /** Every place where an address is, VIPs included. */
+  readonly places: ReadonlyMap<Address, readonly Place[]>
+}
+export type Place = { readonly on: OwnInterface; readonly present: Standing }
+
+export function ownView(node: NodeView, family: Family, virtual: ReadonlySet<Address>): OwnView {
+  const interfaces = node.interfaces.map(({ name, mtu, addresses }): OwnInterface => {
     const all = addresses
       .filter(({ address }) => familyOf(address) === family)
       .map(
@@ -49,6 +59,15 @@ export function ownInterfaces(node: NodeView, family: Family, virtual: ReadonlyS
       )
     return { name, mtu, all, own: all.filter(({ address }) => !virtual.has(address)) }
   })
+  const places = new Map<Address, Place[]>()
+  for (const on of interfaces) {
+    for (const present of on.all) {
+      const known = places.get(present.address)
+      if (known === undefined) places.set(present.address, [{ on, present }])
+      else known.push({ on, present })
+    }
+  }
+  return { interfaces, own: new Set(interfaces.flatMap(({ own }) => own.map(({ address }) => address))), places }
 }
 
 /** A prefix written with the VIP selects the network, unless it is that of a host; otherwise the node's prefixes do. */

@@ -7,32 +7,29 @@ import { type Address, addressBytes, isLinkLocal } from '../wire/address.ts'
 import type { Report } from './choice.ts'
 import type { VirtualRouter } from './config.ts'
 import { familyOfAll, hostPrefixLength, sameNetwork } from './network.ts'
-import type { OwnInterface, Standing } from './node-view.ts'
+import type { OwnInterface, OwnView, Standing } from './node-view.ts'
 
 /** False: an address of the owner is missing. */
 export function checkOwnAddresses(
   router: VirtualRouter,
-  interfaces: readonly OwnInterface[],
+  { places }: OwnView,
   chosen: OwnInterface | undefined,
   report: Report,
 ): boolean {
   if (router.priority === 255) return ownerHasAll(router, chosen, report)
   const hostPrefix = hostPrefixLength(familyOfAll(router.addresses))
   for (const [index, { address }] of router.addresses.entries()) {
-    for (const found of interfaces) {
-      for (const present of found.all) {
-        if (present.address !== address) continue
-        const verdict = judge(present, found, hostPrefix)
-        if (verdict === 'leftover') continue
-        report(
-          verdict === 'another daemon' ? 'warning' : 'error',
-          ['addresses', index],
-          verdict === 'another daemon'
-            ? `Found ${address}/${present.prefixLength} on "${found.name}": it will be removed, because it is a virtual address`
-            : `Cannot use ${address} as a virtual address: it is the own address of "${found.name}" ` +
-                '(the owner of an address has priority 255)',
-        )
-      }
+    for (const { on, present } of places.get(address) ?? []) {
+      const verdict = judge(present, on, hostPrefix)
+      if (verdict === 'leftover') continue
+      report(
+        verdict === 'another daemon' ? 'warning' : 'error',
+        ['addresses', index],
+        verdict === 'another daemon'
+          ? `Found ${address}/${present.prefixLength} on "${on.name}": it will be removed, because it is a virtual address`
+          : `Cannot use ${address} as a virtual address: it is the own address of "${on.name}" ` +
+              '(the owner of an address has priority 255)',
+      )
     }
   }
   return true

@@ -10,9 +10,10 @@ import { type Address, address, type Family, isLinkLocal } from '../wire/address
 import { centis, type Millis, millis } from '../wire/units.ts'
 import { chooseInterface, chooseSource, type Report, usesMulticast } from './choice.ts'
 import type { Config, SyncGroup, Track, VirtualRouter } from './config.ts'
+import { datagramLength } from './datagram.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll } from './network.ts'
-import { type NodeView, type OwnInterface, ownInterfaces } from './node-view.ts'
+import { type NodeView, type OwnView, ownView } from './node-view.ts'
 import { checkOwnAddresses } from './own-address.ts'
 import { type Locate, nowhere, type Path, type Problem, problemAt } from './problem.ts'
 
@@ -61,7 +62,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
       .filter(({ priority }) => priority !== 255)
       .flatMap((router) => router.addresses.map((vip) => vip.address)),
   )
-  const interfaces = { ipv4: ownInterfaces(node, 'ipv4', virtual), ipv6: ownInterfaces(node, 'ipv6', virtual) }
+  const views = { ipv4: ownView(node, 'ipv4', virtual), ipv6: ownView(node, 'ipv6', virtual) }
   const groups = new Map(config.syncGroups.flatMap((group) => group.members.map((member) => [member, group] as const)))
   const taken = new Map<string, string>()
   const routers = config.virtualRouters.map((router, index): ResolvedRouter => {
@@ -69,7 +70,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     const report: Report = (severity, at, message) =>
       problems.push(problemAt(locate, [...path, ...at], severity, message))
     const family = familyOfAll(router.addresses)
-    const resolved = resolveRouter(router, groups.get(router.name), interfaces[family], report)
+    const resolved = resolveRouter(router, groups.get(router.name), views[family], report)
     const { interfaceName } = resolved
     const key = `${interfaceName} ${family} ${router.vrid}`
     const other = taken.get(key)
@@ -95,43 +96,52 @@ export function environmentProblems(config: Config, node: NodeView, locate: Loca
 function resolveRouter(
   router: VirtualRouter,
   group: SyncGroup | undefined,
-  interfaces: readonly OwnInterface[],
+  view: OwnView,
   report: Report,
 ): ResolvedRouter {
   const family = familyOfAll(router.addresses)
-  const chosen = chooseInterface(router, interfaces, report)
+  const chosen = chooseInterface(router, view.interfaces, report)
   const interfaceName = router.interface === 'auto' ? chosen?.name : router.interface
   const source = chosen === undefined ? undefined : chooseSource(router, chosen, report)
-  const owned = checkOwnAddresses(router, interfaces, chosen, report)
-  const here = new Set<string>(interfaces.flatMap((each) => each.own.map((present) => present.address)))
+  const owned = checkOwnAddresses(router, view, chosen, report)
   const configured = router.transport === 'multicast' ? (router.peers ?? []) : router.transport.unicast.peers
   // So that one file with one peer list serves every node.
-  const peers = configured.filter((peer) => !here.has(peer.address)).map(asPeer)
+  const peers = configured.filter((peer) => !view.own.has(peer.address)).map(asPeer)
   const fault =
     chosen === undefined ? 'interfaceMissing' : source === undefined || !owned ? 'sourceAddressMissing' : undefined
+  const parameters: Parameters = {
+    vrid: router.vrid,
+    family,
+    version: router.version,
+    priority: router.priority,
+    advertisementInterval: centis(router.advertisementInterval / 10),
+    addresses: inPacketOrder(router),
+    preempt: router.preempt,
+    preemptDelay: router.preemptDelay,
+    minHold: router.minHold,
+    primaryAddress: source ?? NO_ADDRESS[family],
+    transport: transportOf(router, family, peers),
+    peers,
+    knobs: routerKnobs(router),
+    authentication: authenticationOf(router),
+    phase: phaseOf(router),
+  }
+  const mtu = chosen?.mtu ?? 0
+  // 0 is not known. An MTU that shrinks later is a fault (daemon/circumstances.ts).
+  if (mtu > 0 && datagramLength(parameters) > mtu)
+    report(
+      'error',
+      ['addresses'],
+      `Cannot advertise ${parameters.addresses.length} addresses of "${router.name}" on "${chosen?.name}": ` +
+        `the packet has ${datagramLength(parameters)} octets and the MTU is ${mtu}, make two routers of it`,
+    )
   return {
     name: router.name,
     group: group?.name,
     interfaceName,
     source,
     fault,
-    parameters: {
-      vrid: router.vrid,
-      family,
-      version: router.version,
-      priority: router.priority,
-      advertisementInterval: centis(router.advertisementInterval / 10),
-      addresses: inPacketOrder(router),
-      preempt: router.preempt,
-      preemptDelay: router.preemptDelay,
-      minHold: router.minHold,
-      primaryAddress: source ?? NO_ADDRESS[family],
-      transport: transportOf(router, family, peers),
-      peers,
-      knobs: routerKnobs(router),
-      authentication: authenticationOf(router),
-      phase: phaseOf(router),
-    },
+    parameters,
     announce: announceOf(router, family),
     track: trackOf(router, group),
   }
@@ -156,11 +166,11 @@ function authenticationOf({ authentication }: VirtualRouter): Authentication | u
 }
 
 /**
- * From the VRID alone, so that no reload moves it: steps of the golden section never crowd, however many routers there
- * are. Not too early either, because the first advertisement of an Active is not long ago then.
+ * From the VRID alone, so that no reload moves it: steps of the golden section leave no two VRIDs close to each other.
+ * Not before a quarter of the interval, because the first advertisement of an Active is not long ago then.
  */
 function phaseOf({ vrid, profile }: VirtualRouter): number {
-  return profile === 'rfc9568' ? 1 : Math.max(0.25, 1 - ((vrid * 0.6180339887) % 1))
+  return profile === 'rfc9568' ? 1 : 1 - 0.75 * ((vrid * 0.6180339887) % 1)
 }
 
 function announceOf({ announce, profile }: VirtualRouter, family: Family): AnnounceSchedule {

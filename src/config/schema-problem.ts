@@ -22,7 +22,14 @@ export function schemaProblems(issues: readonly z.core.$ZodIssue[], value: unkno
 function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locate: Locate): Problem[] {
   const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => problemAt((of) => locate(of, 'key'), [...path, key], 'error', unknownKey(key, path)))
+    return issue.keys.map((key) =>
+      problemAt(
+        () => locate([...path, key], 'key'),
+        isSecret(path) ? path : [...path, key],
+        'error',
+        unknownKey(key, path),
+      ),
+    )
   }
   if (issue.code === 'invalid_union') {
     const inside = issue.errors.find((errors) => errors.length > 0 && errors.every((error) => isAboutContent(error)))

@@ -2,10 +2,10 @@
  * What the links and addresses of this node mean for one virtual router: the faults it has or has not, and the
  * priority that its trackers leave it. Values only: who raises them, and in which order, is the daemon's business.
  */
+import { datagramLength } from '../config/datagram.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { effectivePriority } from '../config/weights.ts'
 import type { Fault } from '../vrrp/event.ts'
-import { messageLength } from '../vrrp/packet.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { NetworkView } from './network-view.ts'
@@ -26,11 +26,8 @@ export type Place = {
   readonly taken: boolean
 }
 
-const IP_HEADER = { ipv4: 20, ipv6: 40 } as const
-
 /** Fragments are not for every receiver (VR-PKT-10). */
-const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean =>
-  mtu > 0 && IP_HEADER[parameters.family] + messageLength(parameters) > mtu
+const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean => mtu > 0 && datagramLength(parameters) > mtu
 
 export function circumstancesOf(
   { track, parameters }: Pick<ResolvedRouter, 'track' | 'parameters'>,

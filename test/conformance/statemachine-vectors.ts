@@ -105,25 +105,59 @@ const timelineVector = z.looseObject({
         initial_state: z.enum(['MASTER', 'BACKUP']),
         primary_address: z.string(),
         addresses: z.array(z.string()),
-        garp: z.looseObject({ repeat: z.number(), delay_us: z.number(), lower_prio_repeat: z.number().optional() }),
-        track: z.array(z.unknown()),
+        garp: z.looseObject({
+          repeat: z.number(),
+          delay_us: z.number(),
+          refresh_us: z.number().optional(),
+          lower_prio_repeat: z.number().optional(),
+        }),
+        track: z.array(
+          z.strictObject({
+            kind: z.enum(['script', 'file', 'interface']),
+            name: z.string(),
+            weight: z.number().nullable(),
+            reverse: z.boolean().optional(),
+          }),
+        ),
+        unicast_peers: z.array(z.string()).optional(),
+        check_unicast_src: z.boolean().optional(),
         preempt_delay_us: z.number().optional(),
         lower_prio_no_advert: z.boolean().optional(),
         higher_prio_send_advert: z.boolean().optional(),
       }),
     ),
-    groups: z.array(z.unknown()),
-    trackers: z.record(z.string(), z.unknown()),
+    groups: z.array(
+      z.strictObject({ name: z.string(), members: z.array(z.string()), tracking_weight: z.boolean().optional() }),
+    ),
+    trackers: z.strictObject({
+      files: z.record(z.string(), z.strictObject({ initial: z.number() })).optional(),
+      scripts: z.record(z.string(), z.looseObject({ rise: z.number(), fall: z.number() })).optional(),
+    }),
     global: z.record(z.string(), z.unknown()).optional(),
   }),
   events: z.array(z.looseObject({ at_us: z.number(), type: z.string(), instance: z.string().optional() })),
-  expect: z.array(z.looseObject({ at_us: z.number(), type: z.string(), instance: z.string().optional() })),
+  expect: z.array(
+    z.looseObject({
+      at_us: z.number(),
+      type: z.string(),
+      instance: z.string().optional(),
+      count: z.number().optional(),
+    }),
+  ),
   end_us: z.number(),
 })
 export type TimelineVector = z.infer<typeof timelineVector>
 export type TimelineInstance = TimelineVector['config']['instances'][number]
 
-export const timelineAdvert = z.looseObject({ from: z.string(), priority: z.number(), interval_cs: z.number() })
+/** What happens in a timeline, as far as this core has a word for it. */
+export const timelineEvent = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('startup') }),
+  z.looseObject({ type: z.literal('shutdown') }),
+  z.looseObject({ type: z.literal('advert'), from: z.string(), priority: z.number(), interval_cs: z.number() }),
+  z.looseObject({ type: z.literal('interface'), interface: z.string(), up: z.boolean() }),
+  z.looseObject({ type: z.literal('file'), file: z.string(), value: z.number() }),
+  z.looseObject({ type: z.literal('script_result'), script: z.string(), result: z.enum(['ok', 'fail']) }),
+])
 
 function read(file: string): unknown {
   return JSON.parse(readFileSync(join(import.meta.dirname, 'vectors', file), 'utf8'))

@@ -1,0 +1,264 @@
+/**
+ * Plays a timeline of statemachine-ext.json on src/vrrp, and tells what would be seen from outside: on the wire, and in
+ * keepalived's notification FIFO. Instances of a group are stepped as one (vrrp/sync-group.ts), trackers go through the
+ * daemon's own table of weights, unicast packets through the ladder of receive.ts. No expectation is known here.
+ */
+import { announcementPlan, dueFrames, nextAnnouncementAt } from '../../src/arp/announcement.ts'
+import { type Contribution, effectivePriority } from '../../src/config/weights.ts'
+import type { Advertisement } from '../../src/vrrp/advertisement.ts'
+import type { Effect } from '../../src/vrrp/effect.ts'
+import type { Event, Fault } from '../../src/vrrp/event.ts'
+import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
+import { type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import { receive } from '../../src/vrrp/receive.ts'
+import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
+import { stepGroup } from '../../src/vrrp/sync-group.ts'
+import { address } from '../../src/wire/address.ts'
+import { centis, millis } from '../../src/wire/units.ts'
+import { ipv4Packet } from '../support/ipv4-packet.ts'
+import { truncated } from './statemachine-replay.ts'
+import { type TimelineInstance, type TimelineVector, timelineEvent } from './statemachine-vectors.ts'
+
+/** `at` in whole microseconds. */
+export type Line = { readonly at: number; readonly instance: string; readonly text: string }
+
+/** Of `vrrp_garp_master_repeat`: copies that our schedule spaces as its pacer would. */
+const COPY_SPACING = 5
+
+function parametersOf(instance: TimelineInstance): Parameters {
+  const peers = (instance.unicast_peers ?? []).map((peer) => ({ address: address(peer) }))
+  const group = address(instance.family === 'ipv6' ? 'ff02::12' : '224.0.0.18')
+  return {
+    vrid: instance.vrid,
+    family: instance.family,
+    version: instance.version === 2 ? 2 : 3,
+    priority: instance.priority,
+    advertisementInterval: centis(instance.advertisement_interval_cs),
+    addresses: instance.addresses.map(address),
+    // VR-PRE-01: the reader of a keepalived file drops nopreempt beside state MASTER.
+    preempt: instance.preempt || instance.initial_state === 'MASTER',
+    preemptDelay: millis((instance.preempt_delay_us ?? 0) / 1000),
+    minHold: millis(0),
+    primaryAddress: address(instance.primary_address),
+    transport: instance.unicast_peers === undefined ? { mode: 'multicast', group } : { mode: 'unicast', peers },
+    peers,
+    knobs: {
+      ...profileKnobs('rfc9568', 3),
+      assertOnLower: instance.lower_prio_no_advert !== true,
+      lastAdvertisement: instance.higher_prio_send_advert === true,
+      onlyListedPeers: instance.check_unicast_src === true,
+    },
+  }
+}
+
+class Instance {
+  readonly told: TimelineInstance
+  readonly name: string
+  parameters: Parameters
+  state: State = INITIAL_STATE
+  activeSince = Number.NEGATIVE_INFINITY
+  /** By tracker; before its first result it contributes nothing. */
+  readonly contributions = new Map<string, Contribution>()
+
+  constructor(told: TimelineInstance) {
+    this.told = told
+    this.name = told.name
+    this.parameters = parametersOf(told)
+  }
+}
+
+export class TimelineReplay {
+  readonly #vector: TimelineVector
+  readonly #instances: readonly Instance[]
+  readonly #groups: readonly (readonly Instance[])[]
+  readonly #lines: Line[] = []
+
+  constructor(vector: TimelineVector) {
+    const { groups, instances } = vector.config
+    this.#vector = vector
+    this.#instances = instances.map((told) => new Instance(told))
+    const grouped = groups.map(({ members }) => this.#instances.filter(({ name }) => members.includes(name)))
+    const alone = this.#instances.filter((one) => !grouped.flat().includes(one)).map((one) => [one])
+    this.#groups = [...grouped, ...alone]
+  }
+
+  /** Everything up to the end, in no particular order. */
+  play(): readonly Line[] {
+    for (const { at_us: at, instance, ...read } of inOrder(this.#vector.events)) {
+      if (at > this.#vector.end_us) continue
+      this.#expire(at, false)
+      const event = timelineEvent.parse(read)
+      const whom = this.#instances.filter(({ name }) => instance === undefined || instance === name)
+      for (const one of whom) this.#happen(one, event, at)
+    }
+    this.#expire(this.#vector.end_us, true)
+    for (const one of this.#instances) this.#announcements(one, this.#vector.end_us)
+    return this.#lines
+  }
+
+  #happen(one: Instance, event: ReturnType<typeof timelineEvent.parse>, at: number): void {
+    switch (event.type) {
+      case 'startup':
+        this.#post(one, { kind: 'startup' }, at)
+        if (one.state.name === 'Initialize' && this.#ready(one)) this.#notify(one, 'FAULT', at)
+        return
+      case 'shutdown':
+        return this.#post(one, { kind: 'shutdown' }, at)
+      case 'advert':
+        return this.#hear(one, event.from, event.priority, event.interval_cs, at)
+      case 'interface': {
+        const tracked = one.told.track.some(({ kind, name }) => kind === 'interface' && name === event.interface)
+        // Every vector runs on eth0; nothing can be sent when it is down itself.
+        if (event.interface === 'eth0') return this.#fault(one, 'linkDown', event.up, false, at)
+        if (tracked) this.#fault(one, `trackedInterfaceDown:${event.interface}`, event.up, true, at)
+        return
+      }
+      case 'file': {
+        for (const { kind, name, weight } of one.told.track) {
+          if (kind !== 'file' || name !== event.file) continue
+          // VR-TRK-09: content × weight. Why a fault is one does not matter to the state machine.
+          const part = event.value * (weight ?? 1)
+          if (weight === 0) this.#fault(one, `trackedInterfaceDown:${name}`, event.value === 0, true, at)
+          else this.#contribute(one, name, { weight: part, up: part > 0 }, at)
+        }
+        return
+      }
+      case 'script_result': {
+        for (const { kind, name, weight, reverse } of one.told.track) {
+          if (kind !== 'script' || name !== event.script) continue
+          const up = event.result === 'ok'
+          // VR-TRK-01: reversed, the weight counts with the other sign and for the other result.
+          const part = reverse === true ? { weight: -(weight ?? 0), up: !up } : { weight: weight ?? 0, up }
+          this.#contribute(one, name, part, at)
+        }
+      }
+    }
+  }
+
+  /** No other instance of its group is still to be started. */
+  #ready(one: Instance): boolean {
+    const group = this.#groups.find((members) => members.includes(one)) ?? []
+    return group.every(({ state }) => state.name !== 'Initialize' || !state.stopped)
+  }
+
+  #fault(one: Instance, fault: Fault, up: boolean, canSend: boolean, at: number): void {
+    this.#post(one, up ? { kind: 'faultCleared', fault } : { kind: 'faultRaised', fault, canSend }, at)
+  }
+
+  #contribute(one: Instance, name: string, part: Contribution, at: number): void {
+    one.contributions.set(name, part)
+    const previous = one.parameters.priority
+    const { priority } = effectivePriority(one.told.priority, [...one.contributions.values()])
+    if (priority === previous) return
+    one.parameters = { ...one.parameters, priority }
+    this.#post(one, { kind: 'priorityChanged', previous }, at)
+  }
+
+  #hear(one: Instance, from: string, priority: number, interval: number, at: number): void {
+    const { parameters } = one
+    const { transport, vrid, version, addresses } = parameters
+    const advertisement: Advertisement = { version, vrid, priority, interval: centis(interval), addresses }
+    const source = address(from)
+    if (transport.mode === 'unicast') {
+      const destination = parameters.primaryAddress
+      const message = encodeAdvertisement(advertisement, { source, destination, checksum: 'message-only' })
+      const bytes = ipv4Packet(message, { source, destination })
+      const packet = { family: 'ipv4', source, destination, ttl: 255, bytes } as const
+      const received = receive(
+        packet,
+        () => parameters,
+        (own) => own === destination,
+      )
+      if (received.kind === 'discarded') return
+    }
+    this.#post(one, { kind: 'advertisementReceived', source, advertisement, receivedAt: millis(at / 1000) }, at)
+  }
+
+  #expire(until: number, inclusive: boolean): void {
+    for (let fired = 0; fired < 100_000; fired++) {
+      const due = this.#instances
+        .map((one) => ({ one, at: nextDeadline(one.state) ?? millis(Number.POSITIVE_INFINITY) }))
+        .reduce((nearest, next) => (next.at < nearest.at ? next : nearest))
+      const at = truncated(due.at)
+      if (inclusive ? at > until : at >= until) return
+      this.#post(due.one, { kind: 'deadlineReached', receptionLost: false }, at, millis(due.at))
+    }
+    throw new Error(`Cannot reach ${until} us: too many deadlines fired`)
+  }
+
+  #post(one: Instance, event: Event, at: number, now = millis(at / 1000)): void {
+    const members = this.#groups.find((group) => group.includes(one)) ?? [one]
+    const steps = stepGroup(members, members.indexOf(one), event, now)
+    members.forEach((member, i) => {
+      const moved = steps[i]
+      if (moved === undefined) return
+      if (member.state.name === 'Active' && moved.state.name !== 'Active') this.#announcements(member, at)
+      member.state = moved.state
+      for (const effect of moved.effects) this.#tell(member, effect, at)
+    })
+  }
+
+  #tell(one: Instance, effect: Effect, at: number): void {
+    const { told, state } = one
+    switch (effect.kind) {
+      case 'sendAdvertisement': {
+        const text = `advert ${effect.priority} ${told.advertisement_interval_cs}`
+        // VR-UC-01: one copy to each peer.
+        const copies = told.unicast_peers?.length ?? 1
+        for (let i = 0; i < copies; i++) this.#lines.push({ at, instance: one.name, text })
+        return
+      }
+      case 'announce':
+        one.activeSince = at
+        return
+      case 'transition': {
+        const words = { Backup: 'BACKUP', Active: 'MASTER', Leaving: 'LEAVING' }
+        if (state.name === 'Initialize') return this.#notify(one, state.stopped ? 'STOP' : 'FAULT', at)
+        return this.#notify(one, words[state.name], at)
+      }
+      case 'refused': {
+        // The FIFO line is for every lower rival heard while Active, not for our own packet (VR-NTF-05).
+        const rival = effect.reason === 'lower-priority' || effect.reason === 'lower-address'
+        if (rival && state.name === 'Active') this.#notify(one, 'MASTER_RX_LOWER_PRI', at)
+        return
+      }
+      case 'installAddresses':
+      case 'removeAddresses':
+    }
+  }
+
+  #notify(one: Instance, word: string, at: number): void {
+    const text = `notify INSTANCE "${one.name}" ${word} ${one.parameters.priority}`
+    this.#lines.push({ at, instance: one.name, text })
+  }
+
+  /** The rounds of the takeover that the router lived to see (VR-GARP-05: dropped on leaving Active). */
+  #announcements(one: Instance, until: number): void {
+    const { repeat, delay_us } = one.told.garp
+    if (one.activeSince === Number.NEGATIVE_INFINITY) return
+    const block = Array.from({ length: repeat }, (_, i) => i * COPY_SPACING)
+    const second = delay_us > 0 ? block.map((offset) => offset + delay_us / 1000) : []
+    let plan = announcementPlan({
+      reason: 'takeover',
+      family: one.parameters.family,
+      addresses: one.parameters.addresses,
+      at: [...block, ...second].map(millis),
+      startAt: millis(one.activeSince / 1000),
+    })
+    one.activeSince = Number.NEGATIVE_INFINITY
+    for (let next = nextAnnouncementAt(plan); next !== undefined; next = nextAnnouncementAt(plan)) {
+      if (truncated(next) > until) return
+      const { due, plan: left } = dueFrames(plan, next)
+      for (const frame of due) {
+        this.#lines.push({ at: truncated(next), instance: one.name, text: `garp ${frame.address}` })
+      }
+      plan = left
+    }
+  }
+}
+
+/** A fact that is dated to the moment of the start was there before it. */
+function inOrder(events: TimelineVector['events']): TimelineVector['events'] {
+  const facts = (type: string) => type === 'interface' || type === 'file'
+  return [...events].sort((a, b) => a.at_us - b.at_us || Number(facts(b.type)) - Number(facts(a.type)))
+}
