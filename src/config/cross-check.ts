@@ -34,11 +34,11 @@ export function listenProblems(listen: ListenAddress | false, isPublic: boolean,
 
 /** The first claim of a key stands, every later one is a problem that names the line of the first. */
 export function repeated(claims: readonly Claim[], locate: Locate): Problem[] {
-  const lines = new Map<string, number>()
+  const first = new Map<string, Path>()
   return claims.flatMap(({ key, path, message }) => {
-    const first = lines.get(key)
-    if (first !== undefined) return [problemAt(locate, path, 'error', message(first))]
-    lines.set(key, locate(path).line)
+    const before = first.get(key)
+    if (before !== undefined) return [problemAt(locate, path, 'error', message(locate(before).line))]
+    first.set(key, path)
     return []
   })
 }

@@ -58,19 +58,24 @@ function complaint(message: string): string {
 
 /** What YAML allows and a configuration cannot mean: a key set twice, a key that is no word. */
 function keyProblems(node: unknown, path: Path, position: (offset: number) => Position): Problem[] {
-  if (isSeq(node)) return node.items.flatMap((item, index) => keyProblems(item, [...path, index], position))
+  if (isSeq(node))
+    return node.items.flatMap((item, index) => (isScalar(item) ? [] : keyProblems(item, [...path, index], position)))
   if (!isMap(node)) return []
-  const seen = new Map<string, Position>()
+  const seen = new Map<string, number>()
   return node.items.flatMap(({ key, value }) => {
-    const here = position(startOf(key) ?? startOf(node) ?? 0)
-    const refuse = (at: Path, message: string) => problemAt(() => here, at, 'error', message)
+    const offset = startOf(key) ?? startOf(node) ?? 0
+    const refuse = (at: Path, message: string) => problemAt(() => position(offset), at, 'error', message)
     if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: a word wanted')]
     const name = String(key.value)
-    const inner = keyProblems(value, [...path, name], position)
+    // Most values are neither lists nor mappings, and there are thousands.
+    const inner = isScalar(value) ? [] : keyProblems(value, [...path, name], position)
     const before = seen.get(name)
     if (before !== undefined)
-      return [refuse([...path, name], `Cannot set "${name}" twice: it is already set on line ${before.line}`), ...inner]
-    seen.set(name, here)
+      return [
+        refuse([...path, name], `Cannot set "${name}" twice: it is already set on line ${position(before).line}`),
+        ...inner,
+      ]
+    seen.set(name, offset)
     return inner
   })
 }
