@@ -96,7 +96,7 @@ describe('docs/configuration.md', () => {
     },
   )
 
-  test('has its three examples', () => {
-    expect(examples.length).toBe(3)
+  test('has its examples', () => {
+    expect(examples.length).toBe(5)
   })
 })
