@@ -77,7 +77,9 @@ export function dueFrames(
   if (at === undefined || at > now) return { due: [], plan }
   const first = plan.fresh && plan.reason !== 'refresh'
   const due = plan.addresses.map((address) => ({ address, at, first }))
-  const left = plan.rounds.filter((round) => round > now)
+  // At least RetransTimer apart, as they went and not as they should have gone (RFC 4861 §7.2.6).
+  const late = plan.family === 'ipv6' ? now - at : 0
+  const left = plan.rounds.filter((round) => round > now).map((round) => plus(round, late))
   const rounds = left.length > 0 || plan.every === undefined ? left : [nextRefresh(plan.rounds, plan.every, now)]
   return { due, plan: { ...plan, rounds, fresh: false } }
 }

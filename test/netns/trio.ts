@@ -61,10 +61,22 @@ export class Trio {
   }
 
   async start(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
+    const daemon = await this.launch(position, priority, extra)
+    await daemon.ready()
+    return daemon
+  }
+
+  /** Returns when it answers, whatever its state. */
+  async launch(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
     const host = this.lab.router(position)
     const daemon = new Holdfast(this.lab, { host, priority, intervalMs: INTERVAL, address: this.address }, extra)
     this.#daemons.set(host, daemon)
-    await daemon.ready()
+    await eventually(
+      `holdfast on ${host.name} to answer`,
+      async () => (await daemon.snapshot()) !== undefined || daemon.process.exit !== undefined,
+      () => daemon.lines.slice(-5),
+      { within: WITHIN, every: 20 },
+    )
     return daemon
   }
 

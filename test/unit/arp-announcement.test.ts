@@ -181,3 +181,16 @@ describe('pacer', () => {
     expect(takeAnnouncements(IDLE_PACER, START)).toEqual({ send: [], pacer: IDLE_PACER })
   })
 })
+
+test('IPv6 rounds keep their distance when one is late, IPv4 rounds keep to their grid (RFC 4861 §7.2.6)', () => {
+  const next = (family: 'ipv4' | 'ipv6') => {
+    const addresses = [address(family === 'ipv4' ? '192.0.2.100' : 'fd00::100')]
+    const at = [0, 1000, 2000].map(millis)
+    const plan = announcementPlan({ reason: 'takeover', family, addresses, at, startAt: millis(0) })
+    return dueFrames(plan, millis(18)).plan.rounds
+  }
+  expect([next('ipv4'), next('ipv6')]).toEqual([
+    [1000, 2000],
+    [1018, 2018],
+  ])
+})

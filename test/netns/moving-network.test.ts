@@ -1,0 +1,311 @@
+/**
+ * A network that moves under a running daemon: interfaces that come late, go, come back as others, are put into a
+ * bridge; addresses, MAC and MTU that change; somebody who keeps removing the address. The daemon never exits, another
+ * router takes over where this one cannot go on, and it comes back by itself. Judged by a client that probes every
+ * millisecond, by an observer that asks every 10 ms who has the address, and by the kernels.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { PRIORITIES, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
+
+/** Two routers may answer for a moment while they meet; longer than this is a split brain. */
+const OVERLAP = 500
+/** The daemon reacts within 100 ms; the rest is the process starts of the test and a busy machine. */
+const REACTION = 400
+
+/** What a router says that takes over although it hears another one: its socket is in the group. */
+const HEARD = 'vip: Backup → Active: lowerPriorityActive'
+
+let trio: Trio | undefined
+afterEach(() => {
+  trio?.lab.destroy()
+  trio = undefined
+})
+
+const ip = (host: Host, ...argv: readonly string[]) => run(['ip', '-n', host.namespace, ...argv])
+
+/** Commands of one host, one process: nothing else happens between them. */
+const batch = (host: Host, lines: readonly string[]) =>
+  run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+
+/** A new cable where the old one was, with another index at both ends. */
+function rewire(lab: Lab, host: Host): void {
+  run([
+    'ip',
+    '-n',
+    lab.bridge,
+    'link',
+    'add',
+    host.port,
+    'type',
+    'veth',
+    'peer',
+    'name',
+    'eth0',
+    'netns',
+    host.namespace,
+  ])
+  run(['ip', '-n', lab.bridge, 'link', 'set', host.port, 'master', 'br0', 'up'])
+  batch(host, [`address add ${host.address}/24 dev eth0`, 'link set eth0 up'])
+}
+
+function indexOf(host: Host, name: string): number {
+  const links: { ifindex: number }[] = JSON.parse(ip(host, '-json', 'link', 'show', 'dev', name))
+  return links[0]?.ifindex ?? 0
+}
+
+/** The interfaces of the host that have the address. */
+function interfacesWith(host: Host, address: string): string[] {
+  const links: { ifname: string; addr_info: { local?: string }[] }[] = JSON.parse(ip(host, '-json', 'address'))
+  return links.filter(({ addr_info }) => addr_info.some(({ local }) => local === address)).map(({ ifname }) => ifname)
+}
+
+async function settled(...options: Parameters<typeof Trio.settled>) {
+  trio = await Trio.settled(...options)
+  return { group: trio, lab: trio.lab, r1: trio.lab.router(1) }
+}
+
+const faultsOf = async (group: Trio, position: number) => (await group.daemon(position).router()).faults
+
+function faulted(group: Trio, position: number, fault: string): Promise<true> {
+  return eventually(
+    `r${position} to say ${fault}`,
+    async () => (await faultsOf(group, position)).includes(fault),
+    () => faultsOf(group, position),
+    { within: WITHIN },
+  )
+}
+
+/** The moment at which the log says so, at or after `since`. */
+async function logged(group: Trio, position: number, message: string, since: number): Promise<number> {
+  const found = () => group.daemon(position).records.find(({ msg, at }) => at >= since && msg === message)
+  const seen = () => group.daemon(position).records.slice(-5)
+  return (await eventually(`r${position} to log "${message}"`, found, seen, { within: WITHIN })).at
+}
+
+function intact(group: Trio, since: number): void {
+  expect(group.overlapSince(since), 'ms in which two answered').toBeLessThan(OVERLAP)
+  for (const position of PRIORITIES.keys())
+    expect(group.daemon(position + 1).process.exit, `r${position + 1} has not ended`).toBeUndefined()
+}
+
+describeNetns('the interface', () => {
+  test('missing at the start: waited for', async () => {
+    trio = new Trio()
+    const { lab } = trio
+    const r1 = lab.router(1)
+    ip(r1, 'link', 'delete', 'eth0')
+    await trio.start(2, 150)
+    await trio.answeredBy(2, 'it started alone')
+    const daemon = await trio.launch(1, 200)
+    await faulted(trio, 1, 'interfaceMissing')
+    rewire(lab, r1)
+    const at = monotonicMs()
+    expect((await logged(trio, 1, 'vip: Initialize → Backup: faultCleared', 0)) - at).toBeLessThan(REACTION)
+    await trio.settlesOn(1, 'its interface appeared')
+    expect(daemon.process.exit).toBeUndefined()
+  })
+
+  test('deleted, and made again with another index: its group is joined on the new one', async () => {
+    const { group, lab, r1 } = await settled()
+    const before = indexOf(r1, 'eth0')
+    const at = monotonicMs()
+    ip(r1, 'link', 'delete', 'eth0')
+    await group.answeredBy(2, 'eth0 of r1 was deleted')
+    expect(await faultsOf(group, 1)).toEqual(['interfaceMissing'])
+    rewire(lab, r1)
+    await group.settlesOn(1, 'eth0 of r1 was made again')
+    expect(indexOf(r1, 'eth0')).not.toBe(before)
+    await logged(group, 1, HEARD, at)
+    intact(group, at)
+  })
+
+  test('put into a bridge that takes its address over: a router that was told `auto` follows', async () => {
+    const { group, r1 } = await settled(LAB_VIP, { interface: 'auto' })
+    const at = monotonicMs()
+    batch(r1, [
+      'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
+      'link set br-ex up',
+      'link set eth0 master br-ex',
+      `address del ${r1.address}/24 dev eth0`,
+    ])
+    await group.answeredBy(2, 'eth0 of r1 lost its address')
+    expect(interfacesWith(r1, LAB_VIP)).toEqual([])
+    ip(r1, 'address', 'add', `${r1.address}/24`, 'dev', 'br-ex')
+    await group.answeredBy(1, 'its address moved to br-ex')
+    expect([interfacesWith(r1, LAB_VIP), (await group.daemon(1).router()).interface]).toEqual([['br-ex'], 'br-ex'])
+    intact(group, at)
+  })
+
+  test('put into a bridge that has its address already: the VIP goes along without a new election', async () => {
+    const { group, r1 } = await settled(LAB_VIP, { interface: 'auto' })
+    await sleep(300)
+    const transitions = (await group.daemon(1).router()).counters.transitions.length
+    const at = monotonicMs()
+    // In the order of a careful operator: no moment without the address.
+    batch(r1, [
+      'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
+      'link set br-ex up',
+      `address add ${r1.address}/24 dev br-ex`,
+      'link set eth0 master br-ex',
+      `address del ${r1.address}/24 dev eth0`,
+    ])
+    await group.answeredBy(1, 'its address moved to br-ex')
+    await eventually(
+      'the VIP on br-ex alone',
+      () => interfacesWith(r1, LAB_VIP).join() === 'br-ex',
+      () => interfacesWith(r1, LAB_VIP),
+      { within: WITHIN },
+    )
+    await sleep(500)
+    expect((await group.daemon(1).router()).counters.transitions.length).toBe(transitions)
+    expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(REACTION)
+    intact(group, at)
+  })
+
+  test('gets another MAC: announced, so that a client with a cached entry is answered on', async () => {
+    const { group, r1 } = await settled()
+    await sleep(1_000)
+    const at = monotonicMs()
+    ip(r1, 'link', 'set', 'dev', 'eth0', 'address', '02:00:5e:77:00:99')
+    await sleep(1_000)
+    const said = group.observer.announcements.filter((each) => each.at >= at).map(({ mac }) => mac)
+    expect(said.slice(0, 3)).toEqual(Array(3).fill('02:00:5e:77:00:99'))
+    expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(REACTION)
+    expect(await group.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
+    intact(group, at)
+  })
+
+  test('gets an MTU below the advertisement: a fault with a name, and back', async () => {
+    // 20 of IP, 8 of VRRP and 4 for each of 201 addresses.
+    const addresses = [LAB_VIP, ...Array.from({ length: 200 }, (_, i) => `10.77.1.${i + 1}`)]
+    const { group, r1 } = await settled(LAB_VIP, { addresses })
+    const at = monotonicMs()
+    ip(r1, 'link', 'set', 'dev', 'eth0', 'mtu', '832')
+    await sleep(300)
+    expect(await faultsOf(group, 1), 'it just fits').toEqual([])
+    ip(r1, 'link', 'set', 'dev', 'eth0', 'mtu', '831')
+    await faulted(group, 1, 'messageTooLarge')
+    await group.settlesOn(2, 'the MTU of r1 was lowered')
+    ip(r1, 'link', 'set', 'dev', 'eth0', 'mtu', '1500')
+    await group.settlesOn(1, 'the MTU of r1 was raised')
+    intact(group, at)
+  })
+})
+
+describeNetns('addresses', () => {
+  test('the VIP is removed by hand: back and announced within 100 ms, told as somebody else’s doing', async () => {
+    const { group, r1 } = await settled()
+    await sleep(1_000)
+    for (let round = 1; round <= 5; round++) {
+      const at = monotonicMs()
+      ip(r1, 'address', 'del', `${LAB_VIP}/32`, 'dev', 'eth0')
+      await sleep(400)
+      expect(group.lab.holders(LAB_VIP)).toEqual(['r1'])
+      expect(group.prober.longestGap(at, monotonicMs()), `ms without an answer, round ${round}`).toBeLessThan(100)
+      const announced = group.observer.announcements.filter((each) => each.at >= at)
+      expect(announced.length, `announcements, round ${round}`).toBeGreaterThanOrEqual(3)
+    }
+    const { counters, restorationsPaused } = await group.daemon(1).router()
+    expect([counters.foreignChanges, restorationsPaused]).toEqual([{ removed: 5 }, null])
+    const told = group.daemon(1).records.find(({ change }) => change === 'removed')
+    expect(told).toMatchObject({ interface: 'eth0', address: LAB_VIP, prefixLength: 32, state: 'Active' })
+  })
+
+  test('the primary address is replaced by another one: no gap, and the others hear of the new one', async () => {
+    const { group, r1 } = await settled()
+    await sleep(500)
+    const at = monotonicMs()
+    // Another prefix: in the same network it would be a secondary address that goes with its primary.
+    ip(r1, 'address', 'add', '10.77.0.61/25', 'dev', 'eth0')
+    ip(r1, 'address', 'del', `${r1.address}/24`, 'dev', 'eth0')
+    await eventually(
+      'r2 to hear the new source',
+      async () => (await group.daemon(2).router()).owner.address === '10.77.0.61',
+      async () => (await group.daemon(2).router()).owner,
+      { within: WITHIN },
+    )
+    await sleep(500)
+    expect(await group.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
+    expect(
+      group.prober.gaps.filter(({ to }) => to >= at),
+      'gaps that the client saw',
+    ).toEqual([])
+    intact(group, at)
+  })
+
+  test('the primary address is removed: another router takes over; it comes back: so does the router', async () => {
+    const { group, r1 } = await settled()
+    const at = monotonicMs()
+    ip(r1, 'address', 'del', `${r1.address}/24`, 'dev', 'eth0')
+    await faulted(group, 1, 'sourceAddressMissing')
+    await group.settlesOn(2, 'r1 lost its address')
+    ip(r1, 'address', 'add', `${r1.address}/24`, 'dev', 'eth0')
+    const back = monotonicMs()
+    expect((await logged(group, 1, 'vip: Initialize → Backup: faultCleared', at)) - back).toBeLessThan(REACTION)
+    await group.settlesOn(1, 'its address was back')
+    intact(group, at)
+  })
+
+  test('the interface is flushed: waits for an address, and comes back with it', async () => {
+    const { group, r1 } = await settled()
+    const at = monotonicMs()
+    ip(r1, 'address', 'flush', 'dev', 'eth0')
+    await group.settlesOn(2, 'eth0 of r1 was flushed')
+    expect(await faultsOf(group, 1)).toEqual(['sourceAddressMissing'])
+    ip(r1, 'address', 'add', `${r1.address}/24`, 'dev', 'eth0')
+    await group.settlesOn(1, 'its address was back')
+    intact(group, at)
+  })
+
+  test('somebody removes the VIP again and again: the router resigns, loudly, and returns when it is over', async () => {
+    const { group, lab, r1 } = await settled()
+    const at = monotonicMs()
+    const remover = `while :; do ip address del ${LAB_VIP}/32 dev eth0 2>/dev/null; sleep 0.02; done`
+    const agent = lab.spawn(r1, ['sh', '-c', remover], { stdio: 'ignore' })
+    await faulted(group, 1, 'restorationsPaused')
+    await group.answeredBy(2, 'r1 resigned')
+    expect(
+      group
+        .daemon(1)
+        .records.filter(({ level }) => level >= 50)
+        .map(({ msg }) => msg),
+    ).toEqual([`vip: ${LAB_VIP} was removed more than 30 times in a minute: resigning for a while`])
+    agent.kill('SIGKILL')
+    await group.settlesOn(1, 'nobody removed the address any more')
+    expect((await group.daemon(1).router()).restorationsPaused).toBeNull()
+    intact(group, at)
+  })
+})
+
+describeNetns('IPv6 is turned off and on again under the interface', () => {
+  const route = (host: Host) =>
+    ip(host, 'address', 'add', `fd00:77::${host.address.split('.')[3]}/64`, 'dev', 'eth0', 'nodad')
+
+  test.each([
+    [
+      'by an MTU below 1280',
+      ['ip', 'link', 'set', 'dev', 'eth0', 'mtu', '1279'],
+      ['ip', 'link', 'set', 'dev', 'eth0', 'mtu', '1500'],
+    ],
+    ['by sysctl', sysctl(1), sysctl(0)],
+  ])('%s: the group is joined again', async (_, off, on) => {
+    const { group, lab, r1 } = await settled(TRIO_VIP6)
+    const at = monotonicMs()
+    lab.exec(r1, off)
+    await group.answeredBy(2, 'IPv6 was turned off on r1')
+    lab.exec(r1, on)
+    // The route back to the client is the node's; holdfast waits for the link-local address that the kernel makes.
+    route(r1)
+    await group.settlesOn(1, 'IPv6 was turned on again on r1')
+    await logged(group, 1, HEARD, at)
+    intact(group, at)
+  })
+})
+
+function sysctl(value: 0 | 1): string[] {
+  return ['sh', '-c', `echo ${value} >/proc/sys/net/ipv6/conf/eth0/disable_ipv6`]
+}
