@@ -166,11 +166,13 @@ function authenticationOf({ authentication }: VirtualRouter): Authentication | u
 }
 
 /**
- * From the VRID alone, so that no reload moves it: steps of the golden section leave no two VRIDs close to each other.
- * Not before a quarter of the interval, because the first advertisement of an Active is not long ago then.
+ * From the VRID alone, so that no reload moves it: steps of the golden section never crowd, however many routers there
+ * are. Not too early either, because the first advertisement of an Active is not long ago then. In 32nds, so that of
+ * 255 routers ten share one waking up and one syscall: half of what each for itself would cost.
  */
 function phaseOf({ vrid, profile }: VirtualRouter): number {
-  return profile === 'rfc9568' ? 1 : 1 - 0.75 * ((vrid * 0.6180339887) % 1)
+  if (profile === 'rfc9568') return 1
+  return Math.ceil(32 * (1 - 0.75 * ((vrid * 0.6180339887) % 1))) / 32
 }
 
 function announceOf({ announce, profile }: VirtualRouter, family: Family): AnnounceSchedule {

@@ -342,8 +342,16 @@ export class Daemon {
       },
       onClaim: (segment, claim, heardAt) => {
         const now = this.#ports.clock.now()
-        for (const router of segment.routers.values()) router.hearClaim(claim, heardAt, now)
-        this.#endTurn(now)
+        const claimed = [...segment.routers.values()].filter(({ parameters }) =>
+          parameters.addresses.includes(claim.address),
+        )
+        for (const router of claimed) router.hearClaim(claim, heardAt, now)
+        if (!this.#runner.idle) return this.#endTurn(now)
+        // 255 addresses are claimed at once: only the deadlines of these routers can have moved, and only to be sooner.
+        for (const router of claimed) {
+          const at = router.nextDeadline()
+          if (at !== undefined) this.#alarm.sooner(at)
+        }
       },
     }
   }

@@ -10,16 +10,20 @@ import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports
 /** Where datagrams go out; one batch for each of them and round. */
 export type Sender = { send(datagrams: readonly Datagram[]): readonly SendOutcome[] }
 
+/** Where questions go out that nobody waits for. */
+export type Asker = { ask(questions: readonly Uint8Array[]): void }
+
 type Part<I, O> = {
   readonly items: readonly I[]
   /** One outcome for each item, in order. */
   readonly done: (outcomes: readonly O[], now: Millis) => void
 }
 type SendAct = { readonly kind: 'send'; readonly sender: Sender } & Part<Datagram, SendOutcome>
+type AskAct = { readonly kind: 'ask'; readonly asker: Asker; readonly items: readonly Uint8Array[] }
 type ApplyAct = { readonly kind: 'apply' } & Part<AddressStep, AddressOutcome>
 
 /** What is to be done, for the runner to do together with what others want done. */
-export type Act = SendAct | ApplyAct
+export type Act = SendAct | ApplyAct | AskAct
 
 /** Asked when its turn has come, because what an order means depends on what the kernel has by then; undefined: done. */
 export type Order = (now: Millis) => Act | undefined
@@ -33,6 +37,11 @@ export class EffectRunner {
 
   constructor(apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]) {
     this.#apply = apply
+  }
+
+  /** Nothing waits to be done. */
+  get idle(): boolean {
+    return this.#orders.size === 0 && this.#afterwards.size === 0
   }
 
   /** Behind what the owner wanted before. */
@@ -62,16 +71,15 @@ export class EffectRunner {
   }
 
   #round(now: Millis): void {
+    const asks = new Map<Asker, Uint8Array[]>()
     const sends = new Map<Sender, SendAct[]>()
     const applies: ApplyAct[] = []
     for (const act of this.#take(now)) {
       if (act.kind === 'apply') applies.push(act)
-      else {
-        const others = sends.get(act.sender)
-        if (others === undefined) sends.set(act.sender, [act])
-        else others.push(act)
-      }
+      else if (act.kind === 'send') sends.set(act.sender, [...(sends.get(act.sender) ?? []), act])
+      else asks.set(act.asker, [...(asks.get(act.asker) ?? []), ...act.items])
     }
+    for (const [asker, questions] of asks) if (questions.length > 0) asker.ask(questions)
     for (const [sender, acts] of sends) {
       share(acts, now, (all) => sender.send(all))
     }

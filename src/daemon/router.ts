@@ -14,7 +14,7 @@ import { type Millis, plus } from '../wire/units.ts'
 import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
-import type { Act, EffectRunner, Order, Sender } from './effect-runner.ts'
+import type { Act, Asker, EffectRunner, Order, Sender } from './effect-runner.ts'
 import { ForeignPeers } from './foreign-peers.ts'
 import type { Bequest } from './last-will.ts'
 import type { WantedAddress } from './ports.ts'
@@ -30,7 +30,8 @@ export type RouterSpec = {
 
 /** The interface a router runs on, as the router needs it. */
 export type RouterIo = AddressIo &
-  Sender & {
+  Sender &
+  Asker & {
     readonly interfaceName: string
     /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
     readonly receptionLost: boolean
@@ -41,8 +42,8 @@ export type RouterIo = AddressIo &
     /** Its refresh may have another period. */
     reschedule(router: Router, now: Millis): void
     cancelAnnouncements(router: Router): void
-    /** Asks who else has an address of the router; the answer comes by hearClaim(). */
-    askForRivals(router: Router, now: Millis): void
+    /** Who else has an address of the router? The answer comes by hearClaim(). None: not now. */
+    questionsOf(router: Router, now: Millis): readonly Uint8Array[]
   }
 
 export type RouterContext = {
@@ -189,7 +190,10 @@ export class Router {
           this.refused.add(effect.reason)
           return []
         }
-        return [(now) => this.#act(effect, { io, parameters }, now)]
+        const order: Order = (now) => this.#act(effect, { io, parameters }, now)
+        // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
+        const asks = effect.kind === 'sendAdvertisement' && effect.reason === 'periodic' && parameters.knobs.probeRivals
+        return asks && io !== undefined ? [(now) => this.#ask(io, now), order] : [order]
       }),
     )
   }
@@ -302,12 +306,14 @@ export class Router {
     else if (outcome === 'restored') this.io?.announce(this, 'rival', now)
   }
 
+  #ask(io: RouterIo, now: Millis): Act | undefined {
+    return { kind: 'ask', asker: io, items: io.questionsOf(this, now) }
+  }
+
   #act(effect: Effect, { io, parameters }: Place, now: Millis): Act | undefined {
     switch (effect.kind) {
       case 'sendAdvertisement': {
         if (io === undefined) return undefined
-        // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
-        if (effect.reason === 'periodic' && parameters.knobs.probeRivals) io.askForRivals(this, now)
         const { priority } = effect
         const datagrams = this.advertiser.datagrams(parameters, priority)
         const done: Extract<Act, { kind: 'send' }>['done'] = (outcomes) =>
@@ -386,7 +392,8 @@ export class Router {
     this.onTransition()
     const beside = to === 'Active' ? this.#unheeded(now) : []
     const told = beside.length === 0 ? '' : `, not listening to ${beside.join(', ')}`
-    const level = to === 'Initialize' || beside.length > 0 ? 'warn' : 'info'
+    const asPlanned = to !== 'Initialize' || reason === 'shutdown' || reason === 'successorHeard'
+    const level = asPlanned && beside.length === 0 ? 'info' : 'warn'
     this.#recorder.log(level, `${this.title}: ${from} → ${to}: ${reason}${told}`, {
       router: this.name,
       ...(this.group.name === undefined ? {} : { group: this.group.name }),

@@ -199,22 +199,24 @@ export class Segment implements RouterIo {
    * groups none, so its virtual MAC is asked, too (docs/adr/0012). Unicast routers of IPv4 have no address in common:
    * the whole LAN is asked, less often.
    */
-  askForRivals(router: Router, now: Millis): void {
+  questionsOf(router: Router, now: Millis): readonly Uint8Array[] {
     const { vrid, addresses, family, transport } = router.parameters
     const [address] = addresses
-    if (address === undefined) return
-    if (family === 'ipv6') {
-      this.#frames?.send([neighborSolicitation({ target: address, source: this.source, mac: this.mac })])
-      return
-    }
+    if (address === undefined) return []
+    if (family === 'ipv6') return [neighborSolicitation({ target: address, source: this.source, mac: this.mac })]
     if (transport.mode === 'unicast') {
       const last = this.#broadcastAt.get(vrid)
-      if (last !== undefined && now - last < BROADCAST_SPACING) return
+      if (last !== undefined && now - last < BROADCAST_SPACING) return []
       this.#broadcastAt.set(vrid, now)
     }
     const whom =
       transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
-    this.#frames?.send(whom.map((to) => arpProbe({ address, mac: this.mac, to })))
+    return whom.map((to) => arpProbe({ address, mac: this.mac, to }))
+  }
+
+  /** What is not sent is not asked: the next advertisement asks again. */
+  ask(questions: readonly Uint8Array[]): void {
+    this.#frames?.send(questions)
   }
 
   send(datagrams: readonly Datagram[]): readonly SendOutcome[] {

@@ -52,8 +52,8 @@ describe('a takeover', () => {
     const since = world.sent[0]?.at ?? 0
     world.advance(5_500)
     const offsets = (list: readonly { at: number }[]) => list.map(({ at }) => Math.round(at - since))
-    // An alarm is rounded to whole milliseconds: up to one late, never early. The phase of VRID 51 is 0.61.
-    expect(offsets(world.sent)).toEqual([0, 611, 1611, 2611, 3611, 4611])
+    // An alarm is rounded to whole milliseconds: up to one late, never early. The phase of VRID 51 is 20/32.
+    expect(offsets(world.sent)).toEqual([0, 625, 1625, 2625, 3625, 4625])
     expect(offsets(world.announced)).toEqual([0, 20, 100, 500, 2000, 5000])
   })
 

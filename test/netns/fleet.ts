@@ -1,0 +1,106 @@
+/**
+ * Nodes that each run 255 virtual routers on one interface, VRID n with 10.88.0.n, and who holds which address by the
+ * account of the kernels. Decides how that is sampled so that no overlap is invented; refuses to know what is allowed.
+ */
+import { execFile } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import type { Host, Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { monotonicMs, sleep } from '../support/wait.ts'
+
+export const COUNT = 255
+export const VIPS: readonly string[] = Array.from({ length: COUNT }, (_, i) => `10.88.0.${i + 1}`)
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
+const execute = promisify(execFile)
+
+export class FleetNode {
+  readonly host: Host
+  readonly process: LoggedProcess
+  readonly #socket: string
+
+  constructor(lab: Lab, host: Host, priority: number) {
+    this.host = host
+    const runDirectory = join(lab.directory, `fleet-${host.name}`)
+    mkdirSync(runDirectory, { recursive: true })
+    this.#socket = join(runDirectory, 'holdfast.sock')
+    const virtualRouters = VIPS.map((vip, i) => ({
+      name: `r${i + 1}`,
+      vrid: i + 1,
+      interface: 'eth0',
+      addresses: [vip],
+      priority,
+      peers: lab.routers.filter((other) => other !== host).map(({ address }) => address),
+    }))
+    const file = join(runDirectory, 'holdfast.yaml')
+    writeFileSync(file, JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters }))
+    this.process = new LoggedProcess(lab, host, [HOLDFAST, 'run', '-c', file])
+  }
+
+  async snapshot(): Promise<Snapshot | undefined> {
+    const { exitCode, stdout } = await statusCommand(this.#socket, { json: true })
+    if (exitCode !== 0) return undefined
+    const snapshot: Snapshot = JSON.parse(stdout)
+    return snapshot
+  }
+
+  /** "Active 255", "Backup 254, Initialize 1". */
+  async states(): Promise<string> {
+    const counts = new Map<string, number>()
+    for (const { state } of (await this.snapshot())?.routers ?? []) counts.set(state, (counts.get(state) ?? 0) + 1)
+    return [...counts].map(([state, count]) => `${state} ${count}`).join(', ')
+  }
+
+  /** Log records of level warn (40) and above, in words, each of the kind once. */
+  get complaints(): string[] {
+    const all = this.process.lines.flatMap(({ text }) => {
+      const record: unknown = text.startsWith('{') ? JSON.parse(text) : { level: 99, msg: text }
+      if (typeof record !== 'object' || record === null || !('level' in record && 'msg' in record)) return [text]
+      return Number(record.level) >= 40 ? [String(record.msg).replace(/^r\d+: /, 'r*: ')] : []
+    })
+    return [...new Set(all)]
+  }
+}
+
+async function vipsOn(host: Host): Promise<ReadonlySet<string>> {
+  const argv = ['-n', host.namespace, '-json', '-4', 'address', 'show', 'dev', 'eth0']
+  const { stdout } = await execute('ip', argv, { maxBuffer: 1 << 24 })
+  return new Set([...stdout.matchAll(/"local":"(10\.88\.0\.\d+)"/g)].map(([, vip = '']) => vip))
+}
+
+export type Sight = { readonly at: number; readonly held: Readonly<Record<string, number>>; readonly twice: number }
+
+/**
+ * Who holds how many, and how many are on both. The host that gains is asked first: an address that it has then and that
+ * the other one has later was on both in between, because neither goes back.
+ */
+export async function look(gaining: Host, losing: Host): Promise<Sight> {
+  const at = monotonicMs()
+  const gained = await vipsOn(gaining)
+  const kept = await vipsOn(losing)
+  return {
+    at,
+    held: { [gaining.name]: gained.size, [losing.name]: kept.size },
+    twice: [...kept].filter((vip) => gained.has(vip)).length,
+  }
+}
+
+/** Every 50 ms until all are with the gaining host and none with the other; all that was seen. */
+export async function watchMove(gaining: Host, losing: Host, within: number): Promise<Sight[]> {
+  const sights: Sight[] = []
+  const since = monotonicMs()
+  for (;;) {
+    const sight = await look(gaining, losing)
+    sights.push(sight)
+    if (sight.held[gaining.name] === COUNT && sight.held[losing.name] === 0) return sights
+    if (monotonicMs() - since > within) {
+      const seen = sights.slice(-3).map(({ held }) => JSON.stringify(held))
+      throw new Error(`Expected all ${COUNT} on ${gaining.name} alone within ${within} ms, last saw ${seen.join(' ')}`)
+    }
+    await sleep(50)
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * 255 virtual routers on one interface, two nodes: elect, move and stop as one would, with the LAN as the judge. What
+ * each move costs the wire is read by tshark; who holds an address is asked of both kernels every 50 ms.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { createLab, type Host, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture, type Frame, faults } from '../support/tshark.ts'
+import { eventually, sleep } from '../support/wait.ts'
+import { COUNT, FleetNode, look, type Sight, VIPS, watchMove } from './fleet.ts'
+
+/** Active_Down_Interval is 3.6 s; the rest is a busy machine. */
+const WITHIN = 15_000
+const INTERVAL_S = 1
+/** Repeats are paced at 200 a second; a capture's clock and a timer's millisecond are not. */
+const REPEATS_PER_S = 210
+/** Of a planned move: 20 ms after the successor's advertisement; the rest is a busy machine, and sights 50 ms apart. */
+const OVERLAP_MS = 500
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+function newLab(): { lab: Lab; one: Host; two: Host } {
+  lab = createLab({ routers: 2 })
+  return { lab, one: lab.router(1), two: lab.router(2) }
+}
+
+const reaches = (node: FleetNode, states: string) =>
+  eventually(
+    `${node.host.name} to be ${states}`,
+    async () => (await node.states()) === states,
+    async () => [await node.states(), node.process.lines.slice(-3)],
+    { within: WITHIN, every: 100 },
+  )
+
+/** `one` (priority 200) Active for all, `two` (100) Backup for all. */
+async function settledPair() {
+  const place = newLab()
+  const one = new FleetNode(place.lab, place.one, 200)
+  const two = new FleetNode(place.lab, place.two, 100)
+  await reaches(one, `Active ${COUNT}`)
+  await reaches(two, `Backup ${COUNT}`)
+  return { ...place, first: one, second: two }
+}
+
+const isAdvertisement = (frame: Frame) => frame.vrid !== '' && frame.priority !== '0'
+/** dumpcap writes seconds. */
+const seconds = (frame: Frame) => Number(frame.at)
+
+/** The largest number of frames in any window of `width` seconds, and when it began. */
+function densest(frames: readonly Frame[], width: number): { count: number; at: number } {
+  const times = frames.map(seconds).sort((a, b) => a - b)
+  let best = { count: 0, at: 0 }
+  let from = 0
+  for (const [to, time] of times.entries()) {
+    while ((times[from] ?? 0) <= time - width) from++
+    if (to - from + 1 > best.count) best = { count: to - from + 1, at: times[from] ?? 0 }
+  }
+  return best
+}
+
+/** Gratuitous ARP of one host for the VIPs: the first for each, and the repeats. */
+function announcements(frames: readonly Frame[], mac: string) {
+  const all = frames.filter((frame) => frame.mac === mac && VIPS.includes(frame.arpSender))
+  const seen = new Set<string>()
+  const first = all.filter(({ arpSender }) => !seen.has(arpSender) && seen.add(arpSender))
+  return { first, repeats: all.filter((frame) => !first.includes(frame)) }
+}
+
+const macOf = (where: Lab, host: Host) => where.exec(host, ['cat', '/sys/class/net/eth0/address']).trim()
+
+/** Longest time in which one address or more was on both nodes, to the 50 ms of a sight. */
+function longestOverlap(sights: readonly Sight[]): number {
+  let longest = 0
+  let since: number | undefined
+  for (const { at, twice } of sights) {
+    if (twice === 0) since = undefined
+    else {
+      since ??= at
+      longest = Math.max(longest, at - since)
+    }
+  }
+  return longest
+}
+
+describeNetns('255 virtual routers on one interface', () => {
+  test('the better node is elected for all, the other one waits; kill -9 and SIGTERM move all of them', async () => {
+    const { lab: place, one, two, first, second } = await settledPair()
+    expect((await look(one, two)).held).toEqual({ r1: COUNT, r2: 0 })
+
+    const capture = await Capture.start(place, 'kill')
+    first.process.signalChild('SIGKILL')
+    const killed = await watchMove(two, one, WITHIN)
+    expect(longestOverlap(killed), 'ms with an address on both nodes after kill -9').toBe(0)
+    await reaches(second, `Active ${COUNT}`)
+    await sleep(7_500)
+    const frames = await capture.stop()
+    expect(faults(frames).slice(0, 3)).toEqual([])
+    const { first: firsts, repeats } = announcements(frames, macOf(place, two))
+    expect(firsts.length, 'addresses announced').toBe(COUNT)
+    const spread = Math.max(...firsts.map(seconds)) - Math.min(...firsts.map(seconds))
+    expect(spread, 's from the first to the last first announcement').toBeLessThan(0.5)
+    expect(repeats.length, 'repeats').toBeGreaterThan(2 * COUNT)
+    expect(densest(repeats, 1).count, 'repeats in the densest second').toBeLessThanOrEqual(REPEATS_PER_S)
+    const lastTakeover = frames.findLastIndex((frame) => frame.source === two.address && isAdvertisement(frame))
+    expect(lastTakeover).toBeGreaterThan(-1)
+
+    const again = new FleetNode(place, one, 200)
+    await reaches(again, `Active ${COUNT}`)
+    await reaches(second, `Backup ${COUNT}`)
+    again.process.signal('SIGTERM')
+    const left = await watchMove(two, one, WITHIN)
+    expect(longestOverlap(left), 'ms with an address on both nodes after SIGTERM').toBeLessThan(OVERLAP_MS)
+    expect((await again.process.exited).code).toBe(0)
+    expect(again.complaints, 'what the log of r1 complains of').toEqual([])
+
+    second.process.signal('SIGTERM')
+    expect((await second.process.exited).code).toBe(0)
+    expect((await look(one, two)).held, 'after the last one left').toEqual({ r1: 0, r2: 0 })
+    expect(second.complaints, 'whom nobody followed').toEqual(['r*: Leaving → Initialize: noSuccessor'])
+  })
+
+  test('an Active spreads its advertisements over the interval, none of them missing', async () => {
+    const { lab: place, one } = await settledPair()
+    const capture = await Capture.start(place, 'phases', 'ip proto 112')
+    await sleep(4_000)
+    const frames = (await capture.stop()).filter((frame) => frame.source === one.address && isAdvertisement(frame))
+    expect(faults(frames).slice(0, 3)).toEqual([])
+    const times = VIPS.map((_, i) => frames.filter(({ vrid }) => vrid === String(i + 1)).map(seconds))
+    // Each router has a grid of its own and is late on it now and then: where it was least late is its place.
+    const places = times.map(([first = 0, ...rest]) => Math.min(first, ...rest.map((time, k) => time - k - 1)) % 1)
+    const crowd = places.map((place) => places.filter((other) => other >= place && other < place + 0.01).length)
+    expect(Math.max(...crowd), `of ${COUNT} in the densest 10 ms of the interval`).toBeLessThan(0.15 * COUNT)
+    const gaps = times.flatMap((of) => of.slice(1).map((time, k) => time - (of[k] ?? 0)))
+    expect(gaps.length, 'gaps between two advertisements of one router').toBeGreaterThanOrEqual(2 * COUNT)
+    expect(Math.max(...gaps), 's between two advertisements of one router').toBeLessThan(2 * INTERVAL_S)
+  })
+})
