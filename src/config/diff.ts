@@ -11,7 +11,10 @@ export type ConfigDiff = {
   /** Names of routers; each router of either configuration is in exactly one of these five lists. */
   readonly added: readonly string[]
   readonly removed: readonly string[]
-  /** Another VRID, interface, version, family or transport, or an owner of addresses (255) that was none, or reverse. */
+  /**
+   * Another VRID, interface, version, family, transport or source, or an owner of addresses (255) that was none, or the
+   * reverse.
+   */
   readonly recreated: readonly string[]
   /** Parameters, announcements or what is tracked, the trackers of its sync group included. */
   readonly changed: readonly string[]
@@ -56,19 +59,20 @@ function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
   )
 }
 
-function kindOf({ interface: name }: VirtualRouter, { parameters }: ResolvedRouter): string {
+function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
   const { vrid, version, family, transport, priority } = parameters
-  return JSON.stringify([name, vrid, version, family, transport.mode, priority === 255])
+  // Another source is another socket, and another side of every tie-break.
+  const source = router.transport === 'multicast' ? 'auto' : router.transport.unicast.source
+  return JSON.stringify([router.interface, vrid, version, family, transport.mode, source, priority === 255])
 }
 
-function restOf({ transport, addresses }: VirtualRouter, { parameters, announce, track }: ResolvedRouter): string {
+function restOf({ addresses }: VirtualRouter, { parameters, announce, track }: ResolvedRouter): string {
   return JSON.stringify([
     { ...parameters, peers: inAnyOrder(parameters.peers), transport: undefined },
     announce,
     inAnyOrder(track),
     // For interface and source `auto`.
     addresses.map(({ prefixLength }) => prefixLength),
-    transport === 'multicast' ? 'auto' : transport.unicast.source,
   ])
 }
 

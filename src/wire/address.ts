@@ -37,7 +37,20 @@ export function addressFromBytes(bytes: Uint8Array): Address {
 export function addressBytes(value: Address): Uint8Array {
   // Canonical, so no parser is needed; both addresses of every received packet come through here.
   if (familyOf(value) === 'ipv4') return Uint8Array.from(value.split('.'), Number)
-  return Uint8Array.from(ipaddr.parse(value).toByteArray())
+  const octets = new Uint8Array(16)
+  const [before = '', after] = value.split('::')
+  putGroups(octets, 0, before)
+  if (after !== undefined && after !== '') putGroups(octets, 16 - 2 * after.split(':').length, after)
+  return octets
+}
+
+function putGroups(octets: Uint8Array, at: number, groups: string): void {
+  if (groups === '') return
+  for (const [i, group] of groups.split(':').entries()) {
+    const value = Number.parseInt(group, 16)
+    octets[at + 2 * i] = value >> 8
+    octets[at + 2 * i + 1] = value & 0xff
+  }
 }
 
 export const familyOf = (value: Address): Family => (value.includes(':') ? 'ipv6' : 'ipv4')

@@ -92,7 +92,11 @@ describe('new parameters for the same router', () => {
     const unicast = (rest: string) => file(`${A}, transport: { unicast: { ${rest} } }`, B)
     const changed = { ...NOTHING, changed: ['a'], unchanged: ['b'] }
     expect(diff(unicast('peers: [10.0.0.2]'), unicast('peers: [10.0.0.3]'))).toEqual(changed)
-    expect(diff(unicast('peers: [10.0.0.2]'), unicast('peers: [10.0.0.2], source: 10.0.0.1'))).toEqual(changed)
+    expect(diff(unicast('peers: [10.0.0.2]'), unicast('peers: [10.0.0.2], source: 10.0.0.1'))).toEqual({
+      ...NOTHING,
+      recreated: ['a'],
+      unchanged: ['b'],
+    })
     expect(diff(unicast('peers: [10.0.0.2]'), unicast('source: auto, peers: [10.0.0.2]')).unchanged).toEqual(['a', 'b'])
   })
 })

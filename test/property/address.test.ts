@@ -1,0 +1,56 @@
+/** Addresses as text, as octets and as members of networks say the same, whatever the octets. */
+import fc from 'fast-check'
+import ipaddr from 'ipaddr.js'
+import { expect, test } from 'vitest'
+import { sameNetwork } from '../../src/config/network.ts'
+import { address, addressBytes, addressFromBytes, compareAddresses } from '../../src/wire/address.ts'
+
+/** Zeros often and in runs, because they are what the text leaves out. */
+const octet = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(0xff, 0xfe, 0x80), fc.nat(255))
+const octets = (length: number) =>
+  fc
+    .uint8Array({ minLength: length, maxLength: length })
+    .chain((random) =>
+      fc
+        .array(octet, { minLength: length, maxLength: length })
+        .map((often) => (random[0] === 0 ? random : Uint8Array.from(often))),
+    )
+const either = fc.oneof(octets(4), octets(16))
+
+test('octets come back as they were, and as another library reads the text', () => {
+  fc.assert(
+    fc.property(either, (bytes) => {
+      const text = addressFromBytes(bytes)
+      expect(addressBytes(text)).toEqual(bytes)
+      expect(address(text)).toBe(text)
+      expect([...bytes]).toEqual(ipaddr.parse(text).toByteArray())
+    }),
+    { numRuns: 1000, examples: [[new Uint8Array(16)], [Uint8Array.of(...Array(10).fill(0), 255, 255, 10, 0, 0, 1)]] },
+  )
+})
+
+test('a prefix decides as another library decides', () => {
+  const pair = fc
+    .constantFrom(4, 16)
+    .chain((length) =>
+      fc.record({ a: octets(length), b: octets(length), shared: fc.nat(8 * length), prefix: fc.nat(8 * length) }),
+    )
+  fc.assert(
+    fc.property(pair, ({ a, b, shared, prefix }) => {
+      // Otherwise random addresses never meet in a long prefix.
+      const near = b.map((value, i) => (8 * i < shared ? (a[i] ?? 0) : value))
+      const [left, right] = [ipaddr.parse(addressFromBytes(a)), ipaddr.parse(addressFromBytes(near))]
+      expect(sameNetwork(a, near, prefix)).toBe(right.match(left, prefix))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('order is that of the octets', () => {
+  fc.assert(
+    fc.property(octets(16), octets(16), (a, b) => {
+      const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))
+      expect(Math.sign(compareAddresses(addressFromBytes(a), addressFromBytes(b)))).toBe(expected)
+    }),
+  )
+})
