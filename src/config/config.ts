@@ -4,6 +4,7 @@
  * by resolve.ts. This file does not know YAML, positions, or what one value means for another (cross-check.ts).
  */
 import * as z from 'zod'
+import type { Address } from '../wire/address.ts'
 import { duration, flag, host, listenAddress, networkAddress, oneOf, pattern, whole } from './field.ts'
 import { knobShape } from './knobs.ts'
 
@@ -26,24 +27,24 @@ function section<T extends z.core.$ZodLooseShape>(shape: T, wanted: string) {
 
 const list = <T extends z.ZodType>(element: T, wanted: string) => z.array(element, { error: wanted })
 
-const peer = () =>
-  z
-    .union(
-      [
-        host().transform((address) => ({ address, priority: undefined })),
-        section(
-          {
-            address: host().describe('Address of the peer on the LAN'),
-            priority: whole(1, 255).optional().describe('Its base priority, which makes the stagger exact'),
-          },
-          'a mapping with address and priority wanted',
-        ),
-      ],
-      { error: 'an address or { address, priority } wanted' },
-    )
-    .transform(({ address, priority }) => ({ address, priority }))
+const PEERS_WANTED = 'a list of peers wanted'
+const peerKeys = {
+  address: host().describe('Address of the peer'),
+  priority: whole(1, 255).optional().describe('Its base priority, which makes the stagger exact'),
+}
+const ttlKeys = {
+  minTtl: whole(0, 255).optional().describe('Least TTL or hop limit with which its advertisements may arrive'),
+  maxTtl: whole(0, 255).optional().describe('Greatest TTL or hop limit with which its advertisements may arrive'),
+}
+type PeerKeys = { address: Address } & { [key in 'priority' | 'minTtl' | 'maxTtl']?: number | undefined }
 
-const peers = () => list(peer(), 'a list of peers wanted')
+const asPeer = ({ address, priority, minTtl, maxTtl }: PeerKeys) => ({ address, priority, minTtl, maxTtl })
+const alone = () => host().transform((address): PeerKeys => ({ address }))
+const error = 'an address or { address, priority } wanted'
+const wanted = 'a mapping with address and priority wanted'
+/** Multicast always wants TTL 255, so only unicast peers have a range. */
+const hint = () => z.union([alone(), section(peerKeys, wanted)], { error }).transform(asPeer)
+const peer = () => z.union([alone(), section({ ...peerKeys, ...ttlKeys }, wanted)], { error }).transform(asPeer)
 
 const transport = () =>
   z.union(
@@ -60,7 +61,9 @@ const transport = () =>
                   'Source of our advertisements; auto: the address of the interface in the network of the VIP, ' +
                     'or its link-local address where the peers have such',
                 ),
-              peers: peers().describe('The other routers; the address of this node may be among them and is skipped'),
+              peers: list(peer(), PEERS_WANTED).describe(
+                'The other routers; the address of this node may be among them and is skipped',
+              ),
             },
             'a mapping with peers wanted',
           ).describe('Advertise to each peer instead of to the group'),
@@ -144,7 +147,7 @@ export const virtualRouterSchema = section(
       .describe('Follow a lower-priority Active this long before preempting it'),
     minHold: duration(0, HOUR).prefault('10s').describe('No fastPreempt within this time of the last change of owner'),
     transport: transport().default('multicast').describe('multicast, or { unicast: { source, peers } }'),
-    peers: peers().optional().describe('With multicast: the other routers, a hint for the stagger'),
+    peers: list(hint(), PEERS_WANTED).optional().describe('With multicast: the other routers, a hint for the stagger'),
     track: list(track(), 'a list of trackers wanted').default([]).describe('What else must work, and what it weighs'),
     announce: announce().prefault({}).describe('Schedule of the gratuitous ARP or unsolicited NA'),
     profile: oneOf('holdfast', 'keepalived', 'rfc9568').default('holdfast').describe('Defaults of the options below'),
@@ -211,6 +214,7 @@ export type Config = z.output<typeof configSchema>
 export type VirtualRouter = z.output<typeof virtualRouterSchema>
 export type SyncGroup = z.output<typeof syncGroupSchema>
 export type Track = VirtualRouter['track'][number]
+export type ConfiguredPeer = z.output<ReturnType<typeof peer>>
 
 /** What a file may contain, as JSON Schema 2020-12: for editors, and for the known keys of schema-problem.ts. */
 export const jsonSchema = () => z.toJSONSchema(configSchema, { io: 'input' })

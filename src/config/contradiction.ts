@@ -140,6 +140,16 @@ function peering(placed: Placed, refuse: Refuse): void {
       `Cannot use ${peers[other]?.address} as a peer of "${name}" ${source === 'auto' ? 'beside' : 'with source'} ` +
         `${basis}: one source address serves all peers, so all are link-local or none is`,
     )
+  for (const [index, { address, minTtl, maxTtl }] of peers.entries()) {
+    if (minTtl === undefined && maxTtl === undefined) continue
+    if ((minTtl ?? 0) > (maxTtl ?? 255))
+      refuse([...at, index, 'minTtl'], `Cannot hear ${address} with a TTL from ${minTtl} to ${maxTtl}: least first`)
+    else if (routerKnobs(router).ttlCheck && (maxTtl ?? 255) < 255)
+      refuse(
+        [...at, index, 'maxTtl'],
+        `Cannot hear ${address} with a TTL up to ${maxTtl}: "ttlCheck" of "${name}" wants 255, set it to false`,
+      )
+  }
   if (router.peers !== undefined)
     refuse(
       ['peers'],

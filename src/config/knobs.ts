@@ -53,6 +53,9 @@ export const knobShape = {
   addressListCheck: flag()
     .optional()
     .describe(`Discard advertisements that list other addresses than ours (RFC 3768 §7.1), ${profileDefault}`),
+  oldUnicastChecksum: flag()
+    .optional()
+    .describe(`IPv4 unicast: take the checksums of keepalived up to 1.3.6 as well, ${profileDefault}`),
 } satisfies Record<keyof Knobs, z.ZodType>
 
 export function routerKnobs(router: VirtualRouter): Knobs {
@@ -66,13 +69,22 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     probeRivals: router.probeRivals ?? profile.probeRivals,
     stagger: router.stagger ?? profile.stagger,
     leaving: router.leaving ?? profile.leaving,
-    onlyListedPeers: router.onlyListedPeers ?? profile.onlyListedPeers,
+    onlyListedPeers: router.onlyListedPeers ?? (hasTtlRange(router) || profile.onlyListedPeers),
     ttlCheck: router.ttlCheck ?? profile.ttlCheck,
     firstAddressLinkLocal: router.firstAddressLinkLocal ?? profile.firstAddressLinkLocal,
     addressListCheck: router.addressListCheck ?? profile.addressListCheck,
+    oldUnicastChecksum: router.oldUnicastChecksum ?? profile.oldUnicastChecksum,
     assertOnLower: router.assertOnLower ?? profile.assertOnLower,
     assertSpacing: router.assertSpacing ?? profile.assertSpacing,
     priorityZeroFromActiveOnly: router.priorityZeroFromActiveOnly ?? profile.priorityZeroFromActiveOnly,
     advertisePriorityChange: router.advertisePriorityChange ?? profile.advertisePriorityChange,
   }
+}
+
+/** A range for the listed ones would be worth nothing if everybody else came in without one (VR-UC-04). */
+function hasTtlRange({ transport }: VirtualRouter): boolean {
+  return (
+    transport !== 'multicast' &&
+    transport.unicast.peers.some(({ minTtl, maxTtl }) => minTtl !== undefined || maxTtl !== undefined)
+  )
 }

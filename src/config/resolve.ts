@@ -9,7 +9,7 @@ import type { Parameters, Peer, Transport } from '../vrrp/parameters.ts'
 import { type Address, address, type Family, isLinkLocal } from '../wire/address.ts'
 import { centis, type Millis, millis } from '../wire/units.ts'
 import { chooseInterface, chooseSource, type Report, usesMulticast } from './choice.ts'
-import type { Config, SyncGroup, Track, VirtualRouter } from './config.ts'
+import type { Config, ConfiguredPeer, SyncGroup, Track, VirtualRouter } from './config.ts'
 import { datagramLength } from './datagram.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll } from './network.ts'
@@ -147,8 +147,11 @@ function resolveRouter(
   }
 }
 
-const asPeer = ({ address, priority }: { address: Address; priority: number | undefined }): Peer =>
-  priority === undefined ? { address } : { address, priority }
+const asPeer = ({ address, priority, minTtl, maxTtl }: ConfiguredPeer): Peer => ({
+  address,
+  ...(priority === undefined ? {} : { priority }),
+  ...(minTtl === undefined && maxTtl === undefined ? {} : { ttl: { least: minTtl ?? 0, most: maxTtl ?? 255 } }),
+})
 
 /** RFC 9568 §5.2.9: the link-local address first, wherever it was written (VR-TX-04). */
 function inPacketOrder(router: VirtualRouter): readonly Address[] {

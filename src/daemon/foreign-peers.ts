@@ -30,6 +30,7 @@ const WORDS = {
   'multicast-unexpected': 'advertises by multicast, this router by unicast',
   'unicast-unexpected': 'advertises by unicast, this router by multicast',
   'unknown-peer': 'is not among the peers',
+  'ttl-range': 'is farther away or nearer than its TTL may say',
   'unlisted-peer': 'is not among the peers',
   'auth-type': 'authenticates in another way than this router',
   'auth-data': 'has another password',

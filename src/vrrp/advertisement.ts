@@ -36,6 +36,7 @@ export const DISCARD_REASONS = [
   'multicast-unexpected',
   'unicast-unexpected',
   'unknown-peer',
+  'ttl-range',
   'auth-type',
   'auth-data',
   'interval-mismatch',

@@ -10,7 +10,12 @@ import type { Authentication } from './authentication.ts'
 export type ProfileName = 'holdfast' | 'keepalived' | 'rfc9568'
 export type ChecksumForm = 'pseudo-header' | 'message-only'
 
-export type Peer = { readonly address: Address; readonly priority?: number }
+export type Peer = {
+  readonly address: Address
+  readonly priority?: number
+  /** The TTL / hop limit with which its unicast advertisements may arrive, both ends included (VR-UC-04). */
+  readonly ttl?: { readonly least: number; readonly most: number }
+}
 export type Transport =
   | { readonly mode: 'multicast'; readonly group: Address }
   | { readonly mode: 'unicast'; readonly peers: readonly Peer[] }
@@ -43,6 +48,11 @@ export type Knobs = {
   readonly firstAddressLinkLocal: boolean
   /** Do not listen to another address list than ours, unless the owner (255) says it (RFC 3768 §7.1, VR-V2-08). */
   readonly addressListCheck: boolean
+  /**
+   * In unicast take IPv4 checksums of keepalived up to 1.3.6 too, whose pseudo-header names the group instead of us
+   * (VR-UC-07). Never sent.
+   */
+  readonly oldUnicastChecksum: boolean
   /** Advertise at once when a lower-priority advertisement is heard while Active (new in RFC 9568 §6.4.3). */
   readonly assertOnLower: boolean
   /** Least spacing of those immediate advertisements per rival; 0 answers every one, as the RFC reads. */
@@ -96,6 +106,7 @@ const SAFE: Knobs = {
   ttlCheck: false,
   firstAddressLinkLocal: false,
   addressListCheck: false,
+  oldUnicastChecksum: false,
   assertOnLower: true,
   assertSpacing: millis(100),
   priorityZeroFromActiveOnly: true,
@@ -121,6 +132,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     ttlCheck: true,
     firstAddressLinkLocal: true,
     addressListCheck: version === 2,
+    oldUnicastChecksum: false,
     assertOnLower: version === 3,
     assertSpacing: millis(0),
     priorityZeroFromActiveOnly: false,

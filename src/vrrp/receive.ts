@@ -4,7 +4,7 @@
  * has no other consequence (VR-RX-20). This file knows no state, no timer and no socket; it never throws, whatever the
  * octets.
  */
-import { type Address, type Family, isLinkLocal, isMulticast } from '../wire/address.ts'
+import { type Address, type Family, familyOf, isLinkLocal, isMulticast } from '../wire/address.ts'
 import { type Ipv4Fault, readIpv4 } from '../wire/ipv4.ts'
 import type { Advertisement, DiscardReason, ReceiveWarning } from './advertisement.ts'
 import { authenticationData, sameAuthenticationData } from './authentication.ts'
@@ -12,6 +12,7 @@ import {
   AUTH_NONE,
   AUTH_SIMPLE,
   addressesOf,
+  type ChecksumAddresses,
   checksumForms,
   type Message,
   readMessage,
@@ -33,11 +34,13 @@ export type IncomingPacket = {
   readonly bytes: Uint8Array
 }
 
+/** A form that we send, or the old one of `oldUnicastChecksum`. */
+export type HeardForm = ChecksumForm | 'pseudo-header-multicast'
 export type Accepted = {
   readonly kind: 'accepted'
   readonly source: Address
   readonly advertisement: Advertisement
-  readonly checksumForms: readonly ChecksumForm[]
+  readonly checksumForms: readonly HeardForm[]
   readonly warnings: readonly ReceiveWarning[]
 }
 export type Discarded = {
@@ -93,7 +96,7 @@ export function receive(
   const message = readMessage(bytes, family, parameters?.version ?? (version === 2 ? 2 : 3))
   if (typeof message === 'string') return discard(message)
   // 8. Checksum (VR-CK-01 to VR-CK-08).
-  const forms = checksumForms(bytes, { source, destination }, message.version)
+  const forms = heardForms(bytes, { source, destination }, message.version, parameters)
   if (!acceptable(forms, parameters, message.version, family)) return discard('checksum')
   // 9. A virtual router that we run (VR-RX-09). VRID 0 belongs to nobody (VR-PKT-04).
   if (parameters === undefined) return discard('vrid-unknown')
@@ -105,21 +108,25 @@ export function receive(
   if (family === 'ipv6' && parameters.knobs.firstAddressLinkLocal && (first === undefined || !isLinkLocal(first))) {
     return discard('first-addr-not-link-local')
   }
-  // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15). Version 2: rung 17.
+  // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15). Version 2: rung 18.
   if (message.version === 3 && message.interval === 0) return discard('adver-int-zero')
   // 13. Sent the way this router is configured to be spoken to (VR-UC-05).
   const { knobs, transport } = parameters
   if (transport.mode === 'unicast' && toGroup) return discard('multicast-unexpected')
   if (transport.mode === 'multicast' && !toGroup) return discard('unicast-unexpected')
   // 14. From a peer (VR-UC-02).
-  const listed = transport.mode === 'multicast' || transport.peers.some((peer) => peer.address === source)
+  const peer = transport.mode === 'multicast' ? undefined : transport.peers.find(({ address }) => address === source)
+  const listed = transport.mode === 'multicast' || peer !== undefined
   if (!listed && knobs.onlyListedPeers) return discard('unknown-peer')
-  // 15.–17. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned.
+  // 15. From as far away as this peer is (VR-UC-04).
+  if (peer?.ttl !== undefined && !(ttl !== undefined && ttl >= peer.ttl.least && ttl <= peer.ttl.most))
+    return discard('ttl-range')
+  // 16.–18. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned.
   const refused = authenticationFault(message, parameters)
   if (refused !== undefined) return discard(refused)
   if (message.version === 2 && message.interval !== parameters.advertisementInterval)
     return discard('interval-mismatch')
-  // 18. Our addresses, where that is asked for (VR-V2-08). An owner knows better.
+  // 19. Our addresses, where that is asked for (VR-V2-08). An owner knows better.
   if (knobs.addressListCheck && message.priority !== 255 && !sameSet(addresses, parameters.addresses))
     return discard('address-list-mismatch')
 
@@ -185,8 +192,21 @@ function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): b
 /** Only IPv4 in version 3 has two checksums to choose from. */
 const hasForms = (version: 2 | 3, family: Family): boolean => version === 3 && family === 'ipv4'
 
+function heardForms(
+  bytes: Uint8Array,
+  { source, destination }: ChecksumAddresses,
+  version: 2 | 3,
+  parameters: Parameters | undefined,
+): readonly HeardForm[] {
+  const forms = checksumForms(bytes, { source, destination }, version)
+  const old = parameters?.knobs.oldUnicastChecksum === true && parameters.transport.mode === 'unicast'
+  if (!old || forms.length > 0 || !hasForms(version, familyOf(destination))) return forms
+  const toGroup = checksumForms(bytes, { source, destination: vrrpGroup('ipv4') }, version)
+  return toGroup.includes('pseudo-header') ? ['pseudo-header-multicast'] : []
+}
+
 function acceptable(
-  forms: readonly ChecksumForm[],
+  forms: readonly HeardForm[],
   parameters: Parameters | undefined,
   version: 2 | 3,
   family: Family,

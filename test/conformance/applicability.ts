@@ -6,9 +6,6 @@ import { expect, test } from 'vitest'
 import type { L2Vector, PacketVector, TxVector } from './vector-file.ts'
 
 export const NO_MIXED_MODE = 'there is no mixed v2+v3 mode: one version per virtual router'
-export const NO_TTL_RANGE = 'min_ttl and max_ttl of a peer come with the reader of keepalived files'
-export const NO_OLD_CHECKSUM =
-  'the unicast checksum of keepalived up to 1.3.6 comes with the reader of keepalived files'
 export const KERNEL_READS_IPV6 = 'an IPv6 raw socket gets the payload only: the kernel has judged the IP header'
 export const KERNEL_ANSWERS = 'the kernel answers ARP and Neighbor Solicitations, with the interface MAC'
 export const NO_VIRTUAL_MAC = 'no virtual MAC, so no address is derived from one'
@@ -20,10 +17,6 @@ export function whyNotPacket(vector: PacketVector): string | undefined {
   const { expect: expected, receiver } = vector
   for (const instance of receiver.instances) {
     if (instance.version === '2+3') return NO_MIXED_MODE
-    if (instance.unicast_peers?.some((peer) => peer.min_ttl !== undefined || peer.max_ttl !== undefined)) {
-      return NO_TTL_RANGE
-    }
-    if (instance.old_unicast_checksum === true) return NO_OLD_CHECKSUM
   }
   if (receiver.family === 'ipv6' && IP_REASONS.includes(expected.reason ?? '')) return KERNEL_READS_IPV6
   return undefined

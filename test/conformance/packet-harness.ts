@@ -21,7 +21,10 @@ export function parametersOf(vector: PacketVector, instance: PacketInstance, pro
   const { receiver } = vector
   const family = instance.family ?? receiver.family
   const version = instance.version === 2 ? 2 : 3
-  const peers = (instance.unicast_peers ?? []).map((peer) => ({ address: address(peer.address) }))
+  const peers = (instance.unicast_peers ?? []).map(({ address: text, max_ttl, min_ttl }) => ({
+    address: address(text),
+    ...(min_ttl === undefined && max_ttl === undefined ? {} : { ttl: { least: min_ttl ?? 0, most: max_ttl ?? 255 } }),
+  }))
   const letter = profileKnobs(profile, version)
   const knobs: Knobs = {
     ...letter,
@@ -30,6 +33,7 @@ export function parametersOf(vector: PacketVector, instance: PacketInstance, pro
     onlyListedPeers: instance.check_unicast_src ?? letter.onlyListedPeers,
     // Where the text and its neighbours disagree the vector names the setting, and `log` is its default.
     addressListCheck: instance.v2_address_check === 'drop',
+    oldUnicastChecksum: instance.old_unicast_checksum ?? letter.oldUnicastChecksum,
     ttlCheck: instance.unicast_ttl_policy === undefined ? letter.ttlCheck : instance.unicast_ttl_policy === 'gtsm',
   }
   return {

@@ -191,7 +191,7 @@ describe('unknown keys', () => {
 
   test('inside the alternatives of a union', () => {
     expect(about({ ...unicast('[{ address: 10.0.0.2, prio: 3 }]') })).toEqual([
-      'Cannot use unknown key "prio" in virtualRouters[0].transport.unicast.peers[0]: known keys are address, priority',
+      'Cannot use unknown key "prio" in virtualRouters[0].transport.unicast.peers[0]: known keys are address, priority, minTtl, maxTtl',
     ])
   })
 

@@ -156,6 +156,81 @@ describe('unicast', () => {
     expect(hear({ ttl: 64 }, parameters)).toMatchObject({ reason: 'ttl' })
   })
 
+  const ranged = (least: number, most: number): Parameters =>
+    parametersFor({ transport: { mode: 'unicast', peers: [{ address: PEER, ttl: { least, most } }] } })
+  test.each([
+    [249, 'ttl-range'],
+    [250, 'accepted'],
+    [252, 'accepted'],
+    [253, 'ttl-range'],
+    [255, 'ttl-range'],
+  ] as const)('TTL range 250 to 252, TTL %i: %s (VR-UC-04)', (ttl, expected) => {
+    const received = hear({ destination: OWN, ttl }, ranged(250, 252))
+    expect(received.kind === 'accepted' ? 'accepted' : received.reason).toBe(expected)
+  })
+  test('the range is that of one peer; whoever is not listed has none', () => {
+    expect(hear({ destination: OWN, ttl: 9, source: stranger }, ranged(250, 252))).toMatchObject({
+      kind: 'accepted',
+      warnings: ['unlisted-peer'],
+    })
+  })
+
+  describe('oldUnicastChecksum (VR-UC-07)', () => {
+    // As keepalived up to 1.3.6 made it: for the group, then sent to us.
+    const old = (): IncomingPacket => {
+      const advertisement: Advertisement = {
+        version: 3,
+        vrid: 51,
+        priority: 100,
+        interval: centis(100),
+        addresses: [address('192.0.2.100')],
+      }
+      const message = encodeAdvertisement(advertisement, {
+        source: PEER,
+        destination: GROUP,
+        checksum: 'pseudo-header',
+      })
+      return {
+        family: 'ipv4',
+        source: PEER,
+        destination: OWN,
+        ttl: 255,
+        bytes: ipv4Packet(message, { source: PEER, destination: OWN }),
+      }
+    }
+    const hearOld = (parameters: Parameters) =>
+      receive(
+        old(),
+        () => parameters,
+        () => false,
+      )
+    const knobs = { oldUnicastChecksum: true }
+    test('is refused, unless it is asked for; then it is told apart, because ours may be refused there', () => {
+      expect(hearOld(parametersFor({ transport: UNICAST }))).toMatchObject({ reason: 'checksum' })
+      expect(hearOld(parametersFor({ transport: UNICAST, knobs }))).toMatchObject({
+        kind: 'accepted',
+        checksumForms: ['pseudo-header-multicast'],
+        warnings: ['checksum-form-differs'],
+      })
+    })
+    test('a strict checksumAccepted stays strict, and multicast has no use for it', () => {
+      const strict = { ...knobs, checksumAccepted: 'pseudo-header' } as const
+      expect(hearOld(parametersFor({ transport: UNICAST, knobs: strict }))).toMatchObject({ reason: 'checksum' })
+      expect(hearOld(parametersFor({ knobs }))).toMatchObject({ reason: 'checksum' })
+    })
+    test('what verifies today is taken for what it is', () => {
+      expect(hear({ destination: OWN }, parametersFor({ transport: UNICAST, knobs }))).toMatchObject({
+        checksumForms: ['pseudo-header'],
+        warnings: [],
+      })
+    })
+    test('damage is damage', () => {
+      expect(hear({ destination: OWN, damage: flipped }, parametersFor({ transport: UNICAST, knobs }))).toMatchObject({
+        reason: 'checksum',
+      })
+    })
+  })
+
   test('multicast always wants TTL 255, whatever ttlCheck says', () => {
     expect(hear({ ttl: 254 }, parametersFor({ knobs: { ttlCheck: false } }))).toMatchObject({ reason: 'ttl' })
   })
