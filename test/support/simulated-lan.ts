@@ -19,7 +19,7 @@ export const openSimulatedLan: OpenLan = async ({ nodes, interval, peers }) => {
     answering: async () => lan.holders,
     until: async (active, within) => {
       const wanted = active.join(' ')
-      const holds = () => lan.active.join(' ') === wanted && lan.holders.join(' ') === wanted
+      const holds = () => lan.isAll(active)
       return lan.runUntil(`only ${wanted || 'nobody'} Active and answering`, holds, within)
     },
     story: async () => lan.notes.map(({ at, node, text }) => `${at.toFixed(3)} ${node} ${text}`).join('\n'),

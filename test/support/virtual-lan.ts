@@ -1,11 +1,14 @@
 /**
- * Routers on one virtual clock and one virtual wire: latency, seeded loss, cuts in one or both directions, stalls,
- * clocks that are off, power failures. Everything that happened is kept, so that a test can ask who answered for the
- * addresses, how long nobody or two did, and what was sent. Bounded: a LAN that does not come to rest fails.
+ * Nodes on one virtual clock and one or several virtual wires: latency, seeded loss, cuts in one or both directions
+ * (also of one wire or one family only), stalls, clocks that are off, power failures. Every node runs one virtual router,
+ * or the same sync group. Everything that happened is kept, so that a test can ask who answered for the addresses, how
+ * long nobody or two did, and what was sent. Bounded: a LAN that does not come to rest fails.
  */
 import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
-import { type Address, address } from '../../src/wire/address.ts'
+import { type Address, address, isMulticast } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
+import { longestSpan, type Span } from './span.ts'
+import { ALONE, type MemberSpec, ownAddress, VirtualMember, virtualAddresses } from './virtual-member.ts'
 import { type Delivery, VirtualNode } from './virtual-node.ts'
 
 export type NodeSpec = {
@@ -21,6 +24,8 @@ export type NodeSpec = {
 
 export type LanSpec = {
   readonly nodes: readonly NodeSpec[]
+  /** One IPv4 router by default. */
+  readonly members?: readonly MemberSpec[]
   readonly profile?: ProfileName
   readonly knobs?: Partial<Knobs>
   /** Centiseconds; 100 by default. */
@@ -35,11 +40,10 @@ export type LanSpec = {
 }
 
 export type Note = { readonly at: number; readonly node: string; readonly text: string }
-/** From `at` on it is these nodes, in the order of the list. */
-export type Span = { readonly at: number; readonly nodes: readonly string[] }
+/** Of a part of the LAN: a wire's name or a family. */
+const EVERYTHING = '*'
 
-export const VIRTUAL_VIP = address('198.51.100.1')
-const GROUP = address('224.0.0.18')
+const GROUP = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 /** More than any test needs between two commands; reached only by a LAN that talks without end. */
 const MOST_TURNS = 200_000
 
@@ -50,11 +54,14 @@ export class VirtualLan {
   /** Who answered for the VIP, and who was Active. */
   readonly answering: Span[] = [{ at: 0, nodes: [] }]
   readonly reigning: Span[] = [{ at: 0, nodes: [] }]
+  /** By router: who answered for its addresses. */
+  readonly answeringFor = new Map<string, Span[]>()
   /** Of 0 to 1: how many deliveries are lost. */
   loss = 0
   readonly #latency: number
-  readonly #answers = new Set<string>()
-  readonly #cut = new Set<string>()
+  readonly #parts: readonly MemberSpec[]
+  /** By `from to`: the wires and families that are cut. */
+  readonly #cut = new Map<string, Set<string>>()
   readonly #wire: { to: VirtualNode; delivery: Delivery }[] = []
   #random: number
 
@@ -63,31 +70,42 @@ export class VirtualLan {
     const { lateness = 0, seed = 1 } = spec
     this.#latency = latency
     this.#random = seed >>> 0 || 1
-    const at = ({ host }: NodeSpec, position: number) => address(`192.0.2.${host ?? position + 1}`)
-    const all = nodes.map(at)
+    this.#parts = spec.members ?? ALONE
+    const hosts = nodes.map(({ host }, position) => host ?? position + 1)
     this.nodes = nodes.map((member, i) => {
       const { name, priority, offset = 0, preempt = true, minHold = 10_000 } = member
-      const own = at(member, i)
-      const parameters: Parameters = {
-        vrid: 51,
-        family: 'ipv4',
-        version: 3,
-        priority,
-        advertisementInterval: centis(interval),
-        addresses: [VIRTUAL_VIP],
-        preempt,
-        preemptDelay: millis(0),
-        minHold: millis(minHold),
-        primaryAddress: own,
-        transport: { mode: 'multicast', group: GROUP },
-        peers: peers ? all.filter((other) => other !== own).map((other) => ({ address: other })) : [],
-        knobs: { ...profileKnobs(profile, 3), ...knobs },
+      const build = (part: MemberSpec, index: number): VirtualMember => {
+        const all = hosts.map((host) => ownAddress(part, host))
+        const own = ownAddress(part, hosts[i] ?? 0)
+        const parameters: Parameters = {
+          vrid: 51 + index,
+          family: part.family,
+          version: 3,
+          priority,
+          advertisementInterval: centis(interval),
+          addresses: virtualAddresses(part, index),
+          preempt,
+          preemptDelay: millis(0),
+          minHold: millis(minHold),
+          primaryAddress: own,
+          transport: { mode: 'multicast', group: GROUP[part.family] },
+          peers: peers ? all.filter((other) => other !== own).map((other) => ({ address: other })) : [],
+          knobs: { ...profileKnobs(profile, 3), ...knobs },
+        }
+        return new VirtualMember(part.name, part.wire, parameters)
       }
-      const node: VirtualNode = new VirtualNode(name, parameters, offset, () => this.#draw() * lateness, {
-        send: ({ destination, bytes }) => this.#send(node, destination, bytes),
-        claim: (claimed) => this.#broadcast(node, { kind: 'claim', address: claimed, at: 0 }),
+      const [first = ALONE[0], ...rest] = this.#parts
+      if (first === undefined) throw new Error('a node has a virtual router')
+      const members = [build(first, 0), ...rest.map((part, index) => build(part, index + 1))] as const
+      const node: VirtualNode = new VirtualNode(name, members, offset, () => this.#draw() * lateness, {
+        send: (from, { destination, bytes }) => {
+          const { primaryAddress: source } = from.parameters
+          this.#deliver(node, from, { kind: 'packet', wire: from.wire, bytes, source, destination, at: 0 })
+        },
+        claim: (from, claimed) =>
+          this.#deliver(node, from, { kind: 'claim', wire: from.wire, address: claimed, at: 0 }),
         note: (text) => this.notes.push({ at: this.now, node: name, text }),
-        answers: (addresses) => this.#recordAnswer(name, addresses.size > 0),
+        answers: () => this.#recordAnswers(),
         changed: () => this.reigning.push({ at: this.now, nodes: this.active }),
       })
       return node
@@ -104,18 +122,31 @@ export class VirtualLan {
     return this.nodes.filter(wanted).map(({ name }) => name)
   }
 
+  /** With any of its routers. */
   get active(): string[] {
-    return this.names(({ running, state }) => running && state.name === 'Active')
+    return this.names(({ running, members }) => running && members.some(({ state }) => state.name === 'Active'))
   }
 
+  /** Who answers for any address, or for those of one router. */
   get holders(): string[] {
-    return this.names(({ name }) => this.#answers.has(name))
+    return this.names(({ members }) => members.some(({ installed }) => installed.size > 0))
+  }
+
+  holdersOf(member: string): string[] {
+    return this.names(({ members }) => members.some(({ name, installed }) => name === member && installed.size > 0))
+  }
+
+  /** Exactly these, and each of them with everything it has. */
+  isAll(active: readonly string[]): boolean {
+    const wanted = active.join(' ')
+    if (this.active.join(' ') !== wanted || this.holders.join(' ') !== wanted) return false
+    return active.every((name) =>
+      this.node(name).members.every(({ installed, state }) => state.name === 'Active' && installed.size > 0),
+    )
   }
 
   start(name: string): void {
-    const node = this.node(name)
-    node.running = true
-    node.post({ kind: 'startup' }, this.now)
+    this.node(name).startup(this.now)
   }
 
   startAll(): void {
@@ -145,28 +176,49 @@ export class VirtualLan {
     this.node(name).stall(this.now, duration)
   }
 
-  /** Nothing gets in or out; whoever answers keeps answering on its own side. */
-  cut(name: string): void {
-    this.#note(name, 'is cut off')
+  /** Nothing gets in or out, on all wires or on a part (a wire, a family); whoever answers keeps answering there. */
+  cut(name: string, part?: string): void {
+    this.#note(name, `is cut off${part === undefined ? '' : ` (${part})`}`)
     for (const other of this.nodes) {
       if (other.name === name) continue
-      this.#cut.add(`${name} ${other.name}`).add(`${other.name} ${name}`)
+      this.#cutPair(name, other.name, part)
+      this.#cutPair(other.name, name, part)
     }
   }
 
-  heal(name: string): void {
-    this.#note(name, 'is connected again')
-    for (const pair of this.#cut) if (pair.split(' ').includes(name)) this.#cut.delete(pair)
+  heal(name: string, part?: string): void {
+    this.#note(name, `is connected again${part === undefined ? '' : ` (${part})`}`)
+    for (const [pair, parts] of this.#cut) {
+      if (!pair.split(' ').includes(name)) continue
+      if (part === undefined) parts.clear()
+      else parts.delete(part)
+    }
   }
 
   /** What `from` sends does not reach `to`. */
   cutOneWay(from: string, to: string): void {
     this.#note(from, `is not heard by ${to}`)
-    this.#cut.add(`${from} ${to}`)
+    this.#cutPair(from, to, undefined)
+  }
+
+  #cutPair(from: string, to: string, part = EVERYTHING): void {
+    const pair = `${from} ${to}`
+    this.#cut.set(pair, (this.#cut.get(pair) ?? new Set()).add(part))
   }
 
   healAll(): void {
     this.#cut.clear()
+  }
+
+  /** The plug: as a cut of the wire, and the node is told. */
+  unplug(name: string, wire: string): void {
+    this.cut(name, wire)
+    this.node(name).link(wire, false, this.now)
+  }
+
+  plug(name: string, wire: string): void {
+    this.heal(name, wire)
+    this.node(name).link(wire, true, this.now)
   }
 
   /** Lets `duration` ms pass. */
@@ -184,7 +236,9 @@ export class VirtualLan {
     const began = this.now
     for (let turns = 0; !holds(); turns++) {
       if (turns > MOST_TURNS || !this.#turn(began + within)) {
-        const states = this.nodes.map(({ name, state }) => `${name} ${state.name}`).join(', ')
+        const states = this.nodes
+          .map(({ name, members }) => `${name} ${members.map(({ state }) => state.name).join('/')}`)
+          .join(', ')
         const seen = `active: [${this.active}], answering: [${this.holders}], ${states}`
         throw new Error(`Expected ${expected} within ${within} ms after ${began} ms; at ${this.now} ms ${seen}`)
       }
@@ -192,9 +246,10 @@ export class VirtualLan {
     return this.now - began
   }
 
-  /** The longest time from `since` on in which the number of answering nodes satisfied `wanted`. */
-  longest(wanted: (count: number) => boolean, since = 0): number {
-    return longestSpan(this.answering, wanted, since, this.now)
+  /** The longest time from `since` on in which the number of answering nodes (for one router) satisfied `wanted`. */
+  longest(wanted: (count: number) => boolean, since = 0, member?: string): number {
+    const spans = member === undefined ? this.answering : (this.answeringFor.get(member) ?? [{ at: 0, nodes: [] }])
+    return longestSpan(spans, wanted, since, this.now)
   }
 
   /** The same for the nodes in state Active. */
@@ -224,29 +279,30 @@ export class VirtualLan {
     return true
   }
 
-  #send(from: VirtualNode, destination: Address, bytes: Uint8Array): void {
-    const source = from.parameters.primaryAddress
+  #deliver(node: VirtualNode, member: VirtualMember, sent: Delivery): void {
+    const delivery = { ...sent, at: this.now + this.#latency }
+    const { family } = member.parameters
     for (const to of this.nodes) {
-      if (destination !== GROUP && to.parameters.primaryAddress !== destination) continue
-      this.#deliver(from, to, { kind: 'packet', bytes, source, at: this.now + this.#latency })
+      if (node === to) continue
+      const meant = (address: Address) =>
+        isMulticast(address) || to.members.some(({ parameters }) => parameters.primaryAddress === address)
+      if (sent.kind === 'packet' && !meant(sent.destination)) continue
+      const cut = this.#cut.get(`${node.name} ${to.name}`)
+      if (cut !== undefined && [EVERYTHING, member.wire, family].some((part) => cut.has(part))) continue
+      if (this.loss > 0 && this.#draw() < this.loss) continue
+      this.#wire.push({ to, delivery })
     }
   }
 
-  #broadcast(from: VirtualNode, delivery: Delivery): void {
-    for (const to of this.nodes) this.#deliver(from, to, { ...delivery, at: this.now + this.#latency })
-  }
-
-  #deliver(from: VirtualNode, to: VirtualNode, delivery: Delivery): void {
-    if (from === to || this.#cut.has(`${from.name} ${to.name}`)) return
-    if (this.loss > 0 && this.#draw() < this.loss) return
-    this.#wire.push({ to, delivery })
-  }
-
-  #recordAnswer(name: string, answers: boolean): void {
-    if (this.#answers.has(name) === answers) return
-    if (answers) this.#answers.add(name)
-    else this.#answers.delete(name)
-    this.answering.push({ at: this.now, nodes: this.holders })
+  #recordAnswers(): void {
+    const { holders, answering, now } = this
+    if (answering.at(-1)?.nodes.join(' ') !== holders.join(' ')) answering.push({ at: now, nodes: holders })
+    for (const { name } of this.#parts) {
+      const spans = this.answeringFor.get(name) ?? [{ at: 0, nodes: [] }]
+      this.answeringFor.set(name, spans)
+      const nodes = this.holdersOf(name)
+      if (spans.at(-1)?.nodes.join(' ') !== nodes.join(' ')) spans.push({ at: now, nodes })
+    }
   }
 
   #note(node: string, text: string): void {
@@ -262,17 +318,4 @@ export class VirtualLan {
     this.#random = x >>> 0
     return this.#random / 2 ** 32
   }
-}
-
-function longestSpan(spans: readonly Span[], wanted: (count: number) => boolean, since: number, until: number): number {
-  let longest = 0
-  let began: number | undefined
-  spans.forEach(({ at, nodes }, i) => {
-    const ends = spans[i + 1]?.at ?? until
-    if (ends <= since) return
-    if (!wanted(nodes.length)) began = undefined
-    else began ??= Math.max(at, since)
-    if (began !== undefined) longest = Math.max(longest, ends - began)
-  })
-  return longest
 }

@@ -1,31 +1,41 @@
 /**
- * One router of the virtual LAN: State, Parameters, a receive queue and a clock of its own that may be off. It drains
- * its queue before it lets a deadline fire, exactly as the daemon must (design.md ground rule 2). Packets are real
- * octets: transmit.ts writes them, receive.ts judges them. It does not know the other routers.
+ * One node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a clock of
+ * its own that may be off. It drains its queue before it lets a deadline fire, exactly as the daemon must (design.md
+ * ground rule 2), and runs the effects of a group in rounds. Packets are real octets: transmit.ts writes them,
+ * receive.ts judges them. It does not know the other nodes.
  */
+import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
-import { step } from '../../src/vrrp/fsm.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { receive } from '../../src/vrrp/receive.ts'
-import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
+import { INITIAL_STATE, type State } from '../../src/vrrp/state.ts'
+import { stepGroup } from '../../src/vrrp/sync-group.ts'
 import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { advertisementDatagrams } from '../../src/vrrp/transmit.ts'
-import type { Address } from '../../src/wire/address.ts'
+import { type Address, familyOf } from '../../src/wire/address.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
 import { ipv4Packet } from './ipv4-packet.ts'
+import type { VirtualMember } from './virtual-member.ts'
 
-/** What lies in a node's queue; `at` is when it arrived, in LAN time. */
-export type Delivery =
-  | { readonly kind: 'packet'; readonly bytes: Uint8Array; readonly source: Address; readonly at: number }
-  | { readonly kind: 'claim'; readonly address: Address; readonly at: number }
+/** What lies in a node's queue; `at` is when it arrived, in LAN time, and `wire` where. */
+export type Delivery = { readonly wire: string; readonly at: number } & (
+  | {
+      readonly kind: 'packet'
+      /** IPv4: the whole packet; IPv6: the message. */
+      readonly bytes: Uint8Array
+      readonly source: Address
+      readonly destination: Address
+    }
+  | { readonly kind: 'claim'; readonly address: Address }
+)
 
 /** What a node does to the LAN. */
 export type NodeWorld = {
-  send(packet: { destination: Address; bytes: Uint8Array }): void
-  claim(address: Address): void
+  send(member: VirtualMember, packet: { destination: Address; bytes: Uint8Array }): void
+  claim(member: VirtualMember, address: Address): void
   note(text: string): void
-  answers(addresses: ReadonlySet<Address>): void
-  /** Its state is another one than before. */
+  answers(): void
+  /** A state is another one than before. */
   changed(): void
 }
 
@@ -34,10 +44,10 @@ const QUEUE = 256
 
 export class VirtualNode {
   readonly name: string
-  parameters: Parameters
+  readonly members: readonly VirtualMember[]
+  readonly #first: VirtualMember
   /** What the operator configured: `yield` lowers the effective priority, `resume` gives it back. */
   readonly configured: number
-  state: State = INITIAL_STATE
   /** Node clock minus LAN clock. */
   readonly offset: number
   running = false
@@ -47,30 +57,43 @@ export class VirtualNode {
   readonly #late: () => number
   #lateness = 0
   readonly #queue: Delivery[] = []
-  readonly #installed = new Set<Address>()
   readonly #world: NodeWorld
-  #lost = false
 
-  constructor(name: string, parameters: Parameters, offset: number, late: () => number, world: NodeWorld) {
+  constructor(
+    name: string,
+    members: readonly [VirtualMember, ...VirtualMember[]],
+    offset: number,
+    late: () => number,
+    world: NodeWorld,
+  ) {
     this.name = name
-    this.parameters = parameters
-    this.configured = parameters.priority
+    this.members = members
+    this.#first = members[0]
+    this.configured = members[0].parameters.priority
     this.offset = offset
     this.#late = late
     this.#world = world
+  }
+
+  get state(): State {
+    return this.#first.state
+  }
+
+  get parameters(): Parameters {
+    return this.#first.parameters
   }
 
   /** In LAN time; undefined while nothing but a packet can wake it. */
   get wakesAt(): number | undefined {
     if (!this.running) return undefined
     if (this.stalledUntil !== undefined) return this.stalledUntil
-    const due = nextDeadline(this.state)
-    return due === undefined ? undefined : due - this.offset + this.#lateness
+    const due = this.members.flatMap((member) => member.due ?? [])
+    return due.length === 0 ? undefined : Math.min(...due) - this.offset + this.#lateness
   }
 
   arrive(delivery: Delivery): void {
     if (!this.running) return
-    if (this.#queue.length >= QUEUE) this.#lost = true
+    if (this.#queue.length >= QUEUE) for (const member of this.members) member.lost = true
     else this.#queue.push(delivery)
     if (this.stalledUntil === undefined) this.#drain(delivery.at)
   }
@@ -84,35 +107,59 @@ export class VirtualNode {
   wake(now: number): void {
     if (this.stalledUntil !== undefined) {
       this.stalledUntil = undefined
-      const { priority, advertisementInterval, version } = this.parameters
-      const interval = this.state.name === 'Backup' ? this.state.activeAdverInterval : advertisementInterval
-      if (now - this.#stalledSince > activeDownInterval(priority, interval, version)) this.#lost = true
+      for (const member of this.members) this.#judgeStall(member, now)
     }
     this.#drain(now)
-    const due = nextDeadline(this.state)
     this.#lateness = this.#late()
-    if (due !== undefined && due - this.offset <= now) {
-      this.post({ kind: 'deadlineReached', receptionLost: this.#lost }, now)
+    for (const member of this.members) {
+      const { due } = member
+      if (due === undefined || due - this.offset > now) continue
+      this.post({ kind: 'deadlineReached', receptionLost: member.lost }, now, member)
     }
     // The queue was seen empty: whatever was lost is behind us.
-    this.#lost = false
+    for (const member of this.members) member.lost = false
+  }
+
+  #judgeStall(member: VirtualMember, now: number): void {
+    const { priority, advertisementInterval, version } = member.parameters
+    const interval = member.state.name === 'Backup' ? member.state.activeAdverInterval : advertisementInterval
+    if (now - this.#stalledSince > activeDownInterval(priority, interval, version)) member.lost = true
+  }
+
+  startup(now: number): void {
+    this.running = true
+    for (const member of this.members) this.post({ kind: 'startup' }, now, member)
   }
 
   setPriority(priority: number, now: number): void {
-    const previous = this.parameters.priority
-    if (previous === priority) return
-    this.parameters = { ...this.parameters, priority }
-    if (this.running) this.post({ kind: 'priorityChanged', previous }, now)
+    for (const member of this.members) {
+      const previous = member.parameters.priority
+      if (previous === priority) continue
+      member.parameters = { ...member.parameters, priority }
+      if (this.running) this.post({ kind: 'priorityChanged', previous }, now, member)
+    }
   }
 
   /** design.md §3: effective priority 1 for its duration. An Active says priority 0 and not the 1 as well. */
   yield(now: number): void {
-    if (this.state.name !== 'Active') {
+    if (this.members.every(({ state }) => state.name !== 'Active')) {
       this.setPriority(1, now)
       return
     }
-    this.parameters = { ...this.parameters, priority: 1 }
+    for (const member of this.members) member.parameters = { ...member.parameters, priority: 1 }
     this.post({ kind: 'yield' }, now)
+  }
+
+  /** The carrier of a wire goes or comes: what the kernel tells a daemon. */
+  link(wire: string, up: boolean, now: number): void {
+    const there = this.members.filter((member) => member.wire === wire)
+    for (const member of there) member.canSend = up
+    for (const member of there) {
+      const event: Event = up
+        ? { kind: 'faultCleared', fault: 'linkDown' }
+        : { kind: 'faultRaised', fault: 'linkDown', canSend: false }
+      if (this.running) this.post(event, now, member)
+    }
   }
 
   /** Power off: nothing is said and nothing is answered. */
@@ -120,10 +167,12 @@ export class VirtualNode {
     this.running = false
     this.stalledUntil = undefined
     this.#queue.length = 0
-    this.#installed.clear()
-    this.state = INITIAL_STATE
+    for (const member of this.members) {
+      member.installed.clear()
+      member.state = INITIAL_STATE
+    }
     this.#world.changed()
-    this.#world.answers(this.#installed)
+    this.#world.answers()
   }
 
   #drain(now: number): void {
@@ -132,71 +181,109 @@ export class VirtualNode {
 
   #read(delivery: Delivery, now: number): void {
     const at = this.#own(delivery.at)
+    const here = this.members.filter(({ wire }) => wire === delivery.wire)
     if (delivery.kind === 'claim') {
-      if (this.parameters.addresses.includes(delivery.address)) {
-        this.post({ kind: 'claimHeard', address: delivery.address, heardAt: at }, now)
+      for (const member of here) {
+        if (!member.parameters.addresses.includes(delivery.address)) continue
+        this.post({ kind: 'claimHeard', address: delivery.address, heardAt: at }, now, member)
       }
       return
     }
-    const { bytes, source } = delivery
-    const packet = { family: 'ipv4' as const, source, destination: undefined, ttl: undefined, bytes }
-    const known = (vrid: number) => (vrid === this.parameters.vrid ? this.parameters : undefined)
-    const received = receive(packet, known, (address) => address === this.parameters.primaryAddress)
+    const { bytes, destination, source } = delivery
+    const family = familyOf(source)
+    const ofFamily = here.filter(({ parameters }) => parameters.family === family)
+    // What an IPv6 socket is asked to require, an IPv4 packet carries in its header.
+    const ttl = family === 'ipv6' ? 255 : undefined
+    const owner = (vrid: number) => ofFamily.find(({ parameters }) => parameters.vrid === vrid)
+    const received = receive(
+      { family, source, destination, ttl, bytes },
+      (vrid) => owner(vrid)?.parameters,
+      (address) => ofFamily.some(({ parameters }) => parameters.primaryAddress === address),
+    )
     if (received.kind === 'discarded') {
       this.#world.note(`discards a packet: ${received.reason}`)
       return
     }
     const { advertisement } = received
-    this.post({ kind: 'advertisementReceived', source: received.source, advertisement, receivedAt: at }, now)
+    const event: Event = {
+      kind: 'advertisementReceived',
+      source: received.source,
+      advertisement,
+      receivedAt: at,
+    }
+    this.post(event, now, owner(advertisement.vrid))
   }
 
   #own(at: number): Millis {
     return millis(at + this.offset)
   }
 
-  post(event: Event, at: number): void {
-    const due = nextDeadline(this.state)
+  post(event: Event, at: number, whom = this.#first): void {
     // LAN time and node time differ by rounding; a deadline that woke us has been reached.
-    const reached = event.kind === 'deadlineReached' && due !== undefined ? Math.max(due, this.#own(at)) : this.#own(at)
-    const [state, effects] = step(this.state, event, this.parameters, millis(reached))
-    const changed = state.name !== this.state.name
-    this.state = state
+    const deadline = event.kind === 'deadlineReached' ? whom.due : undefined
+    const now = millis(Math.max(deadline ?? Number.NEGATIVE_INFINITY, this.#own(at)))
+    const steps = stepGroup(this.members, this.members.indexOf(whom), event, now)
+    let changed = false
+    this.members.forEach((member, i) => {
+      const state = steps[i]?.state ?? member.state
+      changed ||= state.name !== member.state.name
+      member.state = state
+    })
     // A daemon that was told to go, and has gone, listens to nothing.
-    if (changed && state.name === 'Initialize' && state.stopped) this.running = false
+    if (changed && this.members.every(({ state }) => state.name === 'Initialize' && state.stopped)) this.running = false
     if (changed) this.#world.changed()
-    if (event.kind === 'deadlineReached' && event.receptionLost && state.name === 'Backup' && state.extended) {
-      this.#world.note('has lost packets and listens once more')
+    if (
+      event.kind === 'deadlineReached' &&
+      event.receptionLost &&
+      whom.state.name === 'Backup' &&
+      whom.state.extended
+    ) {
+      this.#note(whom, 'has lost packets and listens once more')
     }
-    for (const effect of effects) {
-      switch (effect.kind) {
-        case 'sendAdvertisement':
-          this.#world.note(`sends ${effect.priority} (${effect.reason})`)
-          for (const { destination, bytes } of advertisementDatagrams(this.parameters, effect.priority)) {
-            const packet = ipv4Packet(bytes, { source: this.parameters.primaryAddress, destination })
-            this.#world.send({ destination, bytes: packet })
-          }
-          break
-        case 'installAddresses':
-          for (const address of this.parameters.addresses) this.#installed.add(address)
-          this.#world.note('installs its addresses')
-          this.#world.answers(this.#installed)
-          break
-        case 'removeAddresses':
-          for (const address of effect.addresses) this.#installed.delete(address)
-          this.#world.note(`removes ${effect.addresses.join(' ')}`)
-          this.#world.answers(this.#installed)
-          break
-        case 'announce':
-          this.#world.note(`announces (${effect.reason})`)
-          for (const address of this.parameters.addresses) this.#world.claim(address)
-          break
-        case 'transition':
-          this.#world.note(`${effect.from} -> ${effect.to} (${effect.reason})`)
-          break
-        case 'refused':
-          this.#world.note(`refuses ${effect.source} (${effect.reason})`)
-          break
-      }
+    const rounds = Math.max(...steps.map(({ effects }) => effects.length))
+    for (let round = 0; round < rounds; round++) {
+      this.members.forEach((member, i) => {
+        const effect = steps[i]?.effects[round]
+        if (effect !== undefined) this.#run(member, effect)
+      })
+    }
+  }
+
+  #note(member: VirtualMember, text: string): void {
+    this.#world.note(member.name === '' ? text : `${member.name} ${text}`)
+  }
+
+  #run(member: VirtualMember, effect: Effect): void {
+    const { installed, parameters } = member
+    switch (effect.kind) {
+      case 'sendAdvertisement':
+        this.#note(member, `sends ${effect.priority} (${effect.reason})`)
+        for (const { destination, bytes } of advertisementDatagrams(parameters, effect.priority)) {
+          const { family, primaryAddress: source } = parameters
+          const packet = family === 'ipv4' ? ipv4Packet(bytes, { source, destination }) : bytes
+          this.#world.send(member, { destination, bytes: packet })
+        }
+        break
+      case 'installAddresses':
+        for (const address of parameters.addresses) installed.add(address)
+        this.#note(member, 'installs its addresses')
+        this.#world.answers()
+        break
+      case 'removeAddresses':
+        for (const address of effect.addresses) installed.delete(address)
+        this.#note(member, `removes ${effect.addresses.join(' ')}`)
+        this.#world.answers()
+        break
+      case 'announce':
+        this.#note(member, `announces (${effect.reason})`)
+        for (const address of parameters.addresses) this.#world.claim(member, address)
+        break
+      case 'transition':
+        this.#note(member, `${effect.from} -> ${effect.to} (${effect.reason})`)
+        break
+      case 'refused':
+        this.#note(member, `refuses ${effect.source} (${effect.reason})`)
+        break
     }
   }
 }
