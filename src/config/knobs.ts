@@ -50,6 +50,9 @@ export const knobShape = {
   advertisePriorityChange: flag()
     .optional()
     .describe(`An Active advertises a change of its effective priority at once, ${profileDefault}`),
+  groupTie: flag()
+    .optional()
+    .describe(`Of sync groups of equal priority one member decides, the same on every node, ${profileDefault}`),
   addressListCheck: flag()
     .optional()
     .describe(`Discard advertisements that list other addresses than ours (RFC 3768 §7.1), ${profileDefault}`),
@@ -77,6 +80,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     assertOnLower: router.assertOnLower ?? profile.assertOnLower,
     assertSpacing: router.assertSpacing ?? profile.assertSpacing,
     priorityZeroFromActiveOnly: router.priorityZeroFromActiveOnly ?? profile.priorityZeroFromActiveOnly,
+    groupTie: router.groupTie ?? profile.groupTie,
     advertisePriorityChange: router.advertisePriorityChange ?? profile.advertisePriorityChange,
   }
 }

@@ -52,6 +52,7 @@ export const REFUSAL_REASONS = [
   'priority-zero-not-from-active',
   'initialize',
   'leaving',
+  'tie-of-group',
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 

@@ -59,6 +59,8 @@ export type Knobs = {
   readonly assertSpacing: Millis
   /** Priority 0 counts only from the Active last accepted, or when none is known. */
   readonly priorityZeroFromActiveOnly: boolean
+  /** Of two sync groups of equal priority the addresses of one member decide, not of each (group-tie.ts). */
+  readonly groupTie: boolean
   /** An Active advertises a change of its effective priority at once. */
   readonly advertisePriorityChange: boolean
 }
@@ -111,6 +113,7 @@ const SAFE: Knobs = {
   assertSpacing: millis(100),
   priorityZeroFromActiveOnly: true,
   advertisePriorityChange: true,
+  groupTie: true,
 }
 
 /**
@@ -137,5 +140,6 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     assertSpacing: millis(0),
     priorityZeroFromActiveOnly: false,
     advertisePriorityChange: false,
+    groupTie: false,
   }
 }

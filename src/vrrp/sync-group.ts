@@ -1,7 +1,7 @@
 /**
  * A sync group (VR-SG-01…06): several virtual routers that are Active together or not at all. Every member is stepped
  * by fsm.ts as if it were alone; this file decides what that means for the others and holds back who may not go alone.
- * Ties and timers are fsm.ts's; which routers form a group, and on which interfaces they live, is not known here. The
+ * Timers are fsm.ts's, ties of equal groups group-tie.ts's; which routers form a group, and on which interfaces they live, is not known here. The
  * caller runs the effects in rounds (first ones of all members, then second ones), so that every advertisement of
  * a takeover goes before the first address.
  */
@@ -9,6 +9,7 @@ import { type Millis, millis } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
 import type { Event, GroupFault } from './event.ts'
 import { step } from './fsm.ts'
+import { rememberTie, tieOf } from './group-tie.ts'
 import { giveWay } from './leaving.ts'
 import { isOwner, type Parameters } from './parameters.ts'
 import { announceOverRival } from './rival.ts'
@@ -83,6 +84,12 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
   if (state.name === 'Initialize' && event.kind === 'faultCleared') {
     return instead({ ...subject, state: { ...state, faults: state.faults.filter((fault) => fault !== event.fault) } })
   }
+  const tie = tieOf(members, subject, event, now)
+  if (tie === 'wait') return instead(refuseTie(subject, event))
+  if (tie === 'ask')
+    return members.map((member) =>
+      askAll(member === subject ? refuseTie(member, event) : member, member === subject, now),
+    )
   const moved = post(subject, event, now)
   if (moved.state.name === 'Active' && state.name !== 'Active') return rise(members, subject, moved, now)
   // VR-SG-02, rows A4 and A5: one has lost, all step down.
@@ -158,6 +165,19 @@ function stepDown(member: Moving, name: string, now: Millis): Moving {
     ownerChanged: true,
   })
   return enter(member, [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]])
+}
+
+function refuseTie(member: Moving, event: Event): Moving {
+  if (event.kind !== 'advertisementReceived') return member
+  return enter(member, [member.state, [{ kind: 'refused', reason: 'tie-of-group', source: event.source }]])
+}
+
+/** At most once in four intervals, whatever is heard. */
+function askAll(member: Moving, tied: boolean, now: Millis): Moving {
+  const { state, parameters } = member
+  if (state.name !== 'Active') return member
+  const said: Effect = { kind: 'sendAdvertisement', priority: parameters.priority, reason: 'rivalHeard' }
+  return enter(member, [tied ? rememberTie(state, now) : state, [said]])
 }
 
 function announceAsWell(member: Moving, now: Millis): Moving {

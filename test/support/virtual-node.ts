@@ -230,7 +230,7 @@ export class VirtualNode {
       member.state = state
     })
     // A daemon that was told to go, and has gone, listens to nothing.
-    if (changed && this.members.every(({ state }) => state.name === 'Initialize' && state.stopped)) this.running = false
+    if (this.members.every(({ state }) => state.name === 'Initialize' && state.stopped)) this.running = false
     if (changed) this.#world.changed()
     if (
       event.kind === 'deadlineReached' &&

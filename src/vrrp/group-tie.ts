@@ -1,0 +1,39 @@
+/**
+ * Who wins between two sync groups of equal priority. RFC 9568 §6.4.3 compares addresses, and those of the members may
+ * be ordered differently in two families or networks: then each group loses with another member, both step down, and
+ * both come back together, again and again. So one member decides, the same one on every node: the lowest VRID, IPv4
+ * before IPv6. Where its network does not reach the rival, the others' rows A5 hold an interval later.
+ */
+import { compareAddresses } from '../wire/address.ts'
+import { centisToMillis, type Millis } from '../wire/units.ts'
+import type { Event } from './event.ts'
+import type { Parameters } from './parameters.ts'
+import type { Active, State } from './state.ts'
+
+/** Those of a rival that was heard longer ago than this are another story. */
+const FORGOTTEN_AFTER = 4
+
+type Tied = { readonly state: State; readonly parameters: Parameters }
+
+/** `ask`: it is new, say ours on all networks, so that the rival's deciding member hears it. */
+export type Tie = 'ask' | 'wait' | 'lost'
+
+/** What row A5 means for a member of a group; undefined: it is no such tie, or this member decides itself. */
+export function tieOf(members: readonly Tied[], subject: Tied, event: Event, now: Millis): Tie | undefined {
+  const { parameters, state } = subject
+  if (event.kind !== 'advertisementReceived' || state.name !== 'Active' || !parameters.knobs.groupTie) return undefined
+  const above = compareAddresses(event.source, parameters.primaryAddress) > 0
+  if (event.advertisement.priority !== parameters.priority || !above || decider(members) === subject) return undefined
+  const interval = centisToMillis(parameters.advertisementInterval)
+  const { tiedAt } = state
+  if (tiedAt === undefined || now - tiedAt > FORGOTTEN_AFTER * interval) return 'ask'
+  return now - tiedAt < interval ? 'wait' : 'lost'
+}
+
+export const rememberTie = (state: Active, now: Millis): Active => ({ ...state, tiedAt: now })
+
+function decider(members: readonly Tied[]): Tied | undefined {
+  return members.reduce((best, one) => (rank(one.parameters) < rank(best.parameters) ? one : best))
+}
+
+const rank = ({ family, vrid }: Parameters): number => 2 * vrid + (family === 'ipv4' ? 0 : 1)
