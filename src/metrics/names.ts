@@ -110,7 +110,7 @@ export const METRICS = {
   },
   holdfast_vrrp_rival_answers_total: {
     kind: 'counter',
-    help: 'ARP replies of another host for an address that this node held as Active',
+    help: 'Answers of another host for an address that this node held as Active',
     labels: ['router'],
   },
   holdfast_vrrp_foreign_changes_total: {

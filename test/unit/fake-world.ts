@@ -33,7 +33,7 @@ import { type LogRecord, Recorder } from '../../src/daemon/recorder.ts'
 import type { ReloadReport } from '../../src/daemon/reload.ts'
 import type { RouterSnapshot } from '../../src/daemon/snapshot.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
-import { type Address, address } from '../../src/wire/address.ts'
+import { type Address, address, addressFromBytes } from '../../src/wire/address.ts'
 import { macFromBytes } from '../../src/wire/mac.ts'
 import { centis, type Millis, millis } from '../../src/wire/units.ts'
 import { ipv4Packet } from '../support/ipv4-packet.ts'
@@ -43,6 +43,9 @@ export const PEER = '192.0.2.20'
 export const VIP = '192.0.2.100'
 export const VIP2 = '192.0.2.101'
 export const GROUP = '224.0.0.18'
+export const GROUP6 = 'ff02::12'
+/** ICMPv6 type (RFC 4861 §4.3). */
+const NEIGHBOR_SOLICITATION = 135
 /** Of recvmmsg; a fake queue is drained in these. */
 const BATCH = 1024
 
@@ -110,7 +113,7 @@ export class FakeWorld {
   /** Syscalls that took a batch: "send eth0 255", "apply 255", "frames eth0 255". */
   readonly batches: string[] = []
   readonly sent: Sent[] = []
-  /** ARP probes: the question who else has an address. */
+  /** ARP probes and Neighbor Solicitations: the question who else has an address. */
   readonly asked: { at: number; address: string; to: string }[] = []
   readonly announced: { at: number; address: string; mac: string }[] = []
   readonly records: LogRecord[] = []
@@ -240,10 +243,11 @@ export class FakeWorld {
 
   /** Into the receive queue; the daemon sees it when it drains. */
   queue(bytes: Uint8Array, source = PEER, receivedAt = this.moment, on?: string): void {
+    const v6 = source.includes(':')
     this.#socketOn(on).queue.push({
-      family: 'ipv4',
+      family: v6 ? 'ipv6' : 'ipv4',
       source: address(source),
-      destination: address(GROUP),
+      destination: address(v6 ? GROUP6 : GROUP),
       ttl: 255,
       bytes,
       receivedAt,
@@ -252,7 +256,8 @@ export class FakeWorld {
 
   queueAdvertisement(priority: number, options: Heard = {}): void {
     const { source = PEER, vrid = 51, addresses = [VIP], at = this.now, on } = options
-    const ends = { source: address(source), destination: address(GROUP) }
+    const v6 = source.includes(':')
+    const ends = { source: address(source), destination: address(v6 ? GROUP6 : GROUP) }
     const value = {
       version: 3 as const,
       vrid,
@@ -260,8 +265,9 @@ export class FakeWorld {
       interval: centis(100),
       addresses: addresses.map((text) => address(text)),
     }
-    const packet = ipv4Packet(encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' }), ends)
-    this.queue(packet, source, millis(at), on)
+    const message = encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' })
+    // As the raw sockets hand it over: IPv4 with its header, IPv6 without.
+    this.queue(v6 ? message : ipv4Packet(message, ends), source, millis(at), on)
   }
 
   hear(priority: number, options: Heard = {}): void {
@@ -337,6 +343,12 @@ export class FakeWorld {
     if (question !== undefined && question.senderAddress === '0.0.0.0') {
       this.calls.push(`ask ${interfaceName} ${question.targetAddress}`)
       this.asked.push({ at: this.now, address: question.targetAddress, to: macFromBytes(frame.subarray(0, 6)) })
+      return { ok: true }
+    }
+    if (frame[20] === 58 && frame[54] === NEIGHBOR_SOLICITATION) {
+      const target = addressFromBytes(frame.subarray(62, 78))
+      this.calls.push(`ask ${interfaceName} ${target}`)
+      this.asked.push({ at: this.now, address: target, to: macFromBytes(frame.subarray(0, 6)) })
       return { ok: true }
     }
     const { address: claimed = 'nothing', mac = 'nobody' } = claimOf(frame) ?? {}
