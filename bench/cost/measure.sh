@@ -1,6 +1,7 @@
 #!/bin/sh
 # What holdfast costs when nothing happens: start to Backup, memory, CPU time; two nodes in network namespaces.
-#   bench/cost/measure.sh [seconds per interval, 60 by default]      (root; build first: make build)
+#   bench/cost/measure.sh [seconds per row, 60 by default]      (root; build first: make build)
+#   ROWS="1s:255" for some of the rows only: interval and number of virtual routers; RUNS=0 for no starts.
 # Decided here: what is counted (the guardian and the engine with all its threads; start: from before the fork to the
 # time inside the log record of the transition). Refuses to judge: the budgets are in docs/cost.md.
 set -eu
@@ -35,13 +36,15 @@ for node in "$one:10.77.9.1" "$two:10.77.9.2"; do
 done
 sleep 1
 
-# config NAME PRIORITY INTERVAL
+# config NAME PRIORITY INTERVAL ROUTERS
 config() {
-  cat >"$work/$1.yaml" <<YAML
-runDirectory: $work/$1
-virtualRouters:
-  - { name: vip, vrid: 51, interface: eth0, addresses: [10.77.9.100/24], priority: $2, advertisementInterval: $3 }
-YAML
+  {
+    printf 'runDirectory: %s\nvirtualRouters:\n' "$work/$1"
+    for vrid in $(seq "$4"); do
+      printf '  - { name: vip%s, vrid: %s, interface: eth0, addresses: [10.78.9.%s], ' "$vrid" "$vrid" "$vrid"
+      printf 'priority: %s, advertisementInterval: %s }\n' "$2" "$3"
+    done
+  } >"$work/$1.yaml"
 }
 # pid of the engine below a guardian
 engine() { tr -d " " <"/proc/$1/task/$1/children"; }
@@ -50,7 +53,7 @@ rss() { awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
 
 printf 'Node %s, kernel %s\n\n' "$(node --version)" "$(uname -r)"
 
-config start 100 100ms
+config start 100 100ms 1
 # start_times WORD…: milliseconds, one line a run
 start_times() {
   for run in $(seq "$runs"); do
@@ -67,6 +70,7 @@ start_times() {
   done
 }
 for name in engine holdfast; do
+  [ "$runs" -gt 0 ] || continue
   : >"$work/starts"
   case $name in
     engine) start_times node --max-semi-space-size=1 "$root/dist/bundle/main.js" ;;
@@ -76,11 +80,13 @@ for name in engine holdfast; do
     END { printf "start to Backup, %-9s %3d ms minimum, %3d ms median, %3d ms maximum of %d\n", name ":", v[1], v[int((NR + 1) / 2)], v[NR], NR }'
 done
 
-printf '\n| interval | role | CPU s/min | engine RSS MB | guardian RSS MB |\n|---|---|---|---|---|\n'
+printf '\n| interval | routers | role | CPU s/min | engine RSS MB | guardian RSS MB |\n|---|---|---|---|---|---|\n'
 hertz=$(getconf CLK_TCK)
-for interval in 1s 100ms 10ms; do
-  config active 200 "$interval"
-  config backup 100 "$interval"
+for row in ${ROWS:-1s:1 100ms:1 10ms:1 1s:255}; do
+  interval=${row%%:*}
+  routers=${row##*:}
+  config active 200 "$interval" "$routers"
+  config backup 100 "$interval" "$routers"
   ip netns exec "$one" "$root/bin/holdfast" run -c "$work/active.yaml" >/dev/null 2>&1 &
   active=$!
   pids=$active
@@ -97,8 +103,8 @@ for interval in 1s 100ms 10ms; do
     eval "pid=\$$role; before=\$${role}_before"
     after=$(ticks "$pid" "$(engine "$pid")")
     cpu=$(awk -v t=$((after - before)) -v hz="$hertz" -v s="$seconds" 'BEGIN { printf "%.2f", t / hz * 60 / s }')
-    state=$("$root/bin/holdfast" status --json --socket "$work/$role/holdfast.sock" | sed -n 's/.*"state": "\(.*\)".*/\1/p')
-    printf '| %s | %s | %s | %s | %s |\n' "$interval" "$state" "$cpu" "$(rss "$(engine "$pid")")" "$(rss "$pid")"
+    state=$("$root/bin/holdfast" status --json --socket "$work/$role/holdfast.sock" | sed -n 's/.*"state": "\(.*\)".*/\1/p' | sort -u | paste -sd ' ')
+    printf '| %s | %s | %s | %s | %s | %s |\n' "$interval" "$routers" "$state" "$cpu" "$(rss "$(engine "$pid")")" "$(rss "$pid")"
   done
   # shellcheck disable=SC2086  # a list
   kill $pids
