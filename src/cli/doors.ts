@@ -6,6 +6,7 @@
 import type { Server } from 'node:http'
 import type { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
+import type { Problem } from '../config/problem.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
 import type { ReloadAnswer } from './live-configuration.ts'
@@ -15,6 +16,8 @@ export type Inside = {
   readonly recorder: Recorder
   readonly snapshot: () => Snapshot
   readonly reload: (trigger: string) => Promise<ReloadAnswer>
+  /** Returns why not. */
+  readonly yield: (router: string, forMs: number) => Problem | undefined
   readonly leave: (trigger: string) => void
 }
 
@@ -35,6 +38,12 @@ export async function openDoors({ listen, socket }: Config['api'], inside: Insid
       '/v1/reload': async () => {
         const answer = await inside.reload(`${COMMAND} reload`)
         return json(answer, answer.ok ? 200 : answer.fault === 'invalid' ? 422 : 409)
+      },
+      '/v1/yield': (body) => {
+        const order = yieldOrder(body)
+        if (order === undefined) return text(400, 'Cannot yield: { "router": NAME, "forMs": MILLISECONDS } wanted')
+        const problem = inside.yield(order.router, order.forMs)
+        return problem === undefined ? json(order) : text(409, problem.message)
       },
       '/v1/stop': () => {
         inside.leave(`${COMMAND} stop`)
@@ -62,5 +71,17 @@ export async function openDoors({ listen, socket }: Config['api'], inside: Insid
       server?.close()
       await worker.close()
     },
+  }
+}
+
+/** Undefined: it is something else. Source: whoever may open the socket. */
+function yieldOrder(body: string): { readonly router: string; readonly forMs: number } | undefined {
+  try {
+    const value: unknown = JSON.parse(body)
+    if (typeof value !== 'object' || value === null || !('router' in value && 'forMs' in value)) return undefined
+    const { router, forMs } = value
+    return typeof router === 'string' && typeof forMs === 'number' ? { router, forMs } : undefined
+  } catch {
+    return undefined
   }
 }

@@ -62,6 +62,17 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
 
   program
+    .command('yield')
+    .description('hand the addresses of a virtual router to another node, and stay behind it for a while')
+    .argument('<router>', 'name of the virtual router; its whole sync group yields')
+    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .option('--for <duration>', 'how long its priority is 1', '60s')
+    .action(async (router: string, options: { socket: string; for: string }) => {
+      const { yieldCommand } = await import('./yield.ts')
+      print(await yieldCommand(options.socket, router, options.for))
+    })
+
+  program
     .command('reload')
     .description('read the configuration again; exit 78 when it is wrong, then the one in force is kept')
     .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)

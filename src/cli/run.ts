@@ -18,7 +18,7 @@ import { loadRawSocketPackage, type RawSocketPackage } from '../linux/raw-socket
 import { openSockets } from '../linux/sockets.ts'
 import { missingCapabilities } from './capability.ts'
 import { untilCrashed } from './crash.ts'
-import { type Doors, openDoors } from './doors.ts'
+import { type Doors, type Inside, openDoors } from './doors.ts'
 import { EXIT } from './exit-code.ts'
 import { LiveConfiguration } from './live-configuration.ts'
 import { nodeView } from './node.ts'
@@ -109,9 +109,14 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
 
   const { attachLog } = await import('./log.ts')
   const log = attachLog(recorder, config.log.level)
-  const snapshot = () => daemon.snapshot()
-  const reload = (trigger: string) => live.reload(trigger)
-  opened(await openDoors(config.api, { recorder, snapshot, reload, leave }))
+  const inside: Inside = {
+    recorder,
+    leave,
+    snapshot: () => daemon.snapshot(),
+    reload: (trigger) => live.reload(trigger),
+    yield: (router, forMs) => daemon.yield(router, forMs),
+  }
+  opened(await openDoors(config.api, inside))
   await stopped
   recorder.log('info', 'holdfast has left')
   daemon.close()

@@ -18,7 +18,7 @@ import { describeNetns } from '../support/require.ts'
 import { eventually, monotonicMs } from '../support/wait.ts'
 
 const BIN = join(packageRoot(), 'bin', 'holdfast')
-const COMMANDS = ['run', 'check', 'status', 'reload', 'stop', 'capture', 'demo', 'schema']
+const COMMANDS = ['run', 'check', 'status', 'yield', 'reload', 'stop', 'capture', 'demo', 'schema']
 const BAD = `virtualRouters:
   - name: api
     vrid: 300

@@ -1,0 +1,369 @@
+/**
+ * Reload as an operator does it, on three nodes: whatever changes around a router that means the same, the client that
+ * probes it every millisecond, the kernel's own news and the LAN's packets must not tell. And yield and stop, which use
+ * the same door.
+ */
+import { spawnSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, packageRoot, startResponder } from '../../src/cli/demo-probe.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { familyOf, LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const BIN = join(packageRoot(), 'bin', 'holdfast')
+const INTERVAL = 1_000
+const PRIORITIES = [200, 150, 100] as const
+const WITHIN = 10_000
+const SECOND_VIP = '10.77.0.101'
+
+type Keys = Readonly<Record<string, unknown>>
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+/** The router that never changes. */
+const steady = (priority: number): Keys => ({
+  name: 'vip',
+  vrid: 51,
+  interface: 'eth0',
+  addresses: [LAB_VIP],
+  priority,
+  advertisementInterval: `${INTERVAL}ms`,
+  transport: 'multicast',
+  announce: { refresh: false },
+})
+const other = (name: string, vrid: number, priority: number, extra: Keys = {}): Keys => ({
+  name,
+  vrid,
+  interface: 'eth0',
+  addresses: [`10.77.0.${100 + vrid - 51}`],
+  priority,
+  advertisementInterval: '200ms',
+  ...extra,
+})
+
+class Node {
+  readonly host: Host
+  readonly daemon: Holdfast
+  readonly file: string
+  readonly directory: string
+  readonly priority: number
+
+  constructor(network: Lab, position: number) {
+    this.host = network.router(position)
+    this.priority = PRIORITIES[position - 1] ?? 1
+    this.directory = join(network.directory, `holdfast-${this.host.name}`)
+    this.file = join(this.directory, 'holdfast.yaml')
+    const plan = { host: this.host, priority: this.priority, intervalMs: INTERVAL, address: LAB_VIP }
+    this.daemon = new Holdfast(network, plan, { announce: { refresh: false } })
+  }
+
+  write(routers: readonly Keys[], keys: Keys = {}): void {
+    const config = {
+      version: 1,
+      runDirectory: this.directory,
+      api: { listen: false },
+      virtualRouters: routers,
+      ...keys,
+    }
+    writeFileSync(this.file, JSON.stringify(config, null, 2))
+  }
+
+  command(...words: readonly string[]) {
+    const [word = '', ...rest] = words
+    return spawnSync(BIN, [word, ...rest, '--socket', this.daemon.socket], { encoding: 'utf8', timeout: 30_000 })
+  }
+
+  /** Writes, reloads, and returns what the command said. */
+  reload(routers: readonly Keys[], keys: Keys = {}): string {
+    this.write(routers, keys)
+    const { status, stdout, stderr } = this.command('reload')
+    expect([status, stderr], `reload on ${this.host.name}`).toEqual([0, ''])
+    return stdout
+  }
+
+  async snapshot() {
+    const snapshot = await this.daemon.snapshot()
+    if (snapshot === undefined) throw new Error(`No status of ${this.host.name}`)
+    return snapshot
+  }
+
+  async router(name: string) {
+    return (await this.daemon.snapshot())?.routers.find((router) => router.name === name)
+  }
+
+  async becomes(name: string, state: string, occasion: string): Promise<void> {
+    await eventually(
+      `"${name}" on ${this.host.name} to be ${state} after ${occasion}`,
+      async () => (await this.router(name))?.state === state,
+      () => this.router(name),
+      { within: WITHIN, every: 50 },
+    )
+  }
+
+  /** Inodes of the engine's raw sockets, by the kernel's account. */
+  rawSockets(): string[] {
+    const engine = familyOf(this.daemon.process.pid).at(-1) ?? 0
+    const rows = readFileSync(`/proc/${engine}/net/raw`, 'utf8').trim().split('\n').slice(1)
+    return rows.map((row) => row.trim().split(/\s+/)[9] ?? '').sort()
+  }
+}
+
+async function settled(nodes = 3): Promise<{ lab: Lab; nodes: Node[]; first: Node }> {
+  const network = createLab({ routers: nodes })
+  lab = network
+  for (const host of network.routers) startResponder(network, host)
+  const all = network.routers.map((_, i) => new Node(network, i + 1))
+  for (const node of all) await node.daemon.ready()
+  const [first] = all
+  if (first === undefined) throw new Error('no node')
+  await first.becomes('vip', 'Active', 'the start')
+  for (const node of all.slice(1)) await node.becomes('vip', 'Backup', 'the start')
+  return { lab: network, nodes: all, first }
+}
+
+describeNetns('reload', () => {
+  test('a router that means the same is not touched by twelve reloads of three nodes', async () => {
+    const { lab: network, nodes, first } = await settled()
+    const peers = network.routers.map(({ address }) => address)
+    const unicast = (host: Host, ...others: readonly string[]) => ({
+      transport: { unicast: { source: host.address, peers: others } },
+    })
+    // The first announcements are over.
+    await sleep(6_000)
+    const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
+    const capture = await Capture.start(network, 'reload')
+    const prober = new Prober(network, network.client, LAB_VIP)
+    await eventually(
+      'the client to be answered',
+      () => prober.owner === 'r1',
+      () => prober.owner,
+      { within: WITHIN },
+    )
+    const before = await first.router('vip')
+    const sockets = first.rawSockets()
+    expect(sockets.length, 'raw sockets of its segment').toBeGreaterThan(1)
+
+    const rounds: readonly ((node: Node) => readonly [readonly Keys[], Keys?])[] = [
+      ({ priority }) => [[steady(priority), other('b', 52, priority)]],
+      ({ priority }) => [[steady(priority), other('b', 52, 300 - priority)]],
+      ({ priority }) => [[steady(priority), other('b', 52, priority, { advertisementInterval: '50ms' })]],
+      ({ priority, host }) => [[steady(priority), other('b', 52, priority, unicast(host, ...peers.slice(0, 2)))]],
+      ({ priority, host }) => [[steady(priority), other('b', 52, priority, unicast(host, ...peers))]],
+      ({ priority }) => [[other('b', 52, priority), other('c', 53, priority), steady(priority)]],
+      ({ priority }) => [
+        [steady(priority), other('b', 52, priority), other('c', 53, priority)],
+        { syncGroups: [{ name: 'g', members: ['b', 'c'] }] },
+      ],
+      ({ priority }) => [
+        [steady(priority), other('b', 52, 300 - priority), other('c', 53, 300 - priority), other('d', 54, priority)],
+        { syncGroups: [{ name: 'g', members: ['b', 'c'] }] },
+      ],
+      ({ priority }) => [
+        [steady(priority), other('b', 52, priority), other('c', 53, priority), other('d', 54, priority)],
+        { syncGroups: [{ name: 'h', members: ['c', 'd'] }] },
+      ],
+      ({ priority }) => [[steady(priority), other('b', 62, priority), other('d', 54, priority, { preempt: false })]],
+      ({ priority }) => [[steady(priority), other('d', 54, priority, { addresses: ['10.77.0.120', '10.77.0.121'] })]],
+      ({ priority }) => [[steady(priority)]],
+    ]
+    for (const [i, round] of rounds.entries()) {
+      for (const node of nodes) {
+        const said = node.reload(...round(node))
+        expect(said, `round ${i + 1}`).not.toMatch(/^vip:/m)
+        expect(said).toMatch(/unchanged\n$/)
+      }
+      expect(first.rawSockets(), `raw sockets after round ${i + 1}`).toEqual(sockets)
+      await sleep(1_200)
+    }
+    // Those that left have left.
+    await sleep(1_000)
+    const { lost, sent } = await prober.stop()
+    const after = await first.router('vip')
+    expect(lost, `probes lost of ${sent}`).toBe(0)
+    expect(sent).toBeGreaterThan(10_000)
+    expect([after?.state, after?.since, after?.counters.transitions]).toEqual([
+      'Active',
+      before?.since,
+      before?.counters.transitions,
+    ])
+    expect(after?.counters.foreignChanges).toEqual({})
+    for (const { host } of nodes)
+      expect(network.addresses(host).filter((text) => text.endsWith('/32'))).toEqual(
+        host === first.host ? [`${LAB_VIP}/32`] : [],
+      )
+
+    const frames = await capture.stop()
+    const beats = frames
+      .filter(({ vrid }) => vrid === '51')
+      .map(({ at, source }) => ({ at: Number(at) * 1_000, source }))
+    expect(new Set(beats.map(({ source }) => source)), 'who advertised it').toEqual(new Set([first.host.address]))
+    expect(beats.length, 'advertisements of it').toBeGreaterThan(10)
+    const gaps = beats.slice(1).map(({ at }, i) => at - (beats[i]?.at ?? 0))
+    expect(Math.max(...gaps), 'ms, the longest advertisement gap').toBeLessThan(1.1 * INTERVAL)
+    expect(Math.min(...gaps), 'ms, the shortest: nothing is said out of turn').toBeGreaterThan(0.9 * INTERVAL)
+    const claims = frames.filter(({ arpSender, arpOperation }) => arpSender === LAB_VIP && arpOperation === '1')
+    expect(claims, 'gratuitous ARP for it').toEqual([])
+    const announced = frames.filter(({ arpSender, arpOperation }) => arpSender === SECOND_VIP && arpOperation === '1')
+    expect(announced.length, 'gratuitous ARP for another one, so there was somebody to see it').toBeGreaterThan(0)
+    const told = monitor.lines.filter(({ text }) => text.includes(`${SECOND_VIP}/`))
+    expect(told.length, 'news of another address, so there was somebody to hear them').toBeGreaterThan(0)
+    const news = monitor.lines.filter(({ text }) => text.includes(`${LAB_VIP}/`)).map(({ text }) => text)
+    expect(news, 'what the kernel told of its address').toEqual([])
+    monitor.killFamily()
+    expect(await first.snapshot()).toMatchObject({ config: { reloads: { ok: rounds.length, failed: 0 } } })
+  })
+
+  test('a bad file: the old configuration stays and everybody is told; a good one by SIGHUP ends it', async () => {
+    const { lab: network, first } = await settled(1)
+    const port = '127.0.0.1:9655'
+    run(['ip', '-n', first.host.namespace, 'link', 'set', 'lo', 'up'])
+    first.daemon.terminate()
+    await first.daemon.exited
+    first.write([steady(200)], { api: { listen: port } })
+    const daemon = new LoggedProcess(network, first.host, [BIN, 'run', '-c', first.file])
+    await first.becomes('vip', 'Active', 'its second start')
+    const metrics = () => {
+      const script = `console.log(await (await fetch('http://${port}/metrics')).text())`
+      const [file = '', ...argv] = network.commandOn(first.host, ['node', '--input-type=module', '-e', script])
+      const { stdout } = spawnSync(file, argv, { encoding: 'utf8', timeout: 10_000 })
+      return stdout.split('\n').filter((line) => line.startsWith('holdfast_config_'))
+    }
+    const hash = (await first.snapshot()).config.hash ?? ''
+    expect(metrics()).toContain(`holdfast_config_hash ${Number.parseInt(hash, 16)}`)
+    expect(metrics()).toContain('holdfast_config_reload_success 1')
+
+    writeFileSync(
+      first.file,
+      'virtualRouters:\n  - { name: vip, vrid: 300, interface: eth0, addresses: [10.77.0.100] }\n',
+    )
+    const bad = first.command('reload')
+    expect([bad.status, bad.stdout]).toEqual([78, ''])
+    expect(bad.stderr.split('\n')[0], 'the place').toMatch(new RegExp(`^${first.file}:2:24: .*300`))
+    expect(bad.stderr).toContain(
+      `holdfast: Cannot reload ${first.file}: one problem; the configuration in force is kept`,
+    )
+    const json = first.command('reload', '--json')
+    expect([json.status, JSON.parse(json.stdout)]).toEqual([
+      78,
+      expect.objectContaining({ ok: false, fault: 'invalid' }),
+    ])
+    const logged = () => daemon.lines.filter(({ text }) => text.includes('"level":50')).map(({ text }) => text)
+    await eventually('the log to name the place', () => logged().some((text) => text.includes(':2:24:')), logged, {
+      within: WITHIN,
+    })
+    expect(await first.snapshot()).toMatchObject({
+      config: {
+        hash,
+        reloads: { ok: 0, failed: 2 },
+        lastReload: { ok: false, reason: 'one problem', problems: [{ line: 2 }] },
+      },
+      routers: [{ name: 'vip', state: 'Active', vrid: 51 }],
+    })
+    expect(first.command('status').stdout).toContain('LAST RELOAD FAILED')
+    expect(metrics()).toContain('holdfast_config_reload_success 0')
+    expect(metrics()).toContain('holdfast_config_reloads_total{result="failed"} 2')
+
+    // No file at all, and one that says so only on this node.
+    rmSync(first.file)
+    expect(first.command('reload')).toMatchObject({
+      status: 78,
+      stderr: expect.stringContaining('there is no such file'),
+    })
+    first.write([{ ...steady(200), addresses: [first.host.address] }])
+    expect(first.command('reload')).toMatchObject({
+      status: 78,
+      stderr: expect.stringContaining('it is the own address'),
+    })
+    expect((await first.router('vip'))?.state).toBe('Active')
+
+    first.write([steady(200), other('b', 52, 100)], { api: { listen: port }, log: { level: 'warn' } })
+    daemon.signal('SIGHUP')
+    await first.becomes('b', 'Active', 'SIGHUP')
+    expect(await first.snapshot()).toMatchObject({
+      config: { reloads: { ok: 1, failed: 4 }, lastReload: { ok: true } },
+    })
+    expect(metrics()).toContain('holdfast_config_reload_success 1')
+    expect(network.addresses(first.host)).toEqual(expect.arrayContaining([`${LAB_VIP}/32`, `${SECOND_VIP}/32`]))
+    daemon.signal('SIGTERM')
+    expect((await daemon.exited).code).toBe(0)
+  })
+
+  test('removed from one node: another one answers, nothing is left; added again it comes back', async () => {
+    const { lab: network, nodes, first } = await settled()
+    const [, second] = nodes
+    const prober = new Prober(network, network.client, LAB_VIP)
+    await eventually(
+      'the client to be answered',
+      () => prober.owner === 'r1',
+      () => prober.owner,
+      { within: WITHIN },
+    )
+    const sockets = first.rawSockets()
+    expect(first.reload([other('b', 52, 200)])).toMatch(/vip: removed\nb: added\n/)
+    await second?.becomes('vip', 'Active', 'its removal on r1')
+    await eventually(
+      'r1 to have forgotten it',
+      async () => (await first.router('vip')) === undefined && network.holders(LAB_VIP).join() === 'r2',
+      async () => [network.holders(LAB_VIP), (await first.snapshot()).routers.map(({ name }) => name)],
+      { within: WITHIN },
+    )
+    expect(first.rawSockets(), 'the socket is shared with "b"').toEqual(sockets)
+    expect(first.reload([steady(200), other('b', 52, 200)])).toMatch(/vip: added\n/)
+    await first.becomes('vip', 'Active', 'its return')
+    await eventually(
+      'r1 alone to hold it',
+      () => network.holders(LAB_VIP).join() === 'r1' && prober.owner === 'r1',
+      () => [network.holders(LAB_VIP), prober.owner],
+      { within: WITHIN },
+    )
+    const { lost, sent } = await prober.stop()
+    expect(lost, `probes lost of ${sent} over a planned move there and back`).toBeLessThan(20)
+  })
+
+  test('yield: another one answers, and for that long it stays so; stop: nothing is left', async () => {
+    const { lab: network, nodes, first } = await settled(2)
+    const [, second] = nodes
+    if (second === undefined) throw new Error('no second node')
+    const unknown = first.command('yield', 'web')
+    expect([unknown.status, unknown.stderr]).toEqual([
+      1,
+      'holdfast: Cannot yield "web": there is no such virtual router (there are: vip)\n',
+    ])
+    expect(first.command('yield', 'vip', '--for', '60').status).toBe(64)
+    const backup = second.command('yield', 'vip')
+    expect([backup.status, backup.stderr]).toEqual([1, expect.stringContaining(`${first.host.address} is Active`)])
+
+    const done = first.command('yield', 'vip', '--for', '8s')
+    expect([done.status, done.stdout, done.stderr]).toEqual([
+      0,
+      `vip yields for 8s: ${second.host.address} is Active now\n`,
+      '',
+    ])
+    expect(network.holders(LAB_VIP)).toEqual(['r2'])
+    expect((await first.router('vip'))?.priority).toEqual({ base: 200, effective: 1 })
+    await first.becomes('vip', 'Active', 'the end of its yield')
+
+    const at = performance.now()
+    const stopped = first.command('stop')
+    expect([stopped.status, stopped.stdout]).toEqual([0, 'holdfast has left\n'])
+    expect(performance.now() - at, 'ms').toBeLessThan(WITHIN)
+    expect((await first.daemon.exited).code).toBe(0)
+    expect(network.holders(LAB_VIP)).toEqual(['r2'])
+    expect(first.command('stop').status, 'nobody is there').toBe(69)
+
+    // Alone there is nobody to yield to.
+    await second.becomes('vip', 'Active', 'the end of r1')
+    const alone = second.command('yield', 'vip')
+    expect([alone.status, alone.stderr]).toEqual([1, 'holdfast: Nobody took over: vip is Active again\n'])
+  })
+})
