@@ -136,13 +136,17 @@ describeNetns('a stranger on our VRID', () => {
 
   test('an election beside one: the Backup takes over from its own group, and says whom it does not listen to', async () => {
     lab = createLab({ routers: 3 })
-    const first = start(lab, 1, 200, three)
+    const checked = { ...three, extra: { addressListCheck: true } }
+    const first = start(lab, 1, 200, checked)
     await active(first)
-    const second = start(lab, 2, 100, three)
+    const second = start(lab, 2, 100, checked)
     await second.ready()
-    const stranger = start(lab, 3, 254, { ...two, address: OTHER_VIP })
+    const stranger = start(lab, 3, 254, { ...checked, address: OTHER_VIP })
     await active(stranger)
-    await names(second, stranger, { reason: 'version', words: 'speaks VRRPv2, this router VRRPv3' })
+    await names(second, stranger, {
+      reason: 'address-list-mismatch',
+      words: 'advertises other addresses',
+    })
     expect((await second.router()).owner, 'whom the Backup follows').toMatchObject({ address: '10.77.0.11' })
 
     first.killAll()
@@ -153,9 +157,14 @@ describeNetns('a stranger on our VRID', () => {
       () => second.lines.slice(-3).map(({ text }) => text),
       { within: WITHIN },
     )
-    expect(took, 'what r2 logs').toMatch(/^vip: Backup → Active: activeSilent/)
+    expect(took, 'what r2 logs').toMatch(
+      /^vip: Backup → Active: \w+, not listening to 10\.77\.0\.13 \(address-list-mismatch\)$/,
+    )
+    expect(lab.holders(LAB_VIP), 'who has the address, r1 being dead').toContain('r2')
     const router = await second.router()
-    expect(router.strangers, 'strangers of r2').toMatchObject([{ address: '10.77.0.13', reason: 'version' }])
+    expect(router.strangers, 'strangers of r2').toMatchObject([
+      { address: '10.77.0.13', reason: 'address-list-mismatch' },
+    ])
   })
 
   describe('other addresses without addressListCheck', () => {
