@@ -10,6 +10,7 @@ import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
+import { virtualRouterMac } from '../wire/mac.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
@@ -281,7 +282,8 @@ export class Router {
     if (!this.parameters.addresses.includes(address)) return
     if (this.state.name === 'Leaving') this.post({ kind: 'claimHeard', address, heardAt }, now)
     if (this.state.name !== 'Active' || !isAnswer) return
-    this.post({ kind: 'rivalAnswered', address, heardAt }, now)
+    const { family, vrid } = this.parameters
+    this.post({ kind: 'rivalAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
     this.rivalAnswers++
     this.#recorder.logLimited(
       `${this.name} rival ${mac}`,
@@ -325,7 +327,7 @@ export class Router {
       case 'removeAddresses':
         return this.#remove(this.#target({ io, parameters }), effect.addresses)
       case 'announce':
-        io?.announce(this, effect.reason, now)
+        io?.announce(this, effect.reason, effect.after === undefined ? now : plus(now, effect.after))
         return undefined
       case 'transition':
         this.#transition(effect, io, now)

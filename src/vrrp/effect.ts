@@ -4,6 +4,7 @@
  * Active must hear of it before two hosts answer).
  */
 import type { Address } from '../wire/address.ts'
+import type { Millis } from '../wire/units.ts'
 import type { RefusalReason } from './advertisement.ts'
 import type { Fault } from './event.ts'
 
@@ -46,7 +47,8 @@ export type Effect =
   | { readonly kind: 'sendAdvertisement'; readonly priority: number; readonly reason: AdvertisementReason }
   | { readonly kind: 'installAddresses' }
   | { readonly kind: 'removeAddresses'; readonly addresses: readonly Address[] }
-  | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival' }
+  /** `after`: not at once, and not at all by one that is not Active any more by then. */
+  | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival'; readonly after?: Millis }
   | {
       readonly kind: 'transition'
       readonly from: StateName

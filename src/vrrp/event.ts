@@ -41,7 +41,13 @@ export type Event =
   /** Somebody else's gratuitous ARP or Neighbor Advertisement for one of our addresses. */
   | { readonly kind: 'claimHeard'; readonly address: Address; readonly heardAt: Millis }
   /** Somebody else answered the question who has one of our addresses, while we have it. */
-  | { readonly kind: 'rivalAnswered'; readonly address: Address; readonly heardAt: Millis }
+  | {
+      readonly kind: 'rivalAnswered'
+      readonly address: Address
+      readonly heardAt: Millis
+      /** It said that the address is at the virtual MAC of this VRID (RFC 9568 §7.3). */
+      readonly virtualMac?: boolean
+    }
   | {
       readonly kind: 'deadlineReached'
       /** Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. */

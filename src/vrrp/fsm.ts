@@ -185,7 +185,7 @@ function stepActive(state: Active, event: StateEvent, parameters: Parameters, no
     case 'advertisementReceived':
       return activeReceives(state, event, parameters, now)
     case 'rivalAnswered':
-      return rivalAnswered(state, parameters, now)
+      return rivalAnswered(state, event, parameters, now)
     case 'priorityChanged':
       return advertiseChange(state, parameters, now, 'priorityChanged')
     case 'faultRaised': {
@@ -267,10 +267,20 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
 
 /** As long as it answers we ask again and again; the announcements of one batch last a while. */
 const ANSWER_SPACING = 1_000
+/** Intervals until an Active has advertised for certain although its first advertisement was lost. */
+const MUTE_START = 1.2
+type RivalAnswered = Extract<Event, { readonly kind: 'rivalAnswered' }>
 
-/** Our question has found another host that has our address. Whether it yields is told by its advertisement, if ever. */
-function rivalAnswered(state: Active, parameters: Parameters, now: Millis): Step {
+/**
+ * Our question has found another host that has our address. Whether it yields is told by its advertisement, if ever.
+ * FRR's first IPv6 advertisement never gets out: for an interval it has the address and only its Neighbor Advertisement
+ * has said so. Who answers like FRR is given that interval, or our announcement would be the last word of a loser.
+ */
+function rivalAnswered(state: Active, event: RivalAnswered, parameters: Parameters, now: Millis): Step {
   if (!parameters.knobs.probeRivals) return [state, []]
   if (state.rivalAnnouncedAt !== undefined && now - state.rivalAnnouncedAt < ANSWER_SPACING) return [state, []]
-  return announceOverRival(state, now)
+  const [next, effects] = announceOverRival(state, now)
+  if (event.virtualMac !== true || parameters.family !== 'ipv6') return [next, effects]
+  const after = millis(centisToMillis(parameters.advertisementInterval) * MUTE_START)
+  return [next, effects.map((effect) => (effect.kind === 'announce' ? { ...effect, after } : effect))]
 }

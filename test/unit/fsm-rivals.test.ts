@@ -1,6 +1,7 @@
 /** Rivals of an Active (design.md §3): answered and announced, spaced, bounded. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../src/vrrp/effect.ts'
+import type { Event } from '../../src/vrrp/event.ts'
 import { step } from '../../src/vrrp/fsm.ts'
 import type { State } from '../../src/vrrp/state.ts'
 import { address } from '../../src/wire/address.ts'
@@ -114,6 +115,13 @@ describe('rivals (design.md §3)', () => {
     test('after an announcement for their advertisement wait for that one to have its repeats', () => {
       const { state } = hearing(active(), [[ABOVE, 100]])
       expect(asked(150, state)).toEqual([state, []])
+    })
+
+    test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0012)', () => {
+      const event: Event = { kind: 'rivalAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
+      const [next, effects] = step(active(), event, { ...told, family: 'ipv6' }, ms(100))
+      expect(effects).toEqual([{ ...announce, after: 1200 }])
+      expect(step(active(), event, told, ms(100))).toEqual([next, [announce]])
     })
 
     test('are nothing to a router that does not ask', () => {
