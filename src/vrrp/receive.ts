@@ -142,7 +142,9 @@ export function receive(
   // Both verify: nothing is known about the peer (VR-CK-07). Otherwise it may refuse ours (VR-CK-10).
   if (hasForms(message.version, family) && !forms.includes(knobs.checksum)) warnings.push('checksum-form-differs')
   if (!listed) warnings.push('unlisted-peer')
-  if (family === 'ipv6' && !isLinkLocal(source)) warnings.push('source-not-link-local')
+  // VR-RX-19. The operator who lists a peer by a global address has said where its advertisements come from.
+  const expected = transport.mode === 'unicast' && listed
+  if (family === 'ipv6' && !isLinkLocal(source) && !expected) warnings.push('source-not-link-local')
   return { kind: 'accepted', source, advertisement, checksumForms: forms, warnings }
 }
 
