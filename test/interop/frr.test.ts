@@ -5,4 +5,5 @@ import { playMatches } from './matrix.ts'
 
 describeFrr('beside FRR', () => {
   playMatches(matchesOf('frr', 'v3 IPv4'))
+  playMatches(matchesOf('frr', 'v3 IPv6'))
 })

@@ -8,4 +8,5 @@ import { playMatches } from './matrix.ts'
 
 describeInterop('beside keepalived', () => {
   playMatches(matchesOf('keepalived', 'v3 IPv4'))
+  playMatches(matchesOf('keepalived', 'v3 IPv6'))
 })

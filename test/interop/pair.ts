@@ -20,7 +20,9 @@ const other = (which: Which): Which => (which === 'high' ? 'low' : 'high')
 
 const VIP6 = 'fd77::100'
 const LINK_LOCAL_VIP = 'fe80::100'
-const PASSWORD = 'swordfish'
+const PASSWORD = 'swordfis'
+/** Of ICMPv6 the neighbour advertisements only: an error quotes the advertisement that nobody was there for. */
+const WATCHED = 'proto 112 or arp or (icmp6 and ip6[40] = 136)'
 const numberOf = (host: Host) => host.address.split('.').at(-1)
 const linkLocal = (host: Host) => `fe80::${numberOf(host)}`
 const global = (host: Host) => `fd77::${numberOf(host)}`
@@ -52,7 +54,7 @@ export class Pair {
   async listen(): Promise<void> {
     for (const host of this.#v6 ? this.lab.hosts.values() : []) addIpv6(host)
     for (const { host } of [this.high, this.low]) startResponder(this.lab, host)
-    this.#capture = await Capture.start(this.lab, 'pair', 'proto 112 or arp or icmp6')
+    this.#capture = await Capture.start(this.lab, 'pair', WATCHED)
     this.#prober = new Prober(this.lab, this.lab.client, this.vip)
   }
 

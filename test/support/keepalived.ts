@@ -23,7 +23,7 @@ const NEWS = [
   /^NOTICE: setting config option max_auto_priority/,
   /^Starting VRRP child process|^Startup complete|^Registering |^Assigned address |^Stopped Keepalived/,
   /^VRRP sockpool: |Entering \w+ STATE|(removing|setting) VIPs\.$|Receive advertisement timeout$/,
-  /Sending\/queueing gratuitous ARPs|^Sending gratuitous ARP/,
+  /Sending\/queueing (gratuitous ARPs|Unsolicited Neighbour Adverts)|^Sending (gratuitous ARP|unsolicited Neighbour Advert)/,
   /Backup received priority 0 advertisement|sent 0 priority$|(Received|received) lower priority \(\d+\) advert from/,
   /Received advert from \S+ with lower priority \d+, ours \d+, forcing new election$/,
   /Master received advert from \S+ with higher priority \d+, ours \d+$/,
