@@ -20,6 +20,8 @@ export function checkOwnAddresses(
   const hostPrefix = hostPrefixLength(familyOfAll(router.addresses))
   for (const [index, { address }] of router.addresses.entries()) {
     for (const { on, present } of places.get(address) ?? []) {
+      // Of another interface: another address, although it reads the same.
+      if (isLinkLocal(address) && on !== chosen) continue
       const verdict = judge(present, on, hostPrefix)
       if (verdict === 'leftover') continue
       report(

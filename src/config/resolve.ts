@@ -106,7 +106,9 @@ function resolveRouter(
   const owned = checkOwnAddresses(router, view, chosen, report)
   const configured = router.transport === 'multicast' ? (router.peers ?? []) : router.transport.unicast.peers
   // So that one file with one peer list serves every node.
-  const peers = configured.filter((peer) => !view.own.has(peer.address)).map(asPeer)
+  const isHere = (peer: Address) =>
+    isLinkLocal(peer) ? chosen?.own.some(({ address }) => address === peer) === true : view.own.has(peer)
+  const peers = configured.filter((peer) => !isHere(peer.address)).map(asPeer)
   const fault =
     chosen === undefined ? 'interfaceMissing' : source === undefined || !owned ? 'sourceAddressMissing' : undefined
   const parameters: Parameters = {

@@ -7,7 +7,7 @@ import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { addressFlags } from './address-flags.ts'
 import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from './ports.ts'
-import { reconcile } from './reconcile.ts'
+import { isOurs, reconcile } from './reconcile.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import { MOST_RESTORATIONS, type Pause, RestorationLimit } from './restoration-limit.ts'
 
@@ -189,5 +189,6 @@ export class AddressKeeper {
 }
 
 function stepsTo({ io, managed, wanted }: AddressTarget): readonly AddressStep[] {
-  return reconcile({ wanted, managed: new Set(managed), present: managed.flatMap((address) => io.where(address)) })
+  const present = managed.flatMap((address) => io.where(address)).filter((each) => isOurs(each, io.interfaceIndex))
+  return reconcile({ wanted, managed: new Set(managed), present })
 }

@@ -1,6 +1,7 @@
 /**
  * What an earlier life left on this node (ground rule 4): configured VIPs by address, on any interface and with any
- * prefix; journalled ones only exactly as they were installed; an owner's (255) never, because they are the node's own.
+ * prefix (link-local ones only in our form, see reconcile.ts); journalled ones only exactly as they were installed; an
+ * owner's (255) never, because they are the node's own.
  * Decided here: which addresses are stale. How they are removed is the caller's business.
  */
 import type { Config } from '../config/config.ts'
@@ -8,6 +9,7 @@ import type { Address } from '../wire/address.ts'
 import type { JournalEntry } from './journal.ts'
 import type { NetworkView } from './network-view.ts'
 import type { AddressStep, PresentAddress } from './ports.ts'
+import { isOurs } from './reconcile.ts'
 
 export type Sweep = {
   readonly view: NetworkView
@@ -22,7 +24,7 @@ export function sweepSteps({ view, journal, vips, owned }: Sweep): readonly Addr
     present.prefixLength === entry.prefixLength && view.link(present.interfaceIndex)?.name === entry.interfaceName
   const dropped = journal.filter(({ address }) => !vips.has(address) && !owned.has(address))
   const stale = [
-    ...[...vips].flatMap((address) => view.where(address)),
+    ...[...vips].flatMap((address) => view.where(address)).filter((present) => isOurs(present, undefined)),
     ...dropped.flatMap((entry) => view.where(entry.address).filter((present) => isAsInstalled(present, entry))),
   ]
   return stale.map(({ interfaceIndex, address, prefixLength }) => ({

@@ -197,6 +197,19 @@ describe('own addresses', () => {
     ])
   })
 
+  test('what reads the same on another interface is neither the VIP nor the peer', () => {
+    const view = node('eth0 fe80::11/64 fd00::11/64', 'docker0 fe80::1/64+')
+    const { said, router } = resolve(
+      view,
+      'name: a, vrid: 1, interface: eth0, addresses: ["fe80::1", "fd00::200"], peers: ["fe80::11", "fe80::12"]',
+    )
+    expect([said, router.fault]).toEqual([[], undefined])
+    const other = node('eth0 fe80::11/64 fd00::11/64', 'docker0 fe80::12/64+')
+    expect(resolve(other, `${API6}, interface: eth0, peers: ["fe80::11", "fe80::12"]`).router.parameters.peers).toEqual(
+      [{ address: 'fe80::12' }],
+    )
+  })
+
   test('an owner has them, and sends from its link-local one', () => {
     const view = node('eth0 fe80::51/64 fd00::200/64')
     const { router, problems } = resolve(
