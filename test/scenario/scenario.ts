@@ -5,12 +5,15 @@
  *   # remark                              at the top: what the scenario shows
  *   lan interval=100 profile=holdfast peers latency=0.2     interval in centiseconds, latency in ms
  *   node a 200 offset=5000 nopreempt minhold=10s
+ *   member v4 ipv4 lan reversed           every node has it; several are a sync group (name, family, wire)
  *   start a b · shutdown a · yield a · crash a · stall a 500ms · cut a · heal a · deaf a b (a does not hear b)
+ *   cut a ipv6 · heal a ipv6 · unplug a lan · plug a lan    a family or a wire only; a plug is told to the node
  *   priority a 50 · run 1s · until active=b within 4s
  *   longest                               longest time nobody, two or more answered since the last `longest`
  */
 import type { ProfileName } from '../../src/vrrp/parameters.ts'
 import { type LanSpec, type NodeSpec, VirtualLan } from '../support/virtual-lan.ts'
+import type { MemberSpec } from '../support/virtual-member.ts'
 
 function duration(text: string): number {
   const match = /^([\d.]+)(ms|s)$/.exec(text)
@@ -20,6 +23,11 @@ function duration(text: string): number {
 
 function option(words: readonly string[], name: string): string | undefined {
   return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+function familyOf(text: string): 'ipv4' | 'ipv6' {
+  if (text === 'ipv4' || text === 'ipv6') return text
+  throw new Error(`Cannot use family "${text}"`)
 }
 
 function profileOf(text: string | undefined): ProfileName {
@@ -32,18 +40,23 @@ class Stage {
   #lan: VirtualLan | undefined
   #spec: Omit<LanSpec, 'nodes'> = {}
   readonly #nodes: NodeSpec[] = []
+  readonly #members: MemberSpec[] = []
   #told = 0
   #measuredFrom = 0
 
   get lan(): VirtualLan {
-    this.#lan ??= new VirtualLan({ ...this.#spec, nodes: this.#nodes })
+    this.#lan ??= new VirtualLan({
+      ...this.#spec,
+      nodes: this.#nodes,
+      ...(this.#members.length === 0 ? {} : { members: this.#members }),
+    })
     return this.#lan
   }
 
   /** Runs one command; what it returns is printed besides what happened. */
   command(line: string): string[] {
     const [verb = '', ...words] = line.split(/\s+/)
-    const [name = '', second = ''] = words
+    const [name = '', second = '', third = ''] = words
     switch (verb) {
       case 'lan':
         this.#spec = {
@@ -61,6 +74,9 @@ class Stage {
           preempt: !words.includes('nopreempt'),
           minHold: duration(option(words, 'minhold') ?? '10s'),
         })
+        return []
+      case 'member':
+        this.#members.push({ name, family: familyOf(second), wire: third, reversed: words.includes('reversed') })
         return []
       case 'start':
         for (const one of words) this.lan.start(one)
@@ -86,15 +102,24 @@ class Stage {
       case 'longest': {
         const since = this.#measuredFrom
         this.#measuredFrom = this.lan.now
-        const none = this.lan.longest((count) => count === 0, since).toFixed(3)
-        const several = this.lan.longest((count) => count > 1, since).toFixed(3)
-        return [`nobody answered for ${none} ms, two or more for ${several} ms`]
+        const measured = this.#members.length === 0 ? [undefined] : this.#members.map((member) => member.name)
+        return measured.map((member) => {
+          const none = this.lan.longest((count) => count === 0, since, member).toFixed(3)
+          const several = this.lan.longest((count) => count > 1, since, member).toFixed(3)
+          return `${member === undefined ? '' : `${member}: `}nobody answered for ${none} ms, two or more for ${several} ms`
+        })
       }
+      case 'cut':
+      case 'heal':
+        this.lan[verb](name, second === '' ? undefined : second)
+        return []
+      case 'unplug':
+      case 'plug':
+        this.lan[verb](name, second)
+        return []
       case 'shutdown':
       case 'yield':
       case 'crash':
-      case 'cut':
-      case 'heal':
         this.lan[verb](name)
         return []
       default:
@@ -111,6 +136,9 @@ class Stage {
     return [
       ...fresh.map(({ at, node, text }) => `${at.toFixed(3).padStart(10)}  ${node.padEnd(width)}  ${text}`),
       `= Active: ${active.join(' ') || 'nobody'}; answers: ${holders.join(' ') || 'nobody'}`,
+      ...this.#members.map(
+        (member) => `= ${member.name} is answered for by: ${this.lan.holdersOf(member.name).join(' ') || 'nobody'}`,
+      ),
     ]
   }
 }
@@ -126,7 +154,7 @@ export function perform(text: string): string {
       const said = divider < 0 ? lines : lines.slice(0, divider)
       const results = said.filter((line) => !line.startsWith('#')).flatMap((line) => stage.command(line))
       // A block without commands that take place is the setting: it has no result.
-      const acts = said.some((line) => !/^(#|lan |node )/.test(line))
+      const acts = said.some((line) => !/^(#|lan |node |member )/.test(line))
       return acts ? [...said, '----', ...stage.happened(), ...results].join('\n') : said.join('\n')
     })
     .join('\n\n')}\n`
