@@ -104,4 +104,41 @@ export const SHARED_SCENARIOS: readonly SharedScenario[] = [
       await lan.until(['a'], patience(lan))
     },
   },
+  {
+    name: 'sync group of both families: one family cut moves nothing, everything cut and healed leaves one owner of both',
+    plan: { nodes: THREE.slice(0, 2), peers: false, bothFamilies: true },
+    play: async (lan) => {
+      await lan.start('a', 'b')
+      await lan.until(['a'], patience(lan))
+      for (const family of ['ipv6', 'ipv4'] as const) {
+        await lan.cut('a', family)
+        await lan.wait(8 * lan.interval)
+        expect(await lan.active(), `who is Active with ${family} cut`).toEqual(['a'])
+        expect(await lan.answering(), `who answers for any address with ${family} cut`).toEqual(['a'])
+        await lan.heal('a')
+        await lan.wait(2 * lan.interval)
+        await lan.until(['a'], patience(lan))
+      }
+      await lan.cut('a')
+      await lan.until(['a', 'b'], patience(lan))
+      await lan.heal('a')
+      await lan.until(['a'], patience(lan))
+      await lan.wait(5 * lan.interval)
+      expect(await lan.answering(), 'who answers for any address after the heal').toEqual(['a'])
+    },
+  },
+  {
+    name: 'sync group of both families: death and SIGTERM move all of it',
+    plan: { nodes: THREE, peers: false, bothFamilies: true },
+    play: async (lan) => {
+      await lan.start('a', 'b', 'c')
+      await lan.until(['a'], patience(lan))
+      await lan.kill('a')
+      await lan.until(['b'], patience(lan))
+      await lan.stop('b')
+      await lan.until(['c'], 2 * lan.interval + 2000)
+      await lan.stop('c')
+      await lan.until([], 3 * lan.interval + 2000)
+    },
+  },
 ]

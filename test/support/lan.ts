@@ -2,6 +2,8 @@
  * A LAN of routers as the shared scenarios see it: the least that both a simulation and real network namespaces can do.
  * Time is the LAN's own (virtual or real milliseconds). Decides no scenario and knows no implementation.
  */
+import type { Family } from '../../src/wire/address.ts'
+
 export type LanNode = {
   readonly name: string
   readonly priority: number
@@ -14,6 +16,8 @@ export type LanPlan = {
   readonly interval: number
   /** Every node is told the addresses of the others (stagger). */
   readonly peers: boolean
+  /** Every node runs a sync group: an IPv4 and an IPv6 router, instead of one. */
+  readonly bothFamilies?: boolean
 }
 
 export type Lan = {
@@ -24,15 +28,15 @@ export type Lan = {
   stop(name: string): Promise<void>
   /** The node is gone without a word and answers nothing: power off. */
   kill(name: string): Promise<void>
-  /** Nothing gets in or out; the link stays up, so the node notices nothing else. */
-  cut(name: string): Promise<void>
+  /** Nothing (of that family) gets in or out; the link stays up, so the node notices nothing else. */
+  cut(name: string, family?: Family): Promise<void>
   heal(name: string): Promise<void>
   priority(name: string, value: number): Promise<void>
   wait(ms: number): Promise<void>
-  /** Who says that it is Active, and who has the address, by name in the order of the plan. */
+  /** Who says that it is Active (with any of its routers), and who has the address (or any of them), by name in the order of the plan. */
   active(): Promise<readonly string[]>
   answering(): Promise<readonly string[]>
-  /** Until exactly these are Active and answer; fails with what was seen instead. Returns the ms it took. */
+  /** Until exactly these are Active and answer, with everything they have; fails with what was seen instead. Returns the ms it took. */
   until(active: readonly string[], within: number): Promise<number>
   /** Everything that happened so far, for the message of a failed scenario. */
   story(): Promise<string>

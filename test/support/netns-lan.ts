@@ -13,11 +13,18 @@ import { eventually, monotonicMs, sleep } from './wait.ts'
 /** What a node falls to without its uplink: of a tracked interface the weight is fixed when the daemon starts. */
 const DEMOTED = 50
 /** In no network of the lab: an IPv6 virtual router needs the link-local addresses and nothing else. */
-const VIP6 = 'fd00:77::100'
+const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd00:77::100' }
 /** In the order of the IPv4 addresses, because equal priorities are settled by address; what the kernel makes is not. */
 const linkLocalOf = (host: Host): string => `fe80::${host.address.split('.').at(-1)}`
 /** Longer than `Leaving` ever takes. */
 const LEAVES_WITHIN = 10_000
+
+/** What arrives is dropped; where it leaves, the sender would be told (EPERM). Frames that are no IP (ARP) pass. */
+function dropAll(family: Family, source?: string): string {
+  const table = family === 'ipv4' ? 'ip' : 'ip6'
+  const rule = source === undefined ? 'drop' : `${table} saddr ${source} drop`
+  return `table ${table} cut {\n chain arriving {\n type filter hook prerouting priority -300\n ${rule}\n }\n }\n`
+}
 
 type Member = { readonly node: LanNode; readonly host: Host; daemon: Holdfast | undefined }
 type Note = { readonly at: number; readonly text: string }
@@ -29,25 +36,28 @@ class NetnsLan implements Lan {
   readonly interval: number
   readonly #lab: Lab
   readonly #variant: NetnsVariant
-  readonly #vip: string
   readonly #members: readonly Member[]
   readonly #peers: boolean
+  /** Of every node: one, or those of a sync group. */
+  readonly #families: readonly Family[]
+  readonly #vips: readonly string[]
   readonly #notes: Note[] = []
   readonly #openedAt = monotonicMs()
   /** What `until` waits for began here: a command takes time on a machine, and that time counts. */
   #causedAt = this.#openedAt
 
-  constructor({ nodes, interval, peers }: LanPlan, variant: NetnsVariant) {
+  constructor({ bothFamilies = false, nodes, interval, peers }: LanPlan, variant: NetnsVariant) {
     this.interval = interval
     this.#variant = variant
-    this.#vip = variant.family === 'ipv4' ? LAB_VIP : VIP6
+    this.#families = bothFamilies ? ['ipv4', 'ipv6'] : [variant.family]
+    this.#vips = this.#families.map((family) => VIPS[family])
     this.#peers = peers
     this.#lab = createLab({ routers: nodes.length })
     try {
       this.#members = nodes.map((node, i) => ({ node, host: this.#lab.router(i + 1), daemon: undefined }))
       for (const { host } of this.#members) {
         this.#addUplink(host)
-        if (variant.family === 'ipv6') this.#setLinkLocal(host)
+        if (this.#families.includes('ipv6')) this.#setLinkLocal(host)
       }
     } catch (error) {
       this.#lab.destroy()
@@ -119,12 +129,22 @@ class NetnsLan implements Lan {
   #daemonOf({ node, host }: Member): Holdfast {
     const { priority, preempt = true } = node
     const hosts = this.#members.filter((other) => other.host !== host).map((other) => other.host)
-    const others = hosts.map((other) => (this.#variant.family === 'ipv4' ? other.address : linkLocalOf(other)))
-    const plan = { host, priority, preempt, intervalMs: this.interval, address: this.#vip }
+    const othersOf = (family: Family) => hosts.map((other) => (family === 'ipv4' ? other.address : linkLocalOf(other)))
+    const peersOf = (family: Family) => (this.#peers ? { peers: othersOf(family) } : {})
     // A weight of 0 would be a fault; a node that is not above DEMOTED cannot fall to it.
     const weighs = priority > DEMOTED ? { track: [{ interface: 'uplink', weight: DEMOTED - priority }] } : {}
-    const router = { ...weighs, ...(this.#peers ? { peers: others } : {}) }
-    return new Holdfast(this.#lab, plan, router, [], { io: this.#variant.io })
+    const [address = LAB_VIP] = this.#vips
+    const plan = { host, priority, preempt, intervalMs: this.interval, address }
+    const { io } = this.#variant
+    if (this.#families.length === 1) {
+      return new Holdfast(this.#lab, plan, { ...weighs, ...peersOf(this.#variant.family) }, [], { io })
+    }
+    const virtualRouters = this.#families.map((family) => ({
+      ...{ name: family, vrid: 51, interface: 'eth0', addresses: [VIPS[family]], priority, preempt },
+      ...{ advertisementInterval: `${this.interval}ms`, ...peersOf(family) },
+    }))
+    const syncGroups = [{ name: 'both', members: this.#families, ...weighs }]
+    return new Holdfast(this.#lab, plan, {}, [], { io, virtualRouters, syncGroups })
   }
 
   async stop(name: string): Promise<void> {
@@ -141,19 +161,27 @@ class NetnsLan implements Lan {
     daemon.killAll()
     await daemon.exited
     // What the kernel keeps is not part of a machine without power.
-    for (const held of this.#lab.addresses(host).filter((one) => one.startsWith(`${this.#vip}/`))) {
+    const isVirtual = (one: string) => this.#vips.some((vip) => one.startsWith(`${vip}/`))
+    for (const held of this.#lab.addresses(host).filter(isVirtual)) {
       run(['ip', '-n', host.namespace, 'address', 'delete', held, 'dev', 'eth0'])
     }
   }
 
-  async cut(name: string): Promise<void> {
-    this.#cause(`cut ${name}`)
-    this.#lab.cut(this.#member(name).host)
+  async cut(name: string, family?: Family): Promise<void> {
+    this.#cause(`cut ${name}${family === undefined ? '' : ` ${family}`}`)
+    const { host } = this.#member(name)
+    if (family === undefined) return void this.#lab.cut(host)
+    const source = family === 'ipv4' ? host.address : linkLocalOf(host)
+    for (const other of this.#members) {
+      const rules = other.host === host ? dropAll(family) : dropAll(family, source)
+      run(['ip', 'netns', 'exec', other.host.namespace, 'nft', '-f', '-'], rules)
+    }
   }
 
   async heal(name: string): Promise<void> {
     this.#cause(`heal ${name}`)
     this.#lab.heal(this.#member(name).host)
+    for (const { host } of this.#members) run(['ip', 'netns', 'exec', host.namespace, 'nft', 'flush', 'ruleset'])
   }
 
   /** The uplink's carrier goes or comes, so there are two values: the planned one and DEMOTED. */
@@ -172,20 +200,37 @@ class NetnsLan implements Lan {
   }
 
   async active(): Promise<readonly string[]> {
-    const states = await Promise.all(this.#members.map(({ daemon }) => daemon?.state()))
-    return this.#members.filter((_, i) => states[i] === 'Active').map(({ node }) => node.name)
+    const active = await this.#activeRouters()
+    return this.#members.filter((_, i) => (active[i] ?? 0) > 0).map(({ node }) => node.name)
+  }
+
+  async #activeRouters(): Promise<readonly number[]> {
+    const snapshots = await Promise.all(this.#members.map(({ daemon }) => daemon?.snapshot()))
+    return snapshots.map((one) => one?.routers.filter(({ state }) => state === 'Active').length ?? 0)
   }
 
   /** A neighbour asks the kernel, and the kernel answers for what it has: on a side that is cut off, too. */
   async answering(): Promise<readonly string[]> {
-    const holders = this.#lab.holders(this.#vip)
+    const holders = this.#vips.flatMap((vip) => this.#lab.holders(vip))
     return this.#named(({ host }) => holders.includes(host.name))
+  }
+
+  /** Active and answering with everything they have. */
+  async #whole(): Promise<readonly string[]> {
+    const active = await this.#activeRouters()
+    const holders = this.#vips.map((vip) => this.#lab.holders(vip))
+    const { length } = this.#vips
+    return this.#members
+      .filter(({ host }, i) => active[i] === length && holders.every((names) => names.includes(host.name)))
+      .map(({ node }) => node.name)
   }
 
   async until(active: readonly string[], within: number): Promise<number> {
     const wanted = active.join(' ')
-    const holds = async () =>
-      (await this.active()).join(' ') === wanted && (await this.answering()).join(' ') === wanted
+    const holds = async () => {
+      const seen = [await this.active(), await this.answering(), await this.#whole()]
+      return seen.every((names) => names.join(' ') === wanted)
+    }
     const sight = async () => ({ active: await this.active(), answering: await this.answering() })
     await eventually(`only ${wanted || 'nobody'} Active and answering`, holds, sight, { within })
     const at = monotonicMs()

@@ -1,9 +1,16 @@
 /** The shared scenarios' LAN on the virtual clock: real packets, no time. */
 import type { Lan, OpenLan } from './lan.ts'
 import { VirtualLan } from './virtual-lan.ts'
+import type { MemberSpec } from './virtual-member.ts'
 
-export const openSimulatedLan: OpenLan = async ({ nodes, interval, peers }) => {
-  const lan = new VirtualLan({ nodes, interval: interval / 10, peers })
+const BOTH: readonly MemberSpec[] = [
+  { name: 'vip', family: 'ipv4', wire: 'lan' },
+  { name: 'vip6', family: 'ipv6', wire: 'lan' },
+]
+
+export const openSimulatedLan: OpenLan = async ({ bothFamilies = false, nodes, interval, peers }) => {
+  const members = bothFamilies ? { members: BOTH } : {}
+  const lan = new VirtualLan({ nodes, interval: interval / 10, peers, ...members })
   const opened: Lan = {
     interval,
     start: async (...names) => {
@@ -11,7 +18,7 @@ export const openSimulatedLan: OpenLan = async ({ nodes, interval, peers }) => {
     },
     stop: async (name) => lan.shutdown(name),
     kill: async (name) => lan.crash(name),
-    cut: async (name) => lan.cut(name),
+    cut: async (name, family) => lan.cut(name, family),
     heal: async (name) => lan.heal(name),
     priority: async (name, value) => lan.setPriority(name, value),
     wait: async (ms) => lan.run(ms),
