@@ -15,6 +15,9 @@ import { eventually } from './wait.ts'
 /** Another build may be tried in place of this checkout's. */
 const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 
+/** Any test with the daemon can be tried through raw-socket: HOLDFAST_TEST_IO=raw-socket npx vitest run test/interop */
+const IO = process.env.HOLDFAST_TEST_IO === undefined ? {} : { io: process.env.HOLDFAST_TEST_IO }
+
 /** Keys of a virtual router, or of the whole configuration, that a test sets besides the plan. */
 export type Extra = Readonly<Record<string, unknown>>
 
@@ -35,7 +38,7 @@ export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Ex
     ...(plan.password === undefined ? {} : { authentication: { type: 'simple', password: plan.password } }),
   }
   const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]
-  return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters, ...top }, null, 2)
+  return JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters, ...IO, ...top }, null, 2)
 }
 
 export class Holdfast implements Daemon {
