@@ -5,11 +5,11 @@
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { NodeView } from '../config/node-view.ts'
+import { diffConfig } from '../config/diff.ts'
 import { byPosition, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
 import { type ParsedConfig, parseConfig } from '../config/yaml.ts'
-import type { FreshConfig } from './worker-message.ts'
+import type { FreshConfig, ReadOrder } from './worker-message.ts'
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -38,11 +38,15 @@ export function loadConfig(file: string): LoadedConfig {
   return { hash, ...parseConfig(text, file) }
 }
 
-/** For a reload: also judged against the node, so that what comes out can be put in force, and is plain data. */
-export function freshConfig(file: string, node: NodeView): FreshConfig {
+/**
+ * For a reload: also judged against the node, and compared with what is in force, so that what comes out can be put in
+ * force at little cost. Plain data.
+ */
+export function freshConfig({ file, node, inForce }: ReadOrder): FreshConfig {
   const loaded = loadConfig(file)
   if ('problems' in loaded) return { ok: false, problems: loaded.problems }
   const { config, hash, warnings, locate } = loaded
   const problems: Problem[] = [...warnings, ...resolveRouters(config, node, locate).problems].sort(byPosition)
-  return problems.some(isError) ? { ok: false, problems } : { ok: true, config, hash, warnings: problems }
+  if (problems.some(isError)) return { ok: false, problems }
+  return { ok: true, config, hash, diff: diffConfig(inForce, config), warnings: problems }
 }

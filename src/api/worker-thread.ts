@@ -4,9 +4,8 @@
  * and no configuration.
  */
 import { Worker } from 'node:worker_threads'
-import type { NodeView } from '../config/node-view.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
-import type { EngineMessage, FreshConfig, WorkerMessage, WorkerSettings } from './worker-message.ts'
+import type { EngineMessage, FreshConfig, ReadOrder, WorkerMessage, WorkerSettings } from './worker-message.ts'
 
 const RESTART_AFTER = 1_000
 /** A file on a dead network disk, a FIFO: whoever waits for them is told, and the thread is given up. */
@@ -14,7 +13,7 @@ const PARSE_TIMEOUT = 10_000
 
 export type WorkerThread = {
   /** Rejects with Error when there is no answer; never because of what the file says. */
-  parse(file: string, node: NodeView): Promise<FreshConfig>
+  parse(order: ReadOrder): Promise<FreshConfig>
   close(): Promise<void>
 }
 
@@ -89,7 +88,7 @@ export function startWorker(settings: WorkerSettings, listener: WorkerListener):
     if (!serves && asked !== undefined && waiting.size === 0) giveUp(asked.reader)
   }
 
-  async function parse(file: string, node: NodeView): Promise<FreshConfig> {
+  async function parse(wanted: ReadOrder): Promise<FreshConfig> {
     if (closed) throw new Error('the worker thread is closed')
     const reader = worker ?? start()
     const id = ++lastId
@@ -103,7 +102,7 @@ export function startWorker(settings: WorkerSettings, listener: WorkerListener):
           // What hangs in there would hang the next one as well.
           giveUp(reader)
         }, PARSE_TIMEOUT)
-        const order: EngineMessage = { kind: 'parse', id, file, node }
+        const order: EngineMessage = { kind: 'parse', id, order: wanted }
         reader.postMessage(order)
       })
     } finally {

@@ -29,9 +29,9 @@ parentPort?.on('message', (message: EngineMessage) => {
 })
 
 /** Loaded when it is asked for: most daemons are never reloaded. */
-async function parse({ id, file, node }: Extract<EngineMessage, { kind: 'parse' }>): Promise<void> {
+async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>): Promise<void> {
   const { freshConfig } = await import('./configuration-file.ts')
-  tell({ kind: 'parsed', id, fresh: freshConfig(file, node) })
+  tell({ kind: 'parsed', id, fresh: freshConfig(order) })
 }
 
 function ask(): Promise<Snapshot> {

@@ -5,6 +5,7 @@
  */
 import type { FreshConfig } from '../api/worker-message.ts'
 import type { Config } from '../config/config.ts'
+import type { ConfigDiff } from '../config/diff.ts'
 import { formatProblem, isError } from '../config/problem.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import type { ReloadReport } from '../daemon/reload.ts'
@@ -33,7 +34,7 @@ export type LiveConfigurationPorts = {
   readonly recorder: Recorder
   /** Rejects with Error when it got no answer. */
   readonly read: (file: string) => Promise<FreshConfig>
-  readonly apply: (next: Config) => ReloadReport
+  readonly apply: (next: Config, diff: ConfigDiff) => ReloadReport
 }
 
 type Source = { readonly file: string; readonly hash: string }
@@ -92,9 +93,9 @@ export class LiveConfiguration {
       const count = fresh.problems.filter(isError).length
       return this.#fail('invalid', count === 1 ? 'one problem' : `${count} problems`, fresh.problems)
     }
-    const { config, hash, warnings } = fresh
+    const { config, diff, hash, warnings } = fresh
     const before = performance.now()
-    const report = this.#ports.apply(config)
+    const report = this.#ports.apply(config, diff)
     const pausedMs = Math.round((performance.now() - before) * 10) / 10
     if (!report.ok) return this.#fail('failed', report.reason, [])
     return this.#succeed({ file: this.#file, hash, warnings, pausedMs, ...report })

@@ -82,8 +82,11 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     {
       recorder,
       // Asked for before the doors are open it waits for them.
-      read: async (path) => (await doors).worker.parse(path, daemon.nodeView()),
-      apply: (next) => daemon.reload(next),
+      read: async (path) => {
+        const { worker } = await doors
+        return worker.parse({ file: path, node: daemon.nodeView(), inForce: daemon.config })
+      },
+      apply: (next, diff) => daemon.reload(next, diff),
     },
   )
   const daemon = new Daemon(config, {

@@ -5,6 +5,7 @@
  */
 import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
+import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { nextDeadline } from '../vrrp/state.ts'
@@ -142,12 +143,13 @@ export class Daemon {
 
   /**
    * Another configuration, which was judged against nodeView(). A router that means the same is not touched; what a
-   * difference costs is reload.ts's. Refused while the daemon leaves.
+   * difference costs is reload.ts's. Refused while the daemon leaves. `diff` is from `config` to the next one: finding
+   * it takes longer than applying it, and can be done elsewhere.
    */
-  reload(next: Config): ReloadReport {
+  reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next)): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
     const now = this.#ports.clock.now()
-    const plan = planReload(this.#config, next)
+    const plan = planReload(this.#config, next, diff)
     const before = this.#config
     this.#config = next
     this.#leftovers.leaveTo(virtualAddresses(next))
@@ -159,6 +161,11 @@ export class Daemon {
     this.#stateChanged = true
     this.#endTurn(now)
     return plan.report
+  }
+
+  /** In force. */
+  get config(): Config {
+    return this.#config
   }
 
   /** The node as a configuration for reload() is to be judged by. */
@@ -237,11 +244,12 @@ export class Daemon {
 
   /** Whose place is free by now. */
   #admit(now: Millis): void {
-    if (this.#stopping) return
+    const { routers } = this.#roster
+    if (this.#stopping || this.#config.virtualRouters.every(({ name }) => routers.has(name))) return
     const absent = this.#placement
       .resolve()
       .filter(({ name, parameters }) => {
-        return !this.#roster.routers.has(name) && !parameters.addresses.some((vip) => this.#leftovers.has(vip))
+        return !routers.has(name) && !parameters.addresses.some((vip) => this.#leftovers.has(vip))
       })
       .filter((resolved) => !this.#roster.isInTheWayOf(resolved))
     if (absent.length === 0) return

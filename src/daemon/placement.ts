@@ -102,13 +102,12 @@ export class Placement {
   }
 
   /** Links, addresses and trackers to faults, priorities and sockets. Idempotent; run whenever one of them changed. */
-  refresh(routers: ReadonlyMap<string, Router>, now: Millis): void {
+  refresh(routers: ReadonlyMap<string, Router>, now: Millis, resolution = this.resolve()): void {
     const { view } = this.#context
     for (const segment of this.#segments.values()) {
       const link = view.link(segment.interfaceIndex)
       if (link !== undefined) segment.follow(link, now)
     }
-    const resolution = this.resolve()
     this.keepJournal(resolution)
     const found = this.#placesOf(resolution, routers).map(({ router, resolved, place }) => {
       const { link, source, taken } = place

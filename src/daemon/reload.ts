@@ -4,7 +4,7 @@
  * parameters. Refuses to know files, and what a router does with what it is told.
  */
 import type { Config, VirtualRouter } from '../config/config.ts'
-import { diffConfig } from '../config/diff.ts'
+import type { ConfigDiff } from '../config/diff.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
@@ -38,8 +38,8 @@ export type ReloadPlan = {
   readonly changing: readonly string[]
 }
 
-export function planReload(old: Config, next: Config): ReloadPlan {
-  const { added, removed, recreated, changed, unchanged, groupsChanged, restartOnly } = diffConfig(old, next)
+export function planReload(old: Config, next: Config, diff: ConfigDiff): ReloadPlan {
+  const { added, removed, recreated, changed, unchanged, groupsChanged, restartOnly } = diff
   const moved = movedAddresses(old, next)
   const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
   const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
@@ -111,7 +111,7 @@ export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, no
     router.clearInstallFault(now)
     return lost
   })
-  placement.refresh(roster.routers, now)
+  placement.refresh(roster.routers, now, resolution)
   for (const resolved of resolution) dropTrackers(roster.routers.get(resolved.name), resolved, now)
   house.admit(now)
   return dropped

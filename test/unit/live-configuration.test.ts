@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { FreshConfig } from '../../src/api/worker-message.ts'
 import { LiveConfiguration } from '../../src/cli/live-configuration.ts'
 import type { Config } from '../../src/config/config.ts'
+import { diffConfig } from '../../src/config/diff.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 import { type LogRecord, Recorder } from '../../src/daemon/recorder.ts'
 import type { ReloadReport } from '../../src/daemon/reload.ts'
@@ -16,7 +17,13 @@ function someConfig(): Config {
   return parsed.config
 }
 
-const fresh = (hash: string): FreshConfig => ({ ok: true, config: someConfig(), hash, warnings: [] })
+const fresh = (hash: string): FreshConfig => ({
+  ok: true,
+  config: someConfig(),
+  hash,
+  diff: diffConfig(someConfig(), someConfig()),
+  warnings: [],
+})
 const wrong = (count: number): FreshConfig => ({
   ok: false,
   problems: Array.from({ length: count }, (_, i) => ({
