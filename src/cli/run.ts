@@ -22,6 +22,7 @@ import { type Doors, type Inside, openDoors } from './doors.ts'
 import { EXIT } from './exit-code.ts'
 import { LiveConfiguration } from './live-configuration.ts'
 import { nodeView } from './node.ts'
+import { startRehearsal } from './rehearsal.ts'
 import { VERSION } from './version.ts'
 
 const print = (line: string): void => void process.stderr.write(`${line}\n`)
@@ -120,6 +121,7 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     yield: (router, forMs) => daemon.yield(router, forMs),
   }
   opened(await openDoors(config.api, inside))
+  startRehearsal(recorder)
   await stopped
   recorder.log('info', 'holdfast has left')
   daemon.close()

@@ -1,0 +1,237 @@
+/**
+ * Every path of a failover once, right after the start, so that V8 has read and compiled it before it matters: the first
+ * execution of a takeover costs milliseconds, the second tenths of one. Played with routers of its own on addresses for
+ * documentation (RFC 5737), behind ports that lead nowhere: the Recorder has no sink, the will and the addresses are
+ * values, and the sockets come from the caller, who must have no kernel behind them. Refuses to know the daemon's own
+ * routers, and what time it is: its clock is a number.
+ */
+import { gratuitousArp } from '../arp/gratuitous-arp.ts'
+import type { Event } from '../vrrp/event.ts'
+import { type Parameters, profileKnobs } from '../vrrp/parameters.ts'
+import { nextDeadline } from '../vrrp/state.ts'
+import { advertisementDatagrams } from '../vrrp/transmit.ts'
+import { address, addressBytes } from '../wire/address.ts'
+import { checksumOf, wordSum } from '../wire/checksum.ts'
+import { macFromBytes } from '../wire/mac.ts'
+import { centis, type Millis, millis, plus } from '../wire/units.ts'
+import { EffectRunner } from './effect-runner.ts'
+import { NetworkView } from './network-view.ts'
+import type { AddressOutcome, AddressStep, LastWillPort, Link, ReceivedPacket, SocketPort } from './ports.ts'
+import { Recorder } from './recorder.ts'
+import { Router, type RouterSpec } from './router.ts'
+import { RouterGroup } from './router-group.ts'
+import { Segment } from './segment.ts'
+
+export type RehearsalPorts = {
+  /** Built like the real ones, and without a kernel. */
+  readonly sockets: SocketPort
+  readonly will: LastWillPort
+}
+
+const SELF = address('192.0.2.1')
+const PEER = address('192.0.2.2')
+const VIP = address('192.0.2.100')
+const GROUP = address('224.0.0.18')
+const LINK: Link = {
+  index: 1,
+  name: 'rehearsal',
+  mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 1)),
+  mtu: 1500,
+  up: true,
+  running: true,
+}
+const PEER_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
+const SPEC: RouterSpec = {
+  name: 'rehearsal',
+  basePriority: 100,
+  announceAt: [millis(0), millis(20), millis(500)],
+  refresh: undefined,
+}
+const PARAMETERS: Parameters = {
+  vrid: 255,
+  family: 'ipv4',
+  version: 3,
+  priority: 100,
+  advertisementInterval: centis(100),
+  addresses: [VIP],
+  preempt: true,
+  preemptDelay: millis(0),
+  minHold: millis(0),
+  primaryAddress: SELF,
+  transport: { mode: 'multicast', group: GROUP },
+  peers: [{ address: PEER }],
+  knobs: profileKnobs('holdfast', 3),
+}
+/** More than every deadline of a router at an interval of one second. */
+const LONG = 5_000
+/** Enough for the second release. */
+const SHORT = 5
+
+/** The play; whoever runs it may do something else at every yield. */
+export function* rehearsal(ports: RehearsalPorts): Generator<void, void> {
+  const stage = new Stage(ports)
+  yield stage.post({ kind: 'startup' })
+  yield stage.hear(250)
+  yield* stage.wait(LONG)
+  yield stage.hear(50)
+  yield stage.answer()
+  yield stage.hear(250)
+  yield stage.hear(0)
+  yield* stage.wait(LONG)
+  yield stage.lowerPriority()
+  yield stage.post({ kind: 'faultRaised', fault: 'linkDown', canSend: true })
+  yield stage.post({ kind: 'faultCleared', fault: 'linkDown' })
+  yield* stage.wait(LONG)
+  yield stage.yield()
+  yield* stage.wait(SHORT)
+  yield stage.hear(250)
+  yield* stage.wait(LONG)
+  yield stage.post({ kind: 'shutdown' })
+  yield* stage.wait(SHORT)
+  yield stage.hear(250)
+  yield* stage.wait(LONG)
+  stage.close()
+}
+
+class Stage {
+  readonly #router: Router
+  readonly #segment: Segment
+  readonly #runner = new EffectRunner((steps) => this.#apply(steps))
+  readonly #view = new NetworkView()
+  readonly #heard: ReceivedPacket[] = []
+  #now: Millis = millis(1_000_000)
+
+  constructor({ sockets, will }: RehearsalPorts) {
+    this.#view.apply({ kind: 'link', link: LINK })
+    const recorder = new Recorder(() => this.#now)
+    this.#segment = new Segment(LINK, 'ipv4', SELF, {
+      sockets: this.#overheard(sockets),
+      view: this.#view,
+      recorder,
+      apply: (steps) => this.#apply(steps),
+      onReadable: () => {},
+      onFailure: () => {},
+      onClaim: (segment, claim, heardAt) => {
+        for (const router of segment.routers.values()) router.hearClaim(claim, heardAt, this.#now)
+      },
+    })
+    const group = new RouterGroup(undefined, 0, this.#runner, will)
+    this.#router = new Router(SPEC, PARAMETERS, { group, runner: this.#runner, recorder }, this.#now)
+    this.#segment.routers.set(PARAMETERS.vrid, this.#router)
+    this.#router.moveTo(this.#segment, PARAMETERS)
+    this.#segment.open()
+  }
+
+  post(event: Event): void {
+    this.#router.post(event, this.#now)
+    this.#endTurn()
+  }
+
+  /** An advertisement of the peer. */
+  hear(priority: number): void {
+    const theirs = { ...this.#router.parameters, primaryAddress: PEER }
+    const [datagram] = advertisementDatagrams(theirs, priority)
+    if (datagram === undefined) return
+    this.#heard.push({
+      family: 'ipv4',
+      source: PEER,
+      destination: GROUP,
+      ttl: 255,
+      bytes: asReceived(datagram.bytes),
+      receivedAt: this.#now,
+    })
+    this.#segment.drain(this.#now)
+    this.#endTurn()
+  }
+
+  /** The peer says that it has the address. */
+  answer(): void {
+    const mac = PEER_MAC
+    this.#router.hearClaim({ address: VIP, mac, isAnswer: true }, this.#now, this.#now)
+    gratuitousArp({ address: VIP, mac })
+    this.#endTurn()
+  }
+
+  lowerPriority(): void {
+    this.#router.setPriority(90, this.#now)
+    this.#endTurn()
+    this.#router.setPriority(100, this.#now)
+    this.#endTurn()
+  }
+
+  yield(): void {
+    this.#router.group.yield(plus(this.#now, LONG), this.#now)
+    this.#endTurn()
+  }
+
+  /** Deadline after deadline. */
+  *wait(ms: number): Generator<void, void> {
+    const until = plus(this.#now, ms)
+    for (;;) {
+      const deadlines = [nextDeadline(this.#router.state), this.#segment.announcer.nextAt()]
+      const next = deadlines.reduce((a, b) => (a !== undefined && (b === undefined || a < b) ? a : b))
+      if (next === undefined || next > until) break
+      this.#now = next > this.#now ? next : this.#now
+      this.#segment.drain(this.#now)
+      this.#router.post({ kind: 'deadlineReached', receptionLost: false }, this.#now)
+      this.#router.runDueWork(this.#now)
+      yield this.#endTurn()
+    }
+    this.#now = until
+  }
+
+  close(): void {
+    this.#segment.close()
+  }
+
+  #endTurn(): void {
+    this.#runner.run(this.#now)
+    this.#segment.announcer.run(this.#now)
+    this.#segment.watchClaims()
+  }
+
+  /** The caller's sockets, in whose queues lies what the peer is to have said. */
+  #overheard({ openAdvertisementSocket, openFrameSocket }: SocketPort): SocketPort {
+    return {
+      openFrameSocket,
+      openAdvertisementSocket: (options) => {
+        const socket = openAdvertisementSocket(options)
+        if ('code' in socket) return socket
+        return {
+          drain: (maxBatches, deliver) => {
+            const result = socket.drain(maxBatches, deliver)
+            const packets = this.#heard.splice(0)
+            for (const packet of packets) deliver(packet)
+            return { ...result, packets: packets.length }
+          },
+          send: (datagrams) => socket.send(datagrams),
+          join: (group) => socket.join(group),
+          close: () => socket.close(),
+        }
+      },
+    }
+  }
+
+  #apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
+    return steps.map((step) => {
+      const { action, interfaceIndex, address: target, prefixLength } = step
+      const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
+      this.#view.apply({ kind, present: { interfaceIndex, address: target, prefixLength, tentative: false } })
+      return { step, ok: true, changed: true }
+    })
+  }
+}
+
+/** As a raw socket gives it: with the header of the IP packet. */
+function asReceived(message: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(20 + message.length)
+  const view = new DataView(bytes.buffer)
+  view.setUint16(0, 0x45c0)
+  view.setUint16(2, bytes.length)
+  view.setUint16(8, 0xff70)
+  bytes.set(addressBytes(PEER), 12)
+  bytes.set(addressBytes(GROUP), 16)
+  view.setUint16(10, checksumOf(wordSum(bytes.subarray(0, 20))))
+  bytes.set(message, 20)
+  return bytes
+}

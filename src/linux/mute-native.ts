@@ -1,0 +1,28 @@
+/**
+ * An addon without a kernel: its sockets take everything, send nothing and hear nothing. For the rehearsal
+ * (daemon/rehearsal.ts), so that the code of this folder is played through as well and no descriptor is ever opened.
+ */
+import { META_SIZE, type NativeAddon, type NativeSocket } from './native.ts'
+
+class MuteSocket implements NativeSocket {
+  readonly meta = new Uint8Array(META_SIZE)
+  readonly data = new Uint8Array(0)
+  setOption(): void {}
+  bind(): void {}
+  attachFilter(): void {}
+  start(): void {}
+  stop(): void {}
+  receive(): number {
+    return 0
+  }
+  send(messages: readonly Uint8Array[]): Int32Array {
+    return Int32Array.from(messages, ({ length }) => length)
+  }
+  close(): void {}
+}
+
+export const MUTE_NATIVE: NativeAddon = {
+  NativeSocket: MuteSocket,
+  clocks: (out) => void out.fill(0),
+  interfaceIndex: () => 0,
+}
