@@ -141,4 +141,22 @@ export const SHARED_SCENARIOS: readonly SharedScenario[] = [
       await lan.until([], 3 * lan.interval + 2000)
     },
   },
+  {
+    name: 'equal sync groups whose addresses are ordered differently: after a heal the IPv4 address decides',
+    plan: {
+      nodes: THREE.slice(0, 2).map(({ name }) => ({ name, priority: 100 })),
+      ...{ peers: true, bothFamilies: true, reversed: true },
+    },
+    play: async (lan) => {
+      await lan.start('a', 'b')
+      await lan.wait(5 * lan.interval)
+      await lan.cut('a')
+      await lan.until(['a', 'b'], patience(lan))
+      await lan.heal('a')
+      await lan.until(['b'], 2 * lan.interval + 2000)
+      await lan.wait(8 * lan.interval)
+      expect(await lan.active(), 'who is Active eight intervals later').toEqual(['b'])
+      expect(await lan.answering(), 'who answers for any address then').toEqual(['b'])
+    },
+  },
 ]

@@ -18,6 +18,8 @@ export type LanPlan = {
   readonly peers: boolean
   /** Every node runs a sync group: an IPv4 and an IPv6 router, instead of one. */
   readonly bothFamilies?: boolean
+  /** IPv6 addresses descend in the order of the plan, where IPv4 addresses ascend: ties go the other way. */
+  readonly reversed?: boolean
 }
 
 export type Lan = {

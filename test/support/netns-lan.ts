@@ -15,7 +15,10 @@ const DEMOTED = 50
 /** In no network of the lab: an IPv6 virtual router needs the link-local addresses and nothing else. */
 const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd00:77::100' }
 /** In the order of the IPv4 addresses, because equal priorities are settled by address; what the kernel makes is not. */
-const linkLocalOf = (host: Host): string => `fe80::${host.address.split('.').at(-1)}`
+const linkLocalOf = (host: Host, reversed: boolean): string => {
+  const last = Number(host.address.split('.').at(-1))
+  return `fe80::${reversed ? 255 - last : last}`
+}
 /** Longer than `Leaving` ever takes. */
 const LEAVES_WITHIN = 10_000
 
@@ -38,6 +41,7 @@ class NetnsLan implements Lan {
   readonly #variant: NetnsVariant
   readonly #members: readonly Member[]
   readonly #peers: boolean
+  readonly #reversed: boolean
   /** Of every node: one, or those of a sync group. */
   readonly #families: readonly Family[]
   readonly #vips: readonly string[]
@@ -46,12 +50,13 @@ class NetnsLan implements Lan {
   /** What `until` waits for began here: a command takes time on a machine, and that time counts. */
   #causedAt = this.#openedAt
 
-  constructor({ bothFamilies = false, nodes, interval, peers }: LanPlan, variant: NetnsVariant) {
+  constructor({ bothFamilies = false, nodes, interval, peers, reversed = false }: LanPlan, variant: NetnsVariant) {
     this.interval = interval
     this.#variant = variant
     this.#families = bothFamilies ? ['ipv4', 'ipv6'] : [variant.family]
     this.#vips = this.#families.map((family) => VIPS[family])
     this.#peers = peers
+    this.#reversed = reversed
     this.#lab = createLab({ routers: nodes.length })
     try {
       this.#members = nodes.map((node, i) => ({ node, host: this.#lab.router(i + 1), daemon: undefined }))
@@ -74,7 +79,7 @@ class NetnsLan implements Lan {
     const lines = [
       'link set eth0 addrgenmode none',
       'address flush dev eth0 scope link',
-      `address add ${linkLocalOf(host)}/64 dev eth0 nodad`,
+      `address add ${linkLocalOf(host, this.#reversed)}/64 dev eth0 nodad`,
     ]
     run(['ip', '-6', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
   }
@@ -129,7 +134,8 @@ class NetnsLan implements Lan {
   #daemonOf({ node, host }: Member): Holdfast {
     const { priority, preempt = true } = node
     const hosts = this.#members.filter((other) => other.host !== host).map((other) => other.host)
-    const othersOf = (family: Family) => hosts.map((other) => (family === 'ipv4' ? other.address : linkLocalOf(other)))
+    const othersOf = (family: Family) =>
+      hosts.map((other) => (family === 'ipv4' ? other.address : linkLocalOf(other, this.#reversed)))
     const peersOf = (family: Family) => (this.#peers ? { peers: othersOf(family) } : {})
     // A weight of 0 would be a fault; a node that is not above DEMOTED cannot fall to it.
     const weighs = priority > DEMOTED ? { track: [{ interface: 'uplink', weight: DEMOTED - priority }] } : {}
@@ -171,7 +177,7 @@ class NetnsLan implements Lan {
     this.#cause(`cut ${name}${family === undefined ? '' : ` ${family}`}`)
     const { host } = this.#member(name)
     if (family === undefined) return void this.#lab.cut(host)
-    const source = family === 'ipv4' ? host.address : linkLocalOf(host)
+    const source = family === 'ipv4' ? host.address : linkLocalOf(host, this.#reversed)
     for (const other of this.#members) {
       const rules = other.host === host ? dropAll(family) : dropAll(family, source)
       run(['ip', 'netns', 'exec', other.host.namespace, 'nft', '-f', '-'], rules)

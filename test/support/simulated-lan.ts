@@ -3,13 +3,13 @@ import type { Lan, OpenLan } from './lan.ts'
 import { VirtualLan } from './virtual-lan.ts'
 import type { MemberSpec } from './virtual-member.ts'
 
-const BOTH: readonly MemberSpec[] = [
+const both = (reversed: boolean): readonly MemberSpec[] => [
   { name: 'vip', family: 'ipv4', wire: 'lan' },
-  { name: 'vip6', family: 'ipv6', wire: 'lan' },
+  { name: 'vip6', family: 'ipv6', wire: 'lan', reversed },
 ]
 
-export const openSimulatedLan: OpenLan = async ({ bothFamilies = false, nodes, interval, peers }) => {
-  const members = bothFamilies ? { members: BOTH } : {}
+export const openSimulatedLan: OpenLan = async ({ bothFamilies = false, nodes, interval, peers, reversed = false }) => {
+  const members = bothFamilies ? { members: both(reversed) } : {}
   const lan = new VirtualLan({ nodes, interval: interval / 10, peers, ...members })
   const opened: Lan = {
     interval,
