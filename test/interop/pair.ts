@@ -18,14 +18,14 @@ import { intervalOf, type Match, PRIORITY } from './match.ts'
 export type Which = 'high' | 'low'
 const other = (which: Which): Which => (which === 'high' ? 'low' : 'high')
 
-const VIP6 = 'fd77::100'
-const LINK_LOCAL_VIP = 'fe80::100'
-const PASSWORD = 'swordfis'
+/** Link-local first (VR-TX-04); the client asks for the other one. */
+export const VIPS6 = ['fe80::100', 'fd77::100'] as const
+export const PASSWORD = 'swordfis'
 /** Of ICMPv6 the neighbour advertisements only: an error quotes the advertisement that nobody was there for. */
 const WATCHED = 'proto 112 or arp or (icmp6 and ip6[40] = 136)'
 const numberOf = (host: Host) => host.address.split('.').at(-1)
 const linkLocal = (host: Host) => `fe80::${numberOf(host)}`
-const global = (host: Host) => `fd77::${numberOf(host)}`
+export const globalAddress = (host: Host) => `fd77::${numberOf(host)}`
 
 type Side = { readonly kind: DaemonKind; readonly host: Host }
 
@@ -47,7 +47,7 @@ export class Pair {
     this.high = { kind: match.high, host: this.lab.router(1) }
     this.low = { kind: match.low, host: this.lab.router(2) }
     this.#v6 = match.protocol === 'v3 IPv6'
-    this.vip = this.#v6 ? VIP6 : LAB_VIP
+    this.vip = this.#v6 ? VIPS6[1] : LAB_VIP
     this.intervalMs = intervalOf(match.protocol)
   }
 
@@ -62,10 +62,10 @@ export class Pair {
     const { protocol, transport } = this.match
     const { host } = this[which]
     const rival = this[other(which)].host
-    const reach = this.#v6 ? global : ({ address }: Host) => address
+    const reach = this.#v6 ? globalAddress : ({ address }: Host) => address
     return {
       ...{ host, priority: PRIORITY[which], intervalMs: this.intervalMs, address: this.vip },
-      ...(this.#v6 ? { addresses: [LINK_LOCAL_VIP, VIP6] } : {}),
+      ...(this.#v6 ? { addresses: VIPS6 } : {}),
       ...(protocol === 'v2 PASS IPv4' ? { version: 2, password: PASSWORD } : {}),
       ...(transport === 'unicast' ? { unicastPeers: [reach(rival)], unicastSource: reach(host) } : {}),
     }
@@ -215,7 +215,7 @@ export class Pair {
   #source(which: Which): string {
     const { host, kind } = this[which]
     if (!this.#v6) return host.address
-    if (this.match.transport === 'unicast') return global(host)
+    if (this.match.transport === 'unicast') return globalAddress(host)
     return kind === 'frr' ? frrSource(host) : linkLocal(host)
   }
 
@@ -233,8 +233,8 @@ export class Pair {
 }
 
 /** Fixed addresses without DAD in place of the kernel's: which packet is whose can be read off its source. */
-function addIpv6(host: Host): void {
-  const addresses = [linkLocal(host), global(host)].map((one) => `address add ${one}/64 dev eth0 nodad`)
+export function addIpv6(host: Host): void {
+  const addresses = [linkLocal(host), globalAddress(host)].map((one) => `address add ${one}/64 dev eth0 nodad`)
   const lines = ['address flush dev eth0 scope link', ...addresses]
   run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
 }

@@ -15,13 +15,14 @@ import { eventually, monotonicMs } from './wait.ts'
 const FOLDER = '/usr/lib/frr'
 const STATES: Readonly<Record<string, string>> = { Master: 'Active', Backup: 'Backup', Initialize: 'Initialize' }
 
-/** What a healthy instance says with `debug vrrp protocol`. The date and the message's id are cut off by the caller. */
+/** What a healthy instance says with `debug vrrp protocol` and `packets`. The date and the message's id are cut off by the caller. */
 const NEWS = [
   /^ZEBRA: .*(Disabling MPLS support|starting: vty@|says hello|Setting protodown (on|off) - interface vrrp)/,
   /starting: vty@|zclient socket initialized|Zebra zclient|^VRRP: \[VRRP |debugging/,
   /Interface: (vrrp[46]-\d+|None \(no interface found)|Interface \S+ has a non-VRRP MAC; disregarding/,
   /Refusing to start Virtual Router: (No VRRP interface|No primary IPv[46] address|Already running)/,
   /'(Startup|Shutdown)' event$|Received 'Shutdown' event in 'Initialize' state; ignoring/,
+  /Datagram rx: *$|^VRRP: [0-9a-f]+: [0-9a-f]{2} /,
   /(Initialize|Backup|Master) -> (Initialize|Backup|Master)$|(Adver_Timer|Master_Down_Timer) expired$/,
   /Received advertisement from \S+ w\/ priority \d+; switching to Backup|Discarding advertisement from /,
   /Received VRRP Advertisement from \S+: version|Bound (Rx|Tx) socket|Joined VRRP multicast group|as outgoing multicast interface/,
@@ -142,6 +143,8 @@ export function frrConfig({ priority, intervalMs, address, addresses = [address]
   const word = address.includes(':') ? 'ipv6' : 'ip'
   return [
     'debug vrrp protocol',
+    // Only this says which packets it discards, and why.
+    'debug vrrp packets',
     'interface eth0',
     ` vrrp ${vrid} version ${rest.version ?? 3}`,
     ` vrrp ${vrid} priority ${priority}`,

@@ -1,0 +1,151 @@
+/**
+ * Neighbours that speak for our VRID and cannot be of our group: another version, another password, another list of
+ * addresses, the other checksum, a hop limit that ttlCheck refuses. Both are Active then, by nature of VRRP; what is
+ * shown is that each side names the other, so that nobody looks for a dead network.
+ */
+import { expect, test } from 'vitest'
+import { statusCommand } from '../../src/cli/status.ts'
+import type { DaemonKind, RouterPlan } from '../support/daemon.ts'
+import { type Extra, Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP } from '../support/lab.ts'
+import { describeFrr, describeInterop } from '../support/require.ts'
+import { startDaemon } from '../support/start-daemon.ts'
+import { eventually } from '../support/wait.ts'
+import { addIpv6, globalAddress, PASSWORD, VIPS6 } from './pair.ts'
+
+type Part = Partial<Omit<RouterPlan, 'host'>>
+type Case = {
+  readonly title: string
+  readonly neighbour: DaemonKind
+  readonly both?: Part
+  readonly ours?: Part
+  readonly extra?: Extra
+  readonly theirs?: Part
+  /** What we say of it. */
+  readonly reason: string
+  /** What it says of us; absent: it has nothing against us. */
+  readonly says?: RegExp
+  readonly ipv6Unicast?: boolean
+}
+
+const TWO = { version: 2, intervalMs: 1_000 } as const
+const MESSAGE_ONLY = { checksum: 'message-only' }
+const CASES: readonly Case[] = [
+  {
+    title: 'version 2 at a version 3 router',
+    neighbour: 'keepalived',
+    theirs: TWO,
+    reason: 'version',
+    says: /wrong version\. Received 3 and expect 2/,
+  },
+  {
+    title: 'version 3 at a version 2 router',
+    neighbour: 'keepalived',
+    ours: { ...TWO, password: PASSWORD },
+    reason: 'version',
+    says: /wrong version\. Received 2 and expect 3/,
+  },
+  {
+    title: 'another password',
+    neighbour: 'keepalived',
+    both: TWO,
+    ours: { password: PASSWORD },
+    theirs: { password: PASSWORD.toUpperCase() },
+    reason: 'auth-data',
+    says: /received an invalid passwd!/,
+  },
+  {
+    title: 'no password',
+    neighbour: 'keepalived',
+    both: TWO,
+    ours: { password: PASSWORD },
+    reason: 'auth-type',
+    says: /received a 1 auth, expecting 0!/,
+  },
+  {
+    title: 'other addresses, which 2.2.7 discards and we warn of',
+    neighbour: 'keepalived',
+    theirs: { addresses: [LAB_VIP, '10.77.0.101'] },
+    reason: 'address-list-mismatch',
+    says: /received an unexpected ip number count 1, expected 2!/,
+  },
+  {
+    title: 'our checksum without the pseudo-header, which it refuses',
+    neighbour: 'keepalived',
+    extra: MESSAGE_ONLY,
+    reason: 'checksum-form-differs',
+    says: /Invalid VRRPv3 checksum/,
+  },
+  {
+    title: 'hop limit 64 in IPv6 unicast, where ttlCheck is on',
+    neighbour: 'keepalived',
+    both: { priority: 150 },
+    ours: { priority: 100 },
+    extra: { ttlCheck: true },
+    reason: 'ttl',
+    ipv6Unicast: true,
+  },
+]
+const FRR_CASES: readonly Case[] = [
+  {
+    title: 'version 2 at a version 3 router',
+    neighbour: 'frr',
+    theirs: TWO,
+    reason: 'version',
+    says: /Bad version 3/,
+  },
+  {
+    title: 'our checksum without the pseudo-header, which it refuses',
+    neighbour: 'frr',
+    extra: MESSAGE_ONLY,
+    reason: 'checksum-form-differs',
+    says: /Bad VRRP checksum/,
+  },
+]
+
+function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says, theirs, title }: Case): void {
+  test(`${neighbour}: ${title}`, async ({ onTestFinished }) => {
+    const lab = createLab({ routers: 2 })
+    onTestFinished(() => lab.destroy())
+    const [us, them] = [lab.router(1), lab.router(2)]
+    for (const host of ipv6Unicast ? lab.routers : []) addIpv6(host)
+    const plan = (host: typeof us, peer: typeof us, priority: number, part: Part = {}): RouterPlan => ({
+      ...{ host, priority, intervalMs: 100, address: LAB_VIP },
+      ...(ipv6Unicast ? { address: VIPS6[1], addresses: VIPS6 } : {}),
+      ...(ipv6Unicast ? { unicastPeers: [globalAddress(peer)], unicastSource: globalAddress(host) } : {}),
+      ...both,
+      ...part,
+    })
+    const holdfast = new Holdfast(lab, plan(us, them, 200, ours), extra)
+    const other = startDaemon(neighbour, lab, plan(them, us, 100, theirs))
+    await Promise.all([holdfast.ready(), other.ready()])
+
+    const states = async () => ({ holdfast: await holdfast.state(), [neighbour]: await other.state() })
+    const bothActive = async () => Object.values(await states()).every((state) => state === 'Active')
+    await eventually('both to be Active, deaf to each other', bothActive, states, { within: 15_000, every: 50 })
+
+    const address = ipv6Unicast ? globalAddress(them) : them.address
+    const strangers = async () => (await holdfast.router()).strangers
+    const named = async () => (await strangers()).some((one) => one.address === address && one.reason === reason)
+    await eventually(`holdfast to name ${address} for ${reason}`, named, strangers, { within: 5_000, every: 50 })
+    const { stdout } = await statusCommand(holdfast.socket, { json: false })
+    expect(stdout, 'the status in words').toContain(address)
+    const logged = holdfast.records.filter(({ level, msg }) => level >= 40 && msg.includes(address))
+    expect(logged, `warnings of holdfast that name ${address}`).not.toEqual([])
+    for (const secret of [PASSWORD, PASSWORD.toUpperCase()])
+      expect([stdout, ...holdfast.lines.map(({ text }) => text)].join('\n'), 'what we say').not.toContain(secret)
+
+    if (says === undefined) return
+    const complaint = () => other.lines.find(({ text }) => says.test(text))
+    const last = () => other.lines.slice(-8).map(({ text }) => text)
+    await eventually(`${neighbour} to say ${says}`, complaint, last, { within: 5_000, every: 50 })
+  })
+}
+
+describeInterop('strangers beside keepalived', () => {
+  for (const one of CASES) play(one)
+})
+
+describeFrr('strangers beside FRR', () => {
+  for (const one of FRR_CASES) play(one)
+})
