@@ -4,7 +4,7 @@
  * This file does not know which key has which kind, nor what else is configured.
  */
 import * as z from 'zod'
-import { type Address, addressBytes, familyOf, isMulticast, parseAddress } from '../wire/address.ts'
+import { type Address, addressBytes, familyOf, firstOctet, isMulticast, parseAddress } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import { DURATION, formatDuration, parseDuration } from './duration.ts'
 import { hostPart, hostPrefixLength } from './network.ts'
@@ -73,14 +73,12 @@ function readHost(text: string, example: string): Reading<Address> {
   const value = parseAddress(text)
   if (value === undefined) return { refused: `an IP address wanted, written like ${example}` }
   if (isMulticast(value)) return { refused: 'the address of one host wanted, and this one is multicast' }
-  const octets = addressBytes(value)
-  const [first = 0] = octets
-  const isLoopback = familyOf(value) === 'ipv4' ? first === 127 : value === '::1'
-  if (isLoopback) return { refused: 'an address of the LAN wanted, and this one is loopback' }
-  if (familyOf(value) === 'ipv4' ? first === 0 || first >= 240 : value === '::')
+  const first = familyOf(value) === 'ipv4' ? firstOctet(value) : undefined
+  if (first === 127 || value === '::1') return { refused: 'an address of the LAN wanted, and this one is loopback' }
+  if (first === 0 || (first !== undefined && first >= 240) || value === '::')
     return { refused: 'no host can have this address' }
   if (value.startsWith('::ffff:'))
-    return { refused: `an address as it is on the LAN wanted: ${octets.slice(12).join('.')}` }
+    return { refused: `an address as it is on the LAN wanted: ${addressBytes(value).slice(12).join('.')}` }
   return { value }
 }
 

@@ -11,13 +11,20 @@ export type Address = string & { readonly kind: 'ip' }
 
 /** Source: anything a person typed. Returns undefined for what is no plain address (zones, prefixes, 010.0.0.1). */
 export function parseAddress(text: string): Address | undefined {
+  if (text.includes(':')) return parseIpv6(text)
+  const octets = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1)
+  // 010 was octal once, and is nobody's canonical text.
+  const isCanonical = octets?.every((octet) => Number(octet) <= 255 && (octet === '0' || !octet.startsWith('0')))
+  return isCanonical === true ? (text as Address) : undefined
+}
+
+function parseIpv6(text: string): Address | undefined {
   if (text.includes('%')) return undefined
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
-    return /(^|\.)0\d/.test(text) ? undefined : (ipaddr.IPv4.parse(text).toString() as Address)
+  try {
+    return ipaddr.IPv6.parse(text).toRFC5952String() as Address
+  } catch {
+    return undefined
   }
-  return text.includes(':') && ipaddr.IPv6.isValid(text)
-    ? (ipaddr.IPv6.parse(text).toRFC5952String() as Address)
-    : undefined
 }
 
 /** For literals in code and tests. Throws RangeError: a wrong literal is our bug. */
@@ -46,10 +53,11 @@ export function addressBytes(value: Address): Uint8Array {
 
 function putGroups(octets: Uint8Array, at: number, groups: string): void {
   if (groups === '') return
-  for (const [i, group] of groups.split(':').entries()) {
+  let offset = at
+  for (const group of groups.split(':')) {
     const value = Number.parseInt(group, 16)
-    octets[at + 2 * i] = value >> 8
-    octets[at + 2 * i + 1] = value & 0xff
+    octets[offset++] = value >> 8
+    octets[offset++] = value & 0xff
   }
 }
 
@@ -70,6 +78,10 @@ export function compareAddresses(a: Address, b: Address): number {
 /** fe80::/10 (EID 8300 asks for it in the first address of an IPv6 advertisement). */
 export const isLinkLocal = (value: Address): boolean => /^fe[89ab]/.test(value) && familyOf(value) === 'ipv6'
 export function isMulticast(value: Address): boolean {
-  const first = addressBytes(value)[0] ?? 0
-  return familyOf(value) === 'ipv6' ? first === 0xff : first >= 224 && first <= 239
+  if (familyOf(value) === 'ipv6') return /^ff[0-9a-f]{2}:/.test(value)
+  const first = firstOctet(value)
+  return first >= 224 && first <= 239
 }
+
+/** Of an IPv4 address. */
+export const firstOctet = (value: Address): number => Number.parseInt(value, 10)

@@ -3,7 +3,14 @@ import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import { expect, test } from 'vitest'
 import { sameNetwork } from '../../src/config/network.ts'
-import { address, addressBytes, addressFromBytes, compareAddresses } from '../../src/wire/address.ts'
+import {
+  address,
+  addressBytes,
+  addressFromBytes,
+  compareAddresses,
+  isMulticast,
+  parseAddress,
+} from '../../src/wire/address.ts'
 
 /** Zeros often and in runs, because they are what the text leaves out. */
 const octet = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(0xff, 0xfe, 0x80), fc.nat(255))
@@ -52,5 +59,27 @@ test('order is that of the octets', () => {
       const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))
       expect(Math.sign(compareAddresses(addressFromBytes(a), addressFromBytes(b)))).toBe(expected)
     }),
+  )
+})
+
+test('what a person typed is read as another library reads it, but for 010 and zones', () => {
+  const part = fc.oneof(fc.nat(300).map(String), fc.constantFrom('010', '00', '', '0x1', ' 1', '1e1', '-1', '+1'))
+  const group = fc.oneof(
+    fc.nat(0xffff).map((n) => n.toString(16)),
+    fc.constantFrom('', '0', 'FFFF', '00001', 'g', '1.2.3.4', '%x'),
+  )
+  const four = fc.array(part, { minLength: 3, maxLength: 5 }).map((parts) => parts.join('.'))
+  const six = fc.array(group, { minLength: 2, maxLength: 9 }).map((groups) => groups.join(':'))
+  fc.assert(
+    fc.property(fc.oneof(four, six, fc.string()), (text) => {
+      const read = parseAddress(text)
+      const isFour = ipaddr.IPv4.isValidFourPartDecimal(text) && !/(^|\.)0\d/.test(text)
+      const isSix = text.includes(':') && !text.includes('%') && ipaddr.IPv6.isValid(text)
+      expect(read !== undefined).toBe(isFour || isSix)
+      if (read === undefined) return
+      expect(ipaddr.parse(read).toByteArray()).toEqual(ipaddr.parse(text).toByteArray())
+      expect(isMulticast(read)).toBe(ipaddr.parse(text).range() === 'multicast')
+    }),
+    { numRuns: 2000 },
   )
 })
