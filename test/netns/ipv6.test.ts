@@ -153,7 +153,15 @@ describeNetns('IPv6, three routers', () => {
     expect(await group.daemon(1).exited).toMatchObject({ code: 0, signal: null })
     await sleep(300)
     const { sent, lost } = await client.stop()
-    expect(lost, `probes lost of ${sent}, gaps: ${JSON.stringify(client.gaps)}`).toBe(0)
+    const story = () => ({
+      leftAt: at,
+      gaps: client.gaps,
+      owners: client.owners,
+      announced: group.observer.announcements.filter((each) => each.at >= at),
+      answering: group.observer.claims.filter((each) => each.at >= at),
+      successor: group.daemon(2).records.map(({ at: loggedAt, msg }) => [loggedAt, msg]),
+    })
+    expect(lost, `probes lost of ${sent}: ${JSON.stringify(story())}`).toBe(0)
     expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
   })
 
