@@ -286,8 +286,11 @@ export class Daemon {
       // Also an echo: the order of notifications is the kernel's, and the last one is how things are.
       this.#view.apply(event)
       if (this.#ownChanges.isEcho(event.kind, event.present)) {
-        // An announcement may have waited for it.
-        if (event.kind === 'addressAdded' && familyOf(address) === 'ipv6' && !this.#serving) this.#endTurn(now)
+        // An announcement may have waited for it. The news goes out a moment before the route is there.
+        if (event.kind === 'addressAdded' && familyOf(address) === 'ipv6') {
+          network.settle(event.present.interfaceIndex)
+          if (!this.#serving) this.#endTurn(now)
+        }
         return
       }
       if (vips.has(address)) this.#restore(address, now)

@@ -138,6 +138,8 @@ export type NetworkPort = {
   links(): readonly Link[] | undefined
   addresses(): readonly PresentAddress[] | undefined
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
+  /** Returns when the kernel has finished what it is doing with the addresses of the interface; changes nothing. */
+  settle(interfaceIndex: number): void
   /** Starts the watch; events already queued are delivered first. */
   watch(deliver: (event: NetworkEvent) => void): void
   /** Delivers queued notifications now, before a decision that depends on them. */

@@ -3,10 +3,13 @@
  * every step can be repeated (ground rule 6). Refused here: which steps are due (daemon/reconcile.ts).
  */
 import type { AddressOutcome, AddressStep, PresentAddress } from '../daemon/ports.ts'
+import { address } from '../wire/address.ts'
 import { ERRNO, failureOf } from './failure.ts'
 import { interfaceLabel } from './links.ts'
-import { addressesRequest, stepRequest } from './netlink/message.ts'
+import { addressesRequest, removeAddressRequest, stepRequest } from './netlink/message.ts'
 import type { RequestSocket } from './netlink/socket.ts'
+
+const NOBODY = address('::')
 
 /** Undefined: no complete answer. */
 export function readAddresses(requests: RequestSocket): readonly PresentAddress[] | undefined {
@@ -32,4 +35,12 @@ export function applySteps(requests: RequestSocket, steps: readonly AddressStep[
         : [`remove ${where} from ${label}`, 'RTM_DELADDR']
     return { step, ok: false, failure: failureOf(errno, { action, syscall }) }
   })
+}
+
+/**
+ * Asks for the removal of an address that no interface can have. The kernel refuses, but only once it holds the lock under
+ * which its work queue completes IPv6 addresses (route and solicited-node group, around its notification).
+ */
+export function waitForKernel(requests: RequestSocket, interfaceIndex: number): void {
+  requests.ask([(sequence) => removeAddressRequest({ interfaceIndex, address: NOBODY, prefixLength: 128 }, sequence)])
 }

@@ -4,7 +4,7 @@
  * which interface or address matters.
  */
 import type { NetworkEvent, NetworkPort } from '../daemon/ports.ts'
-import { applySteps, readAddresses } from './addresses.ts'
+import { applySteps, readAddresses, waitForKernel } from './addresses.ts'
 import type { KernelClock } from './clock.ts'
 import { readLinks } from './links.ts'
 import type { NativeAddon } from './native.ts'
@@ -64,6 +64,7 @@ export function openNetwork(native: NativeAddon, clock: KernelClock): NetworkPor
     links: () => lookAgainUnless(readLinks(requests)),
     addresses: () => lookAgainUnless(readAddresses(requests)),
     apply: (steps) => applySteps(requests, steps),
+    settle: (interfaceIndex) => waitForKernel(requests, interfaceIndex),
     watch(next) {
       deliver = next
       drain()

@@ -16,8 +16,11 @@ import { becomeActive, enterBackup, fail, type Step, stop } from './transition.t
 const REPEAT_AFTER = 2
 /** The successor's gratuitous ARP has reached the LAN by then. */
 const OFF_AFTER_CLAIM = 5
-/** Its addresses are installed by then (ground rule 6 gives it 10 ms), even if we missed its gratuitous ARP. */
-const OFF_AFTER_ADVERTISEMENT = 20
+/**
+ * Its addresses are installed by then (ground rule 6 gives it 10 ms), even if we missed its gratuitous ARP. A kernel under
+ * load needs some 30 ms more before an IPv6 address answers, and its owner announces it only then (docs/adr/0013).
+ */
+const OFF_AFTER_ADVERTISEMENT = { ipv4: 20, ipv6: 100 } as const
 const LONGEST = 10_000
 
 /** Nobody can follow: the profile does not wait, there is no listed peer, or the addresses are the node's own. */
@@ -63,7 +66,7 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
         ...state,
         successor,
         repeatAt: undefined,
-        kept: offBy(state.kept, plus(receivedAt, OFF_AFTER_ADVERTISEMENT)),
+        kept: offBy(state.kept, plus(receivedAt, OFF_AFTER_ADVERTISEMENT[parameters.family])),
       }
       // Its claims were heard first and took every address: there is nothing left to wait for.
       return next.kept.length === 0 ? follow(next, successor, parameters, now) : [next, []]

@@ -63,8 +63,10 @@ describe('announcements', () => {
     world.advance(10)
     expect(world.announced).toEqual([])
     const at = world.now
+    world.takeCalls()
     world.holdNotifications = false
     world.settle()
+    expect(world.calls, 'after the kernel has finished what it told').toEqual(['settle 2', `announce eth0 ${VIP6}`])
     expect(world.announced.map((each) => [each.at, each.address])).toEqual([[at, VIP6]])
     world.advance(2_100)
     expect(world.announced.map((each) => each.at - at)).toEqual([0, 1_000, 2_000])

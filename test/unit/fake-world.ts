@@ -434,6 +434,9 @@ export class FakeWorld {
     return {
       links: () => [...this.links.values()],
       addresses: () => [...this.addresses],
+      settle: (interfaceIndex) => {
+        this.calls.push(`settle ${interfaceIndex}`)
+      },
       apply: (steps) => {
         this.batches.push(`apply ${steps.length}`)
         return steps.map((step) => this.#apply(step))

@@ -82,6 +82,11 @@ describe.each(REASONS)('Leaving for %s', (reason) => {
     expect(step(second, tick, told, ms(319))).toEqual([second, []])
   })
 
+  test('in IPv6 they go 100 ms after it: until then the successor may not answer (docs/adr/0013)', () => {
+    const [first] = step(quiet, heard(BELOW, 1, 300, 200), { ...told, family: 'ipv6' }, ms(304))
+    expect(first).toMatchObject({ kept: keptUntil(400, 400) })
+  })
+
   test('a claim takes one address 5 ms after it was heard, the others wait', () => {
     const [first, none] = step(quiet, claimOf(VIP, 300), told, ms(304))
     expect([first, none]).toEqual([{ ...quiet, kept: keptUntil(305, undefined) }, []])
