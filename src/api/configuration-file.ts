@@ -4,7 +4,7 @@
  * know what a configuration means, nor whether it is read at start, for a check or for a reload (docs/adr/0010).
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { diffConfig } from '../config/diff.ts'
 import { byPosition, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
@@ -24,10 +24,10 @@ const HASH_DIGITS = 12
 /** `hash` is '' when there is no text. */
 export type LoadedConfig = ParsedConfig & { readonly hash: string }
 
-export function loadConfig(file: string): LoadedConfig {
+export function loadConfig(file: string, read: (file: string) => string = readText): LoadedConfig {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = read(file)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const reason = WORDS[code] ?? (error instanceof Error ? error.message : String(error))
@@ -38,12 +38,25 @@ export function loadConfig(file: string): LoadedConfig {
   return { hash, ...parseConfig(text, file) }
 }
 
+const readText = (file: string): string => readFileSync(file, 'utf8')
+
+/** A pipe that nobody writes to would keep this thread, and with it the process, from ever ending. */
+function readRegular(file: string): string {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!fstatSync(descriptor).isFile()) throw new Error('a reload wants a regular file')
+    return readFileSync(descriptor, 'utf8')
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
 /**
  * For a reload: also judged against the node, and compared with what is in force, so that what comes out can be put in
  * force at little cost. Plain data.
  */
 export function freshConfig({ file, node, inForce }: ReadOrder): FreshConfig {
-  const loaded = loadConfig(file)
+  const loaded = loadConfig(file, readRegular)
   if ('problems' in loaded) return { ok: false, problems: loaded.problems }
   const { config, hash, warnings, locate } = loaded
   const problems: Problem[] = [...warnings, ...resolveRouters(config, node, locate).problems].sort(byPosition)

@@ -3,7 +3,7 @@
  * probes it every millisecond, the kernel's own news and the LAN's packets must not tell. And yield and stop, which use
  * the same door.
  */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -296,6 +296,69 @@ describeNetns('reload', () => {
     expect(network.addresses(first.host)).toEqual(expect.arrayContaining([`${LAB_VIP}/32`, `${SECOND_VIP}/32`]))
     daemon.signal('SIGTERM')
     expect((await daemon.exited).code).toBe(0)
+  })
+
+  test('peers of a unicast router change, and a multicast one comes beside it: neither address nor socket is touched', async () => {
+    const { lab: network, nodes, first } = await settled(2)
+    const [, second] = nodes
+    if (second === undefined) throw new Error('no second node')
+    const addresses = network.routers.map(({ address }) => address)
+    const unicast = ({ host, priority }: Node, ...more: readonly string[]) => ({
+      ...steady(priority),
+      transport: { unicast: { source: host.address, peers: [...addresses, ...more] } },
+    })
+    for (const node of [second, first]) expect(node.reload([unicast(node)])).toMatch(/^vip: recreated$/m)
+    await first.becomes('vip', 'Active', 'its change to unicast')
+    await second.becomes('vip', 'Backup', 'its change to unicast')
+    await eventually(
+      'the socket that had joined the group to be gone',
+      () => nodes.every((node) => node.rawSockets().length > 1),
+      () => nodes.map((node) => node.rawSockets()),
+      { within: WITHIN },
+    )
+    const prober = new Prober(network, network.client, LAB_VIP)
+    const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
+    await eventually(
+      'the client to be answered',
+      () => prober.owner === 'r1',
+      () => prober.owner,
+      { within: WITHIN },
+    )
+    const sockets = nodes.map((node) => node.rawSockets())
+    for (const node of nodes) expect(node.reload([unicast(node, '10.77.0.50')])).toMatch(/^vip: changed$/m)
+    for (const node of nodes) {
+      const beside = other('c', 53, node.priority)
+      expect(node.reload([unicast(node, '10.77.0.50'), beside])).toMatch(/^c: added\n.*1 router unchanged$/m)
+    }
+    await first.becomes('c', 'Active', 'its arrival')
+    // Only who has joined the group hears who is Active.
+    await eventually(
+      'r2 to follow r1 in "c"',
+      async () => (await second.router('c'))?.owner.address === first.host.address,
+      () => second.router('c'),
+      { within: WITHIN },
+    )
+    await sleep(2 * INTERVAL)
+    expect((await second.router('c'))?.state).toBe('Backup')
+    expect(nodes.map((node) => node.rawSockets())).toEqual(sockets)
+    const { lost, sent } = await prober.stop()
+    expect(lost, `probes lost of ${sent}`).toBe(0)
+    expect(monitor.lines.filter(({ text }) => text.includes(`${LAB_VIP}/`))).toEqual([])
+    monitor.killFamily()
+  })
+
+  test('a pipe in place of the file: the reload fails at once, and the daemon can still be reloaded and ended', async () => {
+    const { first } = await settled(1)
+    rmSync(first.file)
+    execFileSync('mkfifo', [first.file])
+    const { status, stderr } = first.command('reload')
+    expect(status).toBe(78)
+    expect(stderr).toContain(`${first.file}: Cannot read the configuration: a reload wants a regular file\n`)
+    rmSync(first.file)
+    expect(first.reload([steady(200), other('b', 52, 100)])).toMatch(/^b: added$/m)
+    expect((await first.router('vip'))?.state).toBe('Active')
+    first.daemon.terminate()
+    expect((await first.daemon.exited).code).toBe(0)
   })
 
   test('removed from one node: another one answers, nothing is left; added again it comes back', async () => {
