@@ -14,6 +14,7 @@ import { LoggedProcess } from '../support/logged-process.ts'
 import { monotonicMs, sleep } from '../support/wait.ts'
 
 export const COUNT = 255
+const GROUP_OF = 15
 export const VIPS: readonly string[] = Array.from({ length: COUNT }, (_, i) => `10.88.0.${i + 1}`)
 const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 const execute = promisify(execFile)
@@ -23,7 +24,8 @@ export class FleetNode {
   readonly process: LoggedProcess
   readonly #socket: string
 
-  constructor(lab: Lab, host: Host, priority: number) {
+  /** `grouped`: 17 sync groups of 15. */
+  constructor(lab: Lab, host: Host, priority: number, grouped = false) {
     this.host = host
     const runDirectory = join(lab.directory, `fleet-${host.name}`)
     mkdirSync(runDirectory, { recursive: true })
@@ -37,7 +39,15 @@ export class FleetNode {
       peers: lab.routers.filter((other) => other !== host).map(({ address }) => address),
     }))
     const file = join(runDirectory, 'holdfast.yaml')
-    writeFileSync(file, JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters }))
+    const names = virtualRouters.map(({ name }) => name)
+    const groups = names.flatMap((_, i) =>
+      i % GROUP_OF === 0 ? [{ name: `g${i / GROUP_OF}`, members: names.slice(i, i + GROUP_OF) }] : [],
+    )
+    const syncGroups = grouped ? groups : []
+    writeFileSync(
+      file,
+      JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters, syncGroups }),
+    )
     this.process = new LoggedProcess(lab, host, [HOLDFAST, 'run', '-c', file])
   }
 
@@ -60,7 +70,7 @@ export class FleetNode {
     const all = this.process.lines.flatMap(({ text }) => {
       const record: unknown = text.startsWith('{') ? JSON.parse(text) : { level: 99, msg: text }
       if (typeof record !== 'object' || record === null || !('level' in record && 'msg' in record)) return [text]
-      return Number(record.level) >= 40 ? [String(record.msg).replace(/^r\d+: /, 'r*: ')] : []
+      return Number(record.level) >= 40 ? [String(record.msg).replace(/^r\d+( \(g\d+\))?: /, 'r*: ')] : []
     })
     return [...new Set(all)]
   }

@@ -37,10 +37,10 @@ const reaches = (node: FleetNode, states: string) =>
   )
 
 /** `one` (priority 200) Active for all, `two` (100) Backup for all. */
-async function settledPair() {
+async function settledPair(grouped = false) {
   const place = newLab()
-  const one = new FleetNode(place.lab, place.one, 200)
-  const two = new FleetNode(place.lab, place.two, 100)
+  const one = new FleetNode(place.lab, place.one, 200, grouped)
+  const two = new FleetNode(place.lab, place.two, 100, grouped)
   await reaches(one, `Active ${COUNT}`)
   await reaches(two, `Backup ${COUNT}`)
   return { ...place, first: one, second: two }
@@ -121,6 +121,21 @@ describeNetns('255 virtual routers on one interface', () => {
     expect((await second.process.exited).code).toBe(0)
     expect((await look(one, two)).held, 'after the last one left').toEqual({ r1: 0, r2: 0 })
     expect(second.complaints, 'whom nobody followed').toEqual(['r*: Leaving → Initialize: noSuccessor'])
+  })
+
+  test('in sync groups of 15: the wills take all addresses off, and SIGTERM moves all of them', async () => {
+    const { lab: place, one, two, first, second } = await settledPair(true)
+    first.process.signalChild('SIGKILL')
+    const killed = await watchMove(two, one, WITHIN)
+    expect(longestOverlap(killed), 'ms with an address on both nodes after kill -9').toBe(0)
+    const again = new FleetNode(place, one, 200, true)
+    await reaches(again, `Active ${COUNT}`)
+    await reaches(second, `Backup ${COUNT}`)
+    again.process.signal('SIGTERM')
+    const left = await watchMove(two, one, WITHIN)
+    expect(longestOverlap(left), 'ms with an address on both nodes after SIGTERM').toBeLessThan(OVERLAP_MS)
+    expect((await again.process.exited).code).toBe(0)
+    expect(again.complaints, 'what the log of r1 complains of').toEqual([])
   })
 
   test('an Active spreads its advertisements over the interval, none of them missing', async () => {
