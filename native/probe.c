@@ -47,7 +47,7 @@
 typedef int64_t nanos;
 
 static const char usage_text[] =
-    "usage: holdfast-probe respond NAME PORT [--bind ADDRESS]\n"
+    "usage: holdfast-probe respond NAME PORT [--bind ADDRESS] [--fifo]\n"
     "         answers each UDP datagram from the address it was sent to: \"<first word of it> NAME\"\n"
     "       holdfast-probe probe ADDRESS PORT [--interval-us 1000] [--duration-ms N] [--fifo]\n"
     "         one UDP probe per interval, until the duration is over or SIGTERM or SIGINT comes.\n"
@@ -324,6 +324,8 @@ static int respond(const struct options *options) {
     if (fd >= 0) watched[count++] = (struct pollfd){.fd = fd, .events = POLLIN, .revents = 0};
   }
   if (count == 0) fail("bind to that address");
+  /* A service that is not scheduled for milliseconds answers too late from an address that has moved. */
+  if (options->fifo) become_fifo();
   line("{\"t\":%.3f,\"event\":\"start\",\"name\":\"%s\"}", ms(now()), options->words[1]);
   for (;;) {
     if (poll(watched, count, -1) < 0 && errno != EINTR) fail("poll");

@@ -88,7 +88,7 @@ export class ProbeProcess {
 
 /** Answers every probe with the host's name, from the address that was asked. */
 export function startResponder(network: DemoNetwork, host: Host): ProbeProcess {
-  return new ProbeProcess(network, host, ['respond', host.name, String(PROBE_PORT)], () => {})
+  return new ProbeProcess(network, host, ['respond', host.name, String(PROBE_PORT), '--fifo'], () => {})
 }
 
 export class Prober {
