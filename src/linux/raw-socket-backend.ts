@@ -34,7 +34,7 @@ export const LIMITS: readonly string[] = [
   'IPv6: the hop limit is unknown; where 255 is asked for, only packets from link-local addresses count',
   'IPv6: the destination is unknown; it is taken to be the one for which the checksum holds',
   'the source address is written into the packet: the kernel does not refuse one that this node has lost',
-  'one system call for each packet, in and out',
+  'one system call for each packet, in and out: in a flood on a busy machine it falls behind sooner, and a Backup may take over',
   'child processes inherit the sockets (no close-on-exec)',
 ]
 
