@@ -267,6 +267,8 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
 
 /** As long as it answers we ask again and again; the announcements of one batch last a while. */
 const ANSWER_SPACING = 1_000
+/** The last repeat of a batch (arp/announcement.ts). */
+const REPEATS_TAKE = 200
 /** Intervals until an Active has advertised for certain although its first advertisement was lost. */
 const MUTE_START = 1.2
 type RivalAnswered = Extract<Event, { readonly kind: 'rivalAnswered' }>
@@ -278,8 +280,15 @@ type RivalAnswered = Extract<Event, { readonly kind: 'rivalAnswered' }>
  */
 function rivalAnswered(state: Active, event: RivalAnswered, parameters: Parameters, now: Millis): Step {
   if (!parameters.knobs.probeRivals) return [state, []]
-  if (state.rivalAnnouncedAt !== undefined && now - state.rivalAnnouncedAt < ANSWER_SPACING) return [state, []]
-  const [next, effects] = announceOverRival(state, now)
+  const { rivalAnsweredAt, ...before } = state
+  const { rivalAnnouncedAt } = before
+  if (rivalAnnouncedAt !== undefined && now - rivalAnnouncedAt < ANSWER_SPACING) {
+    // A question without an answer in between: that one has gone, and this is another cut that was healed.
+    const silence = now - Math.max(rivalAnnouncedAt, rivalAnsweredAt ?? rivalAnnouncedAt)
+    const unasked = Math.max(1.5 * centisToMillis(parameters.advertisementInterval), REPEATS_TAKE)
+    if (silence < unasked) return [{ ...state, rivalAnsweredAt: now }, []]
+  }
+  const [next, effects] = announceOverRival(before, now)
   if (event.virtualMac !== true || parameters.family !== 'ipv6') return [next, effects]
   const after = millis(centisToMillis(parameters.advertisementInterval) * MUTE_START)
   return [next, effects.map((effect) => (effect.kind === 'announce' ? { ...effect, after } : effect))]

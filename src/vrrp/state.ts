@@ -62,6 +62,8 @@ export type Active = {
   readonly rivalAnnouncedAt: Millis | undefined
   /** When the time that the announcements over rivals cost is over (rival.ts); absent until the first. */
   readonly rivalPaidAt?: Millis
+  /** The last answer to our question that was not announced over, because the rival was there all the time. */
+  readonly rivalAnsweredAt?: Millis
   /** When a tie was first left to another member of the sync group (group-tie.ts). */
   readonly tiedAt?: Millis
 }

@@ -4,7 +4,7 @@
  * for an address by leaving that macvlan up, so the address never moves; see `Pair.holders`.
  * Refuses to know what other daemons do.
  */
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../src/cli/demo-network.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
@@ -13,6 +13,7 @@ import { LoggedProcess } from './logged-process.ts'
 import { eventually, monotonicMs } from './wait.ts'
 
 const FOLDER = '/usr/lib/frr'
+const SCRATCH = '/var/tmp/frr'
 const STATES: Readonly<Record<string, string>> = { Master: 'Active', Backup: 'Backup', Initialize: 'Initialize' }
 
 /** What a healthy instance says with `debug vrrp protocol` and `packets`. The date and the message's id are cut off by the caller. */
@@ -53,6 +54,7 @@ export class Frr implements Daemon {
     // Both run as user frr and open their sockets in here.
     chmodSync(lab.directory, 0o711)
     chmodSync(this.#directory, 0o777)
+    sweepFolders()
     const at = (name: string) => join(this.#directory, name)
     writeFileSync(at('zebra.conf'), '')
     writeFileSync(at('vrrpd.conf'), frrConfig(plan))
@@ -157,6 +159,13 @@ export function frrConfig({ priority, intervalMs, address, addresses = [address]
 
 /** Where FRR's IPv6 advertisements come from: the link-local address of its macvlan. */
 export const frrSource = (host: Host) => `fe80::f:${host.address.split('.').at(-1)}`
+
+/** Each process has a folder with its pid in the name; one that was killed leaves it to whoever gets that pid. */
+function sweepFolders(): void {
+  const left = existsSync(SCRATCH) ? readdirSync(SCRATCH) : []
+  for (const name of left.filter((one) => /^(zebra|vrrpd)\.\d+$/.test(one)))
+    if (!existsSync(`/proc/${name.split('.').at(-1)}`)) rmSync(join(SCRATCH, name), { recursive: true, force: true })
+}
 
 /** What FRR's manual asks of the operator. Made once: it outlives the daemon, as on a node. */
 function prepareMacvlan(lab: Lab, { host, address, addresses = [address], vrid = 51 }: RouterPlan): void {

@@ -108,13 +108,23 @@ describe('rivals (design.md §3)', () => {
     test('are announced over at once, then once a second as long as they answer', () => {
       const [first, effects] = asked(100)
       expect([first, effects]).toEqual([active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) }), [announce]])
-      expect(asked(1099, first)).toEqual([first, []])
+      expect(asked(1099, first)).toEqual([{ ...first, rivalAnsweredAt: ms(1099) }, []])
       expect(asked(1100, first)).toEqual([active({ rivalAnnouncedAt: ms(1100), rivalPaidAt: ms(1150) }), [announce]])
     })
 
     test('after an announcement for their advertisement wait for that one to have its repeats', () => {
       const { state } = hearing(active(), [[ABOVE, 100]])
-      expect(asked(150, state)).toEqual([state, []])
+      expect(asked(150, state)).toEqual([{ ...state, rivalAnsweredAt: ms(150) }, []])
+    })
+
+    test('are new when a question went unanswered: cuts that are healed twice in a second', () => {
+      const often = parameters('holdfast', { advertisementInterval: centis(10) })
+      const [first] = asked(100, active(), often)
+      const [goesOn, silent] = asked(200, first, often)
+      expect([goesOn, silent]).toEqual([{ ...first, rivalAnsweredAt: ms(200) }, []])
+      expect(asked(399, goesOn, often)).toEqual([{ ...goesOn, rivalAnsweredAt: ms(399) }, []])
+      const again = active({ rivalAnnouncedAt: ms(400), rivalPaidAt: ms(450) })
+      expect(asked(400, goesOn, often)).toEqual([again, [announce]])
     })
 
     test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0012)', () => {
