@@ -45,11 +45,16 @@ export function startWorker(settings: WorkerSettings, listener: WorkerListener):
         workerData: settings,
         // A leak in here must end here.
         resourceLimits: { maxOldGenerationSizeMb: 64 },
+        // Otherwise this thread would write it out, and wait for whoever does not read standard error.
+        stdout: true,
+        stderr: true,
       },
     )
     worker = started
     // The engine must be able to end while a scrape hangs.
     started.unref()
+    started.stdout.resume()
+    started.stderr.on('data', (text: Buffer) => listener.onProblem(text.toString('utf8').trim()))
     started.on('message', (message: WorkerMessage) => {
       if (message.kind === 'listening') listener.onListening()
       else if (message.kind === 'failed') listener.onProblem(message.message)
