@@ -171,7 +171,7 @@ class Stage {
       const deadlines = [nextDeadline(this.#router.state), this.#segment.announcer.nextAt()]
       const next = deadlines.reduce((a, b) => (a !== undefined && (b === undefined || a < b) ? a : b))
       if (next === undefined || next > until) break
-      this.#now = next > this.#now ? next : this.#now
+      this.#now = millis(Math.max(next, this.#now))
       this.#segment.drain(this.#now)
       this.#router.post({ kind: 'deadlineReached', receptionLost: false }, this.#now)
       this.#router.runDueWork(this.#now)
