@@ -40,6 +40,8 @@ export type RouterIo = AddressIo &
     /** The link is up: what is sent may arrive. */
     readonly canSend: boolean
     announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
+    /** Where its own address is, for hosts that could not ask while it was away. */
+    announceSource(now: Millis): void
     /** Its refresh may have another period. */
     reschedule(router: Router, now: Millis): void
     cancelAnnouncements(router: Router): void
@@ -181,6 +183,7 @@ export class Router {
 
   /** The outcome of a step; the effects wait for the end of the turn, and mean what they meant now. */
   take(next: State, effects: readonly Effect[]): void {
+    const inFault = this.state.name === 'Initialize' && this.state.faults.length > 0
     this.state = next
     const { io, parameters } = this
     this.#runner.add(
@@ -197,6 +200,9 @@ export class Router {
         return asks && io !== undefined ? [(now) => this.#ask(io, now), order] : [order]
       }),
     )
+    // VR-UC-08: a peer whose neighbour entry has failed meanwhile would not be heard, and a silent Active be replaced.
+    if (!inFault || next.name === 'Initialize' || parameters.transport.mode !== 'unicast') return
+    this.#runner.add(this, [(now) => void io?.announceSource(now)])
   }
 
   /** Faults are kept beside the state, because only Initialize lists them. */

@@ -3,6 +3,7 @@
  * share, told apart by VRID, the frame socket, and what is still to be announced. Opens and closes with the interface.
  * What a packet means is vrrp/'s; what a lost interface means is the daemon's.
  */
+import { ONE_ROUND } from '../arp/announcement.ts'
 import { neighborSolicitation } from '../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../arp/probe.ts'
 import { type Discarded, receive } from '../vrrp/receive.ts'
@@ -34,6 +35,8 @@ import type { Router, RouterIo } from './router.ts'
 const DRAIN_BATCHES = 4
 /** Between two questions of a unicast router to the whole LAN; so every advertisement down to 50 ms has its own. */
 const BROADCAST_SPACING = 45
+/** Whose announcement the node's own address is; no router can have that name. */
+const SOURCE = ''
 
 export type SegmentContext = {
   readonly sockets: SocketPort
@@ -240,6 +243,13 @@ export class Segment implements RouterIo {
     const { family, addresses } = parameters
     const announced = { name: spec.name, family, addresses, at: spec.announceAt, refresh: spec.refresh }
     this.announcer.announce(announced, reason, now)
+  }
+
+  /** Once, however many of its routers ask in one turn. */
+  announceSource(now: Millis): void {
+    const { family, source } = this
+    const announced = { name: SOURCE, family, addresses: [source], at: ONE_ROUND, refresh: undefined }
+    this.announcer.announce(announced, 'takeover', now)
   }
 
   reschedule({ spec, parameters: { addresses } }: Router, now: Millis): void {

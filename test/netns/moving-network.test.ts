@@ -6,6 +6,7 @@
  */
 import { afterEach, expect, test } from 'vitest'
 import { run } from '../../src/cli/demo-network.ts'
+import { ArpObserver } from '../support/arp-observer.ts'
 import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'
@@ -247,6 +248,21 @@ describeNetns('addresses', () => {
     const back = monotonicMs()
     expect((await logged(group, 1, 'vip: Initialize → Backup: faultCleared', at)) - back).toBeLessThan(REACTION)
     await group.settlesOn(1, 'its address was back')
+    intact(group, at)
+  })
+
+  test('a unicast router whose link was down says once where its own address is (VR-UC-08)', async () => {
+    const peers = PRIORITIES.map((_, i) => `10.77.0.${11 + i}`)
+    const { group, lab, r1 } = await settled(LAB_VIP, { transport: { unicast: { source: 'auto', peers } } })
+    const observer = new ArpObserver(lab, lab.host('observer'), r1.address)
+    const at = monotonicMs()
+    ip(r1, 'link', 'set', 'eth0', 'down')
+    await group.settlesOn(2, 'the link of r1 was down')
+    ip(r1, 'link', 'set', 'eth0', 'up')
+    await group.settlesOn(1, 'the link of r1 was up again')
+    await sleep(300)
+    await observer.stop()
+    expect(observer.announcements, `announcements of ${r1.address}`).toHaveLength(1)
     intact(group, at)
   })
 

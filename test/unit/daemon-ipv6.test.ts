@@ -122,3 +122,11 @@ test('both families with one VRID on one interface', () => {
   world.foreign('remove', present(2, `${OWN}/64`))
   expect([world.router('api').state, world.router('api6').faults]).toEqual(['Active', ['sourceAddressMissing']])
 })
+
+test('a unicast router that leaves a fault says where its own address is (VR-UC-08)', () => {
+  const world = world6([{ ...ROUTER6, transport: { unicast: { source: OWN, peers: [PEER6] } } }])
+  world.setLink(link(2, 'eth0', { running: false }))
+  world.setLink(link(2, 'eth0'))
+  expect(world.router().state).toBe('Backup')
+  expect(world.announced.map(({ address: said, mac }) => [said, mac])).toEqual([[OWN, link(2, 'eth0').mac]])
+})

@@ -3,7 +3,8 @@
  * back while the daemon runs.
  */
 import { describe, expect, test } from 'vitest'
-import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
+import { macFromBytes } from '../../src/wire/mac.ts'
+import { FakeWorld, failure, link, PEER, present, ROUTER, type RouterConfig, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
 const OTHER = '192.0.2.11'
@@ -235,5 +236,52 @@ describe('sockets', () => {
     world.sendFailure = undefined
     world.advance(1_000)
     expect(world.sent.length).toBe(1)
+  })
+})
+
+describe('a unicast router that leaves a fault says once where its own address is (VR-UC-08)', () => {
+  const unicast = { ...ROUTER, transport: { unicast: { source: SELF, peers: [PEER] } } }
+  const recovered = (routers: readonly RouterConfig[]) => {
+    const world = new FakeWorld(routers).start()
+    expect(world.announced, 'a start is none').toEqual([])
+    world.setLink(link(2, 'eth0', { running: false }))
+    world.advance(5_000)
+    world.setLink(link(2, 'eth0'))
+    expect(world.router().state).toBe('Backup')
+    world.advance(DOWN - 10)
+    return world.announced.map(({ address, mac, at }) => [address, mac, world.now - at])
+  }
+  const once = [[SELF, link(2, 'eth0').mac, DOWN - 10]]
+
+  test('at once, and not again', () => expect(recovered([unicast])).toEqual(once))
+  test('two of one interface together', () => {
+    expect(recovered([unicast, { ...unicast, name: 'b', vrid: 52, addresses: [VIP2] }])).toEqual(once)
+  })
+  test('a multicast router does not', () => expect(recovered([ROUTER])).toEqual([]))
+
+  test('faulty from the start on; only the last of two faults counts', () => {
+    const world = new FakeWorld([{ ...unicast, track: [{ interface: 'eth1' }] }])
+    world.setLink(link(2, 'eth0', { running: false }))
+    world.setLink(link(3, 'eth1', { running: false }))
+    world.start()
+    world.setLink(link(2, 'eth0'))
+    expect([world.router().faults, world.announced]).toEqual([['trackedInterfaceDown:eth1'], []])
+    world.setLink(link(3, 'eth1'))
+    expect(world.announced.map(({ address }) => address)).toEqual([SELF])
+  })
+
+  test('under a new MAC: the new one; an owner: beside what it owns', () => {
+    const world = new FakeWorld([{ ...unicast, priority: 255, addresses: [VIP] }], {
+      present: [present(2, `${VIP}/24`)],
+    })
+    world.start()
+    world.setLink(link(2, 'eth0', { running: false }))
+    world.announced.length = 0
+    const mac = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 0x77))
+    world.setLink(link(2, 'eth0', { mac }))
+    expect(world.announced.map(({ address, mac: said }) => [address, said])).toEqual([
+      [VIP, mac],
+      [SELF, mac],
+    ])
   })
 })

@@ -375,12 +375,16 @@ describe('addressListCheck (VR-V2-08)', () => {
 describe('IPv6', () => {
   const parameters = parametersFor({ family: 'ipv6' })
   const link = { source: address('fe80::3'), destination: vrrpGroup('ipv6') }
-  const message = (addresses: readonly string[]) =>
+  const message = (addresses: readonly string[], ends = link) =>
     encodeAdvertisement(
       { version: 3, vrid: 51, priority: 100, interval: centis(100), addresses: addresses.map(address) },
-      { ...link, checksum: 'pseudo-header' },
+      { ...ends, checksum: 'pseudo-header' },
     )
-  const hear6 = (change: Partial<IncomingPacket>, addresses = ['fe80::100', '2001:db8::100'], heard = parameters) =>
+  const hear6 = (
+    change: Partial<IncomingPacket>,
+    addresses: readonly string[] = ['fe80::100', '2001:db8::100'],
+    heard = parameters,
+  ) =>
     receive(
       { family: 'ipv6', ...link, ttl: 255, bytes: message(addresses), ...change },
       (vrid) => (vrid === 51 ? heard : undefined),
@@ -392,6 +396,23 @@ describe('IPv6', () => {
     expect(hear6({ ttl: undefined, source: address('2001:db8::3') })).toMatchObject({ reason: 'ttl' })
     expect(hear6({ ttl: undefined })).toMatchObject({ kind: 'accepted' })
     expect(hear6({ ttl: 64 }), 'one that it told').toMatchObject({ reason: 'ttl' })
+  })
+  test('a global source: taken with a warning, and without one from a listed unicast peer (VR-RX-19)', () => {
+    const source = address('2001:db8::3')
+    const hearFrom = (transport: Parameters['transport']) => {
+      const destination = transport.mode === 'multicast' ? transport.group : address('2001:db8::4')
+      const bytes = message(parameters.addresses, { source, destination })
+      return hear6({ source, destination, bytes }, parameters.addresses, parametersFor({ family: 'ipv6', transport }))
+    }
+    expect(hearFrom({ mode: 'unicast', peers: [{ address: source }] })).toMatchObject({
+      kind: 'accepted',
+      warnings: [],
+    })
+    expect(hearFrom({ mode: 'unicast', peers: [] })).toMatchObject({
+      kind: 'accepted',
+      warnings: ['unlisted-peer', 'source-not-link-local'],
+    })
+    expect(hearFrom(parameters.transport)).toMatchObject({ kind: 'accepted', warnings: ['source-not-link-local'] })
   })
   test('without a destination nothing can be verified', () => {
     expect(hear6({ destination: undefined })).toMatchObject({ reason: 'destination' })
