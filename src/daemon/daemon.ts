@@ -149,13 +149,17 @@ export class Daemon {
   reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next)): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
     const now = this.#ports.clock.now()
-    const plan = planReload(this.#config, next, diff)
     const before = this.#config
     this.#config = next
+    this.#placement.reconfigure(next)
+    const resolution = this.#placement.resolve()
+    const elsewhere = this.#placement.elsewhere(this.#roster.routers, resolution)
+    const plan = planReload(before, next, diff, { held: this.#roster.heldByDeparting(), elsewhere })
     this.#leftovers.leaveTo(virtualAddresses(next))
     this.#sweepNew(before)
     const admit = (at: Millis) => this.#admit(at)
-    const dropped = applyReload(plan, next, { roster: this.#roster, placement: this.#placement, admit }, now)
+    const house = { roster: this.#roster, placement: this.#placement, resolution, admit }
+    const dropped = applyReload(plan, next, house, now)
     this.#runner.run(now)
     this.#leftovers.take(dropped, now)
     this.#stateChanged = true
@@ -217,7 +221,7 @@ export class Daemon {
   /** VIPs that came with a reload and are here already: nobody of ours has installed them. */
   #sweepNew(before: Config): void {
     const known = virtualAddresses(before)
-    const held = new Set([...this.#roster.departing].flatMap(({ parameters }) => parameters.addresses))
+    const held = this.#roster.heldByDeparting()
     const fresh = [...virtualAddresses(this.#config)].filter((address) => !known.has(address) && !held.has(address))
     const owned = ownedAddresses(this.#config)
     const steps = sweepSteps({ view: this.#view, journal: [], vips: new Set(fresh), owned })
@@ -280,6 +284,7 @@ export class Daemon {
       this.#view.load(network)
       this.#ownChanges.clear()
       this.#placement.refresh(this.#roster.routers, now)
+      this.#placement.strand(this.#roster.departing, now)
       for (const router of this.#roster.all) router.restoreAddresses(now)
     } else if (event.kind === 'addressAdded' || event.kind === 'addressRemoved') {
       const { address } = event.present
@@ -302,8 +307,10 @@ export class Daemon {
       this.#view.apply(event)
       const after = this.#view.link(index)
       if (isSameLink(before, after)) return
-      if (this.#placement.matters(before?.name) || this.#placement.matters(after?.name))
+      if (this.#placement.matters(before?.name) || this.#placement.matters(after?.name)) {
         this.#placement.refresh(this.#roster.routers, now)
+        this.#placement.strand(this.#roster.departing, now)
+      }
     }
     if (!this.#serving) this.#endTurn(now)
   }

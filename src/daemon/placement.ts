@@ -10,7 +10,7 @@ import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { hostPrefix } from './address-keeper.ts'
-import { circumstancesOf, type Place } from './circumstances.ts'
+import { circumstancesOf, isUp, type Place } from './circumstances.ts'
 import type { Journal } from './journal.ts'
 import type { Link } from './ports.ts'
 import type { Router } from './router.ts'
@@ -53,7 +53,10 @@ export class Placement {
 
   /** A Kubernetes node has hundreds of interfaces that come and go; each new look at ours costs time. */
   matters(interfaceName: string | undefined): boolean {
-    return this.#interfaces === undefined || interfaceName === undefined || this.#interfaces.has(interfaceName)
+    if (this.#interfaces === undefined || interfaceName === undefined || this.#interfaces.has(interfaceName))
+      return true
+    // Somebody on his way out may be the last one there.
+    return this.segments.some((segment) => segment.interfaceName === interfaceName)
   }
 
   resolve(): readonly ResolvedRouter[] {
@@ -82,6 +85,24 @@ export class Placement {
     for (const address of [...vips, ...ownedAddresses(next)]) this.#retired.delete(address)
     this.#config = next
     this.#interfaces = interfacesOf(next)
+  }
+
+  /** Routers that are on another interface than where they should be, which only `auto` can bring about. */
+  elsewhere(routers: ReadonlyMap<string, Router>, resolution: readonly ResolvedRouter[]): ReadonlySet<string> {
+    const moved = resolution.filter(({ name, interfaceName }) => {
+      const here = routers.get(name)?.io?.interfaceName
+      return here !== undefined && interfaceName !== undefined && interfaceName !== here
+    })
+    return new Set(moved.map(({ name }) => name))
+  }
+
+  /** No configuration names them any more, but without its link nobody is Leaving (design.md §3). */
+  strand(departing: Iterable<Router>, now: Millis): void {
+    for (const router of departing) {
+      if (router.io === undefined) continue
+      const link = this.#context.view.link(router.io.interfaceIndex)
+      if (!isUp(link)) router.setFault(link === undefined ? 'interfaceMissing' : 'linkDown', true, false, now)
+    }
   }
 
   /** What base and trackers come to, where the router is now. */

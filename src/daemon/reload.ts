@@ -38,12 +38,22 @@ export type ReloadPlan = {
   readonly changing: readonly string[]
 }
 
-export function planReload(old: Config, next: Config, diff: ConfigDiff): ReloadPlan {
+/** What the routers have to do with it. */
+export type Present = {
+  /** Addresses for which somebody on his way out still answers, and which he will take off. */
+  readonly held: ReadonlySet<Address>
+  /** Routers that the next configuration brings to another interface than the one where they are. */
+  readonly elsewhere: ReadonlySet<string>
+}
+
+export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, elsewhere }: Present): ReloadPlan {
   const { added, removed, recreated, changed, unchanged, groupsChanged, restartOnly } = diff
-  const moved = movedAddresses(old, next)
+  const moved = new Set([...movedAddresses(old, next), ...held])
   const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
   const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
   const isAnother = (name: string): boolean => {
+    // `auto` in another network: nobody may be Active on a LAN to which he has not listened.
+    if (elsewhere.has(name)) return true
     const [then, now] = [before.get(name), after.get(name)]
     return then !== undefined && now !== undefined && (sourceOf(then) !== sourceOf(now) || gains(then, now, moved))
   }
@@ -85,7 +95,9 @@ const gains = (then: VirtualRouter, now: VirtualRouter, moved: ReadonlySet<Addre
 
 export type Reloading = {
   readonly roster: Roster
+  /** Of the next configuration. */
   readonly placement: Placement
+  readonly resolution: readonly ResolvedRouter[]
   /** Starts those of the configuration that are not here and have nobody in their way. */
   readonly admit: (now: Millis) => void
 }
@@ -95,10 +107,8 @@ export type Reloading = {
  * be gone by then.
  */
 export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, now: Millis): readonly WantedAddress[] {
-  const { roster, placement } = house
+  const { roster, placement, resolution } = house
   const departed = plan.departing.flatMap((name) => roster.depart(name) ?? [])
-  placement.reconfigure(next)
-  const resolution = placement.resolve()
   // Before the first of the new addresses can be installed.
   placement.keepJournal(resolution)
   // Who goes must be alone before it is told: a group leaves together.

@@ -6,6 +6,8 @@
  */
 import type { SyncGroup } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
+import { isOwner } from '../vrrp/parameters.ts'
+import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import type { LastWillPort } from './ports.ts'
@@ -31,6 +33,8 @@ export class Roster {
   /** Both, rebuilt when one of them changes: every turn goes through it. */
   #all: readonly Router[] = []
   #units = 0
+  /** Of routers that have gone: what the operator asked of a name holds for who has it next. */
+  readonly #yields = new Map<string, Millis>()
   /** The guardian counts to 65 535: a unit that nobody has is used again. */
   readonly #freeUnits: number[] = []
 
@@ -62,6 +66,12 @@ export class Roster {
     const group = this.#newGroup(undefined)
     const router = new Router(specOf(resolved), resolved.parameters, { group, runner, recorder }, now)
     router.onTransition = onTransition
+    const yieldingUntil = this.#yields.get(resolved.name)
+    this.#yields.delete(resolved.name)
+    // Whose addresses are its own cannot step aside (RFC 9568 §6.1).
+    if (yieldingUntil !== undefined && yieldingUntil > now && !isOwner(resolved.parameters)) {
+      router.lowerUntil(yieldingUntil)
+    }
     this.#routers.set(resolved.name, router)
     this.#count()
     return router
@@ -71,6 +81,7 @@ export class Roster {
   depart(name: string): Router | undefined {
     const router = this.#routers.get(name)
     if (router === undefined) return undefined
+    if (router.yieldingUntil !== undefined) this.#yields.set(name, router.yieldingUntil)
     this.#routers.delete(name)
     this.#departing.add(router)
     this.#count()
@@ -86,6 +97,11 @@ export class Roster {
     }
     if (departed.length > 0) this.#count()
     return departed
+  }
+
+  /** Who gets one of them before it is free loses it when it is taken off. */
+  heldByDeparting(): ReadonlySet<Address> {
+    return new Set([...this.#departing].flatMap(({ parameters }) => parameters.addresses))
   }
 
   /** Somebody on his way out has this router's name, its VRID or one of its addresses. */
@@ -121,7 +137,9 @@ export class Roster {
     // New wills before old ones go: there is no moment in which a crash leaves an address behind.
     for (const group of fresh) if (group.owes) group.arm()
     for (const group of before) if (group.members.length === 0) this.#dissolve(group)
-    for (const group of fresh) group.settle(now)
+    // Who goes is only told to: alone, and free of the faults of its group, it would start once more.
+    const goes = (member: Router) => this.#departing.has(member)
+    for (const group of fresh) if (!group.members.some(goes)) group.settle(now)
   }
 
   #newGroup(name: string | undefined): RouterGroup {

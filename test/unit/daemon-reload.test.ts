@@ -352,6 +352,67 @@ describe('routers that go and come', () => {
     expect(world.router('api').addresses).toEqual([{ address: VIP2, present: true }])
   })
 
+  test('an address of one that still leaves is not given to one that stays, who would lose it again', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    world.reload([OTHER])
+    expect(states(world)).toEqual({ api: 'Leaving', db: 'Active' })
+    expect(changes(world.reload([{ ...OTHER, addresses: [VIP2, VIP] }]))).toEqual({ db: 'recreated' })
+    world.advance(2_100 + DOWN)
+    expect([states(world), world.installed]).toEqual([{ db: 'Active' }, [`${VIP}/32@2`, `${VIP2}/32@2`]])
+  })
+
+  test('one on its way out that loses its link takes its addresses off at once', () => {
+    const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
+    const down = activeWorld([ROUTER, away])
+    down.reload([ROUTER])
+    down.setLink(link(3, 'eth1', { up: false }))
+    expect([states(down), down.installed]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`]])
+
+    const gone = activeWorld([ROUTER, away])
+    gone.reload([ROUTER])
+    gone.removeLink(3)
+    expect([states(gone), gone.installed, gone.wills.size]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`], 1])
+  })
+
+  test('an owner that goes says nothing that it has not said before, whatever its group was waiting for', () => {
+    const owner = { ...ROUTER, priority: 255, addresses: [SELF] }
+    const away = { ...OTHER, interface: 'eth9' }
+    const world = new FakeWorld([owner, away], { syncGroups: [{ name: 'both', members: ['api', 'db'] }] }).start()
+    world.advance(DOWN)
+    expect(states(world)).toEqual({ api: 'Initialize', db: 'Initialize' })
+    world.reload([away])
+    expect([states(world), world.sent, world.transitions]).toEqual([{ db: 'Initialize' }, [], []])
+  })
+
+  test('recreated while it yields: the one that comes yields as long as it was told', () => {
+    const world = activeWorld()
+    world.daemon.yield('api', 60_000)
+    succeed(world)
+    expect(changes(world.reload([{ ...ROUTER, vrid: 60 }]))).toEqual({ api: 'recreated' })
+    for (let second = 0; second < 55; second++) {
+      world.hear(100, { vrid: 60 })
+      world.advance(1_000)
+    }
+    expect(world.router()).toMatchObject({ state: 'Backup', priority: { base: 128, effective: 1 } })
+    for (let second = 0; second < 10; second++) {
+      world.hear(100, { vrid: 60 })
+      world.advance(1_000)
+    }
+    expect(world.router()).toMatchObject({ state: 'Active', priority: { base: 128, effective: 128 } })
+  })
+
+  test('"auto" in another network: it listens there before it speaks', () => {
+    const auto = { ...ROUTER, interface: 'auto', addresses: [`${VIP}/24`] }
+    const world = activeWorld([auto])
+    expect(changes(world.reload([{ ...auto, addresses: ['198.51.100.100/24'] }]))).toEqual({ api: 'recreated' })
+    succeed(world)
+    expect(states(world)).toEqual({ api: 'Backup' })
+    expect(world.installed).toEqual([])
+    world.advance(DOWN + 10)
+    expect([states(world), world.installed]).toEqual([{ api: 'Active' }, ['198.51.100.100/32@3']])
+    expect(world.records.filter(({ message }) => message.includes('Cannot'))).toEqual([])
+  })
+
   test('reloads in quick succession: what counts in the end is the last one', () => {
     const world = activeWorld()
     world.reload([{ ...ROUTER, vrid: 60 }])
