@@ -107,7 +107,9 @@ function calm(lan: VirtualLan, interval: number): void {
   lan.loss = 0
   lan.run(Math.max(0, ...lan.nodes.map((node) => (node.stalledUntil ?? lan.now) - lan.now)))
   const all = () => lan.nodes.flatMap(({ members }) => members)
-  lan.runUntil('Leaving to end', () => all().every(({ state }) => state.name !== 'Leaving'), 2 * interval + 20)
+  // A successor that is heard at the last moment; then an IPv6 address stays for another 100 ms (docs/adr/0013).
+  const longest = 2 * interval + 100 + 20
+  lan.runUntil('Leaving to end', () => all().every(({ state }) => state.name !== 'Leaving'), longest)
   for (const { name, running, members } of lan.nodes) {
     if (!running) lan.start(name)
     for (const { wire } of members) lan.plug(name, wire)
