@@ -5,7 +5,7 @@
  */
 import type { Event } from '../vrrp/event.ts'
 import { isOwner } from '../vrrp/parameters.ts'
-import { type GroupStep, type Member, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { lastWillOf } from './last-will.ts'
@@ -45,27 +45,29 @@ export class RouterGroup {
 
   /** Steps for one fact that happened to `member`; the effects run at the end of the turn. */
   post(member: Router, event: Event, now: Millis): void {
-    this.#take((seen) => stepGroup(seen, this.#members.indexOf(member), event, now))
+    this.#take(stepGroup(this.#members, this.#members.indexOf(member), event, now))
   }
 
   /** Its members came together while they were running: brings them to where a group can be. */
   settle(now: Millis): void {
-    this.#take((seen) => settleGroup(seen, now))
+    this.#take(settleGroup(this.#members, now))
   }
 
-  #take(step: (seen: readonly Member[]) => readonly GroupStep[]): void {
-    const answered = this.#members.map((each) => each.answers)
-    const seen = this.#members.map(({ name, state, parameters, io }) => ({
-      name,
-      state,
-      parameters,
-      canSend: io?.canSend ?? false,
-    }))
-    const steps = step(seen)
-    for (const [i, { state, effects }] of steps.entries()) this.#members[i]?.take(state, effects)
+  #take(steps: readonly GroupStep[]): void {
+    let begins = false
+    let ends = false
+    for (const [i, { state, effects }] of steps.entries()) {
+      const member = this.#members[i]
+      // Most events mean nothing for the others, who may be 254.
+      if (member === undefined || (state === member.state && effects.length === 0)) continue
+      const answered = member.answers
+      member.take(state, effects)
+      if (member.answers && !answered) begins = true
+      if (!member.answers && answered) ends = true
+    }
     // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
-    if (this.#members.some((each, i) => each.answers && answered[i] === false)) this.arm()
-    if (this.#members.some((each, i) => !each.answers && answered[i] === true)) this.settleLater()
+    if (begins) this.arm()
+    if (ends) this.settleLater()
   }
 
   shutDown(now: Millis): void {

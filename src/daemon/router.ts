@@ -151,6 +151,11 @@ export class Router {
     return this.state.name === 'Active' || this.state.name === 'Leaving'
   }
 
+  /** Otherwise it cannot say priority 0 when another member of its group fails. */
+  get canSend(): boolean {
+    return this.io?.canSend ?? false
+  }
+
   /** The addresses that this router answers for in its present state. */
   wanted(): readonly WantedAddress[] {
     const { io, state } = this

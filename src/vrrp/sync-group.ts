@@ -7,7 +7,7 @@
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
-import type { Event, GroupFault } from './event.ts'
+import type { Event, Fault, GroupFault } from './event.ts'
 import { step } from './fsm.ts'
 import { rememberTie, tieOf } from './group-tie.ts'
 import { giveWay } from './leaving.ts'
@@ -27,7 +27,11 @@ export type Member = {
 export type GroupStep = { readonly state: State; readonly effects: readonly Effect[] }
 
 /** A member in the middle of a step: its state so far, and what it owes for it. */
-type Moving = Member & { readonly effects: readonly Effect[] }
+type Moving = Pick<Member, 'name' | 'state' | 'parameters'> & {
+  readonly effects: readonly Effect[]
+  /** Asked only when it matters: most events of a group of 255 end with the one that they are for. */
+  readonly canSend: () => boolean
+}
 type StartReason = 'startup' | 'faultCleared'
 
 /** One entry a member, in their order; `index` says for whom the event is. With one member it is `step`. */
@@ -37,7 +41,7 @@ export function stepGroup(members: readonly Member[], index: number, event: Even
     const [state, effects] = step(alone.state, event, alone.parameters, now)
     return [{ state, effects }]
   }
-  const moving = members.map((member): Moving => ({ ...member, effects: [] }))
+  const moving = members.map(atRest)
   const subject = moving[index]
   if (subject === undefined) throw new RangeError(`Cannot step member ${index} of a group of ${members.length}`)
   const reason = event.kind === 'startup' ? 'startup' : 'faultCleared'
@@ -49,8 +53,15 @@ export function stepGroup(members: readonly Member[], index: number, event: Even
  * that came from a former group are dropped. Good for a group of one as well.
  */
 export function settleGroup(members: readonly Member[], now: Millis): readonly GroupStep[] {
-  const moving = members.map((member): Moving => ({ ...member, effects: [] }))
+  const moving = members.map(atRest)
   return outcome(settle(moving, 'faultCleared', now))
+}
+
+const NOTHING: readonly Effect[] = []
+
+function atRest(member: Member): Moving {
+  const { name, parameters, state } = member
+  return { name, parameters, state, effects: NOTHING, canSend: () => member.canSend ?? true }
 }
 
 const outcome = (moved: readonly Moving[]): readonly GroupStep[] =>
@@ -189,7 +200,17 @@ function announceAsWell(member: Moving, now: Millis): Moving {
 // What all members have to agree about --------------------------------------------------------------------------------
 
 const groupFault = (name: string): GroupFault => `syncGroup:${name}`
-const ownFaults = ({ faults }: Initialize) => faults.filter((fault) => !fault.startsWith('syncGroup:'))
+
+/** By list: each of 255 members is asked at every event of any, and its list may name 254 others. */
+const own = new WeakMap<readonly Fault[], readonly Fault[]>()
+
+function ownFaults({ faults }: Initialize): readonly Fault[] {
+  const known = own.get(faults)
+  if (known !== undefined) return known
+  const found = faults.filter((fault) => !fault.startsWith('syncGroup:'))
+  own.set(faults, found)
+  return found
+}
 
 /** Faulty for a reason of its own, not started, or on its way to the end. */
 function isMissing({ state }: Moving): boolean {
@@ -197,29 +218,51 @@ function isMissing({ state }: Moving): boolean {
   return state.name === 'Leaving' && state.reason === 'shutdown'
 }
 
+/** All take part, and are not torn apart; or all are on their way to the end. What is left is looked at closely. */
+function isSettled(members: readonly Moving[]): boolean {
+  let [active, backup, ending] = [0, 0, 0]
+  for (const { state } of members) {
+    if (state.name === 'Initialize') return false
+    if (state.name === 'Active') active++
+    else if (state.name === 'Backup') backup++
+    else if (state.reason === 'shutdown') ending++
+  }
+  return ending === members.length || (ending === 0 && (active === 0 || backup === 0))
+}
+
 function settle(members: readonly Moving[], reason: StartReason, now: Millis): readonly Moving[] {
+  if (isSettled(members)) return members
   const missing = members.filter(isMissing)
-  const blocked = members.map((member) => block(member, missing, now))
-  const started = missing.length === 0 ? startTogether(blocked, reason, now) : blocked
+  const started = missing.length === 0 ? startTogether(members, reason, now) : blockAll(members, missing, now)
   if (started.every(({ state }) => state.name !== 'Active')) return started
   const torn = started.find(({ state }) => state.name === 'Backup')
   return torn === undefined ? started : started.map((member) => stepAside(member, torn.name, now))
 }
 
 /** VR-SG-01: a member that is missing keeps the others in Initialize, with a fault that names it. */
-function block(member: Moving, missing: readonly Moving[], now: Millis): Moving {
-  if (isMissing(member) && member.state.name === 'Leaving') return member
-  const [first] = missing
-  let blocked = member
-  if (first !== undefined && member.state.name !== 'Initialize') {
-    const canSend = member.canSend ?? true
-    blocked = post(member, { kind: 'faultRaised', fault: groupFault(first.name), canSend }, now)
-  }
-  const { state } = blocked
-  if (state.name !== 'Initialize') return blocked
-  const others = state.stopped ? [] : missing.filter(({ name }) => name !== member.name)
-  const faults = [...ownFaults(state), ...others.map(({ name }) => groupFault(name))]
-  return { ...blocked, state: { ...state, faults } }
+function blockAll(members: readonly Moving[], missing: readonly Moving[], now: Millis): readonly Moving[] {
+  // Who is not missing lacks all of them: one list for all of these, because there may be 254.
+  const faults = missing.map(({ name }) => groupFault(name))
+  return members.map((member) => {
+    if (isMissing(member)) return blockMissing(member, faults)
+    const [fault] = faults
+    if (fault === undefined) return member
+    const { state } = member
+    if (state.name === 'Initialize') return { ...member, state: { ...state, faults } }
+    const failed = post(member, { kind: 'faultRaised', fault, canSend: member.canSend() }, now)
+    return failed.state.name === 'Initialize' ? { ...failed, state: { ...failed.state, faults } } : failed
+  })
+}
+
+/** It has reasons of its own, and lists the others' after them. */
+function blockMissing(member: Moving, missing: readonly GroupFault[]): Moving {
+  const { name, state } = member
+  if (state.name !== 'Initialize') return member
+  const reasons = ownFaults(state)
+  const itself = groupFault(name)
+  const faults = [...reasons, ...(state.stopped ? [] : missing.filter((fault) => fault !== itself))]
+  own.set(faults, reasons)
+  return { ...member, state: { ...state, faults } }
 }
 
 function startTogether(members: readonly Moving[], reason: StartReason, now: Millis): readonly Moving[] {

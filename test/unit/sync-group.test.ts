@@ -413,3 +413,10 @@ test('families may differ: members share a group, not addresses', () => {
   expect(steps[1]?.effects[0]).toEqual({ kind: 'removeAddresses', addresses: v6.addresses })
   expect(steps[0]?.effects[0]).toEqual({ kind: 'removeAddresses', addresses: VIPS })
 })
+
+test('whom an event does not concern keeps the state that it had: a group of 255 has too many to look at them', () => {
+  const members = group([active({ adverAt: ms(1000) }), active(), active()])
+  const steps = stepGroup(members, 0, tick, ms(1000))
+  expect(effects(steps)).toEqual([['send 128 periodic'], [], []])
+  for (const i of [1, 2]) expect(steps[i]?.state).toBe(members[i]?.state)
+})
