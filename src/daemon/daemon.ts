@@ -91,6 +91,7 @@ export class Daemon {
     this.#leftovers = new Leftovers({
       recorder,
       where: (address) => this.#view.where(address),
+      isTaken: (address) => this.#roster.answersFor(address),
       apply: (steps) => this.#apply(steps),
     })
   }
@@ -155,7 +156,6 @@ export class Daemon {
     const resolution = this.#placement.resolve()
     const elsewhere = this.#placement.elsewhere(this.#roster.routers, resolution)
     const plan = planReload(before, next, diff, { held: this.#roster.heldByDeparting(), elsewhere })
-    this.#leftovers.leaveTo(virtualAddresses(next))
     this.#sweepNew(before)
     const admit = (at: Millis) => this.#admit(at)
     const house = { roster: this.#roster, placement: this.#placement, resolution, admit }
@@ -259,9 +259,10 @@ export class Daemon {
     if (absent.length === 0) return
     const added = absent.map((resolved) => this.#roster.add(resolved, now))
     this.#placement.refresh(this.#roster.routers, now)
+    for (const router of added) router.awaitGroup()
+    this.#roster.regroup(this.#config.syncGroups, now, 'startup')
+    // Those that are alone.
     for (const router of added) router.post({ kind: 'startup' }, now)
-    // Started first: a group must not wait for a member that has only just come.
-    this.#roster.regroup(this.#config.syncGroups, now)
     this.#stateChanged = true
   }
 

@@ -14,6 +14,8 @@ const AGAIN_AFTER = 1_000
 export type LeftoversContext = {
   readonly recorder: Recorder
   readonly where: (address: Address) => readonly PresentAddress[]
+  /** A router answers for it: then it is that one's to take off. */
+  readonly isTaken: (address: Address) => boolean
   readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
 }
 
@@ -36,23 +38,17 @@ export class Leftovers {
 
   /** Remembers those of them that are still here. */
   take(dropped: readonly WantedAddress[], now: Millis): void {
-    const here = dropped.filter((each) => this.#isHere(each))
+    const here = dropped.filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
     if (here.length === 0) return
     this.#left = [...this.#left, ...here]
     this.#nextAt = plus(now, FIRST_AFTER)
-  }
-
-  /** They are a router's again, who keeps them from now on. */
-  leaveTo(addresses: ReadonlySet<Address>): void {
-    this.#left = this.#left.filter(({ address }) => !addresses.has(address))
-    if (this.#left.length === 0) this.#nextAt = undefined
   }
 
   /** True when the last one is gone. */
   runDue(now: Millis): boolean {
     if (this.#nextAt === undefined || now < this.#nextAt) return false
     const steps = this.#left
-      .filter((each) => this.#isHere(each))
+      .filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
       .map((each): AddressStep => ({ action: 'remove', ...each }))
     const { recorder, apply } = this.#context
     const failed = apply(steps).flatMap((outcome) => {

@@ -7,6 +7,7 @@
 import type { SyncGroup } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { isOwner } from '../vrrp/parameters.ts'
+import type { StartReason } from '../vrrp/sync-group.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
@@ -99,6 +100,10 @@ export class Roster {
     return departed
   }
 
+  answersFor(address: Address): boolean {
+    return this.#all.some((router) => router.answers && router.parameters.addresses.includes(address))
+  }
+
   /** Who gets one of them before it is free loses it when it is taken off. */
   heldByDeparting(): ReadonlySet<Address> {
     return new Set([...this.#departing].flatMap(({ parameters }) => parameters.addresses))
@@ -118,7 +123,7 @@ export class Roster {
    * Makes the groups what the configuration says, of the routers that are here; who leaves leaves alone. A group whose
    * members stay the same is not touched. The others are brought to where a group can be (VR-SG-01…03) when `settle`.
    */
-  regroup(syncGroups: readonly SyncGroup[], now: Millis): void {
+  regroup(syncGroups: readonly SyncGroup[], now: Millis, reason?: StartReason): void {
     const named = syncGroups.map(({ name, members }) => ({
       name,
       members: members.flatMap((member) => this.#routers.get(member) ?? []),
@@ -139,7 +144,7 @@ export class Roster {
     for (const group of before) if (group.members.length === 0) this.#dissolve(group)
     // Who goes is only told to: alone, and free of the faults of its group, it would start once more.
     const goes = (member: Router) => this.#departing.has(member)
-    for (const group of fresh) if (!group.members.some(goes)) group.settle(now)
+    for (const group of fresh) if (!group.members.some(goes)) group.settle(now, reason)
   }
 
   #newGroup(name: string | undefined): RouterGroup {

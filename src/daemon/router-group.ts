@@ -5,7 +5,7 @@
  */
 import type { Event } from '../vrrp/event.ts'
 import { isOwner } from '../vrrp/parameters.ts'
-import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
+import { type GroupStep, type StartReason, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { lastWillOf } from './last-will.ts'
@@ -49,8 +49,8 @@ export class RouterGroup {
   }
 
   /** Its members came together while they were running: brings them to where a group can be. */
-  settle(now: Millis): void {
-    this.#take(settleGroup(this.#members, now))
+  settle(now: Millis, reason?: StartReason): void {
+    this.#take(settleGroup(this.#members, now, reason))
   }
 
   #take(steps: readonly GroupStep[]): void {

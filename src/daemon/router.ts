@@ -91,6 +91,8 @@ export class Router {
   /** What base priority and trackers come to; the effective one while the router does not yield. */
   #priority: number
   #yieldingUntil: Millis | undefined
+  /** Where addresses were last taken off. */
+  #removedFrom: Place | undefined
   #backoff = BACKOFF_FIRST
 
   constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
@@ -132,6 +134,11 @@ export class Router {
     if (this.answers) this.group.arm()
     this.io?.reschedule(this, now)
     this.post({ kind: 'parametersChanged', previous }, now)
+  }
+
+  /** A running group is to take it in: no longer missing there, and not started ahead of it (VR-SG-01). */
+  awaitGroup(): void {
+    if (this.state.name === 'Initialize') this.take({ ...this.state, stopped: false }, [])
   }
 
   /** Ground rule 6: a reload is a new chance. */
@@ -239,6 +246,8 @@ export class Router {
 
   /** After moveTo() to another interface or source address: its announcements began anew. */
   takeAddressesAlong(): void {
+    // Until the successor is heard; its end takes them off where the router is then, and nowhere else.
+    if (this.state.name === 'Leaving') this.take(this.state, [{ kind: 'installAddresses' }])
     if (this.state.name !== 'Active') return
     this.take(this.state, [{ kind: 'installAddresses' }, { kind: 'announce', reason: 'takeover' }])
   }
@@ -336,7 +345,7 @@ export class Router {
       case 'installAddresses':
         return this.#install(this.#target({ io, parameters }), true)
       case 'removeAddresses':
-        return this.#remove(this.#target({ io, parameters }), effect.addresses)
+        return this.#remove({ io, parameters }, effect.addresses)
       case 'announce':
         io?.announce(this, effect.reason, effect.after === undefined ? now : plus(now, effect.after))
         return undefined
@@ -383,14 +392,17 @@ export class Router {
     }
   }
 
-  #remove(target: AddressTarget | undefined, addresses: readonly Address[]): Act | undefined {
+  #remove(place: Place, addresses: readonly Address[]): Act | undefined {
+    const target = this.#target(place)
     if (target === undefined) return undefined
+    this.#removedFrom = place
     const items = this.keeper.removalSteps(target, addresses)
     return { kind: 'apply', items, done: (outcomes, now) => this.keeper.removed(outcomes, now) }
   }
 
   #finishRemoval(now: Millis): void {
-    const target = this.#target()
+    // Nowhere any more: what could not be taken off where it was may be gone with its interface, and may not.
+    const target = this.#target() ?? this.#target(this.#removedFrom)
     if (target === undefined) return
     if (this.keeper.finishRemoval(target, now)) this.group.settleLater()
   }

@@ -67,7 +67,11 @@ function activeChanges(state: Active, previous: Parameters, parameters: Paramete
   return [next, effects]
 }
 
-function backupChanges(state: Backup, previous: Parameters, parameters: Parameters, now: Millis): Backup {
+function backupChanges(before: Backup, previous: Parameters, parameters: Parameters, now: Millis): Backup {
+  const longer = parameters.preemptDelay - previous.preemptDelay
+  // The delay began when the lower Active was first heard, whatever it was then.
+  const { preemptAt } = before
+  const state = longer === 0 || preemptAt === undefined ? before : { ...before, preemptAt: plus(preemptAt, longer) }
   const own = parameters.advertisementInterval
   // Version 2 waits three times its own interval, version 3 three times the Active's, where one is known (VR-TM-03).
   const usesOwn = parameters.version === 2 || state.active === undefined

@@ -32,7 +32,7 @@ type Moving = Pick<Member, 'name' | 'state' | 'parameters'> & {
   /** Asked only when it matters: most events of a group of 255 end with the one that they are for. */
   readonly canSend: () => boolean
 }
-type StartReason = 'startup' | 'faultCleared'
+export type StartReason = 'startup' | 'faultCleared'
 
 /** One entry a member, in their order; `index` says for whom the event is. With one member it is `step`. */
 export function stepGroup(members: readonly Member[], index: number, event: Event, now: Millis): readonly GroupStep[] {
@@ -52,9 +52,13 @@ export function stepGroup(members: readonly Member[], index: number, event: Even
  * After a reload has made other groups of running routers: brings the members of one to where a group can be. Faults
  * that came from a former group are dropped. Good for a group of one as well.
  */
-export function settleGroup(members: readonly Member[], now: Millis): readonly GroupStep[] {
+export function settleGroup(
+  members: readonly Member[],
+  now: Millis,
+  reason: StartReason = 'faultCleared',
+): readonly GroupStep[] {
   const moving = members.map(atRest)
-  return outcome(settle(moving, 'faultCleared', now))
+  return outcome(settle(moving, reason, now))
 }
 
 const NOTHING: readonly Effect[] = []

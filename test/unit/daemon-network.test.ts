@@ -56,6 +56,19 @@ describe('the interface', () => {
     expect([world.router().state, world.router().faults, world.installed]).toEqual(['Active', [], [`${VIP}/32@9`]])
   })
 
+  test.each(['yield', 'stop'])('the node address moves during a %s: nothing stays on the old interface', (why) => {
+    const world = activeWorld([{ ...ROUTER, interface: 'auto', addresses: [`${VIP}/24`] }])
+    if (why === 'yield') world.daemon.yield('api', 60_000)
+    else void world.daemon.stop()
+    world.foreign('add', present(3, `${SELF}/24`))
+    world.foreign('remove', present(2, `${SELF}/24`))
+    expect([world.router().state, world.installed], 'it goes on answering').toEqual(['Leaving', [`${VIP}/32@3`]])
+    expect([...world.wills.values()].flatMap(({ remove }) => remove.map((each) => each.interfaceIndex))).toEqual([3])
+    world.hear(100)
+    world.advance(100)
+    expect([world.installed, world.wills.size]).toEqual([[], 0])
+  })
+
   test('down and up: its sockets are opened, and its group joined, anew', () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { running: false }))

@@ -374,6 +374,42 @@ describe('routers that go and come', () => {
     expect([states(gone), gone.installed, gone.wills.size]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`], 1])
   })
 
+  test('an address that could not be taken off does not keep its router here when its interface goes', () => {
+    const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
+    const world = activeWorld([ROUTER, away])
+    world.addressFailures.set('remove 198.51.100.100', failure('EBUSY'))
+    world.hear(250, { vrid: 52, addresses: ['198.51.100.100'], on: 'eth1', source: '198.51.100.20' })
+    expect([states(world), world.wills.size]).toEqual([{ api: 'Active', db: 'Backup' }, 2])
+    world.addressFailures.clear()
+    world.removeLink(3)
+    world.advance(1_000)
+    expect(world.wills.size, 'what is gone needs no will').toBe(1)
+    world.reload([ROUTER])
+    expect(states(world)).toEqual({ api: 'Active' })
+    world.reload([ROUTER, OTHER])
+    world.advance(DOWN)
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
+  })
+
+  test('a dropped address that cannot be removed is tried on, although a Backup has it now', () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, OTHER_VIP] }, OTHER])
+    world.addressFailures.set(`remove ${OTHER_VIP}`, failure('EBUSY'))
+    world.hear(200, { vrid: 52, addresses: [VIP2] })
+    world.reload([ROUTER, OTHER])
+    world.reload([ROUTER, { ...OTHER, addresses: [VIP2, OTHER_VIP] }])
+    world.hear(200, { vrid: 52, addresses: [VIP2] })
+    expect([states(world), world.installed]).toEqual([
+      { api: 'Active', db: 'Backup' },
+      [`${VIP}/32@2`, `${OTHER_VIP}/32@2`],
+    ])
+    world.addressFailures.clear()
+    world.advance(1_100)
+    expect([states(world), world.installed]).toEqual([{ api: 'Active', db: 'Backup' }, [`${VIP}/32@2`]])
+    world.advance(DOWN)
+    world.advance(20_000)
+    expect([states(world), world.installed.length]).toEqual([{ api: 'Active', db: 'Active' }, 3])
+  })
+
   test('an owner that goes says nothing that it has not said before, whatever its group was waiting for', () => {
     const owner = { ...ROUTER, priority: 255, addresses: [SELF] }
     const away = { ...OTHER, interface: 'eth9' }
@@ -483,6 +519,20 @@ describe('sync groups', () => {
     expect(states(world)).toEqual({ api: 'Leaving', db: 'Backup' })
     world.advance(2_100 + DOWN + DOWN)
     expect([states(world), world.installed]).toEqual([{ api: 'Active', db: 'Active' }, [`${VIP}/32@2`, `${VIP2}/32@2`]])
+  })
+
+  test('an owner that comes into a group with a member in fault says nothing', () => {
+    const owner = { ...ROUTER, priority: 255, addresses: [SELF] }
+    const away = { ...OTHER, interface: 'eth9' }
+    const world = new FakeWorld([away]).start()
+    world.reload([away, owner], together)
+    expect([world.sent, states(world)]).toEqual([[], { db: 'Initialize', api: 'Initialize' }])
+    world.reload([OTHER, owner], together)
+    expect(world.transitions.filter((line) => line.startsWith('db'))).toEqual([
+      'db (both): Initialize → Backup: startup',
+    ])
+    world.advance(2 * DOWN)
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
   })
 
   test('a group beside them may change as it likes', () => {

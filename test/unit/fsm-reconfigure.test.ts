@@ -170,6 +170,15 @@ describe('Backup', () => {
     })
   })
 
+  test('a preemptDelay that runs ends when the new one would have', () => {
+    const delayed = { ...OLD, preemptDelay: ms(300_000) }
+    const waiting = backup({ active: { source: BELOW, priority: 100, heardAt: ms(0) }, preemptAt: ms(310_000) })
+    expect(reload(waiting, { preemptDelay: ms(5_000) }, 12_000, delayed)).toEqual([
+      { ...waiting, preemptAt: ms(15_000) },
+      [],
+    ])
+  })
+
   test('version 3 waits for the interval that it learned', () => {
     expect(reload(FOLLOWING, { advertisementInterval: centis(10) }, 700)[0]).toBe(FOLLOWING)
   })
