@@ -59,6 +59,11 @@ function judge(present: Standing, { own }: OwnInterface, hostPrefix: number): 'l
   const company = own.filter(({ address }) => isLinkLocal(present.address) || !isLinkLocal(address))
   if (present.prefixLength === hostPrefix && (company.length > 0 || present.deprecated === true)) return 'leftover'
   const octets = addressBytes(present.address)
-  const further = company.some((other) => sameNetwork(other.octets, octets, present.prefixLength))
+  // What has the form of a VIP may be one that is configured no longer: it does not put the node into a network.
+  const further = company.some(
+    (other) =>
+      (other.prefixLength !== hostPrefix || present.deprecated === true) &&
+      sameNetwork(other.octets, octets, present.prefixLength),
+  )
   return further ? 'another daemon' : 'own'
 }

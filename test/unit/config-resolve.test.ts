@@ -227,6 +227,11 @@ describe('own addresses', () => {
   test('the only address of an interface is no leftover', () =>
     expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/32')).toEqual([expect.stringContaining('own address of "eth1"')]))
 
+  test('beside a VIP that an earlier life left, and that is configured no longer, it is still the own address', () =>
+    expect(own('eth0 10.0.0.200/24 10.0.0.201/32')).toContainEqual(
+      expect.stringContaining('Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0"'),
+    ))
+
   test('a leftover of another daemon is a warning', () => {
     expect(own('eth0 10.0.0.11/24 10.0.0.200/24')).toEqual([
       'h.yaml:2:40: warning: Found 10.0.0.200/24 on "eth0": it will be removed, because it is a virtual address',
