@@ -5,9 +5,10 @@ import type { NetworkPort } from '../daemon/ports.ts'
 export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>): NodeView {
   const addresses = network.addresses() ?? []
   return {
-    interfaces: (network.links() ?? []).map(({ index, name, mtu }) => ({
+    interfaces: (network.links() ?? []).map(({ index, name, mtu, portOf }) => ({
       name,
       mtu,
+      portOf,
       addresses: addresses.filter((present) => present.interfaceIndex === index),
     })),
   }

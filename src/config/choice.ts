@@ -33,11 +33,18 @@ export function chooseInterface(
         ['interface'],
         `Cannot find interface "${router.interface}" for "${name}": the router is in fault until it appears`,
       )
+    else if (named.portOf !== undefined)
+      report(
+        'warning',
+        ['interface'],
+        `Cannot hear anybody on "${named.name}", a port (${named.portOf}): "${name}" is in fault until it is none`,
+      )
     return named
   }
   const vip = telling(router)
   if (vip === undefined) return undefined
-  const serving = (serves: (own: Standing) => boolean) => interfaces.filter(({ own }) => own.some(serves))
+  const serving = (serves: (own: Standing) => boolean) =>
+    interfaces.filter(({ portOf, own }) => portOf === undefined && own.some(serves))
   const certain = serving(servesNetworkOf(vip))
   const found = certain.length > 0 ? certain : serving(mayServeNetworkOf(vip))
   const [first, second] = found

@@ -18,6 +18,8 @@ export type NodeInterface = {
   readonly name: string
   /** Undefined: not known, and then nothing is said about it. */
   readonly mtu?: number | undefined
+  /** Set: it is a port of a bridge or the like, and cannot hear anybody. */
+  readonly portOf?: string | undefined
   readonly addresses: readonly NodeAddress[]
 }
 export type NodeView = { readonly interfaces: readonly NodeInterface[] }
@@ -29,6 +31,7 @@ export type Standing = NodeAddress & { readonly octets: Uint8Array }
 export type OwnInterface = {
   readonly name: string
   readonly mtu: number | undefined
+  readonly portOf: string | undefined
   readonly all: readonly Standing[]
   /** Without the VIPs: never a source and never a reason to choose an interface, they move away. */
   readonly own: readonly Standing[]
@@ -45,7 +48,7 @@ export type OwnView = {
 export type Place = { readonly on: OwnInterface; readonly present: Standing }
 
 export function ownView(node: NodeView, family: Family, virtual: ReadonlySet<Address>): OwnView {
-  const interfaces = node.interfaces.map(({ name, mtu, addresses }): OwnInterface => {
+  const interfaces = node.interfaces.map(({ name, mtu, portOf, addresses }): OwnInterface => {
     const all = addresses
       .filter(({ address }) => familyOf(address) === family)
       .map(
@@ -57,7 +60,7 @@ export function ownView(node: NodeView, family: Family, virtual: ReadonlySet<Add
           octets: addressBytes(address),
         }),
       )
-    return { name, mtu, all, own: all.filter(({ address }) => !virtual.has(address)) }
+    return { name, mtu, portOf, all, own: all.filter(({ address }) => !virtual.has(address)) }
   })
   const places = new Map<Address, Place[]>()
   for (const on of interfaces) {

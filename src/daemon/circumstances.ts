@@ -39,6 +39,8 @@ export function circumstancesOf(
     // Nothing can be sent once the link is gone or down; without a source address neither.
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },
     { fault: 'linkDown', present: link !== undefined && !isUp(link), canSend: false },
+    // It can say that it goes, which is more than silence: a port still sends, and hears nobody.
+    { fault: 'interfaceIsPort', present: link?.portOf !== undefined, canSend: true },
     { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
     { fault: 'vridTaken', present: taken, canSend: false },
     // The kernel sends it in fragments, and a neighbour that reassembles them learns of the priority 0.

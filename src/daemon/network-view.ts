@@ -122,4 +122,9 @@ export class NetworkView {
 
 /** In what the daemon looks at; the kernel also notifies for statistics and neighbours of the link. */
 export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
-  a?.name === b?.name && a?.up === b?.up && a?.running === b?.running && a?.mac === b?.mac && a?.mtu === b?.mtu
+  a?.name === b?.name &&
+  a?.up === b?.up &&
+  a?.running === b?.running &&
+  a?.mac === b?.mac &&
+  a?.mtu === b?.mtu &&
+  a?.portOf === b?.portOf

@@ -71,9 +71,9 @@ export class Placement {
   #nodeView(without: ReadonlySet<Address>): NodeView {
     const { view } = this.#context
     for (const address of this.#retired) if (view.where(address).length === 0) this.#retired.delete(address)
-    const interfaces = view.links().map(({ index, name, mtu }) => {
+    const interfaces = view.links().map(({ index, name, mtu, portOf }) => {
       const addresses = [...view.on(index, 'ipv4'), ...view.on(index, 'ipv6')]
-      return { name, mtu, addresses: addresses.filter(({ address }) => !without.has(address)) }
+      return { name, mtu, portOf, addresses: addresses.filter(({ address }) => !without.has(address)) }
     })
     return { interfaces }
   }

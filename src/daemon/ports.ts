@@ -94,6 +94,8 @@ export type Link = {
   readonly up: boolean
   /** Carrier (IFF_RUNNING). */
   readonly running: boolean
+  /** What it is a port of, which takes everything that it receives: `bridge`, `openvswitch`, `bond`, `team`. */
+  readonly portOf?: string | undefined
 }
 
 export type PresentAddress = {

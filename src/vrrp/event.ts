@@ -14,6 +14,8 @@ export type GroupFault = `syncGroup:${string}`
 export type Fault =
   | 'interfaceMissing'
   | 'linkDown'
+  /** A port of a bridge, bond, team or switch: what it receives goes there, and silence proves nothing. */
+  | 'interfaceIsPort'
   | 'sourceAddressMissing'
   | 'socketFailed'
   /** Another router of this node has the VRID on this interface and family. */

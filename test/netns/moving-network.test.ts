@@ -167,6 +167,25 @@ describeNetns('the interface', () => {
     intact(group, at)
   })
 
+  test('a Backup whose interface becomes a port of a bridge, with its address: it hears nobody, and stays away', async () => {
+    const { group, lab } = await settled()
+    const r2 = lab.router(2)
+    const at = monotonicMs()
+    batch(r2, [
+      'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
+      'link set br-ex up',
+      'link set eth0 master br-ex',
+    ])
+    await faulted(group, 2, 'interfaceIsPort')
+    await sleep(3_000)
+    expect(interfacesWith(r2, LAB_VIP)).toEqual([])
+    ip(r2, 'link', 'set', 'eth0', 'nomaster')
+    await logged(group, 2, 'vip: Initialize → Backup: faultCleared', at)
+    await sleep(2_000)
+    expect(interfacesWith(r2, LAB_VIP)).toEqual([])
+    intact(group, at)
+  })
+
   test('gets another MAC: announced, so that a client with a cached entry is answered on', async () => {
     const { group, r1 } = await settled()
     await sleep(1_000)

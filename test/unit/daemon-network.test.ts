@@ -118,6 +118,38 @@ describe('the interface', () => {
     expect(world.transitions.length).toBe(2)
   })
 
+  test('as a port of a bridge it hears nobody: a Backup does not take that for silence, an Active hands over', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.setLink(link(2, 'eth0', { portOf: 'bridge' }))
+    world.advance(2 * DOWN)
+    expect([world.router().state, world.router().faults, world.installed]).toEqual([
+      'Initialize',
+      ['interfaceIsPort'],
+      [],
+    ])
+    world.setLink(link(2, 'eth0'))
+    expect(world.router().state).toBe('Backup')
+    world.advance(DOWN + 1)
+    expect(world.router().state).toBe('Active')
+    world.setLink(link(2, 'eth0', { portOf: 'bond' }))
+    expect([world.router().state, world.installed, world.sent.at(-1)?.priority]).toEqual(['Initialize', [], 0])
+  })
+
+  test('as a port it is none that `auto` chooses, also when its address stays', () => {
+    const world = activeWorld([{ ...ROUTER, interface: 'auto' }])
+    world.setLink(link(9, 'br-ex'))
+    world.addresses = [...world.addresses, present(9, `${SELF}/24`)]
+    world.notify({ kind: 'addressAdded', present: present(9, `${SELF}/24`) })
+    world.settle()
+    world.setLink(link(2, 'eth0', { portOf: 'openvswitch' }))
+    expect([world.router().state, world.router().interface, world.installed]).toEqual([
+      'Active',
+      'br-ex',
+      [`${VIP}/32@9`],
+    ])
+  })
+
   test('with an MTU below the message: a fault with priority 0, until it is large enough', () => {
     const addresses = Array.from({ length: 100 }, (_, i) => `192.0.2.${101 + i}`)
     const world = activeWorld([{ ...ROUTER, addresses }])

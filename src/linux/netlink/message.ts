@@ -33,10 +33,15 @@ const AF_INET6 = 10
 const IFLA_ADDRESS = 1
 const IFLA_IFNAME = 3
 const IFLA_MTU = 4
+const IFLA_LINKINFO = 18
+const IFLA_INFO_SLAVE_KIND = 4
 const IFLA_EXT_MASK = 29
 const RTEXT_FILTER_SKIP_STATS = 8
 const IFF_UP = 0x01
 const IFF_RUNNING = 0x40
+
+/** Not vrf: its members hear for themselves. */
+const TAKES_ALL = new Set(['bridge', 'openvswitch', 'bond', 'team'])
 
 const IFA_ADDRESS = 1
 const IFA_LOCAL = 2
@@ -183,8 +188,15 @@ function parseLink(type: number, body: Uint8Array): NetlinkMessage {
   const flags = view(body).getUint32(8, true)
   const mac = macOf(attributes.get(IFLA_ADDRESS))
   const mtu = number(attributes.get(IFLA_MTU)) ?? 0
-  const link = { index, name, mac, mtu, up: (flags & IFF_UP) !== 0, running: (flags & IFF_RUNNING) !== 0 }
+  const portOf = portOfAnother(attributes.get(IFLA_LINKINFO))
+  const link = { index, name, mac, mtu, up: (flags & IFF_UP) !== 0, running: (flags & IFF_RUNNING) !== 0, portOf }
   return { kind: 'link', link }
+}
+
+function portOfAnother(linkInfo: Uint8Array | undefined): string | undefined {
+  const kind = linkInfo === undefined ? undefined : attributesOf(linkInfo)?.get(IFLA_INFO_SLAVE_KIND)
+  const name = kind === undefined ? undefined : text(kind)
+  return name !== undefined && TAKES_ALL.has(name) ? name : undefined
 }
 
 function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
