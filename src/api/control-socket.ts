@@ -16,7 +16,11 @@ export async function openControlSocket(
   snapshot: () => Snapshot,
   commands: Commands = {},
 ): Promise<Server> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  } catch (cause) {
+    throw new Error(`Cannot listen on ${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
   if (await isAnswered(path)) throw new Error(`Cannot listen on ${path}: another daemon answers there`)
   if (isSocket(path)) rmSync(path)
   const server = createApi({ '/v1/status': () => json(snapshot()) }, commands)

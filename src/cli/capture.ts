@@ -47,8 +47,13 @@ export async function captureCommand(
   let file: number | undefined
   if (options.write !== undefined) {
     // Frames are written as they came, so a version 2 password is in there.
-    file = openSync(options.write, 'w', 0o600)
-    writeSync(file, pcapHeader())
+    try {
+      file = openSync(options.write, 'w', 0o600)
+      writeSync(file, pcapHeader())
+    } catch (error) {
+      complain(`Cannot write ${options.write}: ${error instanceof Error ? error.message : String(error)}`)
+      return EXIT.failure
+    }
   }
   try {
     return await new Session(interfaceName, options, look, file).run()

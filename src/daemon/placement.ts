@@ -244,7 +244,8 @@ export class Placement {
           : parameters.addresses.map((address) => ({ address, prefixLength: hostPrefix(address), interfaceName })),
       ),
     )
-    if (problem !== undefined) this.#context.recorder.log('warn', problem)
+    // Tried again with every change of the network: a full disk must not fill the log as well.
+    if (problem !== undefined) this.#context.recorder.logLimited('journal unwritten', 'warn', problem)
   }
 }
 

@@ -119,6 +119,14 @@ test('a file that is no socket is left alone', async () => {
   expect(statSync(path).size).toBe(8)
 })
 
+test('a folder that cannot be made is told with what it was for', async () => {
+  const path = join(directory, 'not-a-folder', 'x', 'holdfast.sock')
+  writeFileSync(join(directory, 'not-a-folder'), '')
+  await expect(openControlSocket(path, () => new FakeWorld().daemon.snapshot())).rejects.toThrow(
+    /^Cannot listen on .*holdfast.sock: ENOTDIR/,
+  )
+})
+
 test('only GET and HEAD, only what is there, and silence is said to be silence', async () => {
   const path = join(directory, 'api.sock')
   const server = createApi({
