@@ -78,6 +78,7 @@ const calls: AgentCalls = {
     return accepted
   },
   drain: (socket, maxBatches, keep = 100) => drainOne(socket, maxBatches, keep),
+  join: (socket, group) => at(adverts, socket).join(group) ?? 'joined',
   closeAdvert: (socket) => at(adverts, socket).close(),
   openFrames: ({ hears, family = 'ipv4', ...options }) => {
     const index = frames.length

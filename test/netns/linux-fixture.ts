@@ -54,6 +54,7 @@ export type AgentCalls = {
     maxBatches: number,
     keep?: number,
   ): DrainResult & { readonly kept: readonly AgentPacket[]; readonly now: number }
+  join(socket: number, group: Address): Failure | 'joined'
   closeAdvert(socket: number): void
   openFrames(options: FrameOptions): Opened
   sendFrames(socket: number, frames: readonly string[]): readonly SendOutcome[]

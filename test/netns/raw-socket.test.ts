@@ -119,6 +119,34 @@ describeRawSocket('raw-socket beside the addon', () => {
     await right.call('closeAdvert', sender)
   })
 
+  test.each(['ipv4', 'ipv6'] as const)('%s: one that was opened for one host joins the group later', async (family) => {
+    const group = GROUP[family]
+    const ours = await open(left, family, LEFT[family])
+    const theirs = await open(right, family, RIGHT[family], group)
+    const targets = [group, LEFT[family]]
+    const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
+    const heard = async (count: number) => (await received(left, ours, count)).map(({ destination }) => destination)
+    await right.call('send', theirs, datagrams)
+    expect(await heard(1), 'before').toEqual([LEFT[family]])
+
+    expect(await left.call('join', ours, group)).toBe('joined')
+    expect(ip(here, 'maddr', 'show', 'dev', 'eth0')).toContain(group)
+    await right.call('send', theirs, datagrams)
+    expect(await heard(2), 'afterwards').toEqual(targets)
+    // No checksum tells whom it was for: the group is the likely one from now on.
+    await right.call('send', theirs, [{ destination: group, bytes: '31330100' }])
+    expect(await heard(1), 'a broken one').toEqual([group])
+
+    const bytes = advertisement(LEFT[family], group)
+    expect(await left.call('send', ours, [{ destination: group, bytes }])).toEqual([{ ok: true }])
+    const [packet] = await received(right, theirs)
+    expect(packet).toMatchObject({ source: LEFT[family], destination: group, ttl: 255 })
+    expect((await left.call('drain', ours, 4)).packets, 'our own packet came back').toBe(0)
+    await left.call('closeAdvert', ours)
+    await right.call('closeAdvert', theirs)
+    expect(ip(here, 'maddr', 'show', 'dev', 'eth0'), 'left with the socket').not.toContain(group)
+  })
+
   test('a packet that waited counts as come when it is read', async () => {
     const receiver = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const sender = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -169,6 +197,10 @@ describeRawSocket('raw-socket beside the addon', () => {
     const datagram = { destination: GROUP.ipv4, bytes: '3133' }
     const [outcome] = await left.call('send', socket, [datagram])
     expect(outcome).toMatchObject({ ok: false, failure: { retryable: true } })
+    expect(await left.call('join', socket, GROUP.ipv4)).toMatchObject({
+      code: 'ENODEV',
+      message: 'Cannot join 224.0.0.18 on "eth2": interface does not exist',
+    })
     await left.call('closeAdvert', socket)
     expect(await left.call('send', socket, [datagram]), 'closed for good').toMatchObject([
       { ok: false, failure: { code: 'EBADF' } },

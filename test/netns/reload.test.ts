@@ -21,6 +21,8 @@ const INTERVAL = 1_000
 const PRIORITIES = [200, 150, 100] as const
 const WITHIN = 10_000
 const SECOND_VIP = '10.77.0.101'
+const VIP6 = 'fd00:77::110'
+const SECOND_VIP6 = 'fd00:77::111'
 
 type Keys = Readonly<Record<string, unknown>>
 
@@ -41,6 +43,8 @@ const steady = (priority: number): Keys => ({
   transport: 'multicast',
   announce: { refresh: false },
 })
+/** Its twin in the other family. */
+const steady6 = (priority: number): Keys => ({ ...steady(priority), name: 'vip6', vrid: 71, addresses: [VIP6] })
 const other = (name: string, vrid: number, priority: number, extra: Keys = {}): Keys => ({
   name,
   vrid,
@@ -113,7 +117,9 @@ class Node {
   /** Inodes of the engine's raw sockets, by the kernel's account. */
   rawSockets(): string[] {
     const engine = familyOf(this.daemon.process.pid).at(-1) ?? 0
-    const rows = readFileSync(`/proc/${engine}/net/raw`, 'utf8').trim().split('\n').slice(1)
+    const rows = ['raw', 'raw6'].flatMap((name) =>
+      readFileSync(`/proc/${engine}/net/${name}`, 'utf8').trim().split('\n').slice(1),
+    )
     return rows.map((row) => row.trim().split(/\s+/)[9] ?? '').sort()
   }
 }
@@ -138,10 +144,14 @@ describeNetns('reload', () => {
     const unicast = (host: Host, ...others: readonly string[]) => ({
       transport: { unicast: { source: host.address, peers: others } },
     })
+    for (const node of nodes)
+      expect(node.reload([steady(node.priority), steady6(node.priority)])).toMatch(/^vip6: added$/m)
+    await first.becomes('vip6', 'Active', 'its arrival')
+    for (const node of nodes.slice(1)) await node.becomes('vip6', 'Backup', 'its arrival')
     // The first announcements are over.
     await sleep(6_000)
     const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
-    const capture = await Capture.start(network, 'reload')
+    const capture = await Capture.start(network, 'reload', 'ip proto 112 or ip6 proto 112 or arp or icmp6')
     const prober = new Prober(network, network.client, LAB_VIP)
     await eventually(
       'the client to be answered',
@@ -149,12 +159,14 @@ describeNetns('reload', () => {
       () => prober.owner,
       { within: WITHIN },
     )
-    const before = await first.router('vip')
+    const before = [await first.router('vip'), await first.router('vip6')]
     const sockets = first.rawSockets()
     expect(sockets.length, 'raw sockets of its segment').toBeGreaterThan(1)
 
     const rounds: readonly ((node: Node) => readonly [readonly Keys[], Keys?])[] = [
-      ({ priority }) => [[steady(priority), other('b', 52, priority)]],
+      ({ priority }) => [
+        [steady(priority), other('b', 52, priority), other('b6', 72, priority, { addresses: [SECOND_VIP6] })],
+      ],
       ({ priority }) => [[steady(priority), other('b', 52, 300 - priority)]],
       ({ priority }) => [[steady(priority), other('b', 52, priority, { advertisementInterval: '50ms' })]],
       ({ priority, host }) => [[steady(priority), other('b', 52, priority, unicast(host, ...peers.slice(0, 2)))]],
@@ -178,8 +190,9 @@ describeNetns('reload', () => {
     ]
     for (const [i, round] of rounds.entries()) {
       for (const node of nodes) {
-        const said = node.reload(...round(node))
-        expect(said, `round ${i + 1}`).not.toMatch(/^vip:/m)
+        const [routers, keys] = round(node)
+        const said = node.reload([...routers, steady6(node.priority)], keys)
+        expect(said, `round ${i + 1}`).not.toMatch(/^vip6?:/m)
         expect(said).toMatch(/unchanged\n$/)
       }
       expect(first.rawSockets(), `raw sockets after round ${i + 1}`).toEqual(sockets)
@@ -188,39 +201,49 @@ describeNetns('reload', () => {
     // Those that left have left.
     await sleep(1_000)
     const { lost, sent } = await prober.stop()
-    const after = await first.router('vip')
+    const after = [await first.router('vip'), await first.router('vip6')]
     expect(lost, `probes lost of ${sent}`).toBe(0)
     expect(sent).toBeGreaterThan(10_000)
-    expect([after?.state, after?.since, after?.counters.transitions]).toEqual([
-      'Active',
-      before?.since,
-      before?.counters.transitions,
-    ])
-    expect(after?.counters.foreignChanges).toEqual({})
+    for (const [i, router] of after.entries()) {
+      expect([router?.state, router?.since, router?.counters.transitions, router?.counters.foreignChanges]).toEqual([
+        'Active',
+        before[i]?.since,
+        before[i]?.counters.transitions,
+        {},
+      ])
+    }
     for (const { host } of nodes)
       expect(network.addresses(host).filter((text) => text.endsWith('/32'))).toEqual(
         host === first.host ? [`${LAB_VIP}/32`] : [],
       )
 
     const frames = await capture.stop()
-    const beats = frames
-      .filter(({ vrid }) => vrid === '51')
-      .map(({ at, source }) => ({ at: Number(at) * 1_000, source }))
-    expect(new Set(beats.map(({ source }) => source)), 'who advertised it').toEqual(new Set([first.host.address]))
-    expect(beats.length, 'advertisements of it').toBeGreaterThan(10)
-    const gaps = beats.slice(1).map(({ at }, i) => at - (beats[i]?.at ?? 0))
-    expect(Math.max(...gaps), 'ms, the longest advertisement gap').toBeLessThan(1.1 * INTERVAL)
-    expect(Math.min(...gaps), 'ms, the shortest: nothing is said out of turn').toBeGreaterThan(0.9 * INTERVAL)
+    for (const vrid of ['51', '71']) {
+      const beats = frames
+        .filter((frame) => frame.vrid === vrid)
+        .map(({ at, mac }) => ({ at: Number(at) * 1_000, mac }))
+      const macs = [network.exec(first.host, ['cat', '/sys/class/net/eth0/address']).trim()]
+      expect([...new Set(beats.map(({ mac }) => mac))], `who advertised VRID ${vrid}`).toEqual(macs)
+      expect(beats.length, `advertisements of VRID ${vrid}`).toBeGreaterThan(10)
+      const gaps = beats.slice(1).map(({ at }, i) => at - (beats[i]?.at ?? 0))
+      expect(Math.max(...gaps), `ms, the longest gap of VRID ${vrid}`).toBeLessThan(1.1 * INTERVAL)
+      expect(Math.min(...gaps), `ms, the shortest of VRID ${vrid}: nothing out of turn`).toBeGreaterThan(0.9 * INTERVAL)
+    }
+    const told6 = (vip: string) => frames.filter(({ naTarget }) => naTarget === vip).length
+    expect([told6(VIP6), told6(SECOND_VIP6) > 0], 'Neighbor Advertisements for it, and for another one').toEqual([
+      0,
+      true,
+    ])
     const claims = frames.filter(({ arpSender, arpOperation }) => arpSender === LAB_VIP && arpOperation === '1')
     expect(claims, 'gratuitous ARP for it').toEqual([])
     const announced = frames.filter(({ arpSender, arpOperation }) => arpSender === SECOND_VIP && arpOperation === '1')
     expect(announced.length, 'gratuitous ARP for another one, so there was somebody to see it').toBeGreaterThan(0)
     const told = monitor.lines.filter(({ text }) => text.includes(`${SECOND_VIP}/`))
     expect(told.length, 'news of another address, so there was somebody to hear them').toBeGreaterThan(0)
-    const news = monitor.lines.filter(({ text }) => text.includes(`${LAB_VIP}/`)).map(({ text }) => text)
-    expect(news, 'what the kernel told of its address').toEqual([])
+    const news = monitor.lines.filter(({ text }) => text.includes(`${LAB_VIP}/`) || text.includes(`${VIP6}/`))
+    expect(news, 'what the kernel told of its addresses').toEqual([])
     monitor.killFamily()
-    expect(await first.snapshot()).toMatchObject({ config: { reloads: { ok: rounds.length, failed: 0 } } })
+    expect(await first.snapshot()).toMatchObject({ config: { reloads: { ok: rounds.length + 1, failed: 0 } } })
   })
 
   test('a bad file: the old configuration stays and everybody is told; a good one by SIGHUP ends it', async () => {
