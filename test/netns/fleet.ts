@@ -82,10 +82,14 @@ async function vipsOn(host: Host): Promise<ReadonlySet<string>> {
   return new Set([...stdout.matchAll(/"local":"(10\.88\.0\.\d+)"/g)].map(([, vip = '']) => vip))
 }
 
-export type Sight = { readonly at: number; readonly held: Readonly<Record<string, number>>; readonly twice: number }
+export type Sight = {
+  readonly at: number
+  readonly held: Readonly<Record<string, number>>
+  readonly twice: readonly string[]
+}
 
 /**
- * Who holds how many, and how many are on both. The host that gains is asked first: an address that it has then and that
+ * Who holds how many, and which are on both. The host that gains is asked first: an address that it has then and that
  * the other one has later was on both in between, because neither goes back.
  */
 export async function look(gaining: Host, losing: Host): Promise<Sight> {
@@ -95,7 +99,7 @@ export async function look(gaining: Host, losing: Host): Promise<Sight> {
   return {
     at,
     held: { [gaining.name]: gained.size, [losing.name]: kept.size },
-    twice: [...kept].filter((vip) => gained.has(vip)).length,
+    twice: [...kept].filter((vip) => gained.has(vip)),
   }
 }
 
