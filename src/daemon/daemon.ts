@@ -317,9 +317,12 @@ export class Daemon {
   }
 
   #restore(address: Address, now: Millis): void {
-    for (const router of this.#roster.all) {
-      if (router.parameters.addresses.includes(address)) router.restoreAddresses(now)
-    }
+    const holders = this.#roster.all.filter(({ parameters }) => parameters.addresses.includes(address))
+    for (const router of holders) router.restoreAddresses(now)
+    // No interface is no reason to answer on another one, nor on its own before it has a source.
+    if (holders.some(({ io }) => io !== undefined)) return
+    const stray = { view: this.#view, journal: [], vips: new Set([address]), owned: ownedAddresses(this.#config) }
+    this.#removeStale(sweepSteps(stray), 'it is a virtual address')
   }
 
   /** Sends the steps, and remembers which notifications they will cause. */

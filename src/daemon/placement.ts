@@ -132,7 +132,7 @@ export class Placement {
     this.keepJournal(resolution)
     const found = this.#placesOf(resolution, routers).map(({ router, resolved, place }) => {
       const { link, source, taken } = place
-      if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source)
+      if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source, now)
       const { faults, priority } = circumstancesOf(resolved, place, view)
       return { router, faults, priority, lost: link === undefined || taken }
     })
@@ -186,7 +186,7 @@ export class Placement {
     return source !== undefined && view.canSendFrom(link.index, source) ? source : undefined
   }
 
-  #attach(router: Router, resolved: ResolvedRouter, link: Link, source: Address): void {
+  #attach(router: Router, resolved: ResolvedRouter, link: Link, source: Address, now: Millis): void {
     const { family, vrid } = resolved.parameters
     const key = `${link.index} ${family} ${source}`
     const segment = this.#segments.get(key) ?? new Segment(link, family, source, this.#context)
@@ -198,6 +198,8 @@ export class Placement {
     segment.routers.set(vrid, router)
     router.moveTo(segment, { ...resolved.parameters, primaryAddress: source, priority })
     if (moved) router.takeAddressesAlong()
+    // Somebody may have added one while it had no interface and could not look.
+    if (!router.answers) router.restoreAddresses(now)
   }
 
   #detach(router: Router): void {

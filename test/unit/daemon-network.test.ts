@@ -118,6 +118,20 @@ describe('the interface', () => {
     expect(world.transitions.length).toBe(2)
   })
 
+  test('that appears with a VIP on it: removed before and after its router has a source', () => {
+    const world = new FakeWorld()
+    world.removeLink(2)
+    world.start()
+    world.setLink(link(9, 'eth0'))
+    world.foreign('add', present(9, `${VIP}/24`))
+    expect([world.router().state, world.router().interface, world.installed]).toEqual(['Initialize', null, []])
+    // Found in a look at everything, it was never told of.
+    world.addresses = [...world.addresses, present(9, `${VIP}/24`)]
+    world.notify({ kind: 'resync' })
+    world.foreign('add', present(9, `${SELF}/24`))
+    expect([world.router().state, world.installed]).toEqual(['Backup', []])
+  })
+
   test('as a port of a bridge it hears nobody: a Backup does not take that for silence, an Active hands over', () => {
     const world = new FakeWorld().start()
     world.hear(200)
