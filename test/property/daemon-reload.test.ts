@@ -1,0 +1,146 @@
+/**
+ * Whatever an operator reloads, in whatever state the routers are, and whatever else happens around it: after every step
+ * an Active has its addresses, each address has one router that answers for it and a last will, and a group is not torn;
+ * and after stop() nothing is left. A node on paper (test/unit/fake-world.ts).
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
+import { address } from '../../src/wire/address.ts'
+import { FakeWorld, link, present, type RouterConfig, SELF } from '../unit/fake-world.ts'
+
+const NAMES = ['a', 'b', 'c']
+const VIPS = [100, 101, 102, 103, 104, 105].map((host) => `192.0.2.${host}`)
+const NICS = new Map([
+  [2, 'eth0'],
+  [3, 'eth1'],
+])
+const PEER_MAC = link(66, 'peer').mac
+
+/** Three of everything, of which the named routers take theirs. */
+const configuration = fc
+  .record({
+    names: fc.shuffledSubarray(NAMES, { minLength: 1 }),
+    group: fc.subarray(NAMES),
+    vrids: fc.shuffledSubarray([51, 52, 53], { minLength: 3 }),
+    vips: fc.shuffledSubarray(VIPS, { minLength: VIPS.length }),
+    rest: fc.array(
+      fc.record({
+        interface: fc.constantFrom('eth0', 'auto', 'eth1', 'eth9'),
+        priority: fc.constantFrom(50, 128, 200),
+        advertisementInterval: fc.constantFrom('100ms', '1s'),
+      }),
+      { minLength: 3, maxLength: 3 },
+    ),
+  })
+  .map(({ names, group, vrids, vips, rest }) => {
+    const members = names.filter((name) => group.includes(name))
+    const routers = names.map((name, i): RouterConfig => {
+      const addresses = vips.slice(2 * i, 2 * i + 1 + (i % 2)).map((vip) => `${vip}/24`)
+      return { ...rest[i], name, vrid: vrids[i], addresses }
+    })
+    return { routers, syncGroups: members.length > 1 ? [{ name: 'group', members }] : [] }
+  })
+
+type Configuration = typeof configuration extends fc.Arbitrary<infer T> ? T : never
+type Action = (world: FakeWorld) => void
+const does = (text: string, act: Action) => Object.assign(act, { toString: () => text })
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: configuration.map((next: Configuration) => does(`reload ${JSON.stringify(next)}`, reload(next))),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .constantFrom(1, 30, 200, 2_100, 4_000)
+      .map((wait) => does(`wait ${wait}`, (world) => world.advance(wait))),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.constantFrom(51, 52, 53), fc.constantFrom(0, 60, 250))
+      .map(([vrid, priority]) => does(`hear ${priority} of ${vrid}`, hear(vrid, priority))),
+  },
+  fc
+    .constantFrom(...VIPS)
+    .map((vip) =>
+      does(`claim ${vip}`, (world) => world.hearClaim(gratuitousArp({ address: address(vip), mac: PEER_MAC }))),
+    ),
+  fc.constantFrom(...NAMES).map((name) => does(`yield ${name}`, (world) => void world.daemon.yield(name, 3_000))),
+  fc
+    .tuple(fc.constantFrom(...NICS), fc.boolean())
+    .map(([[index, name], up]) => does(`${name} ${up}`, (world) => world.setLink(link(index, name, { up })))),
+  fc.constantFrom(...NICS.keys()).map((to) => does(`node address to ${to}`, nodeAddressTo(to))),
+)
+
+function reload(next: Configuration): Action {
+  return (world) => void world.reload(next.routers, { syncGroups: next.syncGroups })
+}
+
+function hear(vrid: number, priority: number): Action {
+  return (world) => {
+    const open = world.sockets.filter(({ closed }) => !closed)
+    const [first] = open
+    if (open.length === 1) world.hear(priority, { vrid, on: first?.options.interfaceName ?? '' })
+  }
+}
+
+function nodeAddressTo(to: number): Action {
+  return (world) => {
+    world.foreign('add', present(to, `${SELF}/24`))
+    world.foreign('remove', present(5 - to, `${SELF}/24`))
+  }
+}
+
+/** What must never be, found from outside. */
+function wrongs(world: FakeWorld): readonly string[] {
+  const { routers, groups } = world.daemon.snapshot()
+  const here = world.addresses.filter((each) => VIPS.includes(each.address))
+  const bare = routers.flatMap(({ name, state, addresses }) =>
+    addresses
+      .filter((vip) => state === 'Active' && !here.some((each) => each.address === vip.address))
+      .map((vip) => `${name} is Active without ${vip.address}`),
+  )
+  const lost = here.flatMap(({ address: vip, interfaceIndex }) => {
+    const holders = routers.filter(
+      ({ state, addresses }) =>
+        (state === 'Active' || state === 'Leaving') && addresses.some((each) => each.address === vip),
+    )
+    const willed = [...world.wills.values()].some(({ remove }) =>
+      remove.some((each) => each.address === vip && each.interfaceIndex === interfaceIndex),
+    )
+    return holders.length === 1 && willed
+      ? []
+      : [`${vip} has ${holders.length} holders and ${willed ? 'a' : 'no'} will`]
+  })
+  const torn = groups.flatMap(({ members }) => {
+    const states = routers.filter(({ name, departing }) => members.includes(name) && !departing).map((one) => one.state)
+    return states.includes('Active') && states.some((state) => state === 'Backup' || state === 'Initialize')
+      ? [`torn: ${states.join(' ')}`]
+      : []
+  })
+  return [...bare, ...lost, ...torn]
+}
+
+test('no reload loses an address, leaves one behind, or gives one to two', () => {
+  fc.assert(
+    fc.property(configuration, fc.array(action, { maxLength: 30 }), (first, actions) => {
+      const world = new FakeWorld(first.routers, { syncGroups: first.syncGroups }).start()
+      for (const [i, act] of actions.entries()) {
+        act(world)
+        world.settle()
+        expect(wrongs(world), `from ${JSON.stringify(first)}\n${actions.slice(0, i + 1).join('\n')}`).toEqual([])
+      }
+      void world.daemon.stop()
+      world.advance(10_000)
+      const left = world.addresses.filter((each) => VIPS.includes(each.address))
+      expect([left, world.wills.size], `after stop(), from ${JSON.stringify(first)}\n${actions.join('\n')}`).toEqual([
+        [],
+        0,
+      ])
+    }),
+    { numRuns: 600 },
+  )
+}, 60_000)
