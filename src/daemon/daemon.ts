@@ -287,6 +287,7 @@ export class Daemon {
       this.#placement.refresh(this.#roster.routers, now)
       this.#placement.strand(this.#roster.departing, now)
       for (const router of this.#roster.all) router.restoreAddresses(now)
+      this.#sweepHomeless(vips)
     } else if (event.kind === 'addressAdded' || event.kind === 'addressRemoved') {
       const { address } = event.present
       // Also an echo: the order of notifications is the kernel's, and the last one is how things are.
@@ -317,12 +318,19 @@ export class Daemon {
   }
 
   #restore(address: Address, now: Millis): void {
-    const holders = this.#roster.all.filter(({ parameters }) => parameters.addresses.includes(address))
-    for (const router of holders) router.restoreAddresses(now)
-    // No interface is no reason to answer on another one, nor on its own before it has a source.
-    if (holders.some(({ io }) => io !== undefined)) return
-    const stray = { view: this.#view, journal: [], vips: new Set([address]), owned: ownedAddresses(this.#config) }
-    this.#removeStale(sweepSteps(stray), 'it is a virtual address')
+    for (const router of this.#roster.all) {
+      if (router.parameters.addresses.includes(address)) router.restoreAddresses(now)
+    }
+    this.#sweepHomeless([address])
+  }
+
+  /** No interface is no reason to answer on another one, nor on its own before it has a source. */
+  #sweepHomeless(addresses: Iterable<Address>): void {
+    const placed = this.#roster.all.filter(({ io }) => io !== undefined)
+    const kept = new Set(placed.flatMap(({ parameters }) => parameters.addresses))
+    const vips = new Set([...addresses].filter((address) => !kept.has(address)))
+    const steps = sweepSteps({ view: this.#view, journal: [], vips, owned: ownedAddresses(this.#config) })
+    this.#removeStale(steps, 'it is a virtual address')
   }
 
   /** Sends the steps, and remembers which notifications they will cause. */

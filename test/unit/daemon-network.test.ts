@@ -128,6 +128,8 @@ describe('the interface', () => {
     // Found in a look at everything, it was never told of.
     world.addresses = [...world.addresses, present(9, `${VIP}/24`)]
     world.notify({ kind: 'resync' })
+    world.settle()
+    expect([world.router().interface, world.installed]).toEqual([null, []])
     world.foreign('add', present(9, `${SELF}/24`))
     expect([world.router().state, world.installed]).toEqual(['Backup', []])
   })
