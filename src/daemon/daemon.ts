@@ -420,6 +420,12 @@ export class Daemon {
     )
   }
 
+  /** No router answers for anything; after stop() that is the end. */
+  #finish(now: Millis): void {
+    if (this.#stopping) this.#leftovers.runLast(now)
+    for (const resolve of this.#stopped.splice(0)) resolve()
+  }
+
   #endTurn(now: Millis): void {
     this.#runner.run(now)
     if (this.#roster.departing.size > 0) this.#letGo(now)
@@ -429,7 +435,7 @@ export class Daemon {
       this.#stateChanged = false
       for (const segment of this.#placement.segments) segment.watchClaims()
       const running = this.#roster.all.some((router) => router.state.name !== 'Initialize')
-      if (!running) for (const resolve of this.#stopped.splice(0)) resolve()
+      if (!running) this.#finish(now)
     }
     let nearest: Millis | undefined
     const consider = (at: Millis | undefined) => {

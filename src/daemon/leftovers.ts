@@ -46,7 +46,15 @@ export class Leftovers {
 
   /** True when the last one is gone. */
   runDue(now: Millis): boolean {
-    if (this.#nextAt === undefined || now < this.#nextAt) return false
+    return this.#nextAt !== undefined && now >= this.#nextAt && this.#run(now)
+  }
+
+  /** Nobody will try after this one. */
+  runLast(now: Millis): void {
+    if (this.#nextAt !== undefined) this.#run(now)
+  }
+
+  #run(now: Millis): boolean {
     const steps = this.#left
       .filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
       .map((each): AddressStep => ({ action: 'remove', ...each }))

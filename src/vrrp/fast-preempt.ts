@@ -58,10 +58,13 @@ export function priorityChangedInBackup(state: Backup, previous: number, paramet
       heldSince: undefined,
     }
   }
+  // VR-SG-03: without fastPreempt the timer runs on, but the wish for which a group might go at any moment is over.
+  const held = overtaken && state.heldSince !== undefined ? { heldSince: undefined } : {}
   const before = activeDownDelay({ ...parameters, priority: previous }, interval, active?.source)
   const moved = activeDownDelay(parameters, interval, active?.source) - before
   return {
     ...state,
+    ...held,
     activeDownAt: plus(state.activeDownAt, moved),
     regularDownAt: state.regularDownAt === undefined ? undefined : plus(state.regularDownAt, moved),
   }

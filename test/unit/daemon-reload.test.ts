@@ -188,6 +188,18 @@ describe('other parameters', () => {
     expect(world.router().addresses.every((each) => each.present)).toBe(true)
   })
 
+  test('a dropped address that could not be removed is tried once more by a daemon that stops', async () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
+    world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
+    world.reload([ROUTER])
+    world.advance(100)
+    const stopped = world.daemon.stop()
+    world.addressFailures.clear()
+    succeed(world)
+    await stopped
+    expect([states(world), world.installed]).toEqual([{ api: 'Initialize' }, []])
+  })
+
   test('trackers: what is tracked no longer is no fault any more, and what is new counts at once', () => {
     const tracking = { ...ROUTER, track: [{ interface: 'eth1' }] }
     const world = activeWorld([tracking])

@@ -170,6 +170,15 @@ describe('Backup', () => {
     })
   })
 
+  test('the same without fastPreempt: the timer runs on, the wish of a group is over', () => {
+    const rfc = parameters('rfc9568')
+    const held = backup({ active: { source: BELOW, priority: 100, heardAt: ms(500) }, heldSince: ms(10) })
+    const [next, effects] = reload(held, { priority: 90 }, 700, rfc)
+    expect(next).toMatchObject({ heldSince: undefined, activeDownAt: held.activeDownAt + 38 * (1000 / 256) })
+    expect(effects).toEqual([])
+    expect(reload(held, { priority: 101 }, 700, rfc)[0]).toMatchObject({ heldSince: 10 })
+  })
+
   test('a preemptDelay that runs ends when the new one would have', () => {
     const delayed = { ...OLD, preemptDelay: ms(300_000) }
     const waiting = backup({ active: { source: BELOW, priority: 100, heardAt: ms(0) }, preemptAt: ms(310_000) })
