@@ -370,6 +370,11 @@ export class Daemon {
           code: failure.code,
         })
       },
+      onPeerReached: (segment, peer) => {
+        const now = this.#ports.clock.now()
+        for (const router of segment.routers.values()) router.reachPeer(peer, now)
+        this.#endTurn(now)
+      },
       onClaim: (segment, claim, heardAt) => {
         const now = this.#ports.clock.now()
         const claimed = [...segment.routers.values()].filter(({ parameters }) =>

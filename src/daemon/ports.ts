@@ -85,6 +85,26 @@ export type FrameSocketOptions = {
   readonly onFailure: (failure: Failure) => void
 }
 
+/**
+ * Resolved: what is sent to it leaves. Probed: so it does, while the kernel makes sure. Unresolved: it waits in the kernel
+ * until the neighbor answers, or is dropped there.
+ */
+export type NeighborResolution = 'resolved' | 'probed' | 'unresolved'
+
+export type NeighborWatchOptions = {
+  readonly interfaceIndex: number
+  readonly interfaceName: string
+  readonly family: Family
+  /** It has just become so. Nothing is told of an entry that is new and not resolved yet. */
+  readonly onNeighbor: (address: Address, resolution: NeighborResolution) => void
+  /** Notifications were lost: what was known may be wrong. */
+  readonly onLost: () => void
+  readonly onFailure: (failure: Failure) => void
+}
+
+/** Changes of the kernel's neighbor table (ARP, Neighbor Discovery). */
+export type NeighborWatch = { close(): void }
+
 export type Link = {
   readonly index: number
   readonly name: string
@@ -153,6 +173,7 @@ export type SocketPort = {
   /** Failure is a value: the interface may be down, the capability missing. */
   openAdvertisementSocket(options: AdvertisementSocketOptions): AdvertisementSocket | Failure
   openFrameSocket(options: FrameSocketOptions): FrameSocket | Failure
+  openNeighborWatch(options: NeighborWatchOptions): NeighborWatch | Failure
 }
 
 /**

@@ -111,6 +111,7 @@ class Stage {
       apply: (steps) => this.#apply(steps),
       onReadable: () => {},
       onFailure: () => {},
+      onPeerReached: () => {},
       onClaim: (segment, claim, heardAt) => {
         for (const router of segment.routers.values()) router.hearClaim(claim, heardAt, this.#now)
       },
@@ -191,9 +192,10 @@ class Stage {
   }
 
   /** The caller's sockets, in whose queues lies what the peer is to have said. */
-  #overheard({ openAdvertisementSocket, openFrameSocket }: SocketPort): SocketPort {
+  #overheard({ openAdvertisementSocket, openFrameSocket, openNeighborWatch }: SocketPort): SocketPort {
     return {
       openFrameSocket,
+      openNeighborWatch,
       openAdvertisementSocket: (options) => {
         const socket = openAdvertisementSocket(options)
         if ('code' in socket) return socket

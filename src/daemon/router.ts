@@ -158,6 +158,17 @@ export class Router {
     return this.state.name === 'Active' || this.state.name === 'Leaving'
   }
 
+  /** It wants to know who else has its addresses (docs/adr/0007). */
+  get asks(): boolean {
+    return this.state.name === 'Active' && this.parameters.knobs.probeRivals
+  }
+
+  /** And this is one of those it sends to. */
+  asksBeside(peer: Address): boolean {
+    const { transport } = this.parameters
+    return this.asks && transport.mode === 'unicast' && transport.peers.some(({ address }) => address === peer)
+  }
+
   /** Otherwise it cannot say priority 0 when another member of its group fails. */
   get canSend(): boolean {
     return this.io?.canSend ?? false
@@ -314,6 +325,18 @@ export class Router {
         address,
         mac,
       },
+    )
+  }
+
+  /** The kernel did not, and now it does: what waited there for the peer has left. */
+  reachPeer(peer: Address, now: Millis): void {
+    if (!this.asksBeside(peer)) return
+    this.post({ kind: 'peerReached', peer }, now)
+    this.#recorder.logLimited(
+      `${this.name} reached ${peer}`,
+      'info',
+      `${this.name}: reaches ${peer}, which may have been Active meanwhile`,
+      { router: this.name, peer },
     )
   }
 

@@ -15,6 +15,7 @@ import { isUp } from './circumstances.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
 import { isStrange, strangeWords } from './foreign-peers.ts'
 import type { NetworkView } from './network-view.ts'
+import { PeerWatch } from './peer-watch.ts'
 import type {
   AddressOutcome,
   AddressStep,
@@ -47,6 +48,7 @@ export type SegmentContext = {
   readonly onFailure: (segment: Segment, failure: Failure) => void
   /** Deadlines of a router may have moved outside a turn of the daemon. */
   readonly onClaim: (segment: Segment, claim: HeardClaim, heardAt: Millis) => void
+  readonly onPeerReached: (segment: Segment, peer: Address) => void
 }
 
 export class Segment implements RouterIo {
@@ -64,6 +66,7 @@ export class Segment implements RouterIo {
   #advertisements: AdvertisementSocket | undefined
   #frames: FrameSocket | undefined
   readonly #claims: ClaimTap
+  readonly #peers: PeerWatch
   /** When a unicast router last asked the whole LAN, by VRID. */
   readonly #broadcastAt = new Map<number, Millis>()
   readonly announcer: Announcer
@@ -86,6 +89,13 @@ export class Segment implements RouterIo {
       onFailure: (failure) => context.onFailure(this, failure),
       isOurs: (mac) => view.links().some((own) => own.mac === mac),
       onClaim: (claim, heardAt) => context.onClaim(this, claim, heardAt),
+    })
+    this.#peers = new PeerWatch(family, () => this.#link, {
+      sockets,
+      recorder,
+      onFailure: (failure) => context.onFailure(this, failure),
+      isPeer: (address) => [...this.routers.values()].some((router) => router.asksBeside(address)),
+      onReached: (peer) => context.onPeerReached(this, peer),
     })
   }
 
@@ -165,6 +175,7 @@ export class Segment implements RouterIo {
     this.#advertisements?.close()
     this.#frames?.close()
     this.#claims.close()
+    this.#peers.close()
     this.#advertisements = undefined
     this.#frames = undefined
   }
@@ -187,13 +198,15 @@ export class Segment implements RouterIo {
 
   /**
    * Listens for the successor's gratuitous ARP exactly while somebody here is Leaving, and for answers to our own
-   * question while somebody is Active.
+   * question while somebody is Active; and for the peers to whom an Active sends, for what the question misses.
    */
   watchClaims(): void {
     const routers = [...this.routers.values()]
     const leaving = routers.some(({ state }) => state.name === 'Leaving')
-    const asking = routers.some(({ state, parameters }) => state.name === 'Active' && parameters.knobs.probeRivals)
-    if (this.isOpen) this.#claims.listen(leaving ? 'claims' : asking ? 'answers' : 'nothing')
+    const asking = routers.some(({ asks }) => asks)
+    if (!this.isOpen) return
+    this.#claims.listen(leaving ? 'claims' : asking ? 'answers' : 'nothing')
+    this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
   }
 
   /**

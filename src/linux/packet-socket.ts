@@ -10,6 +10,7 @@ import { readMeta } from './meta-record.ts'
 import type { NativeAddon, NativeSocket } from './native.ts'
 import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { AF, packetSockaddr } from './sockaddr.ts'
+import { JUMP_IF_EQUAL, JUMP_IF_SET, LOAD_BYTE, LOAD_HALF, RETURN, socketFilter } from './socket-filter.ts'
 import { OPTION, setNumber } from './socket-option.ts'
 
 const SOCK_RAW = 3
@@ -22,25 +23,8 @@ const SIZE = 256
 /** Per wake-up: an ARP storm must not starve the advertisements. */
 const MAX_BATCHES = 4
 
-/** struct sock_filter: u16 code, u8 jump if true, u8 jump if false, u32 k. */
-function filter(...program: readonly (readonly [code: number, jt: number, jf: number, k: number])[]): Uint8Array {
-  const bytes = new Uint8Array(8 * program.length)
-  const view = new DataView(bytes.buffer)
-  for (const [i, [code, jt, jf, k]] of program.entries()) {
-    view.setUint16(8 * i, code, true)
-    bytes.set([jt, jf], 8 * i + 2)
-    view.setUint32(8 * i + 4, k, true)
-  }
-  return bytes
-}
-
-const LOAD_BYTE = 0x30
-const LOAD_HALF = 0x28
-const JUMP_IF_EQUAL = 0x15
-const JUMP_IF_SET = 0x45
-const RETURN = 0x06
 /** Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; no extension headers are in use there). */
-const NEIGHBOR_ADVERTISEMENT = filter(
+const NEIGHBOR_ADVERTISEMENT = socketFilter(
   [LOAD_BYTE, 0, 0, 14 + 6],
   [JUMP_IF_EQUAL, 0, 3, 58],
   [LOAD_BYTE, 0, 0, 14 + 40],
@@ -50,7 +34,7 @@ const NEIGHBOR_ADVERTISEMENT = filter(
 )
 
 /** The same, and S: it answers somebody's question. */
-const NEIGHBOR_ANSWER = filter(
+const NEIGHBOR_ANSWER = socketFilter(
   [LOAD_BYTE, 0, 0, 14 + 6],
   [JUMP_IF_EQUAL, 0, 5, 58],
   [LOAD_BYTE, 0, 0, 14 + 40],
@@ -62,7 +46,12 @@ const NEIGHBOR_ANSWER = filter(
 )
 
 /** Ethernet 14, then the operation 6 octets into ARP (RFC 826). */
-const ARP_REPLY = filter([LOAD_HALF, 0, 0, 14 + 6], [JUMP_IF_EQUAL, 0, 1, 2], [RETURN, 0, 0, 0xffff], [RETURN, 0, 0, 0])
+const ARP_REPLY = socketFilter(
+  [LOAD_HALF, 0, 0, 14 + 6],
+  [JUMP_IF_EQUAL, 0, 1, 2],
+  [RETURN, 0, 0, 0xffff],
+  [RETURN, 0, 0, 0],
+)
 
 /** Protocol 0 and the filter first: an unbound packet socket hears every interface from the moment it exists. */
 function openTap(

@@ -5,6 +5,7 @@
 import type { SocketPort } from '../daemon/ports.ts'
 import type { KernelClock } from './clock.ts'
 import type { NativeAddon } from './native.ts'
+import { openNeighborWatch } from './netlink/neighbor-watch.ts'
 import { openFrameSocket } from './packet-socket.ts'
 import { openRawAdvertisementSocket } from './raw-socket-backend.ts'
 import type { RawSocketPackage } from './raw-socket-package.ts'
@@ -18,5 +19,6 @@ export function openSockets(native: NativeAddon, clock: KernelClock, raw?: RawSo
         ? openAdvertisementSocket(native, clock, options)
         : openRawAdvertisementSocket(raw, clock, options),
     openFrameSocket: (options) => openFrameSocket(native, clock, options),
+    openNeighborWatch: (options) => openNeighborWatch(native, options),
   }
 }

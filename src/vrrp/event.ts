@@ -50,6 +50,8 @@ export type Event =
       /** It said that the address is at the virtual MAC of this VRID (RFC 9568 §7.3). */
       readonly virtualMac?: boolean
     }
+  /** What could not leave for this unicast peer has left, also what was said before. */
+  | { readonly kind: 'peerReached'; readonly peer: Address }
   | {
       readonly kind: 'deadlineReached'
       /** Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. */

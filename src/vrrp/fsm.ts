@@ -59,6 +59,7 @@ function stepInitialize(state: Initialize, event: StateEvent, parameters: Parame
     case 'yield':
     case 'claimHeard':
     case 'rivalAnswered':
+    case 'peerReached':
     case 'deadlineReached':
     case 'priorityChanged':
       return [state, []]
@@ -88,6 +89,7 @@ function stepBackup(state: Backup, event: StateEvent, parameters: Parameters, no
     case 'yield':
     case 'claimHeard':
     case 'rivalAnswered':
+    case 'peerReached':
     case 'faultCleared':
       return [state, []]
   }
@@ -186,6 +188,8 @@ function stepActive(state: Active, event: StateEvent, parameters: Parameters, no
       return activeReceives(state, event, parameters, now)
     case 'rivalAnswered':
       return rivalAnswered(state, event, parameters, now)
+    case 'peerReached':
+      return peerReached(state, parameters, now)
     case 'priorityChanged':
       return advertiseChange(state, parameters, now, 'priorityChanged')
     case 'faultRaised': {
@@ -292,4 +296,16 @@ function rivalAnswered(state: Active, event: RivalAnswered, parameters: Paramete
   if (event.virtualMac !== true || parameters.family !== 'ipv6') return [next, effects]
   const after = millis(centisToMillis(parameters.advertisementInterval) * MUTE_START)
   return [next, effects.map((effect) => (effect.kind === 'announce' ? { ...effect, after } : effect))]
+}
+
+/** The takeover's own announcements are not over: who is first spoken to now has heard, or will hear them. */
+const TAKEOVER_TAKES = 50
+
+/**
+ * A unicast peer that could not be reached may have been Active beside us, and has our advertisement now: one that had
+ * waited, before which nobody was asked. If it yields to it in silence no question will find it any more.
+ */
+function peerReached(state: Active, parameters: Parameters, now: Millis): Step {
+  if (!parameters.knobs.probeRivals || now - state.since < TAKEOVER_TAKES) return [state, []]
+  return announceOverRival(state, now)
 }

@@ -82,6 +82,7 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
     case 'startup':
     case 'yield':
     case 'rivalAnswered':
+    case 'peerReached':
     case 'priorityChanged':
     case 'faultCleared':
       return [state, []]

@@ -98,6 +98,15 @@ const calls: AgentCalls = {
       }),
     )
   },
+  watchNeighbors: (interfaceIndex, family) => {
+    const opened = sockets.openNeighborWatch({
+      ...{ interfaceIndex, interfaceName: 'eth0', family },
+      onNeighbor: (address, resolution) => say({ neighbor: { address, resolution } }),
+      onLost: () => say({ failure: { code: 'lost' } }),
+      onFailure: (failure) => say({ failure }),
+    })
+    return 'code' in opened ? opened : undefined
+  },
   sendFrames: (socket, list) => at(frames, socket).send(list.map(bytes)),
   arm: ({ packets, ...will }) =>
     guardian.arm({

@@ -14,6 +14,7 @@ import type {
   Failure,
   LastWill,
   Link,
+  NeighborResolution,
   NetworkEvent,
   PresentAddress,
   ReceivedPacket,
@@ -33,6 +34,7 @@ export type AgentWill = Omit<LastWill, 'packets'> & {
     readonly datagrams: readonly AgentDatagram[]
   })[]
 }
+export type HeardNeighbor = { readonly address: Address; readonly resolution: NeighborResolution }
 type FrameOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
@@ -57,6 +59,7 @@ export type AgentCalls = {
   join(socket: number, group: Address): Failure | 'joined'
   closeAdvert(socket: number): void
   openFrames(options: FrameOptions): Opened
+  watchNeighbors(interfaceIndex: number, family: 'ipv4' | 'ipv6'): Failure | undefined
   sendFrames(socket: number, frames: readonly string[]): readonly SendOutcome[]
   arm(will: AgentWill): void
   withdraw(unit: number): void
@@ -74,6 +77,7 @@ type AgentLine = {
   readonly event?: NetworkEvent
   readonly failure?: Failure
   readonly frame?: string
+  readonly neighbor?: HeardNeighbor
   readonly readable?: boolean
 }
 
@@ -109,6 +113,7 @@ export class Agent {
   readonly events: NetworkEvent[] = []
   readonly failures: Failure[] = []
   readonly frames: string[] = []
+  readonly neighbors: HeardNeighbor[] = []
   readonly #child: ChildProcess
   readonly #answers = new Map<number, (text: string) => void>()
   readonly #ready: Promise<void>
@@ -136,6 +141,7 @@ export class Agent {
         if (line.event !== undefined) this.events.push(line.event)
         if (line.failure !== undefined) this.failures.push(line.failure)
         if (line.frame !== undefined) this.frames.push(line.frame)
+        if (line.neighbor !== undefined) this.neighbors.push(line.neighbor)
         if (line.readable) this.readable++
         if (line.id !== undefined) this.#answers.get(line.id)?.(text)
       })

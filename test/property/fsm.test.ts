@@ -90,6 +90,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
         { kind: 'faultRaised', fault: 'addressInstallFailed', canSend: true },
         { kind: 'faultCleared', fault: 'linkDown' },
         { kind: 'faultCleared', fault: 'addressInstallFailed' },
+        { kind: 'peerReached', peer: address('198.51.100.9') },
       ),
       fc.record({
         kind: fc.constantFrom('claimHeard' as const, 'rivalAnswered' as const),

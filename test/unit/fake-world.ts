@@ -22,6 +22,8 @@ import type {
   LastWill,
   LastWillPort,
   Link,
+  NeighborResolution,
+  NeighborWatchOptions,
   NetworkEvent,
   NetworkPort,
   PresentAddress,
@@ -124,12 +126,14 @@ export class FakeWorld {
   readonly addressFailures = new Map<string, Failure>()
   sendFailure: Failure | undefined
   openFailure: Failure | undefined
+  neighborFailure: Failure | undefined
   /** Notifications wait until deliver() or a drain. */
   holdNotifications = false
   /** Packets wait until a drain. */
   holdPackets = false
   readonly sockets: FakeSocket[] = []
   readonly claimListeners: { readonly options: FrameSocketOptions; closed: boolean }[] = []
+  readonly neighborWatches: { readonly options: NeighborWatchOptions; closed: boolean }[] = []
   readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
   readonly recorder = new Recorder(() => this.now)
   readonly daemon: Daemon
@@ -279,6 +283,16 @@ export class FakeWorld {
     for (const { options, closed } of [...this.claimListeners]) if (!closed) options.onFrame?.(frame, this.moment)
   }
 
+  /** The kernel's neighbor table has changed. */
+  neighbor(peer: string, resolution: NeighborResolution): void {
+    for (const { options } of this.watchedNeighbors) options.onNeighbor(address(peer), resolution)
+    this.settle()
+  }
+
+  get watchedNeighbors() {
+    return this.neighborWatches.filter(({ closed }) => !closed)
+  }
+
   /** What the open frame sockets may be woken by. */
   get listening(): readonly string[] {
     return this.claimListeners.filter(({ closed }) => !closed).map(({ options }) => options.hears)
@@ -311,6 +325,16 @@ export class FakeWorld {
           close: () => {
             if (!socket.closed) this.calls.push(`close ${options.interfaceName}`)
             socket.closed = true
+          },
+        }
+      },
+      openNeighborWatch: (options) => {
+        if (this.neighborFailure !== undefined) return this.neighborFailure
+        const watch = { options, closed: false }
+        this.neighborWatches.push(watch)
+        return {
+          close: () => {
+            watch.closed = true
           },
         }
       },

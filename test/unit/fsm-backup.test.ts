@@ -20,6 +20,7 @@ import {
   PROFILES,
   parameters,
   priorityFrom,
+  reached,
   SELF,
   shutdown,
   startup,
@@ -253,6 +254,7 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     ['yield', yielded],
     ['claimHeard', claimOf(VIP, 1500)],
     ['rivalAnswered', answered(VIP, 1500)],
+    ['peerReached', reached],
     ['faultCleared', linkUp],
   ])('%s does nothing', (_name, event) => {
     expect(step(following, event, told, ms(50_000))).toEqual([following, []])

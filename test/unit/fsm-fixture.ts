@@ -120,6 +120,7 @@ export const answered = (rival: Address, at: number): Event => ({
   address: rival,
   heardAt: ms(at),
 })
+export const reached: Event = { kind: 'peerReached', peer: OTHER }
 export const priorityFrom = (previous: number): Event => ({ kind: 'priorityChanged', previous })
 
 export const PROFILES = ['rfc9568', 'holdfast'] as const

@@ -6,7 +6,20 @@ import { step } from '../../src/vrrp/fsm.ts'
 import type { State } from '../../src/vrrp/state.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ABOVE, active, answered, BELOW, heard, ms, OTHER, parameters, tick, VIP } from './fsm-fixture.ts'
+import {
+  ABOVE,
+  active,
+  answered,
+  BELOW,
+  heard,
+  ms,
+  OTHER,
+  parameters,
+  reached,
+  tick,
+  VIP,
+  yielded,
+} from './fsm-fixture.ts'
 
 describe('rivals (design.md §3)', () => {
   const told = parameters('holdfast')
@@ -138,6 +151,45 @@ describe('rivals (design.md §3)', () => {
       expect(asked(100, active(), parameters('rfc9568'))).toEqual([active(), []])
       const silent = parameters('holdfast', { knobs: { probeRivals: false } })
       expect(asked(100, active(), silent)).toEqual([active(), []])
+    })
+  })
+
+  describe('that may have been behind a peer that was not reached (docs/adr/0016)', () => {
+    const reach = (at: number, state: State = active(), knows = told) => step(state, reached, knows, ms(at))
+
+    test('are announced over at once, with nothing sent and no deadline moved', () => {
+      const over = active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) })
+      expect(reach(100)).toEqual([over, [announce]])
+    })
+
+    test('are bounded as rivals are: three batches at once, then one in 50 ms; one for what is told together', () => {
+      let state: State = active()
+      const at: number[] = []
+      for (let now = 100; now < 3100; now++) {
+        for (const _ of [1, 2]) {
+          const [next, effects] = reach(now, state)
+          state = next
+          for (const effect of effects) {
+            expect(effect).toEqual(announce)
+            at.push(now)
+          }
+        }
+      }
+      expect(at.slice(0, 5)).toEqual([100, 101, 102, 150, 200])
+      expect(at, 'announcement batches in 3 s').toHaveLength(2 + 60)
+    })
+
+    test('are nothing while the takeover announces itself', () => {
+      expect(reach(49)).toEqual([active(), []])
+      expect(reach(50)[1]).toEqual([announce])
+    })
+
+    test('are nothing to a router that does not ask, nor to one that leaves', () => {
+      expect(reach(100, active(), parameters('rfc9568'))).toEqual([active(), []])
+      expect(reach(100, active(), parameters('holdfast', { knobs: { probeRivals: false } }))).toEqual([active(), []])
+      const [leaving] = step(active(), yielded, told, ms(100))
+      expect(leaving.name).toBe('Leaving')
+      expect(reach(101, leaving)).toEqual([leaving, []])
     })
   })
 

@@ -2,7 +2,8 @@
  * rtnetlink bytes against the kernel's and iproute2's own. Provenance of the golden bytes: a fresh network namespace
  * (kernel 6.18, iproute2 6.1) with `ip link add eth0 address 02:00:00:00:00:01 mtu 1400 type veth peer name p0`.
  * Requests: `strace -e trace=sendmsg -e write=3 ip addr add|del …`, sequence number as ip chose it.
- * Notifications and answers: read from an AF_NETLINK socket bound to the groups 0x111 while ip did its work.
+ * Notifications and answers: read from an AF_NETLINK socket bound to the groups 0x111 (neighbors: 0x004) while ip did its
+ * work.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -198,6 +199,65 @@ describe('what the kernel says', () => {
     expect(first).toEqual({ sequence: 9, interrupted: false, message: { kind: 'overrun' } })
     expect(second).toEqual({ sequence: 7, interrupted: true, message: { kind: 'done', errno: 0 } })
     expect(rest).toEqual([])
+  })
+})
+
+describe('neighbors', () => {
+  const neighbor = (text: string, resolution: string) => ({
+    ...{ kind: 'neighbor', interfaceIndex: 3, address: address(text), resolution },
+  })
+
+  test.each([
+    [
+      'reachable',
+      '4c0000001c000000000000006845000002000000030000000200000108000100c00002140a000200020000000020000008000400000000001400030000000000000000000000000002000000',
+      'resolved',
+    ],
+    [
+      'probe',
+      '4c0000001c000000000000008045000002000000030000001000000108000100c00002140a00020002000000002000000800040000000000140003001e0000001e0000000000000002000000',
+      'probed',
+    ],
+    [
+      'failed',
+      '400000001c00000000000000a845000002000000030000002000000108000100c00002140800040001000000140003003c0000003c0000000000000001000000',
+      'unresolved',
+    ],
+    [
+      'stale',
+      '4c0000001c00000000000000d145000002000000030000000400000108000100c00002140a0002000200000000200000080004000100000014000300701700005b0000000000000001000000',
+      'resolved',
+    ],
+    [
+      'del',
+      '400000001d000000000000000000000002000000030000002000000108000100c00002140800040001000000140003008e170000790000001e00000000000000',
+      'unresolved',
+    ],
+  ])('ip neigh … 192.0.2.20 … %s', (_, text, resolution) => {
+    expect(messagesOf(bytes(text))).toEqual([neighbor('192.0.2.20', resolution)])
+  })
+
+  test('ip -6 neigh replace 2001:db8::20 … nud stale', () => {
+    const text =
+      '580000001c00000000000000144600000a00000003000000040000011400010020010db8000000000000000000000020' +
+      '0a000200020000000020000008000400000000001400030070170000000000000000000001000000'
+    expect(messagesOf(bytes(text))).toEqual([neighbor('2001:db8::20', 'resolved')])
+  })
+
+  test('bridge fdb add is about no neighbor', () => {
+    const text = '280000001c00000000000000000000000700000002000000c00002000a0002000200000000300000'
+    expect(messagesOf(bytes(text))).toEqual([{ kind: 'other', type: 28 }])
+  })
+
+  test.each([
+    ['without a body', '140000001c00000000000000000000000200 0000'],
+    ['without an address', '1c0000001c000000000000000000000002000000030000000200000 1'],
+    [
+      'of IPv4 with 16 octets',
+      '300000001c000000000000000000000002000000030000000200000114000100 20010db8000000000000000000000020',
+    ],
+  ])('a neighbor %s is malformed', (_, text) => {
+    expect(messagesOf(bytes(text))).toEqual([{ kind: 'malformed' }])
   })
 })
 

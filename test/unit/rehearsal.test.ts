@@ -24,6 +24,7 @@ function watch() {
       join: () => undefined,
       close: () => acts.push('close'),
     }),
+    openNeighborWatch: () => ({ close: () => {} }),
     openFrameSocket: ({ hears }) => ({
       send: (frames) => {
         acts.push(`${frames.length} frames`)

@@ -1,11 +1,11 @@
 /**
- * rtnetlink as bytes: the few requests that put VIPs on and off interfaces, and the messages that tell of links and
- * addresses. Decided here: what a VIP looks like to the kernel (no prefix route, no DAD, never a source address).
+ * rtnetlink as bytes: the few requests that put VIPs on and off interfaces, and the messages that tell of links,
+ * addresses and neighbors. Decided here: what a VIP looks like to the kernel (no prefix route, no DAD, never a source address).
  * Refused here: sockets, sequence bookkeeping and the meaning of an errno. No input throws: what is cut or hostile
  * becomes `malformed` and ends the datagram. Netlink is native endian; x64 and arm64 are little endian.
  */
-import type { AddressStep, Link, PresentAddress, WantedAddress } from '../../daemon/ports.ts'
-import { addressBytes, addressFromBytes } from '../../wire/address.ts'
+import type { AddressStep, Link, NeighborResolution, PresentAddress, WantedAddress } from '../../daemon/ports.ts'
+import { type Address, addressBytes, addressFromBytes } from '../../wire/address.ts'
 import { type Mac, macFromBytes } from '../../wire/mac.ts'
 
 const HEADER = 16
@@ -18,6 +18,8 @@ const RTM_GETLINK = 18
 const RTM_NEWADDR = 20
 const RTM_DELADDR = 21
 const RTM_GETADDR = 22
+const RTM_NEWNEIGH = 28
+const RTM_DELNEIGH = 29
 
 const NLM_F_REQUEST = 0x001
 const NLM_F_ACK = 0x004
@@ -52,6 +54,12 @@ const IFA_F_DEPRECATED = 0x20
 const IFA_F_TENTATIVE = 0x40
 const IFA_F_NOPREFIXROUTE = 0x200
 
+const NDA_DST = 1
+/** NUD_REACHABLE, STALE, NOARP, PERMANENT. */
+const NUD_RESOLVED = 0x02 | 0x04 | 0x40 | 0x80
+/** NUD_DELAY, PROBE: resolved before, and not given up. */
+const NUD_PROBED = 0x08 | 0x10
+
 /** Seconds; FOREVER is the kernel's INFINITY_LIFE_TIME. */
 export type Lifetimes = { readonly preferred: number; readonly valid: number }
 export const FOREVER = 0xffffffff
@@ -61,6 +69,12 @@ export type NetlinkMessage =
   | { readonly kind: 'linkGone'; readonly index: number; readonly name: string }
   | { readonly kind: 'address'; readonly present: PresentAddress }
   | { readonly kind: 'addressGone'; readonly present: PresentAddress }
+  | {
+      readonly kind: 'neighbor'
+      readonly interfaceIndex: number
+      readonly address: Address
+      readonly resolution: NeighborResolution
+    }
   /** The answer to a request; errno 0 = done as asked. */
   | { readonly kind: 'ack'; readonly errno: number }
   /** The end of a dump. */
@@ -219,9 +233,26 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
   return { kind: type === RTM_NEWADDR ? 'address' : 'addressGone', present }
 }
 
+/** An entry that is removed has no state worth reading; FDB entries (AF_BRIDGE) are of another kind. */
+function parseNeighbor(type: number, body: Uint8Array): NetlinkMessage {
+  if (body.length < 12) return { kind: 'malformed' }
+  const size = body[0] === AF_INET ? 4 : body[0] === AF_INET6 ? 16 : 0
+  if (size === 0) return { kind: 'other', type }
+  const destination = attributesOf(body.subarray(12))?.get(NDA_DST)
+  if (destination === undefined || destination.length !== size) return { kind: 'malformed' }
+  const state = type === RTM_DELNEIGH ? 0 : view(body).getUint16(8, true)
+  return {
+    kind: 'neighbor',
+    interfaceIndex: view(body).getUint32(4, true),
+    address: addressFromBytes(destination),
+    resolution: (state & NUD_RESOLVED) !== 0 ? 'resolved' : (state & NUD_PROBED) !== 0 ? 'probed' : 'unresolved',
+  }
+}
+
 function parseBody(type: number, body: Uint8Array): NetlinkMessage {
   if (type === RTM_NEWLINK || type === RTM_DELLINK) return parseLink(type, body)
   if (type === RTM_NEWADDR || type === RTM_DELADDR) return parsePresent(type, body)
+  if (type === RTM_NEWNEIGH || type === RTM_DELNEIGH) return parseNeighbor(type, body)
   if (type === NLMSG_OVERRUN) return { kind: 'overrun' }
   if (type !== NLMSG_ERROR && type !== NLMSG_DONE) return { kind: 'other', type }
   // Old kernels end a dump without a status; an error without one is none.

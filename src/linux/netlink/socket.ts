@@ -42,7 +42,7 @@ export type RequestSocket = {
 /** What was received, or undefined for what cannot be trusted: not from the kernel, or cut. */
 type Received = { readonly count: number; envelopes(packet: number): readonly Envelope[] | undefined }
 
-function openSocket(native: NativeAddon, batch: number, size: number) {
+export function openSocket(native: NativeAddon, batch: number, size: number) {
   const socket = new native.NativeSocket(AF.netlink, SOCK_RAW, NETLINK_ROUTE, batch, size)
   setReceiveBuffer(socket, RECEIVE_BUFFER)
   const meta = readMeta(socket, size)

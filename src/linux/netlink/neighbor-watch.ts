@@ -1,0 +1,76 @@
+/**
+ * What the kernel says of its neighbor table for one interface and family (RTNLGRP_NEIGH). Decided here: that nothing
+ * else wakes the engine (a filter in the kernel: a node with thousands of neighbors elsewhere), and that an overrun is
+ * told as such. Refused here: which neighbor matters, and what it means that one is reached again.
+ */
+import type { Failure, NeighborWatch, NeighborWatchOptions } from '../../daemon/ports.ts'
+import { ERRNO, failureFrom, failureOf } from '../failure.ts'
+import type { NativeAddon } from '../native.ts'
+import { netlinkSockaddr } from '../sockaddr.ts'
+import { JUMP_IF_EQUAL, LOAD_BYTE, LOAD_HALF, LOAD_WORD, RETURN, socketFilter } from '../socket-filter.ts'
+import { openSocket } from './socket.ts'
+
+/** RTMGRP_NEIGH. */
+const GROUP = 0x004
+const BATCH = 16
+/** A message has about 100 octets, and no notification comes with another one in its datagram. */
+const SIZE = 1024
+/** Per wake-up: what is left wakes the loop again, behind the advertisements. */
+const MAX_BATCHES = 4
+
+/** struct nlmsghdr: type at 4; struct ndmsg behind it: family at 16, interface index at 20. All in host order. */
+function onlyOf({ family, interfaceIndex }: NeighborWatchOptions): Uint8Array {
+  const index = new DataView(new ArrayBuffer(4))
+  index.setUint32(0, interfaceIndex, true)
+  return socketFilter(
+    [LOAD_HALF, 0, 0, 4],
+    // RTM_NEWNEIGH and RTM_DELNEIGH, little endian.
+    [JUMP_IF_EQUAL, 1, 0, 0x1c00],
+    [JUMP_IF_EQUAL, 0, 5, 0x1d00],
+    [LOAD_BYTE, 0, 0, 16],
+    [JUMP_IF_EQUAL, 0, 3, family === 'ipv6' ? 10 : 2],
+    [LOAD_WORD, 0, 0, 20],
+    [JUMP_IF_EQUAL, 0, 1, index.getUint32(0, false)],
+    [RETURN, 0, 0, 0xffff],
+    [RETURN, 0, 0, 0],
+  )
+}
+
+export function openNeighborWatch(native: NativeAddon, options: NeighborWatchOptions): NeighborWatch | Failure {
+  const { interfaceName, onNeighbor, onLost, onFailure } = options
+  const action = `watch the neighbors on "${interfaceName}"`
+  let close = (): void => {}
+  try {
+    const { socket, receive } = openSocket(native, BATCH, SIZE)
+    let open = true
+    close = () => {
+      open = false
+      socket.close()
+    }
+    socket.attachFilter(onlyOf(options))
+    socket.bind(netlinkSockaddr(GROUP))
+    // News may be the reason to close this very socket.
+    const drain = (): void => {
+      for (let batch = 0; batch < MAX_BATCHES && open; batch++) {
+        const { count, envelopes } = receive()
+        if (count === -ERRNO.ENOBUFS) onLost()
+        else if (count < 0) onFailure(failureOf(count, { action, syscall: 'recvmmsg' }))
+        for (let i = 0; i < count && open; i++) {
+          const parsed = envelopes(i)
+          if (parsed === undefined) onLost()
+          for (const { message } of parsed ?? [])
+            if (open && message.kind === 'neighbor') onNeighbor(message.address, message.resolution)
+        }
+        if (count < BATCH) return
+      }
+    }
+    socket.start(drain, (errno) => {
+      if (errno === ERRNO.ENOBUFS) onLost()
+      else onFailure(failureOf(errno, { action, syscall: 'poll' }))
+    })
+    return { close }
+  } catch (error) {
+    close()
+    return failureFrom(error, action)
+  }
+}

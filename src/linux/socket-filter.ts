@@ -1,0 +1,25 @@
+/**
+ * Classic BPF as the kernel takes it with SO_ATTACH_FILTER: struct sock_filter and the few instructions in use. Loads
+ * are in network byte order, whatever the packet. Refused here: which socket drops what.
+ */
+
+type Instruction = readonly [code: number, jumpIfTrue: number, jumpIfFalse: number, k: number]
+
+/** u16 code, u8 jump if true, u8 jump if false, u32 k. */
+export function socketFilter(...program: readonly Instruction[]): Uint8Array {
+  const bytes = new Uint8Array(8 * program.length)
+  const view = new DataView(bytes.buffer)
+  for (const [i, [code, jt, jf, k]] of program.entries()) {
+    view.setUint16(8 * i, code, true)
+    bytes.set([jt, jf], 8 * i + 2)
+    view.setUint32(8 * i + 4, k, true)
+  }
+  return bytes
+}
+
+export const LOAD_WORD = 0x20
+export const LOAD_HALF = 0x28
+export const LOAD_BYTE = 0x30
+export const JUMP_IF_EQUAL = 0x15
+export const JUMP_IF_SET = 0x45
+export const RETURN = 0x06

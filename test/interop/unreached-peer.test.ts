@@ -1,0 +1,102 @@
+/**
+ * A cut so long that the kernel has lost its unicast peer: the advertisement of the better router waits in the neighbor
+ * table and goes out with the first exchange of addresses after the heal. keepalived yields to it without a word,
+ * before anybody was asked (docs/adr/0016). The client must not be left with its MAC. Decides how a kernel is brought
+ * there; the pair and its assertions are pair.ts's.
+ */
+import { expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import type { Host } from '../support/lab.ts'
+import { describeInterop } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+import type { Match, Protocol } from './match.ts'
+import { globalAddress, Pair, type Which } from './pair.ts'
+
+/** The announcements that follow a takeover would hide a stale neighbor entry. */
+const ANNOUNCED = 5_500
+const SILENCE = 1_000
+const RUNS = Number(process.env.REPEAT ?? '1')
+
+const match = (protocol: Protocol): Match => ({
+  ...{ protocol, transport: 'unicast', high: 'holdfast', low: 'keepalived' },
+  name: `${protocol} unicast`,
+})
+
+class Neighbors {
+  readonly #group: Pair
+  readonly #address: (host: Host) => string
+
+  constructor(group: Pair) {
+    this.#group = group
+    this.#address = group.match.protocol === 'v3 IPv6' ? globalAddress : ({ address }) => address
+  }
+
+  #entry(of: Which): string {
+    return `${this.#address(this.#group[of === 'high' ? 'low' : 'high'].host)} dev eth0`
+  }
+
+  #ip(of: Which, ...lines: string[]): string {
+    return run(['ip', '-n', this.#group[of].host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  }
+
+  forget(of: Which): void {
+    this.#ip(of, `neigh flush ${this.#entry(of)}`)
+  }
+
+  /** Its kernel has something for the other one, and asks the LAN for it. */
+  ask(of: Which): void {
+    this.#ip(of, `neigh flush ${this.#entry(of)}`, `neigh replace ${this.#entry(of)} use`)
+  }
+
+  state(of: Which): string {
+    return (
+      this.#ip(of, `neigh show ${this.#entry(of)}`)
+        .trim()
+        .split(' ')
+        .at(-1) ?? ''
+    )
+  }
+}
+
+async function advertises(daemon: Holdfast): Promise<void> {
+  const sent = async () => (await daemon.router()).counters.sent.advertisement ?? 0
+  const before = await sent()
+  const more = async () => (await sent()) > before
+  await eventually('another advertisement', more, () => before, { within: 5_000, every: 5 })
+}
+
+describeInterop('a unicast peer that the kernel lost', () => {
+  for (const protocol of ['v2 PASS IPv4', 'v3 IPv4', 'v3 IPv6'] as const) {
+    test(`${protocol}: keepalived yields to an advertisement that waited, and the client is told`, async (context) => {
+      const group = new Pair(match(protocol))
+      context.onTestFinished(() => group.lab.destroy())
+      const neighbors = new Neighbors(group)
+      await group.listen()
+      const [high] = await Promise.all([group.start('high'), group.start('low')])
+      if (!(high instanceof Holdfast)) throw new Error(`Expected holdfast, found ${high.kind}`)
+      await group.settlesOn('high', 'both started')
+      await sleep(ANNOUNCED)
+      for (let i = 0; i < RUNS; i++) {
+        group.lab.cut(group.high.host)
+        await group.splits()
+        await group.moves('low', 'to answer the client while holdfast is cut off')
+        neighbors.forget('high')
+        await advertises(high)
+        expect(neighbors.state('high'), "holdfast's kernel looks for keepalived").toBe('INCOMPLETE')
+        const at = group.lab.heal(group.high.host)
+        // The wire works on it in a process of its own.
+        await sleep(2)
+        neighbors.ask('low')
+        await group.isElected('high', `heal ${i + 1}`)
+        await group.settlesOn('high', `heal ${i + 1}`)
+        expect(group.silenceSince(at), 'ms in which the client, with its cached entry, got no answer').toBeLessThan(
+          SILENCE,
+        )
+        await sleep(Math.max(1_000, 2 * group.intervalMs))
+      }
+      await group.bothAreContent()
+      await group.wireIsClean()
+    })
+  }
+})
