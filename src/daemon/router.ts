@@ -1,7 +1,7 @@
 /**
  * One virtual router at work: holds its State and says what each effect means on the interface where it runs. An effect
  * that fails becomes a new event. Who is stepped for an event is router-group.ts, when effects run and together with
- * whose is effect-runner.ts, how addresses are kept is address-keeper.ts, and what to decide is vrrp/'s.
+ * whose is effect-runner.ts, what becomes of its addresses is address-duty.ts, and what to decide is vrrp/'s.
  */
 import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
@@ -12,13 +12,13 @@ import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
 import { virtualRouterMac } from '../wire/mac.ts'
 import { type Millis, plus } from '../wire/units.ts'
-import { type AddressIo, AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
+import { AddressDuty } from './address-duty.ts'
+import { type AddressIo, AddressKeeper, hostPrefix } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
 import type { Act, Asker, EffectRunner, Order, Sender } from './effect-runner.ts'
 import { ForeignPeers } from './foreign-peers.ts'
 import type { Bequest } from './last-will.ts'
-import type { WantedAddress } from './ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
 
@@ -58,10 +58,6 @@ export type RouterContext = {
 /** Where and as what a router was when it decided. */
 type Place = { readonly io: RouterIo | undefined; readonly parameters: Parameters }
 
-/** Ground rule 6: after the retry, FAULT with a backoff. */
-const BACKOFF_FIRST = 10_000
-const BACKOFF_LAST = 300_000
-
 export class Router {
   spec: RouterSpec
   readonly name: string
@@ -87,13 +83,10 @@ export class Router {
   readonly #recorder: Recorder
   group: RouterGroup
   readonly #runner: EffectRunner
-  #faultClearAt: Millis | undefined
+  readonly #duty: AddressDuty
   /** What base priority and trackers come to; the effective one while the router does not yield. */
   #priority: number
   #yieldingUntil: Millis | undefined
-  /** Where addresses were last taken off. */
-  #removedFrom: Place | undefined
-  #backoff = BACKOFF_FIRST
 
   constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
     const { group, recorder, runner } = context
@@ -103,6 +96,7 @@ export class Router {
     this.#priority = parameters.priority
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
     this.keeper = new AddressKeeper(spec.name, recorder)
+    this.#duty = new AddressDuty(this, this.keeper)
     this.advertiser = new Advertiser(spec.name, recorder)
     this.group = group
     this.#recorder = recorder
@@ -143,9 +137,7 @@ export class Router {
 
   /** Ground rule 6: a reload is a new chance. */
   clearInstallFault(now: Millis): void {
-    this.#faultClearAt = undefined
-    this.#backoff = BACKOFF_FIRST
-    this.setFault('addressInstallFailed', false, false, now)
+    this.#duty.forgive(now)
   }
 
   /** How log lines call it. */
@@ -174,27 +166,9 @@ export class Router {
     return this.io?.canSend ?? false
   }
 
-  /** The addresses that this router answers for in its present state. */
-  wanted(): readonly WantedAddress[] {
-    const { io, state } = this
-    if (io === undefined) return []
-    const addresses =
-      state.name === 'Active'
-        ? this.parameters.addresses
-        : state.name === 'Leaving'
-          ? state.kept.map(({ address }) => address)
-          : []
-    return addresses.map((address) => ({
-      interfaceIndex: io.interfaceIndex,
-      address,
-      prefixLength: hostPrefix(address),
-    }))
-  }
-
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    const { restorationsPaused, repairAt } = this.keeper
-    for (const at of [repairAt, this.#faultClearAt, restorationsPaused?.until, this.#yieldingUntil]) {
+    for (const at of [...this.#duty.deadlines(), this.#yieldingUntil]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -293,15 +267,9 @@ export class Router {
 
   /** Deadlines of the adapter side that have passed: the repair of addresses and the end of a backoff. */
   runDueWork(now: Millis): void {
-    if (this.keeper.takeRepair(now)) {
-      if (this.state.name === 'Active') this.#runner.add(this, [() => this.#install(this.#target(), false)])
-      else this.#finishRemoval(now)
-    }
-    if (this.keeper.takePauseEnd(now)) this.setFault('restorationsPaused', false, false, now)
-    if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
-      this.#faultClearAt = undefined
-      this.setFault('addressInstallFailed', false, false, now)
-    }
+    const repair = this.#duty.takeRepair(now)
+    if (repair !== undefined) this.#runner.add(this, [() => repair()])
+    this.#duty.endFaults(now)
     if (this.#yieldingUntil !== undefined && now >= this.#yieldingUntil) {
       this.#yieldingUntil = undefined
       this.#takePriority(this.#priority, 'priority after yielding', now)
@@ -342,13 +310,7 @@ export class Router {
 
   /** Somebody else changed an address of ours: back to the target state (design.md §2). */
   restoreAddresses(now: Millis): void {
-    const target = this.#target()
-    if (target === undefined) return
-    const outcome = this.keeper.restore(target, this.state.name, now)
-    if (this.state.name !== 'Active') return
-    // Ground rule 6: whoever advertises has its addresses. Somebody else may be able to keep them.
-    if (outcome === 'paused') this.setFault('restorationsPaused', true, true, now)
-    else if (outcome === 'restored') this.io?.announce(this, 'rival', now)
+    this.#duty.restore(now)
   }
 
   #ask(io: RouterIo, now: Millis): Act | undefined {
@@ -366,9 +328,9 @@ export class Router {
         return { kind: 'send', sender: io, items: datagrams, done }
       }
       case 'installAddresses':
-        return this.#install(this.#target({ io, parameters }), true)
+        return this.#duty.install({ io, parameters })
       case 'removeAddresses':
-        return this.#remove({ io, parameters }, effect.addresses)
+        return this.#duty.remove({ io, parameters }, effect.addresses)
       case 'announce':
         io?.announce(this, effect.reason, effect.after === undefined ? now : plus(now, effect.after))
         return undefined
@@ -391,43 +353,6 @@ export class Router {
       : addresses.map((address) => ({ interfaceIndex, address, prefixLength: hostPrefix(address) }))
     const datagrams = this.answers ? advertisementDatagrams(parameters, 0) : []
     return { remove, release: { family, interfaceIndex, source, datagrams } }
-  }
-
-  /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
-  #target({ io, parameters }: Place = this): AddressTarget | undefined {
-    if (io === undefined || isOwner(parameters)) return undefined
-    return { io, managed: parameters.addresses, wanted: this.wanted() }
-  }
-
-  #install(target: AddressTarget | undefined, mayRetry: boolean): Act | undefined {
-    if (target === undefined) return undefined
-    return {
-      kind: 'apply',
-      items: this.keeper.installSteps(target),
-      done: (outcomes, now) => {
-        const outcome = this.keeper.installed(outcomes, now, mayRetry)
-        if (outcome === 'installed') this.#backoff = BACKOFF_FIRST
-        if (outcome !== 'failed') return
-        this.#faultClearAt = plus(now, this.#backoff)
-        this.#backoff = Math.min(this.#backoff * 2, BACKOFF_LAST)
-        this.setFault('addressInstallFailed', true, true, now)
-      },
-    }
-  }
-
-  #remove(place: Place, addresses: readonly Address[]): Act | undefined {
-    const target = this.#target(place)
-    if (target === undefined) return undefined
-    this.#removedFrom = place
-    const items = this.keeper.removalSteps(target, addresses)
-    return { kind: 'apply', items, done: (outcomes, now) => this.keeper.removed(outcomes, now) }
-  }
-
-  #finishRemoval(now: Millis): void {
-    // Nowhere any more: what could not be taken off where it was may be gone with its interface, and may not.
-    const target = this.#target() ?? this.#target(this.#removedFrom)
-    if (target === undefined) return
-    if (this.keeper.finishRemoval(target, now)) this.group.settleLater()
   }
 
   #transition(effect: Extract<Effect, { kind: 'transition' }>, io: RouterIo | undefined, now: Millis): void {

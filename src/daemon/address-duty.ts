@@ -1,0 +1,132 @@
+/**
+ * What a router owes its addresses: which of them should be here in its present state, where they were when it left
+ * them, and when a failure to keep them is a fault of the router, and for how long (ground rule 6). Refuses to know
+ * packets, groups' decisions and how the kernel is brought to a target, which is address-keeper.ts's.
+ */
+import { isOwner, type Parameters } from '../vrrp/parameters.ts'
+import type { Address } from '../wire/address.ts'
+import { type Millis, plus } from '../wire/units.ts'
+import { type AddressIo, type AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
+import type { Act } from './effect-runner.ts'
+import type { WantedAddress } from './ports.ts'
+import type { Router } from './router.ts'
+
+/** Where the addresses are, and which: of the moment of a decision. */
+type Place = { readonly io: AddressIo | undefined; readonly parameters: Parameters }
+
+/** Ground rule 6: after the retry, FAULT with a backoff. */
+const BACKOFF_FIRST = 10_000
+const BACKOFF_LAST = 300_000
+
+export class AddressDuty {
+  readonly #router: Router
+  readonly #keeper: AddressKeeper
+  #faultClearAt: Millis | undefined
+  #backoff = BACKOFF_FIRST
+  /** Where addresses were last taken off. */
+  #removedFrom: Place | undefined
+
+  constructor(router: Router, keeper: AddressKeeper) {
+    this.#router = router
+    this.#keeper = keeper
+  }
+
+  deadlines(): readonly (Millis | undefined)[] {
+    const { restorationsPaused, repairAt } = this.#keeper
+    return [repairAt, this.#faultClearAt, restorationsPaused?.until]
+  }
+
+  /** What is to be done with the others' effects of this turn, if a try is due. */
+  takeRepair(now: Millis): (() => Act | undefined) | undefined {
+    if (!this.#keeper.takeRepair(now)) return undefined
+    if (this.#router.state.name === 'Active') return () => this.#install(this.#target(), false)
+    this.#finishRemoval(now)
+    return undefined
+  }
+
+  /** Those whose time is over. */
+  endFaults(now: Millis): void {
+    if (this.#keeper.takePauseEnd(now)) this.#router.setFault('restorationsPaused', false, false, now)
+    if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
+      this.#faultClearAt = undefined
+      this.#router.setFault('addressInstallFailed', false, false, now)
+    }
+  }
+
+  /** As if nothing had failed so far. */
+  forgive(now: Millis): void {
+    this.#faultClearAt = undefined
+    this.#backoff = BACKOFF_FIRST
+    this.#router.setFault('addressInstallFailed', false, false, now)
+  }
+
+  install(place: Place): Act | undefined {
+    return this.#install(this.#target(place), true)
+  }
+
+  remove(place: Place, addresses: readonly Address[]): Act | undefined {
+    const target = this.#target(place)
+    if (target === undefined) return undefined
+    this.#removedFrom = place
+    const items = this.#keeper.removalSteps(target, addresses)
+    return { kind: 'apply', items, done: (outcomes, now) => this.#keeper.removed(outcomes, now) }
+  }
+
+  /** Somebody else changed one. */
+  restore(now: Millis): void {
+    const target = this.#target()
+    if (target === undefined) return
+    const router = this.#router
+    const outcome = this.#keeper.restore(target, router.state.name, now)
+    if (router.state.name !== 'Active') return
+    // Ground rule 6: whoever advertises has its addresses. Somebody else may be able to keep them.
+    if (outcome === 'paused') router.setFault('restorationsPaused', true, true, now)
+    else if (outcome === 'restored') router.io?.announce(router, 'rival', now)
+  }
+
+  /** The addresses that the router answers for in its present state. */
+  #wanted(): readonly WantedAddress[] {
+    const { io, parameters, state } = this.#router
+    if (io === undefined) return []
+    const addresses =
+      state.name === 'Active'
+        ? parameters.addresses
+        : state.name === 'Leaving'
+          ? state.kept.map(({ address }) => address)
+          : []
+    return addresses.map((address) => ({
+      interfaceIndex: io.interfaceIndex,
+      address,
+      prefixLength: hostPrefix(address),
+    }))
+  }
+
+  /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
+  #target({ io, parameters }: Place = this.#router): AddressTarget | undefined {
+    if (io === undefined || isOwner(parameters)) return undefined
+    return { io, managed: parameters.addresses, wanted: this.#wanted() }
+  }
+
+  #install(target: AddressTarget | undefined, mayRetry: boolean): Act | undefined {
+    if (target === undefined) return undefined
+    return {
+      kind: 'apply',
+      items: this.#keeper.installSteps(target),
+      done: (outcomes, now) => {
+        const outcome = this.#keeper.installed(outcomes, now, mayRetry)
+        if (outcome === 'installed') this.#backoff = BACKOFF_FIRST
+        if (outcome !== 'failed') return
+        this.#faultClearAt = plus(now, this.#backoff)
+        this.#backoff = Math.min(this.#backoff * 2, BACKOFF_LAST)
+        this.#router.setFault('addressInstallFailed', true, true, now)
+      },
+    }
+  }
+
+  #finishRemoval(now: Millis): void {
+    // Nowhere any more: what could not be taken off where it was may be gone with its interface, and may not.
+    const target = this.#target() ?? this.#target(this.#removedFrom)
+    if (target === undefined) return
+    if (this.#keeper.finishRemoval(target, now)) this.#router.group.settleLater()
+  }
+}
