@@ -7,7 +7,6 @@ import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
 import { isOwner, type Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
-import { activeDownInterval } from '../vrrp/timers.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
 import { virtualRouterMac } from '../wire/mac.ts'
@@ -17,10 +16,10 @@ import { type AddressIo, AddressKeeper, hostPrefix } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
 import type { Act, Asker, EffectRunner, Order, Sender } from './effect-runner.ts'
-import { ForeignPeers } from './foreign-peers.ts'
 import type { Bequest } from './last-will.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
+import { TransitionHistory } from './transition-history.ts'
 
 export type RouterSpec = {
   readonly name: string
@@ -64,15 +63,11 @@ export class Router {
   parameters: Parameters
   io: RouterIo | undefined
   state: State = INITIAL_STATE
-  /** Last transition, for status: when (monotonic and wall clock) and why. */
-  since: { at: Millis; epoch: number; reason: string }
   readonly faults = new Set<Fault>()
-  readonly transitions = new Counters()
   readonly refused = new Counters()
   readonly discarded = new Counters()
   readonly warnings = new Counters()
-  /** Who speaks for our VRID and is not, or not quite, of our group. */
-  readonly strangers = new ForeignPeers()
+  readonly history: TransitionHistory
   received = 0
   /** Times that another host answered for an address of ours while we were Active. */
   rivalAnswers = 0
@@ -94,7 +89,7 @@ export class Router {
     this.name = spec.name
     this.parameters = parameters
     this.#priority = parameters.priority
-    this.since = { at: now, epoch: Date.now(), reason: 'startup' }
+    this.history = new TransitionHistory(recorder, now)
     this.keeper = new AddressKeeper(spec.name, recorder)
     this.#duty = new AddressDuty(this, this.keeper)
     this.advertiser = new Advertiser(spec.name, recorder)
@@ -335,7 +330,9 @@ export class Router {
         io?.announce(this, effect.reason, effect.after === undefined ? now : plus(now, effect.after))
         return undefined
       case 'transition':
-        this.#transition(effect, io, now)
+        if (effect.from === 'Active') io?.cancelAnnouncements(this)
+        this.onTransition()
+        this.history.tell(effect, this, io?.interfaceName, now)
         return undefined
       case 'refused':
         return undefined
@@ -353,38 +350,5 @@ export class Router {
       : addresses.map((address) => ({ interfaceIndex, address, prefixLength: hostPrefix(address) }))
     const datagrams = this.answers ? advertisementDatagrams(parameters, 0) : []
     return { remove, release: { family, interfaceIndex, source, datagrams } }
-  }
-
-  #transition(effect: Extract<Effect, { kind: 'transition' }>, io: RouterIo | undefined, now: Millis): void {
-    const { from, to, reason, peer } = effect
-    if (from === 'Active') io?.cancelAnnouncements(this)
-    this.since = { at: now, epoch: Date.now(), reason }
-    this.transitions.add(`${from} ${to} ${reason}`)
-    this.#recorder.liftLimits(this.name)
-    if (io !== undefined) this.#recorder.liftLimits(`discard ${io.interfaceName}`)
-    this.onTransition()
-    const beside = to === 'Active' ? this.#unheeded(now) : []
-    const told = beside.length === 0 ? '' : `, not listening to ${beside.join(', ')}`
-    const asPlanned = to !== 'Initialize' || reason === 'shutdown' || reason === 'successorHeard'
-    const level = asPlanned && beside.length === 0 ? 'info' : 'warn'
-    this.#recorder.log(level, `${this.title}: ${from} → ${to}: ${reason}${told}`, {
-      router: this.name,
-      ...(this.group.name === undefined ? {} : { group: this.group.name }),
-      vrid: this.parameters.vrid,
-      interface: io?.interfaceName,
-      from,
-      to,
-      reason,
-      priority: this.parameters.priority,
-      ...(peer === undefined ? {} : { peer }),
-      ...(beside.length === 0 ? {} : { unheeded: beside }),
-    })
-  }
-
-  /** Neighbours that speak for our VRID although we act as if nobody did. */
-  #unheeded(now: Millis): readonly string[] {
-    const { advertisementInterval, priority, version } = this.parameters
-    const since = plus(now, -activeDownInterval(priority, advertisementInterval, version))
-    return this.strangers.unheeded(since).map(({ address, reason }) => `${address} (${reason})`)
   }
 }

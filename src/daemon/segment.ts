@@ -284,7 +284,7 @@ export class Segment implements RouterIo {
     const router = this.routers.get(advertisement.vrid)
     if (router === undefined) return
     router.received++
-    router.strangers.note({
+    router.history.strangers.note({
       address: packet.source,
       reasons: warnings,
       version: advertisement.version,
@@ -313,7 +313,7 @@ export class Segment implements RouterIo {
     const router = vrid === undefined ? undefined : this.routers.get(vrid)
     router?.discarded.add(reason)
     const { receivedAt: heardAt, source: address } = packet
-    router?.strangers.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
+    router?.history.strangers.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
     // Somebody else's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
     if (reason === 'vrid-unknown' || reason === 'self-originated') return
     if (reason === 'destination' && packet.destination !== undefined && isMulticast(packet.destination)) return

@@ -141,8 +141,8 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     version: parameters.version,
     interface: io?.interfaceName ?? null,
     state: state.name,
-    since: new Date(router.since.epoch).toISOString(),
-    reason: router.since.reason,
+    since: new Date(router.history.since.epoch).toISOString(),
+    reason: router.history.since.reason,
     faults: faultsOf(router),
     priority: { base: spec.basePriority, effective: parameters.priority },
     yieldingUntil: router.yieldingUntil === undefined ? null : wallClock(router.yieldingUntil - now),
@@ -161,14 +161,16 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     activeAdverIntervalMs: state.name === 'Backup' ? state.activeAdverInterval * 10 : null,
     deadlines: deadlinesOf(state, now),
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
-    strangers: router.strangers.list(now).map(({ address, count, lastHeardAt, listenedTo, reason, version }) => ({
-      address,
-      reason,
-      version: version ?? null,
-      listenedTo,
-      count,
-      lastHeardMsAgo: round(now - lastHeardAt),
-    })),
+    strangers: router.history.strangers
+      .list(now)
+      .map(({ address, count, lastHeardAt, listenedTo, reason, version }) => ({
+        address,
+        reason,
+        version: version ?? null,
+        listenedTo,
+        count,
+        lastHeardMsAgo: round(now - lastHeardAt),
+      })),
     restorationsPaused: pauseOf(router, now),
     counters: {
       received: router.received,
@@ -179,7 +181,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
       discarded: router.discarded.toJSON(),
       warnings: router.warnings.toJSON(),
       foreignChanges: router.keeper.foreignChanges.toJSON(),
-      transitions: Object.entries(router.transitions.toJSON()).map(([key, count]) => {
+      transitions: Object.entries(router.history.transitions.toJSON()).map(([key, count]) => {
         const [from = '', to = '', reason = ''] = key.split(' ')
         return { from, to, reason, count }
       }),
