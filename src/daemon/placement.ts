@@ -137,7 +137,7 @@ export class Placement {
       return { router, faults, priority, lost: link === undefined || taken }
     })
     for (const { router, faults, priority, lost } of found) {
-      router.setPriority(priority, now)
+      router.priority.assign(priority, now)
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
       if (lost) this.#detach(router)
     }

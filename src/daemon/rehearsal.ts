@@ -154,9 +154,9 @@ class Stage {
   }
 
   lowerPriority(): void {
-    this.#router.setPriority(90, this.#now)
+    this.#router.priority.assign(90, this.#now)
     this.#endTurn()
-    this.#router.setPriority(100, this.#now)
+    this.#router.priority.assign(100, this.#now)
     this.#endTurn()
   }
 

@@ -71,7 +71,7 @@ export class Roster {
     this.#yields.delete(resolved.name)
     // Whose addresses are its own cannot step aside (RFC 9568 §6.1).
     if (yieldingUntil !== undefined && yieldingUntil > now && !isOwner(resolved.parameters)) {
-      router.lowerUntil(yieldingUntil)
+      router.priority.lowerUntil(yieldingUntil)
     }
     this.#routers.set(resolved.name, router)
     this.#count()
@@ -82,7 +82,7 @@ export class Roster {
   depart(name: string): Router | undefined {
     const router = this.#routers.get(name)
     if (router === undefined) return undefined
-    if (router.yieldingUntil !== undefined) this.#yields.set(name, router.yieldingUntil)
+    if (router.priority.yieldingUntil !== undefined) this.#yields.set(name, router.priority.yieldingUntil)
     this.#routers.delete(name)
     this.#departing.add(router)
     this.#count()

@@ -8,7 +8,7 @@ import { isOwner } from '../vrrp/parameters.ts'
 import { type GroupStep, type StartReason, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
-import { lastWillOf } from './last-will.ts'
+import { bequestOf, lastWillOf } from './last-will.ts'
 import type { LastWillPort } from './ports.ts'
 import type { Router } from './router.ts'
 
@@ -83,7 +83,7 @@ export class RouterGroup {
         return this.#members.length === 1 ? reason : `shares its group with "${member.name}", which ${reason}`
       }
     }
-    for (const member of this.#members) member.lowerUntil(until)
+    for (const member of this.#members) member.priority.lowerUntil(until)
     const [first] = this.#members
     if (first !== undefined) this.post(first, { kind: 'yield' }, now)
     return undefined
@@ -96,7 +96,7 @@ export class RouterGroup {
 
   /** What was promised to the guardian must follow what a member has. */
   arm(): void {
-    const owed = this.#members.flatMap((member) => member.bequest() ?? [])
+    const owed = this.#members.flatMap((member) => bequestOf(member) ?? [])
     this.#willed = this.#heirs()
     this.#will.arm(lastWillOf({ unit: this.unit, name: this.name ?? this.#members[0]?.name ?? '' }, owed))
   }

@@ -5,20 +5,20 @@
  */
 import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
-import { isOwner, type Parameters } from '../vrrp/parameters.ts'
+import type { Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
-import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import type { Address } from '../wire/address.ts'
 import { virtualRouterMac } from '../wire/mac.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { AddressDuty } from './address-duty.ts'
-import { type AddressIo, AddressKeeper, hostPrefix } from './address-keeper.ts'
+import { AddressKeeper } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
-import type { Act, Asker, EffectRunner, Order, Sender } from './effect-runner.ts'
-import type { Bequest } from './last-will.ts'
+import type { Act, EffectRunner, Order } from './effect-runner.ts'
+import { EffectivePriority } from './effective-priority.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
+import type { RouterIo } from './router-io.ts'
 import { TransitionHistory } from './transition-history.ts'
 
 export type RouterSpec = {
@@ -27,26 +27,6 @@ export type RouterSpec = {
   readonly announceAt: readonly Millis[]
   readonly refresh: Millis | undefined
 }
-
-/** The interface a router runs on, as the router needs it. */
-export type RouterIo = AddressIo &
-  Sender &
-  Asker & {
-    readonly interfaceName: string
-    /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
-    readonly receptionLost: boolean
-    readonly interfaceIndex: number
-    /** The link is up: what is sent may arrive. */
-    readonly canSend: boolean
-    announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
-    /** Where its own address is, for hosts that could not ask while it was away. */
-    announceSource(now: Millis): void
-    /** Its refresh may have another period. */
-    reschedule(router: Router, now: Millis): void
-    cancelAnnouncements(router: Router): void
-    /** Who else has an address of the router? The answer comes by hearClaim(). None: not now. */
-    questionsOf(router: Router, now: Millis): readonly Uint8Array[]
-  }
 
 export type RouterContext = {
   readonly group: RouterGroup
@@ -73,22 +53,20 @@ export class Router {
   rivalAnswers = 0
   /** Set by the daemon, which ends a turn differently when a state changed. */
   onTransition: () => void = () => {}
+  readonly priority: EffectivePriority
   readonly keeper: AddressKeeper
   readonly advertiser: Advertiser
   readonly #recorder: Recorder
   group: RouterGroup
   readonly #runner: EffectRunner
   readonly #duty: AddressDuty
-  /** What base priority and trackers come to; the effective one while the router does not yield. */
-  #priority: number
-  #yieldingUntil: Millis | undefined
 
   constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
     const { group, recorder, runner } = context
     this.spec = spec
     this.name = spec.name
     this.parameters = parameters
-    this.#priority = parameters.priority
+    this.priority = new EffectivePriority(this, parameters.priority, recorder)
     this.history = new TransitionHistory(recorder, now)
     this.keeper = new AddressKeeper(spec.name, recorder)
     this.#duty = new AddressDuty(this, this.keeper)
@@ -113,10 +91,9 @@ export class Router {
   reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
     const previous = this.parameters
     this.spec = spec
-    this.#priority = parameters.priority
     this.parameters = {
       ...parameters,
-      priority: this.#yieldingUntil === undefined ? parameters.priority : previous.priority,
+      priority: this.priority.reconfigure(parameters.priority),
       primaryAddress: this.io === undefined ? parameters.primaryAddress : previous.primaryAddress,
     }
     // What was promised to the guardian names addresses and peers.
@@ -163,7 +140,7 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    for (const at of [...this.#duty.deadlines(), this.#yieldingUntil]) {
+    for (const at of [...this.#duty.deadlines(), this.priority.yieldingUntil]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -232,43 +209,12 @@ export class Router {
     this.take(this.state, [{ kind: 'installAddresses' }, { kind: 'announce', reason: 'takeover' }])
   }
 
-  setPriority(priority: number, now: Millis): void {
-    this.#priority = priority
-    if (this.#yieldingUntil === undefined) this.#takePriority(priority, 'priority', now)
-  }
-
-  /** Until then the effective priority is 1 (design.md §3, Leaving); undefined = it does not yield. */
-  get yieldingUntil(): Millis | undefined {
-    return this.#yieldingUntil
-  }
-
-  /** The priority alone, and without a word: what is said is the release. The group posts the event. */
-  lowerUntil(until: Millis): void {
-    this.#yieldingUntil = until
-    this.parameters = { ...this.parameters, priority: 1 }
-  }
-
-  #takePriority(priority: number, what: string, now: Millis): void {
-    const previous = this.parameters.priority
-    if (priority === previous) return
-    this.parameters = { ...this.parameters, priority }
-    this.#recorder.log('info', `${this.title}: effective ${what} ${previous} → ${priority}`, {
-      router: this.name,
-      previous,
-      priority,
-    })
-    this.post({ kind: 'priorityChanged', previous }, now)
-  }
-
   /** Deadlines of the adapter side that have passed: the repair of addresses and the end of a backoff. */
   runDueWork(now: Millis): void {
     const repair = this.#duty.takeRepair(now)
     if (repair !== undefined) this.#runner.add(this, [() => repair()])
     this.#duty.endFaults(now)
-    if (this.#yieldingUntil !== undefined && now >= this.#yieldingUntil) {
-      this.#yieldingUntil = undefined
-      this.#takePriority(this.#priority, 'priority after yielding', now)
-    }
+    this.priority.endYield(now)
   }
 
   /** Somebody else says that he has this address. */
@@ -337,18 +283,5 @@ export class Router {
       case 'refused':
         return undefined
     }
-  }
-
-  /** Undefined: nothing of this router would be left behind. */
-  bequest(): Bequest | undefined {
-    const { io, parameters } = this
-    if (io === undefined || !(this.answers || this.keeper.stuck)) return undefined
-    const { family, primaryAddress: source, addresses } = parameters
-    const { interfaceIndex } = io
-    const remove = isOwner(parameters)
-      ? []
-      : addresses.map((address) => ({ interfaceIndex, address, prefixLength: hostPrefix(address) }))
-    const datagrams = this.answers ? advertisementDatagrams(parameters, 0) : []
-    return { remove, release: { family, interfaceIndex, source, datagrams } }
   }
 }

@@ -30,7 +30,8 @@ import type {
   SocketPort,
 } from './ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
-import type { Router, RouterIo } from './router.ts'
+import type { Router } from './router.ts'
+import type { RouterIo } from './router-io.ts'
 
 /** Per expiry; then the decision is taken, so that a flood cannot prevent a takeover (ground rule 2). */
 const DRAIN_BATCHES = 4

@@ -145,7 +145,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     reason: router.history.since.reason,
     faults: faultsOf(router),
     priority: { base: spec.basePriority, effective: parameters.priority },
-    yieldingUntil: router.yieldingUntil === undefined ? null : wallClock(router.yieldingUntil - now),
+    yieldingUntil: router.priority.yieldingUntil === undefined ? null : wallClock(router.priority.yieldingUntil - now),
     owner: self
       ? { self, address: parameters.primaryAddress, priority: parameters.priority, heardMsAgo: 0 }
       : {

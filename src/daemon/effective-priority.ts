@@ -1,0 +1,64 @@
+/**
+ * The priority that a router goes by: what base and trackers come to, or 1 while the operator has it yield (design.md
+ * §3, Leaving). Decided here: which of the two is in force, and until when. Refuses to know trackers, whether a router
+ * may yield, and what another priority leads to.
+ */
+import type { Millis } from '../wire/units.ts'
+import type { Recorder } from './recorder.ts'
+import type { Router } from './router.ts'
+
+export class EffectivePriority {
+  readonly #router: Router
+  readonly #recorder: Recorder
+  /** What base priority and trackers come to; the effective one while the router does not yield. */
+  #assigned: number
+  #yieldingUntil: Millis | undefined
+
+  constructor(router: Router, assigned: number, recorder: Recorder) {
+    this.#router = router
+    this.#assigned = assigned
+    this.#recorder = recorder
+  }
+
+  /** Until then the effective priority is 1; undefined = it does not yield. */
+  get yieldingUntil(): Millis | undefined {
+    return this.#yieldingUntil
+  }
+
+  /** Base and trackers come to something else. */
+  assign(priority: number, now: Millis): void {
+    this.#assigned = priority
+    if (this.#yieldingUntil === undefined) this.#take(priority, 'priority', now)
+  }
+
+  /** The same for a reload, which tells everything at once. Returns what is in force then. */
+  reconfigure(priority: number): number {
+    this.#assigned = priority
+    return this.#yieldingUntil === undefined ? priority : this.#router.parameters.priority
+  }
+
+  /** The priority alone, and without a word: what is said is the release. The group posts the event. */
+  lowerUntil(until: Millis): void {
+    this.#yieldingUntil = until
+    this.#router.parameters = { ...this.#router.parameters, priority: 1 }
+  }
+
+  endYield(now: Millis): void {
+    if (this.#yieldingUntil === undefined || now < this.#yieldingUntil) return
+    this.#yieldingUntil = undefined
+    this.#take(this.#assigned, 'priority after yielding', now)
+  }
+
+  #take(priority: number, what: string, now: Millis): void {
+    const router = this.#router
+    const previous = router.parameters.priority
+    if (priority === previous) return
+    router.parameters = { ...router.parameters, priority }
+    this.#recorder.log('info', `${router.title}: effective ${what} ${previous} → ${priority}`, {
+      router: router.name,
+      previous,
+      priority,
+    })
+    router.post({ kind: 'priorityChanged', previous }, now)
+  }
+}
