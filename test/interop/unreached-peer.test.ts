@@ -44,9 +44,15 @@ class Neighbors {
     this.#ip(of, `neigh flush ${this.#entry(of)}`)
   }
 
-  /** Its kernel has something for the other one, and asks the LAN for it. */
+  /**
+   * Something else on this node has a packet for the other one, and its kernel asks the LAN. In IPv6 it asks in the name
+   * of the packet's source, which is what the other one looks for; a question of its own would come from link-local.
+   */
   ask(of: Which): void {
-    this.#ip(of, `neigh flush ${this.#entry(of)}`, `neigh replace ${this.#entry(of)} use`)
+    const { namespace } = this.#group[of].host
+    const to = this.#address(this.#group[of === 'high' ? 'low' : 'high'].host)
+    const script = `ip neigh flush ${this.#entry(of)}; echo > /dev/udp/${to}/9`
+    run(['ip', 'netns', 'exec', namespace, 'bash', '-c', script])
   }
 
   state(of: Which): string {
@@ -83,11 +89,12 @@ describeInterop('a unicast peer that the kernel lost', () => {
         await group.moves('low', 'to answer the client while holdfast is cut off')
         neighbors.forget('high')
         await advertises(high)
-        expect(neighbors.state('high'), "holdfast's kernel looks for keepalived").toBe('INCOMPLETE')
+        const waits = neighbors.state('high')
         const at = group.lab.heal(group.high.host)
         // The wire works on it in a process of its own.
         await sleep(2)
         neighbors.ask('low')
+        expect(waits, "holdfast's kernel looked for keepalived").toBe('INCOMPLETE')
         await group.isElected('high', `heal ${i + 1}`)
         await group.settlesOn('high', `heal ${i + 1}`)
         expect(group.silenceSince(at), 'ms in which the client, with its cached entry, got no answer').toBeLessThan(
