@@ -10,31 +10,22 @@ import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
-import { type Address, familyOf } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { Alarm, type Schedule } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
-import { Journal, type JournalEntry, readJournal } from './journal.ts'
+import { Journal } from './journal.ts'
 import { Leftovers } from './leftovers.ts'
-import { isSameLink, NetworkView } from './network-view.ts'
-import { OwnChanges } from './own-changes.ts'
+import { NetworkNews } from './network-news.ts'
+import { NetworkView } from './network-view.ts'
 import { Placement } from './placement.ts'
-import type {
-  AddressOutcome,
-  AddressStep,
-  Clock,
-  LastWillPort,
-  NetworkEvent,
-  NetworkPort,
-  SocketPort,
-} from './ports.ts'
+import type { AddressStep, Clock, LastWillPort, NetworkEvent, NetworkPort, SocketPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import { applyReload, planReload, type ReloadReport } from './reload.ts'
 import { Roster } from './roster.ts'
 import type { Router } from './router.ts'
 import type { SegmentContext } from './segment.ts'
 import { type ConfigSnapshot, groupSnapshots, interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
-import { ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
+import { StaleAddresses } from './stale-addresses.ts'
 
 export type DaemonPorts = {
   readonly clock: Clock
@@ -64,9 +55,9 @@ export class Daemon {
   readonly #alarm: Alarm
   readonly #placement: Placement
   readonly #startedAt = new Date()
-  readonly #journal: Journal
-  readonly #ownChanges = new OwnChanges()
-  readonly #runner = new EffectRunner((steps) => this.#apply(steps))
+  readonly #news: NetworkNews
+  readonly #stale: StaleAddresses
+  readonly #runner = new EffectRunner((steps) => this.#news.apply(steps))
   readonly #roster: Roster
   readonly #leftovers: Leftovers
   /** An alarm is being served: its announcements come after its decisions. */
@@ -81,18 +72,21 @@ export class Daemon {
     this.#ports = ports
     this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
-    this.#journal = new Journal(config.runDirectory)
-    this.#placement = new Placement(config, this.#segmentContext(), this.#journal)
-    const { recorder, will } = ports
+    const { network, recorder, will } = ports
+    const journal = new Journal(config.runDirectory)
+    this.#news = new NetworkNews(network, this.#view, recorder)
+    this.#placement = new Placement(config, this.#segmentContext(), journal)
     const onTransition = () => {
       this.#stateChanged = true
     }
     this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition })
+    const apply = (steps: readonly AddressStep[]) => this.#news.apply(steps)
+    this.#stale = new StaleAddresses({ view: this.#view, roster: this.#roster, journal, recorder, apply })
     this.#leftovers = new Leftovers({
       recorder,
       where: (address) => this.#view.where(address),
       isTaken: (address) => this.#roster.answersFor(address),
-      apply: (steps) => this.#apply(steps),
+      apply,
     })
   }
 
@@ -100,7 +94,7 @@ export class Daemon {
   start(): void {
     const { clock, network } = this.#ports
     this.#view.load(network)
-    this.#sweep()
+    this.#stale.sweep(this.#config)
     const now = clock.now()
     for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
     this.#roster.regroup(this.#config.syncGroups, now)
@@ -156,7 +150,7 @@ export class Daemon {
     const resolution = this.#placement.resolve()
     const elsewhere = this.#placement.elsewhere(this.#roster.routers, resolution)
     const plan = planReload(before, next, diff, { held: this.#roster.heldByDeparting(), elsewhere })
-    this.#sweepNew(before)
+    this.#stale.sweepNew(before, next)
     const admit = (at: Millis) => this.#admit(at)
     const house = { roster: this.#roster, placement: this.#placement, resolution, admit }
     const dropped = applyReload(plan, next, house, now)
@@ -206,44 +200,6 @@ export class Daemon {
     return { file: null, hash: null, loadedAt, reloads: { ok: 0, failed: 0 }, lastReload: null }
   }
 
-  // What an earlier life left (ground rule 4) ----------------------------------------------------------------------
-
-  /** Configured VIPs by address, wherever they are; journalled ones only exactly as they were installed. */
-  #sweep(): void {
-    const { recorder } = this.#ports
-    const { entries, problem } = readJournal(this.#config.runDirectory)
-    if (problem !== undefined) recorder.log('warn', problem)
-    const vips = virtualAddresses(this.#config)
-    const owned = ownedAddresses(this.#config)
-    this.#removeStale(sweepSteps({ view: this.#view, journal: entries, vips, owned }), 'left by an earlier life')
-  }
-
-  /** VIPs that came with a reload and are here already: nobody of ours has installed them. */
-  #sweepNew(before: Config): void {
-    const known = virtualAddresses(before)
-    const held = this.#roster.heldByDeparting()
-    const fresh = [...virtualAddresses(this.#config)].filter((address) => !known.has(address) && !held.has(address))
-    const owned = ownedAddresses(this.#config)
-    const steps = sweepSteps({ view: this.#view, journal: [], vips: new Set(fresh), owned })
-    this.#removeStale(steps, 'it is a virtual address now')
-  }
-
-  #removeStale(steps: readonly AddressStep[], why: string): void {
-    const { recorder } = this.#ports
-    const failed: JournalEntry[] = []
-    for (const { step, ...outcome } of this.#apply(steps)) {
-      const name = this.#view.link(step.interfaceIndex)?.name ?? String(step.interfaceIndex)
-      const where = `${step.address}/${step.prefixLength} on ${name}`
-      if (outcome.ok) recorder.log('warn', `Removed ${where}: ${why}`, { address: step.address })
-      else {
-        recorder.log('error', `Cannot remove ${where}: ${outcome.failure.message}`, { address: step.address })
-        failed.push({ address: step.address, prefixLength: step.prefixLength, interfaceName: name })
-      }
-    }
-    const unwritten = this.#journal.add(failed)
-    if (unwritten !== undefined) recorder.log('warn', unwritten)
-  }
-
   // Who comes and goes with a reload ------------------------------------------------------------------------------
 
   /** Whose place is free by now. */
@@ -277,77 +233,9 @@ export class Daemon {
   // What the kernel says -------------------------------------------------------------------------------------------
 
   #onNetworkEvent(event: NetworkEvent): void {
-    const { clock, network, recorder } = this.#ports
-    const now = clock.now()
-    const vips = virtualAddresses(this.#config)
-    if (event.kind === 'resync') {
-      recorder.log('warn', 'Network notifications were lost: looking again at links and addresses')
-      this.#view.load(network)
-      this.#ownChanges.clear()
-      this.#placement.refresh(this.#roster.routers, now)
-      this.#placement.strand(this.#roster.departing, now)
-      for (const router of this.#roster.all) router.restoreAddresses(now)
-      this.#sweepHomeless(vips)
-    } else if (event.kind === 'addressAdded' || event.kind === 'addressRemoved') {
-      const { address } = event.present
-      // Also an echo: the order of notifications is the kernel's, and the last one is how things are.
-      this.#view.apply(event)
-      if (this.#ownChanges.isEcho(event.kind, event.present)) {
-        // An announcement may have waited for it. The news goes out a moment before the route is there.
-        if (event.kind === 'addressAdded' && familyOf(address) === 'ipv6') {
-          network.settle(event.present.interfaceIndex)
-          if (!this.#serving) this.#endTurn(now)
-        }
-        return
-      }
-      if (vips.has(address)) this.#restore(address, now)
-      else if (this.#placement.matters(this.#view.link(event.present.interfaceIndex)?.name))
-        this.#placement.refresh(this.#roster.routers, now)
-    } else {
-      const index = event.kind === 'link' ? event.link.index : event.index
-      const before = this.#view.link(index)
-      this.#view.apply(event)
-      const after = this.#view.link(index)
-      if (isSameLink(before, after)) return
-      if (this.#placement.matters(before?.name) || this.#placement.matters(after?.name)) {
-        this.#placement.refresh(this.#roster.routers, now)
-        this.#placement.strand(this.#roster.departing, now)
-      }
-    }
-    if (!this.#serving) this.#endTurn(now)
-  }
-
-  #restore(address: Address, now: Millis): void {
-    for (const router of this.#roster.all) {
-      if (router.parameters.addresses.includes(address)) router.restoreAddresses(now)
-    }
-    this.#sweepHomeless([address])
-  }
-
-  /** No interface is no reason to answer on another one, nor on its own before it has a source. */
-  #sweepHomeless(addresses: Iterable<Address>): void {
-    const placed = this.#roster.all.filter(({ io }) => io !== undefined)
-    const kept = new Set(placed.flatMap(({ parameters }) => parameters.addresses))
-    const vips = new Set([...addresses].filter((address) => !kept.has(address)))
-    const steps = sweepSteps({ view: this.#view, journal: [], vips, owned: ownedAddresses(this.#config) })
-    this.#removeStale(steps, 'it is a virtual address')
-  }
-
-  /** Sends the steps, and remembers which notifications they will cause. */
-  #apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
-    if (steps.length === 0) return []
-    const outcomes = this.#ports.network.apply(steps)
-    for (const outcome of outcomes) {
-      if (!outcome.ok) continue
-      const { action, interfaceIndex, address, prefixLength } = outcome.step
-      if (outcome.changed) this.#ownChanges.expect(outcome.step)
-      // Until the notification comes, for whoever asks within this turn.
-      const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
-      // An IPv6 address is not reached before the kernel tells of it (announcer.ts).
-      const tentative = action === 'add' && outcome.changed && familyOf(address) === 'ipv6'
-      this.#view.apply({ kind, present: { interfaceIndex, address, prefixLength, tentative } })
-    }
-    return outcomes
+    const now = this.#ports.clock.now()
+    const readers = { config: this.#config, placement: this.#placement, roster: this.#roster, stale: this.#stale }
+    if (this.#news.take(event, readers, now) && !this.#serving) this.#endTurn(now)
   }
 
   // Time and packets -----------------------------------------------------------------------------------------------
@@ -358,7 +246,7 @@ export class Daemon {
       sockets,
       view: this.#view,
       recorder,
-      apply: (steps) => this.#apply(steps),
+      apply: (steps) => this.#news.apply(steps),
       onReadable: (segment) => {
         const now = this.#ports.clock.now()
         segment.drain(now)
