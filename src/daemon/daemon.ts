@@ -9,7 +9,6 @@ import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { nextDeadline } from '../vrrp/state.ts'
-import { activeDownInterval } from '../vrrp/timers.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { Alarm, type Schedule } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
@@ -22,8 +21,7 @@ import type { AddressStep, Clock, LastWillPort, NetworkEvent, NetworkPort, Socke
 import type { Recorder } from './recorder.ts'
 import { applyReload, planReload, type ReloadReport } from './reload.ts'
 import { Roster } from './roster.ts'
-import type { Router } from './router.ts'
-import type { SegmentContext } from './segment.ts'
+import { segmentContext } from './segment-news.ts'
 import { type ConfigSnapshot, groupSnapshots, interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
 import { StaleAddresses } from './stale-addresses.ts'
 
@@ -72,19 +70,24 @@ export class Daemon {
     this.#ports = ports
     this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
-    const { network, recorder, will } = ports
+    const { clock, network, recorder, sockets, will } = ports
+    const view = this.#view
+    const apply = (steps: readonly AddressStep[]) => this.#news.apply(steps)
     const journal = new Journal(config.runDirectory)
-    this.#news = new NetworkNews(network, this.#view, recorder)
-    this.#placement = new Placement(config, this.#segmentContext(), journal)
+    this.#news = new NetworkNews(network, view, recorder)
+    const endTurn = (now: Millis) => this.#endTurn(now)
+    const isBusy = () => !this.#runner.idle
+    const alarmBy = (at: Millis) => this.#alarm.sooner(at)
+    const context = segmentContext({ clock, sockets, view, recorder, apply, endTurn, isBusy, alarmBy })
+    this.#placement = new Placement(config, context, journal)
     const onTransition = () => {
       this.#stateChanged = true
     }
     this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition })
-    const apply = (steps: readonly AddressStep[]) => this.#news.apply(steps)
-    this.#stale = new StaleAddresses({ view: this.#view, roster: this.#roster, journal, recorder, apply })
+    this.#stale = new StaleAddresses({ view, roster: this.#roster, journal, recorder, apply })
     this.#leftovers = new Leftovers({
       recorder,
-      where: (address) => this.#view.where(address),
+      where: (address) => view.where(address),
       isTaken: (address) => this.#roster.answersFor(address),
       apply,
     })
@@ -240,45 +243,6 @@ export class Daemon {
 
   // Time and packets -----------------------------------------------------------------------------------------------
 
-  #segmentContext(): SegmentContext {
-    const { sockets, recorder } = this.#ports
-    return {
-      sockets,
-      view: this.#view,
-      recorder,
-      apply: (steps) => this.#news.apply(steps),
-      onReadable: (segment) => {
-        const now = this.#ports.clock.now()
-        segment.drain(now)
-        this.#endTurn(now)
-      },
-      onFailure: (segment, failure) => {
-        recorder.logLimited(`socket ${segment.interfaceName} ${failure.code}`, 'warn', failure.message, {
-          interface: segment.interfaceName,
-          code: failure.code,
-        })
-      },
-      onPeerReached: (segment, peer) => {
-        const now = this.#ports.clock.now()
-        for (const router of segment.routers.values()) router.reachPeer(peer, now)
-        this.#endTurn(now)
-      },
-      onClaim: (segment, claim, heardAt) => {
-        const now = this.#ports.clock.now()
-        const claimed = [...segment.routers.values()].filter(({ parameters }) =>
-          parameters.addresses.includes(claim.address),
-        )
-        for (const router of claimed) router.hearClaim(claim, heardAt, now)
-        if (!this.#runner.idle) return this.#endTurn(now)
-        // 255 addresses are claimed at once: only the deadlines of these routers can have moved, and only to be sooner.
-        for (const router of claimed) {
-          const at = router.nextDeadline()
-          if (at !== undefined) this.#alarm.sooner(at)
-        }
-      },
-    }
-  }
-
   #onAlarm(firedAt: Millis): void {
     const { clock, network } = this.#ports
     // Drain before expire: what waits in the queues may be the reason not to act. The link watch comes first, because
@@ -292,8 +256,8 @@ export class Daemon {
     for (const router of this.#roster.all) {
       const deadline = nextDeadline(router.state)
       if (deadline !== undefined && deadline <= now) {
-        const late = now - deadline
-        router.post({ kind: 'deadlineReached', receptionLost: this.#receptionLost(router, late) }, now)
+        const receptionLost = this.#options.drainBeforeExpire && router.mayHaveMissed(now - deadline)
+        router.post({ kind: 'deadlineReached', receptionLost }, now)
       }
       router.runDueWork(now)
     }
@@ -302,15 +266,6 @@ export class Daemon {
     if (openAgainAt !== undefined && now >= openAgainAt) this.#placement.open(now)
     this.#serving = false
     this.#endTurn(now)
-  }
-
-  #receptionLost(router: Router, late: number): boolean {
-    const { state, parameters } = router
-    if (!this.#options.drainBeforeExpire || (state.name !== 'Backup' && state.name !== 'Leaving')) return false
-    const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval
-    return (
-      router.io?.receptionLost === true || late > activeDownInterval(parameters.priority, interval, parameters.version)
-    )
   }
 
   /** No router answers for anything; after stop() that is the end. */

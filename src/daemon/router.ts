@@ -7,6 +7,7 @@ import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
+import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
 import { virtualRouterMac } from '../wire/mac.ts'
 import { type Millis, plus } from '../wire/units.ts'
@@ -144,6 +145,14 @@ export class Router {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
+  }
+
+  /** Who decides that late, or after packets were dropped, may not have heard what there was to hear (ground rule 2). */
+  mayHaveMissed(late: number): boolean {
+    const { io, parameters, state } = this
+    if (state.name !== 'Backup' && state.name !== 'Leaving') return false
+    const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval
+    return io?.receptionLost === true || late > activeDownInterval(parameters.priority, interval, parameters.version)
   }
 
   post(event: Event, now: Millis): void {

@@ -1,0 +1,62 @@
+/**
+ * What the segments' sockets have to say outside an alarm: packets that wait, claims of others, peers that are reached
+ * again, and failures. Decided here: whose routers each of it is for, and whether it ends a turn or only brings an alarm
+ * forward. Refuses to know what a packet or a claim means, and what the end of a turn does.
+ */
+import type { Millis } from '../wire/units.ts'
+import type { NetworkView } from './network-view.ts'
+import type { AddressOutcome, AddressStep, Clock, SocketPort } from './ports.ts'
+import type { Recorder } from './recorder.ts'
+import type { SegmentContext } from './segment.ts'
+
+export type SegmentNews = {
+  readonly clock: Clock
+  readonly sockets: SocketPort
+  readonly view: NetworkView
+  readonly recorder: Recorder
+  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  readonly endTurn: (now: Millis) => void
+  /** Somebody wants something done before the turn ends. */
+  readonly isBusy: () => boolean
+  /** The next alarm is not later than this. */
+  readonly alarmBy: (at: Millis) => void
+}
+
+export function segmentContext(news: SegmentNews): SegmentContext {
+  const { clock, endTurn, recorder } = news
+  return {
+    sockets: news.sockets,
+    view: news.view,
+    recorder,
+    apply: news.apply,
+    onReadable: (segment) => {
+      const now = clock.now()
+      segment.drain(now)
+      endTurn(now)
+    },
+    onFailure: (segment, failure) => {
+      recorder.logLimited(`socket ${segment.interfaceName} ${failure.code}`, 'warn', failure.message, {
+        interface: segment.interfaceName,
+        code: failure.code,
+      })
+    },
+    onPeerReached: (segment, peer) => {
+      const now = clock.now()
+      for (const router of segment.routers.values()) router.reachPeer(peer, now)
+      endTurn(now)
+    },
+    onClaim: (segment, claim, heardAt) => {
+      const now = clock.now()
+      const claimed = [...segment.routers.values()].filter(({ parameters }) =>
+        parameters.addresses.includes(claim.address),
+      )
+      for (const router of claimed) router.hearClaim(claim, heardAt, now)
+      if (news.isBusy()) return endTurn(now)
+      // 255 addresses are claimed at once: only the deadlines of these routers can have moved, and only to be sooner.
+      for (const router of claimed) {
+        const at = router.nextDeadline()
+        if (at !== undefined) news.alarmBy(at)
+      }
+    },
+  }
+}
