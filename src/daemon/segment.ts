@@ -1,19 +1,17 @@
 /**
  * One LAN as this node sees it through one interface and family: the advertisement socket that all its virtual routers
  * share, told apart by VRID, the frame socket, and what is still to be announced. Opens and closes with the interface.
- * What a packet means is vrrp/'s; what a lost interface means is the daemon's.
+ * What becomes of a packet is reception.ts; what a lost interface means is the daemon's.
  */
 import { ONE_ROUND } from '../arp/announcement.ts'
 import { neighborSolicitation } from '../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../arp/probe.ts'
-import { type Discarded, receive } from '../vrrp/receive.ts'
-import { type Address, type Family, isMulticast } from '../wire/address.ts'
+import type { Address, Family } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
 import { isUp } from './circumstances.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
-import { isStrange, strangeWords } from './foreign-peers.ts'
 import type { NetworkView } from './network-view.ts'
 import { PeerWatch } from './peer-watch.ts'
 import type {
@@ -25,10 +23,10 @@ import type {
   FrameSocket,
   Link,
   PresentAddress,
-  ReceivedPacket,
   SendOutcome,
   SocketPort,
 } from './ports.ts'
+import { Reception } from './reception.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
 import type { RouterIo } from './router-io.ts'
@@ -66,6 +64,7 @@ export class Segment implements RouterIo {
   #group: Address | undefined
   #advertisements: AdvertisementSocket | undefined
   #frames: FrameSocket | undefined
+  readonly #reception: Reception
   readonly #claims: ClaimTap
   readonly #peers: PeerWatch
   /** When a unicast router last asked the whole LAN, by VRID. */
@@ -84,6 +83,7 @@ export class Segment implements RouterIo {
       () => this.mac,
       (address) => view.canSendFrom(this.interfaceIndex, address) || !view.isOn(this.interfaceIndex, address),
     )
+    this.#reception = new Reception(this, recorder)
     this.#claims = new ClaimTap(family, () => this.#link, {
       sockets,
       recorder,
@@ -187,7 +187,7 @@ export class Segment implements RouterIo {
 
   /** Steps for every packet that waits. */
   drain(now: Millis): void {
-    const result = this.#advertisements?.drain(DRAIN_BATCHES, (packet) => this.#deliver(packet, now))
+    const result = this.#advertisements?.drain(DRAIN_BATCHES, (packet) => this.#reception.deliver(packet, now))
     if (result === undefined) return
     this.overflowed += result.lost
     // The kernel tells of a drop only with a packet queued after it. So a drain that hit its limit hides losses, and
@@ -272,70 +272,6 @@ export class Segment implements RouterIo {
 
   cancelAnnouncements(router: Router): void {
     this.announcer.cancel(router.name)
-  }
-
-  #deliver(packet: ReceivedPacket, now: Millis): void {
-    const verdict = receive(
-      packet,
-      (vrid) => this.routers.get(vrid)?.parameters,
-      (address) => address === this.source,
-    )
-    if (verdict.kind === 'discarded') return this.#discard(verdict, packet)
-    const { advertisement, warnings } = verdict
-    const router = this.routers.get(advertisement.vrid)
-    if (router === undefined) return
-    router.received++
-    router.history.strangers.note({
-      address: packet.source,
-      reasons: warnings,
-      version: advertisement.version,
-      listenedTo: true,
-      heardAt: packet.receivedAt,
-    })
-    for (const warning of warnings) {
-      router.warnings.add(warning)
-      this.#context.recorder.logLimited(
-        `${router.name} ${warning} ${packet.source}`,
-        'warn',
-        `${router.name}: ${warning} in an advertisement of ${packet.source}${
-          isStrange(warning) ? `: it ${strangeWords(warning, advertisement.version, router.parameters.version)}` : ''
-        }`,
-        { router: router.name, warning, peer: packet.source },
-      )
-    }
-    router.post(
-      { kind: 'advertisementReceived', source: packet.source, advertisement, receivedAt: packet.receivedAt },
-      now,
-    )
-  }
-
-  #discard({ reason, version, vrid }: Discarded, packet: ReceivedPacket): void {
-    this.discarded.add(reason)
-    const router = vrid === undefined ? undefined : this.routers.get(vrid)
-    router?.discarded.add(reason)
-    const { receivedAt: heardAt, source: address } = packet
-    router?.history.strangers.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
-    // Somebody else's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
-    if (reason === 'vrid-unknown' || reason === 'self-originated') return
-    if (reason === 'destination' && packet.destination !== undefined && isMulticast(packet.destination)) return
-    this.#context.recorder.logLimited(
-      `discard ${this.interfaceName} ${reason} ${packet.source}`,
-      'warn',
-      `Discarded a packet of ${packet.source} on ${this.interfaceName}: ${reason}${
-        router !== undefined && isStrange(reason)
-          ? `: for ${router.name} (VRID ${vrid}) it ${strangeWords(reason, version, router.parameters.version)}`
-          : ''
-      }`,
-      {
-        interface: this.interfaceName,
-        reason,
-        peer: packet.source,
-        destination: packet.destination,
-        vrid,
-        version,
-        ...(router === undefined ? {} : { router: router.name }),
-      },
-    )
   }
 }
 
