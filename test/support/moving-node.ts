@@ -1,0 +1,165 @@
+/**
+ * A node on paper whose network moves: two interfaces that go, come back and change, with their own addresses, and the
+ * files that its operator reloads. Knows what its administrator would know, and how all in order looks; decides neither
+ * what happens nor when.
+ */
+import { FakeWorld, link, present, ROUTER, type RouterConfig, SELF } from '../unit/fake-world.ts'
+import { hasOneSocket, wrongs } from './node-history.ts'
+
+const [API, FIRST, SECOND, SPARE] = ['192.0.2.100', '192.0.2.101', '198.51.100.100', '192.0.2.102'] as const
+export const VIPS = [API, FIRST, SECOND, SPARE]
+/** Longer than every pause and every yield of a node that has had much bad luck (at most 300 s, twice). */
+const PATIENCE = [5_000, 15_000, 80_000, 600_000]
+
+export type Nic = { readonly name: string; readonly renamed: string; readonly own: string; readonly peer: string }
+export const NICS: readonly Nic[] = [
+  { name: 'eth0', renamed: 'lan0', own: `${SELF}/24`, peer: '192.0.2.2' },
+  { name: 'eth1', renamed: 'lan1', own: '198.51.100.10/24', peer: '198.51.100.2' },
+]
+
+type File = {
+  readonly routers: readonly RouterConfig[]
+  readonly syncGroups: readonly { readonly name: string; readonly members: readonly string[] }[]
+}
+const router = (name: string, vrid: number, on: string, addresses: readonly string[], more: RouterConfig = {}) => ({
+  ...ROUTER,
+  ...{ name, vrid, interface: on, addresses },
+  ...more,
+})
+const G1 = router('g1', 60, 'eth0', [FIRST])
+const G2 = router('g2', 60, 'eth1', [SECOND])
+const USUAL: File = {
+  routers: [router('api', 51, 'auto', [API]), G1, G2],
+  syncGroups: [{ name: 'g', members: ['g1', 'g2'] }],
+}
+const UNICAST = { transport: { unicast: { peers: ['192.0.2.2'] } } }
+const HASTY = { priority: 30, advertisementInterval: '100ms' }
+const weighs = (on: string) => ({ track: [{ interface: on, weight: -20 }] })
+export const FILES: Readonly<Record<string, File>> = {
+  usual: USUAL,
+  'no group, one address more': { routers: [router('api', 51, 'eth0', [API, SPARE]), G1, G2], syncGroups: [] },
+  'all in one group, VRIDs moved': {
+    routers: [router('api', 52, 'auto', [API]), router('g1', 51, 'eth0', [FIRST]), G2],
+    syncGroups: [{ name: 'g', members: ['api', 'g1', 'g2'] }],
+  },
+  'addresses exchanged, g2 gone': {
+    routers: [router('api', 51, 'auto', [FIRST]), router('g1', 60, 'eth0', [API])],
+    syncGroups: [{ name: 'g', members: ['api', 'g1'] }],
+  },
+  'unicast, g1 gone': {
+    routers: [
+      router('api', 51, 'auto', [API], UNICAST),
+      { ...G2, priority: 50, track: [{ interface: 'eth0', weight: 0 }] },
+    ],
+    syncGroups: [],
+  },
+  'hasty and tracking': {
+    routers: [router('api', 51, 'eth0', [API], HASTY), { ...G1, ...weighs('eth1') }, G2],
+    syncGroups: [{ name: 'h', members: ['g2', 'g1'], ...weighs('lan0') }],
+  },
+}
+
+/** The node, and what its administrator would know of it. */
+export class MovingNode {
+  readonly world = new FakeWorld(USUAL.routers, { syncGroups: USUAL.syncGroups })
+  /** The index of each interface; one that is made again has another. */
+  readonly #indexes = new Map(NICS.map(({ name }, i) => [name, 2 + i]))
+  #nextIndex = 10
+  /** Put there by others, and not yet seen to be the daemon's business. */
+  readonly #others = new Set<string>()
+
+  indexOf({ name }: Nic): number {
+    return this.#indexes.get(name) ?? 0
+  }
+
+  change(nic: Nic, what: Parameters<typeof link>[2]): void {
+    const old = this.world.links.get(this.indexOf(nic))
+    if (old !== undefined) this.world.setLink({ ...old, ...what })
+  }
+
+  rename(nic: Nic, name: string): void {
+    this.change(nic, { name })
+    // The kernel tells of every address of a renamed interface again.
+    for (const one of this.world.addresses) {
+      if (one.interfaceIndex === this.indexOf(nic)) this.world.notify({ kind: 'addressAdded', present: one })
+    }
+  }
+
+  remove(nic: Nic): void {
+    if (this.world.links.has(this.indexOf(nic))) this.world.removeLink(this.indexOf(nic))
+  }
+
+  /** As it is when all is in order. */
+  restore(nic: Nic): void {
+    if (!this.world.links.has(this.indexOf(nic))) this.#indexes.set(nic.name, this.#nextIndex++)
+    this.world.setLink(link(this.indexOf(nic), nic.name))
+    this.address('add', nic, nic.own)
+  }
+
+  newMac(nic: Nic): void {
+    this.change(nic, { mac: link(this.#nextIndex++, '').mac })
+  }
+
+  address(action: 'add' | 'remove', nic: Nic, text: string): void {
+    if (!this.world.links.has(this.indexOf(nic))) return
+    this.world.foreign(action, present(this.indexOf(nic), text))
+    if (action === 'add') this.#others.add(text.replace(/\/.*/, ''))
+  }
+
+  removeEverywhere(unwanted: (address: string, prefixLength: number) => boolean): void {
+    for (const one of this.world.addresses) {
+      if (VIPS.some((vip) => vip === one.address) && unwanted(one.address, one.prefixLength))
+        this.world.foreign('remove', one)
+    }
+  }
+
+  reload({ routers, syncGroups }: File): void {
+    this.world.reload(routers, { syncGroups })
+  }
+
+  hear(nic: Nic, priority: number, vrid: number): void {
+    if (hasOneSocket(this.world, nic.name)) {
+      this.world.hear(priority, { vrid, on: nic.name, source: nic.peer, addresses: [API] })
+    }
+  }
+
+  /** What is wrong now. A VIP of no router, or of one on its way out, is the administrator's if he has put it there. */
+  get wrongs(): readonly string[] {
+    const staying = this.world.daemon.snapshot().routers.filter(({ departing }) => !departing)
+    for (const { addresses } of staying) for (const vip of addresses) this.#others.delete(vip.address)
+    return wrongs(this.world, new Set(VIPS.filter((vip) => !this.#others.has(vip))))
+  }
+
+  /** All that disturbed is over; the daemon gets as long as it may take. */
+  putInOrder(): void {
+    const { world } = this
+    // A VIP with the prefix length of a network is a network to "auto", and the spare one is of no router.
+    this.removeEverywhere((vip, prefixLength) => prefixLength === 24 || vip === SPARE)
+    world.addressFailures.clear()
+    world.openFailure = undefined
+    world.sendFailure = undefined
+    world.holdNotifications = false
+    world.settle()
+    for (const nic of NICS) this.restore(nic)
+    this.reload(USUAL)
+    for (const wait of PATIENCE) {
+      world.advance(wait)
+      if (JSON.stringify(this.end) === JSON.stringify(this.wantedEnd)) return
+    }
+  }
+
+  get end(): readonly unknown[] {
+    const routers = this.world.daemon.snapshot().routers.map(({ name, state, faults }) => [name, state, ...faults])
+    return [routers.sort(), this.world.installed, this.openSockets]
+  }
+
+  get wantedEnd(): readonly unknown[] {
+    const [first = 0, second = 0] = NICS.map((nic) => this.indexOf(nic))
+    const installed = [`${API}/32@${first}`, `${FIRST}/32@${first}`, `${SECOND}/32@${second}`]
+    return [['api', 'g1', 'g2'].map((name) => [name, 'Active']), installed.sort(), 2]
+  }
+
+  get openSockets(): number {
+    return this.world.sockets.filter(({ closed }) => !closed).length
+  }
+}
