@@ -4,15 +4,13 @@
  * answering solicitations is the kernel's.
  */
 import { type Address, address, addressBytes, addressFromBytes } from '../wire/address.ts'
-import { concatBytes, uint16, viewOf } from '../wire/bytes.ts'
-import { checksumHolds, checksumOf, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
-import { type Mac, macBytes, macFromBytes, multicastMac } from '../wire/mac.ts'
+import { concatBytes, viewOf } from '../wire/bytes.ts'
+import { checksumHolds, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
+import { type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
+import { ETHERTYPE_IPV6, ICMPV6, icmpv6Frame, NEIGHBOR_DISCOVERY_HOP_LIMIT } from './icmpv6-frame.ts'
 
-export const ETHERTYPE_IPV6 = 0x86dd
 const ALL_NODES = address('ff02::1')
-const ICMPV6 = 58
 const NEIGHBOR_ADVERTISEMENT = 136
-const HOP_LIMIT = 255
 /** Start of the IPv6 header, of the ICMPv6 message, and of its options. */
 const IP = 14
 const ICMP = IP + 40
@@ -39,19 +37,7 @@ export function neighborAdvertisement(announced: UnsolicitedNeighborAdvertisemen
     Uint8Array.of(TARGET_LINK_LAYER, 1),
     macBytes(mac),
   )
-  const covered = pseudoHeaderSum(announced.address, ALL_NODES, ICMPV6, message.length)
-  message.set(uint16(checksumOf(wordSum(message) + covered)), 2)
-  return concatBytes(
-    macBytes(multicastMac(ALL_NODES)),
-    macBytes(mac),
-    uint16(ETHERTYPE_IPV6),
-    Uint8Array.of(0x60, 0, 0, 0),
-    uint16(message.length),
-    Uint8Array.of(ICMPV6, HOP_LIMIT),
-    target,
-    addressBytes(ALL_NODES),
-    message,
-  )
+  return icmpv6Frame({ source: announced.address, group: ALL_NODES, mac, message })
 }
 
 export type NeighborClaim = {
@@ -66,7 +52,7 @@ export function readNeighborAdvertisement(frame: Uint8Array): NeighborClaim | un
   if (frame.length < ICMP + OPTIONS) return undefined
   const view = viewOf(frame)
   if (view.getUint16(12) !== ETHERTYPE_IPV6 || view.getUint8(IP) >> 4 !== 6) return undefined
-  if (view.getUint8(IP + 6) !== ICMPV6 || view.getUint8(IP + 7) !== HOP_LIMIT) return undefined
+  if (view.getUint8(IP + 6) !== ICMPV6 || view.getUint8(IP + 7) !== NEIGHBOR_DISCOVERY_HOP_LIMIT) return undefined
   const length = view.getUint16(IP + 4)
   if (length < OPTIONS || frame.length < ICMP + length) return undefined
   const message = frame.subarray(ICMP, ICMP + length)

@@ -5,14 +5,12 @@
  * (docs/adr/0009). When to ask, and what an answer means, is decided elsewhere.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
-import { concatBytes, uint16 } from '../wire/bytes.ts'
-import { checksumOf, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
-import { type Mac, macBytes, multicastMac } from '../wire/mac.ts'
-import { ETHERTYPE_IPV6, solicitedNodeGroup } from './neighbor-advertisement.ts'
+import { concatBytes } from '../wire/bytes.ts'
+import { type Mac, macBytes } from '../wire/mac.ts'
+import { icmpv6Frame } from './icmpv6-frame.ts'
+import { solicitedNodeGroup } from './neighbor-advertisement.ts'
 
-const ICMPV6 = 58
 const NEIGHBOR_SOLICITATION = 135
-const HOP_LIMIT = 255
 const SOURCE_LINK_LAYER = 1
 
 export type NeighborSolicitation = {
@@ -31,16 +29,5 @@ export function neighborSolicitation({ target, source, mac }: NeighborSolicitati
     Uint8Array.of(SOURCE_LINK_LAYER, 1),
     macBytes(mac),
   )
-  message.set(uint16(checksumOf(wordSum(message) + pseudoHeaderSum(source, group, ICMPV6, message.length))), 2)
-  return concatBytes(
-    macBytes(multicastMac(group)),
-    macBytes(mac),
-    uint16(ETHERTYPE_IPV6),
-    Uint8Array.of(0x60, 0, 0, 0),
-    uint16(message.length),
-    Uint8Array.of(ICMPV6, HOP_LIMIT),
-    addressBytes(source),
-    addressBytes(group),
-    message,
-  )
+  return icmpv6Frame({ source, group, mac, message })
 }
