@@ -3,7 +3,7 @@ import type { ConfigSnapshot, RouterSnapshot, Snapshot } from '../daemon/snapsho
 import type { MetricName } from '../metrics/names.ts'
 import type { Sample } from '../metrics/registry.ts'
 
-const STATES = ['Initialize', 'Backup', 'Active', 'Leaving']
+const STATES = ['Initialize', 'Backup', 'Active', 'Leaving', 'Returning']
 
 const sample = (name: MetricName, value: number, labels: Sample['labels'] = {}): Sample => ({ name, labels, value })
 

@@ -134,6 +134,7 @@ function reasonToStay({ state, parameters }: Router): string | undefined {
   const { transport } = parameters
   if (isOwner(parameters)) return 'owns its addresses (priority 255)'
   if (state.name === 'Leaving') return 'is leaving already'
+  if (state.name === 'Returning') return 'is returning after an absence, not Active'
   if (state.name === 'Backup') {
     const holder = state.active === undefined ? '' : `: ${state.active.source} is Active`
     return `is Backup, not Active${holder}`

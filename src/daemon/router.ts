@@ -229,7 +229,8 @@ export class Router {
   /** Somebody else says that he has this address. */
   hearClaim({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
     if (!this.parameters.addresses.includes(address)) return
-    if (this.state.name === 'Leaving') this.post({ kind: 'claimHeard', address, heardAt }, now)
+    const { name } = this.state
+    if (name === 'Leaving' || name === 'Returning') this.post({ kind: 'claimHeard', address, heardAt }, now)
     if (this.state.name !== 'Active' || !isAnswer) return
     const { family, vrid } = this.parameters
     this.post({ kind: 'rivalAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
@@ -277,6 +278,8 @@ export class Router {
           this.advertiser.sentAs(priority, datagrams, outcomes)
         return { kind: 'send', sender: io, items: datagrams, done }
       }
+      case 'probeAddresses':
+        return io === undefined ? undefined : { kind: 'ask', asker: io, items: io.probesOf(this) }
       case 'installAddresses':
         return this.#duty.install({ io, parameters })
       case 'removeAddresses':

@@ -198,15 +198,15 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Listens for the successor's gratuitous ARP exactly while somebody here is Leaving, and for answers to our own
-   * question while somebody is Active; and for the peers to whom an Active sends, for what the question misses.
+   * Listens for the gratuitous ARP of others exactly while somebody here is Leaving or Returning, and for answers to our
+   * own question while somebody is Active; and for the peers to whom an Active sends, for what the question misses.
    */
   watchClaims(): void {
     const routers = [...this.routers.values()]
-    const leaving = routers.some(({ state }) => state.name === 'Leaving')
+    const between = routers.some(({ state }) => state.name === 'Leaving' || state.name === 'Returning')
     const asking = routers.some(({ asks }) => asks)
     if (!this.isOpen) return
-    this.#claims.listen(leaving ? 'claims' : asking ? 'answers' : 'nothing')
+    this.#claims.listen(between ? 'claims' : asking ? 'answers' : 'nothing')
     this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
   }
 
@@ -229,6 +229,15 @@ export class Segment implements RouterIo {
     const whom =
       transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
     return whom.map((to) => arpProbe({ address, mac: this.mac, to }))
+  }
+
+  /** Before they are taken back: everybody is asked for every address, because whoever has it need not speak VRRP. */
+  probesOf({ parameters: { addresses, family } }: Router): readonly Uint8Array[] {
+    return addresses.map((address) =>
+      family === 'ipv6'
+        ? neighborSolicitation({ target: address, source: this.source, mac: this.mac })
+        : arpProbe({ address, mac: this.mac }),
+    )
   }
 
   /** What is not sent is not asked: the next advertisement asks again. */

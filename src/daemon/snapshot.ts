@@ -233,6 +233,7 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
     case 'Active':
       return { adverInMs: round(state.adverAt - now) }
     case 'Leaving':
+    case 'Returning':
       return { untilInMs: round(state.until - now) }
   }
 }

@@ -6,9 +6,9 @@
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { RefusalReason } from './advertisement.ts'
-import type { Fault } from './event.ts'
+import type { Absence, Fault } from './event.ts'
 
-export type StateName = 'Initialize' | 'Backup' | 'Active' | 'Leaving'
+export type StateName = 'Initialize' | 'Backup' | 'Active' | 'Leaving' | 'Returning'
 
 export type AdvertisementReason =
   | 'takeover'
@@ -22,6 +22,7 @@ export type AdvertisementReason =
   | 'yield'
   | 'fault'
   | 'noSuccessor'
+  | 'returned'
 
 export type TransitionReason =
   | 'startup'
@@ -41,11 +42,23 @@ export type TransitionReason =
   | 'successorHeard'
   | 'noSuccessor'
   | 'faultCleared'
+  | Absence
+  /** After an absence: nothing was heard, and nobody answered for the addresses. */
+  | 'nobodyElse'
+  /** After an absence: another router advertises. */
+  | 'activeHeard'
+  /** After an absence: another host has one of the addresses. */
+  | 'addressClaimed'
+  /** After an absence: what was said meanwhile may have been lost, in our queue or on a dead link. */
+  | 'receptionLost'
+  | 'linkWasDown'
   | Fault
 
 export type Effect =
   | { readonly kind: 'sendAdvertisement'; readonly priority: number; readonly reason: AdvertisementReason }
   | { readonly kind: 'installAddresses' }
+  /** Ask the LAN who has our addresses; an answer comes back as `rivalAnswered`. */
+  | { readonly kind: 'probeAddresses' }
   | { readonly kind: 'removeAddresses'; readonly addresses: readonly Address[] }
   /** `after`: not at once, and not at all by one that is not Active any more by then. */
   | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival'; readonly after?: Millis }

@@ -28,6 +28,9 @@ export type Fault =
   | `trackedInterfaceDown:${string}`
   | GroupFault
 
+/** How a node finds out that it was away: its guardian has acted for it, or its own clock tells. */
+export type Absence = 'willExecuted' | 'stalled'
+
 export type Event =
   | { readonly kind: 'startup' }
   | { readonly kind: 'shutdown' }
@@ -42,7 +45,7 @@ export type Event =
     }
   /** Somebody else's gratuitous ARP or Neighbor Advertisement for one of our addresses. */
   | { readonly kind: 'claimHeard'; readonly address: Address; readonly heardAt: Millis }
-  /** Somebody else answered the question who has one of our addresses, while we have it. */
+  /** Somebody else answered the question who has one of our addresses, while we have it or want it back. */
   | {
       readonly kind: 'rivalAnswered'
       readonly address: Address
@@ -56,6 +59,13 @@ export type Event =
       readonly kind: 'deadlineReached'
       /** Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. */
       readonly receptionLost: boolean
+    }
+  /** Posted before anything that has waited meanwhile is read; once for a sync group (design.md ground rule 3). */
+  | {
+      readonly kind: 'absenceNoticed'
+      readonly cause: Absence
+      /** All the time, as far as the kernel tells, and of every member: otherwise silence proves nothing. */
+      readonly linkWasUp: boolean
     }
   /** `parameters.priority` is the new one. */
   | { readonly kind: 'priorityChanged'; readonly previous: number }

@@ -1,6 +1,6 @@
 /**
  * The state machine of RFC 9568 §6.4: (state, event, parameters, now) → [state, effects]. Everything that decides a
- * transition is here and in leaving.ts (what new parameters mean: reconfigure.ts); rows are named as in docs/rfc9568.md (I1…, B1…, A1…).
+ * transition is here in leaving.ts and in returning.ts (what new parameters mean: reconfigure.ts); rows are named as in docs/rfc9568.md (I1…, B1…, A1…).
  * This file does not know what an interface, a socket or a clock is. It is told the time and asks for nothing; an
  * early or repeated `deadlineReached` does nothing.
  */
@@ -12,6 +12,7 @@ import { fastPreempt, priorityChangedInBackup } from './fast-preempt.ts'
 import { leave, leavesAtOnce, stepLeaving } from './leaving.ts'
 import { isOwner, type Parameters } from './parameters.ts'
 import { advertiseChange, reconfigure } from './reconfigure.ts'
+import { comeBack, stepReturning } from './returning.ts'
 import { announceOverRival, answerableAt, rememberAnswer } from './rival.ts'
 import type { Active, Backup, Initialize, State } from './state.ts'
 import { skewTime, staggerDelay } from './timers.ts'
@@ -30,6 +31,8 @@ export function step(state: State, event: Event, parameters: Parameters, now: Mi
       return stepActive(state, event, parameters, now)
     case 'Leaving':
       return stepLeaving(state, event, parameters, now)
+    case 'Returning':
+      return stepReturning(state, event, parameters, now)
   }
 }
 
@@ -61,6 +64,7 @@ function stepInitialize(state: Initialize, event: StateEvent, parameters: Parame
     case 'rivalAnswered':
     case 'peerReached':
     case 'deadlineReached':
+    case 'absenceNoticed':
     case 'priorityChanged':
       return [state, []]
   }
@@ -90,6 +94,7 @@ function stepBackup(state: Backup, event: StateEvent, parameters: Parameters, no
     case 'claimHeard':
     case 'rivalAnswered':
     case 'peerReached':
+    case 'absenceNoticed':
     case 'faultCleared':
       return [state, []]
   }
@@ -190,6 +195,8 @@ function stepActive(state: Active, event: StateEvent, parameters: Parameters, no
       return rivalAnswered(state, event, parameters, now)
     case 'peerReached':
       return peerReached(state, parameters, now)
+    case 'absenceNoticed':
+      return comeBack(state, event, parameters, now)
     case 'priorityChanged':
       return advertiseChange(state, parameters, now, 'priorityChanged')
     case 'faultRaised': {

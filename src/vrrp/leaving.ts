@@ -77,6 +77,8 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
       return expire(state, event.receptionLost, parameters, now)
     case 'shutdown':
       return [{ ...state, reason: 'shutdown' }, []]
+    case 'absenceNoticed':
+      return event.cause === 'willExecuted' ? willExecuted(state, parameters, now) : [state, []]
     case 'faultRaised':
       return fail('Leaving', event.fault, state.reason === 'shutdown', removal(state.kept))
     case 'startup':
@@ -100,6 +102,17 @@ export function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis
     return follow(next, state.successor, parameters, now, removed)
   }
   return [next, removed]
+}
+
+/**
+ * The guardian has taken the addresses off and said priority 0. Taking them back would undo what the operator wants: a
+ * yield goes on waiting for its successor, without answering. The removal is for what the guardian could not take off.
+ */
+function willExecuted(state: Leaving, parameters: Parameters, now: Millis): Step {
+  const removed = removal(state.kept)
+  if (state.reason === 'shutdown') return stop('Leaving', 'willExecuted', removed)
+  const next: Leaving = { ...state, kept: [], repeatAt: undefined }
+  return state.successor === undefined ? [next, removed] : follow(next, state.successor, parameters, now, removed)
 }
 
 /** A deadline that is known is never moved back: the first sign of the successor counts, a nearer one shortens. */

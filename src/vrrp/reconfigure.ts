@@ -16,6 +16,8 @@ import { activeDownDelay, type Step } from './transition.ts'
 export function reconfigure(state: State, previous: Parameters, parameters: Parameters, now: Millis): Step {
   switch (state.name) {
     case 'Initialize':
+    // It has no address and has said nothing.
+    case 'Returning':
       return [state, []]
     case 'Backup':
       return [backupChanges(state, previous, parameters, now), []]

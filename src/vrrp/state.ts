@@ -1,5 +1,5 @@
 /**
- * The states of RFC 9568 §6.3 (and Leaving, design.md §3) as values that carry their own deadlines: a timer that does
+ * The states of RFC 9568 §6.3 (and Leaving and Returning) as values that carry their own deadlines: a timer that does
  * not belong to a state cannot exist, and there is none to forget to cancel. All moments are monotonic.
  */
 import type { Address } from '../wire/address.ts'
@@ -79,7 +79,19 @@ export type Leaving = {
   readonly kept: readonly { readonly address: Address; readonly offAt: Millis | undefined }[]
 }
 
-export type State = Initialize | Backup | Active | Leaving
+/** Was Active, was away, and holds no address: it listens before it speaks (returning.ts). */
+export type Returning = {
+  readonly name: 'Returning'
+  /**
+   * `drain`: what waits in the queues was not heard yet. `probe`: somebody was asked for the addresses. `ready`: silence
+   * was enough for this member, but not yet for all of its sync group.
+   */
+  readonly phase: 'drain' | 'probe' | 'ready'
+  readonly until: Millis
+  readonly linkWasUp: boolean
+}
+
+export type State = Initialize | Backup | Active | Leaving | Returning
 
 export const INITIAL_STATE: Initialize = { name: 'Initialize', faults: [], stopped: true }
 
@@ -92,6 +104,8 @@ export function nextDeadline(state: State): Millis | undefined {
       return state.activeDownAt
     case 'Active':
       return state.adverAt
+    case 'Returning':
+      return state.until
     case 'Leaving': {
       const due = [state.repeatAt, state.successor === undefined ? state.until : undefined]
       for (const { offAt } of state.kept) due.push(offAt)

@@ -12,6 +12,7 @@ import { step } from './fsm.ts'
 import { rememberTie, tieOf } from './group-tie.ts'
 import { giveWay } from './leaving.ts'
 import { isOwner, type Parameters } from './parameters.ts'
+import { enterReturning, retreat, standBy, takeBack } from './returning.ts'
 import { announceOverRival } from './rival.ts'
 import type { Initialize, State } from './state.ts'
 import { becomeActive, enterBackup, hold, type Step, start } from './transition.ts'
@@ -91,6 +92,7 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     const bound = members.some(({ state, parameters }) => state.name === 'Active' && isOwner(parameters))
     return bound ? members : leaveTogether(members, event, now)
   }
+  if (event.kind === 'absenceNoticed') return returnTogether(members, event, now)
   const { state } = subject
   // Whether it may start is not its own decision: settle() starts all or none (VR-SG-01).
   if (state.name === 'Initialize' && event.kind === 'startup') {
@@ -128,11 +130,26 @@ function leaveTogether(members: readonly Moving[], event: Event, now: Millis): r
   )
 }
 
+/** Who was away was it with all its members (design.md ground rule 3); only owners alone need not listen first. */
+function returnTogether(
+  members: readonly Moving[],
+  event: Extract<Event, { kind: 'absenceNoticed' }>,
+  now: Millis,
+): readonly Moving[] {
+  const owners = members.every(({ parameters }) => isOwner(parameters))
+  return members.map((member) => {
+    const listens = member.state.name === 'Active' && !owners
+    return listens ? enter(member, enterReturning(event, member.parameters, now)) : post(member, event, now)
+  })
+}
+
 /** VR-SG-03: `moved` is Active as far as it alone is concerned. With all the others it is; otherwise it waits. */
 function rise(members: readonly Moving[], subject: Moving, moved: Moving, now: Millis): readonly Moving[] {
   const others = members.filter((member) => member !== subject)
   if (others.every(wantsActive)) return members.map((member) => (member === subject ? moved : activate(member, now)))
-  return members.map((member) => (member === subject ? wait(member, now) : member))
+  // Each has to have drained and asked for itself: its silence says nothing about the others' networks.
+  const listening = others.every((other) => other.state.name === 'Returning' || wantsActive(other))
+  return members.map((member) => (member === subject ? wait(member, listening, now) : member))
 }
 
 function wantsActive({ state }: Moving): boolean {
@@ -143,6 +160,8 @@ function wantsActive({ state }: Moving): boolean {
       return state.heldSince !== undefined
     case 'Leaving':
       return state.reason === 'yield' && state.successor === undefined
+    case 'Returning':
+      return state.phase === 'ready'
     case 'Initialize':
       return false
   }
@@ -155,14 +174,21 @@ function activate(member: Moving, now: Millis): Moving {
       return enter(member, becomeActive(parameters, now, 'Backup', state.downReason))
     case 'Leaving':
       return enter(member, becomeActive(parameters, now, 'Leaving', 'noSuccessor', 'noSuccessor'))
+    case 'Returning':
+      return enter(member, takeBack(parameters, now))
     case 'Active':
     case 'Initialize':
       return member
   }
 }
 
-function wait(member: Moving, now: Millis): Moving {
+function wait(member: Moving, listening: boolean, now: Millis): Moving {
   const { state, parameters } = member
+  if (state.name === 'Returning') {
+    return listening
+      ? { ...member, state: standBy(state, now) }
+      : enter(member, retreat(parameters, now, 'activeHeard'))
+  }
   if (state.name === 'Backup') return { ...member, state: hold(state, parameters, now) }
   // Another member's successor is there: to be Active again would tear the group apart.
   if (state.name === 'Leaving') return enter(member, giveWay(state, parameters, now))
@@ -227,7 +253,7 @@ function isSettled(members: readonly Moving[]): boolean {
   let [active, backup, ending] = [0, 0, 0]
   for (const { state } of members) {
     if (state.name === 'Initialize') return false
-    if (state.name === 'Active') active++
+    if (state.name === 'Active' || state.name === 'Returning') active++
     else if (state.name === 'Backup') backup++
     else if (state.reason === 'shutdown') ending++
   }
@@ -238,7 +264,7 @@ function settle(members: readonly Moving[], reason: StartReason, now: Millis): r
   if (isSettled(members)) return members
   const missing = members.filter(isMissing)
   const started = missing.length === 0 ? startTogether(members, reason, now) : blockAll(members, missing, now)
-  if (started.every(({ state }) => state.name !== 'Active')) return started
+  if (started.every(({ state }) => state.name !== 'Active' && state.name !== 'Returning')) return started
   const torn = started.find(({ state }) => state.name === 'Backup')
   return torn === undefined ? started : started.map((member) => stepAside(member, torn.name, now))
 }
@@ -291,8 +317,9 @@ function startTogether(members: readonly Moving[], reason: StartReason, now: Mil
   })
 }
 
-/** Only after a reload: an Active among Backups goes without a gap, and comes back when all of them want to. */
+/** One has heard that somebody is there, so all give up returning. Only after a reload: an Active among Backups goes without a gap, and comes back when all of them want to. */
 function stepAside(member: Moving, name: string, now: Millis): Moving {
+  if (member.state.name === 'Returning') return enter(member, retreat(member.parameters, now, groupFault(name)))
   if (member.state.name !== 'Active') return member
   if (!isOwner(member.parameters)) return post(member, { kind: 'yield' }, now)
   const stepped = stepDown({ ...member, effects: [] }, name, now)

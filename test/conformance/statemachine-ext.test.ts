@@ -22,7 +22,8 @@ function waitsFor({ config, events }: TimelineVector): string | undefined {
   for (const instance of instances) {
     const unknown = Object.keys(instance).filter((key) => !KNOWN.includes(key))
     if (unknown.includes('down_timer_adverts')) return 'not offered: the factor is 3 (VR-TM-08)'
-    if (unknown.length > 0) return `${unknown.join(', ')}: comes with the state for a node that was away`
+    if (unknown.length > 0)
+      return `${unknown.join(', ')}: not offered, every node that was away returns (fsm-returning.test.ts)`
     const { lower_prio_repeat = 0, refresh_us } = instance.garp
     if (lower_prio_repeat > 0) return "repeats after a rival are fixed: comes with the reader of keepalived's file"
     if (refresh_us !== undefined) return "several rounds a refresh: comes with the reader of keepalived's file"
@@ -38,7 +39,7 @@ function waitsFor({ config, events }: TimelineVector): string | undefined {
     return 'which trackers of a group count: comes with the issue that brings tracked files'
   }
   const other = events.find(({ type }) => type === 'suspend')
-  return other === undefined ? undefined : 'a process that was stopped: comes with the state for a node that was away'
+  return other === undefined ? undefined : 'a process that was stopped: fsm-returning.test.ts'
 }
 
 /** VR-FSM-25: keepalived restarts Adver_Timer after an immediate advertisement, RFC 9568 §6.4.3 does not. Accept both:

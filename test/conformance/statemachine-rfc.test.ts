@@ -82,6 +82,8 @@ function outputsOf({ effect }: Happened, { parameters }: Replay): Output[] {
       )
     case 'transition':
       return [{ type: 'transition', from: effect.from.toLowerCase(), to: effect.to.toLowerCase() }]
+    case 'probeAddresses':
+      throw new Error('no vector knows an absence')
     case 'refused':
       return [{ type: 'discard', reason: effect.reason }]
   }

@@ -212,7 +212,7 @@ export class TimelineReplay {
         one.activeSince = at
         return
       case 'transition': {
-        const words = { Backup: 'BACKUP', Active: 'MASTER', Leaving: 'LEAVING' }
+        const words = { Backup: 'BACKUP', Active: 'MASTER', Leaving: 'LEAVING', Returning: 'RETURNING' }
         if (state.name === 'Initialize') return this.#notify(one, state.stopped ? 'STOP' : 'FAULT', at)
         return this.#notify(one, words[state.name], at)
       }
@@ -222,6 +222,7 @@ export class TimelineReplay {
         if (rival && state.name === 'Active') this.#notify(one, 'MASTER_RX_LOWER_PRI', at)
         return
       }
+      case 'probeAddresses':
       case 'installAddresses':
       case 'removeAddresses':
     }

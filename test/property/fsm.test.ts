@@ -97,6 +97,11 @@ const move: fc.Arbitrary<Move> = fc.oneof(
         address: fc.constantFrom(...VIPS, address('198.51.100.9')),
         heardAt: fc.constant(millis(0)),
       }),
+      fc.record({
+        kind: fc.constant('absenceNoticed' as const),
+        cause: fc.constantFrom('willExecuted' as const, 'stalled' as const),
+        linkWasUp: fc.boolean(),
+      }),
     )
     .map((event) => ({ kind: 'post' as const, event })),
 )
@@ -225,6 +230,9 @@ class Walk {
       ).toEqual([])
     }
     if (before.name === 'Backup' && state.name !== 'Active') expect(sent, 'a Backup never sends').toEqual([])
+    if (before.name === 'Returning' || state.name === 'Returning') {
+      expect(sent.includes(0), 'who was away says no priority 0 (ground rule 3)').toBe(false)
+    }
     const due = nextDeadline(state)
     expect(state.name === 'Initialize' || due !== undefined, `${state.name} has a way on`).toBe(true)
     if (before.name !== state.name && before.name !== 'Leaving' && due !== undefined) {

@@ -2,9 +2,9 @@
  * One router on paper for the tests of §6.4: priority 128 at 1 s, so that Skew_Time is 500 ms and
  * Active_Down_Interval 3500 ms, and the values of every state with defaults. No expectation is computed here.
  */
-import type { Event } from '../../src/vrrp/event.ts'
+import type { Absence, Event } from '../../src/vrrp/event.ts'
 import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
-import type { Active, Backup, Initialize, Leaving } from '../../src/vrrp/state.ts'
+import type { Active, Backup, Initialize, Leaving, Returning } from '../../src/vrrp/state.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 
@@ -93,6 +93,11 @@ export function leaving(overrides: Partial<Leaving> = {}): Leaving {
   }
 }
 
+/** Away until 9000, drained then, and the addresses were asked for. */
+export function returning(overrides: Partial<Returning> = {}): Returning {
+  return { name: 'Returning', phase: 'probe', until: ms(9020), linkWasUp: true, ...overrides }
+}
+
 export function heard(source: Address, priority: number, at: number, interval = 100): Event {
   return {
     kind: 'advertisementReceived',
@@ -121,6 +126,7 @@ export const answered = (rival: Address, at: number): Event => ({
   heardAt: ms(at),
 })
 export const reached: Event = { kind: 'peerReached', peer: OTHER }
+export const absent = (cause: Absence, linkWasUp = true): Event => ({ kind: 'absenceNoticed', cause, linkWasUp })
 export const priorityFrom = (previous: number): Event => ({ kind: 'priorityChanged', previous })
 
 export const PROFILES = ['rfc9568', 'holdfast'] as const

@@ -56,6 +56,8 @@ function inShort(effect: Effect): string {
       return `refused ${effect.reason}`
     case 'installAddresses':
       return 'install'
+    case 'probeAddresses':
+      return 'probe'
   }
 }
 

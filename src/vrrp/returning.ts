@@ -1,0 +1,133 @@
+/**
+ * The way back of an Active that was away (design.md ground rule 3): its guardian has executed its last will, or it slept
+ * so long that others may have acted. It holds nothing, drains, asks for its addresses, and is Active again only when
+ * nobody is there; it says no priority 0, because whoever took over needs none. This file does not know how an absence is
+ * noticed, nor what is behind an answer: those are facts from outside.
+ */
+import { centisToMillis, type Millis, plus } from '../wire/units.ts'
+import type { Effect, TransitionReason } from './effect.ts'
+import type { Event, StateEvent } from './event.ts'
+import { isOwner, type Parameters } from './parameters.ts'
+import type { Active, HeardActive, Returning, State } from './state.ts'
+import { skewTime, staggerDelay } from './timers.ts'
+import { becomeActive, enterBackup, fail, type Step, stop } from './transition.ts'
+
+type AbsenceNoticed = Extract<Event, { kind: 'absenceNoticed' }>
+type Received = Extract<Event, { kind: 'advertisementReceived' }>
+
+/** A host of the LAN has answered a question by then. */
+const ANSWERED_WITHIN = 20
+/** In intervals of silence: as the deadline of the last will, and no Backup gives up earlier. */
+const SILENCE = 3
+
+/**
+ * Its own silence alone, without a guardian that could have acted. Counted from the last advertisement and not from the
+ * beginning of the stall, because that is what the others count. `adverAt` was at most an interval after it.
+ */
+export function wasSilentTooLong(state: State, parameters: Parameters, now: Millis): boolean {
+  if (state.name !== 'Active') return false
+  return now - state.adverAt > (SILENCE - 1) * centisToMillis(parameters.advertisementInterval)
+}
+
+/** An owner is Active whenever it runs (RFC 9568 §6.1); its addresses were never taken off, but others took over. */
+export function comeBack(state: Active, event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
+  if (!isOwner(parameters)) return enterReturning(event, parameters, now)
+  const adverAt = plus(now, centisToMillis(parameters.advertisementInterval))
+  const effects: Effect[] = [
+    { kind: 'sendAdvertisement', priority: parameters.priority, reason: 'returned' },
+    { kind: 'installAddresses' },
+    { kind: 'announce', reason: 'takeover' },
+  ]
+  return [{ ...state, adverAt }, effects]
+}
+
+/** For a member of a sync group, an owner among others too: the group goes together. */
+export function enterReturning(event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
+  const { cause, linkWasUp } = event
+  const effects: Effect[] = [
+    // A guardian that slept as well has left them where somebody else may answer by now.
+    { kind: 'removeAddresses', addresses: parameters.addresses },
+    { kind: 'transition', from: 'Active', to: 'Returning', reason: cause },
+  ]
+  // Due at once: a deadline is what the queues are drained for (ground rule 2).
+  return [{ name: 'Returning', phase: 'drain', until: now, linkWasUp }, effects]
+}
+
+export function stepReturning(state: Returning, event: StateEvent, parameters: Parameters, now: Millis): Step {
+  switch (event.kind) {
+    case 'advertisementReceived':
+      return hear(state, event, parameters, now)
+    case 'claimHeard':
+    case 'rivalAnswered':
+      if (!parameters.addresses.includes(event.address)) return [state, []]
+      return retreat(parameters, now, 'addressClaimed')
+    case 'deadlineReached':
+      return now < state.until ? [state, []] : expire(state, event.receptionLost, parameters, now)
+    case 'shutdown':
+      return stop('Returning', 'shutdown')
+    case 'faultRaised':
+      return fail('Returning', event.fault, false)
+    // Away again: the deadline is drained for all the same, and a second absence must not put it off for ever.
+    case 'absenceNoticed':
+    case 'startup':
+    case 'yield':
+    case 'priorityChanged':
+    case 'faultCleared':
+      return [state, []]
+  }
+}
+
+/** Only asked for by a sync group: this member could be Active, another one is not so far. */
+export function standBy(state: Returning, now: Millis): Returning {
+  return { ...state, phase: 'ready', until: plus(now, ANSWERED_WITHIN) }
+}
+
+/** Was everything heard, and is nobody there: as at any takeover, advertisement first. */
+export function takeBack(parameters: Parameters, now: Millis): Step {
+  return becomeActive(parameters, now, 'Returning', 'nobodyElse', 'returned')
+}
+
+/** Somebody is there, or might be: a full Active_Down_Interval from now on, or from what was heard. */
+export function retreat(parameters: Parameters, now: Millis, reason: TransitionReason, active?: Successor): Step {
+  return enterBackup(parameters, now, {
+    from: 'Returning',
+    reason,
+    active: active?.heard,
+    activeAdverInterval: active?.interval ?? parameters.advertisementInterval,
+    ownerChanged: true,
+  })
+}
+
+type Successor = { readonly heard: HeardActive; readonly interval: Parameters['advertisementInterval'] }
+
+/** Whatever its priority: it has the addresses. Row B5 may take them back, after an Active_Down_Interval. */
+function hear(state: Returning, event: Received, parameters: Parameters, now: Millis): Step {
+  const { source, advertisement, receivedAt } = event
+  // Our guardian's priority 0 among them, VR-RX-16.
+  if (source === parameters.primaryAddress) return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
+  const { priority, interval } = advertisement
+  if (priority === 0) return hearRelease(event, parameters, now)
+  const heard: HeardActive = { source, priority, heardAt: receivedAt }
+  const learned = parameters.version === 3 ? interval : parameters.advertisementInterval
+  return retreat(parameters, now, 'activeHeard', { heard, interval: learned })
+}
+
+/** It has gone already; but other Backups wait for their Skew_Time now, and so do we (row B3). */
+function hearRelease({ source, receivedAt }: Received, parameters: Parameters, now: Millis): Step {
+  const { advertisementInterval: interval, priority, version } = parameters
+  const [next, effects] = retreat(parameters, now, 'activeHeard')
+  if (next.name !== 'Backup') return [next, effects]
+  const delay = skewTime(priority, interval, version) + staggerDelay(parameters, interval, source)
+  const told = effects.map((effect) => (effect.kind === 'transition' ? { ...effect, peer: source } : effect))
+  return [{ ...next, activeDownAt: plus(receivedAt, delay), downReason: 'activeReleased' }, told]
+}
+
+function expire(state: Returning, receptionLost: boolean, parameters: Parameters, now: Millis): Step {
+  if (receptionLost || !state.linkWasUp) {
+    const [next, effects] = retreat(parameters, now, receptionLost ? 'receptionLost' : 'linkWasDown')
+    // Its deadline starts at now because packets were lost: that counts as the one time (ground rule 2).
+    return [next.name === 'Backup' ? { ...next, extended: receptionLost } : next, effects]
+  }
+  if (state.phase !== 'drain') return takeBack(parameters, now)
+  return [{ ...state, phase: 'probe', until: plus(now, ANSWERED_WITHIN) }, [{ kind: 'probeAddresses' }]]
+}
