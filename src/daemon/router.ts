@@ -150,6 +150,8 @@ export class Router {
   /** Who decides that late, or after packets were dropped, may not have heard what there was to hear (ground rule 2). */
   mayHaveMissed(late: number): boolean {
     const { io, parameters, state } = this
+    // That it slept is known there; what counts is whether the queue held everything (ground rule 3).
+    if (state.name === 'Returning') return io?.receptionLost === true
     if (state.name !== 'Backup' && state.name !== 'Leaving') return false
     const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval
     return io?.receptionLost === true || late > activeDownInterval(parameters.priority, interval, parameters.version)

@@ -57,7 +57,10 @@ export type Event =
   | { readonly kind: 'peerReached'; readonly peer: Address }
   | {
       readonly kind: 'deadlineReached'
-      /** Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. */
+      /**
+       * Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. Of the latter
+       * whoever is Returning was told: there only the queue counts, which was empty all the time if it is empty now.
+       */
       readonly receptionLost: boolean
     }
   /** Posted before anything that has waited meanwhile is read; once for a sync group (design.md ground rule 3). */

@@ -94,6 +94,11 @@ const move: fc.Arbitrary<Move> = fc.oneof(
           address: fc.constantFrom(...VIPS),
           heardAt: fc.constant(millis(0)),
         }),
+        fc.record({
+          kind: fc.constant('absenceNoticed' as const),
+          cause: fc.constantFrom('willExecuted' as const, 'stalled' as const),
+          linkWasUp: fc.boolean(),
+        }),
       ),
     )
     .map(([member, event]) => ({ kind: 'post' as const, on: member, event })),
@@ -204,6 +209,9 @@ class Walk {
     })
     const torn = this.names.includes('Active') && (this.names.includes('Backup') || this.names.includes('Initialize'))
     must(!torn, () => `${what}: ${before} → ${this.names}`)
+    const listens =
+      this.names.includes('Returning') && this.names.some((name) => name === 'Backup' || name === 'Initialize')
+    must(!listens, () => `${what}: some return, some do not: ${before} → ${this.names}`)
   }
 
   /** All well, nobody else speaks: how long until the group is Active, and how long it may take. */
@@ -211,10 +219,10 @@ class Walk {
     for (const [i] of this.members.entries()) {
       for (const fault of FAULTS) this.post(i, { kind: 'faultCleared', fault })
     }
-    // A shutdown that is under way ends first.
+    // A shutdown or a return that is under way ends first.
     const since = this.now
-    while (this.names.includes('Leaving')) {
-      if (this.now - since > 10_000) throw new Error(`Leaving does not end: ${this.names}`)
+    while (this.names.includes('Leaving') || this.names.includes('Returning')) {
+      if (this.now - since > 10_000) throw new Error(`Leaving or Returning does not end: ${this.names}`)
       this.now = millis(Math.max(this.now, this.nextDeadline() ?? this.now))
       this.tick(false)
     }

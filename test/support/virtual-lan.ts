@@ -4,10 +4,13 @@
  * or the same sync group. Everything that happened is kept, so that a test can ask who answered for the addresses, how
  * long nobody or two did, and what was sent. Bounded: a LAN that does not come to rest fails.
  */
+
 import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
+import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { type Address, address, isMulticast } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { longestSpan, type Span } from './span.ts'
+import { VirtualGuardian } from './virtual-guardian.ts'
 import { ALONE, type MemberSpec, ownAddress, VirtualMember, virtualAddresses } from './virtual-member.ts'
 import { type Delivery, VirtualNode } from './virtual-node.ts'
 
@@ -37,6 +40,8 @@ export type LanSpec = {
   readonly seed?: number
   /** Every node is told who the others are (stagger). */
   readonly peers?: boolean
+  /** Every node has a guardian and addresses with a lifetime, and looks whether it was away. */
+  readonly guarded?: boolean
 }
 
 export type Note = { readonly at: number; readonly node: string; readonly text: string }
@@ -67,7 +72,7 @@ export class VirtualLan {
 
   constructor(spec: LanSpec) {
     const { nodes, profile = 'holdfast', knobs, interval = 100, latency = 0.2, peers = false } = spec
-    const { lateness = 0, seed = 1 } = spec
+    const { lateness = 0, seed = 1, guarded = false } = spec
     this.#latency = latency
     this.#random = seed >>> 0 || 1
     this.#parts = spec.members ?? ALONE
@@ -97,17 +102,25 @@ export class VirtualLan {
       const [first = ALONE[0], ...rest] = this.#parts
       if (first === undefined) throw new Error('a node has a virtual router')
       const members = [build(first, 0), ...rest.map((part, index) => build(part, index + 1))] as const
-      const node: VirtualNode = new VirtualNode(name, members, offset, () => this.#draw() * lateness, {
-        send: (from, { destination, bytes }) => {
-          const { primaryAddress: source } = from.parameters
-          this.#deliver(node, from, { kind: 'packet', wire: from.wire, bytes, source, destination, at: 0 })
+      const node: VirtualNode = new VirtualNode(
+        name,
+        members,
+        offset,
+        () => this.#draw() * lateness,
+        {
+          send: (from, { destination, bytes }) => {
+            const { primaryAddress: source } = from.parameters
+            this.#deliver(node, from, { kind: 'packet', wire: from.wire, bytes, source, destination, at: 0 })
+          },
+          probe: (from) => this.#probe(node, from),
+          claim: (from, claimed) =>
+            this.#deliver(node, from, { kind: 'claim', wire: from.wire, address: claimed, at: 0 }),
+          note: (text) => this.notes.push({ at: this.now, node: name, text }),
+          answers: () => this.#recordAnswers(),
+          changed: () => this.reigning.push({ at: this.now, nodes: this.active }),
         },
-        claim: (from, claimed) =>
-          this.#deliver(node, from, { kind: 'claim', wire: from.wire, address: claimed, at: 0 }),
-        note: (text) => this.notes.push({ at: this.now, node: name, text }),
-        answers: () => this.#recordAnswers(),
-        changed: () => this.reigning.push({ at: this.now, nodes: this.active }),
-      })
+        guarded ? new VirtualGuardian(activeDownInterval(priority, centis(interval), 3)) : undefined,
+      )
       return node
     })
   }
@@ -174,6 +187,12 @@ export class VirtualLan {
   stall(name: string, duration: number): void {
     this.#note(name, `stalls for ${duration} ms`)
     this.node(name).stall(this.now, duration)
+  }
+
+  /** SIGSTOP and SIGCONT: its kernel answers on, and so does its guardian unless it is frozen, too (milliseconds). */
+  freeze(name: string, engine: number, guardian = 0): void {
+    this.#note(name, `is frozen for ${engine} ms, its guardian for ${guardian} ms`)
+    this.node(name).freeze(this.now, engine, guardian)
   }
 
   /** Nothing gets in or out, on all wires or on a part (a wire, a family); whoever answers keeps answering there. */
@@ -291,6 +310,23 @@ export class VirtualLan {
       if (cut !== undefined && [EVERYTHING, member.wire, family].some((part) => cut.has(part))) continue
       if (this.loss > 0 && this.#draw() < this.loss) continue
       this.#wire.push({ to, delivery })
+    }
+  }
+
+  /** Kernels answer, also those of stopped processes; there and back again it takes twice the latency. */
+  #probe(node: VirtualNode, asking: VirtualMember): void {
+    const at = this.now + 2 * this.#latency
+    const { addresses, family } = asking.parameters
+    for (const other of this.nodes) {
+      if (other === node) continue
+      const pairs = [`${node.name} ${other.name}`, `${other.name} ${node.name}`]
+      if (pairs.some((pair) => [EVERYTHING, asking.wire, family].some((part) => this.#cut.get(pair)?.has(part))))
+        continue
+      if (this.loss > 0 && this.#draw() < this.loss) continue
+      for (const address of addresses) {
+        const has = other.members.some(({ installed, wire }) => wire === asking.wire && installed.has(address))
+        if (has) this.#wire.push({ to: node, delivery: { kind: 'claim', wire: asking.wire, address, at } })
+      }
     }
   }
 

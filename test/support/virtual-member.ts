@@ -26,7 +26,9 @@ export class VirtualMember {
   readonly installed = new Set<Address>()
   /** What it is cut off from it cannot speak to either, when its node knows. */
   canSend = true
+  /** Packets did not fit into the queue. */
   lost = false
+  overslept = false
 
   constructor(name: string, wire: string, parameters: Parameters) {
     this.name = name

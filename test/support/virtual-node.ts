@@ -8,13 +8,15 @@ import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { receive } from '../../src/vrrp/receive.ts'
+import { wasSilentTooLong } from '../../src/vrrp/returning.ts'
 import { INITIAL_STATE, type State } from '../../src/vrrp/state.ts'
 import { stepGroup } from '../../src/vrrp/sync-group.ts'
 import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { advertisementDatagrams } from '../../src/vrrp/transmit.ts'
 import { type Address, familyOf } from '../../src/wire/address.ts'
-import { type Millis, millis } from '../../src/wire/units.ts'
+import { centisToMillis, type Millis, millis } from '../../src/wire/units.ts'
 import { ipv4Packet } from './ipv4-packet.ts'
+import type { VirtualGuardian } from './virtual-guardian.ts'
 import type { VirtualMember } from './virtual-member.ts'
 
 /** What lies in a node's queue; `at` is when it arrived, in LAN time, and `wire` where. */
@@ -33,6 +35,8 @@ export type Delivery = { readonly wire: string; readonly at: number } & (
 export type NodeWorld = {
   send(member: VirtualMember, packet: { destination: Address; bytes: Uint8Array }): void
   claim(member: VirtualMember, address: Address): void
+  /** Whoever has an address answers with a claim. */
+  probe(member: VirtualMember): void
   note(text: string): void
   answers(): void
   /** A state is another one than before. */
@@ -58,6 +62,11 @@ export class VirtualNode {
   #lateness = 0
   readonly #queue: Delivery[] = []
   readonly #world: NodeWorld
+  /** Without one nobody acts for a node that is away, and it does not look whether it was. */
+  readonly #guardian: VirtualGuardian | undefined
+  /** LAN time of the event that is being handled. */
+  #at = 0
+  #said = 0
 
   constructor(
     name: string,
@@ -65,6 +74,7 @@ export class VirtualNode {
     offset: number,
     late: () => number,
     world: NodeWorld,
+    guardian?: VirtualGuardian,
   ) {
     this.name = name
     this.members = members
@@ -73,6 +83,7 @@ export class VirtualNode {
     this.offset = offset
     this.#late = late
     this.#world = world
+    this.#guardian = guardian
   }
 
   get state(): State {
@@ -86,6 +97,12 @@ export class VirtualNode {
   /** In LAN time; undefined while nothing but a packet can wake it. */
   get wakesAt(): number | undefined {
     if (!this.running) return undefined
+    const guarded = this.#guardian?.wakesAt ?? Number.POSITIVE_INFINITY
+    const nearest = Math.min(guarded, this.#engineWakesAt ?? Number.POSITIVE_INFINITY)
+    return nearest === Number.POSITIVE_INFINITY ? undefined : nearest
+  }
+
+  get #engineWakesAt(): number | undefined {
     if (this.stalledUntil !== undefined) return this.stalledUntil
     const due = this.members.flatMap((member) => member.due ?? [])
     return due.length === 0 ? undefined : Math.min(...due) - this.offset + this.#lateness
@@ -95,7 +112,9 @@ export class VirtualNode {
     if (!this.running) return
     if (this.#queue.length >= QUEUE) for (const member of this.members) member.lost = true
     else this.#queue.push(delivery)
-    if (this.stalledUntil === undefined) this.#drain(delivery.at)
+    if (this.stalledUntil !== undefined) return
+    this.#noticeAbsence(delivery.at)
+    this.#drain(delivery.at)
   }
 
   stall(now: number, duration: number): void {
@@ -103,27 +122,61 @@ export class VirtualNode {
     this.stalledUntil = now + duration
   }
 
+  /** SIGSTOP: the engine, and its guardian for as long as is said; the kernel goes on answering. */
+  freeze(now: number, engine: number, guardian: number): void {
+    if (engine > 0) this.stall(now, engine)
+    if (guardian > 0) this.#guardian?.freeze(now, guardian)
+  }
+
   /** The end of a stall, or a deadline: drain first, then decide. */
   wake(now: number): void {
+    this.#guard(now)
+    const due = this.#engineWakesAt
+    if (due === undefined || due > now) return
     if (this.stalledUntil !== undefined) {
       this.stalledUntil = undefined
       for (const member of this.members) this.#judgeStall(member, now)
     }
+    this.#noticeAbsence(now)
     this.#drain(now)
     this.#lateness = this.#late()
     for (const member of this.members) {
       const { due } = member
       if (due === undefined || due - this.offset > now) continue
-      this.post({ kind: 'deadlineReached', receptionLost: member.lost }, now, member)
+      const overslept = member.overslept && member.state.name !== 'Returning'
+      this.post({ kind: 'deadlineReached', receptionLost: member.lost || overslept }, now, member)
     }
     // The queue was seen empty: whatever was lost is behind us.
-    for (const member of this.members) member.lost = false
+    for (const member of this.members) {
+      member.lost = false
+      member.overslept = false
+    }
+  }
+
+  #guard(now: number): void {
+    const order = this.#guardian?.run(now)
+    if (order === undefined) return
+    this.#world.note(order === 'execute' ? 'has its will executed' : 'has its addresses expire')
+    for (const { installed } of this.members) installed.clear()
+    this.#world.answers()
+    if (order === 'expire') return
+    for (const member of this.members) this.#send(member, 0)
+  }
+
+  /** Before anything else in a turn, above all before the queue (design.md ground rule 3). */
+  #noticeAbsence(now: number): void {
+    if (this.#guardian === undefined) return
+    const { executed } = this.#guardian
+    this.#guardian.executed = false
+    const silent = this.members.some(({ parameters, state }) => wasSilentTooLong(state, parameters, this.#own(now)))
+    if (!executed && !silent) return
+    this.post({ kind: 'absenceNoticed', cause: executed ? 'willExecuted' : 'stalled', linkWasUp: true }, now)
   }
 
   #judgeStall(member: VirtualMember, now: number): void {
     const { priority, advertisementInterval, version } = member.parameters
     const interval = member.state.name === 'Backup' ? member.state.activeAdverInterval : advertisementInterval
-    if (now - this.#stalledSince > activeDownInterval(priority, interval, version)) member.lost = true
+    if (now - this.#stalledSince > activeDownInterval(priority, interval, version)) member.overslept = true
   }
 
   startup(now: number): void {
@@ -166,6 +219,7 @@ export class VirtualNode {
   vanish(): void {
     this.running = false
     this.stalledUntil = undefined
+    this.#guardian?.withdraw()
     this.#queue.length = 0
     for (const member of this.members) {
       member.installed.clear()
@@ -219,6 +273,7 @@ export class VirtualNode {
   }
 
   post(event: Event, at: number, whom = this.#first): void {
+    this.#at = at
     // LAN time and node time differ by rounding; a deadline that woke us has been reached.
     const deadline = event.kind === 'deadlineReached' ? whom.due : undefined
     const now = millis(Math.max(deadline ?? Number.NEGATIVE_INFINITY, this.#own(at)))
@@ -247,6 +302,26 @@ export class VirtualNode {
         if (effect !== undefined) this.#run(member, effect)
       })
     }
+    if (this.members.every(({ state }) => state.name !== 'Active' && state.name !== 'Leaving')) {
+      this.#guardian?.withdraw()
+    }
+  }
+
+  /** The last advertisement + 3 intervals; + 1.5 after one that lets a Backup act after Skew_Time (design.md §2). */
+  #promise({ name, parameters }: VirtualMember, priority: number): void {
+    const interval = centisToMillis(parameters.advertisementInterval)
+    const demoted = priority < this.#said
+    this.#said = priority
+    this.#guardian?.promise(name, this.#at + (demoted ? Math.max(1.5 * interval, interval + 50) : 3 * interval))
+  }
+
+  #send(member: VirtualMember, priority: number): void {
+    const { parameters } = member
+    for (const { destination, bytes } of advertisementDatagrams(parameters, priority)) {
+      const { family, primaryAddress: source } = parameters
+      const packet = family === 'ipv4' ? ipv4Packet(bytes, { source, destination }) : bytes
+      this.#world.send(member, { destination, bytes: packet })
+    }
   }
 
   #note(member: VirtualMember, text: string): void {
@@ -258,14 +333,12 @@ export class VirtualNode {
     switch (effect.kind) {
       case 'sendAdvertisement':
         this.#note(member, `sends ${effect.priority} (${effect.reason})`)
-        for (const { destination, bytes } of advertisementDatagrams(parameters, effect.priority)) {
-          const { family, primaryAddress: source } = parameters
-          const packet = family === 'ipv4' ? ipv4Packet(bytes, { source, destination }) : bytes
-          this.#world.send(member, { destination, bytes: packet })
-        }
+        this.#send(member, effect.priority)
+        this.#promise(member, effect.priority)
         break
       case 'installAddresses':
         for (const address of parameters.addresses) installed.add(address)
+        this.#guardian?.installed(this.#at)
         this.#note(member, 'installs its addresses')
         this.#world.answers()
         break
@@ -273,6 +346,10 @@ export class VirtualNode {
         for (const address of effect.addresses) installed.delete(address)
         this.#note(member, `removes ${effect.addresses.join(' ')}`)
         this.#world.answers()
+        break
+      case 'probeAddresses':
+        this.#note(member, 'asks for its addresses')
+        this.#world.probe(member)
         break
       case 'announce':
         this.#note(member, `announces (${effect.reason})`)
