@@ -20,7 +20,7 @@ const GRACE = 500
 const GONE_AFTER = 3
 /** Of one interface: 255 addresses are asked for in 2.55 s. */
 const QUESTIONS_A_SECOND = 100
-/** A host with a MAC for every answer must not make us remember them all. */
+/** A host with a MAC for every answer must not make us remember them all: those who were first stay. */
 const MOST_SUSPECTS = 32
 
 export type RadarRules = {
@@ -106,11 +106,13 @@ export function hearAnswer(
   const others = radar.suspects.filter((one) => one.address !== address || one.mac !== mac)
   const known = radar.suspects.find((one) => !others.includes(one))
   const remember = (one: Suspect, found: boolean) => ({
-    radar: { ...radar, suspects: [...others, one].slice(-MOST_SUSPECTS) },
+    radar: { ...radar, suspects: [...others, one] },
     found,
   })
   if (known === undefined) {
-    const askAt = plus(heardAt, CONFIRM_AFTER)
+    if (others.length >= MOST_SUSPECTS) return nothing
+    // On a grid: however many suspects there are, an address is asked for ten times a second at most.
+    const askAt = millis(Math.ceil(heardAt / CONFIRM_AFTER + 1) * CONFIRM_AFTER)
     return remember({ address, mac, firstAt: heardAt, lastAt: heardAt, askAt, confirmed: false }, false)
   }
   // Stamps of a queue need not be in order.
