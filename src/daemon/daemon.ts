@@ -70,15 +70,16 @@ export class Daemon {
     this.#ports = ports
     this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
-    const { clock, network, recorder, sockets, will } = ports
+    const { network, recorder, sockets, will } = ports
     const view = this.#view
     const apply = (steps: readonly AddressStep[]) => this.#news.apply(steps)
     const journal = new Journal(config.runDirectory)
     this.#news = new NetworkNews(network, view, recorder)
+    const beginTurn = () => this.#beginTurn()
     const endTurn = (now: Millis) => this.#endTurn(now)
     const isBusy = () => !this.#runner.idle
     const alarmBy = (at: Millis) => this.#alarm.sooner(at)
-    const context = segmentContext({ clock, sockets, view, recorder, apply, endTurn, isBusy, alarmBy })
+    const context = segmentContext({ sockets, view, recorder, apply, beginTurn, endTurn, isBusy, alarmBy })
     this.#placement = new Placement(config, context, journal)
     const onTransition = () => {
       this.#stateChanged = true
@@ -109,7 +110,7 @@ export class Daemon {
 
   /** Through Leaving (design.md §3); resolves when no router answers for anything any more. */
   stop(): Promise<void> {
-    const now = this.#ports.clock.now()
+    const now = this.#beginTurn()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
     this.#stopping = true
     // The same for every member of a group, which leaves together.
@@ -130,7 +131,7 @@ export class Daemon {
       return refuse(`there is no such virtual router (there are: ${[...this.#roster.routers.keys()].join(', ')})`)
     }
     if (!(forMillis > 0 && forMillis <= LONGEST_YIELD)) return refuse(`${forMillis} ms is not between 1 ms and 31 days`)
-    const now = this.#ports.clock.now()
+    const now = this.#beginTurn()
     const reason = router.group.yield(plus(now, forMillis), now)
     if (reason !== undefined) return refuse(`it ${reason}`)
     this.#ports.recorder.log('info', `${router.title}: yields for ${forMillis} ms`, { router: name, forMillis })
@@ -146,7 +147,7 @@ export class Daemon {
    */
   reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next)): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
-    const now = this.#ports.clock.now()
+    const now = this.#beginTurn()
     const before = this.#config
     this.#config = next
     this.#placement.reconfigure(next)
@@ -236,15 +237,26 @@ export class Daemon {
   // What the kernel says -------------------------------------------------------------------------------------------
 
   #onNetworkEvent(event: NetworkEvent): void {
-    const now = this.#ports.clock.now()
+    const now = this.#beginTurn()
     const readers = { config: this.#config, placement: this.#placement, roster: this.#roster, stale: this.#stale }
     if (this.#news.take(event, readers, now) && !this.#serving) this.#endTurn(now)
   }
 
   // Time and packets -----------------------------------------------------------------------------------------------
 
+  /**
+   * Whoever slept for too long is told before anything that waited is read, a removal of its addresses by its guardian
+   * above all: as an Active it would put them back (design.md ground rule 3).
+   */
+  #beginTurn(): Millis {
+    const now = this.#ports.clock.now()
+    for (const group of this.#roster.groups) group.noticeStall(now)
+    return now
+  }
+
   #onAlarm(firedAt: Millis): void {
     const { clock, network } = this.#ports
+    this.#beginTurn()
     // Drain before expire: what waits in the queues may be the reason not to act. The link watch comes first, because
     // silence on a dead link proves nothing.
     this.#serving = true

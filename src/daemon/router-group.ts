@@ -5,6 +5,7 @@
  */
 import type { Event } from '../vrrp/event.ts'
 import { isOwner } from '../vrrp/parameters.ts'
+import { wasSilentTooLong } from '../vrrp/returning.ts'
 import { type GroupStep, type StartReason, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
@@ -68,6 +69,15 @@ export class RouterGroup {
     // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
     if (begins) this.arm()
     if (ends) this.settleLater()
+  }
+
+  /** One member that was silent for too long was so with all of them. */
+  noticeStall(now: Millis): void {
+    const slept = this.#members.find(({ parameters, state }) => wasSilentTooLong(state, parameters, now))
+    if (slept === undefined) return
+    // What happened to the links meanwhile is read next, and becomes a fault.
+    const linkWasUp = this.#members.every(({ io }) => io?.canSend === true)
+    this.post(slept, { kind: 'absenceNoticed', cause: 'stalled', linkWasUp }, now)
   }
 
   shutDown(now: Millis): void {

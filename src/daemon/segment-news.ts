@@ -5,16 +5,17 @@
  */
 import type { Millis } from '../wire/units.ts'
 import type { NetworkView } from './network-view.ts'
-import type { AddressOutcome, AddressStep, Clock, SocketPort } from './ports.ts'
+import type { AddressOutcome, AddressStep, SocketPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import type { SegmentContext } from './segment.ts'
 
 export type SegmentNews = {
-  readonly clock: Clock
   readonly sockets: SocketPort
   readonly view: NetworkView
   readonly recorder: Recorder
   readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  /** Nothing that waited has been looked at yet. */
+  readonly beginTurn: () => Millis
   readonly endTurn: (now: Millis) => void
   /** Somebody wants something done before the turn ends. */
   readonly isBusy: () => boolean
@@ -23,14 +24,14 @@ export type SegmentNews = {
 }
 
 export function segmentContext(news: SegmentNews): SegmentContext {
-  const { clock, endTurn, recorder } = news
+  const { beginTurn, endTurn, recorder } = news
   return {
     sockets: news.sockets,
     view: news.view,
     recorder,
     apply: news.apply,
     onReadable: (segment) => {
-      const now = clock.now()
+      const now = beginTurn()
       segment.drain(now)
       endTurn(now)
     },
@@ -41,12 +42,12 @@ export function segmentContext(news: SegmentNews): SegmentContext {
       })
     },
     onPeerReached: (segment, peer) => {
-      const now = clock.now()
+      const now = beginTurn()
       for (const router of segment.routers.values()) router.reachPeer(peer, now)
       endTurn(now)
     },
     onClaim: (segment, claim, heardAt) => {
-      const now = clock.now()
+      const now = beginTurn()
       const claimed = [...segment.routers.values()].filter(({ parameters }) =>
         parameters.addresses.includes(claim.address),
       )
