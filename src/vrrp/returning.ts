@@ -71,6 +71,7 @@ export function stepReturning(state: Returning, event: StateEvent, parameters: P
     case 'absenceNoticed':
     case 'startup':
     case 'yield':
+    case 'peerReached':
     case 'priorityChanged':
     case 'faultCleared':
       return [state, []]
