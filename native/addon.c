@@ -1,6 +1,7 @@
 /*
- * Sockets for the engine: open, set an option, bind, filter, drain, send. One generic class carries raw IPv4, raw IPv6,
- * AF_PACKET and AF_NETLINK; every number that means something to a protocol comes from TypeScript.
+ * Sockets for the engine: open, set an option, bind, filter, drain, send; and the memory that it shares with its
+ * guardian (guardian-words.h), because JavaScript promises nothing about memory that another process writes.
+ * One generic class carries raw IPv4, raw IPv6, AF_PACKET and AF_NETLINK; every number that means something to a protocol comes from TypeScript.
  * Decided here: nothing that the kernel reports may end or stall the process. A poll error is read, reported and the
  * watcher goes on; a receive or send error is a negative errno in the result, never an exception.
  * Refuses to know: VRRP, ARP, Neighbor Discovery, rtnetlink, and what a packet is worth.
@@ -22,11 +23,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 #include <uv.h>
+
+#include "guardian-words.h"
 
 /* One metadata record per packet; src/linux/native.ts documents the same offsets. */
 #define META_SIZE 128u
@@ -59,6 +64,7 @@
 #endif
 
 static const napi_type_tag socket_tag = {0x6f1d9c6a2b7e4f03ull, 0x9a5c3e8d417fb260ull};
+static const napi_type_tag words_tag = {0x2c9be1704d5a4c86ull, 0x8e13f7a6905b42d1ull};
 
 struct sock {
   unsigned references; /* the JavaScript object, and the libuv handles while one of them is not closed yet */
@@ -798,6 +804,178 @@ static napi_value interface_index(napi_env env, napi_callback_info info) {
   return ok(env, napi_create_uint32(env, index, &result)) ? result : NULL;
 }
 
+/* ---- the memory shared with the guardian ---- */
+
+/* Unmapped with the object; several may map the same memory. */
+static void on_words_collected(napi_env env, void *pointer, void *hint) {
+  (void)env;
+  (void)hint;
+  (void)munmap(pointer, sizeof(struct guardian_words));
+}
+
+static napi_value construct_words(napi_env env, napi_callback_info info) {
+  napi_value values[1], self, target = NULL;
+  int fd = -1;
+  struct stat file;
+  if (!ok(env, napi_get_new_target(env, info, &target))) return NULL;
+  if (target == NULL) {
+    throw_type(env, "GuardianWords needs new");
+    return NULL;
+  }
+  if (!arguments(env, info, 1, values, &self) || !int_argument(env, values[0], &fd)) return NULL;
+  if (fstat(fd, &file) != 0) {
+    throw_errno(env, "fstat", errno);
+    return NULL;
+  }
+  /* Smaller memory would end the process at the first touch behind its end. */
+  if (file.st_size != (off_t)sizeof(struct guardian_words)) {
+    throw_errno(env, "mmap", EINVAL);
+    return NULL;
+  }
+  struct guardian_words *words = mmap(NULL, sizeof *words, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (words == MAP_FAILED) {
+    throw_errno(env, "mmap", errno);
+    return NULL;
+  }
+  if (words->magic != WORDS_MAGIC || words->units != WORDS_UNITS) {
+    (void)munmap(words, sizeof *words);
+    throw_errno(env, "mmap", EPROTO);
+    return NULL;
+  }
+  if (!ok(env, napi_wrap(env, self, words, on_words_collected, NULL, NULL))) {
+    (void)munmap(words, sizeof *words);
+    return NULL;
+  }
+  return ok(env, napi_type_tag_object(env, self, &words_tag)) ? self : NULL;
+}
+
+static struct guardian_words *words_argument(napi_env env, napi_value self) {
+  bool ours = false;
+  void *pointer = NULL;
+  if (napi_check_object_type_tag(env, self, &words_tag, &ours) == napi_ok && ours &&
+      napi_unwrap(env, self, &pointer) == napi_ok)
+    return pointer;
+  throw_type(env, "not a GuardianWords");
+  return NULL;
+}
+
+/* The unit, and a number of ms that is 0 or more, at most some 100 000 years. */
+static struct guardian_unit *unit_argument(napi_env env, napi_callback_info info, double *ms) {
+  napi_value values[2], self;
+  int unit = 0;
+  if (!arguments(env, info, ms == NULL ? 1 : 2, values, &self)) return NULL;
+  struct guardian_words *const words = words_argument(env, self);
+  if (words == NULL || !int_argument(env, values[0], &unit)) return NULL;
+  if (unit < 0 || (unsigned)unit >= WORDS_UNITS) {
+    (void)napi_throw_range_error(env, "ERR_OUT_OF_RANGE", "a unit is 0 to 65535");
+    return NULL;
+  }
+  if (ms == NULL) return &words->unit[unit];
+  if (napi_get_value_double(env, values[1], ms) != napi_ok) {
+    throw_type(env, "expected a number");
+    return NULL;
+  }
+  if (!(*ms >= 0 && *ms < 4e12)) {
+    (void)napi_throw_range_error(env, "ERR_OUT_OF_RANGE", "ms are 0 or more");
+    return NULL;
+  }
+  return &words->unit[unit];
+}
+
+static uint32_t load_word(const struct guardian_unit *unit) {
+  return __atomic_load_n(&unit->word, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * The guardian holds a word for as long as a few netlink requests take. One that was stopped meanwhile must not stop us:
+ * after `ms` the word is given back as it is, busy.
+ */
+static uint32_t await_not_busy(const struct guardian_unit *unit, double ms) {
+  const struct timespec pause = {0, 100000};
+  const uint64_t until = uv_hrtime() + (uint64_t)(ms * 1e6);
+  uint32_t word = load_word(unit);
+  while ((word & WORD_BUSY) != 0 && uv_hrtime() < until) {
+    (void)nanosleep(&pause, NULL);
+    word = load_word(unit);
+  }
+  return word;
+}
+
+static napi_value number_value(napi_env env, uint32_t number) {
+  napi_value result;
+  return ok(env, napi_create_uint32(env, number, &result)) ? result : NULL;
+}
+
+static napi_value ms_value(napi_env env, uint64_t ns) {
+  napi_value result;
+  return ok(env, napi_create_double(env, (double)ns / 1e6, &result)) ? result : NULL;
+}
+
+static napi_value words_word(napi_env env, napi_callback_info info) {
+  const struct guardian_unit *const unit = unit_argument(env, info, NULL);
+  return unit == NULL ? NULL : number_value(env, load_word(unit));
+}
+
+/* The generation for the will that is sent next; 0 when the guardian executed the last one and nobody has noticed. */
+static napi_value words_arm(napi_env env, napi_callback_info info) {
+  double ms = 0;
+  struct guardian_unit *const unit = unit_argument(env, info, &ms);
+  if (unit == NULL) return NULL;
+  uint32_t word = await_not_busy(unit, ms), next;
+  /* A deadline of an earlier life would be over at once. */
+  if ((word & (WORD_ARMED | WORD_EXECUTED)) == 0) __atomic_store_n(&unit->deadline, 0, __ATOMIC_SEQ_CST);
+  do {
+    if ((word & WORD_EXECUTED) != 0) return number_value(env, 0);
+    next = (word >> WORD_GENERATION) % WORD_GENERATIONS + 1;
+  } while (!__atomic_compare_exchange_n(&unit->word, &word,
+                                        next << WORD_GENERATION | WORD_ARMED | (word & WORD_BUSY), false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  return number_value(env, next);
+}
+
+/* The word afterwards: with EXECUTED the guardian was faster, with BUSY it did not finish in time. */
+static napi_value words_withdraw(napi_env env, napi_callback_info info) {
+  double ms = 0;
+  struct guardian_unit *const unit = unit_argument(env, info, &ms);
+  if (unit == NULL) return NULL;
+  /* First no longer armed, then the wait: a guardian that begins now finds it so. */
+  (void)__atomic_and_fetch(&unit->word, ~WORD_ARMED, __ATOMIC_SEQ_CST);
+  return number_value(env, await_not_busy(unit, ms));
+}
+
+/* As withdraw; afterwards a new will may be armed, unless it is busy still. */
+static napi_value words_acknowledge(napi_env env, napi_callback_info info) {
+  double ms = 0;
+  struct guardian_unit *const unit = unit_argument(env, info, &ms);
+  if (unit == NULL) return NULL;
+  const uint32_t word = await_not_busy(unit, ms);
+  if ((word & WORD_BUSY) != 0) return number_value(env, word);
+  return number_value(env, __atomic_and_fetch(&unit->word, ~WORD_EXECUTED, __ATOMIC_SEQ_CST));
+}
+
+/* The deadline before. */
+static napi_value words_deadline(napi_env env, napi_callback_info info) {
+  double ms = 0;
+  struct guardian_unit *const unit = unit_argument(env, info, &ms);
+  if (unit == NULL) return NULL;
+  return ms_value(env, __atomic_exchange_n(&unit->deadline, (uint64_t)(ms * 1e6), __ATOMIC_SEQ_CST));
+}
+
+/* Ours goes out, the guardian's comes back: CLOCK_MONOTONIC in ms. */
+static napi_value words_beat(napi_env env, napi_callback_info info) {
+  napi_value values[1], self;
+  double ms = 0;
+  if (!arguments(env, info, 1, values, &self)) return NULL;
+  struct guardian_words *const words = words_argument(env, self);
+  if (words == NULL) return NULL;
+  if (napi_get_value_double(env, values[0], &ms) != napi_ok || !(ms >= 0 && ms < 4e12)) {
+    throw_type(env, "expected ms, 0 or more");
+    return NULL;
+  }
+  __atomic_store_n(&words->engine_beat, (uint64_t)(ms * 1e6), __ATOMIC_SEQ_CST);
+  return ms_value(env, __atomic_load_n(&words->guardian_beat, __ATOMIC_SEQ_CST));
+}
+
 NAPI_MODULE_INIT() {
   static const napi_property_descriptor methods[] = {
       {"setOption", NULL, set_option, NULL, NULL, NULL, napi_default_method, NULL},
@@ -813,8 +991,21 @@ NAPI_MODULE_INIT() {
   if (!ok(env, napi_define_class(env, "NativeSocket", NAPI_AUTO_LENGTH, construct, NULL,
                                  sizeof methods / sizeof *methods, methods, &class)))
     return NULL;
+  static const napi_property_descriptor words_methods[] = {
+      {"word", NULL, words_word, NULL, NULL, NULL, napi_default_method, NULL},
+      {"arm", NULL, words_arm, NULL, NULL, NULL, napi_default_method, NULL},
+      {"withdraw", NULL, words_withdraw, NULL, NULL, NULL, napi_default_method, NULL},
+      {"acknowledge", NULL, words_acknowledge, NULL, NULL, NULL, napi_default_method, NULL},
+      {"deadline", NULL, words_deadline, NULL, NULL, NULL, napi_default_method, NULL},
+      {"beat", NULL, words_beat, NULL, NULL, NULL, napi_default_method, NULL},
+  };
+  napi_value words_class;
+  if (!ok(env, napi_define_class(env, "GuardianWords", NAPI_AUTO_LENGTH, construct_words, NULL,
+                                 sizeof words_methods / sizeof *words_methods, words_methods, &words_class)))
+    return NULL;
   const napi_property_descriptor exported[] = {
       {"NativeSocket", NULL, NULL, NULL, NULL, class, napi_enumerable, NULL},
+      {"GuardianWords", NULL, NULL, NULL, NULL, words_class, napi_enumerable, NULL},
       {"clocks", NULL, clocks, NULL, NULL, NULL, napi_enumerable, NULL},
       {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
   };

@@ -15,7 +15,7 @@ USAGE
 
 here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 cd "$here"
-sources='addon.c guardian.c probe.c build.sh'
+sources='addon.c guardian.c guardian-words.h probe.c build.sh'
 check=no
 nodedir=''
 while [ $# -gt 0 ]; do

@@ -1,18 +1,25 @@
 /*
- * The guardian: parent of the engine, PID 1 of a container, executor of the engine's last will. Decided here: when the
- * engine counts as gone (its process ended, or its end of the channel closed), and that everything it sent before is
- * read first, that addresses go before packets, and that one request that fails stops no other.
+ * The guardian: parent of the engine, PID 1 of a container, executor of the engine's last will, and the only one who
+ * renews the lifetime of its addresses. Decided here: when the engine counts as gone (its process ended, or its end of
+ * the channel closed) or as absent (a deadline passed), that everything it sent before is read first, that addresses go
+ * before packets, that one request that fails stops no other, and that nothing is renewed after a withdrawal.
  * Refuses to know: VRRP, rtnetlink and addresses. A will is bytes: requests and packets that arrive complete.
  *
  * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends; the engine finds its descriptor's number in
  * HOLDFAST_GUARDIAN_FD. One message is one order, native byte order, at most 2 MiB:
  *   @0  u8  format    1
- *   @1  u8  kind      1 = arm: replaces the unit's will; 2 = withdraw (nothing follows the header)
+ *   @1  u8  kind      1 = arm: replaces the unit's will; 2 = withdraw; 3 = guard: arm, with word, deadline and renewals;
+ *                     4 = look: a deadline came nearer (nothing follows the header of 2 and 4)
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
- *   @12 per request:  @0 u32 length; @4 the bytes (one complete nlmsghdr message), zeros up to a multiple of 4
- *       per packet:   @0 u8 family (4 or 6); @1 u8, u16 zero; @4 u32 interface index; @8 16 bytes source;
+ *   kind 3 only, before the requests:
+ *       @12 u32 renewals   requests that follow the others and are sent every period while the word is armed
+ *       @16 u32 period     ms, 0 = never
+ *       @20 u32 generation of the word that speaks of this will (guardian-words.h)
+ *       @24 u32 grace      ms: later than that after the deadline the packets are left out, 0 = never
+ *   then per request:  @0 u32 length; @4 the bytes (one complete nlmsghdr message), zeros up to a multiple of 4
+ *        per packet:   @0 u8 family (4 or 6); @1 u8, u16 zero; @4 u32 interface index; @8 16 bytes source;
  *                     @24 16 bytes destination (IPv4 in the first 4); @40 u32 length; @44 the bytes (payload of
  *                     protocol 112, checksum included), zeros up to a multiple of 4
  * Sequence numbers are set here, NLM_F_REQUEST and NLM_F_ACK too. A message that breaks these rules is told on stderr
@@ -33,6 +40,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -41,6 +49,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "guardian-words.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -60,7 +70,10 @@
 #define FORMAT 1
 #define KIND_ARM 1
 #define KIND_WITHDRAW 2
+#define KIND_GUARD 3
+#define KIND_LOOK 4
 #define HEADER_SIZE 12u
+#define GUARD_SIZE 28u
 #define PACKET_SIZE 44u
 /* 255 IPv6 addresses to 254 unicast peers are 1.1 MB; the kernel wants a message whole in the sender's buffer. */
 #define MESSAGE_MAX (2u << 20)
@@ -71,10 +84,14 @@
 #define TRAFFIC_CLASS 0xc0
 #define HOPS 255
 #define ACK_LIMIT_MS 100
+#define RENEWAL_ACK_LIMIT_MS 20 /* a renewal holds the unit's word, and comes again */
+#define BEAT_MS 100
+#define SILENCE_MS 2000 /* of the engine, then it is told */
 #define BATCH_REQUESTS 64
 #define BATCH_BYTES (32u << 10)
 #define SEND_TRIES 4 /* a full device queue (ENOBUFS) is tried again after a millisecond */
 #define MESSAGES_PER_TURN 256 /* a babbling engine must not keep signals waiting */
+#define DRAINS_MAX 64 /* nor keep a deadline waiting */
 #define COMPLAINTS_PER_S 10
 
 /* pino's levels */
@@ -87,6 +104,14 @@ struct will {
   uint16_t unit;
   uint32_t requests;
   uint32_t packets;
+  uint32_t renewals;
+  bool guarded; /* by a word; what follows is 0 without */
+  uint32_t generation;
+  uint64_t grace; /* ns, as the period and every moment */
+  uint64_t period;
+  uint64_t renew_at;
+  enum { LEAVE, ADDRESSES_ONLY, EVERYTHING } part; /* of it that is being executed */
+  size_t body; /* where the requests begin */
   size_t size;
   unsigned char bytes[]; /* the message as it came, checked */
 };
@@ -114,6 +139,9 @@ static struct will *first_will, *last_will;
 static unsigned char message[MESSAGE_MAX + 1];
 static int netlink_fd = -1, raw4_fd = -1, raw6_fd = -1;
 static uint32_t sequence;
+static double patience; /* ms that all ACKs of one execution or renewal may take together */
+static struct guardian_words *words; /* NULL where the kernel gave no memory: then only death executes a will */
+static int words_fd = -1;
 
 /* ---- time and log ---- */
 
@@ -121,6 +149,12 @@ static double clock_ms(clockid_t clock) {
   struct timespec now;
   if (clock_gettime(clock, &now) != 0) return 0;
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* One line, at most 4096 bytes: a pipe that poll calls writable takes that much without blocking. */
@@ -229,9 +263,8 @@ static size_t padded(uint32_t length, size_t left) {
 }
 
 /* Walks a will. NULL, or what is wrong with it. */
-static const char *check_will(const unsigned char *bytes, size_t size, uint32_t requests, uint32_t packets) {
-  size_t at = HEADER_SIZE;
-  for (uint32_t i = 0; i < requests; i++) {
+static const char *check_will(const unsigned char *bytes, size_t size, size_t at, uint64_t requests, uint32_t packets) {
+  for (uint64_t i = 0; i < requests; i++) {
     if (size - at < 4) return "a request is cut";
     const uint32_t length = u32_at(bytes + at);
     const size_t room = padded(length, size - at - 4);
@@ -259,16 +292,49 @@ static void forget(uint16_t unit) {
   free(will);
 }
 
+/* Of which generation the word is armed for; 0 = it is not. */
+static uint32_t armed_generation(uint32_t word) {
+  return (word & WORD_ARMED) != 0 ? word >> WORD_GENERATION : 0;
+}
+
+static uint32_t *word_of(const struct will *will) {
+  return &words->unit[will->unit].word;
+}
+
+/* The engine still stands behind this will, and not behind a newer one that has not been read. */
+static bool stands(const struct will *will) {
+  return will->guarded && armed_generation(__atomic_load_n(word_of(will), __ATOMIC_SEQ_CST)) == will->generation;
+}
+
 static const char *arm(const unsigned char *bytes, size_t size) {
+  const bool guarded = bytes[1] == KIND_GUARD;
   const uint16_t unit = u16_at(bytes + 2);
   const uint32_t requests = u32_at(bytes + 4), packets = u32_at(bytes + 8);
-  const char *const fault = check_will(bytes, size, requests, packets);
+  const size_t body = guarded ? GUARD_SIZE : HEADER_SIZE;
+  if (size < body) return "it is shorter than its header";
+  if (guarded && words == NULL) return "there is no shared memory to guard it with";
+  const uint32_t renewals = guarded ? u32_at(bytes + 12) : 0;
+  const uint32_t generation = guarded ? u32_at(bytes + 20) : 0;
+  if (guarded && (generation == 0 || generation > WORD_GENERATIONS)) return "its generation is out of range";
+  const char *const fault = check_will(bytes, size, body, (uint64_t)requests + renewals, packets);
   if (fault != NULL) return fault;
   struct will *will = malloc(sizeof *will + size);
   if (will == NULL) return "no memory to keep it";
   will->unit = unit;
   will->requests = requests;
   will->packets = packets;
+  will->renewals = renewals;
+  will->guarded = guarded;
+  will->generation = generation;
+  will->grace = guarded ? (uint64_t)u32_at(bytes + 24) * 1000000u : 0;
+  will->period = guarded ? (uint64_t)u32_at(bytes + 16) * 1000000u : 0;
+  /* A will that is replaced often must be renewed all the same. */
+  const struct will *const before = by_unit[unit];
+  const uint64_t next = now_ns() + will->period;
+  const bool kept = before != NULL && before->renew_at != 0 && before->renew_at < next;
+  will->renew_at = will->period == 0 || renewals == 0 ? 0 : kept ? before->renew_at : next;
+  will->part = LEAVE;
+  will->body = body;
   will->size = size;
   memcpy(will->bytes, bytes, size);
   forget(unit);
@@ -284,9 +350,10 @@ static const char *arm(const unsigned char *bytes, size_t size) {
 static const char *obey(const unsigned char *bytes, size_t size) {
   if (size < HEADER_SIZE) return "it is shorter than a header";
   if (bytes[0] != FORMAT) return "its format is unknown";
-  if (bytes[1] == KIND_ARM) return arm(bytes, size);
-  if (bytes[1] != KIND_WITHDRAW) return "its kind is unknown";
-  if (size != HEADER_SIZE || u32_at(bytes + 4) != 0 || u32_at(bytes + 8) != 0) return "a withdrawal carries more";
+  if (bytes[1] == KIND_ARM || bytes[1] == KIND_GUARD) return arm(bytes, size);
+  if (bytes[1] != KIND_WITHDRAW && bytes[1] != KIND_LOOK) return "its kind is unknown";
+  if (size != HEADER_SIZE || u32_at(bytes + 4) != 0 || u32_at(bytes + 8) != 0) return "bytes follow where none belong";
+  if (bytes[1] == KIND_LOOK) return NULL; /* it has been read: that was its purpose */
   forget(u16_at(bytes + 2));
   return NULL;
 }
@@ -450,7 +517,6 @@ static int take_acks(struct counts *counts, struct errors *errors, struct batch 
 
 static void await_acks(struct counts *counts, struct errors *errors, struct batch *batch) {
   static unsigned char answer[64 << 10];
-  static double patience = ACK_LIMIT_MS; /* for all batches together: the kernel answers before the send returns */
   int open = batch->count, number = ETIMEDOUT;
   while (open > 0) {
     const ssize_t length = recv(netlink_fd, answer, sizeof answer, MSG_DONTWAIT);
@@ -499,13 +565,20 @@ static void flush(struct counts *counts, struct errors *errors, struct batch *ba
   batch->size = 0;
 }
 
-static void send_requests(struct will *will, struct counts *counts, struct errors *errors, struct batch *batch) {
-  size_t at = HEADER_SIZE;
-  for (uint32_t i = 0; i < will->requests; i++) {
-    const uint32_t length = u32_at(will->bytes + at);
-    const size_t room = padded(length, will->size - at - 4);
+/* Where the request behind this one begins. */
+static size_t after_request(const struct will *will, size_t at) {
+  return at + 4 + padded(u32_at(will->bytes + at), will->size - at - 4);
+}
+
+/* The requests from..to-1, counted from the first of the will. The rest of the batch waits for flush(). */
+static void send_requests(struct will *will, uint32_t from, uint32_t to, struct counts *counts, struct errors *errors,
+                          struct batch *batch) {
+  size_t at = will->body;
+  for (uint32_t i = 0; i < to; i++) {
     unsigned char *const request = will->bytes + at + 4;
-    at += 4 + room;
+    const size_t room = padded(u32_at(will->bytes + at), will->size - at - 4);
+    at = after_request(will, at);
+    if (i < from) continue;
     if (batch->count == BATCH_REQUESTS || (batch->count > 0 && batch->size + room > BATCH_BYTES))
       flush(counts, errors, batch);
     struct nlmsghdr header;
@@ -585,7 +658,9 @@ static int send_packet(const unsigned char *record) {
   }
 }
 
-static void send_packets(const struct will *will, size_t at, struct counts *counts, struct errors *errors) {
+static void send_packets(const struct will *will, struct counts *counts, struct errors *errors) {
+  size_t at = will->body;
+  for (uint64_t i = 0; i < (uint64_t)will->requests + will->renewals; i++) at = after_request(will, at);
   for (uint32_t i = 0; i < will->packets; i++) {
     const unsigned char *const record = will->bytes + at;
     const int number = send_packet(record);
@@ -598,39 +673,164 @@ static void send_packets(const struct will *will, size_t at, struct counts *coun
   }
 }
 
+static uint64_t deadline_of(const struct will *will) {
+  return __atomic_load_n(&words->unit[will->unit].deadline, __ATOMIC_SEQ_CST);
+}
+
+/* Long after the deadline another node has taken over: to tell the LAN that this one leaves would only mislead. */
+static bool too_late_to_speak(const struct will *will, uint64_t now) {
+  if (!will->guarded || will->grace == 0) return false;
+  const uint64_t deadline = deadline_of(will);
+  return deadline != 0 && now > deadline + will->grace;
+}
+
+/* From here on the engine reads in the word that it owns nothing. False: it stepped down, or armed anew, in between. */
+static bool claim(struct will *will) {
+  uint32_t word = __atomic_load_n(word_of(will), __ATOMIC_SEQ_CST);
+  do {
+    if (armed_generation(word) != will->generation) return false;
+  } while (!__atomic_compare_exchange_n(word_of(will), &word, (word & ~WORD_ARMED) | WORD_BUSY | WORD_EXECUTED, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  return true;
+}
+
+static void release_word(const struct will *will) {
+  (void)__atomic_and_fetch(word_of(will), ~WORD_BUSY, __ATOMIC_SEQ_CST);
+}
+
 /* Addresses of all units first, then packets: the successor must not act while we still answer for an address. */
-static void execute_wills(double noticed_at) {
+static void execute_wills(double noticed_at, const char *why) {
   static struct errors errors;
   static struct batch batch;
   struct counts counts;
+  unsigned silent = 0;
   memset(&counts, 0, sizeof counts);
-  if (first_will == NULL) return;
+  errors.length = 0;
+  errors.text[0] = '\0';
+  patience = ACK_LIMIT_MS;
   open_sockets();
+  const uint64_t now = now_ns();
   for (struct will *will = first_will; will != NULL; will = will->next) {
-    send_requests(will, &counts, &errors, &batch);
+    if (will->part == LEAVE) continue;
+    if (will->part == EVERYTHING && too_late_to_speak(will, now)) will->part = ADDRESSES_ONLY;
+    if (will->part == ADDRESSES_ONLY) silent++;
+    send_requests(will, 0, will->requests, &counts, &errors, &batch);
     counts.wills++;
   }
+  if (counts.wills == 0) return;
   flush(&counts, &errors, &batch);
   const double removed_at = clock_ms(CLOCK_MONOTONIC);
   for (struct will *will = first_will; will != NULL; will = will->next) {
-    size_t at = HEADER_SIZE;
-    for (uint32_t i = 0; i < will->requests; i++)
-      at += 4 + padded(u32_at(will->bytes + at), will->size - at - 4);
-    send_packets(will, at, &counts, &errors);
+    if (will->part == EVERYTHING) send_packets(will, &counts, &errors);
+    if (will->part != LEAVE && will->guarded) release_word(will);
+    will->part = LEAVE;
   }
   const double ended_at = clock_ms(CLOCK_MONOTONIC);
   struct line line;
+  char text[96];
   const bool clean = counts.failed == 0 && counts.sent == counts.packets;
-  begin_line(&line, clean ? WARN : ERROR,
-             clean ? "executed the last will: the engine is gone" : "executed the last will, in part: the engine is gone");
-  add(&line, ",\"wills\":%u,\"requests\":%u,\"removed\":%u,\"absent\":%u,\"failed\":%u,\"packets\":%u,\"sent\":%u",
-      counts.wills, counts.requests, counts.done, counts.absent, counts.failed, counts.packets, counts.sent);
-  add(&line, ",\"removedMs\":%.3f,\"ms\":%.3f", removed_at - noticed_at, ended_at - noticed_at);
+  (void)snprintf(text, sizeof text, "executed the last will%s: %s", clean ? "" : ", in part", why);
+  begin_line(&line, clean ? WARN : ERROR, text);
+  add(&line, ",\"wills\":%u,\"silent\":%u,\"requests\":%u,\"removed\":%u,\"absent\":%u,\"failed\":%u", counts.wills,
+      silent, counts.requests, counts.done, counts.absent, counts.failed);
+  add(&line, ",\"packets\":%u,\"sent\":%u,\"removedMs\":%.3f,\"ms\":%.3f", counts.packets, counts.sent,
+      removed_at - noticed_at, ended_at - noticed_at);
   add(&line, ",\"errors\":[%s]", errors.text);
   end_line(&line);
-  /* The blocks stay: nothing is freed or allocated on the way out. */
-  first_will = last_will = NULL;
-  memset(by_unit, 0, sizeof by_unit);
+}
+
+/* ---- deadlines, renewals, beats ---- */
+
+static bool overdue(const struct will *will, uint64_t now) {
+  if (!stands(will)) return false;
+  const uint64_t deadline = deadline_of(will);
+  return deadline != 0 && deadline <= now;
+}
+
+static bool any_overdue(uint64_t now) {
+  for (const struct will *will = first_will; will != NULL; will = will->next)
+    if (overdue(will, now)) return true;
+  return false;
+}
+
+/* Also counted when the kernel took the address meanwhile: then REPLACE creates it, which its engine wants. */
+static void renew(struct will *will, uint64_t now, struct counts *counts, struct errors *errors) {
+  static struct batch batch;
+  uint32_t word = __atomic_load_n(word_of(will), __ATOMIC_SEQ_CST);
+  will->renew_at = now + will->period;
+  do {
+    if (armed_generation(word) != will->generation) return;
+  } while (!__atomic_compare_exchange_n(word_of(will), &word, word | WORD_BUSY, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST));
+  send_requests(will, will->requests, will->requests + will->renewals, counts, errors, &batch);
+  flush(counts, errors, &batch);
+  /*
+   * An engine that waited in vain for us has taken its addresses off by now, and we may have brought them back. Only a
+   * word that nobody armed again says so: with a newer will they may be wanted, and its engine sees what came.
+   */
+  word = __atomic_load_n(word_of(will), __ATOMIC_SEQ_CST);
+  if ((word & WORD_ARMED) == 0) {
+    send_requests(will, 0, will->requests, counts, errors, &batch);
+    flush(counts, errors, &batch);
+  }
+  release_word(will);
+}
+
+/* All that are due within a quarter of their period go together: one wake-up. */
+static void renew_all(uint64_t now) {
+  static struct errors errors;
+  static uint64_t told_at;
+  struct counts counts;
+  bool due = false;
+  for (const struct will *will = first_will; will != NULL && !due; will = will->next)
+    due = will->renew_at != 0 && will->renew_at <= now;
+  if (!due) return;
+  memset(&counts, 0, sizeof counts);
+  errors.length = 0;
+  errors.text[0] = '\0';
+  patience = RENEWAL_ACK_LIMIT_MS;
+  open_sockets();
+  for (struct will *will = first_will; will != NULL; will = will->next)
+    if (will->renew_at != 0 && will->renew_at <= now + will->period / 4) renew(will, now, &counts, &errors);
+  if (counts.failed == 0 || (told_at != 0 && now - told_at < 1000000000u)) return;
+  told_at = now;
+  struct line line;
+  begin_line(&line, WARN, "cannot renew the lifetime of addresses");
+  add(&line, ",\"failed\":%u,\"errors\":[%s]", counts.failed, errors.text);
+  end_line(&line);
+}
+
+/* A beat every BEAT_MS; an engine that does not beat is told once. */
+static void beat(uint64_t now) {
+  static bool told;
+  __atomic_store_n(&words->guardian_beat, now, __ATOMIC_SEQ_CST);
+  const uint64_t engine = __atomic_load_n(&words->engine_beat, __ATOMIC_SEQ_CST);
+  const bool silent = engine != 0 && now > engine && now - engine > (uint64_t)SILENCE_MS * 1000000u;
+  if (silent == told) return;
+  told = silent;
+  struct line line;
+  begin_line(&line, WARN, silent ? "the engine does not answer" : "the engine answers again");
+  if (silent) add(&line, ",\"silentMs\":%.0f", (double)(now - engine) / 1e6);
+  end_line(&line);
+}
+
+/* When to look next, unless something comes first. A deadline that moved away costs one look. */
+static struct timespec next_look(uint64_t now) {
+  uint64_t at = now + (uint64_t)BEAT_MS * 1000000u;
+  for (const struct will *will = first_will; will != NULL; will = will->next) {
+    if (!stands(will)) continue;
+    const uint64_t deadline = deadline_of(will);
+    if (deadline != 0 && deadline < at) at = deadline;
+    if (will->renew_at != 0 && will->renew_at < at) at = will->renew_at;
+  }
+  const uint64_t wait = at > now ? at - now : 0;
+  return (struct timespec){.tv_sec = (time_t)(wait / 1000000000u), .tv_nsec = (long)(wait % 1000000000u)};
+}
+
+/* Gone, and what it meant by its last word: a unit that had stepped down is not announced as leaving once more. */
+static void choose_all(void) {
+  for (struct will *will = first_will; will != NULL; will = will->next)
+    will->part = !will->guarded || claim(will) ? EVERYTHING : ADDRESSES_ONLY;
 }
 
 /* Dead, or its end of the channel closed. What it said before that counts: this process may have been the slow one. */
@@ -643,7 +843,29 @@ static void engine_gone(struct engine *engine) {
     (void)close(engine->channel);
     engine->channel = -1;
   }
-  execute_wills(noticed_at);
+  choose_all();
+  execute_wills(noticed_at, "the engine is gone");
+  /* The blocks stay: nothing is freed or allocated on the way out. */
+  first_will = last_will = NULL;
+  memset(by_unit, 0, sizeof by_unit);
+}
+
+/*
+ * The engine lives but has not spoken in time. Whoever stalled may have been this process: what waits in the channel is
+ * read and the deadlines are read again before anything is done, and once more in claim().
+ */
+static void keep_deadlines(struct engine *engine) {
+  if (engine->gone || !any_overdue(now_ns())) return;
+  const double noticed_at = clock_ms(CLOCK_MONOTONIC);
+  for (int turns = 0; turns < DRAINS_MAX; turns++) {
+    const enum reading reading = read_channel(engine->channel, MESSAGES_PER_TURN);
+    if (reading == READ_CLOSED) return engine_gone(engine);
+    if (reading == READ_EMPTY) break;
+  }
+  const uint64_t now = now_ns();
+  for (struct will *will = first_will; will != NULL; will = will->next)
+    will->part = overdue(will, now) && claim(will) ? EVERYTHING : LEAVE;
+  execute_wills(noticed_at, "the engine missed its deadline");
 }
 
 /* ---- the engine's process ---- */
@@ -692,14 +914,45 @@ static struct options read_options(int count, char **arguments) {
   return options;
 }
 
+/* The environment names only what is there: an engine without it is guarded against its death alone. */
+static void share_words(void) {
+  (void)unsetenv(WORDS_VARIABLE);
+  words_fd = (int)syscall(SYS_memfd_create, "holdfast-words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (words_fd < 0) return complain(WARN, "no deadlines for the engine, going on without", "memfd_create", errno);
+  void *memory = MAP_FAILED;
+  const char *failed = "ftruncate";
+  if (ftruncate(words_fd, (off_t)sizeof *words) == 0) {
+    failed = "fcntl";
+    if (fcntl(words_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+      failed = "mmap";
+      memory = mmap(NULL, sizeof *words, PROT_READ | PROT_WRITE, MAP_SHARED, words_fd, 0);
+    }
+  }
+  if (memory == MAP_FAILED) {
+    complain(WARN, "no deadlines for the engine, going on without", failed, errno);
+    (void)close(words_fd);
+    words_fd = -1;
+    return;
+  }
+  words = memory;
+  words->magic = WORDS_MAGIC;
+  words->units = WORDS_UNITS;
+  beat(now_ns());
+}
+
+static bool inherit(int fd, const char *variable) {
+  char number[16];
+  const int flags = fcntl(fd, F_GETFD);
+  if (flags < 0 || fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0) return false;
+  (void)snprintf(number, sizeof number, "%d", fd);
+  return setenv(variable, number, 1) == 0;
+}
+
 /* In the child, up to exec. Only returns when that failed. */
 static void become_engine(const struct options *options, const sigset_t *mask, int channel, int *failed) {
-  char number[16];
-  const int flags = fcntl(channel, F_GETFD);
   *failed = 0;
-  if (flags < 0 || fcntl(channel, F_SETFD, flags & ~FD_CLOEXEC) != 0) return;
-  (void)snprintf(number, sizeof number, "%d", channel);
-  if (setenv(CHANNEL_VARIABLE, number, 1) != 0) return;
+  if (!inherit(channel, CHANNEL_VARIABLE)) return;
+  if (words_fd >= 0 && !inherit(words_fd, WORDS_VARIABLE)) return;
   if (!options->core) {
     /*
      * PR_SET_DUMPABLE would not survive exec. A limit of one byte does: the kernel then writes no file and starts no
@@ -855,6 +1108,7 @@ int main(int count, char **arguments) {
     return EXIT_FAILURE;
   }
   open_sockets();
+  share_words();
   struct engine engine = {0, -1, -1, 0, false};
   if (!start_engine(&options, &mask, &engine)) return EXIT_NOT_STARTED;
 
@@ -866,7 +1120,10 @@ int main(int count, char **arguments) {
     watched[CHANNEL].fd = engine.channel;
     watched[SIGNALS].fd = signals;
     for (int i = 0; i < SLOTS; i++) watched[i].events = POLLIN;
-    if (poll(watched, SLOTS, -1) < 0) {
+    struct timespec wait = {0, 0};
+    const bool timed = words != NULL && !engine.gone;
+    if (timed) wait = next_look(now_ns());
+    if (ppoll(watched, SLOTS, timed ? &wait : NULL, NULL) < 0) {
       if (errno == EINTR || errno == EAGAIN || errno == ENOMEM) continue;
       complain(ERROR, "cannot wait for the engine", "poll", errno);
       return EXIT_FAILURE;
@@ -876,6 +1133,12 @@ int main(int count, char **arguments) {
         read_channel(engine.channel, MESSAGES_PER_TURN) == READ_CLOSED)
       engine_gone(&engine);
     if (watched[SIGNALS].revents != 0) take_signals(signals, &engine);
+    if (timed && !engine.gone) {
+      keep_deadlines(&engine);
+      const uint64_t now = now_ns();
+      if (!engine.gone) renew_all(now);
+      beat(now);
+    }
   }
   return exit_status(&engine);
 }

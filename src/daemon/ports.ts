@@ -136,7 +136,10 @@ export type WantedAddress = {
   readonly prefixLength: number
 }
 
-export type AddressStep = { readonly action: 'add' | 'remove' } & WantedAddress
+export type AddressStep =
+  /** `lifetime`: valid seconds after which the kernel drops it, unless the guardian renews; undefined = never. */
+  | ({ readonly action: 'add'; readonly lifetime?: number | undefined } & WantedAddress)
+  | ({ readonly action: 'remove' } & WantedAddress)
 /**
  * EEXIST on add and EADDRNOTAVAIL on remove are success (ground rule 6); then nothing `changed`, and the kernel notifies
  * nobody.
@@ -190,12 +193,40 @@ export type LastWill = {
     readonly source: Address
     readonly datagrams: readonly Datagram[]
   }[]
+  /** Absent: only the death of the engine executes it, and its addresses live for ever. */
+  readonly guard?: WillGuard | undefined
 }
 
+export type WillGuard = {
+  /** Addresses to renew: of those in `remove` the ones that we have not begun to take off. Never an owner's (255). */
+  readonly renew: readonly WantedAddress[]
+  /** Their valid lifetime in whole seconds; the guardian renews every third of it. Undefined: they live for ever. */
+  readonly lifetime: number | undefined
+  /** How long after a missed deadline priority 0 is still worth sending (Skew_Time): then another node has the VIP. */
+  readonly grace: Millis
+}
+
+/** Executed: the guardian took the addresses off while we were away; ground rule 3 says how to come back. */
+export type WillState = 'withdrawn' | 'armed' | 'executed'
+
 export type LastWillPort = {
-  /** Replaces the unit's will. */
-  arm(will: LastWill): void
-  withdraw(unit: number): void
+  /** Replaces the unit's will. False: the one before was executed and is not acknowledged; nothing was armed. */
+  arm(will: LastWill): boolean
+  /**
+   * Before an address is taken off: afterwards none of the unit is renewed. Waits a few ms at most for a renewal that
+   * is under way; `late` = that was not enough, an address may still appear and has to be removed again.
+   */
+  withdraw(unit: number): { readonly executed: boolean; readonly late: boolean }
+  /** An advertisement of the unit was really sent: from `at` on this engine counts as absent (design.md §2). */
+  sent(unit: number, at: Millis): void
+  /** Cheap: meant for before and after each batch of address changes. Without shared memory never `executed`. */
+  state(unit: number): WillState
+  /** Nothing is owned any more and the router knows: arm() works again. False: the guardian is not done, ask again. */
+  acknowledge(unit: number): boolean
+  /** Tells the guardian that we live; how long it has been silent, undefined when there is none to hear. */
+  beat(now: Millis): Millis | undefined
+  /** False when shared memory is missing: no deadline is kept and no lifetime renewed, so do not install with one. */
+  readonly guarded: boolean
   /** False when no guardian is listening (started without one, or it is gone). */
   readonly armed: boolean
 }

@@ -1,16 +1,21 @@
 /**
  * The engine's end of the socketpair to the guardian (SOCK_SEQPACKET: one write is one message). Decided here: what
- * counts as armed, and how the guardian's death is noticed. Refused here: what a will says (daemon/), how it is spelled
- * (will-message.ts) and what an engine does that has no guardian any more.
+ * counts as armed, in which order word and message go, and how the guardian's death is noticed. Refused here: what a
+ * will says (daemon/), how it is spelled (will-message.ts) and what an engine does that has no guardian any more.
  */
 import { closeSync, readSync, writeSync } from 'node:fs'
-import type { LastWillPort } from '../daemon/ports.ts'
-import { armMessage, LARGEST_MESSAGE, withdrawMessage } from './will-message.ts'
+import type { LastWill, LastWillPort } from '../daemon/ports.ts'
+import { millis } from '../wire/units.ts'
+import { type GuardianWords, WORD } from './native.ts'
+import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from './will-message.ts'
 
 /** A guardian that was stopped for a moment drains a full channel within milliseconds of going on. */
 const TRY_AGAIN = 20
 /** Reading the end of the channel costs microseconds; nothing in Node waits for a SEQPACKET socket. */
 const LOOK_AGAIN = 1_000
+
+/** Milliseconds for which a renewal or an execution that is under way may keep us (design.md §2). */
+const PATIENCE = 5
 
 export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }
 export type Guardian = LastWillPort & {
@@ -20,16 +25,21 @@ export type Guardian = LastWillPort & {
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
-/** Undefined or no number: started without a guardian, wills go nowhere. `onFault` hears of each fault once. */
+/**
+ * No number: started without a guardian, wills go nowhere. Without `words` (openGuardianWords) only the death of this
+ * process executes a will. `onFault` hears of each fault once.
+ */
 export function openGuardian(
   descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD,
   onFault: (fault: GuardianFault) => void = () => {},
+  words?: GuardianWords,
 ): Guardian {
   let fd = descriptor !== undefined && /^\d+$/.test(descriptor) ? Number(descriptor) : undefined
   /** Not accepted yet, newest per unit: an old will of a unit must not outlive a newer one or its withdrawal. */
   const waiting = new Map<number, Uint8Array>()
   /** Units whose newest will the guardian cannot take; what it had of them before stays. */
   const refused = new Set<number>()
+  const held = new Set<number>()
   let retry: NodeJS.Timeout | undefined
   const watch = fd === undefined ? undefined : setInterval(look, LOOK_AGAIN).unref()
 
@@ -93,9 +103,66 @@ export function openGuardian(
     flush()
   }
 
+  /** A word that a dead guardian left busy stays so. */
+  const patience = (): number => (fd === undefined ? 0 : PATIENCE)
+  const has = (word: number | undefined, bit: number): boolean => ((word ?? 0) & bit) !== 0
+
+  /**
+   * The word first, then the will: the guardian acts for a word only by the will of the same generation, so that between
+   * the two it renews nothing that the new will may leave out, and the message finds a word to look at.
+   */
+  function arm(will: LastWill): boolean {
+    const generation = will.guard === undefined ? 0 : words?.arm(will.unit, patience())
+    if (generation === 0 && will.guard !== undefined) return false
+    // A guarded will that this one replaces would go on being renewed.
+    if (generation === 0) words?.withdraw(will.unit, patience())
+    held.add(will.unit)
+    post(will.unit, armMessage(will, generation))
+    return true
+  }
+
+  /** Who withdraws owns nothing, and knows it: what was executed is acknowledged with it. */
+  function withdraw(unit: number): { readonly executed: boolean; readonly late: boolean } {
+    const word = words?.withdraw(unit, patience())
+    const executed = has(word, WORD.executed)
+    held.delete(unit)
+    if (executed) words?.acknowledge(unit, 0)
+    post(unit, withdrawMessage(unit))
+    return { executed, late: has(word, WORD.busy) }
+  }
+
+  /** Nearer than before, or the first: the guardian may sleep past it. A channel that is full wakes it as well. */
+  function sent(unit: number, at: number): void {
+    const before = words?.deadline(unit, at)
+    if (before === undefined || fd === undefined || (before !== 0 && before <= at) || waiting.has(unit)) return
+    try {
+      writeSync(fd, lookMessage(unit))
+    } catch (error) {
+      const code = codeOf(error)
+      if (code !== 'EAGAIN' && code !== 'ENOBUFS') lose()
+    }
+  }
+
   return {
-    arm: (will) => post(will.unit, armMessage(will)),
-    withdraw: (unit) => post(unit, withdrawMessage(unit)),
+    arm,
+    withdraw,
+    sent,
+    state(unit) {
+      if (has(words?.word(unit), WORD.executed)) return 'executed'
+      return held.has(unit) ? 'armed' : 'withdrawn'
+    },
+    acknowledge(unit) {
+      held.delete(unit)
+      return !has(words?.acknowledge(unit, patience()), WORD.executed)
+    },
+    beat(now) {
+      const heard = words?.beat(now)
+      look()
+      return heard === undefined || fd === undefined ? undefined : millis(Math.max(0, now - heard))
+    },
+    get guarded() {
+      return fd !== undefined && words !== undefined
+    },
     get armed() {
       return fd !== undefined && waiting.size === 0 && refused.size === 0
     },

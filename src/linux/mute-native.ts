@@ -2,7 +2,7 @@
  * An addon without a kernel: its sockets take everything, send nothing and hear nothing. For the rehearsal
  * (daemon/rehearsal.ts), so that the code of this folder is played through as well and no descriptor is ever opened.
  */
-import { META_SIZE, type NativeAddon, type NativeSocket } from './native.ts'
+import { type GuardianWords, META_SIZE, type NativeAddon, type NativeSocket } from './native.ts'
 
 class MuteSocket implements NativeSocket {
   readonly meta = new Uint8Array(META_SIZE)
@@ -21,8 +21,30 @@ class MuteSocket implements NativeSocket {
   close(): void {}
 }
 
+class MuteWords implements GuardianWords {
+  word(): number {
+    return 0
+  }
+  arm(): number {
+    return 1
+  }
+  withdraw(): number {
+    return 0
+  }
+  acknowledge(): number {
+    return 0
+  }
+  deadline(): number {
+    return 0
+  }
+  beat(at: number): number {
+    return at
+  }
+}
+
 export const MUTE_NATIVE: NativeAddon = {
   NativeSocket: MuteSocket,
+  GuardianWords: MuteWords,
   clocks: (out) => void out.fill(0),
   interfaceIndex: () => 0,
 }

@@ -67,7 +67,32 @@ export type NativeSocket = {
   close(): void
 }
 
+/** Bits of a word, as native/guardian-words.h has them; above them the generation of the will. */
+export const WORD = { armed: 1, busy: 2, executed: 4 } as const
+
+/**
+ * The memory that the guardian shares with us; see native/guardian-words.h for who may write what. Moments are
+ * CLOCK_MONOTONIC in ms, 0 = none. `patience` is how many ms (blocking) a busy word is waited for.
+ */
+export type GuardianWords = {
+  word(unit: number): number
+  /** The generation that the will must carry which is sent next; 0 = the last one was executed: nothing is armed. */
+  arm(unit: number, patience: number): number
+  /** Never renewed from here on. The word afterwards. */
+  withdraw(unit: number, patience: number): number
+  /** Clears `executed` unless the word stays busy. The word afterwards. */
+  acknowledge(unit: number, patience: number): number
+  /** Sets the deadline; returns the one before. */
+  deadline(unit: number, at: number): number
+  /** Sets our beat; returns the guardian's. */
+  beat(at: number): number
+}
+
 export type NativeAddon = {
+  /** Maps the memory behind the descriptor, which may be closed then. EINVAL, EPROTO: it is not what we know. */
+  readonly GuardianWords: new (
+    descriptor: number,
+  ) => GuardianWords
   /** socket(2) with SOCK_CLOEXEC and SOCK_NONBLOCK; `batch` packets (at most 1 024) of `size` bytes per receive(). */
   readonly NativeSocket: new (
     family: number,

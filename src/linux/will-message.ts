@@ -3,9 +3,9 @@
  * the top of native/guardian.c (native endian, little on x64 and arm64); the guardian knows neither VRRP nor
  * rtnetlink, so both arrive complete. Refused here: the socketpair, and when a will is due.
  */
-import type { LastWill } from '../daemon/ports.ts'
+import type { LastWill, WillGuard } from '../daemon/ports.ts'
 import { addressBytes } from '../wire/address.ts'
-import { removeAddressRequest } from './netlink/message.ts'
+import { removeAddressRequest, renewAddressRequest } from './netlink/message.ts'
 
 /** What the guardian keeps of one unit; 255 IPv6 addresses to 254 unicast peers are 1.1 MB. */
 export const LARGEST_MESSAGE = 2 << 20
@@ -13,7 +13,10 @@ export const LARGEST_MESSAGE = 2 << 20
 const FORMAT = 1
 const ARM = 1
 const WITHDRAW = 2
+const GUARD = 3
+const LOOK = 4
 const HEADER = 12
+const GUARD_HEADER = 28
 const PACKET = 44
 
 const align = (length: number): number => (length + 3) & ~3
@@ -30,16 +33,42 @@ function header(bytes: Uint8Array, kind: number, unit: number, requests: number,
 
 export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), WITHDRAW, unit, 0, 0)
 
-/** Sequence numbers stay 0: the guardian sets its own before it sends. */
-export function armMessage(will: LastWill): Uint8Array {
-  const requests = will.remove.map((wanted) => removeAddressRequest(wanted, 0))
+/** A deadline came nearer than the one that the guardian may be sleeping towards. */
+export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
+
+/** Milliseconds between two renewals; 0 = none. */
+const periodOf = (lifetime: number | undefined): number => Math.floor(((lifetime ?? 0) * 1000) / 3)
+
+function guardHeader(bytes: Uint8Array, { renew, lifetime, grace }: WillGuard, generation: number): void {
+  const out = view(bytes)
+  out.setUint32(12, lifetime === undefined ? 0 : renew.length, true)
+  out.setUint32(16, periodOf(lifetime), true)
+  out.setUint32(20, generation, true)
+  out.setUint32(24, Math.ceil(grace), true)
+}
+
+/**
+ * Sequence numbers stay 0: the guardian sets its own before it sends. `generation` is that of the shared word that
+ * speaks of this will; 0 = there is no word, so no guard either.
+ */
+export function armMessage(will: LastWill, generation = 0): Uint8Array {
+  const guard = generation === 0 ? undefined : will.guard
+  const start = guard === undefined ? HEADER : GUARD_HEADER
+  const lifetime = guard?.lifetime
+  const renewals = lifetime === undefined ? [] : (guard?.renew ?? [])
+  const requests = [
+    ...will.remove.map((wanted) => removeAddressRequest(wanted, 0)),
+    ...renewals.map((wanted) => renewAddressRequest(wanted, 0, lifetime)),
+  ]
   const packets = will.packets.flatMap((group) => group.datagrams.map((datagram) => ({ ...group, ...datagram })))
   const size =
-    requests.reduce((sum, bytes) => sum + 4 + align(bytes.length), HEADER) +
+    requests.reduce((sum, bytes) => sum + 4 + align(bytes.length), start) +
     packets.reduce((sum, { bytes }) => sum + PACKET + align(bytes.length), 0)
-  const message = header(new Uint8Array(size), ARM, will.unit, requests.length, packets.length)
+  const kind = guard === undefined ? ARM : GUARD
+  const message = header(new Uint8Array(size), kind, will.unit, will.remove.length, packets.length)
+  if (guard !== undefined) guardHeader(message, guard, generation)
   const out = view(message)
-  let at = HEADER
+  let at = start
   for (const bytes of requests) {
     out.setUint32(at, bytes.length, true)
     message.set(bytes, at + 4)

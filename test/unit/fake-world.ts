@@ -487,11 +487,18 @@ export class FakeWorld {
       arm: (will) => {
         this.calls.push(`arm ${will.name}`)
         this.wills.set(will.unit, will)
+        return true
       },
       withdraw: (unit) => {
         this.calls.push(`withdraw ${this.wills.get(unit)?.name ?? unit}`)
         this.wills.delete(unit)
+        return { executed: false, late: false }
       },
+      sent: () => {},
+      state: (unit) => (this.wills.has(unit) ? 'armed' : 'withdrawn'),
+      acknowledge: () => true,
+      beat: () => undefined,
+      guarded: false,
     }
   }
 

@@ -65,7 +65,7 @@ describe('requests are those of iproute2', () => {
   })
 
   test('lifetimes are carried as given, for IPv4 too', () => {
-    const request = hex(addAddressRequest(VIP4, SEQUENCE, { preferred: 4, valid: 4 }))
+    const request = hex(addAddressRequest(VIP4, SEQUENCE, 4))
     expect(request.endsWith('1400060004000000040000000000000000000000')).toBe(true)
   })
 

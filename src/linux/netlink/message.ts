@@ -24,6 +24,7 @@ const RTM_DELNEIGH = 29
 const NLM_F_REQUEST = 0x001
 const NLM_F_ACK = 0x004
 const NLM_F_DUMP_INTR = 0x010
+const NLM_F_REPLACE = 0x100
 const NLM_F_EXCL = 0x200
 const NLM_F_DUMP = 0x300
 const NLM_F_CREATE = 0x400
@@ -60,8 +61,7 @@ const NUD_RESOLVED = 0x02 | 0x04 | 0x40 | 0x80
 /** NUD_DELAY, PROBE: resolved before, and not given up. */
 const NUD_PROBED = 0x08 | 0x10
 
-/** Seconds; FOREVER is the kernel's INFINITY_LIFE_TIME. */
-export type Lifetimes = { readonly preferred: number; readonly valid: number }
+/** Seconds: the kernel's INFINITY_LIFE_TIME. */
 export const FOREVER = 0xffffffff
 
 export type NetlinkMessage =
@@ -124,20 +124,32 @@ function ifaddrmsg({ address, prefixLength, interfaceIndex }: WantedAddress): Ui
 }
 
 /**
- * EXCL, not REPLACE: whoever else manages this address notices that it is taken, and EEXIST is success to us.
  * An IPv6 VIP is usable at once (no DAD: it moves between nodes) and never chosen as a source (preferred 0, design.md §3).
+ * An IPv4 one is preferred as long as it is valid: the kernel refuses more, and less would only look odd.
  */
-export function addAddressRequest(wanted: WantedAddress, sequence: number, lifetimes?: Lifetimes): Uint8Array {
+function newAddressRequest(flags: number, wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array {
   const value = addressBytes(wanted.address)
   const v6 = value.length === 16
-  const life = lifetimes ?? (v6 ? { preferred: 0, valid: FOREVER } : undefined)
-  return request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, sequence, ifaddrmsg(wanted), [
+  const valid = lifetime ?? FOREVER
+  const cacheInfo = v6 || lifetime !== undefined ? [words(v6 ? 0 : valid, valid, 0, 0)] : []
+  return request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | flags, sequence, ifaddrmsg(wanted), [
     { type: IFA_LOCAL, value },
     { type: IFA_FLAGS, value: words(IFA_F_NOPREFIXROUTE | (v6 ? IFA_F_NODAD : 0)) },
     { type: IFA_ADDRESS, value },
-    ...(life === undefined ? [] : [{ type: IFA_CACHEINFO, value: words(life.preferred, life.valid, 0, 0) }]),
+    ...cacheInfo.map((value) => ({ type: IFA_CACHEINFO, value })),
   ])
 }
+
+/** EXCL, not REPLACE: whoever else manages this address notices that it is taken, and EEXIST is success to us. */
+export const addAddressRequest = (wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array =>
+  newAddressRequest(NLM_F_EXCL, wanted, sequence, lifetime)
+
+/**
+ * Starts the lifetime anew, in place: nobody sees the address go. Creates what is not there, so only the guardian sends
+ * it, and never for a unit that was withdrawn; and whoever changes a lifetime, with `undefined` to end it.
+ */
+export const renewAddressRequest = (wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array =>
+  newAddressRequest(NLM_F_REPLACE, wanted, sequence, lifetime ?? FOREVER)
 
 export function removeAddressRequest(present: WantedAddress, sequence: number): Uint8Array {
   const value = addressBytes(present.address)
@@ -148,7 +160,7 @@ export function removeAddressRequest(present: WantedAddress, sequence: number): 
 }
 
 export const stepRequest = (step: AddressStep, sequence: number): Uint8Array =>
-  step.action === 'add' ? addAddressRequest(step, sequence) : removeAddressRequest(step, sequence)
+  step.action === 'add' ? addAddressRequest(step, sequence, step.lifetime) : removeAddressRequest(step, sequence)
 
 /** One link, or without an index all of them. */
 export function linkRequest(sequence: number, index?: number): Uint8Array {
