@@ -13,6 +13,7 @@ import {
   linkRequest,
   parseMessages,
   removeAddressRequest,
+  renewAddressRequest,
 } from '../../src/linux/netlink/message.ts'
 import { address, addressFromBytes } from '../../src/wire/address.ts'
 
@@ -67,6 +68,18 @@ describe('requests are those of iproute2', () => {
   test('lifetimes are carried as given, for IPv4 too', () => {
     const request = hex(addAddressRequest(VIP4, SEQUENCE, 4))
     expect(request.endsWith('1400060004000000040000000000000000000000')).toBe(true)
+  })
+
+  test('ip addr replace … valid_lft 4: the same but for REPLACE, IPv6 still preferred for no time at all', () => {
+    const flags = (data: Uint8Array) => hex(data).slice(12, 16)
+    const rest = (data: Uint8Array) => hex(data).slice(16)
+    for (const vip of [VIP4, VIP6]) {
+      const [added, renewed] = [addAddressRequest(vip, SEQUENCE, 4), renewAddressRequest(vip, SEQUENCE, 4)]
+      expect([flags(added), flags(renewed), rest(renewed)]).toEqual(['0506', '0505', rest(added)])
+    }
+    expect(hex(renewAddressRequest(VIP6, SEQUENCE, 4)).endsWith('1400060000000000040000000000000000000000')).toBe(true)
+    // A lifetime is ended by saying so: without the attribute IPv4 would keep what it has.
+    expect(hex(renewAddressRequest(VIP4, SEQUENCE)).endsWith('14000600ffffffffffffffff0000000000000000')).toBe(true)
   })
 
   test('one link is asked for by index, all links and all addresses by a dump', () => {

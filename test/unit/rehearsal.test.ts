@@ -34,8 +34,16 @@ function watch() {
     }),
   }
   const will = {
-    arm: ({ remove }: LastWill) => acts.push(`arm ${remove.length}`),
-    withdraw: () => acts.push('withdraw'),
+    arm: ({ remove }: LastWill) => acts.push(`arm ${remove.length}`) > 0,
+    withdraw: () => {
+      acts.push('withdraw')
+      return { executed: false, late: false }
+    },
+    sent: () => {},
+    state: () => 'withdrawn' as const,
+    acknowledge: () => true,
+    beat: () => undefined,
+    guarded: false,
     armed: true,
   }
   return { acts, play: rehearsal({ sockets, will }) }

@@ -3,8 +3,9 @@
  * is shown in test/netns.
  */
 import { expect, test } from 'vitest'
-import { armMessage, LARGEST_MESSAGE, withdrawMessage } from '../../src/linux/will-message.ts'
+import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from '../../src/linux/will-message.ts'
 import { address } from '../../src/wire/address.ts'
+import { millis } from '../../src/wire/units.ts'
 
 const hex = (data: Uint8Array): string => [...data].map((octet) => octet.toString(16).padStart(2, '0')).join('')
 
@@ -69,8 +70,40 @@ test('the largest single router fits: 255 IPv6 addresses to 254 unicast peers', 
   expect(message.length).toBeLessThan(LARGEST_MESSAGE)
 })
 
-test('withdraw', () => {
+test('withdraw and look are a header', () => {
   expect(hex(withdrawMessage(5))).toBe('010205000000000000000000')
+  expect(hex(lookMessage(5))).toBe('010405000000000000000000')
+})
+
+const VIP = { interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 32 }
+const guarded = (lifetime: number | undefined) => ({
+  unit: 5,
+  name: 'api',
+  remove: [VIP],
+  packets: [],
+  guard: { renew: [VIP], lifetime, grace: millis(609.4) },
+})
+const REMOVAL = '28000000 2800000015000500000000000000000002200000030000000 8000200c000020a08000100c000020a'
+
+test('guard: renewals behind the removals, a third of the lifetime as period', () => {
+  const renewal =
+    '44000000 440000001400050500000000 00000000 0220000003000000' + // CREATE, REPLACE, ACK, REQUEST
+    '08000200c000020a 0800080000020000 08000100c000020a' +
+    '14000600 04000000 04000000 0000000000000000' // IFA_CACHEINFO: preferred and valid 4 s
+  expect(hex(armMessage(guarded(4), 0x010203))).toBe(
+    // one renewal, every 1333 ms, generation, 610 ms of grace
+    `01030500 01000000 00000000 01000000 35050000 03020100 62020000 ${REMOVAL} ${renewal}`.replace(/ /g, ''),
+  )
+})
+
+test('guard: addresses that live for ever are not renewed', () => {
+  expect(hex(armMessage(guarded(undefined), 1))).toBe(
+    `01030500 01000000 00000000 00000000 00000000 01000000 62020000 ${REMOVAL}`.replace(/ /g, ''),
+  )
+})
+
+test('without a word the same will is armed plainly', () => {
+  expect(hex(armMessage(guarded(4)))).toBe(`01010500 01000000 00000000 ${REMOVAL}`.replace(/ /g, ''))
 })
 
 test('a unit that does not fit is our bug', () => {

@@ -1,0 +1,114 @@
+/**
+ * An engine that does nothing but own addresses under its guardian: arms a will with a word, installs, and says every
+ * interval that it has advertised. Uses the ports of linux/ as the daemon does; told what to do line by line on stdin.
+ * Refuses to know when it is stopped, and by whom.
+ */
+import { createInterface } from 'node:readline'
+import type { AddressStep, LastWill } from '../../src/daemon/ports.ts'
+import { openClock } from '../../src/linux/clock.ts'
+import { openGuardian } from '../../src/linux/guardian.ts'
+import { openGuardianWords } from '../../src/linux/guardian-words.ts'
+import { loadNative } from '../../src/linux/native.ts'
+import { openNetwork } from '../../src/linux/network.ts'
+import { address } from '../../src/wire/address.ts'
+import { millis } from '../../src/wire/units.ts'
+
+export type Order = {
+  /** Own these from now on. */
+  readonly take?: {
+    readonly index: number
+    readonly vips: readonly string[]
+    readonly interval: number
+    readonly lifetime?: number
+    readonly grace?: number
+  }
+  readonly withdraw?: boolean
+  readonly acknowledge?: boolean
+  /** A demotion: the deadline comes nearer, and no further advertisement follows. */
+  readonly nearer?: number
+  /** So many times, how long one takes. */
+  readonly cost?: number
+}
+
+const UNIT = 9
+const native = loadNative()
+const clock = openClock(native)
+const network = openNetwork(native, clock)
+const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
+const fault = ({ message }: { message: string }): void => say({ fault: message })
+const guardian = openGuardian(undefined, fault, openGuardianWords(native, undefined, fault))
+
+let beating: NodeJS.Timeout | undefined
+let steps: readonly AddressStep[] = []
+let told = false
+
+function silence(): void {
+  const silent = guardian.beat(clock.now())
+  if (told || (silent !== undefined && silent < 1000)) return
+  told = true
+  say({ guardian: silent === undefined ? 'gone' : 'silent', now: clock.now() })
+}
+
+function take({ index, vips, interval, lifetime, grace = interval }: NonNullable<Order['take']>): void {
+  const wanted = vips.map((text) => ({
+    interfaceIndex: index,
+    address: address(text),
+    prefixLength: text.includes(':') ? 128 : 32,
+  }))
+  const datagram = { destination: address('224.0.0.18'), bytes: Uint8Array.of(0x31, 51, 0, 1, 0, 100) }
+  const will: LastWill = {
+    unit: UNIT,
+    name: 'api',
+    remove: wanted,
+    packets: [{ family: 'ipv4', interfaceIndex: index, source: address('198.51.100.1'), datagrams: [datagram] }],
+    guard: { renew: wanted, lifetime, grace: millis(grace) },
+  }
+  if (!guardian.arm(will)) return say({ taken: false })
+  guardian.sent(UNIT, millis(clock.now() + 3 * interval))
+  steps = wanted.map((one) => ({ action: 'add', ...one, lifetime }))
+  const ok = network.apply(steps).every((outcome) => outcome.ok)
+  clearInterval(beating)
+  beating = setInterval(() => {
+    silence()
+    const state = guardian.state(UNIT)
+    if (state === 'armed') return guardian.sent(UNIT, millis(clock.now() + 3 * interval))
+    clearInterval(beating)
+    say({ state, now: clock.now() })
+  }, interval)
+  say({ taken: ok, guarded: guardian.guarded })
+}
+
+function withdraw(): void {
+  clearInterval(beating)
+  const withdrawn = guardian.withdraw(UNIT)
+  const outcomes = network.apply(steps.map((step) => ({ ...step, action: 'remove' })))
+  say({ withdrawn, removed: outcomes.every(({ ok }) => ok) })
+}
+
+function cost(count: number): void {
+  const began = clock.now()
+  for (let i = 0; i < count; i++) guardian.sent(UNIT, millis(clock.now() + 1000))
+  say({ cost: (clock.now() - began) / count })
+}
+
+/** Whoever started it is gone, or it was killed: then the fault is said here. */
+function end(): never {
+  guardian.beat(clock.now())
+  process.exit(0)
+}
+
+createInterface({ input: process.stdin })
+  .on('close', end)
+  .on('line', (text) => {
+    const order: Order = JSON.parse(text)
+    if (order.take !== undefined) take(order.take)
+    if (order.withdraw) withdraw()
+    if (order.acknowledge) say({ acknowledged: guardian.acknowledge(UNIT), state: guardian.state(UNIT) })
+    if (order.cost !== undefined) cost(order.cost)
+    if (order.nearer !== undefined) {
+      clearInterval(beating)
+      guardian.sent(UNIT, millis(clock.now() + order.nearer))
+      say({ nearer: clock.now() + order.nearer })
+    }
+  })
+say({ ready: true, pid: process.pid })
