@@ -213,10 +213,13 @@ export type LastWillPort = {
   /** Replaces the unit's will. False: the one before was executed and is not acknowledged; nothing was armed. */
   arm(will: LastWill): boolean
   /**
-   * Before an address is taken off: afterwards none of the unit is renewed. Waits a few ms at most for a renewal that
-   * is under way; `late` = that was not enough, an address may still appear and has to be removed again.
+   * Before an address is taken off: afterwards none of the unit is renewed, no deadline is kept, and the death of the
+   * engine takes addresses off without priority 0. Waits a few ms at most for a renewal that is under way; `late` = that
+   * was not enough, an address may still appear and has to be removed again. What was executed is acknowledged with it.
    */
-  withdraw(unit: number): { readonly executed: boolean; readonly late: boolean }
+  stepDown(unit: number): { readonly executed: boolean; readonly late: boolean }
+  /** When the addresses are off: the will is forgotten. Steps down where that was not done before. */
+  withdraw(unit: number): void
   /** An advertisement of the unit was really sent: from `at` on this engine counts as absent (design.md §2). */
   sent(unit: number, at: Millis): void
   /** Cheap: meant for before and after each batch of address changes. Without shared memory never `executed`. */

@@ -121,14 +121,18 @@ export function openGuardian(
     return true
   }
 
-  /** Who withdraws owns nothing, and knows it: what was executed is acknowledged with it. */
-  function withdraw(unit: number): { readonly executed: boolean; readonly late: boolean } {
+  /** Who steps down owns nothing soon, and knows it: what was executed is acknowledged with it. */
+  function stepDown(unit: number): { readonly executed: boolean; readonly late: boolean } {
     const word = words?.withdraw(unit, patience())
     const executed = has(word, WORD.executed)
     held.delete(unit)
     if (executed) words?.acknowledge(unit, 0)
-    post(unit, withdrawMessage(unit))
     return { executed, late: has(word, WORD.busy) }
+  }
+
+  function withdraw(unit: number): void {
+    stepDown(unit)
+    post(unit, withdrawMessage(unit))
   }
 
   /** Nearer than before, or the first: the guardian may sleep past it. A channel that is full wakes it as well. */
@@ -145,6 +149,7 @@ export function openGuardian(
 
   return {
     arm,
+    stepDown,
     withdraw,
     sent,
     state(unit) {

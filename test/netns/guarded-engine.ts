@@ -22,6 +22,9 @@ export type Order = {
     readonly lifetime?: number
     readonly grace?: number
   }
+  /** Until the channel takes no more; what comes then waits in the engine. */
+  readonly fill?: boolean
+  readonly stepDown?: boolean
   readonly withdraw?: boolean
   readonly acknowledge?: boolean
   /** A demotion: the deadline comes nearer, and no further advertisement follows. */
@@ -40,6 +43,7 @@ const guardian = openGuardian(undefined, fault, openGuardianWords(native, undefi
 
 let beating: NodeJS.Timeout | undefined
 let steps: readonly AddressStep[] = []
+let current: LastWill | undefined
 let told = false
 
 function silence(): void {
@@ -63,6 +67,7 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
     packets: [{ family: 'ipv4', interfaceIndex: index, source: address('198.51.100.1'), datagrams: [datagram] }],
     guard: { renew: wanted, lifetime, grace: millis(grace) },
   }
+  current = will
   if (!guardian.arm(will)) return say({ taken: false })
   guardian.sent(UNIT, millis(clock.now() + 3 * interval))
   steps = wanted.map((one) => ({ action: 'add', ...one, lifetime }))
@@ -80,8 +85,9 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
 
 function withdraw(): void {
   clearInterval(beating)
-  const withdrawn = guardian.withdraw(UNIT)
+  const withdrawn = guardian.stepDown(UNIT)
   const outcomes = network.apply(steps.map((step) => ({ ...step, action: 'remove' })))
+  guardian.withdraw(UNIT)
   say({ withdrawn, removed: outcomes.every(({ ok }) => ok) })
 }
 
@@ -102,6 +108,11 @@ createInterface({ input: process.stdin })
   .on('line', (text) => {
     const order: Order = JSON.parse(text)
     if (order.take !== undefined) take(order.take)
+    if (order.fill && current !== undefined) {
+      while (guardian.armed) guardian.arm(current)
+      say({ filled: true })
+    }
+    if (order.stepDown) say({ steppedDown: guardian.stepDown(UNIT) })
     if (order.withdraw) withdraw()
     if (order.acknowledge) say({ acknowledged: guardian.acknowledge(UNIT), state: guardian.state(UNIT) })
     if (order.cost !== undefined) cost(order.cost)

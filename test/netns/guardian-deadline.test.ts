@@ -142,6 +142,23 @@ describeNetns('a guardian with deadlines', () => {
     expect(await releases(listener)).toBe(1)
   })
 
+  test('killed between stepping down and taking the addresses off: they go, and nobody is told', async () => {
+    const { talker, pid, order } = await owner(100)
+    const listener = await listen()
+    order({ stepDown: true })
+    expect(await talker.line('its answer', ({ steppedDown }) => steppedDown !== undefined)).toEqual({
+      steppedDown: { executed: false, late: false },
+    })
+    // Nor is a deadline kept any more.
+    await sleep(400)
+    expect(present()).toHaveLength(VIPS.length)
+    signal(pid, 'SIGKILL')
+    await gone(2000)
+    expect((await talker.ended).code).toBe(137)
+    expect(await releases(listener)).toBe(0)
+    expect(executions(talker)).toMatchObject([{ wills: 1, silent: 1, removed: 3, packets: 0 }])
+  })
+
   test('a deadline that comes nearer is kept, though the guardian sleeps towards a later one', async () => {
     const { talker, order } = await owner(1000)
     await sleep(50)
@@ -197,6 +214,21 @@ describeNetns('a guardian with deadlines', () => {
       await sleep(67 * round)
       expect(present(), `round ${round}`).toHaveLength(VIPS.length)
     }
+  })
+
+  test('withdrawn while the channel is full and a renewal is due: the word counts, not what waits to be read', async () => {
+    const { talker, order } = await owner(100, { lifetime: 3 })
+    talker.signal('SIGSTOP')
+    order({ fill: true })
+    await talker.line('a full channel', ({ filled }) => filled === true)
+    // Past the renewal's time, so that it is the first thing that the guardian finds due.
+    await sleep(1100)
+    order({ withdraw: true })
+    await talker.line('off', ({ removed }) => removed === true)
+    talker.signal('SIGCONT')
+    const until = monotonicMs() + 700
+    while (monotonicMs() < until) expect(present()).toEqual([])
+    expect(executions(talker)).toEqual([])
   })
 
   test('engine and guardian frozen: the kernel drops the VIPs; back again, nobody is told what is long over', async () => {

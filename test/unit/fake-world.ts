@@ -492,8 +492,8 @@ export class FakeWorld {
       withdraw: (unit) => {
         this.calls.push(`withdraw ${this.wills.get(unit)?.name ?? unit}`)
         this.wills.delete(unit)
-        return { executed: false, late: false }
       },
+      stepDown: () => ({ executed: false, late: false }),
       sent: () => {},
       state: (unit) => (this.wills.has(unit) ? 'armed' : 'withdrawn'),
       acknowledge: () => true,

@@ -128,10 +128,12 @@ test('a deadline outlives another will of an armed unit, and no withdrawal', () 
   expect(deadline()).toBe(0)
 })
 
-test('withdrawn: the word first, its generation stays', () => {
+test('stepping down changes the word alone, its generation stays; the message comes when all is off', () => {
   guardian.arm(WILL)
   channel()
-  expect(guardian.withdraw(UNIT)).toEqual({ executed: false, late: false })
+  expect(guardian.stepDown(UNIT)).toEqual({ executed: false, late: false })
+  expect([word(), channel(), guardian.state(UNIT)]).toEqual([1 << 8, '', 'withdrawn'])
+  guardian.withdraw(UNIT)
   expect([word(), channel(), guardian.state(UNIT)]).toEqual([1 << 8, hex(withdrawMessage(UNIT)), 'withdrawn'])
 })
 
@@ -150,10 +152,10 @@ test('executed while it still goes on: not acknowledged yet', () => {
   expect([guardian.acknowledge(UNIT), guardian.state(UNIT)]).toEqual([false, 'executed'])
 })
 
-test('withdrawn after an execution: told, and acknowledged with it', () => {
+test('stepping down after an execution: told, and acknowledged with it', () => {
   guardian.arm(WILL)
   set((1 << 8) | EXECUTED)
-  expect(guardian.withdraw(UNIT)).toEqual({ executed: true, late: false })
+  expect(guardian.stepDown(UNIT)).toEqual({ executed: true, late: false })
   expect(guardian.arm(WILL)).toBe(true)
 })
 
@@ -161,7 +163,7 @@ test("a busy word is waited for, a few milliseconds and not for ever; its bit st
   guardian.arm(WILL)
   set((1 << 8) | ARMED | BUSY)
   const began = performance.now()
-  expect(guardian.withdraw(UNIT)).toEqual({ executed: false, late: true })
+  expect(guardian.stepDown(UNIT)).toEqual({ executed: false, late: true })
   expect(performance.now() - began, 'ms').toBeGreaterThanOrEqual(4.9)
   expect(performance.now() - began, 'ms').toBeLessThan(500)
   expect(word()).toBe((1 << 8) | BUSY)
@@ -210,7 +212,7 @@ test('without shared memory: no guard, and the will is armed for death alone', (
     'armed',
     undefined,
   ])
-  expect([bare.withdraw(UNIT), bare.state(UNIT)]).toEqual([{ executed: false, late: false }, 'withdrawn'])
+  expect([bare.stepDown(UNIT), bare.state(UNIT)]).toEqual([{ executed: false, late: false }, 'withdrawn'])
 })
 
 test.each([

@@ -35,10 +35,8 @@ function watch() {
   }
   const will = {
     arm: ({ remove }: LastWill) => acts.push(`arm ${remove.length}`) > 0,
-    withdraw: () => {
-      acts.push('withdraw')
-      return { executed: false, late: false }
-    },
+    stepDown: () => ({ executed: false, late: false }),
+    withdraw: () => void acts.push('withdraw'),
     sent: () => {},
     state: () => 'withdrawn' as const,
     acknowledge: () => true,
