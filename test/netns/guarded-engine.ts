@@ -45,6 +45,17 @@ let beating: NodeJS.Timeout | undefined
 let steps: readonly AddressStep[] = []
 let current: LastWill | undefined
 let told = false
+/** When it last said that it had advertised. */
+let sentAt = 0
+/** The longest that it ever took. */
+let gap = 0
+
+function sent(interval: number): void {
+  const now = clock.now()
+  gap = Math.max(gap, now - sentAt)
+  sentAt = now
+  guardian.sent(UNIT, millis(now + 3 * interval))
+}
 
 function silence(): void {
   const silent = guardian.beat(clock.now())
@@ -69,16 +80,17 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
   }
   current = will
   if (!guardian.arm(will)) return say({ taken: false })
-  guardian.sent(UNIT, millis(clock.now() + 3 * interval))
+  sentAt = clock.now()
+  sent(interval)
   steps = wanted.map((one) => ({ action: 'add', ...one, lifetime }))
   const ok = network.apply(steps).every((outcome) => outcome.ok)
   clearInterval(beating)
   beating = setInterval(() => {
     silence()
     const state = guardian.state(UNIT)
-    if (state === 'armed') return guardian.sent(UNIT, millis(clock.now() + 3 * interval))
+    if (state === 'armed') return sent(interval)
     clearInterval(beating)
-    say({ state, now: clock.now() })
+    say({ state, now: clock.now(), late: clock.now() - sentAt, gap })
   }, interval)
   say({ taken: ok, guarded: guardian.guarded })
 }
