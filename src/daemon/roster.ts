@@ -6,8 +6,8 @@
  */
 import type { SyncGroup } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
+import type { StartReason } from '../vrrp/group-agreement.ts'
 import { isOwner } from '../vrrp/parameters.ts'
-import type { StartReason } from '../vrrp/sync-group.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'

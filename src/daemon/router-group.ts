@@ -4,9 +4,10 @@
  * that answer for addresses. What to decide is vrrp/sync-group.ts; how a member does it is router.ts.
  */
 import type { Event } from '../vrrp/event.ts'
+import type { StartReason } from '../vrrp/group-agreement.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import { wasSilentTooLong } from '../vrrp/returning.ts'
-import { type GroupStep, type StartReason, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { bequestOf, lastWillOf } from './last-will.ts'

@@ -1,8 +1,8 @@
 /**
  * The state machine of RFC 9568 §6.4: (state, event, parameters, now) → [state, effects]. Everything that decides a
- * transition is here in leaving.ts and in returning.ts (what new parameters mean: reconfigure.ts); rows are named as in docs/rfc9568.md (I1…, B1…, A1…).
- * This file does not know what an interface, a socket or a clock is. It is told the time and asks for nothing; an
- * early or repeated `deadlineReached` does nothing.
+ * transition is here, in leaving.ts and in returning.ts (what new parameters mean: reconfigure.ts); rows are named as in
+ * docs/rfc9568.md (I1…, B1…, A1…). This file does not know what an interface, a socket or a clock is. It is told the time
+ * and asks for nothing; an early or repeated `deadlineReached` does nothing.
  */
 import { compareAddresses } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'

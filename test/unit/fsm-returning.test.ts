@@ -5,9 +5,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/vrrp/event.ts'
 import { step } from '../../src/vrrp/fsm.ts'
+import type { Member } from '../../src/vrrp/group-member.ts'
 import { wasSilentTooLong } from '../../src/vrrp/returning.ts'
 import { nextDeadline, type State } from '../../src/vrrp/state.ts'
-import { type GroupStep, type Member, settleGroup, stepGroup } from '../../src/vrrp/sync-group.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../../src/vrrp/sync-group.ts'
 import { address } from '../../src/wire/address.ts'
 import {
   ABOVE,

@@ -1,7 +1,8 @@
 /** Two sync groups of equal priority (group-tie.ts): one member decides, and what happens where its network is cut. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../src/vrrp/effect.ts'
-import { type Member, stepGroup } from '../../src/vrrp/sync-group.ts'
+import type { Member } from '../../src/vrrp/group-member.ts'
+import { stepGroup } from '../../src/vrrp/sync-group.ts'
 import { ABOVE, active, BELOW, backup, DOWN, heard, ms, parameters } from './fsm-fixture.ts'
 
 const group = (states: readonly Member['state'][], profile: 'holdfast' | 'rfc9568' = 'holdfast'): Member[] =>

@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
 import { step } from '../../src/vrrp/fsm.ts'
+import type { Member } from '../../src/vrrp/group-member.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import type { State } from '../../src/vrrp/state.ts'
-import { type GroupStep, type Member, settleGroup, stepGroup } from '../../src/vrrp/sync-group.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../../src/vrrp/sync-group.ts'
 import { address } from '../../src/wire/address.ts'
 import {
   ABOVE,

@@ -1,0 +1,57 @@
+/**
+ * A member of a sync group in the middle of a step: its state so far and what it owes for it, and what more than one rule
+ * does to it. Refuses to know the rules themselves (sync-group.ts, group-agreement.ts).
+ */
+import type { Millis } from '../wire/units.ts'
+import type { Effect } from './effect.ts'
+import type { Event, GroupFault } from './event.ts'
+import { step } from './fsm.ts'
+import type { Parameters } from './parameters.ts'
+import type { State } from './state.ts'
+import { enterBackup, type Step } from './transition.ts'
+
+export type Member = {
+  readonly name: string
+  readonly state: State
+  readonly parameters: Parameters
+  /** False: its own link is down, so that it cannot say priority 0 when another member fails. */
+  readonly canSend?: boolean | undefined
+}
+
+/** A member in the middle of a step: its state so far, and what it owes for it. */
+export type Moving = Pick<Member, 'name' | 'state' | 'parameters'> & {
+  readonly effects: readonly Effect[]
+  /** Asked only when it matters: most events of a group of 255 end with the one that they are for. */
+  readonly canSend: () => boolean
+}
+
+const NOTHING: readonly Effect[] = []
+
+export function atRest(member: Member): Moving {
+  const { name, parameters, state } = member
+  return { name, parameters, state, effects: NOTHING, canSend: () => member.canSend ?? true }
+}
+
+export const enter = (member: Moving, [state, effects]: Step): Moving => ({
+  ...member,
+  state,
+  effects: [...member.effects, ...effects],
+})
+
+export const post = (member: Moving, event: Event, now: Millis): Moving =>
+  enter(member, step(member.state, event, member.parameters, now))
+
+export const groupFault = (name: string): GroupFault => `syncGroup:${name}`
+
+/** Without priority 0 and without a last advertisement: the one that heard the winner speaks for all (VR-SG-02). */
+export function stepDown(member: Moving, name: string, now: Millis): Moving {
+  const { parameters } = member
+  const [next, entered] = enterBackup(parameters, now, {
+    from: 'Active',
+    reason: groupFault(name),
+    active: undefined,
+    activeAdverInterval: parameters.advertisementInterval,
+    ownerChanged: true,
+  })
+  return enter(member, [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]])
+}
