@@ -1,25 +1,13 @@
 /** Ethernet frames between two namespaces: announcements that arrive, and what may wake the engine. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Agent, describeNetns, ip, join2, makeNamespace, removeAll, until } from './linux-fixture.ts'
-
-const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
+import { expect, test } from 'vitest'
+import { Agent, describeNetns, ip, until } from './linux-fixture.ts'
+import { ETH, twoEnds } from './two-ends.ts'
 
 describeNetns('frames', () => {
-  let here = ''
-  let there = ''
-  let left: Agent
-  let right: Agent
-
-  beforeAll(() => {
-    here = makeNamespace()
-    there = makeNamespace()
-    join2(here, there)
-    left = new Agent(here)
-    right = new Agent(there)
-  })
-  afterAll(removeAll)
+  const ends = twoEnds()
 
   test('a gratuitous ARP arrives in the neighbour table, and as a frame', async () => {
+    const { there, left, right } = ends
     // An entry to be corrected: the VIP at somebody who is gone.
     ip(there, 'neigh', 'replace', '198.51.100.200', 'lladdr', '02:00:00:00:de:ad', 'dev', 'eth0', 'nud', 'stale')
     const mac = (await left.call('links')).find(({ index }) => index === 7)?.mac ?? ''
@@ -47,6 +35,7 @@ describeNetns('frames', () => {
   })
 
   test('an unsolicited Neighbor Advertisement arrives; other IPv6 wakes nobody', async () => {
+    const { left, right } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     await right.call('openFrames', { ...ETH, hears: 'claims', family: 'ipv6' })
     right.frames.length = 0
@@ -66,6 +55,7 @@ describeNetns('frames', () => {
   })
 
   test('who waits for answers is woken by ARP replies alone', async () => {
+    const { there, left } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     const asking = new Agent(there)
     await asking.call('openFrames', { ...ETH, hears: 'answers' })
@@ -84,6 +74,7 @@ describeNetns('frames', () => {
   })
 
   test('a socket may be closed by the frame that it delivers', async () => {
+    const { there, left } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     const third = new Agent(there)
     await third.call('openFrames', { ...ETH, hears: 'once' })
@@ -105,6 +96,7 @@ describeNetns('frames', () => {
   })
 
   test('frames: link down is reported and sending fails; up again it works', async () => {
+    const { here, left } = ends
     const socket = (await left.call('openFrames', { ...ETH, hears: 'claims' })).socket ?? -1
     left.failures.length = 0
     ip(here, 'link', 'set', 'eth0', 'down')
@@ -126,6 +118,7 @@ describeNetns('frames', () => {
   })
 
   test('without CAP_NET_RAW the failure names it', async () => {
+    const { here } = ends
     const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
     const missing = { code: 'EPERM', retryable: false }
     expect(await weak.call('openFrames', { ...ETH, hears: 'claims' })).toMatchObject({

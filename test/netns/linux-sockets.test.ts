@@ -1,56 +1,14 @@
 /** Protocol 112 and frames between two namespaces: what leaves, what arrives, and what trouble looks like. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Address, address, type Family } from '../../src/wire/address.ts'
-import {
-  Agent,
-  type AgentPacket,
-  describeNetns,
-  ip,
-  join2,
-  makeNamespace,
-  removeAll,
-  run,
-  until,
-} from './linux-fixture.ts'
+import { expect, test } from 'vitest'
+import { address } from '../../src/wire/address.ts'
+import { type AgentPacket, describeNetns, ip } from './linux-fixture.ts'
+import { GROUP, LEFT, open, RIGHT, received, socketContract, twoEnds } from './two-ends.ts'
 
-const GROUP: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
-const LEFT: Record<Family, Address> = { ipv4: address('198.51.100.1'), ipv6: address('fe80::1') }
-const RIGHT: Record<Family, Address> = { ipv4: address('198.51.100.2'), ipv6: address('fe80::2') }
 const BYTES = '31330102030405060708090a'
-const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
 
 describeNetns('sockets', () => {
-  let here = ''
-  let there = ''
-  let left: Agent
-  let right: Agent
-
-  beforeAll(() => {
-    here = makeNamespace()
-    there = makeNamespace()
-    join2(here, there)
-    left = new Agent(here)
-    right = new Agent(there)
-  })
-  afterAll(removeAll)
-
-  /** Drains until `count` packets have come; `now` is the time of the last drain. */
-  async function received(agent: Agent, socket: number, count = 1) {
-    const kept: AgentPacket[] = []
-    const now = await until(
-      `${count} packets`,
-      async () => {
-        const drained = await agent.call('drain', socket, 4)
-        kept.push(...drained.kept)
-        return drained.now
-      },
-      () => kept.length >= count,
-    )
-    return { kept, now }
-  }
-
-  const open = (agent: Agent, family: Family, source: Address, group?: Address): Promise<number> =>
-    agent.open({ ...ETH, family, source, ...(group === undefined ? {} : { group }) })
+  const ends = twoEnds()
+  socketContract(ends, { wrap: [], sends: 'sendmmsg' })
 
   /** The message of an IPv4 packet lies behind its header. */
   const messageOf = ({ family, bytes }: AgentPacket): string =>
@@ -59,6 +17,7 @@ describeNetns('sockets', () => {
   test.each(['ipv4', 'ipv6'] as const)(
     '%s: multicast from one to the other, not back to the sender',
     async (family) => {
+      const { there, left, right } = ends
       const sender = await open(left, family, LEFT[family], GROUP[family])
       const receiver = await open(right, family, RIGHT[family], GROUP[family])
       const before = await left.call('now')
@@ -83,6 +42,7 @@ describeNetns('sockets', () => {
   )
 
   test.each(['ipv4', 'ipv6'] as const)('%s: unicast with TTL 255, and a receiver without group', async (family) => {
+    const { left, right } = ends
     const sender = await open(left, family, LEFT[family])
     const receiver = await open(right, family, RIGHT[family])
     const outcomes = await left.call('send', sender, [
@@ -97,24 +57,8 @@ describeNetns('sockets', () => {
     await right.call('closeAdvert', receiver)
   })
 
-  test.each([
-    ['ipv4', '198.51.100.77', '198.51.100.77/24'],
-    ['ipv6', 'fe80::77', 'fe80::77/64'],
-  ] as const)('%s: the source is the one asked for, with several on the interface', async (family, second, prefix) => {
-    ip(here, 'addr', 'add', prefix, 'dev', 'eth0')
-    const receiver = await open(right, family, RIGHT[family], GROUP[family])
-    // Whichever of the two the kernel would choose by itself, one of these is the other.
-    const senders = await Promise.all([LEFT[family], address(second)].map((source) => open(left, family, source)))
-    const datagrams = [GROUP[family], RIGHT[family]].map((destination) => ({ destination, bytes: BYTES }))
-    for (const sender of senders) await left.call('send', sender, datagrams)
-    const { kept } = await received(right, receiver, 4)
-    expect(kept.map(({ source }) => source)).toEqual([LEFT[family], LEFT[family], second, second])
-    for (const sender of senders) await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
-    ip(here, 'addr', 'del', prefix, 'dev', 'eth0')
-  })
-
   test('only its own interface: what arrives on another one stays outside', async () => {
+    const { here, there, left, right } = ends
     ip(here, 'link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'eth1', 'netns', there)
     for (const name of [here, there]) ip(name, 'link', 'set', 'eth1', 'up')
     ip(here, 'addr', 'add', '203.0.113.1/24', 'dev', 'eth1')
@@ -141,6 +85,7 @@ describeNetns('sockets', () => {
   })
 
   test('a packet that waited keeps the time when it came', async () => {
+    const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
     const blocked = right.call('block', 300)
@@ -155,29 +100,8 @@ describeNetns('sockets', () => {
     await right.call('closeAdvert', receiver)
   })
 
-  test('link down: sending fails as a value; up again: the same sockets work', async () => {
-    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
-    const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
-    const datagram = { destination: GROUP.ipv4, bytes: BYTES }
-    ip(here, 'link', 'set', 'eth0', 'down')
-    const [outcome] = await left.call('send', sender, [datagram])
-    expect(outcome).toMatchObject({ ok: false, failure: { syscall: 'sendmmsg', retryable: true } })
-    ip(here, 'link', 'set', 'eth0', 'up')
-    await until(
-      'sending works',
-      () => left.call('send', sender, [datagram]),
-      ([again]) => again?.ok === true,
-    )
-    await received(right, receiver)
-    // The other way round: the membership of the one that was down is there again.
-    await right.call('send', receiver, [datagram])
-    await received(left, sender)
-    await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
-    ip(here, 'addr', 'replace', 'fe80::1/64', 'dev', 'eth0', 'nodad')
-  })
-
   test('an interface that is deleted: failures, no noise; opening on its successor works', async () => {
+    const { here, there, left } = ends
     ip(here, 'link', 'add', 'eth2', 'index', '21', 'type', 'veth', 'peer', 'name', 'eth2', 'netns', there)
     ip(here, 'link', 'set', 'eth2', 'up')
     ip(here, 'addr', 'add', '192.0.2.1/24', 'dev', 'eth2')
@@ -213,6 +137,7 @@ describeNetns('sockets', () => {
   })
 
   test('a flood of 100 000 packets: all are delivered or counted as lost, memory stays flat', async () => {
+    const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
     const drainAll = async (): Promise<{ packets: number; lost: number }> => {
@@ -249,6 +174,7 @@ describeNetns('sockets', () => {
   })
 
   test('an oversized packet is delivered cut, and the next one whole', async () => {
+    const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
     await left.call('send', sender, [
@@ -259,37 +185,5 @@ describeNetns('sockets', () => {
     expect(kept.map(({ bytes }) => bytes.length / 2)).toEqual([1500, 20 + BYTES.length / 2])
     await left.call('closeAdvert', sender)
     await right.call('closeAdvert', receiver)
-  })
-
-  test('a packet filter that refuses is a failure that may pass', async () => {
-    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
-    run(
-      here,
-      'nft',
-      'add table ip t; add chain ip t out { type filter hook output priority 0; }; add rule ip t out ip protocol 112 drop',
-    )
-    expect(await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])).toMatchObject([
-      {
-        ok: false,
-        failure: {
-          code: 'EPERM',
-          message: 'Cannot send to 224.0.0.18 on "eth0": refused by a packet filter',
-          retryable: true,
-        },
-      },
-    ])
-    run(here, 'nft', 'delete table ip t')
-    expect(await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])).toEqual([{ ok: true }])
-    await left.call('closeAdvert', sender)
-  })
-
-  test('without CAP_NET_RAW the failure names it', async () => {
-    const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
-    const options = { ...ETH, family: 'ipv4', source: LEFT.ipv4, group: GROUP.ipv4 } as const
-    const missing = { code: 'EPERM', retryable: false }
-    expect(await weak.call('openAdvert', options)).toMatchObject({
-      failure: { ...missing, message: 'Cannot open a raw socket: CAP_NET_RAW is missing' },
-    })
-    weak.stop()
   })
 })

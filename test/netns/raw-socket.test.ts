@@ -2,18 +2,15 @@
  * Advertisements through the package raw-socket, beside the addon's (linux-sockets.test.ts): the same packets on the
  * wire, and what it cannot know is said as unknown. Each test has a raw-socket end and an addon end.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Address, address, type Family } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
 import { describeRawSocket } from '../support/require.ts'
-import { Agent, type AgentPacket, ip, join2, makeNamespace, removeAll, run, until } from './linux-fixture.ts'
+import { ip, until } from './linux-fixture.ts'
+import { GROUP, LEFT, open, RIGHT, received, socketContract, twoEnds } from './two-ends.ts'
 
-const GROUP: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
-const LEFT: Record<Family, Address> = { ipv4: address('198.51.100.1'), ipv6: address('fe80::1') }
-const RIGHT: Record<Family, Address> = { ipv4: address('198.51.100.2'), ipv6: address('fe80::2') }
 const VIP: Record<Family, Address> = { ipv4: address('198.51.100.100'), ipv6: address('2001:db8::100') }
-const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
 const RAW = ['env', 'HOLDFAST_IO=raw-socket']
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -26,38 +23,16 @@ function advertisement(source: Address, destination: Address): string {
 }
 
 describeRawSocket('raw-socket beside the addon', () => {
-  let here = ''
-  let there = ''
-  /** raw-socket */
-  let left: Agent
-  /** The addon. */
-  let right: Agent
-
-  beforeAll(() => {
-    here = makeNamespace()
-    there = makeNamespace()
-    join2(here, there)
-    left = new Agent(here, RAW)
-    right = new Agent(there)
-  })
-  afterAll(removeAll)
-
-  async function received(agent: Agent, socket: number, count = 1) {
-    const kept: AgentPacket[] = []
-    const drain = async () => kept.push(...(await agent.call('drain', socket, 4)).kept)
-    await until(`${count} packets`, drain, () => kept.length >= count)
-    return kept
-  }
-
-  const open = (agent: Agent, family: Family, source: Address, group?: Address): Promise<number> =>
-    agent.open({ ...ETH, family, source, ...(group === undefined ? {} : { group }) })
+  const ends = twoEnds(RAW)
+  socketContract(ends, { wrap: RAW, sends: 'sendto' })
 
   test.each(['ipv4', 'ipv6'] as const)('%s: what it sends to the group is what the addon sends', async (family) => {
+    const { here, left, right } = ends
     const sender = await open(left, family, LEFT[family], GROUP[family])
     const receiver = await open(right, family, RIGHT[family], GROUP[family])
     const bytes = advertisement(LEFT[family], GROUP[family])
     expect(await left.call('send', sender, [{ destination: GROUP[family], bytes }])).toEqual([{ ok: true }])
-    const [packet] = await received(right, receiver)
+    const [packet] = (await received(right, receiver)).kept
     expect(packet).toMatchObject({ family, source: LEFT[family], destination: GROUP[family], ttl: 255 })
     expect(packet?.bytes.endsWith(bytes), `${packet?.bytes} ends with ${bytes}`).toBe(true)
     if (family === 'ipv4') expect(packet?.bytes.slice(2, 4), 'type of service').toBe('c0')
@@ -68,13 +43,14 @@ describeRawSocket('raw-socket beside the addon', () => {
   })
 
   test.each(['ipv4', 'ipv6'] as const)('%s: it hears the group and one host, and tells them apart', async (family) => {
+    const { left, right } = ends
     const receiver = await open(left, family, LEFT[family], GROUP[family])
     const sender = await open(right, family, RIGHT[family], GROUP[family])
     const woken = left.readable
     const targets = [GROUP[family], LEFT[family]]
     const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
     expect(await right.call('send', sender, datagrams)).toEqual([{ ok: true }, { ok: true }])
-    const kept = await received(left, receiver, 2)
+    const { kept } = await received(left, receiver, 2)
     const ttl = family === 'ipv4' ? { ttl: 255 } : {}
     expect(kept).toMatchObject(targets.map((destination) => ({ family, source: RIGHT[family], destination, ...ttl })))
     if (family === 'ipv6') expect(kept.map((packet) => packet.ttl)).toEqual([undefined, undefined])
@@ -87,23 +63,8 @@ describeRawSocket('raw-socket beside the addon', () => {
     await right.call('closeAdvert', sender)
   })
 
-  test.each([
-    ['ipv4', '198.51.100.77', '198.51.100.77/24'],
-    ['ipv6', 'fe80::77', 'fe80::77/64'],
-  ] as const)('%s: the source is the one asked for, with several on the interface', async (family, second, prefix) => {
-    ip(here, 'addr', 'add', prefix, 'dev', 'eth0')
-    const receiver = await open(right, family, RIGHT[family], GROUP[family])
-    const senders = await Promise.all([LEFT[family], address(second)].map((source) => open(left, family, source)))
-    const datagrams = [GROUP[family], RIGHT[family]].map((destination) => ({ destination, bytes: '3133' }))
-    for (const sender of senders) await left.call('send', sender, datagrams)
-    const kept = await received(right, receiver, 4)
-    expect(kept.map(({ source }) => source)).toEqual([LEFT[family], LEFT[family], second, second])
-    for (const sender of senders) await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
-    ip(here, 'addr', 'del', prefix, 'dev', 'eth0')
-  })
-
   test.each(['ipv4', 'ipv6'] as const)('%s: a group that only others have joined', async (family) => {
+    const { left, right } = ends
     const receiver = await open(left, family, LEFT[family])
     // Somebody else on this node has joined: IP_MULTICAST_ALL would deliver it to every socket.
     const joined = await open(left, family, LEFT[family], GROUP[family])
@@ -111,21 +72,23 @@ describeRawSocket('raw-socket beside the addon', () => {
     const targets = [GROUP[family], LEFT[family]]
     const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
     await right.call('send', sender, datagrams)
-    expect((await received(left, joined, 2)).length).toBe(2)
+    expect((await received(left, joined, 2)).kept.length).toBe(2)
     // IPv6 raw sockets hear it all the same; then it must not pass for a packet to this host.
     const heard = family === 'ipv4' ? [LEFT.ipv4] : targets
-    expect((await received(left, receiver)).map(({ destination }) => destination)).toEqual(heard)
+    expect((await received(left, receiver)).kept.map(({ destination }) => destination)).toEqual(heard)
     for (const socket of [receiver, joined]) await left.call('closeAdvert', socket)
     await right.call('closeAdvert', sender)
   })
 
   test.each(['ipv4', 'ipv6'] as const)('%s: one that was opened for one host joins the group later', async (family) => {
+    const { here, left, right } = ends
     const group = GROUP[family]
     const ours = await open(left, family, LEFT[family])
     const theirs = await open(right, family, RIGHT[family], group)
     const targets = [group, LEFT[family]]
     const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
-    const heard = async (count: number) => (await received(left, ours, count)).map(({ destination }) => destination)
+    const heard = async (count: number) =>
+      (await received(left, ours, count)).kept.map(({ destination }) => destination)
     await right.call('send', theirs, datagrams)
     expect(await heard(1), 'before').toEqual([LEFT[family]])
 
@@ -139,7 +102,7 @@ describeRawSocket('raw-socket beside the addon', () => {
 
     const bytes = advertisement(LEFT[family], group)
     expect(await left.call('send', ours, [{ destination: group, bytes }])).toEqual([{ ok: true }])
-    const [packet] = await received(right, theirs)
+    const [packet] = (await received(right, theirs)).kept
     expect(packet).toMatchObject({ source: LEFT[family], destination: group, ttl: 255 })
     expect((await left.call('drain', ours, 4)).packets, 'our own packet came back').toBe(0)
     await left.call('closeAdvert', ours)
@@ -148,6 +111,7 @@ describeRawSocket('raw-socket beside the addon', () => {
   })
 
   test('a packet that waited counts as come when it is read', async () => {
+    const { left, right } = ends
     const receiver = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const sender = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
     const blocked = left.call('block', 200)
@@ -156,34 +120,14 @@ describeRawSocket('raw-socket beside the addon', () => {
     await right.call('send', sender, [{ destination: GROUP.ipv4, bytes }])
     const sentAt = await right.call('now')
     await blocked
-    const [packet] = await received(left, receiver)
+    const [packet] = (await received(left, receiver)).kept
     expect(packet?.receivedAt ?? 0, 'never dated earlier than it came').toBeGreaterThan(sentAt)
     await left.call('closeAdvert', receiver)
     await right.call('closeAdvert', sender)
   })
 
-  test('link down: sending fails as a value; up again: the same socket works both ways', async () => {
-    const ours = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
-    const theirs = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
-    const datagram = { destination: GROUP.ipv4, bytes: '3133' }
-    ip(here, 'link', 'set', 'eth0', 'down')
-    const [outcome] = await left.call('send', ours, [datagram])
-    expect(outcome).toMatchObject({ ok: false, failure: { syscall: 'sendto', retryable: true } })
-    ip(here, 'link', 'set', 'eth0', 'up')
-    await until(
-      'sending works',
-      () => left.call('send', ours, [datagram]),
-      ([again]) => again?.ok === true,
-    )
-    await received(right, theirs)
-    await right.call('send', theirs, [datagram])
-    await received(left, ours)
-    await left.call('closeAdvert', ours)
-    await right.call('closeAdvert', theirs)
-    ip(here, 'addr', 'replace', 'fe80::1/64', 'dev', 'eth0', 'nodad')
-  })
-
   test('an interface that is deleted: failures as values; opening on its successor works', async () => {
+    const { here, there, left } = ends
     const add = (index: string) => {
       ip(here, 'link', 'add', 'eth2', 'index', index, 'type', 'veth', 'peer', 'name', 'eth2', 'netns', there)
       ip(there, 'link', 'set', 'eth2', 'up')
@@ -216,6 +160,7 @@ describeRawSocket('raw-socket beside the addon', () => {
   })
 
   test('a flood: all are delivered or counted as lost, memory stays flat', async () => {
+    const { left, right } = ends
     const receiver = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const sender = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
     const burst = async (): Promise<{ packets: number; lost: number }> => {
@@ -240,30 +185,5 @@ describeRawSocket('raw-socket beside the addon', () => {
     expect(growth, `grown by ${growth} bytes`).toBeLessThan(16 * 1024 * 1024)
     await left.call('closeAdvert', receiver)
     await right.call('closeAdvert', sender)
-  })
-
-  test('a packet filter that refuses is a failure that may pass', async () => {
-    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
-    const rules = ['add table ip t', 'add chain ip t out { type filter hook output priority 0; }']
-    run(here, 'nft', [...rules, 'add rule ip t out ip protocol 112 drop'].join('; '))
-    expect(await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: '3133' }])).toMatchObject([
-      {
-        ok: false,
-        failure: { code: 'EPERM', message: 'Cannot send to 224.0.0.18 on "eth0": refused by a packet filter' },
-      },
-    ])
-    run(here, 'nft', 'delete table ip t')
-    expect(await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: '3133' }])).toEqual([{ ok: true }])
-    await left.call('closeAdvert', sender)
-  })
-
-  test('without CAP_NET_RAW the failure names it', async () => {
-    const weak = new Agent(here, [...RAW, 'setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
-    expect(
-      await weak.call('openAdvert', { ...ETH, family: 'ipv4', source: LEFT.ipv4, group: GROUP.ipv4 }),
-    ).toMatchObject({
-      failure: { code: 'EPERM', retryable: false, message: 'Cannot open a raw socket: CAP_NET_RAW is missing' },
-    })
-    weak.stop()
   })
 })

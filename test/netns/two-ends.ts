@@ -1,0 +1,133 @@
+/**
+ * Two namespaces on one wire with an agent in each, and what either backend of the socket port has to do there: its own
+ * source, a link that goes down and comes back, a packet filter that refuses, a missing capability. Refuses to know what
+ * only one of the backends can (linux-sockets.test.ts, raw-socket.test.ts).
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Address, address, type Family } from '../../src/wire/address.ts'
+import { Agent, type AgentPacket, ip, join2, makeNamespace, removeAll, run, until } from './linux-fixture.ts'
+
+export const GROUP: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
+export const LEFT: Record<Family, Address> = { ipv4: address('198.51.100.1'), ipv6: address('fe80::1') }
+export const RIGHT: Record<Family, Address> = { ipv4: address('198.51.100.2'), ipv6: address('fe80::2') }
+/** As join2() makes it, on both sides. */
+export const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
+const BYTES = '31330102030405060708090a'
+
+export type Ends = { here: string; there: string; left: Agent; right: Agent }
+
+/** Filled before the first test; `wrap` starts the left one's agent. To be called inside a describe. */
+export function twoEnds(wrap: readonly string[] = []): Ends {
+  const ends = { here: '', there: '' }
+  const agents: { left?: Agent; right?: Agent } = {}
+  const started = (agent: Agent | undefined): Agent => {
+    if (agent === undefined) throw new Error('no test has begun')
+    return agent
+  }
+  beforeAll(() => {
+    ends.here = makeNamespace()
+    ends.there = makeNamespace()
+    join2(ends.here, ends.there)
+    agents.left = new Agent(ends.here, wrap)
+    agents.right = new Agent(ends.there)
+  })
+  afterAll(removeAll)
+  return {
+    get here() {
+      return ends.here
+    },
+    get there() {
+      return ends.there
+    },
+    get left() {
+      return started(agents.left)
+    },
+    get right() {
+      return started(agents.right)
+    },
+  }
+}
+
+export const open = (agent: Agent, family: Family, source: Address, group?: Address): Promise<number> =>
+  agent.open({ ...ETH, family, source, ...(group === undefined ? {} : { group }) })
+
+/** Drains until `count` packets have come; `now` is the time of the last drain. */
+export async function received(agent: Agent, socket: number, count = 1) {
+  const kept: AgentPacket[] = []
+  const drain = async () => {
+    const drained = await agent.call('drain', socket, 4)
+    kept.push(...drained.kept)
+    return drained.now
+  }
+  const now = await until(`${count} packets`, drain, () => kept.length >= count)
+  return { kept, now }
+}
+
+/** `sends` is the system call that a failed sending names; the right end is always the addon's. */
+export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly string[]; sends: string }): void {
+  const datagram = { destination: GROUP.ipv4, bytes: BYTES }
+
+  test.each([
+    ['ipv4', '198.51.100.77', '198.51.100.77/24'],
+    ['ipv6', 'fe80::77', 'fe80::77/64'],
+  ] as const)('%s: the source is the one asked for, with several on the interface', async (family, second, prefix) => {
+    const { here, left, right } = ends
+    ip(here, 'addr', 'add', prefix, 'dev', 'eth0')
+    const receiver = await open(right, family, RIGHT[family], GROUP[family])
+    // Whichever of the two the kernel would choose by itself, one of these is the other.
+    const senders = await Promise.all([LEFT[family], address(second)].map((source) => open(left, family, source)))
+    const datagrams = [GROUP[family], RIGHT[family]].map((destination) => ({ destination, bytes: BYTES }))
+    for (const sender of senders) await left.call('send', sender, datagrams)
+    const { kept } = await received(right, receiver, 4)
+    expect(kept.map(({ source }) => source)).toEqual([LEFT[family], LEFT[family], second, second])
+    for (const sender of senders) await left.call('closeAdvert', sender)
+    await right.call('closeAdvert', receiver)
+    ip(here, 'addr', 'del', prefix, 'dev', 'eth0')
+  })
+
+  test('link down: sending fails as a value; up again: the same socket works both ways', async () => {
+    const { here, left, right } = ends
+    const ours = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    const theirs = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
+    ip(here, 'link', 'set', 'eth0', 'down')
+    const [outcome] = await left.call('send', ours, [datagram])
+    expect(outcome).toMatchObject({ ok: false, failure: { syscall: sends, retryable: true } })
+    ip(here, 'link', 'set', 'eth0', 'up')
+    await until(
+      'sending works',
+      () => left.call('send', ours, [datagram]),
+      ([again]) => again?.ok === true,
+    )
+    await received(right, theirs)
+    // The other way round: the membership of the one that was down is there again.
+    await right.call('send', theirs, [datagram])
+    await received(left, ours)
+    await left.call('closeAdvert', ours)
+    await right.call('closeAdvert', theirs)
+    ip(here, 'addr', 'replace', 'fe80::1/64', 'dev', 'eth0', 'nodad')
+  })
+
+  test('a packet filter that refuses is a failure that may pass', async () => {
+    const { here, left } = ends
+    const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
+    const rules = ['add table ip t', 'add chain ip t out { type filter hook output priority 0; }']
+    run(here, 'nft', [...rules, 'add rule ip t out ip protocol 112 drop'].join('; '))
+    const message = 'Cannot send to 224.0.0.18 on "eth0": refused by a packet filter'
+    expect(await left.call('send', sender, [datagram])).toMatchObject([
+      { ok: false, failure: { code: 'EPERM', message, retryable: true } },
+    ])
+    run(here, 'nft', 'delete table ip t')
+    expect(await left.call('send', sender, [datagram])).toEqual([{ ok: true }])
+    await left.call('closeAdvert', sender)
+  })
+
+  test('without CAP_NET_RAW the failure names it', async () => {
+    const weak = new Agent(ends.here, [...wrap, 'setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
+    const message = 'Cannot open a raw socket: CAP_NET_RAW is missing'
+    const options = { ...ETH, family: 'ipv4', source: LEFT.ipv4, group: GROUP.ipv4 } as const
+    expect(await weak.call('openAdvert', options)).toMatchObject({
+      failure: { code: 'EPERM', retryable: false, message },
+    })
+    weak.stop()
+  })
+}
