@@ -1,0 +1,224 @@
+/**
+ * A node as its service manager sees it: a daemon that is started again a while after it has ended, and the processes
+ * that can be hurt (engine, guardian; with keepalived its child and its parent). Decides configuration and restart;
+ * refuses to know what is done to the node's network, and who should be Active.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { monotonicMs } from '../support/wait.ts'
+
+export const VIP6 = 'fd00:77::100'
+export const VIPS = [LAB_VIP, VIP6]
+
+export const DAEMONS = ['holdfast', 'keepalived'] as const
+export type ChaosDaemon = (typeof DAEMONS)[number]
+/** A safety net that is taken away, for the tests of the suite itself. */
+export const NETS = ['guardian', 'lifetime', 'drain'] as const
+export type Net = (typeof NETS)[number]
+
+export type NodeOptions = {
+  readonly daemon: ChaosDaemon
+  readonly interval: number
+  readonly priority: number
+  readonly without?: Net | undefined
+  readonly realtime?: boolean
+}
+
+export type NodeNote = { readonly at: number; readonly node: string; readonly text: string }
+type Victim = 'engine' | 'guardian'
+
+/** A service manager's pause after an end that nobody had planned. */
+const RESTART = 500
+
+function holdfastConfig(priority: number, directory: string, { interval, without }: NodeOptions): string {
+  const common = { vrid: 51, interface: 'auto', priority, advertisementInterval: `${interval}ms` }
+  const more = without === 'lifetime' ? { lifetime: 'off' } : {}
+  const virtualRouters = [
+    { name: 'v4', addresses: [`${LAB_VIP}/24`], ...common, ...more },
+    { name: 'v6', addresses: [`${VIP6}/64`], ...common, ...more },
+  ]
+  return JSON.stringify({ version: 1, runDirectory: directory, api: { listen: false }, virtualRouters }, null, 2)
+}
+
+function keepalivedConfig(name: string, priority: number, { interval }: NodeOptions): string {
+  const instance = (family: string, more: string, vip: string) =>
+    `vrrp_instance ${family} {\n  state BACKUP\n  interface eth0\n  virtual_router_id 51\n  version 3\n${more}  priority ${priority}\n` +
+    `  advert_int ${interval / 1000}\n  virtual_ipaddress {\n    ${vip}\n  }\n}\n`
+  return (
+    `global_defs {\n  router_id ${name}\n  script_user root\n  enable_script_security\n}\n` +
+    instance('v4', '', LAB_VIP) +
+    instance('v6', '  native_ipv6\n', VIP6)
+  )
+}
+
+function startTimeOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')[19]
+  } catch {
+    return undefined
+  }
+}
+
+export class ChaosNode {
+  readonly host: Host
+  readonly notes: NodeNote[] = []
+  readonly #lab: Lab
+  readonly #options: NodeOptions
+  readonly #directory: string
+  #process: LoggedProcess | undefined
+  #restartIn = RESTART
+  #timer: NodeJS.Timeout | undefined
+  #over = false
+  #starts = 0
+  readonly #frozen = new Map<number, string | undefined>()
+
+  constructor(lab: Lab, host: Host, options: NodeOptions) {
+    this.#lab = lab
+    this.host = host
+    this.#options = options
+    this.#directory = join(lab.directory, `chaos-${host.name}`)
+    mkdirSync(this.#directory, { recursive: true })
+    this.#configure(options.priority)
+  }
+
+  get #file(): string {
+    return join(this.#directory, 'daemon.conf')
+  }
+
+  get #clockFile(): string {
+    return join(this.#directory, 'clock')
+  }
+
+  #configure(priority: number): void {
+    const { daemon } = this.#options
+    writeFileSync(
+      this.#file,
+      daemon === 'holdfast'
+        ? holdfastConfig(priority, this.#directory, this.#options)
+        : keepalivedConfig(this.host.name, priority, this.#options),
+    )
+  }
+
+  get #argv(): string[] {
+    const { daemon, without, realtime = false } = this.#options
+    const at = (name: string) => join(this.#directory, name)
+    if (daemon === 'keepalived') {
+      const files = ['--use-file', this.#file, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')]
+      return ['keepalived', '--vrrp', '--dont-fork', '--log-console', ...files]
+    }
+    const more = realtime ? ['--realtime'] : []
+    if (without === 'guardian')
+      return [
+        process.execPath,
+        '--max-semi-space-size=1',
+        join(packageRoot(), 'dist', 'bundle', 'main.js'),
+        'run',
+        '-c',
+        this.#file,
+      ]
+    return [join(packageRoot(), 'bin', 'holdfast'), 'run', '-c', this.#file, ...more]
+  }
+
+  get #environment(): Record<string, string> {
+    if (this.#options.daemon === 'keepalived') return { TMPDIR: this.#directory }
+    writeFileSync(this.#clockFile, '0')
+    const preload = join(packageRoot(), 'test', 'support', 'chaos-preload.mjs')
+    return {
+      NODE_OPTIONS: `--import=${preload}`,
+      CHAOS_CLOCK: this.#clockFile,
+      ...(this.#options.without === 'drain' ? { CHAOS_DRAIN: 'off' } : {}),
+    }
+  }
+
+  start(): void {
+    if (this.#over) return
+    this.#starts++
+    const process = new LoggedProcess(this.#lab, this.host, this.#argv, this.#environment)
+    process.onLine(({ at, text }) => this.notes.push({ at, node: this.host.name, text }))
+    this.#process = process
+    void process.exited.then(({ code, signal }) => {
+      this.note(`ended: ${signal ?? code}`)
+      if (this.#process === process) this.#process = undefined
+      this.#timer = setTimeout(() => this.start(), this.#restartIn)
+      this.#restartIn = RESTART
+    })
+    this.note('started')
+  }
+
+  note(text: string): void {
+    this.notes.push({ at: monotonicMs(), node: this.host.name, text: `* ${text}` })
+  }
+
+  get starts(): number {
+    return this.#starts
+  }
+
+  #pid(victim: Victim): number | undefined {
+    const process = this.#process
+    if (process === undefined || process.exit !== undefined) return undefined
+    if (this.#options.without === 'guardian') return victim === 'engine' ? process.pid : undefined
+    return victim === 'guardian' ? process.pid : process.children[0]
+  }
+
+  /** False: there was nobody to send it to. */
+  signal(victims: readonly Victim[], signal: NodeJS.Signals): boolean {
+    const pids = victims.map((victim) => this.#pid(victim)).filter((pid) => pid !== undefined)
+    for (const pid of pids) {
+      if (signal === 'SIGSTOP') this.#frozen.set(pid, startTimeOf(pid))
+      this.#send(pid, signal)
+    }
+    return pids.length > 0
+  }
+
+  /** Those that were stopped here and still are the same processes. */
+  thaw(): void {
+    for (const [pid, started] of this.#frozen)
+      if (started !== undefined && startTimeOf(pid) === started) this.#send(pid, 'SIGCONT')
+    this.#frozen.clear()
+  }
+
+  #send(pid: number, signal: NodeJS.Signals): void {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has ended in between.
+    }
+  }
+
+  /** The next start comes so long after the end. */
+  restartIn(ms: number): void {
+    this.#restartIn = ms
+  }
+
+  killGroup(): void {
+    if (this.#process?.exit === undefined) this.#process?.killFamily()
+  }
+
+  /** Any number of times; the last one is with its own priority. */
+  reload(priority: number = this.#options.priority): void {
+    this.#configure(priority)
+    const process = this.#process
+    if (process !== undefined && process.exit === undefined) process.signal('SIGHUP')
+  }
+
+  /** By so many ms, for good: what the engine believes to be the time of day. */
+  stepClock(ms: number): void {
+    if (this.#options.daemon !== 'holdfast') return
+    const now = Number(readFileSync(this.#clockFile, 'utf8'))
+    writeFileSync(this.#clockFile, String(now + ms))
+    const pid = this.#pid('engine')
+    if (pid !== undefined) this.#send(pid, 'SIGWINCH')
+  }
+
+  /** Not started again. */
+  retire(): void {
+    this.#over = true
+    clearTimeout(this.#timer)
+    this.thaw()
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * How each fault is done to the lab and undone, without blocking whoever conducts. Decides commands; every one dates
+ * its beginning before the first and its end after the last of them. Refuses to know what it may cost and when it comes.
+ * What is cut, is cut in the bridge: nobody on a node is told (an nftables rule on the node answers send() with EPERM).
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { monotonicMs, sleep } from '../support/wait.ts'
+import { type ChaosNode, VIPS } from './chaos-node.ts'
+import type { Fault, NodeName } from './plan.ts'
+
+export type Arena = {
+  readonly lab: Lab
+  readonly nodes: Readonly<Record<NodeName, ChaosNode>>
+  /** Every millisecond of a fault; ends early with it. */
+  readonly aborted: AbortSignal
+  readonly complain: (text: string) => void
+}
+
+const HOGS = 2
+const RELOADS = 50
+const STATION = join(packageRoot(), 'test', 'support', 'chaos-station.mjs')
+
+/** Resolves when it has ended, with the complaint of what failed: a fault may meet a node that another one has changed. */
+function command(argv: readonly string[], input = ''): Promise<string> {
+  const [file = '', ...rest] = argv
+  return new Promise((resolve) => {
+    const child = spawn(file, rest, { stdio: ['pipe', 'ignore', 'pipe'] })
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code) => resolve(code === 0 ? '' : `${argv.join(' ')}: ${said.trim() || code}`))
+    child.stdin.on('error', () => {})
+    child.stdin.end(input)
+  })
+}
+
+const batch = (namespace: string, lines: readonly string[]): Promise<string> =>
+  command(['ip', '-n', namespace, '-force', '-batch', '-'], `${lines.join('\n')}\n`)
+
+/** Own addresses of a router and the MAC that stays when its interface is made again. */
+export const macOf = (host: Host): string => `02:00:00:77:00:${(host.address.split('.')[3] ?? '').padStart(2, '0')}`
+export const addressesOf = (host: Host): string[] => [`${host.address}/24`, `fd00:77::${host.address.split('.')[3]}/64`]
+
+const added = (host: Host, device: string): string[] =>
+  addressesOf(host).map((one) => `address add ${one} dev ${device}${one.includes(':') ? ' nodad' : ''}`)
+
+const VRRP = ['ether type ip ip protocol 112', 'ether type ip6 ip6 nexthdr 112']
+
+/** Rules of one fault are one table; what is forwarded from port to port passes them, broadcasts once for each port. */
+async function whileRules(arena: Arena, id: number, rules: readonly string[], during: () => Promise<void>) {
+  const { bridge } = arena.lab
+  const nft = ['ip', 'netns', 'exec', bridge, 'nft', '-f', '-']
+  const chain = 'chain cut {\ntype filter hook forward priority 0;'
+  arena.complain(await command(nft, `table bridge fault${id} {\n${chain}\n${rules.join('\n')}\n}\n}\n`))
+  await during()
+  arena.complain(await command(nft, `delete table bridge fault${id}\n`))
+}
+
+const set = (hosts: readonly Host[]): string => `{ ${hosts.map(({ port }) => `"${port}"`).join(', ')} }`
+const cut = (one: readonly Host[], other: readonly Host[], what: readonly string[] = ['']): string[] =>
+  what.map((match) => `iifname ${set(one)} oifname ${set(other)} ${match} drop`)
+
+function oneWay(node: Host, others: readonly Host[], variant: string): string[] {
+  const what = variant.endsWith('vrrp') ? VRRP : ['']
+  return variant.startsWith('out') ? cut([node], others, what) : cut(others, [node], what)
+}
+
+function partition(lab: Lab, node: Host, variant: string): string[] {
+  const hosts = [...lab.hosts.values()]
+  const routers = lab.routers
+  const [side, rest] = ((): [readonly Host[], readonly Host[]] => {
+    const stations = hosts.filter((host) => !routers.includes(host))
+    if (variant === 'with client') return [[node, ...stations], routers.filter((host) => host !== node)]
+    return [[node], hosts.filter((host) => host !== node)]
+  })()
+  if (variant !== 'routers') return [...cut(side, rest), ...cut(rest, side)]
+  return routers.flatMap((host) =>
+    cut(
+      [host],
+      routers.filter((other) => other !== host),
+    ),
+  )
+}
+
+async function whileRunning(children: readonly ChildProcess[], during: () => Promise<void>): Promise<void> {
+  await during()
+  for (const child of children) {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+async function toBridge({ lab, complain }: Arena, host: Host, during: () => Promise<void>): Promise<void> {
+  const moved = addressesOf(host).map((one) => `address del ${one} dev eth0`)
+  const make = [
+    `link add br-ex address ${macOf(host)} type bridge stp_state 0 forward_delay 0 mcast_snooping 0`,
+    'link set br-ex up',
+    'link set eth0 master br-ex',
+    ...moved,
+    ...added(host, 'br-ex'),
+  ]
+  complain(await batch(host.namespace, make))
+  await during()
+  const undo = ['link set eth0 nomaster', 'link del br-ex', ...added(host, 'eth0')]
+  complain(await batch(host.namespace, undo))
+  void lab
+}
+
+async function withoutInterface({ lab, complain }: Arena, host: Host, during: () => Promise<void>): Promise<void> {
+  complain(await batch(host.namespace, ['link del eth0']))
+  await during()
+  const cable = `link add ${host.port} type veth peer name eth0 address ${macOf(host)} netns ${host.namespace}`
+  complain(await batch(lab.bridge, [cable, `link set ${host.port} master br0 up`]))
+  complain(await batch(host.namespace, [...added(host, 'eth0'), 'link set eth0 up', ...added(host, 'eth0').slice(1)]))
+}
+
+async function reloads(node: ChaosNode, { ms, variant }: Fault, pause: (ms: number) => Promise<void>): Promise<void> {
+  const own: number = { r1: 200, r2: 150, r3: 100 }[node.host.name] ?? 100
+  // Below the next one and back, or only a little less: who is the best changes with every second reload, or never.
+  const other = variant === 'demoted' ? own - 60 : own - 10
+  for (let i = 1; i < RELOADS; i++) {
+    node.reload(i % 2 === 1 ? other : own)
+    await pause(ms / RELOADS)
+  }
+  node.reload(own)
+}
+
+/** Does it and undoes it. */
+export async function inflict(fault: Fault, arena: Arena): Promise<{ readonly at: number; readonly end: number }> {
+  const { lab, nodes, aborted } = arena
+  const { id, kind, variant, ms } = fault
+  const node = nodes[fault.node]
+  const { host } = node
+  const others = [...lab.hosts.values()].filter((one) => one !== host)
+  const pause = (time: number) => (aborted.aborted ? Promise.resolve() : sleep(time))
+  const during = () => pause(ms)
+  const station = (...words: string[]) =>
+    lab.spawn(lab.host('outsider'), [process.execPath, STATION, ...words], { stdio: 'ignore' })
+  const at = monotonicMs()
+  let end: number | undefined
+  switch (kind) {
+    case 'kill engine':
+    case 'kill guardian':
+    case 'kill group':
+      node.restartIn(ms)
+      if (kind === 'kill group') node.killGroup()
+      else node.signal([kind === 'kill engine' ? 'engine' : 'guardian'], 'SIGKILL')
+      end = monotonicMs()
+      break
+    case 'freeze engine':
+    case 'freeze guardian':
+    case 'freeze both':
+      node.signal(
+        kind === 'freeze both' ? ['engine', 'guardian'] : [kind === 'freeze engine' ? 'engine' : 'guardian'],
+        'SIGSTOP',
+      )
+      await during()
+      node.thaw()
+      break
+    case 'link flap':
+      lab.unplug(host)
+      await during()
+      lab.plug(host)
+      break
+    case 'one way':
+      await whileRules(arena, id, oneWay(host, others, variant), during)
+      break
+    case 'loss 30 %': {
+      const what = VRRP.map((match) => `${match} numgen random mod 100 < 30`)
+      await whileRules(arena, id, [...cut([host], others, what), ...cut(others, [host], what)], during)
+      break
+    }
+    case 'partition':
+      await whileRules(arena, id, partition(lab, host, variant), during)
+      break
+    case 'VIP deleted':
+      // Whatever its prefix length; where it is not, nothing happens.
+      await batch(
+        host.namespace,
+        VIPS.map((vip) => `address del ${vip}/${vip === LAB_VIP ? 32 : 128} dev eth0`),
+      )
+      break
+    case 'address to bridge':
+      await toBridge(arena, host, during)
+      break
+    case 'interface gone':
+      await withoutInterface(arena, host, during)
+      break
+    case 'clock step':
+      node.stepClock(variant === '-1 h' ? -3_600_000 : 3_600_000)
+      end = monotonicMs()
+      break
+    case 'CPU hogs': {
+      const hogs = Array.from({ length: HOGS }, () =>
+        lab.spawn(host, ['sh', '-c', 'while :; do :; done'], { stdio: 'ignore' }),
+      )
+      await whileRunning(hogs, during)
+      break
+    }
+    case 'reload storm':
+      await reloads(node, fault, pause)
+      break
+    case 'packet flood':
+      await whileRunning([station('flood', '51', LAB_VIP, String(ms))], during)
+      break
+    case 'forged': {
+      const priority = { 'priority 255': '255', 'priority 0': '0' }[variant] ?? '50'
+      // Priority 0 counts from the Active alone, so it comes in its name.
+      const source = variant === 'priority 0' ? host.address : lab.host('outsider').address
+      await whileRunning([station('forge', '51', LAB_VIP, String(ms), priority, source)], during)
+      break
+    }
+  }
+  return { at, end: end ?? monotonicMs() }
+}

@@ -1,0 +1,147 @@
+/**
+ * From what the witness saw and what was done to the nodes to violations. Decides which faults an interval is held
+ * against (every one whose effect may still last) and how their bounds add up; PURE. Refuses to know how either list
+ * came about.
+ */
+import { type Sight, spans, type WitnessRecord } from '../support/witness.ts'
+import { type Bound, boundOf, type Limit, QUIET } from './bounds.ts'
+import { type Fault, type FaultKind, KINDS } from './plan.ts'
+
+/** When it really began and when its undoing was complete, on the witness's clock. */
+export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number }
+export type Question = 'two' | 'none' | 'client'
+export type Incident = {
+  readonly address: string
+  readonly question: Question
+  readonly from: number
+  readonly to: number
+  readonly owners: readonly string[]
+  readonly faults: readonly Injected[]
+}
+export type Violation = Incident & { readonly expected: string; readonly seen: string }
+
+export type KindAccount = {
+  readonly kind: FaultKind
+  readonly injected: number
+  readonly violations: number
+  /** Longest in ms, of incidents held against faults of this kind alone. */
+  readonly two: number
+  readonly none: number
+  readonly client: number
+}
+export type Verdict = {
+  readonly violations: readonly Violation[]
+  readonly incidents: readonly Incident[]
+  readonly kinds: readonly KindAccount[]
+  readonly longest: Readonly<Record<Question, number>>
+}
+export type Evidence = {
+  readonly records: readonly WitnessRecord[]
+  readonly injected: readonly Injected[]
+  readonly interval: number
+  /** Judged from here to there. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Two clocks are not read in the same instant: an effect may be seen so much before its cause is dated. */
+const DATING = 2
+
+const limitOf = (bound: Bound, question: Question): Limit =>
+  question === 'client' ? (bound.client ?? bound.none) : bound[question]
+
+const lengthOf = ({ from, to }: { readonly from: number; readonly to: number }): number => to - from
+
+/** How much of the interval lies in none of the windows. */
+function outside({ from, to }: Sight, windows: readonly { readonly at: number; readonly end: number }[]): number {
+  let rest = 0
+  let now = from
+  for (const { at, end } of [...windows].sort((one, other) => one.at - other.at)) {
+    if (end <= now || at >= to) continue
+    rest += Math.max(0, at - now)
+    now = Math.max(now, end)
+  }
+  return rest + Math.max(0, to - now)
+}
+
+function judge(incident: Incident, interval: number): Violation | undefined {
+  const { question, from, to, faults } = incident
+  const bounds = faults.map((injected) => ({
+    ...injected,
+    limit: limitOf(boundOf(injected.fault, interval), question),
+  }))
+  const limits = bounds.length === 0 ? [limitOf(QUIET, question)] : bounds.map(({ limit }) => limit)
+  const length = limits.reduce((sum, limit) => sum + limit.length, 0)
+  const after = limits.reduce((sum, limit) => sum + limit.after, 0)
+  const forced = bounds.filter(({ limit }) => limit.forced === true)
+  const unforced = outside({ from, to, owners: [] }, forced)
+  const lastEnd = Math.max(...faults.map(({ end }) => end))
+  const behind = faults.length === 0 ? lengthOf(incident) : Math.max(0, to - Math.max(from, lastEnd))
+  const what = question === 'two' ? 'two answering' : question === 'none' ? 'nobody answering' : 'the client unanswered'
+  if (unforced > length)
+    return {
+      ...incident,
+      expected: `${what} for at most ${length.toFixed(0)} ms${forced.length > 0 ? ' outside the fault' : ''}`,
+      seen: `${unforced.toFixed(1)} ms${forced.length > 0 ? ` of ${lengthOf(incident).toFixed(1)}` : ''}`,
+    }
+  if (behind > after)
+    return {
+      ...incident,
+      expected: `${what} for at most ${after.toFixed(0)} ms after the end`,
+      seen: `${behind.toFixed(1)} ms of ${lengthOf(incident).toFixed(1)}`,
+    }
+  return undefined
+}
+
+export function weigh({ records, injected, interval, from, to }: Evidence): Verdict {
+  const involved = (sight: Sight) =>
+    injected.filter(
+      ({ fault, at, end }) =>
+        at - DATING <= sight.to && sight.from <= end + boundOf(fault, interval).aftermath + DATING,
+    )
+  const within = (sights: readonly Sight[]) =>
+    sights
+      .filter((sight) => sight.to > from && sight.from < to)
+      .map((sight) => ({ ...sight, from: Math.max(sight.from, from), to: Math.min(sight.to, to) }))
+  const incidents = records.flatMap(({ address, owners, unanswered, stranded }) => {
+    const seen: [Question, readonly Sight[]][] = [
+      ['two', spans(within(owners), (count) => count > 1)],
+      ['none', [...spans(within(owners), (count) => count === 0), ...spans(within(unanswered), () => true)]],
+      ['client', spans(within(stranded), () => true)],
+    ]
+    return seen.flatMap(([question, sights]) =>
+      sights.map((sight): Incident => {
+        return { address, question, from: sight.from, to: sight.to, owners: sight.owners, faults: involved(sight) }
+      }),
+    )
+  })
+  const violations = incidents.flatMap((incident) => judge(incident, interval) ?? [])
+  const longestOf = (question: Question, of: readonly Incident[]) =>
+    Math.max(0, ...of.filter((one) => one.question === question).map(lengthOf))
+  const kinds = KINDS.map((kind): KindAccount => {
+    const alone = incidents.filter(({ faults }) => faults.length > 0 && faults.every((one) => one.fault.kind === kind))
+    return {
+      kind,
+      injected: injected.filter(({ fault }) => fault.kind === kind).length,
+      violations: violations.filter(({ faults }) => faults.some((one) => one.fault.kind === kind)).length,
+      two: longestOf('two', alone),
+      none: longestOf('none', alone),
+      client: longestOf('client', alone),
+    }
+  })
+  const longest = {
+    two: longestOf('two', incidents),
+    none: longestOf('none', incidents),
+    client: longestOf('client', incidents),
+  }
+  return { violations, incidents, kinds, longest }
+}
+
+export function describe({ address, question, from, owners, faults, expected, seen }: Violation, zero: number): string {
+  const because = faults.map(({ fault, at, end }) => {
+    const { id, kind, variant, node } = fault
+    return `#${id} ${node} ${kind}${variant === '' ? '' : ` (${variant})`} ${(at - zero).toFixed(0)}–${(end - zero).toFixed(0)}`
+  })
+  const who = question === 'two' ? ` by ${owners.join(' and ')}` : ''
+  return `${address} at ${(from - zero).toFixed(0)} ms: expected ${expected}${who}, saw ${seen}; ${because.join(', ') || 'no fault near'}`
+}

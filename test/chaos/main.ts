@@ -1,0 +1,90 @@
+/**
+ * `make chaos SECONDS=60 SEED=1`: carries out a plan, tells the faults as they happen, prints the table and writes it,
+ * with everything that was measured, where --out says. Exit status 1 after a violation, 64 for wrong usage, 77 without
+ * root, 130 when it was interrupted. Decides nothing about faults and bounds.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parseArgs } from 'node:util'
+import { DAEMONS } from './chaos-node.ts'
+import { type ChaosResult, runChaos } from './chaos-run.ts'
+import { describe } from './judge.ts'
+import { KINDS, makePlan } from './plan.ts'
+import { json, markdown, name } from './report.ts'
+
+const USAGE = `usage: make chaos [SECONDS=60] [SEED=1] [DAEMON=holdfast|keepalived|both] [INTERVAL=100ms] [OUT=FILE] [ARGS='…']
+  --kinds A,B    only these (${KINDS.join(', ')})
+  --realtime     holdfast with its real-time priority
+  --log          what the nodes said around each violation
+`
+
+function fail(message: string, status: number): never {
+  process.stderr.write(`chaos: ${message}\n`)
+  process.exit(status)
+}
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '1' },
+    daemon: { type: 'string', default: 'holdfast' },
+    interval: { type: 'string', default: '100ms' },
+    kinds: { type: 'string', default: '' },
+    realtime: { type: 'boolean', default: false },
+    log: { type: 'boolean', default: false },
+    out: { type: 'string', default: '' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  process.stdout.write(USAGE)
+  process.exit(0)
+}
+if (process.getuid?.() !== 0) fail('Cannot make network namespaces: not root', 77)
+const seconds = Number(values.seconds)
+const seed = Number(values.seed)
+if (!(seconds > 0)) fail(`Cannot use --seconds "${values.seconds}": a number above 0 wanted`, 64)
+if (!Number.isInteger(seed)) fail(`Cannot use --seed "${values.seed}": a whole number wanted`, 64)
+const interval = Number(/^(\d+)ms$/.exec(values.interval)?.[1])
+if (!(interval >= 10 && interval <= 1_000 && interval % 10 === 0))
+  fail(`Cannot use --interval "${values.interval}": 10ms to 1000ms in steps of 10 wanted`, 64)
+const wanted = values.kinds.split(',').filter(Boolean)
+const kinds = wanted.length === 0 ? KINDS : KINDS.filter((kind) => wanted.includes(kind))
+if (kinds.length !== (wanted.length || KINDS.length)) fail(`Cannot use --kinds "${values.kinds}"\n${USAGE}`, 64)
+const daemons = values.daemon === 'both' ? DAEMONS : DAEMONS.filter((daemon) => daemon === values.daemon)
+if (daemons.length === 0) fail(`Cannot use --daemon "${values.daemon}"\n${USAGE}`, 64)
+
+const interrupted = new AbortController()
+// The first one ends the run with what was seen so far; the lab removes itself on the second, and at the exit.
+process.once('SIGINT', () => interrupted.abort())
+
+const plan = makePlan({ seed, seconds, kinds })
+process.stdout.write(`seed ${seed}, ${plan.faults.length} faults in ${(plan.ms / 1_000).toFixed(0)} s\n`)
+const results: ChaosResult[] = []
+for (const daemon of daemons) {
+  if (interrupted.signal.aborted) break
+  process.stdout.write(`\n${daemon}\n`)
+  const onFault = (fault: Parameters<typeof name>[0], since: number) =>
+    process.stdout.write(`${(since / 1_000).toFixed(3).padStart(9)} s  #${fault.id} ${name(fault)}\n`)
+  const result = await runChaos({
+    ...{ plan, daemon, interval, onFault, aborted: interrupted.signal, realtime: values.realtime },
+  })
+  results.push(result)
+  for (const violation of result.verdict.violations) {
+    process.stdout.write(`VIOLATION ${describe(violation, result.zero)}\n`)
+    if (!values.log) continue
+    for (const { at, node, text } of result.notes.filter(
+      (note) => note.at > violation.from - 700 && note.at < violation.to + 300,
+    ))
+      process.stdout.write(`    ${(at - result.zero).toFixed(1)} ${node} ${text.slice(0, 260)}\n`)
+  }
+  if (values.out !== '') {
+    mkdirSync(dirname(values.out), { recursive: true })
+    writeFileSync(values.out, markdown(results))
+    writeFileSync(`${values.out.replace(/\.md$/, '')}.json`, json(results))
+  }
+}
+process.stdout.write(`\n${markdown(results)}`)
+if (interrupted.signal.aborted) process.exit(130)
+// keepalived is there for comparison.
+process.exit(results.some(({ daemon, verdict }) => daemon === 'holdfast' && verdict.violations.length > 0) ? 1 : 0)

@@ -1,0 +1,79 @@
+/**
+ * Loaded before the product's own bundle (NODE_OPTIONS=--import …): the same engine, with its clock and receive stamps
+ * moved, or without the drain before a decision. Decides nothing about when: the chaos suite writes the offset into the
+ * file CHAOS_CLOCK and sends SIGWINCH. The machine's clock is never touched.
+ * CHAOS_DRAIN=off: an expiry finds nothing in the queues of advertisements; they are read when the event loop says so.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
+
+const AF_INET = 2
+const AF_INET6 = 10
+const RAW = 3
+const META_SIZE = 128
+const META_REALTIME = 16
+const root = join(import.meta.dirname, '..', '..')
+const require = createRequire(join(root, 'package.json'))
+const drains = process.env.CHAOS_DRAIN !== 'off'
+const clockFile = process.env.CHAOS_CLOCK
+
+function patch() {
+  const file = require('node-gyp-build').path(join(root, 'native'))
+  const addon = require(file)
+  let offset = 0
+  let before = 0
+  /** By the machine's own clock. */
+  let steppedAt = 0
+  const read = new Float64Array(3)
+
+  class NativeSocket extends addon.NativeSocket {
+    #advertisements
+    #reading = false
+    constructor(family, type, ...rest) {
+      super(family, type, ...rest)
+      this.#advertisements = type === RAW && (family === AF_INET || family === AF_INET6)
+    }
+    start(onReadable, onError) {
+      super.start(() => {
+        this.#reading = true
+        try {
+          onReadable()
+        } finally {
+          this.#reading = false
+        }
+      }, onError)
+    }
+    receive() {
+      if (!drains && this.#advertisements && !this.#reading) return 0
+      const count = super.receive()
+      if (steppedAt === 0) return count
+      const view = new DataView(this.meta.buffer, this.meta.byteOffset, this.meta.byteLength)
+      for (let i = 0; i < count; i++) {
+        const at = i * META_SIZE + META_REALTIME
+        const stamp = view.getFloat64(at, true)
+        if (stamp !== 0) view.setFloat64(at, stamp + (stamp >= steppedAt ? offset : before), true)
+      }
+      return count
+    }
+  }
+
+  require.cache[require.resolve(file)].exports = {
+    ...addon,
+    NativeSocket,
+    clocks(out) {
+      addon.clocks(out)
+      out[1] += offset
+    },
+  }
+  if (clockFile === undefined) return
+  process.on('SIGWINCH', () => {
+    addon.clocks(read)
+    before = offset
+    steppedAt = read[1]
+    offset = Number(readFileSync(clockFile, 'utf8'))
+  })
+}
+
+if (isMainThread) patch()

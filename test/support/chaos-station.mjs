@@ -1,0 +1,72 @@
+/**
+ * A fourth station that speaks VRRP where it has no business: a flood of what looks like advertisements and of garbage,
+ * or forged advertisements that are correct in every field. A process of its own inside a network namespace, hence plain
+ * JavaScript; shares no code with the product except the addon that carries the bytes.
+ *
+ * argv: flood VRID VIP MS | forge VRID VIP MS PRIORITY SOURCE. Ends by itself after MS.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+const [mode, vridText, vip, msText, priorityText = '254', sourceText = '10.77.0.66'] = process.argv.slice(2)
+const GROUP = [224, 0, 0, 18]
+/** Of a flood, for each millisecond. */
+const PACKETS = 5
+/** A forged advertisement comes as often as those of a real Active. */
+const EVERY = 100
+const CENTISECONDS = 10
+const octets = (text) => text.split('.').map(Number)
+const native = createRequire(import.meta.url)('node-gyp-build')(join(import.meta.dirname, '..', '..', 'native'))
+
+function checksum(bytes) {
+  let sum = 0
+  for (let i = 0; i < bytes.length; i += 2) sum += (bytes[i] << 8) | (bytes[i + 1] ?? 0)
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)
+  return ~sum & 0xffff
+}
+
+function advertisement(source, priority, vrid = Number(vridText)) {
+  const bytes = [0x31, vrid, priority, 1, 0, CENTISECONDS, 0, 0, ...octets(vip)]
+  const sum = checksum([...source, ...GROUP, 0, 112, 0, bytes.length, ...bytes])
+  bytes[6] = sum >> 8
+  bytes[7] = sum & 255
+  return bytes
+}
+
+function frame(source, payload, ttl = 255) {
+  const length = 20 + payload.length
+  const header = [0x45, 0xc0, length >> 8, length & 255, 0, 0, 0x40, 0, ttl, 112, 0, 0, ...source, ...GROUP]
+  const sum = checksum(header)
+  header[10] = sum >> 8
+  header[11] = sum & 255
+  return Uint8Array.from([0x01, 0, 0x5e, 0, 0, 0x12, 0x02, 0, 0, 0, 0x66, 0x66, 0x08, 0, ...header, ...payload])
+}
+
+const socket = new native.NativeSocket(17, 3, 0, 1, 1)
+const address = new Uint8Array(20)
+const view = new DataView(address.buffer)
+view.setUint16(0, 17, true)
+view.setUint16(2, 0x0800)
+view.setInt32(4, Number(readFileSync('/sys/class/net/eth0/ifindex', 'utf8')), true)
+socket.bind(address)
+
+const source = octets(sourceText)
+if (mode === 'forge') {
+  const packet = frame(source, advertisement(source, Number(priorityText)))
+  socket.send([packet])
+  setInterval(() => socket.send([packet]), EVERY)
+} else {
+  const flood = [
+    frame(source, advertisement(source, 254), 64),
+    frame(source, advertisement(source, 254, Number(vridText) + 1)),
+    frame(source, advertisement(source, 254).slice(0, 7)),
+    frame(source, [...advertisement(source, 254).slice(0, 6), 0xde, 0xad, ...octets(vip)]),
+    frame(
+      source,
+      [0x37, 0xff, ...Array(300).keys()].map((n) => n & 255),
+    ),
+  ]
+  setInterval(() => socket.send(Array.from({ length: PACKETS }, (_, i) => flood[i % flood.length])), 1)
+}
+setTimeout(() => process.exit(0), Number(msText))

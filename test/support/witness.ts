@@ -1,0 +1,168 @@
+/**
+ * Who answers for a virtual address, asked every millisecond from outside, three ways: by broadcast ARP or neighbour
+ * solicitation (every kernel that has the address answers: two owners are seen), by UDP in frames for everybody (a client
+ * without a neighbour entry; every holder's service answers), by UDP along a cached entry (a normal client). Decides what
+ * is noise of the measurement; refuses to know who should answer and for how long not.
+ *
+ *   const witness = await startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
+ *   …
+ *   const records = await witness.stop()      // one for each address; witness.look() gives the same while it runs
+ *   records[0].owners                         // [{ from, to, owners: ['r1'] }, …] without holes, by ARP or NS
+ *   spans(records[0].owners, (n) => n > 1)    // the times in which two answered
+ *   records[0].unanswered, .stranded          // [{ from, to, owners: [] }]: nobody answered UDP; the cached client was not
+ *
+ * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must be different ones. Names are those of
+ * lab.routers, by the MAC that their eth0 has now; a router that gets a new interface must keep its MAC.
+ */
+import { run } from '../../src/cli/demo-network.ts'
+import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from '../../src/cli/demo-probe.ts'
+import type { Host, Lab } from './lab.ts'
+import { eventually, monotonicMs } from './wait.ts'
+
+/** Half-open. */
+export type Sight = { readonly from: number; readonly to: number; readonly owners: readonly string[] }
+
+export type WitnessRecord = {
+  readonly address: string
+  readonly from: number
+  readonly to: number
+  readonly owners: readonly Sight[]
+  readonly unanswered: readonly Sight[]
+  readonly stranded: readonly Sight[]
+  /** UDP probes that two services answered: about one for each ms. */
+  readonly duplicates: number
+  /** Times at which the observer itself was late, with how long. Nothing is known of them. */
+  readonly blind: readonly Sight[]
+}
+
+export type WitnessOptions = {
+  readonly addresses: readonly string[]
+  /** Has no neighbour entry. */
+  readonly observer: Host
+  /** Has one. */
+  readonly client: Host
+}
+
+export type Witness = {
+  look(): readonly WitnessRecord[]
+  stop(): Promise<readonly WitnessRecord[]>
+}
+
+/** Shorter than this a change of the count is a late answer, not a change of owner. */
+export const NOISE = 3
+
+/** Neighbours of one kind less than NOISE apart are one. */
+export function spans(sights: readonly Sight[], wanted: (count: number) => boolean): Sight[] {
+  const found: Sight[] = []
+  for (const sight of sights) {
+    if (!wanted(sight.owners.length)) continue
+    const last = found.at(-1)
+    if (last !== undefined && sight.from - last.to < NOISE) {
+      const owners = [...new Set([...last.owners, ...sight.owners])].sort()
+      found[found.length - 1] = { from: last.from, to: sight.to, owners }
+    } else found.push(sight)
+  }
+  return found
+}
+
+const macOf = (host: Host): string => {
+  const links: { address: string }[] = JSON.parse(
+    run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']),
+  )
+  return links[0]?.address ?? ''
+}
+
+type Claim = { readonly at: number; readonly owners: readonly string[] }
+
+/** One address. */
+class Watch {
+  readonly address: string
+  readonly from = monotonicMs()
+  readonly #claims: Claim[] = []
+  readonly #unanswered: Sight[] = []
+  readonly #stranded: Sight[] = []
+  readonly #blind: Sight[] = []
+  readonly #processes: readonly ProbeProcess[]
+  #duplicates = 0
+  #answered = false
+  #ended: number | undefined
+
+  constructor(lab: Lab, { observer, client }: WitnessOptions, address: string, names: ReadonlyMap<string, string>) {
+    this.address = address
+    // What is sent to it goes to everybody, and no gratuitous ARP replaces it.
+    const everybody = `neighbour replace ${address} lladdr ff:ff:ff:ff:ff:ff dev eth0 nud permanent`
+    run(['ip', '-n', observer.namespace, ...everybody.split(' ')])
+    const asks = ['arp', 'eth0', address, '--interval-ms', '1', '--fifo']
+    const probes = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
+    this.#processes = [
+      new ProbeProcess(lab, observer, asks, (fields) => {
+        if (fields.event !== 'claim' || !Array.isArray(fields.macs)) return
+        const owners = fields.macs.map((mac) => names.get(String(mac)) ?? String(mac)).sort()
+        this.#claims.push({ at: numberOf(fields, 't'), owners })
+      }),
+      new ProbeProcess(lab, observer, probes, (fields) => this.#takeProbe(fields, this.#unanswered, true)),
+      new ProbeProcess(lab, client, probes, (fields) => this.#takeProbe(fields, this.#stranded, false)),
+    ]
+  }
+
+  #takeProbe(fields: Readonly<Record<string, unknown>>, gaps: Sight[], sees: boolean): void {
+    if (fields.event === 'owner') this.#answered = true
+    if (fields.event === 'gap') gaps.push({ from: numberOf(fields, 'from'), to: numberOf(fields, 'to'), owners: [] })
+    if (fields.event === 'stall' && sees) {
+      const to = numberOf(fields, 't')
+      this.#blind.push({ from: to - numberOf(fields, 'ms'), to, owners: [] })
+    }
+    if (fields.event === 'summary' && sees) this.#duplicates = numberOf(fields, 'duplicates')
+  }
+
+  get answered(): boolean {
+    return this.#answered && this.#claims.length > 0
+  }
+
+  get record(): WitnessRecord {
+    const to = this.#ended ?? monotonicMs()
+    const owners = this.#claims.map(({ at, owners: names }, i) => {
+      return { from: at, to: Math.max(at, this.#claims[i + 1]?.at ?? to), owners: names }
+    })
+    return {
+      address: this.address,
+      from: this.from,
+      to,
+      owners,
+      unanswered: [...this.#unanswered],
+      stranded: [...this.#stranded],
+      duplicates: this.#duplicates,
+      blind: [...this.#blind],
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#ended ??= monotonicMs()
+    await Promise.all(this.#processes.map((process) => process.stop()))
+  }
+}
+
+/** Starts a service on every router. Resolves at once: nobody need answer yet. */
+export function startWitness(lab: Lab, options: WitnessOptions): Witness {
+  const names = new Map(lab.routers.map((host) => [macOf(host), host.name]))
+  for (const host of lab.routers) startResponder(lab, host)
+  const watches = options.addresses.map((address) => new Watch(lab, options, address, names))
+  return {
+    look: () => watches.map((watch) => watch.record),
+    async stop() {
+      await Promise.all(watches.map((watch) => watch.stop()))
+      return watches.map((watch) => watch.record)
+    },
+  }
+}
+
+/** Until this router alone has answered for every address for `steady` ms. */
+export async function settlesOn(witness: Witness, name: string, steady: number, within: number): Promise<void> {
+  const last = () => witness.look().map(({ address, owners }) => ({ address, ...owners.at(-1) }))
+  await eventually(
+    `${name} alone to answer for ${steady} ms`,
+    () => last().every((one) => one.owners?.join() === name && monotonicMs() - (one.from ?? 0) >= steady),
+    () => last().map(({ address, owners }) => `${address}: ${owners?.join() ?? 'never anybody'}`),
+    { within, every: 50 },
+  )
+}
