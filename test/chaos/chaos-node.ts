@@ -32,6 +32,7 @@ type Victim = 'engine' | 'guardian'
 
 /** A service manager's pause after an end that nobody had planned. */
 const RESTART = 500
+const LOOK = 50
 
 function holdfastConfig(priority: number, directory: string, { interval, without }: NodeOptions): string {
   const common = { vrid: 51, interface: 'auto', priority, advertisementInterval: `${interval}ms` }
@@ -75,6 +76,8 @@ export class ChaosNode {
   #timer: NodeJS.Timeout | undefined
   #over = false
   #starts = 0
+  readonly #pids = new Map<Victim, number>()
+  #look: NodeJS.Timeout | undefined
   readonly #frozen = new Map<number, string | undefined>()
 
   constructor(lab: Lab, host: Host, options: NodeOptions) {
@@ -141,8 +144,11 @@ export class ChaosNode {
     const process = new LoggedProcess(this.#lab, this.host, this.#argv, this.#environment)
     process.onLine(({ at, text }) => this.notes.push({ at, node: this.host.name, text }))
     this.#process = process
+    this.#pids.clear()
+    this.#remember(process)
     void process.exited.then(({ code, signal }) => {
       this.note(`ended: ${signal ?? code}`)
+      clearTimeout(this.#look)
       if (this.#process === process) this.#process = undefined
       this.#timer = setTimeout(() => this.start(), this.#restartIn)
       this.#restartIn = RESTART
@@ -158,11 +164,23 @@ export class ChaosNode {
     return this.#starts
   }
 
+  /** A guardian that was killed leaves an engine, which is nobody's child then: whoever was seen once is remembered. */
+  #remember(process: LoggedProcess): void {
+    if (this.#process !== process || process.exit !== undefined) return
+    if (this.#options.without === 'guardian') {
+      this.#pids.set('engine', process.pid)
+      return
+    }
+    this.#pids.set('guardian', process.pid)
+    const [engine] = process.children
+    // keepalived's parent starts another one by itself.
+    if (engine !== undefined) this.#pids.set('engine', engine)
+    this.#look = setTimeout(() => this.#remember(process), LOOK)
+  }
+
   #pid(victim: Victim): number | undefined {
-    const process = this.#process
-    if (process === undefined || process.exit !== undefined) return undefined
-    if (this.#options.without === 'guardian') return victim === 'engine' ? process.pid : undefined
-    return victim === 'guardian' ? process.pid : process.children[0]
+    const pid = this.#pids.get(victim)
+    return pid === undefined || startTimeOf(pid) === undefined ? undefined : pid
   }
 
   /** False: there was nobody to send it to. */
@@ -195,30 +213,33 @@ export class ChaosNode {
     this.#restartIn = ms
   }
 
-  killGroup(): void {
-    if (this.#process?.exit === undefined) this.#process?.killFamily()
+  /** Stopped first, so that no survivor reacts to a death. */
+  killGroup(): boolean {
+    this.signal(['engine', 'guardian'], 'SIGSTOP')
+    return this.signal(['engine', 'guardian'], 'SIGKILL')
   }
 
   /** Any number of times; the last one is with its own priority. */
-  reload(priority: number = this.#options.priority): void {
+  reload(priority: number = this.#options.priority): boolean {
     this.#configure(priority)
-    const process = this.#process
-    if (process !== undefined && process.exit === undefined) process.signal('SIGHUP')
+    return this.signal([this.#options.without === 'guardian' ? 'engine' : 'guardian'], 'SIGHUP')
   }
 
   /** By so many ms, for good: what the engine believes to be the time of day. */
-  stepClock(ms: number): void {
-    if (this.#options.daemon !== 'holdfast') return
+  stepClock(ms: number): boolean {
+    if (this.#options.daemon !== 'holdfast') return false
     const now = Number(readFileSync(this.#clockFile, 'utf8'))
     writeFileSync(this.#clockFile, String(now + ms))
     const pid = this.#pid('engine')
     if (pid !== undefined) this.#send(pid, 'SIGWINCH')
+    return pid !== undefined
   }
 
   /** Not started again. */
   retire(): void {
     this.#over = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#look)
     this.thaw()
   }
 }

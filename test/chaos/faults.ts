@@ -98,7 +98,7 @@ async function whileRunning(children: readonly ChildProcess[], during: () => Pro
   }
 }
 
-async function toBridge({ lab, complain }: Arena, host: Host, during: () => Promise<void>): Promise<void> {
+async function toBridge({ complain }: Arena, host: Host, during: () => Promise<void>): Promise<void> {
   const moved = addressesOf(host).map((one) => `address del ${one} dev eth0`)
   const make = [
     `link add br-ex address ${macOf(host)} type bridge stp_state 0 forward_delay 0 mcast_snooping 0`,
@@ -111,7 +111,6 @@ async function toBridge({ lab, complain }: Arena, host: Host, during: () => Prom
   await during()
   const undo = ['link set eth0 nomaster', 'link del br-ex', ...added(host, 'eth0')]
   complain(await batch(host.namespace, undo))
-  void lab
 }
 
 async function withoutInterface({ lab, complain }: Arena, host: Host, during: () => Promise<void>): Promise<void> {
@@ -122,7 +121,11 @@ async function withoutInterface({ lab, complain }: Arena, host: Host, during: ()
   complain(await batch(host.namespace, [...added(host, 'eth0'), 'link set eth0 up', ...added(host, 'eth0').slice(1)]))
 }
 
-async function reloads(node: ChaosNode, { ms, variant }: Fault, pause: (ms: number) => Promise<void>): Promise<void> {
+async function reloads(
+  node: ChaosNode,
+  { ms, variant }: Fault,
+  pause: (ms: number) => Promise<void>,
+): Promise<boolean> {
   const own: number = { r1: 200, r2: 150, r3: 100 }[node.host.name] ?? 100
   // Below the next one and back, or only a little less: who is the best changes with every second reload, or never.
   const other = variant === 'demoted' ? own - 60 : own - 10
@@ -130,11 +133,18 @@ async function reloads(node: ChaosNode, { ms, variant }: Fault, pause: (ms: numb
     node.reload(i % 2 === 1 ? other : own)
     await pause(ms / RELOADS)
   }
-  node.reload(own)
+  return node.reload(own)
+}
+
+export type Inflicted = {
+  readonly at: number
+  readonly end: number
+  /** False: the process that it was meant for was not there. */
+  readonly hit: boolean
 }
 
 /** Does it and undoes it. */
-export async function inflict(fault: Fault, arena: Arena): Promise<{ readonly at: number; readonly end: number }> {
+export async function inflict(fault: Fault, arena: Arena): Promise<Inflicted> {
   const { lab, nodes, aborted } = arena
   const { id, kind, variant, ms } = fault
   const node = nodes[fault.node]
@@ -146,19 +156,22 @@ export async function inflict(fault: Fault, arena: Arena): Promise<{ readonly at
     lab.spawn(lab.host('outsider'), [process.execPath, STATION, ...words], { stdio: 'ignore' })
   const at = monotonicMs()
   let end: number | undefined
+  let hit = true
   switch (kind) {
     case 'kill engine':
     case 'kill guardian':
     case 'kill group':
       node.restartIn(ms)
-      if (kind === 'kill group') node.killGroup()
-      else node.signal([kind === 'kill engine' ? 'engine' : 'guardian'], 'SIGKILL')
+      hit =
+        kind === 'kill group'
+          ? node.killGroup()
+          : node.signal([kind === 'kill engine' ? 'engine' : 'guardian'], 'SIGKILL')
       end = monotonicMs()
       break
     case 'freeze engine':
     case 'freeze guardian':
     case 'freeze both':
-      node.signal(
+      hit = node.signal(
         kind === 'freeze both' ? ['engine', 'guardian'] : [kind === 'freeze engine' ? 'engine' : 'guardian'],
         'SIGSTOP',
       )
@@ -195,7 +208,7 @@ export async function inflict(fault: Fault, arena: Arena): Promise<{ readonly at
       await withoutInterface(arena, host, during)
       break
     case 'clock step':
-      node.stepClock(variant === '-1 h' ? -3_600_000 : 3_600_000)
+      hit = node.stepClock(variant === '-1 h' ? -3_600_000 : 3_600_000)
       end = monotonicMs()
       break
     case 'CPU hogs': {
@@ -206,7 +219,7 @@ export async function inflict(fault: Fault, arena: Arena): Promise<{ readonly at
       break
     }
     case 'reload storm':
-      await reloads(node, fault, pause)
+      hit = await reloads(node, fault, pause)
       break
     case 'packet flood':
       await whileRunning([station('flood', '51', LAB_VIP, String(ms))], during)
@@ -219,5 +232,5 @@ export async function inflict(fault: Fault, arena: Arena): Promise<{ readonly at
       break
     }
   }
-  return { at, end: end ?? monotonicMs() }
+  return { at, end: end ?? monotonicMs(), hit }
 }

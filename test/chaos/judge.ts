@@ -8,7 +8,7 @@ import { type Bound, boundOf, type Limit, QUIET } from './bounds.ts'
 import { type Fault, type FaultKind, KINDS } from './plan.ts'
 
 /** When it really began and when its undoing was complete, on the witness's clock. */
-export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number }
+export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number; readonly hit: boolean }
 export type Question = 'two' | 'none' | 'client'
 export type Incident = {
   readonly address: string
@@ -23,6 +23,8 @@ export type Violation = Incident & { readonly expected: string; readonly seen: s
 export type KindAccount = {
   readonly kind: FaultKind
   readonly injected: number
+  /** Of those the ones that met a process that was not there. */
+  readonly missed: number
   readonly violations: number
   /** Longest in ms, of incidents held against faults of this kind alone. */
   readonly two: number
@@ -123,6 +125,7 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
     return {
       kind,
       injected: injected.filter(({ fault }) => fault.kind === kind).length,
+      missed: injected.filter(({ fault, hit }) => fault.kind === kind && !hit).length,
       violations: violations.filter(({ faults }) => faults.some((one) => one.fault.kind === kind)).length,
       two: longestOf('two', alone),
       none: longestOf('none', alone),

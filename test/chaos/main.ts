@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import { DAEMONS } from './chaos-node.ts'
+import { DAEMONS, NETS } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
 import { describe } from './judge.ts'
 import { KINDS, makePlan } from './plan.ts'
@@ -14,6 +14,7 @@ import { json, markdown, name } from './report.ts'
 
 const USAGE = `usage: make chaos [SECONDS=60] [SEED=1] [DAEMON=holdfast|keepalived|both] [INTERVAL=100ms] [OUT=FILE] [ARGS='…']
   --kinds A,B    only these (${KINDS.join(', ')})
+  --without NET  holdfast without one of its nets: ${NETS.join(', ')}
   --realtime     holdfast with its real-time priority
   --log          what the nodes said around each violation
 `
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     daemon: { type: 'string', default: 'holdfast' },
     interval: { type: 'string', default: '100ms' },
     kinds: { type: 'string', default: '' },
+    without: { type: 'string', default: '' },
     realtime: { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
     out: { type: 'string', default: '' },
@@ -54,9 +56,16 @@ if (kinds.length !== (wanted.length || KINDS.length)) fail(`Cannot use --kinds "
 const daemons = values.daemon === 'both' ? DAEMONS : DAEMONS.filter((daemon) => daemon === values.daemon)
 if (daemons.length === 0) fail(`Cannot use --daemon "${values.daemon}"\n${USAGE}`, 64)
 
+const without = NETS.find((net) => net === values.without)
+if (values.without !== '' && without === undefined) fail(`Cannot use --without "${values.without}"\n${USAGE}`, 64)
+
 const interrupted = new AbortController()
-// The first one ends the run with what was seen so far; the lab removes itself on the second, and at the exit.
-process.once('SIGINT', () => interrupted.abort())
+// The first one ends the run with what was seen so far, the second at once. The lab would end this process on the first,
+// so its own listener goes as soon as there is a lab; it removes itself at the exit, too.
+function listenToInterrupts(): void {
+  process.removeAllListeners('SIGINT')
+  process.on('SIGINT', () => (interrupted.signal.aborted ? process.exit(130) : interrupted.abort()))
+}
 
 const plan = makePlan({ seed, seconds, kinds })
 process.stdout.write(`seed ${seed}, ${plan.faults.length} faults in ${(plan.ms / 1_000).toFixed(0)} s\n`)
@@ -64,10 +73,20 @@ const results: ChaosResult[] = []
 for (const daemon of daemons) {
   if (interrupted.signal.aborted) break
   process.stdout.write(`\n${daemon}\n`)
-  const onFault = (fault: Parameters<typeof name>[0], since: number) =>
+  const onFault = (fault: Parameters<typeof name>[0], since: number) => {
+    if (fault.id === 1) listenToInterrupts()
     process.stdout.write(`${(since / 1_000).toFixed(3).padStart(9)} s  #${fault.id} ${name(fault)}\n`)
+  }
   const result = await runChaos({
-    ...{ plan, daemon, interval, onFault, aborted: interrupted.signal, realtime: values.realtime },
+    ...{
+      plan,
+      daemon,
+      interval,
+      onFault,
+      without: daemon === 'holdfast' ? without : undefined,
+      aborted: interrupted.signal,
+      realtime: values.realtime,
+    },
   })
   results.push(result)
   for (const violation of result.verdict.violations) {
@@ -76,7 +95,7 @@ for (const daemon of daemons) {
     for (const { at, node, text } of result.notes.filter(
       (note) => note.at > violation.from - 700 && note.at < violation.to + 300,
     ))
-      process.stdout.write(`    ${(at - result.zero).toFixed(1)} ${node} ${text.slice(0, 260)}\n`)
+      process.stdout.write(`  | ${(at - result.zero).toFixed(1)} ${node} ${text.slice(0, 260)}\n`)
   }
   if (values.out !== '') {
     mkdirSync(dirname(values.out), { recursive: true })

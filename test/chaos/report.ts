@@ -29,8 +29,8 @@ export function markdown(results: readonly ChaosResult[]): string {
       const rows = verdict.kinds
         .filter((kind) => kind.injected > 0)
         .map(
-          ({ kind, injected: count, violations, two, none, client }) =>
-            `| ${kind} | ${count} | ${violations} | ${ms(two)} | ${bound(result, kind, 'two')} | ${ms(none)} | ${ms(client)} | ${bound(result, kind, 'none')} |`,
+          ({ kind, injected: count, missed, violations, two, none, client }) =>
+            `| ${kind} | ${count}${missed > 0 ? ` (${missed} met nobody)` : ''} | ${violations} | ${ms(two)} | ${bound(result, kind, 'two')} | ${ms(none)} | ${ms(client)} | ${bound(result, kind, 'none')} |`,
         )
       const { longest, violations } = verdict
       return [
