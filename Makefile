@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build bench clean
+.PHONY: help demo test check build bench chaos clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
 
@@ -27,6 +27,11 @@ build: ## leaves bin/holdfast ready to run
 bench: ## failover as a client sees it, beside keepalived (root; options: make bench ARGS='--runs 20 --interval 100ms')
 	@scripts/setup.sh test
 	@npm run --silent bench:failover -- $(ARGS)
+
+chaos: ## random faults on three nodes, judged by who answers (root; options: SECONDS=60 SEED=1 DAEMON=both OUT=FILE.md ARGS=--help)
+	@scripts/setup.sh test
+	@npm run --silent chaos -- --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) --daemon $(or $(DAEMON),holdfast) \
+	  --interval $(or $(INTERVAL),100ms) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 clean: ## remove what was built
 	rm -rf dist build

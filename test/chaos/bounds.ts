@@ -114,9 +114,10 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
         // 0.3 ^ 12 < 1e-6: so many advertisements in a row are not lost.
         two: { length: 12 * interval, after: healed.after },
         none: one,
-        client: same(200 + HANDOVER),
-        aftermath: settled,
-        why: 'three lost in a row make two Actives until one of 12 is heard; rivals announce until 200 ms',
+        // The loser's last advertisement may be lost, too; then an announcement that was planned earlier must do.
+        client: same(1_000 + HANDOVER),
+        aftermath: 1_000 + HANDOVER,
+        why: 'three lost in a row make two Actives until one of 12 is heard; IPv6 announces once a second (RFC 4861)',
       }
     case 'partition':
       return {
