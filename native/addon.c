@@ -1,6 +1,7 @@
 /*
  * Sockets for the engine: open, set an option, bind, filter, drain, send; and the memory that it shares with its
- * guardian (guardian-words.h), because JavaScript promises nothing about memory that another process writes.
+ * guardian (guardian-words.h), because JavaScript promises nothing about memory that another process writes; and what a
+ * thread or the process may do (docs/adr/0019).
  * One generic class carries raw IPv4, raw IPv6, AF_PACKET and AF_NETLINK; every number that means something to a protocol comes from TypeScript.
  * Decided here: nothing that the kernel reports may end or stall the process. A poll error is read, reported and the
  * watcher goes on; a receive or send error is a negative errno in the result, never an exception.
@@ -13,8 +14,10 @@
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
+#include <linux/securebits.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <node_api.h>
@@ -24,8 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -976,6 +981,83 @@ static napi_value words_beat(napi_env env, napi_callback_info info) {
   return ms_value(env, __atomic_load_n(&words->guardian_beat, __ATOMIC_SEQ_CST));
 }
 
+/* ---- privileges ---- */
+
+/*
+ * Everything goes from the calling thread, for good. Raw system calls, because the kernel keeps credentials by thread and
+ * a C library's wrapper may change all of them. Every set is asked for afterwards: what is said here is what is so.
+ */
+static napi_value drop_privileges(napi_env env, napi_callback_info info) {
+  (void)info;
+  if (syscall(SYS_gettid) == getpid()) {
+    /* The engine's own thread would lose its sockets' future. */
+    throw_errno(env, "capset", EINVAL);
+    return NULL;
+  }
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    throw_errno(env, "prctl", errno);
+    return NULL;
+  }
+  /* Both need CAP_SETPCAP. Without it no_new_privs alone keeps a child of uid 0 from having them again. */
+  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+    (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  (void)prctl(PR_SET_SECUREBITS, SECURE_ALL_BITS | SECURE_ALL_LOCKS, 0, 0, 0);
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  memset(sets, 0, sizeof sets);
+  if (syscall(SYS_capset, &header, sets) != 0) {
+    throw_errno(env, "capset", errno);
+    return NULL;
+  }
+  memset(sets, 0xff, sizeof sets);
+  if (syscall(SYS_capget, &header, sets) != 0) {
+    throw_errno(env, "capget", errno);
+    return NULL;
+  }
+  uint32_t left = 0;
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    left |= sets[i].effective | sets[i].permitted | sets[i].inheritable;
+  for (unsigned long capability = 0; capability < 64; capability++)
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, 0, 0) == 1) left = 1;
+  if (left != 0)
+    throw_errno(env, "capset", EPERM);
+  else if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+    throw_errno(env, "prctl", EPERM);
+  return NULL;
+}
+
+/* Of the whole process: no core, and nobody of the same user reads its memory. */
+static napi_value forbid_dumps(napi_env env, napi_callback_info info) {
+  (void)info;
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno(env, "prctl", errno);
+  return NULL;
+}
+
+/* Who is at the other end of a unix socket: who connected, or called listen(). */
+static napi_value peer_of(napi_env env, napi_callback_info info) {
+  napi_value values[1], result, number;
+  struct ucred peer = {0, 0, 0};
+  socklen_t length = sizeof peer;
+  int fd = -1;
+  if (!arguments(env, info, 1, values, NULL) || !int_argument(env, values[0], &fd)) return NULL;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
+    throw_errno(env, "getsockopt", errno);
+    return NULL;
+  }
+  /* Every other socket answers as well, with a pid of 0. */
+  if (length != sizeof peer || peer.pid < 0 || peer.uid == (uid_t)-1) {
+    throw_errno(env, "getsockopt", ENOTCONN);
+    return NULL;
+  }
+  if (!ok(env, napi_create_object(env, &result)) || !ok(env, napi_create_int32(env, peer.pid, &number)) ||
+      !ok(env, napi_set_named_property(env, result, "pid", number)) ||
+      !ok(env, napi_create_uint32(env, peer.uid, &number)) ||
+      !ok(env, napi_set_named_property(env, result, "uid", number)))
+    return NULL;
+  return result;
+}
+
 NAPI_MODULE_INIT() {
   static const napi_property_descriptor methods[] = {
       {"setOption", NULL, set_option, NULL, NULL, NULL, napi_default_method, NULL},
@@ -1008,6 +1090,9 @@ NAPI_MODULE_INIT() {
       {"GuardianWords", NULL, NULL, NULL, NULL, words_class, napi_enumerable, NULL},
       {"clocks", NULL, clocks, NULL, NULL, NULL, napi_enumerable, NULL},
       {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"dropPrivileges", NULL, drop_privileges, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"forbidDumps", NULL, forbid_dumps, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"peerOf", NULL, peer_of, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   if (!ok(env, napi_define_properties(env, exports, sizeof exported / sizeof *exported, exported))) return NULL;
   return exports;

@@ -107,6 +107,19 @@ export type NativeAddon = {
   interfaceIndex(name: string): number
 }
 
+/** What a thread, the process and its peers may do (docs/adr/0019). */
+export type Credentials = {
+  /**
+   * Takes every capability from the calling thread and sets no_new_privs, for it and its future children and for good.
+   * Throws EINVAL on the main thread, and when something is left afterwards.
+   */
+  dropPrivileges(): void
+  /** PR_SET_DUMPABLE 0 for the whole process. */
+  forbidDumps(): void
+  /** SO_PEERCRED: who connected to this end of a unix socket, or listens at the other one. */
+  peerOf(descriptor: number): { readonly pid: number; readonly uid: number }
+}
+
 /** native/ lies beside src/ in the checkout and beside dist/ in the package. */
 const NATIVE = join(import.meta.dirname, '..', '..', 'native')
 
@@ -118,10 +131,10 @@ function available(): string {
 }
 
 /** Loads the binary for this platform. Throws Error with code 'ERR_NATIVE_ADDON' when there is none that loads. */
-export function loadNative(): NativeAddon {
+export function loadNative(): NativeAddon & Credentials {
   try {
     const require = createRequire(import.meta.url)
-    const addon: NativeAddon = require('node-gyp-build')(NATIVE)
+    const addon: NativeAddon & Credentials = require('node-gyp-build')(NATIVE)
     return addon
   } catch (cause) {
     const platform = `${process.platform}-${process.arch}`
