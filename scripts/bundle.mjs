@@ -12,7 +12,7 @@ const fresh = join(dist, 'bundle.new')
 const old = join(dist, 'bundle.old')
 
 await build({
-  input: { main: join(dist, 'main.js'), worker: join(dist, 'api', 'worker.js') },
+  input: { main: join(dist, 'main.js'), worker: join(dist, 'cli', 'worker.js') },
   platform: 'node',
   // They look for their binaries on the disk; the last two may not be there at all.
   external: ['node-gyp-build', 'raw-socket', 'cap'],

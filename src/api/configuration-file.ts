@@ -13,7 +13,8 @@ import type { FreshConfig, ReadOrder } from './worker-message.ts'
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
+  // Root without CAP_DAC_OVERRIDE, which the worker has given up and many daemons never had, is a user like any other.
+  EACCES: `permission denied: the user ${process.geteuid?.() ?? ''} must own it, or its mode must allow it`,
   EISDIR: 'it is a directory',
   ENOTDIR: 'a part of the path is not a directory',
 }

@@ -13,6 +13,7 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
     sample('holdfast_start_time_seconds', Date.parse(snapshot.startedAt) / 1000),
     sample('holdfast_last_will_armed', snapshot.guardian ? 1 : 0),
     sample('holdfast_log_records_lost_total', snapshot.logRecordsLost),
+    sample('holdfast_control_refused_total', snapshot.controlRefused),
     ...configSamples(snapshot.config),
     ...snapshot.routers.flatMap(routerSamples),
     ...snapshot.interfaces.flatMap(({ name, discarded, overflowed, announced }) => [
@@ -22,6 +23,11 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
     ]),
   ]
 }
+
+/** What the port knows of itself. */
+export const portSamples = ({ connections }: { readonly connections: number }): readonly Sample[] => [
+  sample('holdfast_port_connections_refused_total', connections),
+]
 
 function configSamples({ hash, loadedAt, reloads, lastReload }: ConfigSnapshot): Sample[] {
   return [

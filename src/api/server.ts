@@ -1,10 +1,11 @@
 /**
  * The HTTP that both doors share: the unix socket beside the engine (control and status) and the TCP port in the
- * worker (read-only: it is given no commands). Bounded in time, size and connections. Where an answer comes from and
- * what a command does is the caller's business; an engine that does not answer is said to be dead instead of being
- * quoted.
+ * worker (read-only: it is given no commands). Decided here: the bounds in time, size, connections and requests, which
+ * are those of one operator and one Prometheus (docs/adr/0019). Where an answer comes from, what a command does and who
+ * is refused is the caller's business; an engine that does not answer is said to be dead instead of being quoted.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 
 export type Reply = { readonly status: number; readonly contentType: string; readonly body: string }
 export type Handler = () => Promise<Reply> | Reply
@@ -26,30 +27,49 @@ export const json = (value: unknown, status = 200): Reply => ({
   body: `${JSON.stringify(value, undefined, 2)}\n`,
 })
 
-const MOST_CONNECTIONS = 64
+/** Why the client of this connection gets no answer but these words. */
+export type Refusal = (socket: Socket) => string | undefined
+
+export const MOST_CONNECTIONS = 32
+/** For a whole request to come in. */
 const REQUEST_TIMEOUT = 5_000
+/** Node looks for late ones that often; by default it takes 30 s. */
+const LOOK_FOR_LATE = 1_000
+/** Longer than the longest command: then the client does not read. */
+const IDLE_TIMEOUT = 30_000
+const LARGEST_HEADER = 8_192
+/** Of one connection, also those that it sends without waiting for an answer. */
+const MOST_REQUESTS = 100
 /** A command is a few words. */
 const LARGEST_BODY = 4_096
+/** 255 routers with all their strangers and transitions take a quarter of it. */
+const LARGEST_REPLY = 8 << 20
 
-export function createApi(routes: Routes, commands: Commands = {}): Server {
+export function createApi(routes: Routes, commands: Commands = {}, refusal: Refusal = () => undefined): Server {
   const server = createServer(
-    { requestTimeout: REQUEST_TIMEOUT, headersTimeout: REQUEST_TIMEOUT },
+    {
+      requestTimeout: REQUEST_TIMEOUT,
+      headersTimeout: REQUEST_TIMEOUT,
+      connectionsCheckingInterval: LOOK_FOR_LATE,
+      maxHeaderSize: LARGEST_HEADER,
+    },
     (request, response) => {
-      void answer(routes, commands, request, response)
+      const refused = refusal(request.socket)
+      if (refused === undefined) void answer(replyTo(routes, commands, request), request, response)
+      else void answer(Promise.resolve(text(403, refused)), request, response)
     },
   )
   server.maxConnections = MOST_CONNECTIONS
+  server.maxRequestsPerSocket = MOST_REQUESTS
   server.keepAliveTimeout = REQUEST_TIMEOUT
+  server.timeout = IDLE_TIMEOUT
   return server
 }
 
-async function answer(
-  routes: Routes,
-  commands: Commands,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { allow, ...reply } = await replyTo(routes, commands, request)
+type Answer = Reply & { readonly allow?: string }
+
+async function answer(awaited: Promise<Answer>, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { allow, ...reply } = bounded(await awaited)
   // The rest of a body that nobody wants to read must not be taken for the next request.
   const isDone = request.complete || request.method === 'GET' || request.method === 'HEAD'
   response.writeHead(reply.status, {
@@ -62,11 +82,12 @@ async function answer(
   response.end(request.method === 'HEAD' ? undefined : reply.body)
 }
 
-async function replyTo(
-  routes: Routes,
-  commands: Commands,
-  request: IncomingMessage,
-): Promise<Reply & { readonly allow?: string }> {
+function bounded(answer: Answer): Answer {
+  const { length } = answer.body
+  return length <= LARGEST_REPLY ? answer : text(500, `The answer has more than ${LARGEST_REPLY} characters: ${length}`)
+}
+
+async function replyTo(routes: Routes, commands: Commands, request: IncomingMessage): Promise<Answer> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
   const handler = Object.hasOwn(routes, path) ? routes[path] : undefined
   const command = Object.hasOwn(commands, path) ? commands[path] : undefined

@@ -6,7 +6,7 @@ import type { Problem } from '../config/problem.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
 
 export type WorkerSettings = {
-  /** False: nothing is served, there is only parsing. */
+  /** False: nothing is served, there is only parsing. What another address than loopback means: docs/privileges.md. */
   readonly listen: { readonly host: string; readonly port: number } | false
   readonly version: string
 }

@@ -29,7 +29,8 @@ type Waiting = {
   readonly reject: (error: Error) => void
 }
 
-export function startWorker(settings: WorkerSettings, listener: WorkerListener): WorkerThread {
+/** `entry` is the file that the thread runs. */
+export function startWorker(entry: URL, settings: WorkerSettings, listener: WorkerListener): WorkerThread {
   const serves = settings.listen !== false
   const waiting = new Map<number, Waiting>()
   let closed = false
@@ -39,17 +40,14 @@ export function startWorker(settings: WorkerSettings, listener: WorkerListener):
 
   function start(): Worker {
     clearTimeout(timer)
-    const started = new Worker(
-      new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url),
-      {
-        workerData: settings,
-        // A leak in here must end here.
-        resourceLimits: { maxOldGenerationSizeMb: 64 },
-        // Otherwise this thread would write it out, and wait for whoever does not read standard error.
-        stdout: true,
-        stderr: true,
-      },
-    )
+    const started = new Worker(entry, {
+      workerData: settings,
+      // A leak in here must end here.
+      resourceLimits: { maxOldGenerationSizeMb: 64 },
+      // Otherwise this thread would write it out, and wait for whoever does not read standard error.
+      stdout: true,
+      stderr: true,
+    })
     worker = started
     // The engine must be able to end while a scrape hangs.
     started.unref()

@@ -1,70 +1,115 @@
 /**
  * The worker thread (design.md §2): the TCP side of the API, and the reading of a configuration that is to be put in
- * force. A slow scrape, a hung client, a large file and a bug in here cannot delay an advertisement. Every answer asks
- * the engine anew; when it is silent the answer says so with 503 instead of repeating old numbers.
+ * force. A slow scrape, a hung client, a large file and a bug in here cannot delay an advertisement. Decided here: first
+ * the privileges go, and a thread that keeps them opens no port (docs/adr/0019). Every answer asks the engine anew; when
+ * it is silent the answer says so with 503 instead of repeating old numbers. Refuses to know how privileges are dropped.
  */
-import { parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import type { Snapshot } from '../daemon/snapshot.ts'
+import { exposition } from '../metrics/registry.ts'
+import { portSamples, samplesOf } from './samples.ts'
+import { createApi, json, type Reply, text } from './server.ts'
+import { sharedAnswer } from './shared-answer.ts'
 import type { EngineMessage, WorkerMessage, WorkerSettings } from './worker-message.ts'
 
 const ENGINE_TIMEOUT = 1_000
 /** A port that is taken may be free again later. */
 const LISTEN_AGAIN = 1_000
+/** Longer than any scrape: a client that reads one byte a second must not keep its connection. */
+const LONGEST_CONNECTION = 60_000
 
-const settings: WorkerSettings = workerData
-const waiting = new Map<number, (snapshot: Snapshot) => void>()
-let lastId = 0
-
-function tell(message: WorkerMessage): void {
-  parentPort?.postMessage(message)
+export type WorkerPorts = {
+  readonly engine: MessagePort
+  readonly settings: WorkerSettings
+  /** For this thread alone; throws Error when something is left. */
+  readonly dropPrivileges: () => void
 }
 
-parentPort?.on('message', (message: EngineMessage) => {
-  if (message.kind === 'parse') {
-    void parse(message)
-    return
+export function runWorker({ engine, settings, dropPrivileges }: WorkerPorts): void {
+  const { listen, version } = settings
+  const tell = (message: WorkerMessage): void => engine.postMessage(message)
+  let kept: string | undefined
+  try {
+    dropPrivileges()
+  } catch (error) {
+    kept = wordsOf(error)
   }
-  waiting.get(message.id)?.(message.snapshot)
-  waiting.delete(message.id)
-})
+  const snapshots = new Snapshots(tell)
+  engine.on('message', (message: EngineMessage) => {
+    if (message.kind === 'parse') void parse(message, tell)
+    else snapshots.answered(message.id, message.snapshot)
+  })
+  if (listen === false) return
+  if (kept === undefined) serve(listen, version, snapshots, tell)
+  else {
+    const message = `Cannot open ${listen.host}:${listen.port}: the worker thread keeps its privileges: ${kept}`
+    tell({ kind: 'failed', message })
+  }
+}
 
 /** Loaded when it is asked for: most daemons are never reloaded. */
-async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>): Promise<void> {
-  const { freshConfig } = await import('./configuration-file.ts')
-  tell({ kind: 'parsed', id, fresh: freshConfig(order) })
+async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>, tell: (message: WorkerMessage) => void) {
+  try {
+    const { freshConfig } = await import('./configuration-file.ts')
+    tell({ kind: 'parsed', id, fresh: freshConfig(order) })
+  } catch (error) {
+    // A package that only its owner may read: this thread has no right to read what belongs to others.
+    const problem = { file: order.file, line: 0, column: 0, path: '', severity: 'error' } as const
+    const message = `Cannot load what reads a configuration: ${wordsOf(error)}`
+    tell({ kind: 'parsed', id, fresh: { ok: false, problems: [{ ...problem, message }] } })
+  }
 }
 
-function ask(): Promise<Snapshot> {
-  const id = ++lastId
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      waiting.delete(id)
-      reject(new Error(`The engine has not answered for ${ENGINE_TIMEOUT} ms`))
-    }, ENGINE_TIMEOUT)
-    waiting.set(id, (snapshot) => {
-      clearTimeout(timer)
-      resolve(snapshot)
+class Snapshots {
+  readonly #tell: (message: WorkerMessage) => void
+  readonly #waiting = new Map<number, (snapshot: Snapshot) => void>()
+  #lastId = 0
+
+  constructor(tell: (message: WorkerMessage) => void) {
+    this.#tell = tell
+  }
+
+  ask(): Promise<Snapshot> {
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id)
+        reject(new Error(`The engine has not answered for ${ENGINE_TIMEOUT} ms`))
+      }, ENGINE_TIMEOUT)
+      this.#waiting.set(id, (snapshot) => {
+        clearTimeout(timer)
+        resolve(snapshot)
+      })
+      this.#tell({ kind: 'snapshotWanted', id })
     })
-    tell({ kind: 'snapshotWanted', id })
-  })
+  }
+
+  answered(id: number, snapshot: Snapshot): void {
+    this.#waiting.get(id)?.(snapshot)
+    this.#waiting.delete(id)
+  }
 }
 
-async function serve({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  const [{ exposition }, { samplesOf }, { createApi, json, text }] = await Promise.all([
-    import('../metrics/registry.ts'),
-    import('./samples.ts'),
-    import('./server.ts'),
-  ])
+type Listen = Exclude<WorkerSettings['listen'], false>
+
+function serve({ host, port }: Listen, version: string, snapshots: Snapshots, tell: (message: WorkerMessage) => void) {
+  const refused = { connections: 0 }
+  const ask = sharedAnswer(() => snapshots.ask())
   const server = createApi({
-    '/metrics': async () => {
-      const { contentType, body } = await exposition(samplesOf(await ask(), settings.version))
+    '/metrics': rendered(ask, async (snapshot) => {
+      const samples = [...samplesOf(snapshot, version), ...portSamples(refused)]
+      const { contentType, body } = await exposition(samples)
       return { status: 200, contentType, body }
-    },
-    '/v1/status': async () => json(await ask()),
-    '/healthz': async () => {
-      await ask()
-      return text(200, 'ok')
-    },
+    }),
+    '/v1/status': rendered(ask, async (snapshot) => json(snapshot)),
+    '/healthz': rendered(ask, async () => text(200, 'ok')),
+  })
+  server.on('connection', (socket) => {
+    const tooLong = setTimeout(() => socket.destroy(), LONGEST_CONNECTION)
+    socket.once('close', () => clearTimeout(tooLong))
+  })
+  server.on('drop', () => {
+    refused.connections++
   })
   server.on('error', (error) => {
     tell({ kind: 'failed', message: error.message })
@@ -74,4 +119,14 @@ async function serve({ host, port }: { readonly host: string; readonly port: num
   server.listen(port, host)
 }
 
-if (settings.listen !== false) await serve(settings.listen)
+/** One text for all who got the same snapshot: clients that do not read it share its memory as well. */
+function rendered(ask: () => Promise<Snapshot>, render: (snapshot: Snapshot) => Promise<Reply>): () => Promise<Reply> {
+  let last: { readonly snapshot: Snapshot; readonly reply: Promise<Reply> } | undefined
+  return async () => {
+    const snapshot = await ask()
+    if (last?.snapshot !== snapshot) last = { snapshot, reply: render(snapshot) }
+    return last.reply
+  }
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -16,6 +16,8 @@ export type CheckOptions = {
   readonly json?: boolean
   /** Also check against the addresses and interfaces of a node. */
   readonly node?: NodeView
+  /** What else is to be said of that node: it is not the file's fault, but `run` will stumble over it. */
+  readonly beside?: readonly string[]
 }
 
 export function checkCommand(file: string, options: CheckOptions = {}): CommandResult {
@@ -23,6 +25,8 @@ export function checkCommand(file: string, options: CheckOptions = {}): CommandR
   const problems: Problem[] = [...('problems' in parsed ? parsed.problems : parsed.warnings)]
   if ('config' in parsed && options.node !== undefined)
     problems.push(...environmentProblems(parsed.config, options.node, parsed.locate))
+  for (const message of options.beside ?? [])
+    problems.push({ file, line: 0, column: 0, path: '', message, severity: 'warning' })
   // Positions of one file; those of the node's view may lie between the others.
   problems.sort(byPosition)
 

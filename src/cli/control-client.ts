@@ -1,8 +1,11 @@
 /**
  * The command line's end of the control socket: one question, one answer, in bounded time. What cannot be reached is
- * said in one line and one exit status, the same for every command. Refuses to know what is asked.
+ * said in one line and one exit status, the same for every command. Decided here: whose socket is believed. Refuses to
+ * know what is asked.
  */
+import { statSync } from 'node:fs'
 import { request } from 'node:http'
+import { dirname } from 'node:path'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 
@@ -16,8 +19,10 @@ export type Question = {
 export type Answer = { readonly status: number; readonly body: string }
 
 /** Rejects with Error when nobody answers there, or not in time. */
-export function ask(socketPath: string, { path, order, within }: Question): Promise<Answer> {
-  return new Promise((resolve, reject) => {
+export async function ask(socketPath: string, { path, order, within }: Question): Promise<Answer> {
+  const stranger = strangeOwner(socketPath)
+  if (stranger !== undefined) throw new Error(`it belongs to the user ${stranger}, who is not the daemon's`)
+  return await new Promise((resolve, reject) => {
     const method = order === undefined ? 'GET' : 'POST'
     const asked = request({ socketPath, path, method, agent: false }, (response) => {
       const chunks: Buffer[] = []
@@ -36,6 +41,20 @@ export function ask(socketPath: string, { path, order, within }: Question): Prom
     asked.on('error', fail)
     asked.end(order === undefined ? undefined : JSON.stringify(order))
   })
+}
+
+/**
+ * Where others may write to the folder, one of them can put his own socket there and answer as he likes. Ours belongs to
+ * root, to us, or to the user who has the folder. What is not there fails by itself.
+ */
+function strangeOwner(socketPath: string): number | undefined {
+  try {
+    const { uid } = statSync(socketPath)
+    const believed = [0, process.geteuid?.(), statSync(dirname(socketPath)).uid]
+    return believed.includes(uid) ? undefined : uid
+  } catch {
+    return undefined
+  }
 }
 
 export function unreachable(socket: string, error: unknown): CommandResult {

@@ -4,6 +4,9 @@
  * in the log. Decides which command answers what; refuses to know how it is carried out.
  */
 import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { ControlPeer } from '../api/control-socket.ts'
+import type { Commands } from '../api/server.ts'
 import type { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
 import type { Problem } from '../config/problem.ts'
@@ -19,6 +22,9 @@ export type Inside = {
   /** Returns why not. */
   readonly yield: (router: string, forMs: number) => Problem | undefined
   readonly leave: (trigger: string) => void
+  readonly peerOf: (socket: Socket) => ControlPeer | undefined
+  /** Somebody came to the control socket who may not command. */
+  readonly onRefused: () => void
 }
 
 export type Doors = {
@@ -27,6 +33,7 @@ export type Doors = {
 }
 
 const COMMAND = 'holdfast'
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 export async function openDoors({ listen, socket }: Config['api'], inside: Inside): Promise<Doors> {
   const { recorder, snapshot } = inside
@@ -34,7 +41,7 @@ export async function openDoors({ listen, socket }: Config['api'], inside: Insid
   try {
     const { openControlSocket } = await import('../api/control-socket.ts')
     const { json, text } = await import('../api/server.ts')
-    server = await openControlSocket(socket, snapshot, {
+    const commands: Commands = {
       '/v1/reload': async () => {
         const answer = await inside.reload(`${COMMAND} reload`)
         return json(answer, answer.ok ? 200 : answer.fault === 'invalid' ? 422 : 409)
@@ -49,12 +56,24 @@ export async function openDoors({ listen, socket }: Config['api'], inside: Insid
         inside.leave(`${COMMAND} stop`)
         return text(202, 'leaving')
       },
+    }
+    server = await openControlSocket(socket, {
+      snapshot,
+      commands,
+      peerOf: inside.peerOf,
+      onRefused: (peer) => {
+        inside.onRefused()
+        const who = peer === undefined ? 'somebody unknown' : `the user ${peer.uid} (pid ${peer.pid})`
+        recorder.logLimited(`control ${peer?.uid}`, 'warn', `Refused ${who} at the control socket`, { ...peer })
+      },
+      onUnsafe: (message) => recorder.log('warn', message, { socket }),
     })
   } catch (error) {
     recorder.log('error', error instanceof Error ? error.message : String(error), { socket })
   }
   const { startWorker } = await import('../api/worker-thread.ts')
   const worker = startWorker(
+    WORKER,
     { listen, version: VERSION },
     {
       snapshot,

@@ -34,9 +34,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('-c, --config <file>', 'configuration (YAML)', DEFAULT_CONFIG)
     .option('--realtime [priority]', 'real-time priority for the engine (taken by the guardian)')
     .option('--core', 'allow a core dump of the engine (taken by the guardian)')
-    .action(async ({ config }: { config: string }) => {
+    .option('--force', 'run beside a keepalived that speaks VRRP in this network namespace')
+    .action(async ({ config, core = false, force = false }: { config: string; core?: boolean; force?: boolean }) => {
       const { runCommand } = await import('./run.ts')
-      status = await runCommand(config)
+      status = await runCommand(config, { core, force })
     })
 
   program
@@ -47,8 +48,13 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('--node', 'also against the interfaces and addresses of this node')
     .action(async (file: string, options: { json?: boolean; node?: boolean }) => {
       const { checkCommand } = await import('./check.ts')
-      const node = options.node === true ? await thisNode() : undefined
-      print(checkCommand(file, { json: options.json === true, ...(node === undefined ? {} : { node }) }))
+      const json = options.json === true
+      if (options.node !== true) return print(checkCommand(file, { json }))
+      const { vrrpBeside } = await import('./vrrp-beside.ts')
+      // Whoever else speaks VRRP here may be the very daemon whose next configuration this is.
+      const { refusal } = vrrpBeside(false)
+      const beside = refusal === undefined ? [] : [refusal]
+      print(checkCommand(file, { json, node: await thisNode(), beside }))
     })
 
   program

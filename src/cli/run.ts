@@ -15,6 +15,7 @@ import { openNetwork } from '../linux/network.ts'
 import { takeNodeLock } from '../linux/node-lock.ts'
 import { LIMITS } from '../linux/raw-socket-backend.ts'
 import { loadRawSocketPackage, type RawSocketPackage } from '../linux/raw-socket-package.ts'
+import { socketPeer } from '../linux/socket-peer.ts'
 import { openSockets } from '../linux/sockets.ts'
 import { missingCapabilities } from './capability.ts'
 import { untilCrashed } from './crash.ts'
@@ -24,24 +25,32 @@ import { LiveConfiguration } from './live-configuration.ts'
 import { nodeView } from './node.ts'
 import { startRehearsal } from './rehearsal.ts'
 import { VERSION } from './version.ts'
+import { lockedWords, vrrpBeside } from './vrrp-beside.ts'
 
 const print = (line: string): void => void process.stderr.write(`${line}\n`)
 
+export type RunOptions = {
+  /** Also beside a keepalived. */
+  readonly force: boolean
+  /** Allow a core dump. */
+  readonly core: boolean
+}
+
 /** Returns the exit status when the daemon has left, or cannot go on. */
-export async function runCommand(file: string): Promise<number> {
+export async function runCommand(file: string, options: RunOptions): Promise<number> {
   const recorder = new Recorder()
   const guardian = openGuardian(process.env.HOLDFAST_GUARDIAN_FD, ({ message, ...fields }) =>
     recorder.log('error', message, fields),
   )
   const crashed = untilCrashed(() => guardian.release())
   try {
-    return await Promise.race([crashed, serve(file, recorder, guardian)])
+    return await Promise.race([crashed, serve(file, options, recorder, guardian)])
   } finally {
     guardian.release()
   }
 }
 
-async function serve(file: string, recorder: Recorder, will: Guardian): Promise<number> {
+async function serve(file: string, options: RunOptions, recorder: Recorder, will: Guardian): Promise<number> {
   const parsed = loadConfig(file)
   if ('problems' in parsed) return refuse(parsed.problems)
   const { config, locate } = parsed
@@ -60,12 +69,18 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
   }
   // Two daemons of one node discard each other's advertisements as their own, and both would be Active. Before the
   // kernel is touched: a second one must not sweep what the first one holds.
-  const lock = await takeNodeLock()
-  if (lock === undefined) {
-    print('holdfast: Cannot run: another daemon already runs in this network namespace (it holds the socket @holdfast)')
+  const native = loadNative()
+  if (!options.core) native.forbidDumps()
+  const lock = await takeNodeLock(native)
+  if (!lock.taken) {
+    print(`holdfast: ${lockedWords(lock.by)}`)
     return EXIT.failure
   }
-  const native = loadNative()
+  const beside = vrrpBeside(will.armed)
+  if (beside.refusal !== undefined && !options.force) {
+    print(`holdfast: ${beside.refusal}`)
+    return EXIT.failure
+  }
   const clock = openClock(native)
   const network = openNetwork(native, clock)
   const environment = resolveRouters(config, nodeView(network), locate).problems
@@ -97,7 +112,9 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     will,
     recorder,
     configuration: () => live.snapshot(),
+    surroundings: () => ({ controlRefused, keepalivedBeside: beside.keepalived }),
   })
+  let controlRefused = 0
   const { stopped, leave } = untilStopped(daemon, recorder)
   listenToSignals(daemon, recorder, { leave, reload: (trigger) => void live.reload(trigger) })
   daemon.start()
@@ -108,6 +125,7 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
   })
   for (const problem of [...parsed.warnings, ...environment]) recorder.log('warn', formatProblem(problem))
   if (raw !== undefined) for (const limit of LIMITS) recorder.log('warn', `io: raw-socket: ${limit}`, { limit })
+  for (const warning of beside.warnings) recorder.log('warn', warning, { processes: beside.processes })
   if (!will.armed)
     recorder.log('warn', 'No guardian: when this process dies, its addresses stay (start it with bin/holdfast)')
 
@@ -119,6 +137,10 @@ async function serve(file: string, recorder: Recorder, will: Guardian): Promise<
     snapshot: () => daemon.snapshot(),
     reload: (trigger) => live.reload(trigger),
     yield: (router, forMs) => daemon.yield(router, forMs),
+    peerOf: (socket) => socketPeer(native, socket),
+    onRefused: () => {
+      controlRefused++
+    },
   }
   opened(await openDoors(config.api, inside))
   startRehearsal(recorder)

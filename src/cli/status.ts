@@ -24,9 +24,14 @@ export async function statusCommand(socket: string, options: { json: boolean }):
 }
 
 export function formatStatus(snapshot: Snapshot): string {
-  const { hostname, pid, guardian, startedAt, config, routers } = snapshot
+  const { hostname, pid, guardian, startedAt, config, routers, keepalivedBeside, controlRefused } = snapshot
   const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${guardian ? '' : ', NO GUARDIAN: a crash leaves VIPs behind'}`
-  return `${[head, ...formatConfig(config), ...routers.flatMap(formatRouter)].join('\n')}\n`
+  const around = keepalivedBeside.map(
+    (process) => `BESIDE KEEPALIVED (pid ${process.pid}), which spoke VRRP here when holdfast was started with --force`,
+  )
+  if (controlRefused > 0)
+    around.push(`REFUSED at the control socket, neither root nor the daemon's user: ${times(controlRefused)}`)
+  return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter)].join('\n')}\n`
 }
 
 function formatConfig({ file, hash, loadedAt, lastReload }: ConfigSnapshot): string[] {

@@ -22,7 +22,14 @@ import type { Recorder } from './recorder.ts'
 import { applyReload, planReload, type ReloadReport } from './reload.ts'
 import { Roster } from './roster.ts'
 import { segmentContext } from './segment-news.ts'
-import { type ConfigSnapshot, groupSnapshots, interfaceSnapshot, routerSnapshot, type Snapshot } from './snapshot.ts'
+import {
+  type ConfigSnapshot,
+  groupSnapshots,
+  interfaceSnapshot,
+  routerSnapshot,
+  type Snapshot,
+  type SurroundingsSnapshot,
+} from './snapshot.ts'
 import { StaleAddresses } from './stale-addresses.ts'
 
 export type DaemonPorts = {
@@ -33,6 +40,8 @@ export type DaemonPorts = {
   readonly recorder: Recorder
   /** Where the configuration came from, and how its reloads went; the daemon only passes it on. */
   readonly configuration?: () => ConfigSnapshot
+  /** What goes on around the engine, for the status alone. */
+  readonly surroundings?: () => SurroundingsSnapshot
   /** setTimeout by default. */
   readonly schedule?: Schedule
 }
@@ -193,6 +202,7 @@ export class Daemon {
       guardian: this.#ports.will.armed,
       logRecordsLost: this.#ports.recorder.lost,
       config: this.#ports.configuration?.() ?? this.#givenConfig(),
+      ...(this.#ports.surroundings?.() ?? { controlRefused: 0, keepalivedBeside: [] }),
       routers: this.#roster.all.map((router) => routerSnapshot(router, now, this.#roster.departing.has(router))),
       groups: groupSnapshots(this.#roster.groups),
       interfaces: this.#placement.segments.map(interfaceSnapshot),

@@ -111,9 +111,17 @@ export type ConfigSnapshot = {
   } | null
 }
 
+/** What the engine does not see itself. */
+export type SurroundingsSnapshot = {
+  /** Connections to the control socket by users who may not command. */
+  readonly controlRefused: number
+  /** keepalived with VRRP in this network namespace, which `--force` has accepted at the start. */
+  readonly keepalivedBeside: readonly { readonly pid: number; readonly name: string }[]
+}
+
 export type GroupSnapshot = { readonly name: string; readonly members: readonly string[] }
 
-export type Snapshot = {
+export type Snapshot = SurroundingsSnapshot & {
   readonly version: 1
   readonly pid: number
   readonly hostname: string

@@ -18,6 +18,16 @@ export const METRICS = {
     help: 'Log records dropped because the reader was too slow',
     labels: [],
   },
+  holdfast_control_refused_total: {
+    kind: 'counter',
+    help: 'Connections to the control socket by users who may not command; each got status 403',
+    labels: [],
+  },
+  holdfast_port_connections_refused_total: {
+    kind: 'counter',
+    help: 'Connections to the port that were closed at once because there were too many',
+    labels: [],
+  },
   holdfast_config_hash: {
     kind: 'gauge',
     help: 'The first 48 bits of the SHA-256 of the configuration file in force, as a number',

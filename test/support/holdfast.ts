@@ -45,18 +45,27 @@ export class Holdfast implements Daemon {
   readonly kind = 'holdfast'
   readonly plan: RouterPlan
   readonly socket: string
+  readonly file: string
   readonly process: LoggedProcess
 
-  /** `options` go to `holdfast run`. */
-  constructor(lab: Lab, plan: RouterPlan, extra: Extra = {}, options: readonly string[] = [], top: Extra = {}) {
+  /** `options` go to `holdfast run`; `launcher` is the command that starts it. */
+  constructor(
+    lab: Lab,
+    plan: RouterPlan,
+    extra: Extra = {},
+    options: readonly string[] = [],
+    top: Extra = {},
+    launcher: readonly string[] = [],
+  ) {
     this.plan = plan
     const directory = join(lab.directory, `holdfast-${plan.host.name}`)
     // The journal of an earlier life stays, as it does on a node.
     mkdirSync(directory, { recursive: true })
     const file = join(directory, 'holdfast.yaml')
     writeFileSync(file, holdfastConfig(plan, directory, extra, top))
+    this.file = file
     this.socket = join(directory, 'holdfast.sock')
-    this.process = new LoggedProcess(lab, plan.host, [HOLDFAST, 'run', '-c', file, ...options])
+    this.process = new LoggedProcess(lab, plan.host, [...launcher, HOLDFAST, 'run', '-c', file, ...options])
   }
 
   get lines() {

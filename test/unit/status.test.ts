@@ -11,6 +11,7 @@ import type { ReloadAnswer } from '../../src/cli/live-configuration.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
 import { formatStatus, statusCommand } from '../../src/cli/status.ts'
 import { stopCommand } from '../../src/cli/stop.ts'
+import type { Snapshot } from '../../src/daemon/snapshot.ts'
 import { FakeWorld, failure } from './fake-world.ts'
 
 let directory = ''
@@ -40,10 +41,21 @@ function ask(socketPath: string, path: string, method = 'GET', order?: string): 
   })
 }
 
+/** Whoever connects is the user whom `uid` says. */
+const ports = (snapshot: () => Snapshot, uid: number | undefined = 0, refused: unknown[] = []) => ({
+  snapshot,
+  peerOf: () => (uid === undefined ? undefined : { pid: 7, uid }),
+  onRefused: (peer: unknown) => void refused.push(peer),
+  onUnsafe: () => {},
+})
+
 async function control(): Promise<{ path: string; world: FakeWorld; server: Server }> {
   const world = new FakeWorld().start()
   const path = join(directory, 'run', 'holdfast.sock')
-  const server = await openControlSocket(path, () => world.daemon.snapshot())
+  const server = await openControlSocket(
+    path,
+    ports(() => world.daemon.snapshot()),
+  )
   servers.push(server)
   return { path, world, server }
 }
@@ -104,9 +116,12 @@ test('a program that is no daemon: exit 69, not a stack trace', async () => {
 
 test('a socket that a dead daemon left is taken over, one that is answered is not', async () => {
   const { path, server } = await control()
-  await expect(openControlSocket(path, () => new FakeWorld().daemon.snapshot())).rejects.toThrow(
-    /Cannot listen on .*: another daemon answers there/,
-  )
+  await expect(
+    openControlSocket(
+      path,
+      ports(() => new FakeWorld().daemon.snapshot()),
+    ),
+  ).rejects.toThrow(/Cannot listen on .*: another daemon answers there/)
   expect(await isAnswered(path)).toBe(true)
   await new Promise((resolve) => server.close(resolve))
   expect(await isAnswered(path)).toBe(false)
@@ -115,16 +130,24 @@ test('a socket that a dead daemon left is taken over, one that is answered is no
 test('a file that is no socket is left alone', async () => {
   const path = join(directory, 'file')
   writeFileSync(path, 'precious')
-  await expect(openControlSocket(path, () => new FakeWorld().daemon.snapshot())).rejects.toThrow(/Cannot listen on/)
+  await expect(
+    openControlSocket(
+      path,
+      ports(() => new FakeWorld().daemon.snapshot()),
+    ),
+  ).rejects.toThrow(/Cannot listen on/)
   expect(statSync(path).size).toBe(8)
 })
 
 test('a folder that cannot be made is told with what it was for', async () => {
   const path = join(directory, 'not-a-folder', 'x', 'holdfast.sock')
   writeFileSync(join(directory, 'not-a-folder'), '')
-  await expect(openControlSocket(path, () => new FakeWorld().daemon.snapshot())).rejects.toThrow(
-    /^Cannot listen on .*holdfast.sock: ENOTDIR/,
-  )
+  await expect(
+    openControlSocket(
+      path,
+      ports(() => new FakeWorld().daemon.snapshot()),
+    ),
+  ).rejects.toThrow(/^Cannot listen on .*holdfast.sock: ENOTDIR/)
 })
 
 test('only GET and HEAD, only what is there, and silence is said to be silence', async () => {

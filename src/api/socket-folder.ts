@@ -1,0 +1,22 @@
+/**
+ * Whether the folder of the control socket is a safe place: whoever may rename in it, or in one above it, can put a
+ * socket of his own in the place of ours, and tell its clients what he likes. He gets no power over the daemon by it.
+ * Decided here: what counts as unsafe and what is said then. Refuses to decide what follows from it.
+ */
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+const OTHERS_WRITE = 0o022
+const STICKY = 0o1000
+
+/** The folder nearest to the socket with which something is wrong, in words; undefined when all is well. */
+export function unsafeFolder(socket: string, own = process.geteuid?.() ?? 0): string | undefined {
+  for (let folder = dirname(socket); ; folder = dirname(folder)) {
+    const { mode, uid } = statSync(folder)
+    const octal = (mode & 0o7777).toString(8).padStart(4, '0')
+    if (uid !== 0 && uid !== own) return `${folder} belongs to the user ${uid}`
+    if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0)
+      return `others may rename what is in ${folder} (mode ${octal}): chmod go-w`
+    if (folder === dirname(folder)) return undefined
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * What the worker thread runs: the wiring of api/worker.ts, a file of its own because a thread begins with a file.
+ * Refuses to decide anything.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { runWorker } from '../api/worker.ts'
+import { loadNative } from '../linux/native.ts'
+
+if (parentPort !== null)
+  runWorker({ engine: parentPort, settings: workerData, dropPrivileges: () => loadNative().dropPrivileges() })

@@ -1,0 +1,264 @@
+/**
+ * Least privilege as the kernel tells it: the daemon with NET_ADMIN and NET_RAW alone, as root and as another user; its
+ * worker thread with nothing at all; and who is answered at the control socket (docs/adr/0019).
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { reloadCommand } from '../../src/cli/reload.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually } from '../support/wait.ts'
+
+const NOBODY = 65_534
+const OTHER = 4_711
+const TWO = '-all,+net_admin,+net_raw'
+const AS_ROOT = ['setpriv', '--bounding-set', TWO, '--inh-caps', '-all']
+const AS_NOBODY = [
+  ...['setpriv', '--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups'],
+  ...['--bounding-set', TWO, '--inh-caps', TWO, '--ambient-caps', TWO],
+]
+/** CAP_NET_ADMIN and CAP_NET_RAW. */
+const BOTH = 0x3000n
+const SECOND_VIP = '10.77.0.101'
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+type Credentials = {
+  readonly effective: bigint
+  readonly permitted: bigint
+  readonly ambient: bigint
+  readonly noNewPrivs: boolean
+}
+
+function credentials(folder: string): Credentials {
+  const status = readFileSync(`${folder}/status`, 'utf8')
+  const field = (name: string) => BigInt(`0x${new RegExp(`^${name}:\\s*(\\w+)$`, 'm').exec(status)?.[1] ?? 'f'}`)
+  return {
+    effective: field('CapEff'),
+    permitted: field('CapPrm'),
+    ambient: field('CapAmb'),
+    noNewPrivs: field('NoNewPrivs') === 1n,
+  }
+}
+
+/** Of the engine: its first thread, and those that cannot get anything any more. */
+function threads(pid: number): { main: Credentials; bare: Credentials[]; others: Credentials[] } {
+  const all = readdirSync(`/proc/${pid}/task`).map((id) => ({
+    id: Number(id),
+    ...credentials(`/proc/${pid}/task/${id}`),
+  }))
+  const main = all.find(({ id }) => id === pid)
+  if (main === undefined) throw new Error(`Cannot find the main thread of ${pid}`)
+  return {
+    main,
+    bare: all.filter(({ noNewPrivs }) => noNewPrivs),
+    others: all.filter(({ id, noNewPrivs }) => id !== pid && !noNewPrivs),
+  }
+}
+
+const engineOf = (daemon: Holdfast): number => daemon.process.children[0] ?? 0
+
+function start(launcher: readonly string[], uid: number, top = {}) {
+  lab = createLab({ routers: 1 })
+  const host = lab.router(1)
+  // The lab's folder is root's alone.
+  chmodSync(lab.directory, 0o755)
+  const directory = join(lab.directory, `holdfast-${host.name}`)
+  mkdirSync(directory)
+  chownSync(directory, uid, uid)
+  const plan = { host, priority: 200, intervalMs: 100, address: LAB_VIP }
+  const daemon = new Holdfast(lab, plan, {}, [], { api: { listen: '127.0.0.1:9655' }, ...top }, launcher)
+  return { lab, host, daemon, directory }
+}
+
+const active = (daemon: Holdfast) =>
+  eventually(
+    'the router to be Active',
+    async () => (await daemon.state()) === 'Active',
+    () => daemon.lines.slice(-5),
+    { within: 15_000 },
+  )
+
+function addVip(daemon: Holdfast): void {
+  const text = readFileSync(daemon.file, 'utf8')
+  writeFileSync(daemon.file, text.replace(`"${LAB_VIP}"`, `"${LAB_VIP}", "${SECOND_VIP}"`))
+}
+
+describeNetns('NET_ADMIN and NET_RAW alone', () => {
+  test.each([
+    ['root', AS_ROOT, 0],
+    ['another user', AS_NOBODY, NOBODY],
+  ] as const)(
+    'as %s: takeover, reload, both VIPs, the guardian, and no line about a missing privilege',
+    async (_, launcher, uid) => {
+      const { lab, host, daemon } = start(launcher, uid)
+      await active(daemon)
+      expect(lab.holders(LAB_VIP)).toEqual(['r1'])
+      await daemon.process.line(/Serving \/metrics/, 10_000)
+      const engine = engineOf(daemon)
+      const { main, bare, others } = threads(engine)
+      expect([main.permitted, main.effective], 'of the engine').toEqual([BOTH, BOTH])
+      expect(bare, 'exactly one thread, the worker, has nothing').toEqual([
+        { effective: 0n, permitted: 0n, ambient: 0n, noNewPrivs: true, id: expect.any(Number) },
+      ])
+      expect(
+        others.every(({ effective }) => effective === BOTH),
+        'the threads of Node keep what the engine has',
+      ).toBe(true)
+
+      addVip(daemon)
+      expect(await reloadCommand(daemon.socket, { json: false })).toMatchObject({ exitCode: 0 })
+      await eventually(
+        'both VIPs',
+        () => lab.holders(SECOND_VIP).length === 1,
+        () => lab.addresses(host),
+        { within: 5_000 },
+      )
+      const warnings = daemon.records.filter(({ level }) => level >= 40).map(({ msg }) => msg)
+      expect(warnings.filter((msg) => !/does not know its peers/.test(msg))).toEqual([])
+
+      daemon.killEngine()
+      await eventually(
+        'no VIP after the death of the engine',
+        () => lab.holders(LAB_VIP).length === 0,
+        () => lab.addresses(host),
+        {
+          within: 5_000,
+        },
+      )
+      expect(lab.holders(SECOND_VIP)).toEqual([])
+    },
+  )
+
+  test('one of the two is missing: status 77, and the line names it', async () => {
+    const launcher = ['setpriv', '--bounding-set', '-all,+net_admin', '--inh-caps', '-all']
+    const { daemon } = start(launcher, 0)
+    expect((await daemon.process.exited).code).toBe(77)
+    expect(daemon.lines.map(({ text }) => text).join('\n')).toContain('Cannot run without CAP_NET_RAW')
+  })
+})
+
+describeNetns('the worker thread of a daemon with every capability', () => {
+  test('has none, and the engine keeps its own', async () => {
+    const { daemon } = start([], 0)
+    await active(daemon)
+    await daemon.process.line(/Serving \/metrics/, 10_000)
+    const engine = engineOf(daemon)
+    const { main, bare } = threads(engine)
+    expect(bare).toHaveLength(1)
+    expect(bare[0]).toMatchObject({ effective: 0n, permitted: 0n, ambient: 0n })
+    expect(main.effective & BOTH).toBe(BOTH)
+    expect(main.noNewPrivs).toBe(false)
+  })
+
+  test('a reload reads what root may read by owner or mode, and says so of another file', async () => {
+    const { daemon, lab } = start([], 0)
+    await active(daemon)
+    const before = lab.addresses(lab.router(1))
+    chmodSync(daemon.file, 0o600)
+    addVip(daemon)
+    expect(await reloadCommand(daemon.socket, { json: false })).toMatchObject({ exitCode: 0 })
+    chownSync(daemon.file, OTHER, OTHER)
+    const { exitCode, stderr } = await reloadCommand(daemon.socket, { json: false })
+    expect(exitCode).toBe(78)
+    expect(stderr).toContain(
+      'Cannot read the configuration: permission denied: the user 0 must own it, or its mode must allow it (EACCES)',
+    )
+    expect(lab.addresses(lab.router(1))).toEqual(expect.arrayContaining(before))
+  })
+
+  test.each([
+    [[], 0],
+    [['--core'], NOBODY],
+  ] as const)('run %s: the files of the engine in /proc belong to the user %s', async (options, owner) => {
+    lab = createLab({ routers: 1 })
+    chmodSync(lab.directory, 0o755)
+    const host = lab.router(1)
+    const directory = join(lab.directory, `holdfast-${host.name}`)
+    mkdirSync(directory)
+    chownSync(directory, NOBODY, NOBODY)
+    const plan = { host, priority: 200, intervalMs: 100, address: LAB_VIP }
+    const daemon = new Holdfast(lab, plan, {}, options, {}, AS_NOBODY)
+    await active(daemon)
+    const found = execFileSync('stat', ['-c', '%u', `/proc/${engineOf(daemon)}/environ`], { encoding: 'utf8' })
+    expect(Number(found), 'root: PR_SET_DUMPABLE is 0').toBe(owner)
+  })
+})
+
+describeNetns('the control socket', () => {
+  const HOLDFAST = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
+  const as = (uid: number, ...argv: string[]) =>
+    spawnSync('setpriv', ['--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups', HOLDFAST, ...argv], {
+      encoding: 'utf8',
+    })
+
+  test('another user cannot connect; after a chmod he is refused, counted, and the daemon goes on', async () => {
+    const { daemon } = start([], 0)
+    await active(daemon)
+    await daemon.process.line(/Serving \/metrics/, 10_000)
+    const shut = as(OTHER, 'stop', '-s', daemon.socket)
+    expect([shut.status, shut.stderr]).toEqual([69, expect.stringContaining('EACCES')])
+    expect((await daemon.snapshot())?.controlRefused).toBe(0)
+
+    chmodSync(daemon.socket, 0o666)
+    for (const command of [['stop'], ['reload'], ['yield', 'vip'], ['status']]) {
+      const { status, stderr } = as(OTHER, ...command, '-s', daemon.socket)
+      expect(status, `${command[0]}: ${stderr}`).not.toBe(0)
+      expect(stderr).toContain('Only root and the user 0 may ask here')
+    }
+    const snapshot = await daemon.snapshot()
+    expect(snapshot?.controlRefused).toBeGreaterThanOrEqual(4)
+    expect(snapshot?.routers[0]).toMatchObject({ state: 'Active', yieldingUntil: null })
+    const told = daemon.records.filter(({ msg }) => msg.startsWith('Refused the user'))
+    expect(told, 'one line, however many came').toHaveLength(1)
+    expect(told[0]).toMatchObject({
+      level: 40,
+      uid: OTHER,
+      msg: expect.stringMatching(/^Refused the user 4711 \(pid \d+\) at the control socket$/),
+    })
+  })
+
+  test('the daemon of another user answers him, and root', async () => {
+    const { daemon } = start(AS_NOBODY, NOBODY)
+    await active(daemon)
+    const own = as(NOBODY, 'status', '-s', daemon.socket)
+    expect([own.status, own.stderr]).toEqual([0, ''])
+    chmodSync(daemon.socket, 0o666)
+    const other = as(OTHER, 'status', '-s', daemon.socket)
+    expect(other.stderr).toContain(`Only root and the user ${NOBODY} may ask here`)
+  })
+})
+
+describe('the addon in a worker thread', () => {
+  const script = join(import.meta.dirname, '..', 'support', 'spawning-worker.mjs')
+  const run = (mode: string): unknown => JSON.parse(execFileSync('node', [script, mode], { encoding: 'utf8' }))
+  const ALL = { CapPrm: 'some', CapEff: 'some', CapBnd: 'some', raw: true }
+
+  test.runIf(process.getuid?.() === 0)(
+    'takes everything from it and its children, nothing from the main thread',
+    () => {
+      const NONE = {
+        CapInh: 'none',
+        CapPrm: 'none',
+        CapEff: 'none',
+        CapBnd: 'none',
+        CapAmb: 'none',
+        NoNewPrivs: 'some',
+      }
+      expect(run('drop')).toEqual({
+        refused: 'EINVAL',
+        main: expect.objectContaining({ ...ALL, NoNewPrivs: 'none' }),
+        worker: { ...NONE, raw: 'EPERM' },
+        child: NONE,
+      })
+      expect(run('keep'), 'without it').toMatchObject({ worker: ALL, child: { CapEff: 'some', NoNewPrivs: 'none' } })
+    },
+  )
+})
