@@ -1,6 +1,6 @@
 /** What the daemon says of itself, in every state: JSON as it stands, versioned, deadlines as remaining time. */
 import { expect, test } from 'vitest'
-import { samplesOf } from '../../src/api/samples.ts'
+import { portSamples, samplesOf } from '../../src/api/samples.ts'
 import { formatStatus } from '../../src/cli/status.ts'
 import type { Snapshot } from '../../src/daemon/snapshot.ts'
 import { METRICS } from '../../src/metrics/names.ts'
@@ -97,7 +97,7 @@ test('status tells it in lines', () => {
 })
 
 test('every metric of the table has a sample, with exactly its labels', () => {
-  const samples = samplesOf(busyWorld().daemon.snapshot(), '1.2.3')
+  const samples = [...samplesOf(busyWorld().daemon.snapshot(), '1.2.3'), ...portSamples({ connections: 1 })]
   const missing = Object.keys(METRICS).filter((name) => !samples.some((sample) => sample.name === name))
   expect(missing, 'metrics without a sample').toEqual([])
   const wrong = samples.filter(
