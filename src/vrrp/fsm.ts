@@ -13,7 +13,7 @@ import { leave, leavesAtOnce, stepLeaving } from './leaving.ts'
 import { isOwner, type Parameters } from './parameters.ts'
 import { advertiseChange, reconfigure } from './reconfigure.ts'
 import { comeBack, stepReturning } from './returning.ts'
-import { announceOverRival, answerableAt, rememberAnswer } from './rival.ts'
+import { announceOverRival, answerableAt, answerLate, rememberAnswer } from './rival.ts'
 import type { Active, Backup, Initialize, State } from './state.ts'
 import { skewTime, staggerDelay } from './timers.ts'
 import { activeDownDelay, becomeActive, enterBackup, fail, type Step, start, stop } from './transition.ts'
@@ -267,9 +267,11 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   const effects: Effect[] = [{ kind: 'refused', reason: equal ? 'lower-address' : 'lower-priority', source }]
   const rival = { to: 'rival', source } as const
   let next = state
-  if (parameters.knobs.assertOnLower && answerableAt(state, rival, parameters) <= now) {
-    effects.push(send('rivalHeard'))
-    next = rememberAnswer(next, rival, parameters, now)
+  if (parameters.knobs.assertOnLower) {
+    if (answerableAt(state, rival, parameters) <= now) {
+      effects.push(send('rivalHeard'))
+      next = rememberAnswer(next, rival, parameters, now)
+    } else next = answerLate(next, rival, parameters)
   }
   if (!parameters.knobs.announceOnRival) return [next, effects]
   const [announced, announcement] = announceOverRival(next, now)

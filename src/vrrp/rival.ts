@@ -15,18 +15,33 @@ type Question = Pick<Answered, 'to' | 'source'>
 
 const same = (a: Question, b: Question): boolean => a.source === b.source && a.to === b.to
 
+/**
+ * Sources that are answered in one spacing. Sources can be invented: who is answered one by one answers a flood with a
+ * flood of his own, and has no time left for anything else.
+ */
+const MOST_ANSWERS = 16
+
 /** From when on this source may be advertised to out of turn again. */
 export function answerableAt({ asserted }: Active, question: Question, parameters: Parameters): Millis {
   const last = asserted.find((answered) => same(answered, question))
-  return last === undefined ? millis(Number.NEGATIVE_INFINITY) : plus(last.at, answerSpacing(parameters))
+  // Oldest first: with it a place becomes free.
+  const before = last ?? (asserted.length < MOST_ANSWERS ? undefined : asserted[0])
+  return before === undefined ? millis(Number.NEGATIVE_INFINITY) : plus(before.at, answerSpacing(parameters))
 }
 
-/** Bounded: a flood from invented sources must not grow the state; the oldest is forgotten first. */
+/** One more rival than there are answers for is answered late, not never: no later one need be about it. */
+export function answerLate(state: Active, question: Question, parameters: Parameters): Active {
+  if (state.asserted.some((answered) => same(answered, question))) return state
+  const again = answerableAt(state, question, parameters)
+  return again < state.adverAt ? { ...state, adverAt: again } : state
+}
+
+/** Of a question that may be answered now. */
 export function rememberAnswer(state: Active, question: Question, parameters: Parameters, now: Millis): Active {
   const spacing = answerSpacing(parameters)
   if (spacing <= 0) return { ...state, asserted: [] }
   const recent = state.asserted.filter((answered) => !same(answered, question) && now - answered.at < spacing)
-  return { ...state, asserted: [...recent.slice(-15), { ...question, at: now }] }
+  return { ...state, asserted: [...recent.slice(1 - MOST_ANSWERS), { ...question, at: now }] }
 }
 
 /** Not longer than until the first repeat of a batch: that one comes after every packet that got no batch of its own. */

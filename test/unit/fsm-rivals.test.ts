@@ -242,12 +242,51 @@ describe('rivals (design.md §3)', () => {
     })
   })
 
-  test('a flood of invented rivals does not grow the state; the oldest is forgotten first', () => {
-    const flood = Array.from({ length: 40 }, (_, i) => [address(`192.0.2.${150 + i}`), 100 + i] as const)
-    const { state } = hearing(active(), flood)
-    if (state.name !== 'Active') throw new Error(`Expected Active, found ${state.name}`)
-    expect(state.asserted).toHaveLength(16)
-    expect(state.asserted.map(({ at }) => at)).toEqual(Array.from({ length: 16 }, (_, i) => 124 + i))
+  describe('invented rivals, each with an address of its own', () => {
+    const invented = (count: number, from: number, every: number) =>
+      Array.from({ length: count }, (_, i) => [address(`192.0.${i >> 8}.${i & 255}`), from + i * every] as const)
+    const answers = (sent: readonly Effect[][]) =>
+      sent.flatMap((effects, i) => (effects.some(({ kind }) => kind === 'sendAdvertisement') ? [i] : []))
+
+    test('16 of them are answered in 100 ms, and the others at the end of these, all at once', () => {
+      const { sent, state } = hearing(active(), invented(40, 100, 1))
+      expect(answers(sent), 'who was answered at once').toEqual(Array.from({ length: 16 }, (_, i) => i))
+      if (state.name !== 'Active') throw new Error(`Expected Active, found ${state.name}`)
+      expect(state.asserted).toHaveLength(16)
+      expect(state.adverAt, 'when the first place is free').toBe(200)
+      const [next, effects] = step(state, tick, told, ms(200))
+      expect(effects).toEqual([{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }])
+      expect(next).toMatchObject({ adverAt: 1200 })
+    })
+
+    test('10 000 in a second cost at most 16 answers in 100 ms, and no memory', () => {
+      const { sent, state } = hearing(active(), invented(10_000, 100, 0.1))
+      expect(answers(sent).length).toBeLessThanOrEqual(16 * 10)
+      if (state.name !== 'Active') throw new Error(`Expected Active, found ${state.name}`)
+      expect(state.asserted.length).toBeLessThanOrEqual(16)
+    })
+
+    test('a rival that was answered is not answered late as well', () => {
+      const { state } = hearing(active(), [...invented(16, 100, 1), [address('192.0.0.15'), 116]])
+      expect(state).toMatchObject({ adverAt: active().adverAt })
+    })
+
+    test('the same for priority 0, which is answered late anyway', () => {
+      let state: State = active()
+      let sent = 0
+      for (const [source, at] of invented(1_000, 100, 0.1)) {
+        const [next, effects] = step(state, heard(source, 0, at), told, ms(at))
+        sent += effects.filter(({ kind }) => kind === 'sendAdvertisement').length
+        state = next
+      }
+      expect(sent).toBe(16)
+      expect(state).toMatchObject({ adverAt: 200 })
+    })
+
+    test('the letter of the RFC answers every one', () => {
+      const { sent } = hearing(active(), invented(40, 100, 1), parameters('rfc9568'))
+      expect(answers(sent)).toHaveLength(40)
+    })
   })
 
   test('each knob alone', () => {
