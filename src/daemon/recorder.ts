@@ -28,6 +28,8 @@ export class Recorder {
   readonly #elapsed: () => number
   /** Before that nothing in #quiet can have expired: looking would only cost a flood's victim time. */
   #fullUntil = 0
+  /** Whose limit was lifted since then. */
+  #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
   /** Records that nobody will read: the backlog was full, or the sink refused them. */
   lost = 0
 
@@ -60,10 +62,20 @@ export class Recorder {
     this.log(level, message, suppressed > 0 ? { ...fields, suppressed } : fields)
   }
 
-  /** The situation of `subject`, the first word of its keys, changed (new state, new Active): speak again (VR-RX-21). */
+  /**
+   * The situation of `subject`, the first word of its keys, changed (new state, new Active): speak again (VR-RX-21).
+   * For as many keys as there are, in each quiet time: who makes a router change its state makes no more lines than that.
+   */
   liftLimits(subject: string): void {
-    for (const key of this.#quiet.keys()) if (key.startsWith(`${subject} `)) this.#quiet.delete(key)
-    this.#fullUntil = 0
+    const now = this.#elapsed()
+    if (now - this.#lifted.since >= QUIET_TIME) this.#lifted = { since: now, keys: 0 }
+    for (const key of this.#quiet.keys()) {
+      if (this.#lifted.keys >= MOST_KEYS) return
+      if (!key.startsWith(`${subject} `)) continue
+      this.#quiet.delete(key)
+      this.#lifted.keys++
+      this.#fullUntil = 0
+    }
   }
 
   #isFull(now: number): boolean {

@@ -141,7 +141,7 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    for (const at of [...this.#duty.deadlines(), this.priority.yieldingUntil]) {
+    for (const at of [...this.#duty.deadlines(), this.priority.yieldingUntil, this.history.untoldUntil]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -226,6 +226,7 @@ export class Router {
     if (repair !== undefined) this.#runner.add(this, [() => repair()])
     this.#duty.endFaults(now)
     this.priority.endYield(now)
+    this.history.catchUp(this, now)
   }
 
   /** Somebody else says that he has this address. */

@@ -1,16 +1,21 @@
 /**
  * How a router came to where it is: its last transition, how often each one happened, and the telling of each, with the
- * neighbours that speak for our VRID and were not listened to. Decided here: which transitions are worth a warning.
+ * neighbours that speak for our VRID and were not listened to. Decided here: which transitions are worth a warning, and
+ * how many are told when there is no end of them.
  * Refuses to know why a state changes and what it changes on the network.
  */
 import type { Effect } from '../vrrp/effect.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
-import { type Millis, plus } from '../wire/units.ts'
+import { type Millis, millis, plus } from '../wire/units.ts'
 import { ForeignPeers } from './foreign-peers.ts'
 import { Counters, type Recorder } from './recorder.ts'
 
 export type Transition = Extract<Effect, { kind: 'transition' }>
+
+/** So many in one go are told one by one, then one in a second: a neighbour can make us change our state at will. */
+const MOST_AT_ONCE = 20
+const PACE = 1_000
 
 /** What the router is called and how it was set when it happened. */
 export type Teller = {
@@ -27,20 +32,54 @@ export class TransitionHistory {
   /** Who speaks for our VRID and is not, or not quite, of our group. */
   readonly strangers = new ForeignPeers()
   readonly #recorder: Recorder
+  /** When the time that the lines cost is over. */
+  #paidAt: Millis | undefined
+  /** The last transition, when it was one too many to be told. */
+  #untold: { readonly transition: Transition; readonly interfaceName: string | undefined } | undefined
+  /** Transitions that nobody was told of. */
+  #silent = 0
 
   constructor(recorder: Recorder, now: Millis) {
     this.#recorder = recorder
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
   }
 
-  tell({ from, to, reason, peer }: Transition, teller: Teller, interfaceName: string | undefined, now: Millis): void {
-    const { group, name, parameters, title } = teller
+  /** When the state is told that nobody was told of. */
+  get untoldUntil(): Millis | undefined {
+    if (this.#untold === undefined || this.#paidAt === undefined) return undefined
+    return plus(this.#paidAt, -(MOST_AT_ONCE - 1) * PACE)
+  }
+
+  /** What the log says last must be so. */
+  catchUp(teller: Teller, now: Millis): void {
+    const { untoldUntil } = this
+    if (this.#untold === undefined || untoldUntil === undefined || now < untoldUntil) return
+    const { interfaceName, transition } = this.#untold
+    this.#silent--
+    this.#tell(transition, teller, interfaceName, now)
+  }
+
+  tell(transition: Transition, teller: Teller, interfaceName: string | undefined, now: Millis): void {
+    const { from, to, reason } = transition
     this.since = { at: now, epoch: Date.now(), reason }
     this.transitions.add(`${from} ${to} ${reason}`)
+    if (this.#paidAt === undefined || this.#paidAt - now <= (MOST_AT_ONCE - 1) * PACE)
+      return this.#tell(transition, teller, interfaceName, now)
+    this.#untold = { transition, interfaceName }
+    this.#silent++
+  }
+
+  #tell({ from, to, reason, peer }: Transition, teller: Teller, interfaceName: string | undefined, now: Millis): void {
+    const { group, name, parameters, title } = teller
+    const silent = this.#silent
+    this.#silent = 0
+    this.#untold = undefined
+    this.#paidAt = plus(millis(Math.max(this.#paidAt ?? now, now)), PACE)
     this.#recorder.liftLimits(name)
     if (interfaceName !== undefined) this.#recorder.liftLimits(`discard ${interfaceName}`)
     const beside = to === 'Active' ? this.#unheeded(parameters, now) : []
-    const told = beside.length === 0 ? '' : `, not listening to ${beside.join(', ')}`
+    const ignored = beside.length === 0 ? '' : `, not listening to ${beside.join(', ')}`
+    const told = silent === 0 ? ignored : `${ignored}, after ${silent} transitions that were not told`
     const asPlanned = to !== 'Initialize' || reason === 'shutdown' || reason === 'successorHeard'
     const level = asPlanned && beside.length === 0 ? 'info' : 'warn'
     this.#recorder.log(level, `${title}: ${from} → ${to}: ${reason}${told}`, {
@@ -54,6 +93,7 @@ export class TransitionHistory {
       priority: parameters.priority,
       ...(peer === undefined ? {} : { peer }),
       ...(beside.length === 0 ? {} : { unheeded: beside }),
+      ...(silent === 0 ? {} : { suppressed: silent }),
     })
   }
 

@@ -46,6 +46,21 @@ test('100 000 invented sources: at most 257 lines in 10 s, and time enough for t
   expect(records.length, 'and every round was heard of').toBeGreaterThanOrEqual(11 * 200)
 })
 
+test('a situation that never stops changing lifts no more limits than there are keys', () => {
+  for (let i = 0; i < 10_000; i++) {
+    elapsed = i / 10
+    recorder.logLimited(`api warning ${i % 100}`, 'warn', 'x')
+    recorder.liftLimits('api')
+  }
+  expect(records.length, 'lines in a second').toBeLessThanOrEqual(2 * 256 + 1)
+  elapsed = 20_000
+  const before = records.length
+  recorder.logLimited('api warning 1', 'warn', 'x')
+  recorder.liftLimits('api')
+  recorder.logLimited('api warning 1', 'warn', 'x')
+  expect(records.length - before, 'lines of the next quiet time').toBe(2)
+})
+
 test('records wait for the sink, at most 1 000 of them; what is more is counted', () => {
   const early = new Recorder(() => elapsed)
   for (let i = 0; i < 1_200; i++) early.log('info', `${i}`)

@@ -1,0 +1,188 @@
+/**
+ * A group of holdfast routers with an attacker on their segment, and what everybody sees of it: the client that probes
+ * every millisecond, an observer that asks who has the address, the kernels, and each daemon's counters as its metrics
+ * tell them. What every test of docs/security.md starts from. Decides no attack.
+ */
+import { samplesOf } from '../../src/api/samples.ts'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import type { RouterSnapshot, Snapshot } from '../../src/daemon/snapshot.ts'
+import { ArpObserver } from '../support/arp-observer.ts'
+import { Attacker } from '../support/attacker.ts'
+import { activeDownIntervalMs, type RouterPlan } from '../support/daemon.ts'
+import { type Extra, Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
+
+export const INTERVAL = 100
+export const SIEGE_VIP6 = 'fd00:77::100'
+/** Of r1, r2, …; who is first is Active when nobody interferes. */
+export const PRIORITIES = [200, 100] as const
+const WITHIN = 10_000
+/** What a deadline is given on a machine that others use as well. */
+export const MARGIN = 150
+
+export type SiegeOptions = {
+  readonly address?: string
+  readonly priorities?: readonly number[]
+  /** Besides the routers', client's and observer's. */
+  readonly hosts?: readonly string[]
+  /** Every router has the others as its peers. */
+  readonly unicast?: boolean
+  readonly plan?: Partial<Omit<RouterPlan, 'host'>>
+  readonly extra?: Extra
+}
+
+export const downMs = (position: number, intervalMs: number = INTERVAL): number =>
+  activeDownIntervalMs(PRIORITIES[position - 1] ?? 100, intervalMs)
+
+export class Siege {
+  readonly lab: Lab
+  readonly address: string
+  readonly prober: Prober
+  readonly observer: ArpObserver
+  readonly attacker: Attacker
+  readonly daemons: Holdfast[] = []
+  readonly #options: SiegeOptions
+
+  private constructor(options: SiegeOptions) {
+    const { address = LAB_VIP, hosts = [], priorities = PRIORITIES } = options
+    this.#options = options
+    this.address = address
+    this.lab = createLab({ routers: priorities.length, clients: ['client', 'observer', 'attacker', ...hosts] })
+    if (address.includes(':')) {
+      for (const host of this.lab.hosts.values()) {
+        const own = `fd00:77::${host.address.split('.')[3]}/64`
+        run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', 'eth0', 'nodad'])
+      }
+    }
+    for (const host of this.lab.routers) startResponder(this.lab, host)
+    this.prober = new Prober(this.lab, this.lab.client, address)
+    this.observer = new ArpObserver(this.lab, this.lab.host('observer'), address)
+    this.attacker = new Attacker(this.lab, this.lab.host('attacker'))
+  }
+
+  /** All of them run, r1 is Active and answers the client. */
+  static async laid(options: SiegeOptions = {}): Promise<Siege> {
+    const siege = new Siege(options)
+    try {
+      const { priorities = PRIORITIES } = options
+      for (const position of priorities.keys()) siege.start(position + 1)
+      await Promise.all([siege.attacker.ready(), ...siege.daemons.map((daemon) => daemon.ready())])
+      await siege.calm('all started')
+      return siege
+    } catch (error) {
+      siege.lift()
+      throw error
+    }
+  }
+
+  start(position: number): Holdfast {
+    const { extra = {}, plan = {}, priorities = PRIORITIES, unicast = false } = this.#options
+    const host = this.lab.router(position)
+    const peers = this.lab.routers.filter((other) => other !== host).map((other) => other.address)
+    const priority = priorities[position - 1] ?? 100
+    const daemon = new Holdfast(
+      this.lab,
+      {
+        ...{ host, priority, intervalMs: INTERVAL, address: this.address },
+        ...(unicast ? { unicastPeers: peers } : {}),
+        ...plan,
+      },
+      extra,
+    )
+    this.daemons[position - 1] = daemon
+    return daemon
+  }
+
+  lift(): void {
+    this.lab.destroy()
+  }
+
+  daemon(position: number): Holdfast {
+    const daemon = this.daemons[position - 1]
+    if (daemon === undefined) throw new Error(`Cannot use the daemon on r${position}: it was not started`)
+    return daemon
+  }
+
+  async sight() {
+    const states = this.daemons.map(async (daemon) => [daemon.plan.host.name, await daemon.state()])
+    return {
+      ...Object.fromEntries(await Promise.all(states)),
+      holders: this.lab.holders(this.address),
+      client: this.prober.owner,
+      log: this.daemons.flatMap(({ records, plan }) => records.slice(-3).map(({ msg }) => `${plan.host.name} ${msg}`)),
+    }
+  }
+
+  /** r1 is Active, alone holds the address and answers the client, and the others are Backup. */
+  calm(occasion: string): Promise<true> {
+    const alone = async () => {
+      const states = await Promise.all(this.daemons.map((daemon) => daemon.state()))
+      const [first, ...others] = states
+      if (first !== 'Active' || others.some((state) => state !== 'Backup')) return false
+      return this.prober.owner === 'r1' && this.lab.holders(this.address).join() === 'r1'
+    }
+    return eventually(`r1 alone to be Active and answer after ${occasion}`, alone, () => this.sight(), {
+      within: WITHIN,
+    })
+  }
+
+  becomes(position: number, state: string, within = WITHIN): Promise<true> {
+    const daemon = this.daemon(position)
+    const is = async () => (await daemon.state()) === state
+    return eventually(`r${position} to be ${state}`, is, () => this.sight(), { within })
+  }
+
+  /** Since `at`: who answered the client, in the order of the changes, and the longest it was not answered. */
+  client(at: number) {
+    const before = this.prober.owners.filter((change) => change.at < at).at(-1)?.name
+    const later = this.prober.owners.filter((change) => change.at >= at).map(({ name }) => name)
+    return { answeredBy: [...new Set([before, ...later])], longestGap: this.prober.longestGap(at, monotonicMs()) }
+  }
+
+  mac(host: Host): string {
+    const [link] = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'eth0']))
+    return String(link.address)
+  }
+
+  /** What the metrics say now; the difference to another account is what an attack has caused. */
+  async account(position: number): Promise<Account> {
+    const daemon = this.daemon(position)
+    const snapshot = await daemon.snapshot()
+    if (snapshot === undefined) throw new Error(`Cannot get the status of holdfast on r${position}`)
+    return new Account(snapshot, daemon.records.length)
+  }
+
+  /** Messages of warnings since an account, of one router. */
+  told(position: number, since: Account): readonly string[] {
+    return this.daemon(position)
+      .records.slice(since.lines)
+      .map(({ msg }) => msg)
+  }
+}
+
+export class Account {
+  readonly snapshot: Snapshot
+  readonly lines: number
+
+  constructor(snapshot: Snapshot, lines: number) {
+    this.snapshot = snapshot
+    this.lines = lines
+  }
+
+  get router(): RouterSnapshot {
+    const [router] = this.snapshot.routers
+    if (router === undefined) throw new Error('Cannot find the router in the status')
+    return router
+  }
+
+  /** The sum of all series of `holdfast_vrrp_NAME` that have these labels. */
+  metric(name: string, labels: Readonly<Record<string, string>> = {}): number {
+    const wanted = Object.entries(labels)
+    return samplesOf(this.snapshot, 'test')
+      .filter((sample) => sample.name === `holdfast_vrrp_${name}`)
+      .filter((sample) => wanted.every(([key, value]) => sample.labels[key] === value))
+      .reduce((sum, { value }) => sum + value, 0)
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Sends Ethernet frames that it is given, as often and as fast as it is told: an attacker's raw socket, in a process of
+ * its own inside a network namespace, hence plain JavaScript. It knows no protocol: what is forged, and how, is said in
+ * forged-frame.ts. Shares no code with the product except the addon that carries the bytes.
+ *
+ * argv: INTERFACE. Standard input, a JSON object a line: { id, frames: [hex], count, perSecond }, the frames in
+ * turn, count 0: until { stop: id }; perSecond 0: as fast as it goes. Answers with { id, sent, failed, ms } when done.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const [link] = process.argv.slice(2)
+const BATCH = 64
+const root = join(import.meta.dirname, '..', '..')
+const native = createRequire(import.meta.url)('node-gyp-build')(join(root, 'native'))
+
+const AF_PACKET = 17
+const socket = new native.NativeSocket(AF_PACKET, 3, 0, 1, 1)
+const address = new Uint8Array(20)
+const view = new DataView(address.buffer)
+view.setUint16(0, AF_PACKET, true)
+view.setInt32(4, Number(readFileSync(`/sys/class/net/${link}/ifindex`, 'utf8')), true)
+socket.bind(address)
+
+const running = new Set()
+
+function report({ id, sent, failed, startedAt }) {
+  process.stdout.write(`${JSON.stringify({ id, sent, failed, ms: Math.round(performance.now() - startedAt) })}\n`)
+}
+
+function pump(attack) {
+  const { count, frames, perSecond, startedAt } = attack
+  const limit = count === 0 ? Number.POSITIVE_INFINITY : count
+  // Not longer than 5 ms at a time, so that a stop is heard.
+  const until = performance.now() + 5
+  const due = () => Math.min(limit, Math.floor(1 + ((performance.now() - startedAt) * perSecond) / 1000))
+  while (attack.sent + attack.failed < (perSecond === 0 ? limit : due()) && performance.now() < until) {
+    const done = attack.sent + attack.failed
+    const at = done % frames.length
+    const room = (perSecond === 0 ? limit : due()) - done
+    for (const result of socket.send(frames.slice(at, at + Math.min(BATCH, room)))) {
+      if (result > 0) attack.sent++
+      else attack.failed++
+    }
+  }
+  if (attack.stopped || attack.sent + attack.failed >= limit) {
+    running.delete(attack)
+    report(attack)
+    return
+  }
+  if (perSecond === 0 || perSecond > 1_000) setImmediate(pump, attack)
+  else setTimeout(pump, 1, attack)
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, frames = [], count = 1, perSecond = 0, stop } = JSON.parse(line)
+  if (stop !== undefined) {
+    for (const attack of running) if (attack.id === stop) attack.stopped = true
+    return
+  }
+  const octets = frames.map((hex) => Uint8Array.from(Buffer.from(hex, 'hex')))
+  const attack = { id, frames: octets, count, perSecond, sent: 0, failed: 0, startedAt: performance.now() }
+  running.add(attack)
+  pump(attack)
+})
+process.stdout.write(`${JSON.stringify({ ready: true })}\n`)
