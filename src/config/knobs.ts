@@ -56,6 +56,9 @@ export const knobShape = {
   addressListCheck: flag()
     .optional()
     .describe(`Discard advertisements that list other addresses than ours (RFC 3768 §7.1), ${profileDefault}`),
+  intervalCheck: flag()
+    .optional()
+    .describe(`Version 3: discard advertisements with another interval than ours, as in version 2, ${profileDefault}`),
   oldUnicastChecksum: flag()
     .optional()
     .describe(`IPv4 unicast: take the checksums of keepalived up to 1.3.6 as well, ${profileDefault}`),
@@ -76,6 +79,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     ttlCheck: router.ttlCheck ?? profile.ttlCheck,
     firstAddressLinkLocal: router.firstAddressLinkLocal ?? profile.firstAddressLinkLocal,
     addressListCheck: router.addressListCheck ?? profile.addressListCheck,
+    intervalCheck: router.intervalCheck ?? profile.intervalCheck,
     oldUnicastChecksum: router.oldUnicastChecksum ?? profile.oldUnicastChecksum,
     assertOnLower: router.assertOnLower ?? profile.assertOnLower,
     assertSpacing: router.assertSpacing ?? profile.assertSpacing,

@@ -49,6 +49,11 @@ export type Knobs = {
   /** Do not listen to another address list than ours, unless the owner (255) says it (RFC 3768 §7.1, VR-V2-08). */
   readonly addressListCheck: boolean
   /**
+   * Version 3 as well: do not listen to an advertisement with another interval than ours. Learning it (RFC 9568 §6.4.2)
+   * lets one forged packet make a Backup wait for two minutes, or for 30 ms.
+   */
+  readonly intervalCheck: boolean
+  /**
    * In unicast take IPv4 checksums of keepalived up to 1.3.6 too, whose pseudo-header names the group instead of us
    * (VR-UC-07). Never sent.
    */
@@ -108,6 +113,7 @@ const SAFE: Knobs = {
   ttlCheck: false,
   firstAddressLinkLocal: false,
   addressListCheck: false,
+  intervalCheck: false,
   oldUnicastChecksum: false,
   assertOnLower: true,
   assertSpacing: millis(100),
@@ -135,6 +141,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     ttlCheck: true,
     firstAddressLinkLocal: true,
     addressListCheck: version === 2,
+    intervalCheck: false,
     oldUnicastChecksum: false,
     assertOnLower: version === 3,
     assertSpacing: millis(0),

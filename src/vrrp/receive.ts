@@ -121,10 +121,11 @@ export function receive(
   // 15. From as far away as this peer is (VR-UC-04).
   if (peer?.ttl !== undefined && !(ttl !== undefined && ttl >= peer.ttl.least && ttl <= peer.ttl.most))
     return discard('ttl-range')
-  // 16.–18. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned.
+  // 16.–18. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned; in
+  // version 3 where nothing is to be learned.
   const refused = authenticationFault(message, parameters)
   if (refused !== undefined) return discard(refused)
-  if (message.version === 2 && message.interval !== parameters.advertisementInterval)
+  if ((message.version === 2 || knobs.intervalCheck) && message.interval !== parameters.advertisementInterval)
     return discard('interval-mismatch')
   // 19. Our addresses, where that is asked for (VR-V2-08). An owner knows better.
   if (knobs.addressListCheck && message.priority !== 255 && !sameSet(addresses, parameters.addresses))

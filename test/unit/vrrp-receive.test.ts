@@ -372,6 +372,24 @@ describe('addressListCheck (VR-V2-08)', () => {
   })
 })
 
+describe('intervalCheck', () => {
+  const other = { interval: centis(4095) }
+  test.each([
+    [3, false, 100, { kind: 'accepted', warnings: ['interval-mismatch'] }],
+    [3, true, 100, { kind: 'discarded', reason: 'interval-mismatch' }],
+    [3, true, 255, { kind: 'discarded', reason: 'interval-mismatch' }],
+    [3, true, 0, { kind: 'discarded', reason: 'interval-mismatch' }],
+  ] as const)('version %i, knob %s, priority %i', (version, intervalCheck, priority, expected) => {
+    const parameters = parametersFor({ version, knobs: { intervalCheck } })
+    expect(hear({ advertisement: { ...other, version, priority } }, parameters)).toMatchObject(expected)
+  })
+
+  test('our own interval is heard', () => {
+    const parameters = parametersFor({ knobs: { intervalCheck: true } })
+    expect(hear({}, parameters)).toMatchObject({ kind: 'accepted' })
+  })
+})
+
 describe('IPv6', () => {
   const parameters = parametersFor({ family: 'ipv6' })
   const link = { source: address('fe80::3'), destination: vrrpGroup('ipv6') }
