@@ -2,7 +2,6 @@
  * A hostile or broken neighbour on the LAN: packets that nobody may act on, faster than any router sends. They must
  * change no state and no timer, be counted by reason, cost little log and no memory, and not delay a failover.
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
@@ -13,6 +12,7 @@ import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
 import { Capture } from '../support/tshark.ts'
 import { sleep } from '../support/wait.ts'
+import { residentKilobytes } from './resident-memory.ts'
 import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 
 const PACKETS = 100_000
@@ -40,11 +40,6 @@ function flood(lab: Lab, packets: number, perSecond: number): LoggedProcess {
   const program = join(packageRoot(), 'test', 'support', 'flood.mjs')
   const words = ['eth0', '51', LAB_VIP, packets, perSecond].map(String)
   return new LoggedProcess(lab, lab.host('observer'), [process.execPath, program, ...words])
-}
-
-function residentKilobytes(daemon: Holdfast): number {
-  const [engine = daemon.process.pid] = daemon.process.children
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${engine}/status`, 'utf8'))?.[1])
 }
 
 async function account(daemon: Holdfast) {

@@ -3,6 +3,8 @@
  * every millisecond, an observer that asks who has the address, the kernels, and each daemon's counters as its metrics
  * tell them. What every test of docs/security.md starts from. Decides no attack.
  */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { samplesOf } from '../../src/api/samples.ts'
 import { run } from '../../src/cli/demo-network.ts'
 import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
@@ -12,10 +14,14 @@ import { Attacker } from '../support/attacker.ts'
 import { activeDownIntervalMs, type RouterPlan } from '../support/daemon.ts'
 import { type Extra, Holdfast } from '../support/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 export const INTERVAL = 100
 export const SIEGE_VIP6 = 'fd00:77::100'
+/** Who sends in his own name, and who only can be invented. */
+export const STRANGER = '10.77.0.66'
+export const INVENTED: readonly string[] = Array.from({ length: 500 }, (_, i) => `10.77.${1 + (i >> 8)}.${i & 255}`)
 /** Of r1, r2, …; who is first is Active when nobody interferes. */
 export const PRIORITIES = [200, 100] as const
 const WITHIN = 10_000
@@ -154,13 +160,44 @@ export class Siege {
     return new Account(snapshot, daemon.records.length)
   }
 
-  /** Messages of warnings since an account, of one router. */
+  async accounts(): Promise<Accounts> {
+    const [r1, r2] = await Promise.all([this.account(1), this.account(2)])
+    return { r1, r2, transitions: () => [r1.transitions, r2.transitions] }
+  }
+
+  /** VRRP packets that come by the attacker, as frames. */
+  async record(filter: string, ms: number): Promise<readonly Uint8Array[]> {
+    const path = join(this.lab.directory, 'recorded.pcap')
+    const argv = ['dumpcap', '-q', '-P', '-i', 'eth0', '-f', `ip proto 112 and ${filter}`, '-w', path]
+    const dumpcap = new LoggedProcess(this.lab, this.attacker.host, argv)
+    await dumpcap.line(/^File: /, 10_000)
+    // The kernel hands frames over in blocks, 250 ms late at most.
+    await sleep(ms + 400)
+    dumpcap.signal('SIGINT')
+    await dumpcap.exited
+    return framesOf(readFileSync(path))
+  }
+
+  /** Messages since an account, of one router. */
   told(position: number, since: Account): readonly string[] {
     return this.daemon(position)
       .records.slice(since.lines)
       .map(({ msg }) => msg)
   }
 }
+
+/** A pcap file: 24 octets, then 16 before each frame, of which the third four say how long it is. */
+function framesOf(file: Buffer): readonly Uint8Array[] {
+  const frames: Uint8Array[] = []
+  for (let at = 24; at + 16 <= file.length; ) {
+    const length = file.readUInt32LE(at + 8)
+    frames.push(Uint8Array.from(file.subarray(at + 16, at + 16 + length)))
+    at += 16 + length
+  }
+  return frames
+}
+
+export type Accounts = { readonly r1: Account; readonly r2: Account; readonly transitions: () => unknown }
 
 export class Account {
   readonly snapshot: Snapshot
@@ -175,6 +212,15 @@ export class Account {
     const [router] = this.snapshot.routers
     if (router === undefined) throw new Error('Cannot find the router in the status')
     return router
+  }
+
+  get transitions() {
+    return this.router.counters.transitions
+  }
+
+  /** By how much a metric has grown since another account. */
+  since(before: Account, name: string, labels: Readonly<Record<string, string>> = {}): number {
+    return this.metric(name, labels) - before.metric(name, labels)
   }
 
   /** The sum of all series of `holdfast_vrrp_NAME` that have these labels. */

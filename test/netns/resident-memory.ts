@@ -1,0 +1,8 @@
+/** How much memory the engine of a daemon has, by the kernel's account. Refuses to know how much is too much. */
+import { readFileSync } from 'node:fs'
+import type { Holdfast } from '../support/holdfast.ts'
+
+export function residentKilobytes(daemon: Holdfast): number {
+  const [engine = daemon.process.pid] = daemon.process.children
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${engine}/status`, 'utf8'))?.[1])
+}

@@ -1,0 +1,146 @@
+/**
+ * What an attacker can do who says that he has the virtual address, by ARP: to an Active, to one that leaves and to one
+ * that comes back (rows of docs/security.md). The clients are misled by it whatever a VRRP router does; what is shown is
+ * for how long, and that holdfast makes it no worse and counts what it can hear.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { startResponder } from '../../src/cli/demo-probe.ts'
+import { skewTimeMs } from '../support/daemon.ts'
+import { advertisementFrame, arpReplyFrame, claimFrame, FORGED_MAC } from '../support/forged-frame.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+import { residentKilobytes } from './resident-memory.ts'
+import { downMs, INTERVAL, MARGIN, PRIORITIES, Siege, STRANGER } from './siege.ts'
+
+let siege: Siege | undefined
+afterEach(() => {
+  siege?.lift()
+  siege = undefined
+})
+
+const REFRESH = 1_000
+/** Between two announcements over a rival that answers (docs/adr/0007). */
+const WON_BACK = 1_000
+
+async function lay(...options: Parameters<typeof Siege.laid>): Promise<Siege> {
+  siege = await Siege.laid(...options)
+  return siege
+}
+
+/** To r1 alone, so that nobody else is misled: what is left is what it does to the election. */
+function repliesToR1(at: Siege, froms: readonly string[] = [FORGED_MAC]): readonly Uint8Array[] {
+  const host = at.lab.router(1)
+  const to = { mac: at.mac(host), address: host.address }
+  return froms.map((from) => arpReplyFrame(LAB_VIP, to, from))
+}
+
+const macOf = (i: number) => `02:00:00:00:${[i >> 8, i & 255].map((n) => n.toString(16).padStart(2, '0')).join(':')}`
+
+describeNetns('somebody else says that he has the address', () => {
+  test('S-12 and answers for it: the client is his as long as he repeats it, and is won back within a second', async () => {
+    const here = await lay()
+    const { attacker, lab, prober } = here
+    const { host } = attacker
+    const before = await here.accounts()
+    startResponder(lab, host)
+    run(['ip', '-n', host.namespace, 'address', 'add', `${LAB_VIP}/32`, 'dev', 'eth0'])
+    const attack = attacker.keepSending([claimFrame(LAB_VIP, here.mac(host))], 50)
+    const answers = (name: string) =>
+      eventually(
+        `${name} to answer the client`,
+        () => prober.owner === name,
+        () => prober.owners.slice(-5),
+        { within: 5_000 },
+      )
+    await answers('attacker')
+    await sleep(1_500)
+    await attack.stop()
+    const { at } = await attacker.send([claimFrame(LAB_VIP, here.mac(host))])
+    await answers('r1')
+    const wonBack = (prober.owners.at(-1)?.at ?? Number.NaN) - at
+    expect(wonBack, 'ms from his last word until r1 answered').toBeLessThan(WON_BACK + INTERVAL + MARGIN)
+    const after = await here.accounts()
+    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers of the attacker that r1 heard').toBeGreaterThan(0)
+    const told = here.told(1, before.r1)
+    expect(told, 'what r1 logs').toContainEqual(`vip: ${here.mac(host)} answers for ${LAB_VIP} as well`)
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+  })
+
+  test('S-13 once, and does not answer: nobody hears of it; the client is lost until the next announcement', async () => {
+    const here = await lay({ extra: { announce: { at: ['0ms'], refresh: `${REFRESH}ms` } } })
+    const before = await here.accounts()
+    const { at } = await here.attacker.send([claimFrame(LAB_VIP)])
+    await eventually(
+      'the client to be answered again',
+      () => here.client(at).longestGap > 0,
+      () => here.sight(),
+      { within: 5_000 },
+    )
+    expect(here.client(at).longestGap, 'ms without an answer').toBeLessThan(REFRESH + MARGIN)
+    const after = await here.accounts()
+    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers that r1 heard').toBe(0)
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+  })
+
+  test('S-14 in 20 000 answers from invented MACs: counted, bounded, and the client sees nothing', async () => {
+    const here = await lay()
+    const before = await here.accounts()
+    const memory = residentKilobytes(here.daemon(1))
+    const invented = Array.from({ length: 1_000 }, (_, i) => macOf(i))
+    const { at, ms } = await here.attacker.send(repliesToR1(here, invented), 20_000, 10_000)
+    await sleep(INTERVAL)
+    const after = await here.accounts()
+    // Those that did not fit into the queue of the packet socket are lost without a count.
+    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers that r1 heard').toBeGreaterThan(1_000)
+    expect(after.r1.lines - before.r1.lines, 'log lines of r1').toBeLessThan(300)
+    const announced = after.r1.since(before.r1, 'announcements_sent_total')
+    expect(announced, `frames that r1 announced in ${ms} ms`).toBeLessThan(20 + (8 * ms) / WON_BACK)
+    expect(residentKilobytes(here.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(here.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+  })
+
+  // Either makes the one that leaves believe that its successor is there; the Backup waits for its Skew_Time first.
+  test.each([
+    ['S-15 by ARP', repliesToR1],
+    ['S-16 by an advertisement of priority 1', () => [advertisementFrame({ source: STRANGER, priority: 1 })]],
+  ])(
+    '%s while the Active leaves: it goes early, and the client waits for the Skew_Time of the Backup',
+    async (_, frames) => {
+      const here = await lay()
+      const attack = here.attacker.keepSending(frames(here), 500)
+      await sleep(50)
+      const at = here.daemon(1).terminate()
+      await here.becomes(2, 'Active')
+      await attack.stop()
+      await eventually(
+        'r2 to answer the client',
+        () => here.prober.owner === 'r2',
+        () => here.sight(),
+        { within: 5_000 },
+      )
+      const gap = here.client(at).longestGap
+      expect(gap, 'ms without an answer').toBeLessThan(skewTimeMs(PRIORITIES[1], INTERVAL) + MARGIN)
+      expect(gap, 'ms without an answer').toBeGreaterThan(0)
+      const took = { from: 'Backup', to: 'Active', reason: 'activeReleased' }
+      expect((await here.account(2)).metric('transitions_total', took), 'takeovers of r2').toBe(1)
+    },
+  )
+
+  test('S-20 while a lone Active comes back: it waits for an Active_Down_Interval instead of 20 ms', async () => {
+    const here = await lay({ priorities: [200] })
+    const attack = here.attacker.keepSending(repliesToR1(here), 500)
+    here.daemon(1).freeze()
+    await sleep(10 * INTERVAL)
+    const at = here.daemon(1).thaw()
+    const isBack = () => here.daemon(1).records.find((record) => record.at > at && record.to === 'Active')
+    const back = await eventually('r1 to be Active again', isBack, () => here.sight(), { within: 5_000 })
+    await attack.stop()
+    expect(back.at - at, 'ms from its waking up').toBeLessThan(downMs(1) + 20 + 2 * MARGIN)
+    await here.calm('the claims')
+    const retreated = { from: 'Returning', to: 'Backup', reason: 'addressClaimed' }
+    expect((await here.account(1)).metric('transitions_total', retreated), 'times it did not dare').toBe(1)
+  })
+})

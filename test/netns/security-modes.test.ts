@@ -1,0 +1,318 @@
+/**
+ * What an attacker can do to unicast routers, to version 2 with a password and to IPv6, and what one can do who is not on
+ * the segment but can have packets routed into it (rows of docs/security.md).
+ */
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Attacker } from '../support/attacker.ts'
+import { advertisementFrame, arpReplyFrame, claimFrame, type Forgery } from '../support/forged-frame.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { downMs, INTERVAL, MARGIN, SIEGE_VIP6, Siege, type SiegeOptions, STRANGER } from './siege.ts'
+
+let siege: Siege | undefined
+afterEach(() => {
+  siege?.lift()
+  siege = undefined
+})
+
+async function lay(options: SiegeOptions): Promise<Siege> {
+  siege = await Siege.laid(options)
+  return siege
+}
+
+const R1 = '10.77.0.11'
+const R2 = '10.77.0.12'
+const LOST = { from: 'Active', to: 'Backup', reason: 'higherPriorityHeard' }
+const PASSWORD = 'h0ldf4st'
+
+/** One copy for each router, as a unicast peer would send it. */
+function toEach(here: Siege, forgery: Forgery): readonly Uint8Array[] {
+  return here.lab.routers.map((host) =>
+    advertisementFrame({ ...forgery, destination: host.address, destinationMac: here.mac(host) }),
+  )
+}
+
+/** The attack does nothing but being counted under that reason, by r1 and r2; each of them hears that share of it. */
+async function countsForNothing(here: Siege, frames: readonly Uint8Array[], reason: string, share = 1): Promise<void> {
+  const before = await here.accounts()
+  const { at, sent } = await here.attacker.send(frames, 20 * frames.length, 20 * frames.length)
+  await sleep(INTERVAL)
+  const after = await here.accounts()
+  for (const name of ['r1', 'r2'] as const) {
+    const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason })
+    expect(counted, `counted as ${reason} by ${name}`).toBe(sent * share)
+  }
+  expect(after.transitions(), 'transitions').toEqual(before.transitions())
+  expect(here.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+}
+
+/** r1 loses to it for as long as it is sent; returns the accounts of before and after. */
+async function takesTheAddress(here: Siege, attacker: Attacker, frames: readonly Uint8Array[], intervalMs = INTERVAL) {
+  const before = await here.accounts()
+  const attack = attacker.keepSending(frames, (1_000 * frames.length) / intervalMs)
+  await here.becomes(1, 'Backup')
+  await sleep(2 * downMs(2, intervalMs))
+  expect(here.lab.holders(here.address), 'who has the address meanwhile').toEqual([])
+  const during = await here.account(1)
+  await attack.stop()
+  const stoppedAt = monotonicMs()
+  await here.calm('priority 255')
+  const back = (here.prober.gaps.at(-1)?.to ?? Number.NaN) - stoppedAt
+  expect(back, 'ms until r1 answered again').toBeLessThan(downMs(1, intervalMs) + MARGIN)
+  expect(here.client(attack.at).longestGap, 'ms without an answer').toBeGreaterThan(downMs(2, intervalMs))
+  const after = await here.accounts()
+  expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost').toBe(1)
+  return { before, during, after }
+}
+
+describeNetns('an attacker on the segment of a unicast group', () => {
+  test('S-21 priority 255 of somebody who is no peer: it counts, and is named', async () => {
+    const here = await lay({ unicast: true })
+    const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: STRANGER, priority: 255 }))
+    expect(during.router.owner, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
+    expect(during.metric('strangers', { reason: 'unlisted-peer' }), 'strangers of r1').toBe(1)
+    const warned = here
+      .daemon(1)
+      .records.filter(({ warning, peer }) => warning === 'unlisted-peer' && peer === STRANGER)
+    expect(warned, 'warnings of r1').not.toEqual([])
+  })
+
+  test('S-22 the same with onlyListedPeers: nothing; S-23 in the name of a peer: it counts', async () => {
+    const here = await lay({ unicast: true, extra: { onlyListedPeers: true, ttlCheck: true } })
+    await countsForNothing(here, toEach(here, { source: STRANGER, priority: 255 }), 'unknown-peer', 1 / 2)
+    const [toR1] = toEach(here, { source: R2, priority: 255 })
+    if (toR1 === undefined) throw new Error('Cannot forge a packet for r1')
+    const before = await here.accounts()
+    const attack = here.attacker.keepSending([toR1], 1_000 / INTERVAL)
+    // r2 hears nothing of it and takes over as soon as r1 is silent: it is r1 that is pushed aside.
+    await here.becomes(1, 'Backup')
+    await here.becomes(2, 'Active')
+    await eventually(
+      'r2 to answer the client',
+      () => here.prober.owner === 'r2',
+      () => here.sight(),
+      { within: 5_000 },
+    )
+    expect((await here.account(1)).router.owner, 'owner by the account of r1').toMatchObject({ address: R2 })
+    await attack.stop()
+    await here.calm('priority 255 in the name of r2')
+    const after = await here.accounts()
+    expect(after.r1.since(before.r1, 'advertisements_discarded_total'), 'discarded by r1').toBe(0)
+    expect(here.client(attack.at).longestGap, 'ms without an answer').toBeLessThan(downMs(2) + MARGIN)
+
+    const [, toR2] = toEach(here, { source: R1, priority: 255 })
+    if (toR2 === undefined) throw new Error('Cannot forge a packet for r2')
+    const crossed = here.attacker.keepSending([toR1, toR2], 2_000 / INTERVAL)
+    await here.becomes(1, 'Backup')
+    await sleep(2 * downMs(2))
+    expect(here.lab.holders(here.address), 'who has the address when each hears of the other').toEqual([])
+    await crossed.stop()
+    await here.calm('priority 255 in the name of each other')
+  })
+
+  test('S-24 multicast to a unicast router: its socket is in no group and never sees it', async () => {
+    const here = await lay({ unicast: true })
+    const before = await here.accounts()
+    const { at } = await here.attacker.send([advertisementFrame({ source: STRANGER, priority: 255 })], 20, 20)
+    const after = await here.accounts()
+    for (const name of ['r1', 'r2'] as const)
+      expect(after[name].since(before[name], 'advertisements_discarded_total'), `discarded by ${name}`).toBe(0)
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(here.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+  })
+
+  test('S-25 the Active is told that its peer is elsewhere: they do not hear each other, and both have the address', async () => {
+    const here = await lay({ unicast: true })
+    const { attacker, lab } = here
+    const r1 = lab.router(1)
+    const before = await here.accounts()
+    const misled = arpReplyFrame(R2, { mac: here.mac(r1), address: R1 }, here.mac(attacker.host))
+    const attack = attacker.keepSending([misled], 200)
+    const both = () => lab.holders(here.address).join() === 'r1,r2'
+    await eventually('both to have the address', both, () => here.sight(), { within: 5_000 })
+    // Whatever r1 says to r2 goes to the attacker; what r2 says still arrives.
+    await sleep(2 * downMs(2))
+    const during = await here.accounts()
+    expect([during.r1.router.state, during.r2.router.state], 'states').toEqual(['Active', 'Active'])
+    const refused = { reason: 'lower-priority' }
+    expect(during.r1.since(before.r1, 'advertisements_refused_total', refused), 'r2, as r1 heard it').toBeGreaterThan(0)
+    expect(during.r1.since(before.r1, 'rival_answers_total'), 'r2, as r1 asked').toBeGreaterThan(0)
+    await attack.stop()
+    // Until the kernel of r1 finds out, or r2 is announced; an operator would remove the entry.
+    run(['ip', '-n', r1.namespace, 'neigh', 'flush', 'dev', 'eth0'])
+    await here.calm('a misled Active')
+  })
+
+  test('S-25 a static neighbour entry of the peer: nothing', async () => {
+    const here = await lay({ unicast: true })
+    const { attacker, lab } = here
+    const [r1, r2] = [lab.router(1), lab.router(2)]
+    for (const [host, peer] of [
+      [r1, r2],
+      [r2, r1],
+    ] as const) {
+      const entry = ['neigh', 'replace', peer.address, 'lladdr', here.mac(peer), 'nud', 'permanent', 'dev', 'eth0']
+      run(['ip', '-n', host.namespace, ...entry])
+    }
+    const before = await here.accounts()
+    const misled = arpReplyFrame(R2, { mac: here.mac(r1), address: R1 }, here.mac(attacker.host))
+    const { at } = await attacker.send([misled], 200, 200)
+    expect((await here.accounts()).transitions(), 'transitions').toEqual(before.transitions())
+    expect(here.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+  })
+})
+
+/** A network behind a gateway of the segment, and somebody in it with a raw socket. */
+async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: string }> {
+  const [gateway, outside] = [here.lab.host('gateway'), here.lab.host('outside')]
+  run([
+    'ip',
+    '-n',
+    gateway.namespace,
+    'link',
+    'add',
+    'out0',
+    'type',
+    'veth',
+    'peer',
+    'name',
+    'in0',
+    'netns',
+    outside.namespace,
+  ])
+  run(['ip', '-n', outside.namespace, 'link', 'set', 'eth0', 'down'])
+  for (const [host, link, own] of [
+    [gateway, 'out0', '192.0.2.1/24'],
+    [outside, 'in0', '192.0.2.2/24'],
+  ] as const) {
+    run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', link])
+    run(['ip', '-n', host.namespace, 'link', 'set', link, 'up'])
+  }
+  checkSources(here, false)
+  const attacker = new Attacker(here.lab, outside, 'in0')
+  await attacker.ready()
+  const [link] = JSON.parse(run(['ip', '-n', gateway.namespace, '-json', 'link', 'show', 'out0']))
+  return { attacker, gatewayMac: String(link.address) }
+}
+
+/** Reverse path filtering of the gateway (BCP 38). */
+function checkSources(here: Siege, on: boolean): void {
+  const set = (key: string, value: number) => `echo ${value} >/proc/sys/net/ipv4/conf/${key}`
+  const lines = [
+    set('all/rp_filter', Number(on)),
+    set('out0/rp_filter', Number(on)),
+    'echo 1 >/proc/sys/net/ipv4/ip_forward',
+  ]
+  here.lab.exec(here.lab.host('gateway'), ['sh', '-c', lines.join('; ')])
+}
+
+const HOSTS = ['gateway', 'outside']
+const fromOutside = (gatewayMac: string, forgery: Forgery) =>
+  [R1, R2].map((destination) => advertisementFrame({ ...forgery, destination, destinationMac: gatewayMac }))
+
+describeNetns('an attacker who can only have packets routed to the segment', () => {
+  test('S-26 to a unicast group without ttlCheck: as on the segment, unless the gateway checks sources', async () => {
+    const here = await lay({ unicast: true, hosts: HOSTS, extra: { onlyListedPeers: true } })
+    const { attacker, gatewayMac } = await outsider(here)
+    const asPeer = fromOutside(gatewayMac, { source: R2, priority: 255 }).slice(0, 1)
+    const before = await here.accounts()
+    const attack = attacker.keepSending(asPeer, 1_000 / INTERVAL)
+    await here.becomes(1, 'Backup')
+    expect((await here.account(1)).router.owner, 'owner by the account of r1').toMatchObject({ address: R2 })
+    await attack.stop()
+    await here.calm('priority 255 from another network')
+    const after = await here.accounts()
+    expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost').toBe(1)
+
+    checkSources(here, true)
+    const { at } = await attacker.send(asPeer, 20, 20)
+    const later = await here.accounts()
+    expect(later.transitions(), 'transitions behind a gateway that checks sources').toEqual(after.transitions())
+    expect(here.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+  })
+
+  test.each([
+    ['S-27 to a unicast group with ttlCheck', { unicast: true, extra: { ttlCheck: true } }],
+    ['S-28 to a multicast group', {}],
+  ] as const)('%s: its TTL is 254, nothing', async (_, options) => {
+    const here = await lay({ ...options, hosts: HOSTS })
+    const { attacker, gatewayMac } = await outsider(here)
+    const before = await here.accounts()
+    const { at, sent } = await attacker.send(fromOutside(gatewayMac, { source: STRANGER, priority: 255 }), 40, 40)
+    await sleep(INTERVAL)
+    const after = await here.accounts()
+    for (const name of ['r1', 'r2'] as const) {
+      const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'ttl' })
+      expect(counted, `counted by ${name}`).toBe(sent / 2)
+      expect(after[name].metric('strangers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
+    }
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(here.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+  })
+})
+
+describeNetns('an attacker on the segment of a version 2 group with a password', () => {
+  const SECOND = 1_000
+  const two = (rest: Partial<Forgery>): Forgery => ({
+    ...{ source: STRANGER, priority: 255, version: 2, intervalMs: SECOND },
+    ...rest,
+  })
+
+  test('S-29 without it, with another one, or at another interval: nothing; S-30 with it, which is on the wire: it counts', async () => {
+    const here = await lay({ plan: { version: 2, password: PASSWORD, intervalMs: SECOND } })
+    await countsForNothing(here, [advertisementFrame(two({}))], 'auth-type')
+    await countsForNothing(here, [advertisementFrame(two({ password: 'guessed1' }))], 'auth-data')
+    const long = advertisementFrame(two({ password: PASSWORD, intervalMs: 255_000 }))
+    await countsForNothing(here, [long], 'interval-mismatch')
+
+    // Eight octets at the end of every advertisement.
+    const [heard] = await here.record(`src host ${R1}`, 1.2 * SECOND)
+    const read = Buffer.from(heard?.subarray(-8) ?? []).toString('latin1')
+    expect(read, 'what anybody on the segment reads').toBe(PASSWORD)
+    const frames = [advertisementFrame(two({ password: read }))]
+    await takesTheAddress(here, here.attacker, frames, SECOND)
+  })
+})
+
+describeNetns('an attacker on the segment of an IPv6 group', () => {
+  const OWN = 'fd00:77::12'
+  const six = (rest: Partial<Forgery>) =>
+    advertisementFrame({ source: 'fe80::66', priority: 255, addresses: [SIEGE_VIP6], ...rest })
+
+  test('S-31 S-32 S-33 hop limit 254, our own source: nothing; priority 255: it counts', async () => {
+    const here = await lay({ address: SIEGE_VIP6 })
+    await countsForNothing(here, [six({ ttl: 254 })], 'ttl')
+    const before = await here.accounts()
+    const own = before.r1.router.source ?? ''
+    const { at, sent } = await here.attacker.send([six({ source: own })], 20, 20)
+    await sleep(INTERVAL)
+    const after = await here.accounts()
+    const looped = after.r1.since(before.r1, 'advertisements_discarded_total', { reason: 'self-originated' })
+    expect(looped, 'counted by r1').toBe(sent)
+    expect(after.r1.lines, 'log lines of r1').toBe(before.r1.lines)
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(here.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+
+    const { during } = await takesTheAddress(here, here.attacker, [six({ source: OWN.replace('12', '66') })])
+    expect(during.metric('strangers', { reason: 'address-list-mismatch' }), 'strangers of r1').toBe(0)
+    const warned = here.daemon(1).records.filter(({ warning }) => warning === 'source-not-link-local')
+    expect(warned, 'warnings of r1').not.toEqual([])
+  })
+
+  test('S-34 a Neighbor Advertisement for the address: nobody hears of it; the client is lost until the next one of ours', async () => {
+    const here = await lay({ address: SIEGE_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
+    const before = await here.accounts()
+    const { at } = await here.attacker.send([claimFrame(SIEGE_VIP6)])
+    await eventually(
+      'the client to be answered again',
+      () => here.client(at).longestGap > 0,
+      () => here.sight(),
+      { within: 8_000 },
+    )
+    expect(here.client(at).longestGap, 'ms without an answer').toBeLessThan(1_000 + MARGIN)
+    const after = await here.accounts()
+    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers that r1 heard').toBe(0)
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+  })
+})
