@@ -30,6 +30,8 @@ export const isKeepalived = ({ name }: VrrpSocketHolder): boolean => name.starts
 /** `own` are left out: this process, and the guardian that opened its sockets before us. */
 export function vrrpSocketHolders(own: readonly number[], proc = '/proc'): VrrpSocketHolders {
   const inodes = vrrpInodes(`${proc}/self/net`)
+  for (const pid of own) for (const inode of socketsOf(`${proc}/${pid}/fd`) ?? []) inodes.delete(inode)
+  // As a rule: then a node with thousands of processes costs a start no time.
   if (inodes.size === 0) return NOBODY
   const holders: VrrpSocketHolder[] = []
   const closed: VrrpSocketHolder[] = []
@@ -66,18 +68,26 @@ function isHere(net: string, inodes: ReadonlySet<string>): boolean {
   return [...vrrpInodes(net)].some((inode) => inodes.has(inode))
 }
 
-/** Undefined: we may not look, or it is gone. */
+/** Undefined: we may not look, or it is gone. The same user may list them; where they lead is for his equals alone. */
 function socketsOf(folder: string): string[] | undefined {
-  let descriptors: string[]
   try {
-    descriptors = readdirSync(folder)
+    return readdirSync(folder).flatMap((descriptor) => {
+      const inode = /^socket:\[(\d+)\]$/.exec(targetOf(`${folder}/${descriptor}`))?.[1]
+      return inode === undefined ? [] : [inode]
+    })
   } catch {
     return undefined
   }
-  return descriptors.flatMap((descriptor) => {
-    const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`${folder}/${descriptor}`))?.[1]
-    return inode === undefined ? [] : [inode]
-  })
+}
+
+function targetOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch (error) {
+    // Closed in between.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
 }
 
 /** By its binary where that can be seen: keepalived lets the operator choose the names of its processes. */

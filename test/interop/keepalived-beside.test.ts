@@ -1,0 +1,114 @@
+/**
+ * keepalived on the same node, the real one: a holdfast that would take its addresses away does not start, and says why;
+ * one that was told to starts; a keepalived of another network namespace, or without VRRP, is nobody's business.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { statusCommand } from '../../src/cli/status.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { Keepalived } from '../support/keepalived.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeInterop } from '../support/require.ts'
+import { eventually } from '../support/wait.ts'
+
+/** What a careful operator gives the daemon: then the descriptors of a root with all capabilities cannot be read. */
+const LEAST = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+function plans(vrid = 51) {
+  lab = createLab({ routers: 2 })
+  const plan = { intervalMs: 100, address: LAB_VIP, vrid }
+  return {
+    lab,
+    neighbour: { ...plan, host: lab.router(1), priority: 150 },
+    ours: { ...plan, host: lab.router(1), priority: 200 },
+  }
+}
+
+const text = (daemon: Holdfast) => daemon.process.lines.map((line) => line.text).join('\n')
+
+const holds = (keepalived: Keepalived) =>
+  eventually(
+    'keepalived to be Active',
+    async () => (await keepalived.state()) === 'Active',
+    () => '',
+    { within: 10_000 },
+  )
+
+describeInterop('keepalived on the same node', () => {
+  test.each([
+    ['by its socket', []],
+    ['also by a daemon that may not look at its descriptors', LEAST],
+  ] as const)('is found %s: status 1, its pid, and nothing is touched', async (_, launcher) => {
+    const { lab, neighbour, ours } = plans()
+    const keepalived = new Keepalived(lab, neighbour)
+    await holds(keepalived)
+    const before = lab.addresses(lab.router(1))
+    const daemon = new Holdfast(lab, ours, {}, [], {}, launcher)
+    const ended = await eventually(
+      'holdfast to end',
+      () => daemon.process.exit,
+      () => text(daemon),
+      { within: 10_000 },
+    )
+    expect(ended.code).toBe(1)
+    const said = /Cannot run: keepalived \(pid (\d+)\).* speaks VRRP in this network namespace/.exec(text(daemon))
+    expect(said, text(daemon)).not.toBeNull()
+    const comm = spawnSync('cat', [`/proc/${said?.[1]}/comm`], { encoding: 'utf8' }).stdout.trim()
+    expect(comm, 'the process of that pid').toBe('keepalived')
+    expect(text(daemon)).toContain('--force runs beside it')
+    expect(text(daemon).includes('probably'), 'no more is claimed than was seen').toBe(launcher.length > 0)
+    expect(lab.addresses(lab.router(1)), 'the addresses of keepalived').toEqual(before)
+    expect(await keepalived.state()).toBe('Active')
+
+    const checked = spawnSync('ip', ['netns', 'exec', ours.host.namespace, BIN, 'check', '--node', daemon.file], {
+      encoding: 'utf8',
+    })
+    expect([checked.status, checked.stdout]).toEqual([
+      0,
+      expect.stringMatching(/warning: Cannot run: keepalived \(pid \d+\)/),
+    ])
+  })
+
+  test('--force runs beside it, which log and status tell', async () => {
+    const { lab, neighbour } = plans()
+    const keepalived = new Keepalived(lab, neighbour)
+    await holds(keepalived)
+    const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: '10.77.0.101', vrid: 52 }
+    const daemon = new Holdfast(lab, plan, {}, ['--force'])
+    await daemon.ready()
+    expect(daemon.records.find(({ msg }) => msg.includes('because of --force'))).toMatchObject({ level: 40 })
+    expect((await daemon.snapshot())?.keepalivedBeside).toEqual([{ pid: expect.any(Number), name: 'keepalived' }])
+    expect((await statusCommand(daemon.socket, { json: false })).stdout).toMatch(/^BESIDE KEEPALIVED \(pid \d+\)/m)
+  })
+
+  test('without VRRP, or in another network namespace, it is no reason', async () => {
+    const { lab, neighbour, ours } = plans()
+    const elsewhere = new Keepalived(lab, { ...neighbour, host: lab.router(2), priority: 50 })
+    const directory = join(lab.directory, 'keepalived-checkers')
+    mkdirSync(directory)
+    const file = join(directory, 'keepalived.conf')
+    writeFileSync(
+      file,
+      'global_defs {\n  router_id checkers\n}\nvirtual_server 10.77.0.200 80 {\n  delay_loop 5\n  lvs_sched rr\n  lvs_method NAT\n  protocol TCP\n}\n',
+    )
+    const argv = ['keepalived', '--dont-fork', '--log-console', '--use-file', file, '--check']
+    const pids = ['--pid', join(directory, 'pid'), '--checkers_pid', join(directory, 'checkers.pid')]
+    const checkers = new LoggedProcess(lab, lab.router(1), [...argv, ...pids])
+    await checkers.line(/Starting Keepalived/, 10_000)
+    const daemon = new Holdfast(lab, ours, {}, [], {}, LEAST)
+    await daemon.ready()
+    expect(checkers.exit, 'the keepalived without VRRP still runs').toBeUndefined()
+    expect(daemon.records.filter(({ msg }) => /keepalived|VRRP in this network/.test(msg))).toEqual([])
+    await elsewhere.ready()
+  })
+})

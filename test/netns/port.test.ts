@@ -1,0 +1,141 @@
+/**
+ * Bad clients of the port (test/support/http-crowd.mjs) on the node of an Active with 100 ms advertisements: the Backup
+ * never has a reason to take over, the client keeps its VIP, the port answers again when they are gone, and what they
+ * held is bounded.
+ */
+import { readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { activeDownIntervalMs } from '../support/daemon.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually } from '../support/wait.ts'
+
+const PORT = 9_655
+const INTERVAL = 100
+const SECONDS = 8
+const CROWD = join(import.meta.dirname, '..', 'support', 'http-crowd.mjs')
+
+type Counts = { readonly opened: number; readonly closed: number; readonly statuses: Readonly<Record<string, number>> }
+
+describeNetns('bad clients of the port', () => {
+  let lab: Lab
+  let host: Host
+  let active: Holdfast
+  let backup: Holdfast
+
+  beforeAll(async () => {
+    lab = createLab({ routers: 2 })
+    host = lab.router(1)
+    const plan = { intervalMs: INTERVAL, address: LAB_VIP }
+    active = new Holdfast(lab, { ...plan, host, priority: 200 }, {}, [], { api: { listen: `127.0.0.1:${PORT}` } })
+    await active.ready()
+    await eventually(
+      'r1 to be Active',
+      async () => (await active.state()) === 'Active',
+      () => active.lines.slice(-3),
+      {
+        within: 10_000,
+      },
+    )
+    backup = new Holdfast(lab, { ...plan, host: lab.router(2), priority: 100 })
+    await backup.ready()
+    await active.process.line(/Serving \/metrics/, 10_000)
+  })
+  afterAll(() => lab.destroy())
+
+  const sockets = (pid: number) =>
+    readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+      try {
+        return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:')
+      } catch {
+        return false
+      }
+    }).length
+
+  async function crowd(mode: string): Promise<{ counts: Counts; gaps: number[]; most: number }> {
+    const engine = active.process.children[0] ?? 0
+    const before = sockets(engine)
+    const capture = await Capture.start(lab, `crowd-${mode}`, 'ip proto 112 and src 10.77.0.11')
+    const clients = new LoggedProcess(lab, host, ['node', CROWD, mode, `${PORT}`, `${SECONDS}`])
+    let most = 0
+    const watch = setInterval(() => {
+      most = Math.max(most, sockets(engine) - before)
+    }, 100)
+    await clients.exited
+    clearInterval(watch)
+    const frames = await capture.stop()
+    const counts: Counts = JSON.parse(clients.lines.at(-1)?.text ?? '{}')
+    const gaps = frames.slice(1).map((frame, i) => (Number(frame.at) - Number(frames[i]?.at)) * 1e3)
+    const longest = Math.max(...gaps).toFixed(0)
+    console.log(
+      `${mode}: ${JSON.stringify(counts)}, ${most} sockets at most, longest gap ${longest} ms of ${gaps.length}`,
+    )
+    return { counts, gaps, most }
+  }
+
+  test.each(['connections', 'slow', 'header', 'pipeline'])('%s', async (mode) => {
+    const { counts, gaps, most } = await crowd(mode)
+    expect(counts.opened, 'connections that were made').toBeGreaterThanOrEqual(16)
+    expect(gaps.length, 'advertisements seen').toBeGreaterThan((SECONDS * 1_000) / INTERVAL / 2)
+    expect(Math.max(...gaps), 'longest gap between advertisements, ms').toBeLessThan(
+      activeDownIntervalMs(100, INTERVAL),
+    )
+    expect(await backup.state(), 'the Backup has had no reason to move').toBe('Backup')
+    expect(backup.records.filter(({ msg }) => /→ Active/.test(msg))).toEqual([])
+    expect(most, 'sockets of clients that the daemon held at once').toBeLessThanOrEqual(40)
+    if (mode === 'header') expect(counts.closed, 'endless headers that were ended').toBe(counts.opened)
+    if (mode === 'pipeline') expect(counts.statuses['200'], 'answers').toBeLessThanOrEqual(100 * counts.opened)
+    if (mode === 'slow') expect(counts.closed, 'slow ones that were closed').toBeGreaterThanOrEqual(32)
+
+    // Late ones are looked for every second, and have five.
+    const answer = await eventually(
+      'the port to answer again',
+      () => {
+        const found = lab.exec(host, ['sh', '-c', `curl -s -m 2 http://127.0.0.1:${PORT}/metrics || true`])
+        return /^holdfast_port_connections_refused_total (\d+)$/m.exec(found)?.[1]
+      },
+      () => active.lines.slice(-3),
+      { within: 10_000, every: 200 },
+    )
+    if (mode === 'connections' || mode === 'slow')
+      expect(Number(answer), 'connections that were refused').toBeGreaterThan(100)
+  })
+
+  test('a header of more than 8 KiB gets 431', () => {
+    const answer = (octets: number) =>
+      lab.exec(host, [
+        'curl',
+        '-s',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code}',
+        '-H',
+        `X-Long: ${'a'.repeat(octets)}`,
+        `http://127.0.0.1:${PORT}/healthz`,
+      ])
+    expect([answer(7_000), answer(9_000)]).toEqual(['200', '431'])
+  })
+
+  test('nothing can be ordered there', () => {
+    const order = (path: string, method = 'POST') =>
+      lab.exec(host, [
+        'curl',
+        '-s',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code}',
+        '-X',
+        method,
+        `http://127.0.0.1:${PORT}${path}`,
+      ])
+    for (const path of ['/v1/stop', '/v1/reload', '/v1/yield', '/v1/status']) expect(order(path), path).toBe('405')
+    for (const path of ['/v1/stop', '/v1/reload', '/v1/yield']) expect(order(path, 'GET'), path).toBe('404')
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect(order('/v1/status', method), method).toBe('405')
+  })
+})

@@ -1,0 +1,54 @@
+/**
+ * Bad clients of the port, on its own node: `connections` opens 1 000 and keeps opening those that are closed,
+ * `slow` sends one byte of a header a second on each of 200, `header` sends headers without end on 16, `pipeline` asks
+ * for the status a thousand times on each of 16 without reading the answers. One JSON line at the end.
+ */
+import { connect } from 'node:net'
+
+const [mode, port, seconds] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])]
+const CLIENTS = { connections: 1_000, slow: 200, header: 16, pipeline: 16 }[mode]
+const counts = { opened: 0, closed: 0, bytes: 0, statuses: {} }
+const sockets = new Set()
+let over = false
+
+function open() {
+  const socket = connect(port, '127.0.0.1')
+  sockets.add(socket)
+  let timer
+  socket.on('connect', () => {
+    counts.opened++
+    if (mode === 'slow') {
+      socket.write('GET /metrics HTTP/1.1\r\nX-Slow: ')
+      timer = setInterval(() => socket.write('a'), 1_000)
+    } else if (mode === 'header') {
+      const more = () => {
+        while (!socket.destroyed && socket.write(`X-${counts.bytes++}: ${'a'.repeat(1_000)}\r\n`));
+      }
+      socket.write('GET /metrics HTTP/1.1\r\n')
+      socket.on('drain', more)
+      more()
+    } else if (mode === 'pipeline') {
+      socket.pause()
+      socket.write('GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1_000))
+      timer = setTimeout(() => socket.resume(), 2_000)
+    }
+  })
+  socket.on('data', (chunk) => {
+    for (const [, status] of chunk.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3})/g))
+      counts.statuses[status] = (counts.statuses[status] ?? 0) + 1
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    clearTimeout(timer)
+    counts.closed++
+    sockets.delete(socket)
+    // Not at once: the crowd is to bother holdfast, not to take the processor from everybody.
+    if (!over) setTimeout(open, 200)
+  })
+}
+
+for (let i = 0; i < CLIENTS; i++) setTimeout(open, (i % 100) * 5)
+setTimeout(() => {
+  over = true
+  process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0))
+}, seconds * 1_000)
