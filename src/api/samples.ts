@@ -61,6 +61,10 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     ...byKey('holdfast_vrrp_foreign_changes_total', { router }, 'kind', counters.foreignChanges),
     ...byKey('holdfast_vrrp_strangers', { router }, 'reason', countBy(snapshot.strangers.map(({ reason }) => reason))),
     sample('holdfast_vrrp_restorations_paused', snapshot.restorationsPaused === null ? 0 : 1, { router }),
+    ...snapshot.addresses.map(({ address }) => {
+      const isDuplicate = snapshot.duplicates.some((duplicate) => duplicate.address === address)
+      return sample('holdfast_vrrp_duplicate_owner', isDuplicate ? 1 : 0, { router, address })
+    }),
     ...snapshot.addresses.map(({ address, present }) =>
       sample('holdfast_vrrp_address_present', present ? 1 : 0, { router, address }),
     ),

@@ -14,14 +14,16 @@ const EVERY = 1000
 const JITTER = 0.2
 /** An answer and the next one have to be this far apart: one that only left late is not asked twice. */
 const CONFIRM_AFTER = 100
-/** After a takeover the former Active may still be on its way off. */
+/** After a takeover the former Active may still be on its way off: until then no answer counts, so nobody is asked. */
 const GRACE = 500
 /** Rounds without an answer until somebody has gone. */
 const GONE_AFTER = 3
-/** Of one interface: 255 addresses are asked for in 2.55 s. */
-const QUESTIONS_A_SECOND = 100
-/** A host with a MAC for every answer must not make us remember them all: those who were first stay. */
-const MOST_SUSPECTS = 32
+/** Questions leave together in steps of this, so that many routers share one waking up. */
+export const RADAR_STEP = 100
+/** Of one interface and family in one step: 255 addresses are asked for in 2.6 s. */
+export const MOST_QUESTIONS = 10
+/** A host with a MAC for every answer must not make us remember them all: those who were first stay. Of one address. */
+const MOST_SUSPECTS = 8
 
 export type RadarRules = {
   /** Those of this node, on any interface. */
@@ -35,9 +37,10 @@ export type DuplicateOwner = { readonly address: Address; readonly mac: Mac }
 type Suspect = DuplicateOwner & {
   /** Of the answer that made it one: not moved by what comes in between. */
   readonly firstAt: Millis
-  readonly lastAt: Millis
   /** When to ask for it once more; undefined: asked, or known already. */
   readonly askAt: Millis | undefined
+  /** Rounds that have begun since its last answer: time alone proves nothing, this node may have slept. */
+  readonly unanswered: number
   readonly confirmed: boolean
 }
 
@@ -45,24 +48,39 @@ export type Radar = {
   readonly addresses: readonly Address[]
   /** When the router became Active. */
   readonly since: Millis
+  /** When the next round is due, or the one at work began to be. */
   readonly roundAt: Millis
+  /** Addresses that the round at work has asked for; 0: none is at work. */
+  readonly asked: number
   readonly suspects: readonly Suspect[]
 }
 
-/** The first round is due at once: a takeover is when somebody else may still be there. */
-export function radarFrom(addresses: readonly Address[], since: Millis): Radar {
-  return { addresses, since, roundAt: since, suspects: [] }
+/** `delay`: of the first round, which is otherwise due as soon as an answer counts. */
+export function radarFrom(addresses: readonly Address[], since: Millis, delay = 0): Radar {
+  return { addresses, since, roundAt: plus(since, GRACE + delay), asked: 0, suspects: [] }
 }
 
 /** After a reload; what is known of an address that stays is kept. */
 export function withRadarAddresses(radar: Radar, addresses: readonly Address[]): Radar {
-  return { ...radar, addresses, suspects: radar.suspects.filter(({ address }) => addresses.includes(address)) }
+  return {
+    ...radar,
+    addresses,
+    asked: 0,
+    suspects: radar.suspects.filter(({ address }) => addresses.includes(address)),
+  }
 }
 
-/** How long a round lasts where this many addresses share an interface; at most QUESTIONS_A_SECOND leave it. */
-export const radarPeriod = (addressesOnInterface: number): Millis =>
-  millis(Math.max(EVERY, (addressesOnInterface * 1000) / QUESTIONS_A_SECOND))
+/** Another allow-list: who is on it was never a duplicate. */
+export function withoutAllowed(radar: Radar, { own, allowed }: RadarRules): Radar {
+  const suspects = radar.suspects.filter(({ mac }) => !own.includes(mac) && !allowed.includes(mac))
+  return suspects.length === radar.suspects.length ? radar : { ...radar, suspects }
+}
 
+/** How long a round lasts where this many addresses share an interface, so that the steps are enough for all. */
+export const radarPeriod = (addressesOnInterface: number): Millis =>
+  millis(Math.max(EVERY, (addressesOnInterface * RADAR_STEP) / MOST_QUESTIONS / (1 - JITTER)))
+
+/** In the past while a round is at work. */
 export function nextQuestionAt({ roundAt, suspects }: Radar): Millis {
   return suspects.reduce((least, { askAt }) => (askAt !== undefined && askAt < least ? askAt : least), roundAt)
 }
@@ -71,54 +89,75 @@ export type RadarTurn = {
   readonly radar: Radar
   /** For whom to ask now; each once. */
   readonly questions: readonly Address[]
+  /** A round has begun: what was unanswered before is so for good. */
+  readonly began: boolean
   /** Who was a duplicate owner and has not answered for GONE_AFTER rounds. */
   readonly gone: readonly DuplicateOwner[]
 }
 
-/** `chance`: 0 to 1, another one each time. Rounds that were slept through are one round. */
-export function askNow(radar: Radar, period: Millis, chance: number, now: Millis): RadarTurn {
-  const round = now >= radar.roundAt
-  const due = radar.suspects.filter(({ askAt }) => askAt !== undefined && now >= askAt)
-  if (!round && due.length === 0) return { radar, questions: [], gone: [] }
-  const gone = round ? radar.suspects.filter(({ lastAt }) => now - lastAt > GONE_AFTER * period) : []
+export type RadarStep = {
+  readonly period: Millis
+  /** 0 to 1, another one each time. */
+  readonly chance: number
+  /** Questions that there is room for; the rest of a round comes with the next step. */
+  readonly most: number
+}
+
+/** Rounds that were slept through are one round. */
+export function askNow(radar: Radar, { period, chance, most }: RadarStep, now: Millis): RadarTurn {
+  const began = radar.asked === 0 && now >= radar.roundAt && radar.addresses.length > 0
+  const isDue = ({ askAt }: Suspect) => askAt !== undefined && now >= askAt
+  const again = radar.suspects.filter(isDue).map(({ address }) => address)
+  const atWork = began || radar.asked > 0
+  if (most < 1 || (!atWork && again.length === 0)) return { radar, questions: [], began: false, gone: [] }
+  const first = [...new Set(again)].slice(0, most)
+  const round = atWork ? radar.addresses.slice(radar.asked, radar.asked + most - first.length) : []
+  const questions = [...new Set([...first, ...round])]
+  const gone = began ? radar.suspects.filter(({ unanswered }) => unanswered >= GONE_AFTER) : []
   const suspects = radar.suspects
     .filter((one) => !gone.includes(one))
-    .map((one) => (due.includes(one) ? { ...one, askAt: undefined } : one))
-  const roundAt = round ? plus(now, period * (1 - JITTER * chance)) : radar.roundAt
-  const asked = radar.addresses.filter((address) => round || due.some((one) => one.address === address))
+    .map((one) => (isDue(one) && questions.includes(one.address) ? { ...one, askAt: undefined } : one))
+    .map((one) => (began ? { ...one, unanswered: one.unanswered + 1 } : one))
+  const asked = atWork ? radar.asked + round.length : 0
+  const isDone = atWork && asked >= radar.addresses.length
+  const begunAt = began ? now : radar.roundAt
   return {
-    radar: { ...radar, roundAt, suspects },
-    questions: asked,
+    radar: {
+      ...radar,
+      suspects,
+      asked: isDone ? 0 : asked,
+      roundAt: isDone ? plus(begunAt, period * (1 - JITTER * chance)) : begunAt,
+    },
+    questions,
+    began,
     gone: gone.filter(({ confirmed }) => confirmed).map(({ address, mac }) => ({ address, mac })),
   }
 }
 
-/** `found`: it is certain since this very answer. An answer that is no news, or is none, changes nothing. */
+/** `found`: it is certain since this very answer; `suspected`: nobody knew of it before. Other answers are no news. */
+export type Heard = { readonly radar: Radar; readonly found: boolean; readonly suspected: boolean }
+
 export function hearAnswer(
   radar: Radar,
-  rules: RadarRules,
+  { own, allowed }: RadarRules,
   { address, mac }: DuplicateOwner,
   heardAt: Millis,
-): { readonly radar: Radar; readonly found: boolean } {
-  const nothing = { radar, found: false }
+): Heard {
+  const nothing = { radar, found: false, suspected: false }
   if (!radar.addresses.includes(address) || heardAt - radar.since < GRACE) return nothing
-  if (rules.own.includes(mac) || rules.allowed.includes(mac)) return nothing
-  const others = radar.suspects.filter((one) => one.address !== address || one.mac !== mac)
-  const known = radar.suspects.find((one) => !others.includes(one))
-  const remember = (one: Suspect, found: boolean) => ({
-    radar: { ...radar, suspects: [...others, one] },
-    found,
-  })
+  if (own.includes(mac) || allowed.includes(mac)) return nothing
+  const known = radar.suspects.find((one) => one.address === address && one.mac === mac)
   if (known === undefined) {
-    if (others.length >= MOST_SUSPECTS) return nothing
+    if (radar.suspects.filter((one) => one.address === address).length >= MOST_SUSPECTS) return nothing
     // On a grid: however many suspects there are, an address is asked for ten times a second at most.
     const askAt = millis(Math.ceil(heardAt / CONFIRM_AFTER + 1) * CONFIRM_AFTER)
-    return remember({ address, mac, firstAt: heardAt, lastAt: heardAt, askAt, confirmed: false }, false)
+    const suspect = { address, mac, firstAt: heardAt, askAt, unanswered: 0, confirmed: false }
+    return { radar: { ...radar, suspects: [...radar.suspects, suspect] }, found: false, suspected: true }
   }
-  // Stamps of a queue need not be in order.
-  const lastAt = millis(Math.max(known.lastAt, heardAt))
-  const certain = known.confirmed || heardAt - known.firstAt >= CONFIRM_AFTER
-  return remember({ ...known, lastAt, confirmed: certain }, certain && !known.confirmed)
+  const confirmed = known.confirmed || heardAt - known.firstAt >= CONFIRM_AFTER
+  if (known.unanswered === 0 && confirmed === known.confirmed) return nothing
+  const suspects = radar.suspects.map((one) => (one === known ? { ...one, unanswered: 0, confirmed } : one))
+  return { radar: { ...radar, suspects }, found: confirmed && !known.confirmed, suspected: false }
 }
 
 export const duplicateOwners = ({ suspects }: Radar): readonly DuplicateOwner[] =>

@@ -4,7 +4,13 @@
  */
 import { formatProblem } from '../config/problem.ts'
 import { strangeWords } from '../daemon/foreign-peers.ts'
-import type { ConfigSnapshot, RouterSnapshot, Snapshot, StrangerSnapshot } from '../daemon/snapshot.ts'
+import type {
+  ConfigSnapshot,
+  DuplicateSnapshot,
+  RouterSnapshot,
+  Snapshot,
+  StrangerSnapshot,
+} from '../daemon/snapshot.ts'
 import type { CommandResult } from './check.ts'
 import { ask, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
@@ -64,6 +70,7 @@ function formatRouter(router: RouterSnapshot): string[] {
     `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
   )
   for (const stranger of strangers) lines.push(strangerLine(stranger, router.version))
+  for (const duplicate of router.duplicates) lines.push(duplicateLine(duplicate))
   for (const [code, count] of Object.entries(counters.sendFailures))
     lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
   if (counters.rivalAnswers > 0)
@@ -79,6 +86,11 @@ function strangerLine(stranger: StrangerSnapshot, version: number): string {
   const effect = listenedTo ? 'listened to all the same' : 'not listened to'
   const words = strangeWords(reason, stranger.version, version)
   return `  STRANGER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
+}
+
+function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
+  const who = router === null ? 'speaks no VRRP' : `router ${router.address}, priority ${router.priority}`
+  return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${foundMsAgo} ms`
 }
 
 function ownerWords({ owner, strangers }: RouterSnapshot): string {

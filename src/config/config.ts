@@ -5,7 +5,7 @@
  */
 import * as z from 'zod'
 import type { Address } from '../wire/address.ts'
-import { duration, flag, host, listenAddress, networkAddress, oneOf, pattern, whole } from './field.ts'
+import { duration, flag, host, listenAddress, macAddress, networkAddress, oneOf, pattern, whole } from './field.ts'
 import { knobShape } from './knobs.ts'
 
 const SECOND = 1000
@@ -150,6 +150,13 @@ export const virtualRouterSchema = section(
     peers: list(hint(), PEERS_WANTED).optional().describe('With multicast: the other routers, a hint for the stagger'),
     track: list(track(), 'a list of trackers wanted').default([]).describe('What else must work, and what it weighs'),
     announce: announce().prefault({}).describe('Schedule of the gratuitous ARP or unsolicited NA'),
+    onDuplicate: oneOf('announce', 'yield', 'alarm')
+      .default('announce')
+      .describe('What an Active does when another host answers for its addresses, besides telling it'),
+    duplicateAllowed: list(macAddress(), 'a list of MAC addresses wanted')
+      .max(64, { error: 'at most 64 MAC addresses wanted' })
+      .default([])
+      .describe('MAC addresses whose answers for the addresses mean nothing, such as a fabric with proxy ARP'),
     profile: oneOf('holdfast', 'keepalived', 'rfc9568').default('holdfast').describe('Defaults of the options below'),
     ...knobShape,
   },

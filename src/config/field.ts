@@ -5,6 +5,7 @@
  */
 import * as z from 'zod'
 import { type Address, addressBytes, familyOf, firstOctet, isMulticast, parseAddress } from '../wire/address.ts'
+import { type Mac, parseMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { DURATION, formatDuration, parseDuration } from './duration.ts'
 import { hostPart, hostPrefixLength } from './network.ts'
@@ -85,6 +86,13 @@ function readHost(text: string, example: string): Reading<Address> {
 const HOST_EXAMPLE = '10.0.0.11 or fd00::11'
 export const host = () =>
   textual(`an IP address wanted, written like ${HOST_EXAMPLE}`, (text) => readHost(text, HOST_EXAMPLE))
+
+const MAC_WANTED = 'the MAC address of one host wanted, written like 00:1c:73:00:00:99'
+export const macAddress = () =>
+  textual<Mac>(MAC_WANTED, (text) => {
+    const value = parseMac(text)
+    return value === undefined ? { refused: MAC_WANTED } : { value }
+  })
 
 const VIP_EXAMPLE = '10.0.0.200, 10.0.0.200/24 or fd00::200/64'
 export const networkAddress = () =>

@@ -29,6 +29,9 @@ export const knobShape = {
     .describe(
       `An Active asks by ARP or ND before every advertisement whether somebody else answers, ${profileDefault}`,
     ),
+  radar: flag()
+    .optional()
+    .describe(`An Active asks once a second who else has any of its addresses, ${profileDefault}`),
   stagger: flag().optional().describe(`Backups of equal priority expire one after the other, ${profileDefault}`),
   leaving: flag().optional().describe(`On shutdown keep the addresses until the successor is heard, ${profileDefault}`),
   onlyListedPeers: flag()
@@ -73,6 +76,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     lastAdvertisement: router.lastAdvertisement ?? profile.lastAdvertisement,
     announceOnRival: router.announceOnRival ?? profile.announceOnRival,
     probeRivals: router.probeRivals ?? profile.probeRivals,
+    radar: router.radar ?? profile.radar,
     stagger: router.stagger ?? profile.stagger,
     leaving: router.leaving ?? profile.leaving,
     onlyListedPeers: router.onlyListedPeers ?? (hasTtlRange(router) || profile.onlyListedPeers),

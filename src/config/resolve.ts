@@ -5,8 +5,10 @@
  * This file does not know sockets, states, or whether a VIP that it sees was installed by us.
  */
 import { type Authentication, simplePassword } from '../vrrp/authentication.ts'
+import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { Parameters, Peer, Transport } from '../vrrp/parameters.ts'
 import { type Address, address, type Family, isLinkLocal } from '../wire/address.ts'
+import type { Mac } from '../wire/mac.ts'
 import { centis, type Millis, millis } from '../wire/units.ts'
 import { chooseInterface, chooseSource, type Report, usesMulticast } from './choice.ts'
 import type { Config, ConfiguredPeer, SyncGroup, Track, VirtualRouter } from './config.ts'
@@ -38,6 +40,8 @@ export type ResolvedRouter = {
   /** `priority` is the base priority: what is tracked has not been added yet (weights.ts). */
   readonly parameters: Parameters
   readonly announce: AnnounceSchedule
+  readonly onDuplicate: OnDuplicate
+  readonly duplicateAllowed: readonly Mac[]
   /** Its own and those of its group; weights of a single member are not among them (VR-SG-04). */
   readonly track: readonly Track[]
 }
@@ -145,6 +149,8 @@ function resolveRouter(
     fault,
     parameters,
     announce: announceOf(router, family),
+    onDuplicate: router.onDuplicate,
+    duplicateAllowed: router.duplicateAllowed,
     track: trackOf(router, group),
   }
 }

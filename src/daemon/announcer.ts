@@ -35,13 +35,18 @@ export type Announced = {
   readonly refresh: Millis | undefined
 }
 
+/** Why there can be several at once: one for each reason. `duplicate` is about some addresses only. */
+const REASONS = ['takeover', 'rival', 'duplicate'] as const
+type Reason = (typeof REASONS)[number]
+type Plans = { [reason in Reason]?: AnnouncementPlan }
+
 /** How long an announcement waits for the kernel to be ready for what it will cause. */
 const PATIENCE = 50
 
 export class Announcer {
   /** By kind: gratuitousArp, neighborAdvertisement, failed. */
   readonly sent = new Counters()
-  readonly #plans = new Map<string, { takeover?: AnnouncementPlan; rival?: AnnouncementPlan }>()
+  readonly #plans = new Map<string, Plans>()
   #pacer: Pacer = IDLE_PACER
   readonly #send: (frames: readonly Uint8Array[]) => readonly SendOutcome[]
   readonly #mac: () => Mac
@@ -63,9 +68,9 @@ export class Announcer {
   }
 
   /** Due at once; sent by run() at the end of the turn, because advertisements go before all of them. */
-  announce(announced: Announced, reason: 'takeover' | 'rival', now: Millis): void {
+  announce(announced: Announced, reason: Reason, now: Millis): void {
     const { name, family, addresses } = announced
-    const at = reason === 'takeover' ? announced.at : announcementOffsets('rival', family)
+    const at = reason === 'takeover' ? announced.at : announcementOffsets(reason, family)
     const every = reason === 'takeover' ? announced.refresh : undefined
     const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every })
     this.#plans.set(name, { ...this.#plans.get(name), [reason]: plan })
@@ -75,12 +80,13 @@ export class Announcer {
   reschedule({ name, addresses, refresh }: Pick<Announced, 'name' | 'addresses' | 'refresh'>, now: Millis): void {
     const plans = this.#plans.get(name)
     if (plans === undefined) return
-    const { takeover, rival } = plans
+    const { takeover, ...over } = plans
     const isOurs = (address: Address) => addresses.includes(address)
     const kept = (plan: AnnouncementPlan) => ({ ...plan, addresses: plan.addresses.filter(isOurs) })
     this.#plans.set(name, {
       ...(takeover === undefined ? {} : { takeover: withPeriod(kept(takeover), refresh, now) }),
-      ...(rival === undefined ? {} : { rival: kept(rival) }),
+      ...(over.rival === undefined ? {} : { rival: kept(over.rival) }),
+      ...(over.duplicate === undefined ? {} : { duplicate: kept(over.duplicate) }),
     })
     this.#pacer = withdrawAnnouncements(this.#pacer, name, (address) => !isOurs(address))
   }
@@ -92,8 +98,9 @@ export class Announcer {
 
   nextAt(): Millis | undefined {
     let nearest = nextTakeAt(this.#pacer)
-    for (const { takeover, rival } of this.#plans.values()) {
-      for (const plan of [takeover, rival]) {
+    for (const plans of this.#plans.values()) {
+      for (const reason of REASONS) {
+        const plan = plans[reason]
         const at = plan === undefined ? undefined : this.#dueAt(plan)
         if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
       }
@@ -105,7 +112,7 @@ export class Announcer {
     const next = this.nextAt()
     if (next === undefined || next > now) return
     for (const [owner, plans] of this.#plans) {
-      for (const kind of ['takeover', 'rival'] as const) {
+      for (const kind of REASONS) {
         const plan = plans[kind]
         const at = plan === undefined ? undefined : this.#dueAt(plan)
         if (plan === undefined || at === undefined || at > now) continue

@@ -283,6 +283,7 @@ export class Daemon {
       }
       router.runDueWork(now)
     }
+    for (const segment of this.#placement.segments) segment.radar.advance(now)
     if (this.#leftovers.runDue(now)) this.#admit(now)
     const { openAgainAt } = this.#placement
     if (openAgainAt !== undefined && now >= openAgainAt) this.#placement.open(now)
@@ -301,6 +302,7 @@ export class Daemon {
     if (this.#roster.departing.size > 0) this.#letGo(now)
     // Advertisements go before all announcements (design.md §3).
     for (const segment of this.#placement.segments) segment.announcer.run(now)
+    for (const segment of this.#placement.segments) segment.askForRadar()
     if (this.#stateChanged) {
       this.#stateChanged = false
       for (const segment of this.#placement.segments) segment.watchClaims()
@@ -314,7 +316,10 @@ export class Daemon {
     consider(this.#placement.openAgainAt)
     consider(this.#leftovers.nextAt)
     for (const router of this.#roster.all) consider(router.nextDeadline())
-    for (const segment of this.#placement.segments) consider(segment.announcer.nextAt())
+    for (const { announcer, radar } of this.#placement.segments) {
+      consider(announcer.nextAt())
+      consider(radar.nextAt())
+    }
     this.#alarm.set(nearest)
   }
 }

@@ -57,10 +57,9 @@ export class Reception {
         { router: router.name, warning, peer: packet.source },
       )
     }
-    router.post(
-      { kind: 'advertisementReceived', source: packet.source, advertisement, receivedAt: packet.receivedAt },
-      now,
-    )
+    const { receivedAt, source } = packet
+    router.duplicates.hearAdvertisement(source, advertisement.priority, receivedAt, now)
+    router.post({ kind: 'advertisementReceived', source, advertisement, receivedAt }, now)
   }
 
   #discard({ reason, version, vrid }: Discarded, packet: ReceivedPacket): void {

@@ -46,6 +46,8 @@ const SPEC: RouterSpec = {
   basePriority: 100,
   announceAt: [millis(0), millis(20), millis(500)],
   refresh: undefined,
+  onDuplicate: 'announce',
+  duplicateAllowed: [],
 }
 const PARAMETERS: Parameters = {
   vrid: 255,

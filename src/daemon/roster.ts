@@ -23,8 +23,9 @@ export type RosterContext = {
   readonly onTransition: () => void
 }
 
-export function specOf({ name, parameters, announce }: ResolvedRouter): RouterSpec {
-  return { name, basePriority: parameters.priority, announceAt: announce.at, refresh: announce.refresh }
+export function specOf({ name, parameters, announce, onDuplicate, duplicateAllowed }: ResolvedRouter): RouterSpec {
+  const { at: announceAt, refresh } = announce
+  return { name, basePriority: parameters.priority, announceAt, refresh, onDuplicate, duplicateAllowed }
 }
 
 export class Roster {

@@ -2,6 +2,7 @@
  * The interface a router runs on, as the router needs it: the seam between router.ts and segment.ts, and nothing more.
  * Refuses to know that several routers share one interface, and what sockets there are.
  */
+import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { AddressIo } from './address-keeper.ts'
 import type { Asker, Sender } from './effect-runner.ts'
@@ -17,6 +18,10 @@ export type RouterIo = AddressIo &
     /** The link is up: what is sent may arrive. */
     readonly canSend: boolean
     announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
+    /** These of its addresses, because somebody else has them as well. */
+    announceOver(router: Router, addresses: readonly Address[], now: Millis): void
+    /** How long a new Active waits with its first question of the radar, besides the time in which no answer counts. */
+    radarDelay(): number
     /** Where its own address is, for hosts that could not ask while it was away. */
     announceSource(now: Millis): void
     /** Its refresh may have another period. */

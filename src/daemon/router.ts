@@ -3,18 +3,21 @@
  * that fails becomes a new event. Who is stepped for an event is router-group.ts, when effects run and together with
  * whose is effect-runner.ts, what becomes of its addresses is address-duty.ts, and what to decide is vrrp/'s.
  */
+
+import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
-import { virtualRouterMac } from '../wire/mac.ts'
+import { type Mac, virtualRouterMac } from '../wire/mac.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { AddressDuty } from './address-duty.ts'
 import { AddressKeeper } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
 import type { HeardClaim } from './claim-tap.ts'
+import { DuplicateWatch } from './duplicate-watch.ts'
 import type { Act, EffectRunner, Order } from './effect-runner.ts'
 import { EffectivePriority } from './effective-priority.ts'
 import { Counters, type Recorder } from './recorder.ts'
@@ -27,6 +30,9 @@ export type RouterSpec = {
   readonly basePriority: number
   readonly announceAt: readonly Millis[]
   readonly refresh: Millis | undefined
+  readonly onDuplicate: OnDuplicate
+  /** Whose answers for our addresses mean nothing. */
+  readonly duplicateAllowed: readonly Mac[]
 }
 
 export type RouterContext = {
@@ -34,6 +40,9 @@ export type RouterContext = {
   readonly runner: EffectRunner
   readonly recorder: Recorder
 }
+
+/** An answer comes this long after its question. */
+const ANSWERS_TAKE = 50
 
 /** Where and as what a router was when it decided. */
 type Place = { readonly io: RouterIo | undefined; readonly parameters: Parameters }
@@ -57,10 +66,13 @@ export class Router {
   readonly priority: EffectivePriority
   readonly keeper: AddressKeeper
   readonly advertiser: Advertiser
+  readonly duplicates: DuplicateWatch
   readonly #recorder: Recorder
   group: RouterGroup
   readonly #runner: EffectRunner
   readonly #duty: AddressDuty
+  /** When it last asked before an advertisement. */
+  #askedAt: Millis | undefined
 
   constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
     const { group, recorder, runner } = context
@@ -72,6 +84,7 @@ export class Router {
     this.keeper = new AddressKeeper(spec.name, recorder)
     this.#duty = new AddressDuty(this, this.keeper)
     this.advertiser = new Advertiser(spec.name, recorder)
+    this.duplicates = new DuplicateWatch(this, recorder)
     this.group = group
     this.#recorder = recorder
     this.#runner = runner
@@ -101,6 +114,7 @@ export class Router {
     if (this.answers) this.group.arm()
     this.io?.reschedule(this, now)
     this.post({ kind: 'parametersChanged', previous }, now)
+    this.duplicates.follow(now)
   }
 
   /** A running group is to take it in: no longer missing there, and not started ahead of it (VR-SG-01). */
@@ -231,13 +245,15 @@ export class Router {
 
   /** Somebody else says that he has this address. */
   hearClaim({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
-    if (!this.parameters.addresses.includes(address)) return
+    if (!this.parameters.addresses.includes(address) || this.duplicates.allows(mac)) return
     const { name } = this.state
     if (name === 'Leaving' || name === 'Returning') this.post({ kind: 'claimHeard', address, heardAt }, now)
     if (this.state.name !== 'Active' || !isAnswer) return
-    const { family, vrid } = this.parameters
-    this.post({ kind: 'rivalAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
     this.rivalAnswers++
+    if (this.#wasAsked(address, heardAt)) {
+      const { family, vrid } = this.parameters
+      this.post({ kind: 'rivalAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
+    }
     this.#recorder.logLimited(
       `${this.name} rival ${mac}`,
       'warn',
@@ -248,6 +264,17 @@ export class Router {
         mac,
       },
     )
+  }
+
+  /**
+   * Whether it answers the question before an advertisement (docs/adr/0007). What only the radar has asked is judged
+   * there; and where nothing is to be done about answers (`alarm`) there is nothing to announce over.
+   */
+  #wasAsked(address: Address, heardAt: Millis): boolean {
+    if (this.spec.onDuplicate === 'alarm') return false
+    if (!this.duplicates.hasJustAsked(heardAt)) return true
+    const { addresses } = this.parameters
+    return address === addresses[0] && this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERS_TAKE
   }
 
   /** The kernel did not, and now it does: what waited there for the peer has left. */
@@ -268,6 +295,7 @@ export class Router {
   }
 
   #ask(io: RouterIo, now: Millis): Act | undefined {
+    this.#askedAt = now
     return { kind: 'ask', asker: io, items: io.questionsOf(this, now) }
   }
 
@@ -291,7 +319,11 @@ export class Router {
         io?.announce(this, effect.reason, effect.after === undefined ? now : plus(now, effect.after))
         return undefined
       case 'transition':
-        if (effect.from === 'Active') io?.cancelAnnouncements(this)
+        if (effect.from === 'Active') {
+          io?.cancelAnnouncements(this)
+          this.duplicates.end()
+        }
+        if (effect.to === 'Active') this.duplicates.begin(now)
         this.onTransition()
         this.history.tell(effect, this, io?.interfaceName, now)
         return undefined

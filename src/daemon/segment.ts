@@ -6,7 +6,7 @@
 import { ONE_ROUND } from '../arp/announcement.ts'
 import { neighborSolicitation } from '../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../arp/probe.ts'
-import type { Address, Family } from '../wire/address.ts'
+import { type Address, type Family, isLinkLocal } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
@@ -26,6 +26,7 @@ import type {
   SendOutcome,
   SocketPort,
 } from './ports.ts'
+import { RadarSchedule } from './radar-schedule.ts'
 import { Reception } from './reception.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
@@ -70,6 +71,7 @@ export class Segment implements RouterIo {
   /** When a unicast router last asked the whole LAN, by VRID. */
   readonly #broadcastAt = new Map<number, Millis>()
   readonly announcer: Announcer
+  readonly radar = new RadarSchedule(() => this.routers.values())
   readonly #context: SegmentContext
 
   constructor(link: Link, family: Family, source: Address, context: SegmentContext) {
@@ -199,12 +201,12 @@ export class Segment implements RouterIo {
 
   /**
    * Listens for the gratuitous ARP of others exactly while somebody here is Leaving or Returning, and for answers to our
-   * own question while somebody is Active; and for the peers to whom an Active sends, for what the question misses.
+   * own question while somebody asks; and for the peers to whom an Active sends, for what the question misses.
    */
   watchClaims(): void {
     const routers = [...this.routers.values()]
     const between = routers.some(({ state }) => state.name === 'Leaving' || state.name === 'Returning')
-    const asking = routers.some(({ asks }) => asks)
+    const asking = routers.some(({ asks, duplicates }) => asks || duplicates.isOn)
     if (!this.isOpen) return
     this.#claims.listen(between ? 'claims' : asking ? 'answers' : 'nothing')
     this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
@@ -232,12 +234,35 @@ export class Segment implements RouterIo {
   }
 
   /** Before they are taken back: everybody is asked for every address, because whoever has it need not speak VRRP. */
-  probesOf({ parameters: { addresses, family } }: Router): readonly Uint8Array[] {
-    return addresses.map((address) =>
-      family === 'ipv6'
-        ? neighborSolicitation({ target: address, source: this.source, mac: this.mac })
-        : arpProbe({ address, mac: this.mac }),
-    )
+  probesOf({ parameters: { addresses } }: Router): readonly Uint8Array[] {
+    return this.#probes(addresses)
+  }
+
+  /** What the radars want to know now; after everything else of a turn. */
+  askForRadar(): void {
+    const addresses = this.radar.take()
+    if (addresses.length > 0) this.ask(this.#probes(addresses))
+  }
+
+  radarDelay(): number {
+    return this.radar.firstDelay()
+  }
+
+  #probes(addresses: readonly Address[]): readonly Uint8Array[] {
+    const { mac } = this
+    if (this.family === 'ipv4') return addresses.map((address) => arpProbe({ address, mac }))
+    const source = this.#linkLocal()
+    return addresses.map((target) => neighborSolicitation({ target, source, mac }))
+  }
+
+  /** Of this node, not a VIP: whoever is asked learns where it is, and that must be true for longer than a takeover. */
+  #linkLocal(): Address {
+    if (isLinkLocal(this.source)) return this.source
+    const virtual = new Set([...this.routers.values()].flatMap(({ parameters }) => parameters.addresses))
+    const own = this.#context.view
+      .on(this.interfaceIndex, this.family)
+      .find(({ address, tentative }) => isLinkLocal(address) && !tentative && !virtual.has(address))
+    return own?.address ?? this.source
   }
 
   /** What is not sent is not asked: the next advertisement asks again. */
@@ -266,6 +291,12 @@ export class Segment implements RouterIo {
     const { family, addresses } = parameters
     const announced = { name: spec.name, family, addresses, at: spec.announceAt, refresh: spec.refresh }
     this.announcer.announce(announced, reason, now)
+  }
+
+  announceOver(router: Router, addresses: readonly Address[], now: Millis): void {
+    const { spec, parameters } = router
+    const announced = { name: spec.name, family: parameters.family, addresses, at: spec.announceAt, refresh: undefined }
+    this.announcer.announce(announced, 'duplicate', now)
   }
 
   /** Once, however many of its routers ask in one turn. */

@@ -23,6 +23,14 @@ export type StrangerSnapshot = {
   readonly lastHeardMsAgo: number
 }
 
+export type DuplicateSnapshot = {
+  readonly address: string
+  readonly mac: string
+  /** The router with that MAC, where one was heard to advertise for the VRID; null: it speaks no VRRP, as far as we know. */
+  readonly router: { readonly address: string; readonly priority: number } | null
+  readonly foundMsAgo: number
+}
+
 export type RouterSnapshot = {
   readonly name: string
   /** A reload has taken it out of the configuration, or its successor of the same name waits until it is gone. */
@@ -56,6 +64,8 @@ export type RouterSnapshot = {
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
   /** Who speaks for the VRID of this router and is not, or not quite, of its group; the one heard last comes first. */
   readonly strangers: readonly StrangerSnapshot[]
+  /** Other hosts that answer for an address that we hold, or have yielded to them. */
+  readonly duplicates: readonly DuplicateSnapshot[]
   /** Somebody else keeps removing an address: the router has resigned for so long. */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
@@ -179,6 +189,12 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
         count,
         lastHeardMsAgo: round(now - lastHeardAt),
       })),
+    duplicates: router.duplicates.list(now).map(({ address, mac, foundAt, rival }) => ({
+      address,
+      mac,
+      router: rival === undefined ? null : { address: rival.source, priority: rival.priority },
+      foundMsAgo: round(now - foundAt),
+    })),
     restorationsPaused: pauseOf(router, now),
     counters: {
       received: router.received,

@@ -118,6 +118,11 @@ export const METRICS = {
     help: '1 while the virtual address is on this node',
     labels: ['router', 'address'],
   },
+  holdfast_vrrp_duplicate_owner: {
+    kind: 'gauge',
+    help: '1 while another host answers for the virtual address that this node holds, or has yielded to it',
+    labels: ['router', 'address'],
+  },
   holdfast_vrrp_rival_answers_total: {
     kind: 'counter',
     help: 'Answers of another host for an address that this node held as Active',

@@ -11,16 +11,19 @@ export type OnDuplicate = 'announce' | 'yield' | 'alarm'
 /** The router behind the MAC, as last heard; undefined: whoever it is, it speaks no VRRP that reaches us. */
 export type DuplicateRival = { readonly source: Address; readonly priority: number }
 
-/** `alarm` is what is left when nothing may be done: it is told in every case. */
+/** Who speaks no VRRP wins no election, and an owner (255) loses none: against both the addresses are held. */
 export function answerToDuplicate(
   wanted: OnDuplicate,
   parameters: Parameters,
   rival: DuplicateRival | undefined,
 ): OnDuplicate {
   if (wanted !== 'yield') return wanted
-  if (rival === undefined || isOwner(parameters)) return 'alarm'
-  const { primaryAddress, priority } = parameters
-  const above = rival.priority > priority
-  const tied = rival.priority === priority && compareAddresses(rival.source, primaryAddress) > 0
-  return above || tied ? 'yield' : 'announce'
+  if (rival === undefined || isOwner(parameters)) return 'announce'
+  return outranks(rival, parameters) ? 'yield' : 'announce'
+}
+
+/** RFC 9568 §6.4.3: by priority, then by address. */
+export function outranks({ source, priority }: DuplicateRival, parameters: Parameters): boolean {
+  if (priority !== parameters.priority) return priority > parameters.priority
+  return compareAddresses(source, parameters.primaryAddress) > 0
 }

@@ -25,6 +25,8 @@ export type Fault =
   /** Somebody else removes our addresses again and again. */
   | 'restorationsPaused'
   | 'addressInstallFailed'
+  /** Another router has our addresses and would win, but its advertisements do not reach us. */
+  | 'duplicateOwner'
   | `trackedInterfaceDown:${string}`
   | GroupFault
 

@@ -36,6 +36,8 @@ export type Knobs = {
    * advertisement without a word (keepalived) is heard of in no other way (docs/adr/0007).
    */
   readonly probeRivals: boolean
+  /** Ask once a second, and everybody, who else has any of our addresses: duplicate owners (docs/adr/0018). */
+  readonly radar: boolean
   /** Equal-priority Backups expire one after the other. */
   readonly stagger: boolean
   /** Keep answering after shutdown or yield until the successor is heard (state Leaving). */
@@ -107,6 +109,7 @@ const SAFE: Knobs = {
   lastAdvertisement: true,
   announceOnRival: true,
   probeRivals: true,
+  radar: true,
   stagger: true,
   leaving: true,
   onlyListedPeers: false,
@@ -135,6 +138,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     lastAdvertisement: false,
     announceOnRival: false,
     probeRivals: false,
+    radar: false,
     stagger: false,
     leaving: false,
     onlyListedPeers: true,

@@ -12,6 +12,14 @@ export function macFromBytes(bytes: Uint8Array): Mac {
   return [...bytes].map((octet) => octet.toString(16).padStart(2, '0')).join(':') as Mac
 }
 
+/** Of one host: neither a group nor nobody. Octets with ":" or "-" between them, in either case. */
+export function parseMac(text: string): Mac | undefined {
+  if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$|^[0-9a-f]{2}(-[0-9a-f]{2}){5}$/i.test(text)) return undefined
+  const bytes = Uint8Array.from(text.split(/[:-]/), (octet) => Number.parseInt(octet, 16))
+  const isGroup = ((bytes[0] ?? 0) & 1) === 1
+  return isGroup || bytes.every((octet) => octet === 0) ? undefined : macFromBytes(bytes)
+}
+
 export function macBytes(mac: Mac): Uint8Array {
   return Uint8Array.from(mac.split(':'), (octet) => Number.parseInt(octet, 16))
 }

@@ -69,6 +69,8 @@ describe('parameters', () => {
         authentication: undefined,
         phase: 0.625,
       },
+      onDuplicate: 'announce',
+      duplicateAllowed: [],
       announce: { at: [0, 20, 100, 500, 2000, 5000], refresh: 60_000 },
       track: [],
     })

@@ -16,8 +16,8 @@ function world6(routers: readonly RouterConfig[] = [ROUTER6]): FakeWorld {
   return new FakeWorld(routers, { present: [present(2, `${OWN}/64`)] }).start()
 }
 
-function activeWorld(): FakeWorld {
-  const world = world6()
+function activeWorld(extra: RouterConfig = {}): FakeWorld {
+  const world = world6([{ ...ROUTER6, ...extra }])
   world.advance(DOWN + 1)
   expect([world.router().state, world.installed.includes(`${VIP6}/128@2`)]).toEqual(['Active', true])
   return world
@@ -83,7 +83,7 @@ describe('announcements', () => {
 })
 
 test('asks the holders of the address before every periodic advertisement', () => {
-  const world = activeWorld()
+  const world = activeWorld({ radar: false })
   world.advance(3_000)
   expect(world.asked.map((each) => [each.address, each.to])).toEqual(Array(3).fill([VIP6, '33:33:ff:00:01:00']))
 })

@@ -10,6 +10,7 @@ import {
   type RadarRules,
   radarFrom,
   radarPeriod,
+  withoutAllowed,
   withRadarAddresses,
 } from '../../src/arp/radar.ts'
 import { answerToDuplicate, type OnDuplicate } from '../../src/vrrp/duplicate.ts'
@@ -26,7 +27,8 @@ const SECOND = ms(1000)
 
 /** Became Active at 1000. */
 const fresh = (): Radar => radarFrom(VIPS, ms(1000))
-const ask = (radar: Radar, at: number, chance = 0) => askNow(radar, SECOND, chance, ms(at))
+const ask = (radar: Radar, at: number, chance = 0, most = 100) =>
+  askNow(radar, { period: SECOND, chance, most }, ms(at))
 
 function hear(radar: Radar, whose: Mac, ...at: readonly number[]): { radar: Radar; found: boolean[] } {
   const found: boolean[] = []
@@ -40,33 +42,49 @@ function hear(radar: Radar, whose: Mac, ...at: readonly number[]): { radar: Rada
 }
 
 describe('asking', () => {
-  test('at the takeover and every second, up to a fifth earlier', () => {
-    const first = ask(fresh(), 1000)
+  test('as soon as an answer counts after the takeover, and every second, up to a fifth earlier', () => {
+    expect(nextQuestionAt(fresh())).toBe(1500)
+    expect(nextQuestionAt(radarFrom(VIPS, ms(1000), 300)), 'many at once').toBe(1800)
+    const first = ask(fresh(), 1500)
     expect(first.questions).toEqual(VIPS)
-    expect(nextQuestionAt(first.radar)).toBe(2000)
-    expect(nextQuestionAt(ask(fresh(), 1000, 1).radar)).toBe(1800)
-    expect(ask(first.radar, 1999.9)).toEqual({ radar: first.radar, questions: [], gone: [] })
-    expect(ask(first.radar, 2000).questions).toEqual(VIPS)
+    expect(nextQuestionAt(first.radar)).toBe(2500)
+    expect(nextQuestionAt(ask(fresh(), 1500, 1).radar)).toBe(2300)
+    expect(ask(first.radar, 2499.9)).toEqual({ radar: first.radar, questions: [], began: false, gone: [] })
+    expect(ask(first.radar, 2500).questions).toEqual(VIPS)
+  })
+
+  test('no more than there is room for; the rest of a round comes next, and then the time of the next round', () => {
+    const many = Array.from({ length: 5 }, (_, i) => address(`198.51.100.${i + 1}`))
+    let radar = radarFrom(many, ms(1000))
+    const asked: Address[][] = []
+    for (const at of [1500, 1600, 1700]) {
+      const turn = ask(radar, at, 0, 2)
+      radar = turn.radar
+      asked.push([...turn.questions])
+    }
+    expect(asked).toEqual([many.slice(0, 2), many.slice(2, 4), many.slice(4)])
+    expect(nextQuestionAt(radar), 'a second after the beginning of the round').toBe(2500)
+    expect(ask(radar, 2500, 0, 0).questions, 'no room').toEqual([])
   })
 
   test('rounds that were slept through are one', () => {
-    const { radar } = ask(ask(fresh(), 1000).radar, 61_000)
+    const { radar } = ask(ask(fresh(), 1500).radar, 61_000)
     expect(nextQuestionAt(radar)).toBe(62_000)
   })
 
-  test('an interface carries at most 100 questions a second', () => {
+  test('an interface carries at most 100 questions a second, also when every round comes a fifth earlier', () => {
     expect(radarPeriod(1)).toBe(1000)
-    expect(radarPeriod(100)).toBe(1000)
-    expect(radarPeriod(255)).toBe(2550)
+    expect(radarPeriod(80)).toBe(1000)
+    expect(radarPeriod(255)).toBe(3187.5)
   })
 
   test('once more for a suspect, 100 ms later, and for its address only', () => {
-    const asked = ask(fresh(), 1000).radar
+    const asked = ask(fresh(), 1500).radar
     const { radar } = hear(asked, RIVAL, 1500)
     expect(nextQuestionAt(radar)).toBe(1600)
     const again = ask(radar, 1600)
     expect(again.questions).toEqual([VIP])
-    expect(nextQuestionAt(again.radar), 'not a third time before the next round').toBe(2000)
+    expect(nextQuestionAt(again.radar), 'not a third time before the next round').toBe(2500)
   })
 
   test('after a reload for the new addresses; what is known of the others goes', () => {
@@ -102,24 +120,38 @@ describe('an answer', () => {
   test('for an address that is not ours is nothing', () => {
     const before = fresh()
     const foreign = { address: address('198.51.100.99'), mac: RIVAL }
-    expect(hearAnswer(before, RULES, foreign, ms(1500))).toEqual({ radar: before, found: false })
+    expect(hearAnswer(before, RULES, foreign, ms(1500))).toEqual({ radar: before, found: false, suspected: false })
   })
 
+  const rounds = (radar: Radar, ...at: readonly number[]) =>
+    at.reduce((turn, moment) => ask(turn.radar, moment), ask(radar, at[0] ?? 0))
+
   test('that stays away for three rounds: the owner has gone, and is news when it comes back', () => {
-    const { radar } = hear(ask(fresh(), 1000).radar, RIVAL, 1500, 1600)
-    const third = ask(radar, 4600)
-    expect(third.gone, '3000 ms').toEqual([])
-    const fourth = ask(third.radar, 5600)
+    const { radar } = hear(ask(fresh(), 1500).radar, RIVAL, 1500, 1600)
+    const third = rounds(radar, 2500, 3500, 4500)
+    expect(third.gone, 'the third question has only just been asked').toEqual([])
+    const fourth = ask(third.radar, 5500)
     expect(fourth.gone).toEqual([{ address: VIP, mac: RIVAL }])
     expect(duplicateOwners(fourth.radar)).toEqual([])
     expect(hear(fourth.radar, RIVAL, 6000, 6100).found).toEqual([false, true])
   })
 
+  test('that nobody had asked for is not missed: this node may have slept', () => {
+    const { radar } = hear(ask(fresh(), 1500).radar, RIVAL, 1500, 1600)
+    expect(ask(radar, 61_000).gone).toEqual([])
+  })
+
   test('that was never confirmed is forgotten without a word', () => {
-    const { radar } = hear(ask(fresh(), 1000).radar, RIVAL, 1500)
-    const later = ask(radar, 5600)
+    const { radar } = hear(ask(fresh(), 1500).radar, RIVAL, 1500)
+    const later = rounds(radar, 2500, 3500, 4500, 5500)
     expect(later.gone).toEqual([])
     expect(later.radar.suspects).toEqual([])
+  })
+
+  test('of one that is allowed from now on was never a duplicate', () => {
+    const { radar } = hear(fresh(), RIVAL, 1500, 1600)
+    expect(duplicateOwners(withoutAllowed(radar, RULES))).toEqual([{ address: VIP, mac: RIVAL }])
+    expect(withoutAllowed(radar, { own: [], allowed: [RIVAL] }).suspects).toEqual([])
   })
 })
 
@@ -140,7 +172,7 @@ test('a flood of MACs: little is remembered, and nobody asks faster', () => {
         const turn = ask(radar, now, 1)
         radar = turn.radar
         questions += turn.questions.length
-        expect(radar.suspects.length, 'MACs remembered').toBeLessThanOrEqual(32)
+        expect(radar.suspects.length, 'MACs remembered').toBeLessThanOrEqual(8)
       }
       const seconds = (now - 1500) / 1000
       const rounds = Math.ceil(seconds / 0.8) + 1
@@ -159,7 +191,7 @@ describe('onDuplicate', () => {
     ['yield', 'an equal one with a higher address', by(ABOVE, 128), 'yield'],
     ['yield', 'an equal one with a lower address', by(BELOW, 128), 'announce'],
     ['yield', 'a lower priority', by(OTHER, 100), 'announce'],
-    ['yield', 'somebody unknown', undefined, 'alarm'],
+    ['yield', 'somebody unknown', undefined, 'announce'],
     ['announce', 'a higher priority', by(ABOVE, 200), 'announce'],
     ['alarm', 'a lower priority', by(OTHER, 100), 'alarm'],
   ] satisfies [OnDuplicate, string, unknown, OnDuplicate][])('%s against %s', (wanted, _word, rival, expected) => {
@@ -168,6 +200,6 @@ describe('onDuplicate', () => {
 
   test('an owner does not give up what is its own', () => {
     const owner = parameters('holdfast', { priority: 255 })
-    expect(answerToDuplicate('yield', owner, by(ABOVE, 255))).toBe('alarm')
+    expect(answerToDuplicate('yield', owner, by(ABOVE, 255))).toBe('announce')
   })
 })

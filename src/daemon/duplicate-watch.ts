@@ -1,0 +1,260 @@
+/**
+ * Somebody else who answers for the addresses of one router: runs its radar while it is Active, tells what was found
+ * and what became of it, and does what `onDuplicate` says. Decided here: how often is announced over a duplicate that
+ * lasts, and how long a router that has yielded to one stays away (docs/adr/0018). Refuses to know frames, and when the
+ * interface has room for a question (radar-schedule.ts).
+ */
+import {
+  askNow,
+  type DuplicateOwner,
+  duplicateOwners,
+  hearAnswer,
+  nextQuestionAt,
+  type Radar,
+  type RadarRules,
+  type RadarStep,
+  radarFrom,
+  withoutAllowed,
+  withRadarAddresses,
+} from '../arp/radar.ts'
+import { answerToDuplicate, outranks } from '../vrrp/duplicate.ts'
+import type { Address } from '../wire/address.ts'
+import { type Mac, virtualRouterMac } from '../wire/mac.ts'
+import type { Millis } from '../wire/units.ts'
+import type { HeardClaim } from './claim-tap.ts'
+import { HeardRouters } from './heard-routers.ts'
+import type { Recorder } from './recorder.ts'
+import type { Router } from './router.ts'
+
+/** Two that announce over each other move the clients each time: RFC 5227 §2.4 has this bound for the same reason. */
+const ANNOUNCE_SPACING = 10_000
+/** An answer comes this long after its question. */
+const ANSWERS_TAKE = 50
+
+/** Another host that has an address of ours, for people. */
+export type FoundDuplicate = DuplicateOwner & {
+  readonly foundAt: Millis
+  /** The router behind it, where one was heard to advertise. */
+  readonly rival: { readonly source: Address; readonly priority: number } | undefined
+}
+
+export class DuplicateWatch {
+  readonly #router: Router
+  readonly #recorder: Recorder
+  readonly #routers: HeardRouters
+  #radar: Radar | undefined
+  /** Set while we have yielded to this router. */
+  #yieldedTo: Address | undefined
+  /** A MAC that nobody is known to have: when it was heard. */
+  #namelessSince: Millis | undefined
+  #askedAt: Millis | undefined
+  readonly #foundAt = new Map<string, Millis>()
+  readonly #announcedAt = new Map<Address, Millis>()
+
+  constructor(router: Router, recorder: Recorder) {
+    this.#router = router
+    this.#recorder = recorder
+    const { family, vrid } = router.parameters
+    this.#routers = new HeardRouters(virtualRouterMac(vrid, family))
+  }
+
+  // When ---------------------------------------------------------------------------------------------------------
+
+  /** It has become Active: `delay` of the first question, for routers that become so together. */
+  begin(now: Millis): void {
+    this.#stop()
+    const { parameters, io } = this.#router
+    if (!parameters.knobs.radar || io === undefined) return
+    this.#radar = radarFrom(parameters.addresses, now, io.radarDelay())
+  }
+
+  /** It is Active no more; who has yielded goes on looking for a moment in which nobody answers. */
+  end(): void {
+    if (this.#yieldedTo === undefined) this.#stop()
+  }
+
+  /** A reload. */
+  follow(now: Millis): void {
+    const { parameters, spec, state } = this.#router
+    const { onDuplicate } = spec
+    if (!parameters.knobs.radar) this.#stop()
+    else if (this.#radar === undefined) {
+      if (state.name === 'Active') this.begin(now)
+    } else {
+      this.#radar = withoutAllowed(withRadarAddresses(this.#radar, parameters.addresses), this.#rules)
+    }
+    const isOver = this.#radar === undefined || onDuplicate !== 'yield' || this.owners.length === 0
+    if (this.#yieldedTo !== undefined && isOver) this.#comeBack(now)
+  }
+
+  /** Not before the effects of a step are run: whoever is Leaving or Returning since this turn asks no more. */
+  get isOn(): boolean {
+    return this.#radar !== undefined && (this.#router.state.name === 'Active' || this.#yieldedTo !== undefined)
+  }
+
+  get nextAt(): Millis | undefined {
+    if (this.#radar === undefined || !this.isOn) return undefined
+    return this.#namelessSince ?? nextQuestionAt(this.#radar)
+  }
+
+  // Questions ----------------------------------------------------------------------------------------------------
+
+  /** For whom to ask now; what has gone unanswered is told and acted upon. */
+  takeQuestions(step: RadarStep, now: Millis): readonly Address[] {
+    if (this.#radar === undefined || !this.isOn) return []
+    const before = this.#radar
+    const { radar, questions, gone, began } = askNow(before, step, now)
+    this.#radar = radar
+    if (questions.length > 0) this.#askedAt = now
+    const nameless = this.#namelessSince === undefined ? [] : this.#routers.sources(now)
+    this.#namelessSince = undefined
+    if (began) {
+      for (const owner of gone) this.#lose(owner, now)
+      if (this.#yieldedTo !== undefined && this.owners.length === 0) {
+        // What it said once is worth one yield: if it has yielded to us as well, nobody has the addresses.
+        this.#routers.forget(this.#yieldedTo)
+        this.#comeBack(now)
+        return []
+      }
+      // The last question was not answered: whoever still sends to it must not wait until it has gone for certain.
+      const silent = before.suspects.filter(({ confirmed, unanswered }) => confirmed && unanswered === 1)
+      for (const { address } of silent) this.#announcedAt.delete(address)
+      this.#act(this.owners, now)
+    }
+    // First, so that a name comes before what it is wanted for.
+    return [...nameless, ...questions]
+  }
+
+  /** The answer is one to a question of ours, and to no other that the router has asked. */
+  hasJustAsked(heardAt: Millis): boolean {
+    return this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERS_TAKE
+  }
+
+  // Answers ------------------------------------------------------------------------------------------------------
+
+  hear({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
+    if (this.#radar === undefined || !this.isOn || !isAnswer) return
+    if (this.#routers.name(address, mac)) this.#learn(address, mac, now)
+    const heard = hearAnswer(this.#radar, this.#rules, { address, mac }, heardAt)
+    this.#radar = heard.radar
+    if (heard.suspected && this.#routers.behind(mac, now) === undefined) this.#namelessSince = heardAt
+    if (heard.found) this.#find({ address, mac }, now)
+  }
+
+  /** An advertisement for this VRID, before the router acts on it. */
+  hearAdvertisement(source: Address, priority: number, heardAt: Millis, now: Millis): void {
+    this.#routers.note(source, priority, heardAt)
+    if (this.#yieldedTo === undefined || priority === 0) return
+    // The election works again. Somebody lower proves nothing: we would be Active beside the one we yielded to.
+    const isAbove = outranks({ source, priority }, this.#router.parameters)
+    if (source === this.#yieldedTo || isAbove) this.#comeBack(now)
+  }
+
+  /** Not a host whose claims mean anything (`duplicateAllowed`). */
+  allows(mac: Mac): boolean {
+    return this.#router.spec.duplicateAllowed.includes(mac)
+  }
+
+  /** Certain ones. */
+  get owners(): readonly DuplicateOwner[] {
+    return this.#radar === undefined || !this.isOn ? [] : duplicateOwners(this.#radar)
+  }
+
+  list(now: Millis): readonly FoundDuplicate[] {
+    return this.owners.map(({ address, mac }) => {
+      const foundAt = this.#foundAt.get(`${address} ${mac}`) ?? now
+      return { address, mac, foundAt, rival: this.#routers.behind(mac, now) }
+    })
+  }
+
+  // What follows -------------------------------------------------------------------------------------------------
+
+  get #rules(): RadarRules {
+    return { own: [], allowed: this.#router.spec.duplicateAllowed }
+  }
+
+  #reactionTo(mac: Mac, now: Millis) {
+    const { parameters, spec } = this.#router
+    return answerToDuplicate(spec.onDuplicate, parameters, this.#routers.behind(mac, now))
+  }
+
+  #find(owner: DuplicateOwner, now: Millis): void {
+    const { address, mac } = owner
+    const { name } = this.#router
+    const rival = this.#routers.behind(mac, now)
+    const who = rival === undefined ? 'which speaks no VRRP' : `router ${rival.source}, priority ${rival.priority}`
+    const reaction = this.#router.state.name === 'Active' ? this.#reactionTo(mac, now) : 'alarm'
+    this.#foundAt.set(`${address} ${mac}`, now)
+    this.#recorder.logLimited(
+      `${name} duplicate ${mac} ${address}`,
+      'warn',
+      `${name}: duplicate owner: ${mac} (${who}) has ${address} as well: ${WORDS[reaction]}`,
+      { router: name, address, mac, peer: rival?.source, onDuplicate: reaction },
+    )
+    this.#act([owner], now)
+  }
+
+  /** Late, but it may change what is to be done. */
+  #learn(source: Address, mac: Mac, now: Millis): void {
+    const owned = this.owners.filter((owner) => owner.mac === mac)
+    if (owned.length === 0) return
+    const { name } = this.#router
+    this.#recorder.logLimited(
+      `${name} duplicate name ${mac}`,
+      'warn',
+      `${name}: duplicate owner: ${mac} is router ${source}`,
+      { router: name, mac, peer: source },
+    )
+    this.#act(owned, now)
+  }
+
+  #lose({ address, mac }: DuplicateOwner, now: Millis): void {
+    const { name } = this.#router
+    this.#foundAt.delete(`${address} ${mac}`)
+    this.#recorder.logLimited(
+      `${name} duplicate gone ${mac} ${address}`,
+      'info',
+      `${name}: duplicate owner gone: ${mac} answers for ${address} no more`,
+      { router: name, address, mac },
+    )
+    this.#act([{ address, mac }], now)
+  }
+
+  #act(owners: readonly DuplicateOwner[], now: Millis): void {
+    const router = this.#router
+    if (router.state.name !== 'Active' || owners.length === 0) return
+    const winner = owners.find(({ mac }) => this.#reactionTo(mac, now) === 'yield')
+    const rival = winner === undefined ? undefined : this.#routers.behind(winner.mac, now)
+    if (rival !== undefined) {
+      this.#yieldedTo = rival.source
+      router.setFault('duplicateOwner', true, true, now)
+      return
+    }
+    if (router.spec.onDuplicate === 'alarm') return
+    const due = owners
+      .map(({ address }) => address)
+      .filter((address) => now - (this.#announcedAt.get(address) ?? Number.NEGATIVE_INFINITY) >= ANNOUNCE_SPACING)
+    for (const address of due) this.#announcedAt.set(address, now)
+    if (due.length > 0) router.io?.announceOver(router, [...new Set(due)], now)
+  }
+
+  #comeBack(now: Millis): void {
+    this.#yieldedTo = undefined
+    this.#stop()
+    this.#router.setFault('duplicateOwner', false, false, now)
+  }
+
+  #stop(): void {
+    this.#radar = undefined
+    this.#namelessSince = undefined
+    this.#askedAt = undefined
+    this.#foundAt.clear()
+    this.#announcedAt.clear()
+  }
+}
+
+const WORDS = {
+  announce: 'announced over',
+  yield: 'it would win, so this router yields until it answers no more or is heard',
+  alarm: 'nothing is done about it',
+} as const
