@@ -48,6 +48,11 @@ describe('what means the same is unchanged', () => {
       file(`${A}, peers: [{ address: 10.0.0.3, priority: 5 }, 10.0.0.2]`, B),
     ],
     [
+      'order and spelling of MACs',
+      file(`${A}, duplicateAllowed: ["00:1c:73:00:00:99", "00:1c:73:00:00:9a"]`, B),
+      file(`${A}, onDuplicate: announce, duplicateAllowed: ["00-1C-73-00-00-9A", "00:1c:73:00:00:99"]`, B),
+    ],
+    [
       'order of trackers',
       file(`${A}, track: [{ interface: eth1 }, { interface: eth2, weight: 5 }]`, B),
       file(`${A}, track: [{ interface: eth2, weight: 5 }, { interface: eth1, weight: 0 }]`, B),
@@ -86,6 +91,10 @@ describe('new parameters for the same router', () => {
       file(`${A}, version: 2, authentication: { type: simple, password: ${password} }`)
     expect(diff(with2('one'), with2('two')).changed).toEqual(['a'])
     expect(diff(with2('firsteight'), with2('firsteigXX')).unchanged).toEqual(['a'])
+  })
+
+  test.each(['onDuplicate: alarm', 'duplicateAllowed: ["00:1c:73:00:00:99"]', 'radar: false'])('%s', (key) => {
+    expect(diff(file(A, B), file(`${A}, ${key}`, B))).toEqual({ ...NOTHING, changed: ['a'], unchanged: ['b'] })
   })
 
   test('peers and source of unicast', () => {

@@ -69,6 +69,23 @@ describe('what can be said wrong about one value', () => {
       '{ at: [0ms, 5ms, 5ms] }',
       'Cannot use a list as "at": 1 to 20 durations wanted that start with 0ms and rise',
     ],
+    ['onDuplicate', 'resign', 'Cannot use "resign" as "onDuplicate": announce, yield or alarm wanted'],
+    [
+      'duplicateAllowed',
+      '00:1c:73:00:00:99',
+      'Cannot use "00:1c:73:00:00:99" as "duplicateAllowed": a list of MAC addresses wanted',
+    ],
+    ...[
+      '["001c.7300.0099"]',
+      '["01:00:5e:00:00:12"]',
+      '["00:00:00:00:00:00"]',
+      '["00:1c:73:00:00"]',
+      '["00:1c-73:00:00:99"]',
+    ].map((value): [string, string, string] => [
+      'duplicateAllowed',
+      value,
+      `Cannot use ${value.slice(1, -1)} as virtualRouters[0].duplicateAllowed[0]: the MAC address of one host wanted, written like 00:1c:73:00:00:99`,
+    ]),
     ['announce', '{ refresh: 1ms }', 'Cannot use "1ms" as "refresh": a duration from 1s to 24h wanted'],
   ])('%s: %s', (key, value, message) => {
     expect(about({ [key]: value })).toEqual([message])

@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { samplesOf } from '../../src/api/samples.ts'
 import { arpRequest } from '../../src/arp/arp-packet.ts'
+import { formatStatus } from '../../src/cli/status.ts'
 import { address } from '../../src/wire/address.ts'
 import { type Mac, macBytes, macFromBytes } from '../../src/wire/mac.ts'
 import { FakeWorld, PEER, ROUTER, type RouterConfig, VIP, VIP2, type WorldOptions } from './fake-world.ts'
@@ -139,6 +140,7 @@ describe('a station that speaks no VRRP', () => {
       `api: duplicate owner: ${STATION} (which speaks no VRRP) has ${VIP} as well: announced over`,
     ])
     expect(owners(world)).toEqual([`${VIP} ${STATION}`])
+    expect(formatStatus(world.daemon.snapshot())).toContain(`DUPLICATE OWNER: ${STATION} (speaks no VRRP) has ${VIP}`)
     expect(gauge(world)).toBe(1)
     const found = world.announced[0]?.at ?? 0
     expect(found - since, 'found after').toBeLessThanOrEqual(1_500)

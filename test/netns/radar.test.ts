@@ -1,0 +1,297 @@
+/**
+ * Somebody else has the address, on a real LAN: a station that was only given it (`ip address add`), and two routers
+ * that no longer hear each other's advertisements. The judges are the client's neighbour entry, the kernels' tables,
+ * tshark and an observer; and when all goes as it should, nobody must be called a duplicate (docs/adr/0018).
+ */
+import { execFileSync } from 'node:child_process'
+import { afterEach, describe, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { ArpObserver } from '../support/arp-observer.ts'
+import { type Extra, Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { INTERVAL, PRIORITIES, TRIO_VIP6, Trio } from './trio.ts'
+
+/** A second with jitter, the step, and the second answer: 1.4 s. The rest is for a machine with two busy cores. */
+const FOUND_WITHIN = 3_000
+/** Four rounds. */
+const GONE_WITHIN = 8_000
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+const macOf = (host: Host): string => {
+  const links: unknown = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']))
+  const first: unknown = Array.isArray(links) ? links[0] : undefined
+  return typeof first === 'object' && first !== null && 'address' in first ? String(first.address) : ''
+}
+const change = (action: 'add' | 'delete', host: Host, vip: string) =>
+  run([
+    ...['ip', '-n', host.namespace, 'address', action, vip.includes(':') ? `${vip}/128` : `${vip}/32`, 'dev', 'eth0'],
+    ...(action === 'add' && vip.includes(':') ? ['nodad'] : []),
+  ])
+const duplicatesOf = async (daemon: Holdfast) => (await daemon.router()).duplicates
+const told = (daemon: Holdfast) => daemon.records.filter(({ msg }) => msg.includes('duplicate owner'))
+
+type Scene = {
+  readonly lab: Lab
+  readonly vip: string
+  readonly router: Host
+  readonly daemon: Holdfast
+  readonly station: Host
+  readonly prober: Prober
+  readonly observer: ArpObserver
+}
+
+/** One router, Active for so long that its own announcements are over, and a station that speaks no VRRP. */
+async function scene(vip: string, extra: Extra = {}): Promise<Scene> {
+  const built = createLab({ routers: 1, clients: ['client', 'observer', 'station'] })
+  lab = built
+  if (vip.includes(':')) {
+    for (const host of built.hosts.values()) {
+      const own = `fd00:77::${host.address.split('.')[3]}/64`
+      run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', 'eth0', 'nodad'])
+    }
+  }
+  const [router, station] = [built.router(1), built.host('station')]
+  for (const host of [router, station]) startResponder(built, host)
+  const daemon = new Holdfast(built, { host: router, priority: 200, intervalMs: INTERVAL, address: vip }, extra)
+  await daemon.ready()
+  const prober = new Prober(built, built.client, vip)
+  const observer = new ArpObserver(built, built.host('observer'), vip)
+  await eventually(
+    'r1 to answer the client',
+    () => prober.owner === 'r1',
+    () => prober.owner,
+    { within: 5_000 },
+  )
+  return { lab: built, vip, router, daemon, station, prober, observer }
+}
+
+/** The station gets the address, and the client has asked at the wrong moment. */
+function intrude({ lab: { client }, vip, station }: Scene): number {
+  change('add', station, vip)
+  const at = monotonicMs()
+  run([
+    'ip',
+    '-n',
+    client.namespace,
+    'neigh',
+    'replace',
+    vip,
+    'lladdr',
+    macOf(station),
+    'dev',
+    'eth0',
+    'nud',
+    'reachable',
+  ])
+  return at
+}
+
+async function found({ daemon, vip, station }: Scene, at: number): Promise<number> {
+  const mac = macOf(station)
+  const isThere = async () => (await duplicatesOf(daemon)).some((one) => one.address === vip && one.mac === mac)
+  await eventually(`r1 to find that ${mac} has ${vip}`, isThere, () => daemon.router(), { within: FOUND_WITHIN })
+  // Its log comes another way than its status.
+  const first = await eventually(
+    'it to be in the log',
+    () => told(daemon)[0],
+    () => daemon.lines.slice(-3),
+    { within: 1_000 },
+  )
+  expect(first).toMatchObject({ address: vip, mac })
+  return first.at - at
+}
+
+/** Frames of r1 that ask for the address; the source as it stands in them. */
+function questionsIn(capture: Capture, mac: string, vip: string): string[] {
+  const [filter, field] = vip.includes(':')
+    ? [`icmpv6.nd.ns.target_address == ${vip}`, 'ipv6.src']
+    : [`arp.opcode == 1 && arp.dst.proto_ipv4 == ${vip} && arp.src.proto_ipv4 != ${vip}`, 'arp.src.proto_ipv4']
+  const argv = ['-n', '-r', capture.path, '-Y', `eth.src == ${mac} && ${filter}`, '-T', 'fields', '-e', field]
+  return execFileSync('tshark', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    .split('\n')
+    .filter(Boolean)
+}
+
+describeNetns('a station that was given the address', () => {
+  describe.each([
+    ['IPv4', LAB_VIP],
+    ['IPv6', TRIO_VIP6],
+  ])('%s', (_, vip) => {
+    test('is found and named, the client is won back, and when it has gone all is well', async () => {
+      // Only the radar asks: the question before an advertisement finds VRRP routers on real hardware, on veth everybody.
+      const group = await scene(vip, { probeRivals: false })
+      const { daemon, prober, router } = group
+      const capture = await Capture.start(group.lab, 'radar', 'arp or icmp6')
+      const at = intrude(group)
+      await eventually(
+        'the client to be misled',
+        () => prober.movedFrom('r1', at),
+        () => prober.owners,
+        {
+          within: 1_000,
+        },
+      )
+      const took = await found(group, at)
+      expect(took, 'ms until it was found').toBeLessThan(FOUND_WITHIN)
+      await eventually(
+        'the client to be won back',
+        () => prober.owner === 'r1',
+        () => prober.owners,
+        {
+          within: 2_000,
+        },
+      )
+      change('delete', group.station, vip)
+      const isOver = async () => (await duplicatesOf(daemon)).length === 0
+      await eventually('nobody to be a duplicate', isOver, () => daemon.router(), { within: GONE_WITHIN })
+      expect(told(daemon).map(({ msg }) => msg)).toEqual([
+        `vip: duplicate owner: ${macOf(group.station)} (which speaks no VRRP) has ${vip} as well: announced over`,
+        `vip: duplicate owner gone: ${macOf(group.station)} answers for ${vip} no more`,
+      ])
+      expect([await daemon.state(), prober.owner]).toEqual(['Active', 'r1'])
+      await capture.stop()
+      const asked = questionsIn(capture, macOf(router), vip)
+      expect(asked.length, 'questions').toBeGreaterThan(3)
+      const sources = new Set(asked)
+      if (vip.includes(':')) expect([...sources]).toEqual([expect.stringMatching(/^fe80:/)])
+      else expect([...sources]).toEqual(['0.0.0.0'])
+    })
+
+    test.each([
+      ['alarm: is told of, and nothing is sent', true],
+      ['allowed: is none', false],
+    ])('%s', async (_word, isTold) => {
+      const mac = '02:00:5e:10:00:07'
+      const other = await scene(vip, {
+        announce: { at: ['0ms'], refresh: false },
+        ...(isTold ? { onDuplicate: 'alarm' } : { duplicateAllowed: [mac] }),
+      })
+      run(['ip', '-n', other.station.namespace, 'link', 'set', 'eth0', 'address', mac])
+      await sleep(500)
+      const at = intrude(other)
+      if (isTold) await found(other, at)
+      else await sleep(FOUND_WITHIN)
+      await sleep(500)
+      expect((await duplicatesOf(other.daemon)).map((one) => one.mac)).toEqual(isTold ? [mac] : [])
+      const { counters } = await other.daemon.router()
+      expect(counters.rivalAnswers > 0).toBe(isTold)
+      expect(other.observer.announcements.filter((one) => one.at >= at)).toEqual([])
+      expect(other.prober.owner, 'what the client believes').toBe('station')
+      expect(told(other.daemon).length).toBe(isTold ? 1 : 0)
+    })
+  })
+})
+
+/** Advertisements are dropped where they arrive; ARP passes. */
+const DEAF =
+  'table ip cut {\n chain arriving {\n type filter hook prerouting priority -300\n ip protocol 112 drop\n }\n }\n'
+
+describeNetns('two routers that no longer hear each other', () => {
+  test('yield: the loser goes, does not flap, and is a Backup again when it is heard', async () => {
+    const pair = createLab({ routers: 2 })
+    lab = pair
+    for (const host of pair.routers) startResponder(pair, host)
+    const prober = new Prober(pair, pair.client, LAB_VIP)
+    const start = (position: number, priority: number) =>
+      new Holdfast(
+        pair,
+        { host: pair.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP },
+        {
+          onDuplicate: 'yield',
+        },
+      )
+    const [winner, loser] = [start(1, 200), start(2, 100)]
+    const sight = async () => ({ r1: await winner.state(), r2: await loser.state(), holders: pair.holders(LAB_VIP) })
+    const become = (states: string, holders: string, within: number) =>
+      eventually(
+        `${states}, held by ${holders}`,
+        async () => {
+          const seen = await sight()
+          return `${seen.r1} ${seen.r2}` === states && seen.holders.join() === holders
+        },
+        sight,
+        { within },
+      )
+    await Promise.all([winner.ready(), loser.ready()])
+    await become('Active Backup', 'r1', 5_000)
+    for (const host of pair.routers) run(['ip', 'netns', 'exec', host.namespace, 'nft', '-f', '-'], DEAF)
+    await become('Active Active', 'r1,r2', 3_000)
+    const split = monotonicMs()
+    await become('Active Initialize', 'r1', FOUND_WITHIN)
+    const took = (told(loser)[0]?.at ?? 0) - split
+    expect(took, 'ms until the loser knew').toBeLessThan(FOUND_WITHIN)
+    expect((await loser.router()).faults).toEqual(['duplicateOwner'])
+    expect(told(loser)[0]).toMatchObject({ peer: pair.router(1).address, onDuplicate: 'yield' })
+    const since = monotonicMs()
+    await sleep(8_000)
+    const later = loser.records.filter((record) => record.at > since && record.to !== undefined)
+    expect(
+      later.map(({ msg }) => msg),
+      'transitions of the loser while the cut lasts',
+    ).toEqual([])
+    expect([await sight(), prober.owner]).toEqual([{ r1: 'Active', r2: 'Initialize', holders: ['r1'] }, 'r1'])
+    for (const host of pair.routers) run(['ip', 'netns', 'exec', host.namespace, 'nft', 'flush', 'ruleset'])
+    await become('Active Backup', 'r1', 3_000)
+    expect([(await loser.router()).faults, (await loser.router()).owner.address]).toEqual([[], pair.router(1).address])
+  })
+})
+
+describeNetns('three routers, and all goes as it should', () => {
+  test.each([
+    ['IPv4', LAB_VIP],
+    ['IPv6', TRIO_VIP6],
+  ])('%s: nobody is a duplicate in a planned move, a failover, a heal and a reboot', async (_, vip) => {
+    const trio = await Trio.settled(vip)
+    lab = trio.lab
+    const [first] = PRIORITIES
+    const r1 = trio.lab.router(1)
+    const everybody: Holdfast[] = [1, 2, 3].map((position) => trio.daemon(position))
+    const again = async () => everybody.push(await trio.start(1, first))
+
+    trio.daemon(1).terminate()
+    await trio.settlesOn(2, 'r1 has left')
+    await trio.daemon(1).exited
+    await sleep(1_500)
+    await again()
+    await trio.settlesOn(1, 'r1 is back')
+    await sleep(1_500)
+
+    trio.daemon(1).killEngine()
+    await trio.settlesOn(2, 'the engine of r1 was killed')
+    await trio.daemon(1).exited
+    await sleep(1_500)
+    await again()
+    await trio.settlesOn(1, 'r1 is back')
+
+    trio.lab.cut(r1)
+    await trio.holdersBecome(['r1', 'r2'], 'r1 was cut off')
+    await sleep(1_500)
+    trio.lab.heal(r1)
+    await trio.settlesOn(1, 'it was healed')
+    await sleep(1_500)
+
+    trio.lab.cut(r1)
+    trio.daemon(1).killAll()
+    await trio.daemon(1).exited
+    if (trio.lab.holders(vip).includes('r1')) change('delete', r1, vip)
+    await trio.settlesOn(2, 'r1 has no power')
+    trio.lab.heal(r1)
+    await again()
+    await trio.settlesOn(1, 'r1 has booted')
+    await sleep(1_500)
+
+    expect(everybody.flatMap((daemon) => told(daemon).map(({ at, msg }) => [daemon.plan.host.name, at, msg]))).toEqual(
+      [],
+    )
+    expect(await Promise.all([1, 2, 3].map((position) => duplicatesOf(trio.daemon(position))))).toEqual([[], [], []])
+  })
+})
