@@ -105,14 +105,10 @@ describe('questions', () => {
     expect(broadcasts(leaving)).toEqual([])
   })
 
-  test('255 addresses, of one router or of 255: at most 10 in 100 ms, and each of them in 3.5 s', () => {
-    const vips = Array.from({ length: 255 }, (_, i) => `192.0.2.${i < 9 ? i + 1 : `${0}`}`).slice(0, 9)
-    const many = [
-      ...vips,
-      ...Array.from({ length: 246 }, (_, i) => `198.51.100.${i + 1}`).filter((v) => !v.endsWith('.10')),
-    ]
+  test('250 addresses, of one router or of 250: at most 10 in 100 ms, and each of them in 3.5 s', () => {
+    const many = Array.from({ length: 250 }, (_, i) => `203.0.113.${i + 1}`)
     const one = activeWorld({ ...ROUTER, addresses: many, probeRivals: false })
-    const each = many.slice(0, 250).map((vip, i) => ({
+    const each = many.map((vip, i) => ({
       ...{ name: `r${i + 1}`, vrid: i + 1, interface: 'eth0', addresses: [vip], priority: 128, probeRivals: false },
     }))
     const [{ ...first }, ...others] = each
@@ -124,7 +120,7 @@ describe('questions', () => {
       for (const { at } of asked) steps.set(Math.floor(at / 100), (steps.get(Math.floor(at / 100)) ?? 0) + 1)
       expect(Math.max(...steps.values()), 'in 100 ms').toBeLessThanOrEqual(10)
       const tail = asked.filter(({ at }) => at > world.now - 3_600)
-      expect(new Set(tail.map((question) => question.address)).size).toBeGreaterThanOrEqual(250)
+      expect(new Set(tail.map((question) => question.address)).size).toBe(250)
     }
   })
 })
