@@ -1,6 +1,6 @@
 /**
  * Does anybody else answer for the addresses that this node holds? When to ask, and what an answer means: the same MAC
- * twice, 100 ms apart, which is neither ours nor allowed, is a duplicate owner. A value, made when a router becomes Active
+ * twice, 100 ms apart or more, which is neither ours nor allowed, is a duplicate owner. A value, made when a router becomes Active
  * and dropped when it is not: so in Leaving nobody asks. It knows no frame (probe.ts, neighbor-solicitation.ts), no state
  * and no router; chance is an argument.
  */
@@ -30,6 +30,8 @@ export type RadarRules = {
   readonly own: readonly Mac[]
   /** Proxies of the fabric, which answer for everybody. */
   readonly allowed: readonly Mac[]
+  /** How long after the first answer of this MAC an election may still end it; at least 100 ms are waited. */
+  readonly patience: (mac: Mac, firstAt: Millis) => number
 }
 
 export type DuplicateOwner = { readonly address: Address; readonly mac: Mac }
@@ -37,6 +39,8 @@ export type DuplicateOwner = { readonly address: Address; readonly mac: Mac }
 type Suspect = DuplicateOwner & {
   /** Of the answer that made it one: not moved by what comes in between. */
   readonly firstAt: Millis
+  /** An answer from then on is the second one. */
+  readonly certainFrom: Millis
   /** When to ask for it once more; undefined: asked, or known already. */
   readonly askAt: Millis | undefined
   /** Rounds that have begun since its last answer: time alone proves nothing, this node may have slept. */
@@ -71,10 +75,23 @@ export function withRadarAddresses(radar: Radar, addresses: readonly Address[]):
 }
 
 /** Another allow-list: who is on it was never a duplicate. */
-export function withoutAllowed(radar: Radar, { own, allowed }: RadarRules): Radar {
+export function withoutAllowed(radar: Radar, { own, allowed }: Omit<RadarRules, 'patience'>): Radar {
   const suspects = radar.suspects.filter(({ mac }) => !own.includes(mac) && !allowed.includes(mac))
   return suspects.length === radar.suspects.length ? radar : { ...radar, suspects }
 }
+
+/** It has turned out who this is: whoever may still be told by an election to go is given that time. */
+export function withPatience(radar: Radar, mac: Mac, patience: number): Radar {
+  const suspects = radar.suspects.map((one) => {
+    if (one.mac !== mac || one.confirmed) return one
+    const certainFrom = millis(Math.max(one.certainFrom, one.firstAt + patience))
+    return { ...one, certainFrom, askAt: onGrid(certainFrom) }
+  })
+  return { ...radar, suspects }
+}
+
+/** However many suspects there are, an address is asked for ten times a second at most. */
+const onGrid = (at: Millis): Millis => millis(Math.ceil(at / RADAR_STEP) * RADAR_STEP)
 
 /** How long a round lasts where this many addresses share an interface, so that the steps are enough for all. */
 export const radarPeriod = (addressesOnInterface: number): Millis =>
@@ -139,7 +156,7 @@ export type Heard = { readonly radar: Radar; readonly found: boolean; readonly s
 
 export function hearAnswer(
   radar: Radar,
-  { own, allowed }: RadarRules,
+  { own, allowed, patience }: RadarRules,
   { address, mac }: DuplicateOwner,
   heardAt: Millis,
 ): Heard {
@@ -149,12 +166,12 @@ export function hearAnswer(
   const known = radar.suspects.find((one) => one.address === address && one.mac === mac)
   if (known === undefined) {
     if (radar.suspects.filter((one) => one.address === address).length >= MOST_SUSPECTS) return nothing
-    // On a grid: however many suspects there are, an address is asked for ten times a second at most.
-    const askAt = millis(Math.ceil(heardAt / CONFIRM_AFTER + 1) * CONFIRM_AFTER)
-    const suspect = { address, mac, firstAt: heardAt, askAt, unanswered: 0, confirmed: false }
+    const certainFrom = plus(heardAt, Math.max(CONFIRM_AFTER, patience(mac, heardAt)))
+    const askAt = onGrid(certainFrom)
+    const suspect = { address, mac, firstAt: heardAt, certainFrom, askAt, unanswered: 0, confirmed: false }
     return { radar: { ...radar, suspects: [...radar.suspects, suspect] }, found: false, suspected: true }
   }
-  const confirmed = known.confirmed || heardAt - known.firstAt >= CONFIRM_AFTER
+  const confirmed = known.confirmed || heardAt >= known.certainFrom
   if (known.unanswered === 0 && confirmed === known.confirmed) return nothing
   const suspects = radar.suspects.map((one) => (one === known ? { ...one, unanswered: 0, confirmed } : one))
   return { radar: { ...radar, suspects }, found: confirmed && !known.confirmed, suspected: false }

@@ -89,7 +89,7 @@ function strangerLine(stranger: StrangerSnapshot, version: number): string {
 }
 
 function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
-  const who = router === null ? 'speaks no VRRP' : `router ${router.address}, priority ${router.priority}`
+  const who = router === null ? 'speaks no VRRP' : `router ${router.address}, priority ${router.priority ?? 'unheard'}`
   return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${foundMsAgo} ms`
 }
 

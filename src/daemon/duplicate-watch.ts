@@ -15,27 +15,35 @@ import {
   type RadarStep,
   radarFrom,
   withoutAllowed,
+  withPatience,
   withRadarAddresses,
 } from '../arp/radar.ts'
-import { answerToDuplicate, outranks } from '../vrrp/duplicate.ts'
+import { answerToDuplicate, type DuplicateRival, outranks } from '../vrrp/duplicate.ts'
 import type { Address } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'
-import type { Millis } from '../wire/units.ts'
+import { centisToMillis, type Millis } from '../wire/units.ts'
 import type { HeardClaim } from './claim-tap.ts'
-import { HeardRouters } from './heard-routers.ts'
+import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 import type { Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
 
 /** Two that announce over each other move the clients each time: RFC 5227 §2.4 has this bound for the same reason. */
 const ANNOUNCE_SPACING = 10_000
+/** Our next advertisement may end it, if this host is a router after all; but longer than this nobody waits for one. */
+const LONGEST_WAIT = 1_000
+/** An advertisement takes its time to do so: what follows from it, and the question after it. */
+const ADVERTISEMENT_TAKES = 100
+/** For a router: two intervals, and what a kernel needs to find a unicast peer again (it asks once a second). */
+const RESOLUTION_TAKES = 1_000
+const LONGEST_ELECTION = 5_000
 /** An answer comes this long after its question. */
 const ANSWERS_TAKE = 50
 
 /** Another host that has an address of ours, for people. */
 export type FoundDuplicate = DuplicateOwner & {
   readonly foundAt: Millis
-  /** The router behind it, where one was heard to advertise. */
-  readonly rival: { readonly source: Address; readonly priority: number } | undefined
+  /** The router behind it, where one was heard to advertise, or is a listed peer. */
+  readonly router: NamedRouter | undefined
 }
 
 export class DuplicateWatch {
@@ -81,7 +89,7 @@ export class DuplicateWatch {
     else if (this.#radar === undefined) {
       if (state.name === 'Active') this.begin(now)
     } else {
-      this.#radar = withoutAllowed(withRadarAddresses(this.#radar, parameters.addresses), this.#rules)
+      this.#radar = withoutAllowed(withRadarAddresses(this.#radar, parameters.addresses), this.#rules(now))
     }
     const isOver = this.#radar === undefined || onDuplicate !== 'yield' || this.owners.length === 0
     if (this.#yieldedTo !== undefined && isOver) this.#comeBack(now)
@@ -106,7 +114,7 @@ export class DuplicateWatch {
     const { radar, questions, gone, began } = askNow(before, step, now)
     this.#radar = radar
     if (questions.length > 0) this.#askedAt = now
-    const nameless = this.#namelessSince === undefined ? [] : this.#routers.sources(now)
+    const nameless = this.#isNameless(now) ? this.#routers.sources(this.#peers) : []
     this.#namelessSince = undefined
     if (began) {
       for (const owner of gone) this.#lose(owner, now)
@@ -134,10 +142,12 @@ export class DuplicateWatch {
 
   hear({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
     if (this.#radar === undefined || !this.isOn || !isAnswer) return
-    if (this.#routers.name(address, mac)) this.#learn(address, mac, now)
-    const heard = hearAnswer(this.#radar, this.#rules, { address, mac }, heardAt)
+    if (this.#routers.name(address, mac, this.#peers)) this.#learn(address, mac, now)
+    // Named, it may be out of the running.
+    if (this.#radar === undefined) return
+    const heard = hearAnswer(this.#radar, this.#rules(now), { address, mac }, heardAt)
     this.#radar = heard.radar
-    if (heard.suspected && this.#routers.behind(mac, now) === undefined) this.#namelessSince = heardAt
+    if (heard.suspected && !this.#routers.isRouter(mac, now)) this.#namelessSince = heardAt
     if (heard.found) this.#find({ address, mac }, now)
   }
 
@@ -163,39 +173,72 @@ export class DuplicateWatch {
   list(now: Millis): readonly FoundDuplicate[] {
     return this.owners.map(({ address, mac }) => {
       const foundAt = this.#foundAt.get(`${address} ${mac}`) ?? now
-      return { address, mac, foundAt, rival: this.#routers.behind(mac, now) }
+      return { address, mac, foundAt, router: this.#routers.behind(mac, now) }
     })
   }
 
   // What follows -------------------------------------------------------------------------------------------------
 
-  get #rules(): RadarRules {
-    return { own: [], allowed: this.#router.spec.duplicateAllowed }
+  /** Claims of this node's own MACs do not come so far (claim-tap.ts). */
+  #rules(now: Millis): RadarRules {
+    return {
+      own: [],
+      allowed: this.#router.spec.duplicateAllowed,
+      patience: (mac, firstAt) => (this.#routers.isRouter(mac, now) ? this.#electionTakes : this.#wait(firstAt)),
+    }
+  }
+
+  get #peers(): readonly Address[] {
+    return this.#router.parameters.peers.map(({ address }) => address)
+  }
+
+  get #electionTakes(): number {
+    const interval = centisToMillis(this.#router.parameters.advertisementInterval)
+    return Math.min(2 * interval + RESOLUTION_TAKES, LONGEST_ELECTION)
+  }
+
+  /** A router that we never heard goes when it hears us: after a cut each side has waited for the other one's word. */
+  #wait(firstAt: Millis): number {
+    const { state } = this.#router
+    const left = state.name === 'Active' ? Math.max(0, state.adverAt - firstAt) : 0
+    return Math.min(left, LONGEST_WAIT) + ADVERTISEMENT_TAKES
+  }
+
+  /** Somebody is suspected, and it is not known whether an election could end it. */
+  #isNameless(now: Millis): boolean {
+    const suspects = this.#radar?.suspects ?? []
+    return suspects.some(({ confirmed, mac }) => !confirmed && !this.#routers.isRouter(mac, now))
+  }
+
+  /** Undefined: whoever it is, it was not heard to say a priority. */
+  #rivalAt(mac: Mac, now: Millis): DuplicateRival | undefined {
+    const { source, priority } = this.#routers.behind(mac, now) ?? {}
+    return source === undefined || priority === undefined ? undefined : { source, priority }
   }
 
   #reactionTo(mac: Mac, now: Millis) {
     const { parameters, spec } = this.#router
-    return answerToDuplicate(spec.onDuplicate, parameters, this.#routers.behind(mac, now))
+    return answerToDuplicate(spec.onDuplicate, parameters, this.#rivalAt(mac, now))
   }
 
   #find(owner: DuplicateOwner, now: Millis): void {
     const { address, mac } = owner
     const { name } = this.#router
-    const rival = this.#routers.behind(mac, now)
-    const who = rival === undefined ? 'which speaks no VRRP' : `router ${rival.source}, priority ${rival.priority}`
+    const router = this.#routers.behind(mac, now)
     const reaction = this.#router.state.name === 'Active' ? this.#reactionTo(mac, now) : 'alarm'
     this.#foundAt.set(`${address} ${mac}`, now)
     this.#recorder.logLimited(
       `${name} duplicate ${mac} ${address}`,
       'warn',
-      `${name}: duplicate owner: ${mac} (${who}) has ${address} as well: ${WORDS[reaction]}`,
-      { router: name, address, mac, peer: rival?.source, onDuplicate: reaction },
+      `${name}: duplicate owner: ${mac} (${wordsFor(router)}) has ${address} as well: ${WORDS[reaction]}`,
+      { router: name, address, mac, peer: router?.source, onDuplicate: reaction },
     )
     this.#act([owner], now)
   }
 
   /** Late, but it may change what is to be done. */
   #learn(source: Address, mac: Mac, now: Millis): void {
+    if (this.#radar !== undefined) this.#radar = withPatience(this.#radar, mac, this.#electionTakes)
     const owned = this.owners.filter((owner) => owner.mac === mac)
     if (owned.length === 0) return
     const { name } = this.#router
@@ -224,7 +267,7 @@ export class DuplicateWatch {
     const router = this.#router
     if (router.state.name !== 'Active' || owners.length === 0) return
     const winner = owners.find(({ mac }) => this.#reactionTo(mac, now) === 'yield')
-    const rival = winner === undefined ? undefined : this.#routers.behind(winner.mac, now)
+    const rival = winner === undefined ? undefined : this.#rivalAt(winner.mac, now)
     if (rival !== undefined) {
       this.#yieldedTo = rival.source
       router.setFault('duplicateOwner', true, true, now)
@@ -252,6 +295,9 @@ export class DuplicateWatch {
     this.#announcedAt.clear()
   }
 }
+
+const wordsFor = (router: NamedRouter | undefined): string =>
+  router === undefined ? 'which speaks no VRRP' : `router ${router.source}, priority ${router.priority ?? 'unheard'}`
 
 const WORDS = {
   announce: 'announced over',

@@ -1,9 +1,9 @@
 /**
- * Which routers have advertised for one VRID, what they said last, and the MAC that each was found to have: so that a
- * MAC which answers for our addresses has a name and a rank. Raw IP sockets tell no MAC; it comes from an answer to the
- * question who has the source address. Bounded, because sources can be invented. Refuses to know what is done with it.
+ * Which routers have advertised for one VRID, or are listed as its peers, what they said last, and the MAC that each was
+ * found to have: so that a MAC which answers for our addresses has a name and a rank. Raw IP sockets tell no MAC; it
+ * comes from an answer to the question who has the source address. Bounded, because sources can be invented. Refuses to
+ * know what is done with it.
  */
-import type { DuplicateRival } from '../vrrp/duplicate.ts'
 import type { Address } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
@@ -13,11 +13,15 @@ const MOST_ROUTERS = 8
 /** What somebody said longer ago says nothing about who would win now. */
 const VALID_FOR = 600_000
 
+/** A router by its source address; without priority it was not heard, or too long ago. */
+export type NamedRouter = { readonly source: Address; readonly priority: number | undefined }
+
 /** Changed in place: an advertisement must not cost an allocation. */
-type HeardRouter = { priority: number; heardAt: Millis; mac: Mac | undefined }
+type HeardRouter = { priority: number; heardAt: Millis }
 
 export class HeardRouters {
-  readonly #routers = new Map<Address, HeardRouter>()
+  readonly #heard = new Map<Address, HeardRouter>()
+  readonly #macs = new Map<Address, Mac>()
   /** What is at the virtual MAC of the VRID is whoever advertised last (RFC 9568 §7.3). */
   readonly #virtualMac: Mac
 
@@ -27,9 +31,9 @@ export class HeardRouters {
 
   /** An advertisement that has passed the checks of RFC 9568 §7.1; a release (0) leaves what was said before. */
   note(source: Address, priority: number, heardAt: Millis): void {
-    const known = this.#routers.get(source)
+    const known = this.#heard.get(source)
     if (known === undefined) {
-      if (priority > 0) this.#admit(source, { priority, heardAt, mac: undefined })
+      if (priority > 0) this.#admit(source, { priority, heardAt })
       return
     }
     if (priority > 0) known.priority = priority
@@ -37,37 +41,53 @@ export class HeardRouters {
   }
 
   /** Somebody answered for this address. True: it is a router's, and its MAC is news. */
-  name(address: Address, mac: Mac): boolean {
-    const known = this.#routers.get(address)
-    if (known === undefined || known.mac === mac) return false
-    known.mac = mac
+  name(address: Address, mac: Mac, peers: readonly Address[]): boolean {
+    if (this.#macs.get(address) === mac) return false
+    if (!this.#heard.has(address) && !peers.includes(address)) return false
+    this.#macs.set(address, mac)
+    for (const source of this.#macs.keys()) {
+      if (!this.#heard.has(source) && !peers.includes(source)) this.#macs.delete(source)
+    }
     return true
   }
 
-  behind(mac: Mac, now: Millis): DuplicateRival | undefined {
-    let found: (DuplicateRival & { readonly heardAt: Millis }) | undefined
-    for (const [source, router] of this.#routers) {
-      if (now - router.heardAt > VALID_FOR || (router.mac !== mac && mac !== this.#virtualMac)) continue
-      if (found === undefined || router.heardAt > found.heardAt) found = { source, ...router }
-    }
-    return found === undefined ? undefined : { source: found.source, priority: found.priority }
+  /** It is one of them, whichever: an election decides between us. */
+  isRouter(mac: Mac, now: Millis): boolean {
+    return mac === this.#virtualMac || this.behind(mac, now) !== undefined
+  }
+
+  behind(mac: Mac, now: Millis): NamedRouter | undefined {
+    const sources = mac === this.#virtualMac ? [...this.#heard.keys()] : this.#sourcesAt(mac)
+    const [latest] = sources.sort((one, other) => this.#heardAt(other) - this.#heardAt(one))
+    if (latest === undefined) return undefined
+    const isValid = now - this.#heardAt(latest) <= VALID_FOR
+    return { source: latest, priority: isValid ? this.#heard.get(latest)?.priority : undefined }
   }
 
   /** Whom to ask for a MAC that nobody is known to have. */
-  sources(now: Millis): readonly Address[] {
-    return [...this.#routers].filter(([, { heardAt }]) => now - heardAt <= VALID_FOR).map(([source]) => source)
+  sources(peers: readonly Address[]): readonly Address[] {
+    return [...new Set([...this.#heard.keys(), ...peers.slice(0, MOST_ROUTERS)])]
   }
 
   /** It is no reason for anything until it is heard again. */
   forget(source: Address): void {
-    this.#routers.delete(source)
+    this.#heard.delete(source)
+    this.#macs.delete(source)
+  }
+
+  #sourcesAt(mac: Mac): Address[] {
+    return [...this.#macs].flatMap(([source, at]) => (at === mac ? [source] : []))
+  }
+
+  #heardAt(source: Address): number {
+    return this.#heard.get(source)?.heardAt ?? Number.NEGATIVE_INFINITY
   }
 
   #admit(source: Address, router: HeardRouter): void {
-    if (this.#routers.size >= MOST_ROUTERS) {
-      const [oldest] = [...this.#routers].sort(([, one], [, other]) => one.heardAt - other.heardAt)
-      if (oldest !== undefined) this.#routers.delete(oldest[0])
+    if (this.#heard.size >= MOST_ROUTERS) {
+      const [oldest] = [...this.#heard].sort(([, one], [, other]) => one.heardAt - other.heardAt)
+      if (oldest !== undefined) this.forget(oldest[0])
     }
-    this.#routers.set(source, router)
+    this.#heard.set(source, router)
   }
 }

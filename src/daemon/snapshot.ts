@@ -26,8 +26,8 @@ export type StrangerSnapshot = {
 export type DuplicateSnapshot = {
   readonly address: string
   readonly mac: string
-  /** The router with that MAC, where one was heard to advertise for the VRID; null: it speaks no VRRP, as far as we know. */
-  readonly router: { readonly address: string; readonly priority: number } | null
+  /** Heard to advertise for the VRID, or a listed peer (priority null: not heard); null: it speaks no VRRP that we hear. */
+  readonly router: { readonly address: string; readonly priority: number | null } | null
   readonly foundMsAgo: number
 }
 
@@ -189,10 +189,10 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
         count,
         lastHeardMsAgo: round(now - lastHeardAt),
       })),
-    duplicates: router.duplicates.list(now).map(({ address, mac, foundAt, rival }) => ({
+    duplicates: router.duplicates.list(now).map(({ address, mac, foundAt, router: named }) => ({
       address,
       mac,
-      router: rival === undefined ? null : { address: rival.source, priority: rival.priority },
+      router: named === undefined ? null : { address: named.source, priority: named.priority ?? null },
       foundMsAgo: round(now - foundAt),
     })),
     restorationsPaused: pauseOf(router, now),

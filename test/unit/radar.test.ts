@@ -11,6 +11,7 @@ import {
   radarFrom,
   radarPeriod,
   withoutAllowed,
+  withPatience,
   withRadarAddresses,
 } from '../../src/arp/radar.ts'
 import { answerToDuplicate, type OnDuplicate } from '../../src/vrrp/duplicate.ts'
@@ -22,7 +23,7 @@ const mac = (last: number): Mac => macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, las
 const OURS = mac(1)
 const RIVAL = mac(2)
 const PROXY = mac(3)
-const RULES: RadarRules = { own: [OURS], allowed: [PROXY] }
+const RULES: RadarRules = { own: [OURS], allowed: [PROXY], patience: () => 0 }
 const SECOND = ms(1000)
 
 /** Became Active at 1000. */
@@ -110,6 +111,18 @@ describe('an answer', () => {
     const { found, radar } = hear(fresh(), whose, ...at)
     expect(found).toEqual(expected)
     expect(duplicateOwners(radar)).toEqual(expected.includes(true) ? [{ address: VIP, mac: whose }] : [])
+  })
+
+  test('comes from one that an election may still end: the second one counts when that time is over', () => {
+    const patient = { ...RULES, patience: () => 700 }
+    const heard = (radar: Radar, at: number) => hearAnswer(radar, patient, { address: VIP, mac: RIVAL }, ms(at))
+    const first = heard(fresh(), 1500)
+    expect(nextQuestionAt({ ...first.radar, roundAt: ms(9000) }), 'asked again then, on the grid').toBe(2200)
+    const early = heard(first.radar, 2199)
+    expect([early.found, heard(early.radar, 2200).found]).toEqual([false, true])
+    const known = withPatience(hear(fresh(), RIVAL, 1500).radar, RIVAL, 3000)
+    expect(nextQuestionAt({ ...known, roundAt: ms(9000) }), 'known only later').toBe(4500)
+    expect(hear(known, RIVAL, 4499, 4500).found).toEqual([false, true])
   })
 
   test('two MACs are two suspects: one answer of each proves nothing', () => {
