@@ -16,6 +16,8 @@ const JITTER = 0.2
 const CONFIRM_AFTER = 100
 /** After a takeover the former Active may still be on its way off: until then no answer counts, so nobody is asked. */
 const GRACE = 500
+/** An answer is not later than this: until it is certain, who was asked and did not answer was somebody else before. */
+const ANSWERS_TAKE = 500
 /** Rounds without an answer until somebody has gone. */
 const GONE_AFTER = 3
 /** Questions leave together in steps of this, so that many routers share one waking up. */
@@ -45,6 +47,8 @@ type Suspect = DuplicateOwner & {
   readonly askAt: Millis | undefined
   /** Rounds that have begun since its last answer: time alone proves nothing, this node may have slept. */
   readonly unanswered: number
+  /** The first question since its last answer. */
+  readonly missingSince: Millis | undefined
   readonly confirmed: boolean
 }
 
@@ -130,10 +134,11 @@ export function askNow(radar: Radar, { period, chance, most }: RadarStep, now: M
   const first = [...new Set(again)].slice(0, most)
   const round = atWork ? radar.addresses.slice(radar.asked, radar.asked + most - first.length) : []
   const questions = [...new Set([...first, ...round])]
-  const gone = began ? radar.suspects.filter(({ unanswered }) => unanswered >= GONE_AFTER) : []
+  const gone = began ? radar.suspects.filter((one) => isGone(one, now)) : []
   const suspects = radar.suspects
     .filter((one) => !gone.includes(one))
     .map((one) => (isDue(one) && questions.includes(one.address) ? { ...one, askAt: undefined } : one))
+    .map((one) => (questions.includes(one.address) ? { ...one, missingSince: one.missingSince ?? now } : one))
     .map((one) => (began ? { ...one, unanswered: one.unanswered + 1 } : one))
   const asked = atWork ? radar.asked + round.length : 0
   const isDone = atWork && asked >= radar.addresses.length
@@ -151,6 +156,12 @@ export function askNow(radar: Radar, { period, chance, most }: RadarStep, now: M
   }
 }
 
+const isMissing = ({ missingSince }: Suspect, now: Millis): boolean =>
+  missingSince !== undefined && now - missingSince > ANSWERS_TAKE
+
+const isGone = (one: Suspect, now: Millis): boolean =>
+  one.confirmed ? one.unanswered >= GONE_AFTER : isMissing(one, now)
+
 /** `found`: it is certain since this very answer; `suspected`: nobody knew of it before. Other answers are no news. */
 export type Heard = { readonly radar: Radar; readonly found: boolean; readonly suspected: boolean }
 
@@ -163,17 +174,22 @@ export function hearAnswer(
   const nothing = { radar, found: false, suspected: false }
   if (!radar.addresses.includes(address) || heardAt - radar.since < GRACE) return nothing
   if (own.includes(mac) || allowed.includes(mac)) return nothing
-  const known = radar.suspects.find((one) => one.address === address && one.mac === mac)
+  const last = radar.suspects.find((one) => one.address === address && one.mac === mac)
+  // Two heals of a flapping link are not one duplicate.
+  const known = last !== undefined && !last.confirmed && isMissing(last, heardAt) ? undefined : last
+  const others = known === undefined ? radar.suspects.filter((one) => one !== last) : radar.suspects
   if (known === undefined) {
-    if (radar.suspects.filter((one) => one.address === address).length >= MOST_SUSPECTS) return nothing
+    if (others.filter((one) => one.address === address).length >= MOST_SUSPECTS) return nothing
     const certainFrom = plus(heardAt, Math.max(CONFIRM_AFTER, patience(mac, heardAt)))
     const askAt = onGrid(certainFrom)
-    const suspect = { address, mac, firstAt: heardAt, certainFrom, askAt, unanswered: 0, confirmed: false }
-    return { radar: { ...radar, suspects: [...radar.suspects, suspect] }, found: false, suspected: true }
+    const fresh = { askAt, unanswered: 0, missingSince: undefined, confirmed: false }
+    const suspect = { address, mac, firstAt: heardAt, certainFrom, ...fresh }
+    return { radar: { ...radar, suspects: [...others, suspect] }, found: false, suspected: true }
   }
   const confirmed = known.confirmed || heardAt >= known.certainFrom
-  if (known.unanswered === 0 && confirmed === known.confirmed) return nothing
-  const suspects = radar.suspects.map((one) => (one === known ? { ...one, unanswered: 0, confirmed } : one))
+  if (known.unanswered === 0 && known.missingSince === undefined && confirmed === known.confirmed) return nothing
+  const next = { ...known, unanswered: 0, missingSince: undefined, confirmed }
+  const suspects = radar.suspects.map((one) => (one === known ? next : one))
   return { radar: { ...radar, suspects }, found: confirmed && !known.confirmed, suspected: false }
 }
 

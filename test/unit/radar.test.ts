@@ -125,6 +125,15 @@ describe('an answer', () => {
     expect(hear(known, RIVAL, 4499, 4500).found).toEqual([false, true])
   })
 
+  test('of one that was asked in between and did not answer is a first one: two heals are no duplicate', () => {
+    const { radar } = hear(fresh(), RIVAL, 1500)
+    const asked = ask(radar, 1600).radar
+    expect(hear(asked, RIVAL, 2099).found, 'late').toEqual([true])
+    const again = hear(asked, RIVAL, 2101, 2150, 2201)
+    expect(again.found).toEqual([false, false, true])
+    expect(ask(asked, 2600).radar.suspects, 'and forgotten with the next round').toEqual([])
+  })
+
   test('two MACs are two suspects: one answer of each proves nothing', () => {
     const one = hear(fresh(), RIVAL, 1500).radar
     expect(hear(one, mac(4), 1600).found).toEqual([false])
