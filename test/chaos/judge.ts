@@ -3,12 +3,14 @@
  * against (every one whose effect may still last) and how their bounds add up; PURE. Refuses to know how either list
  * came about.
  */
-import { type Sight, spans, type WitnessRecord } from '../support/witness.ts'
+import { NOISE, type Sight, spans, type WitnessRecord } from '../support/witness.ts'
 import { type Bound, boundOf, type Limit, QUIET } from './bounds.ts'
 import { type Fault, type FaultKind, KINDS } from './plan.ts'
 
 /** When it really began and when its undoing was complete, on the witness's clock. */
 export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number; readonly hit: boolean }
+/** With who answered alone for each address when it began; undefined: nobody, or several. */
+type Blamed = Injected & { readonly owner: ReadonlyMap<string, string | undefined> }
 export type Question = 'two' | 'none' | 'client'
 export type Incident = {
   readonly address: string
@@ -52,6 +54,17 @@ const DATING = 2
 const limitOf = (bound: Bound, question: Question): Limit =>
   question === 'client' ? (bound.client ?? bound.none) : bound[question]
 
+/**
+ * A Backup that did not run must not take over from an Active that it could have heard (ground rule 2): not for a
+ * moment, and the client must not be told so. What others do meanwhile is not its doing.
+ */
+function limitFor({ fault, owner }: Blamed, { question, owners, address }: Incident, interval: number): Limit {
+  const wasBackup = owner.get(address) !== fault.node
+  if (!wasBackup || !fault.kind.startsWith('freeze')) return limitOf(boundOf(fault, interval), question)
+  const own = question === 'two' && owners.includes(fault.node)
+  return own ? { length: NOISE, after: NOISE } : limitOf(QUIET, question)
+}
+
 const lengthOf = ({ from, to }: { readonly from: number; readonly to: number }): number => to - from
 
 /** How much of the interval lies in none of the windows. */
@@ -66,12 +79,11 @@ function outside({ from, to }: Sight, windows: readonly { readonly at: number; r
   return rest + Math.max(0, to - now)
 }
 
-function judge(incident: Incident, interval: number): Violation | undefined {
+function judge(incident: Incident, blamed: readonly Blamed[], interval: number): Violation | undefined {
   const { question, from, to, faults } = incident
-  const bounds = faults.map((injected) => ({
-    ...injected,
-    limit: limitOf(boundOf(injected.fault, interval), question),
-  }))
+  const bounds = blamed
+    .filter(({ fault }) => faults.some((one) => one.fault === fault))
+    .map((one) => ({ ...one, limit: limitFor(one, incident, interval) }))
   const limits = bounds.length === 0 ? [limitOf(QUIET, question)] : bounds.map(({ limit }) => limit)
   const length = limits.reduce((sum, limit) => sum + limit.length, 0)
   const after = limits.reduce((sum, limit) => sum + limit.after, 0)
@@ -105,6 +117,13 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
     sights
       .filter((sight) => sight.to > from && sight.from < to)
       .map((sight) => ({ ...sight, from: Math.max(sight.from, from), to: Math.min(sight.to, to) }))
+  const ownerAt = (sights: readonly Sight[], at: number): string | undefined => {
+    const owners = sights.find((sight) => sight.to > at)?.owners ?? []
+    return owners.length === 1 ? owners[0] : undefined
+  }
+  const blamed = injected.map((one): Blamed => {
+    return { ...one, owner: new Map(records.map(({ address, owners }) => [address, ownerAt(owners, one.at - DATING)])) }
+  })
   const incidents = records.flatMap(({ address, owners, unanswered, stranded }) => {
     const seen: [Question, readonly Sight[]][] = [
       ['two', spans(within(owners), (count) => count > 1)],
@@ -117,7 +136,7 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
       }),
     )
   })
-  const violations = incidents.flatMap((incident) => judge(incident, interval) ?? [])
+  const violations = incidents.flatMap((incident) => judge(incident, blamed, interval) ?? [])
   const longestOf = (question: Question, of: readonly Incident[]) =>
     Math.max(0, ...of.filter((one) => one.question === question).map(lengthOf))
   const kinds = KINDS.map((kind): KindAccount => {

@@ -103,6 +103,15 @@ describe('the verdict', () => {
     ])
   })
 
+  test('a frozen Backup that takes over for a moment from an Active that it could have heard', () => {
+    const owners = history(['r2', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
+    expect(told(owners, [done('freeze engine', 1_000, 1_995)])).toEqual([
+      'two: two answering for at most 3 ms: 10.0 ms',
+    ])
+    const others = history(['r2', 2_000], ['r2 r3', 2_010], ['r3', 10_000])
+    expect(told(others, [done('freeze engine', 1_000, 1_995)])).toEqual([])
+  })
+
   test('faults laid over each other have the sum of their bounds', () => {
     const both = [done('kill engine', 1_000, 1_000), done('link flap', 1_050, 2_000)]
     expect(told(history(['r1', 1_000], ['', 1_460], ['r3', 10_000]), both)).toEqual([])
