@@ -33,6 +33,7 @@ type Victim = 'engine' | 'guardian'
 /** A service manager's pause after an end that nobody had planned. */
 const RESTART = 500
 const LOOK = 50
+const MOST_A_SECOND = 300
 
 function holdfastConfig(priority: number, directory: string, { interval, without }: NodeOptions): string {
   const common = { vrid: 51, interface: 'auto', priority, advertisementInterval: `${interval}ms` }
@@ -44,12 +45,13 @@ function holdfastConfig(priority: number, directory: string, { interval, without
   return JSON.stringify({ version: 1, runDirectory: directory, api: { listen: false }, virtualRouters }, null, 2)
 }
 
-function keepalivedConfig(name: string, priority: number, { interval }: NodeOptions): string {
+function keepalivedConfig(name: string, priority: number, { interval, realtime }: NodeOptions): string {
+  const rt = realtime === true ? '  vrrp_rt_priority 10\n' : ''
   const instance = (family: string, more: string, vip: string) =>
     `vrrp_instance ${family} {\n  state BACKUP\n  interface eth0\n  virtual_router_id 51\n  version 3\n${more}  priority ${priority}\n` +
     `  advert_int ${interval / 1000}\n  virtual_ipaddress {\n    ${vip}\n  }\n}\n`
   return (
-    `global_defs {\n  router_id ${name}\n  script_user root\n  enable_script_security\n}\n` +
+    `global_defs {\n  router_id ${name}\n  script_user root\n  enable_script_security\n${rt}}\n` +
     instance('v4', '', LAB_VIP) +
     instance('v6', '  native_ipv6\n', VIP6)
   )
@@ -142,7 +144,11 @@ export class ChaosNode {
     if (this.#over) return
     this.#starts++
     const process = new LoggedProcess(this.#lab, this.host, this.#argv, this.#environment)
-    process.onLine(({ at, text }) => this.notes.push({ at, node: this.host.name, text }))
+    process.onLine(({ at, text }) => {
+      // A daemon that logs every packet of a flood must not fill our memory.
+      const before = this.notes.at(-MOST_A_SECOND)
+      if (before === undefined || at - before.at > 1_000) this.notes.push({ at, node: this.host.name, text })
+    })
     this.#process = process
     this.#pids.clear()
     this.#remember(process)

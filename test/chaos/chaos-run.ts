@@ -31,6 +31,7 @@ export type ChaosResult = {
   readonly daemon: ChaosDaemon
   readonly interval: number
   readonly without: Net | undefined
+  readonly realtime: boolean
   readonly seconds: number
   readonly injected: readonly Injected[]
   readonly verdict: Verdict
@@ -122,7 +123,20 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
     ].sort((one, other) => one.at - other.at)
     const seconds = (to - zero) / 1_000
     return {
-      ...{ seed: plan.seed, daemon, interval, without, seconds, injected, verdict, records, notes, zero, cpuPressure },
+      ...{
+        seed: plan.seed,
+        daemon,
+        interval,
+        without,
+        realtime,
+        seconds,
+        injected,
+        verdict,
+        records,
+        notes,
+        zero,
+        cpuPressure,
+      },
       load: loadavg()[0] ?? Number.NaN,
     }
   } finally {

@@ -6,21 +6,22 @@ import { expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'
 import type { Net } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
-import { describe as words } from './judge.ts'
+import { isNear, describe as words } from './judge.ts'
 import { makePlan, type Plan, type PlanOptions } from './plan.ts'
 import { markdown } from './report.ts'
 
 const INTERVAL = 100
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
 
-const run = (plan: Plan, without?: Net) => runChaos({ plan, daemon: 'holdfast', interval: INTERVAL, without })
+const run = (plan: Plan, without?: Net) =>
+  runChaos({ plan, daemon: 'holdfast', interval: INTERVAL, without, realtime: true })
 const violations = ({ verdict, zero }: ChaosResult) => verdict.violations.map((one) => words(one, zero))
 /** What the nodes said around the first violation, for whoever has to find out. */
 function story({ verdict, notes, zero }: ChaosResult): string {
   const [first] = verdict.violations
   if (first === undefined) return ''
   return notes
-    .filter(({ at }) => at > first.from - 700 && at < first.to + 300)
+    .filter(({ at }) => isNear(at, [first]))
     .map(({ at, node, text }) => `${(at - zero).toFixed(1)} ${node} ${text.slice(0, 300)}`)
     .join('\n')
 }

@@ -159,6 +159,10 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
   return { violations, incidents, kinds, longest }
 }
 
+/** Whether something that was said may have to do with one of them. */
+export const isNear = (at: number, of: readonly Violation[]): boolean =>
+  of.some(({ from, to }) => at > from - 700 && at < to + 300)
+
 export function describe({ address, question, from, owners, faults, expected, seen }: Violation, zero: number): string {
   const because = faults.map(({ fault, at, end }) => {
     const { id, kind, variant, node } = fault

@@ -8,14 +8,14 @@ import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DAEMONS, NETS } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
-import { describe } from './judge.ts'
+import { describe, isNear } from './judge.ts'
 import { KINDS, makePlan } from './plan.ts'
 import { json, markdown, name } from './report.ts'
 
 const USAGE = `usage: make chaos [SECONDS=60] [SEED=1] [DAEMON=holdfast|keepalived|both] [INTERVAL=100ms] [OUT=FILE] [ARGS='…']
   --kinds A,B    only these (${KINDS.join(', ')})
   --without NET  holdfast without one of its nets: ${NETS.join(', ')}
-  --realtime     holdfast with its real-time priority
+  --no-realtime  the daemons without real-time priority: what they may then cost depends on what else the machine does
   --log          what the nodes said around each violation
 `
 
@@ -32,7 +32,7 @@ const { values } = parseArgs({
     interval: { type: 'string', default: '100ms' },
     kinds: { type: 'string', default: '' },
     without: { type: 'string', default: '' },
-    realtime: { type: 'boolean', default: false },
+    'no-realtime': { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
     out: { type: 'string', default: '' },
     help: { type: 'boolean', default: false },
@@ -85,16 +85,14 @@ for (const daemon of daemons) {
       onFault,
       without: daemon === 'holdfast' ? without : undefined,
       aborted: interrupted.signal,
-      realtime: values.realtime,
+      realtime: !values['no-realtime'],
     },
   })
   results.push(result)
   for (const violation of result.verdict.violations) {
     process.stdout.write(`VIOLATION ${describe(violation, result.zero)}\n`)
     if (!values.log) continue
-    for (const { at, node, text } of result.notes.filter(
-      (note) => note.at > violation.from - 700 && note.at < violation.to + 300,
-    ))
+    for (const { at, node, text } of result.notes.filter((note) => isNear(note.at, [violation])))
       process.stdout.write(`  | ${(at - result.zero).toFixed(1)} ${node} ${text.slice(0, 260)}\n`)
   }
   if (values.out !== '') {

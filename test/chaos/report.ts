@@ -3,7 +3,7 @@
  */
 import { boundOf, type Limit } from './bounds.ts'
 import type { ChaosResult } from './chaos-run.ts'
-import { describe } from './judge.ts'
+import { describe, isNear } from './judge.ts'
 import type { Fault } from './plan.ts'
 
 export const name = ({ node, kind, variant, ms, overlapping }: Fault): string =>
@@ -24,8 +24,8 @@ function bound(result: ChaosResult, kind: string, of: 'two' | 'none'): string {
 export function markdown(results: readonly ChaosResult[]): string {
   return results
     .map((result) => {
-      const { verdict, injected, seed, daemon, interval, seconds, cpuPressure, load, zero, without } = result
-      const title = `${daemon}${without === undefined ? '' : ` without ${without}`}, advertisements every ${interval} ms, seed ${seed}: ${injected.length} faults in ${seconds.toFixed(0)} s`
+      const { verdict, injected, seed, daemon, interval, seconds, cpuPressure, load, zero, without, realtime } = result
+      const title = `${daemon}${without === undefined ? '' : ` without ${without}`}, advertisements every ${interval} ms${realtime ? ', real-time priority' : ''}, seed ${seed}: ${injected.length} faults in ${seconds.toFixed(0)} s`
       const rows = verdict.kinds
         .filter((kind) => kind.injected > 0)
         .map(
@@ -51,11 +51,11 @@ export function markdown(results: readonly ChaosResult[]): string {
 }
 
 export function json(results: readonly ChaosResult[]): string {
-  // Without the witness's own record, which is long, and what the nodes said, unless something was wrong.
+  // Without the witness's own record, which is long, and with what the nodes said where something was wrong.
   const told = results.map(({ records, notes, ...rest }) => ({
     ...rest,
     duplicates: records.map(({ address, duplicates, blind }) => ({ address, duplicates, blind: blind.length })),
-    notes: rest.verdict.violations.length > 0 ? notes : [],
+    notes: notes.filter(({ at }) => isNear(at, rest.verdict.violations)),
   }))
   return `${JSON.stringify(told, null, 1)}\n`
 }
