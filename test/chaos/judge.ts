@@ -18,6 +18,8 @@ export type Incident = {
   readonly from: number
   readonly to: number
   readonly owners: readonly string[]
+  /** Who answered alone right before; undefined: nobody, or several. */
+  readonly before: string | undefined
   readonly faults: readonly Injected[]
 }
 export type Violation = Incident & { readonly expected: string; readonly seen: string }
@@ -58,9 +60,10 @@ const limitOf = (bound: Bound, question: Question): Limit =>
  * A Backup that did not run must not take over from an Active that it could have heard (ground rule 2): not for a
  * moment, and the client must not be told so. What others do meanwhile is not its doing.
  */
-function limitFor({ fault, owner }: Blamed, { question, owners, address }: Incident, interval: number): Limit {
-  const wasBackup = owner.get(address) !== fault.node
-  if (!wasBackup || !fault.kind.startsWith('freeze')) return limitOf(boundOf(fault, interval), question)
+function limitFor({ fault, owner }: Blamed, { question, owners, address, before }: Incident, interval: number): Limit {
+  const wasBackup = owner.get(address) !== fault.node && before !== fault.node
+  const stalled = fault.kind === 'freeze engine' || fault.kind === 'freeze both'
+  if (!wasBackup || !stalled) return limitOf(boundOf(fault, interval), question)
   const own = question === 'two' && owners.includes(fault.node)
   return own ? { length: NOISE, after: NOISE } : limitOf(QUIET, question)
 }
@@ -132,7 +135,7 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
     ]
     return seen.flatMap(([question, sights]) =>
       sights.map((sight): Incident => {
-        return { address, question, from: sight.from, to: sight.to, owners: sight.owners, faults: involved(sight) }
+        return { address, question, ...sight, before: ownerAt(owners, sight.from - DATING), faults: involved(sight) }
       }),
     )
   })

@@ -108,6 +108,8 @@ describe('the verdict', () => {
     expect(told(owners, [done('freeze engine', 1_000, 1_995)])).toEqual([
       'two: two answering for at most 3 ms: 10.0 ms',
     ])
+    const rightful = history(['r2', 1_200], ['r1', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
+    expect(told(rightful, [done('freeze engine', 1_000, 1_995)])).toEqual([])
     const others = history(['r2', 2_000], ['r2 r3', 2_010], ['r3', 10_000])
     expect(told(others, [done('freeze engine', 1_000, 1_995)])).toEqual([])
   })
