@@ -30,9 +30,9 @@ export const KINDS = [
 export type FaultKind = (typeof KINDS)[number]
 
 /** Word by word what the kinds differ in; see faults.ts. */
-const VARIANTS: Partial<Record<FaultKind, readonly string[]>> = {
+export const VARIANTS: Partial<Record<FaultKind, readonly string[]>> = {
   'one way': ['out all', 'out vrrp', 'in all', 'in vrrp'],
-  partition: ['alone', 'routers', 'with client', 'without client'],
+  partition: ['alone', 'routers', 'with client'],
   'clock step': ['+1 h', '-1 h'],
   'reload storm': ['same order', 'demoted'],
   forged: ['priority 255', 'priority 0', 'lower priority'],

@@ -4,7 +4,7 @@
 import { boundOf, type Limit } from './bounds.ts'
 import type { ChaosResult } from './chaos-run.ts'
 import { describe, isNear } from './judge.ts'
-import type { Fault } from './plan.ts'
+import { type Fault, KINDS, VARIANTS } from './plan.ts'
 
 export const name = ({ node, kind, variant, ms, overlapping }: Fault): string =>
   `${node} ${kind}${variant === '' ? '' : ` (${variant})`}${ms > 0 ? ` ${ms} ms` : ''}${overlapping ? ', overlapping' : ''}`
@@ -58,4 +58,28 @@ export function json(results: readonly ChaosResult[]): string {
     notes: notes.filter(({ at }) => isNear(at, rest.verdict.violations)),
   }))
   return `${JSON.stringify(told, null, 1)}\n`
+}
+
+const allowed = ({ length, after, forced }: Limit): string =>
+  forced
+    ? `as long as it lasts + ${after.toFixed(0)}`
+    : `${length.toFixed(0)}${after === length ? '' : `, ${after.toFixed(0)} of it after the end`}`
+
+/** docs/reliability.md has it as it is. */
+export function boundsTable(interval: number): string {
+  const rows = KINDS.flatMap((kind) =>
+    (VARIANTS[kind] ?? ['']).map((variant) => {
+      const { two, none, client, why } = boundOf(
+        { id: 0, at: 0, kind, variant, node: 'r1', ms: 0, overlapping: false },
+        interval,
+      )
+      const fault = `${kind}${variant === '' ? '' : ` (${variant})`}`
+      return `| ${fault} | ${allowed(two)} | ${allowed(none)} | ${client === undefined ? '' : allowed(client)} | ${why} |`
+    }),
+  )
+  const head = [
+    '| fault | two, ms | nobody, ms | a client with an entry, if different | why |',
+    '|---|---:|---:|---:|---|',
+  ]
+  return [...head, ...rows].join('\n')
 }

@@ -1,8 +1,11 @@
 /** The chaos suite's own judgement: that a plan is repeatable, and that what breaks a bound is seen and told. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { boundOf } from '../chaos/bounds.ts'
 import { type Injected, weigh } from '../chaos/judge.ts'
 import { type Fault, type FaultKind, KINDS, makePlan } from '../chaos/plan.ts'
+import { boundsTable } from '../chaos/report.ts'
 import { type Sight, spans, type WitnessRecord } from '../support/witness.ts'
 
 const fault = (kind: FaultKind, ms = 0, variant = ''): Fault => {
@@ -151,6 +154,11 @@ describe('the record', () => {
       { from: 140, to: 150, owners: ['r1', 'r3'] },
     ])
   })
+})
+
+test('the documented bounds are the ones that are judged by', () => {
+  const document = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'reliability.md'), 'utf8')
+  expect(document).toContain(boundsTable(100))
 })
 
 test.each(KINDS)('%s: says why', (kind) => {
