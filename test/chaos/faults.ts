@@ -74,11 +74,8 @@ function oneWay(node: Host, others: readonly Host[], variant: string): string[] 
 function partition(lab: Lab, node: Host, variant: string): string[] {
   const hosts = [...lab.hosts.values()]
   const routers = lab.routers
-  const [side, rest] = ((): [readonly Host[], readonly Host[]] => {
-    const stations = hosts.filter((host) => !routers.includes(host))
-    if (variant === 'with client') return [[node, ...stations], routers.filter((host) => host !== node)]
-    return [[node], hosts.filter((host) => host !== node)]
-  })()
+  const side = variant === 'with client' ? [node, ...hosts.filter((host) => !routers.includes(host))] : [node]
+  const rest = hosts.filter((host) => !side.includes(host))
   if (variant !== 'routers') return [...cut(side, rest), ...cut(rest, side)]
   return routers.flatMap((host) =>
     cut(
