@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
@@ -809,6 +810,16 @@ static napi_value interface_index(napi_env env, napi_callback_info info) {
   return ok(env, napi_create_uint32(env, index, &result)) ? result : NULL;
 }
 
+/* A descriptor that came by inheritance goes no further. */
+static napi_value close_on_exec(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  int fd = -1;
+  if (!arguments(env, info, 1, values, NULL) || !int_argument(env, values[0], &fd)) return NULL;
+  const int flags = fcntl(fd, F_GETFD);
+  if (flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) != 0) throw_errno(env, "fcntl", errno);
+  return NULL;
+}
+
 /* ---- the memory shared with the guardian ---- */
 
 /* Unmapped with the object; several may map the same memory. */
@@ -966,6 +977,17 @@ static napi_value words_deadline(napi_env env, napi_callback_info info) {
   return ms_value(env, __atomic_exchange_n(&unit->deadline, (uint64_t)(ms * 1e6), __ATOMIC_SEQ_CST));
 }
 
+/* How many words the guardian has claimed so far. */
+static napi_value words_executions(napi_env env, napi_callback_info info) {
+  napi_value self, result;
+  size_t count = 0;
+  if (!ok(env, napi_get_cb_info(env, info, &count, NULL, &self, NULL))) return NULL;
+  const struct guardian_words *const words = words_argument(env, self);
+  if (words == NULL) return NULL;
+  const uint64_t executions = __atomic_load_n(&words->executions, __ATOMIC_SEQ_CST);
+  return ok(env, napi_create_double(env, (double)executions, &result)) ? result : NULL;
+}
+
 /* Ours goes out, the guardian's comes back: CLOCK_MONOTONIC in ms. */
 static napi_value words_beat(napi_env env, napi_callback_info info) {
   napi_value values[1], self;
@@ -1080,6 +1102,7 @@ NAPI_MODULE_INIT() {
       {"acknowledge", NULL, words_acknowledge, NULL, NULL, NULL, napi_default_method, NULL},
       {"deadline", NULL, words_deadline, NULL, NULL, NULL, napi_default_method, NULL},
       {"beat", NULL, words_beat, NULL, NULL, NULL, napi_default_method, NULL},
+      {"executions", NULL, words_executions, NULL, NULL, NULL, napi_default_method, NULL},
   };
   napi_value words_class;
   if (!ok(env, napi_define_class(env, "GuardianWords", NAPI_AUTO_LENGTH, construct_words, NULL,
@@ -1089,6 +1112,7 @@ NAPI_MODULE_INIT() {
       {"NativeSocket", NULL, NULL, NULL, NULL, class, napi_enumerable, NULL},
       {"GuardianWords", NULL, NULL, NULL, NULL, words_class, napi_enumerable, NULL},
       {"clocks", NULL, clocks, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"closeOnExec", NULL, close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
       {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
       {"dropPrivileges", NULL, drop_privileges, NULL, NULL, NULL, napi_enumerable, NULL},
       {"forbidDumps", NULL, forbid_dumps, NULL, NULL, NULL, napi_enumerable, NULL},

@@ -13,6 +13,9 @@
  *     EXECUTED  set by the guardian, together with BUSY and instead of ARMED, before it executes; cleared by the engine
  *               alone, when it has understood that it no longer owns anything
  *   deadline  written by the engine alone
+ *
+ * executions counts the words that the guardian has claimed, each before its first address goes: one look at it tells an
+ * engine of many units that it need not look at all of their words.
  */
 #ifndef HOLDFAST_GUARDIAN_WORDS_H
 #define HOLDFAST_GUARDIAN_WORDS_H
@@ -20,7 +23,7 @@
 #include <stdint.h>
 
 #define WORDS_VARIABLE "HOLDFAST_GUARDIAN_WORDS"
-#define WORDS_MAGIC 0x31574648u /* "HFW1"; another layout gets another number */
+#define WORDS_MAGIC 0x32574648u /* "HFW2"; another layout gets another number */
 #define WORDS_UNITS 65536u
 
 #define WORD_ARMED 1u
@@ -40,7 +43,8 @@ struct guardian_words {
   uint32_t units;
   uint64_t engine_beat;
   uint64_t guardian_beat;
-  uint64_t reserved[5];
+  uint64_t executions;
+  uint64_t reserved[4];
   struct guardian_unit unit[WORDS_UNITS];
 };
 

@@ -15,7 +15,7 @@
  *   @8  u32 packets
  *   kind 3 only, before the requests:
  *       @12 u32 renewals   requests that follow the others and are sent every period while the word is armed
- *       @16 u32 period     ms, 0 = never
+ *       @16 u32 period     ms; 0 = once, now. Another period than that of the will before: the first of them now
  *       @20 u32 generation of the word that speaks of this will (guardian-words.h)
  *       @24 u32 grace      ms: later than that after the deadline the packets are left out, 0 = never
  *   then per request:  @0 u32 length; @4 the bytes (one complete nlmsghdr message), zeros up to a multiple of 4
@@ -306,6 +306,17 @@ static bool stands(const struct will *will) {
   return will->guarded && armed_generation(__atomic_load_n(word_of(will), __ATOMIC_SEQ_CST)) == will->generation;
 }
 
+/*
+ * A will that is replaced often must be renewed all the same. Another period means another lifetime, and one that is sent
+ * without a period is there to end it: what is installed gets the new one in place, at once.
+ */
+static uint64_t first_renewal(const struct will *before, uint64_t period) {
+  const uint64_t now = now_ns();
+  if (period == 0 || (before != NULL && before->period != period)) return now;
+  const uint64_t next = now + period;
+  return before != NULL && before->renew_at != 0 && before->renew_at < next ? before->renew_at : next;
+}
+
 static const char *arm(const unsigned char *bytes, size_t size) {
   const bool guarded = bytes[1] == KIND_GUARD;
   const uint16_t unit = u16_at(bytes + 2);
@@ -328,11 +339,7 @@ static const char *arm(const unsigned char *bytes, size_t size) {
   will->generation = generation;
   will->grace = guarded ? (uint64_t)u32_at(bytes + 24) * 1000000u : 0;
   will->period = guarded ? (uint64_t)u32_at(bytes + 16) * 1000000u : 0;
-  /* A will that is replaced often must be renewed all the same. */
-  const struct will *const before = by_unit[unit];
-  const uint64_t next = now_ns() + will->period;
-  const bool kept = before != NULL && before->renew_at != 0 && before->renew_at < next;
-  will->renew_at = will->period == 0 || renewals == 0 ? 0 : kept ? before->renew_at : next;
+  will->renew_at = renewals == 0 ? 0 : first_renewal(by_unit[unit], will->period);
   will->part = LEAVE;
   will->body = body;
   will->size = size;
@@ -691,6 +698,7 @@ static bool claim(struct will *will) {
     if (armed_generation(word) != will->generation) return false;
   } while (!__atomic_compare_exchange_n(word_of(will), &word, (word & ~WORD_ARMED) | WORD_BUSY | WORD_EXECUTED, false,
                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  (void)__atomic_add_fetch(&words->executions, 1, __ATOMIC_SEQ_CST);
   return true;
 }
 
@@ -757,7 +765,7 @@ static bool any_overdue(uint64_t now) {
 static void renew(struct will *will, uint64_t now, struct counts *counts, struct errors *errors) {
   static struct batch batch;
   uint32_t word = __atomic_load_n(word_of(will), __ATOMIC_SEQ_CST);
-  will->renew_at = now + will->period;
+  will->renew_at = will->period == 0 ? 0 : now + will->period;
   do {
     if (armed_generation(word) != will->generation) return;
   } while (!__atomic_compare_exchange_n(word_of(will), &word, word | WORD_BUSY, false, __ATOMIC_SEQ_CST,

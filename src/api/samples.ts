@@ -11,7 +11,7 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
   return [
     sample('holdfast_build_info', 1, { version, node: process.version }),
     sample('holdfast_start_time_seconds', Date.parse(snapshot.startedAt) / 1000),
-    sample('holdfast_last_will_armed', snapshot.guardian ? 1 : 0),
+    sample('holdfast_last_will_armed', snapshot.guardian === 'none' ? 0 : 1),
     sample('holdfast_log_records_lost_total', snapshot.logRecordsLost),
     sample('holdfast_control_refused_total', snapshot.controlRefused),
     ...configSamples(snapshot.config),
@@ -55,6 +55,7 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     ),
     sample('holdfast_vrrp_advertisements_received_total', counters.received, { router }),
     sample('holdfast_vrrp_rival_answers_total', counters.rivalAnswers, { router }),
+    sample('holdfast_vrrp_wills_executed_total', counters.willsExecuted, { router }),
     ...byKey('holdfast_vrrp_advertisements_sent_total', { router }, 'kind', counters.sent),
     ...byKey('holdfast_vrrp_advertisements_send_failures_total', { router }, 'code', counters.sendFailures),
     ...byKey('holdfast_vrrp_advertisements_refused_total', { router }, 'reason', counters.refused),

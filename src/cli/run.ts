@@ -9,8 +9,9 @@ import { resolveRouters } from '../config/resolve.ts'
 import { Daemon } from '../daemon/daemon.ts'
 import { Recorder } from '../daemon/recorder.ts'
 import { openClock } from '../linux/clock.ts'
-import { type Guardian, openGuardian } from '../linux/guardian.ts'
-import { loadNative } from '../linux/native.ts'
+import { type Guardian, type GuardianFault, openGuardian } from '../linux/guardian.ts'
+import { openGuardianWords } from '../linux/guardian-words.ts'
+import { type Credentials, loadNative, type NativeAddon } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
 import { takeNodeLock } from '../linux/node-lock.ts'
 import { LIMITS } from '../linux/raw-socket-backend.ts'
@@ -39,18 +40,30 @@ export type RunOptions = {
 /** Returns the exit status when the daemon has left, or cannot go on. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
   const recorder = new Recorder()
-  const guardian = openGuardian(process.env.HOLDFAST_GUARDIAN_FD, ({ message, ...fields }) =>
-    recorder.log('error', message, fields),
-  )
+  const native = loadNative()
+  const guardian = inherit(native, recorder)
   const crashed = untilCrashed(() => guardian.release())
   try {
-    return await Promise.race([crashed, serve(file, options, recorder, guardian)])
+    return await Promise.race([crashed, serve(file, options, { recorder, will: guardian, native })])
   } finally {
     guardian.release()
   }
 }
 
-async function serve(file: string, options: RunOptions, recorder: Recorder, will: Guardian): Promise<number> {
+/** What the guardian has given us, and nobody whom we start may have. */
+function inherit(native: NativeAddon, recorder: Recorder): Guardian {
+  const { HOLDFAST_GUARDIAN_FD: channel, HOLDFAST_GUARDIAN_WORDS: memory } = process.env
+  delete process.env.HOLDFAST_GUARDIAN_FD
+  delete process.env.HOLDFAST_GUARDIAN_WORDS
+  const onFault = ({ message, ...fields }: GuardianFault) => recorder.log('error', message, fields)
+  const guardian = openGuardian(channel, onFault, openGuardianWords(native, memory, onFault))
+  if (channel !== undefined && guardian.armed) native.closeOnExec(Number(channel))
+  return guardian
+}
+
+type Given = { readonly recorder: Recorder; readonly will: Guardian; readonly native: NativeAddon & Credentials }
+
+async function serve(file: string, options: RunOptions, { recorder, will, native }: Given): Promise<number> {
   const parsed = loadConfig(file)
   if ('problems' in parsed) return refuse(parsed.problems)
   const { config, locate } = parsed
@@ -69,7 +82,6 @@ async function serve(file: string, options: RunOptions, recorder: Recorder, will
   }
   // Two daemons of one node discard each other's advertisements as their own, and both would be Active. Before the
   // kernel is touched: a second one must not sweep what the first one holds.
-  const native = loadNative()
   if (!options.core) native.forbidDumps()
   const lock = await takeNodeLock(native)
   if (!lock.taken) {
@@ -113,8 +125,13 @@ async function serve(file: string, options: RunOptions, recorder: Recorder, will
     recorder,
     configuration: () => live.snapshot(),
     surroundings: () => ({ controlRefused, keepalivedBeside: beside.keepalived }),
+    onForsaken: () => {
+      status = EXIT.failure
+      leave('guardian lost')
+    },
   })
   let controlRefused = 0
+  let status: number = EXIT.ok
   const { stopped, leave } = untilStopped(daemon, recorder)
   listenToSignals(daemon, recorder, { leave, reload: (trigger) => void live.reload(trigger) })
   daemon.start()
@@ -128,6 +145,8 @@ async function serve(file: string, options: RunOptions, recorder: Recorder, will
   for (const warning of beside.warnings) recorder.log('warn', warning, { processes: beside.processes })
   if (!will.armed)
     recorder.log('warn', 'No guardian: when this process dies, its addresses stay (start it with bin/holdfast)')
+  else if (!will.guarded)
+    recorder.log('warn', 'The guardian keeps no deadline and renews no lifetime: a frozen engine keeps its addresses')
 
   const { attachLog } = await import('./log.ts')
   const log = attachLog(recorder, config.log.level)
@@ -151,7 +170,7 @@ async function serve(file: string, options: RunOptions, recorder: Recorder, will
   lock.release()
   // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
   await (await doors).close()
-  return EXIT.ok
+  return status
 }
 
 /** Not installed or not built is a sentence; starting again will not change it, so it counts as configuration. */

@@ -29,9 +29,16 @@ export async function statusCommand(socket: string, options: { json: boolean }):
   }
 }
 
+/** Who stands behind the engine, where that is worth a word. */
+const behind: Readonly<Record<Snapshot['guardian'], string>> = {
+  none: ', NO GUARDIAN: a crash leaves VIPs behind',
+  armed: ', guarded against a crash alone',
+  guarded: '',
+}
+
 export function formatStatus(snapshot: Snapshot): string {
   const { hostname, pid, guardian, startedAt, config, routers, keepalivedBeside, controlRefused } = snapshot
-  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${guardian ? '' : ', NO GUARDIAN: a crash leaves VIPs behind'}`
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${behind[guardian]}`
   const around = keepalivedBeside.map(
     (process) => `BESIDE KEEPALIVED (pid ${process.pid}), which spoke VRRP here when holdfast was started with --force`,
   )

@@ -150,6 +150,12 @@ export const virtualRouterSchema = section(
     peers: list(hint(), PEERS_WANTED).optional().describe('With multicast: the other routers, a hint for the stagger'),
     track: list(track(), 'a list of trackers wanted').default([]).describe('What else must work, and what it weighs'),
     announce: announce().prefault({}).describe('Schedule of the gratuitous ARP or unsolicited NA'),
+    lifetime: oneOf('auto', 'off')
+      .default('auto')
+      .describe(
+        'auto: the kernel drops the addresses when nobody has renewed them for about an Active_Down_Interval, 2s at least; ' +
+          'off: they stay until they are taken off',
+      ),
     onDuplicate: oneOf('announce', 'yield', 'alarm')
       .default('announce')
       .describe('What an Active does when another host answers for its addresses, besides telling it'),

@@ -16,7 +16,7 @@ export type ConfigDiff = {
    * reverse.
    */
   readonly recreated: readonly string[]
-  /** Parameters, announcements, what is done about duplicates or what is tracked, the trackers of its sync group included. */
+  /** Parameters, announcements, the lifetime, what is done about duplicates or what is tracked, the trackers of its sync group included. */
   readonly changed: readonly string[]
   readonly unchanged: readonly string[]
   /** Names, members or trackers of sync groups. */
@@ -66,11 +66,12 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
   return JSON.stringify([router.interface, vrid, version, family, transport.mode, source, priority === 255])
 }
 
-function restOf({ addresses }: VirtualRouter, resolved: ResolvedRouter): string {
+function restOf({ addresses, lifetime }: VirtualRouter, resolved: ResolvedRouter): string {
   const { parameters, announce, track, onDuplicate, duplicateAllowed } = resolved
   return JSON.stringify([
     { ...parameters, peers: inAnyOrder(parameters.peers), transport: undefined },
     announce,
+    lifetime,
     inAnyOrder(track),
     onDuplicate,
     inAnyOrder(duplicateAllowed),

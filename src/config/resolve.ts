@@ -42,6 +42,8 @@ export type ResolvedRouter = {
   readonly announce: AnnounceSchedule
   readonly onDuplicate: OnDuplicate
   readonly duplicateAllowed: readonly Mac[]
+  /** Whether the kernel drops its addresses when nobody renews them. */
+  readonly lifetime: 'auto' | 'off'
   /** Its own and those of its group; weights of a single member are not among them (VR-SG-04). */
   readonly track: readonly Track[]
 }
@@ -151,6 +153,7 @@ function resolveRouter(
     announce: announceOf(router, family),
     onDuplicate: router.onDuplicate,
     duplicateAllowed: router.duplicateAllowed,
+    lifetime: router.lifetime,
     track: trackOf(router, group),
   }
 }

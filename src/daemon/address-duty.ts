@@ -8,6 +8,8 @@ import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { type AddressIo, type AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
 import type { Act } from './effect-runner.ts'
+import { hasAnEnd } from './last-will.ts'
+import { lifetimeOf } from './lifetime.ts'
 import type { WantedAddress } from './ports.ts'
 import type { Router } from './router.ts'
 
@@ -32,14 +34,15 @@ export class AddressDuty {
   }
 
   deadlines(): readonly (Millis | undefined)[] {
-    const { restorationsPaused, repairAt } = this.#keeper
-    return [repairAt, this.#faultClearAt, restorationsPaused?.until]
+    const { afterthoughtAt, restorationsPaused, repairAt } = this.#keeper
+    return [repairAt, afterthoughtAt, this.#faultClearAt, restorationsPaused?.until]
   }
 
   /** What is to be done with the others' effects of this turn, if a try is due. */
   takeRepair(now: Millis): (() => Act | undefined) | undefined {
+    if (this.#keeper.takeAfterthought(now) && !this.#router.holds) return () => this.#removeAgain()
     if (!this.#keeper.takeRepair(now)) return undefined
-    if (this.#router.state.name === 'Active') return () => this.#install(this.#target(), false)
+    if (this.#router.state.name === 'Active') return () => this.#install(this.#target(), false, now)
     this.#finishRemoval(now)
     return undefined
   }
@@ -60,8 +63,8 @@ export class AddressDuty {
     this.#router.setFault('addressInstallFailed', false, false, now)
   }
 
-  install(place: Place): Act | undefined {
-    return this.#install(this.#target(place), true)
+  install(place: Place, now: Millis): Act | undefined {
+    return this.#install(this.#target(place), true, now)
   }
 
   remove(place: Place, addresses: readonly Address[]): Act | undefined {
@@ -77,7 +80,15 @@ export class AddressDuty {
     const target = this.#target()
     if (target === undefined) return
     const router = this.#router
+    // It was our guardian that took them off: then they must not come back (design.md ground rule 3).
+    if (router.group.noticeExecution(now)) return
+    // With an end that they should not have: the guardian takes it away.
+    const ending = target.lifetime === undefined && router.group.guarded
+    if (ending && target.wanted.some((wanted) => target.io.where(wanted.address).some((is) => hasAnEnd(is, wanted)))) {
+      router.group.armLater()
+    }
     const outcome = this.#keeper.restore(target, router.state.name, now)
+    if (router.group.noticeExecution(now)) return
     if (router.state.name !== 'Active') return
     // Ground rule 6: whoever advertises has its addresses. Somebody else may be able to keep them.
     if (outcome === 'paused') router.setFault('restorationsPaused', true, true, now)
@@ -86,15 +97,9 @@ export class AddressDuty {
 
   /** The addresses that the router answers for in its present state. */
   #wanted(): readonly WantedAddress[] {
-    const { io, parameters, state } = this.#router
+    const { io, held } = this.#router
     if (io === undefined) return []
-    const addresses =
-      state.name === 'Active'
-        ? parameters.addresses
-        : state.name === 'Leaving'
-          ? state.kept.map(({ address }) => address)
-          : []
-    return addresses.map((address) => ({
+    return held.map((address) => ({
       interfaceIndex: io.interfaceIndex,
       address,
       prefixLength: hostPrefix(address),
@@ -104,16 +109,21 @@ export class AddressDuty {
   /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
   #target({ io, parameters }: Place = this.#router): AddressTarget | undefined {
     if (io === undefined || isOwner(parameters)) return undefined
-    return { io, managed: parameters.addresses, wanted: this.#wanted() }
+    const { group, spec } = this.#router
+    const lifetime = group.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined
+    return { io, managed: parameters.addresses, wanted: this.#wanted(), lifetime, mayAdd: !group.forsaken }
   }
 
-  #install(target: AddressTarget | undefined, mayRetry: boolean): Act | undefined {
-    if (target === undefined) return undefined
+  #install(target: AddressTarget | undefined, mayRetry: boolean, at: Millis): Act | undefined {
+    const { group } = this.#router
+    // Before and after: what was added meanwhile is taken off on the way to Returning.
+    if (target === undefined || group.noticeExecution(at)) return undefined
     return {
       kind: 'apply',
       items: this.#keeper.installSteps(target),
       done: (outcomes, now) => {
         const outcome = this.#keeper.installed(outcomes, now, mayRetry)
+        if (group.noticeExecution(now)) return
         if (outcome === 'installed') this.#backoff = BACKOFF_FIRST
         if (outcome !== 'failed') return
         this.#faultClearAt = plus(now, this.#backoff)
@@ -121,6 +131,15 @@ export class AddressDuty {
         this.#router.setFault('addressInstallFailed', true, true, now)
       },
     }
+  }
+
+  /** A renewal was under way when they were taken off, and may have brought them back. */
+  #removeAgain(): Act | undefined {
+    const place = this.#router.io === undefined ? this.#removedFrom : this.#router
+    const target = place === undefined ? undefined : this.#target(place)
+    if (target === undefined || this.#router.holds) return undefined
+    const items = this.#keeper.removalSteps(target, target.managed)
+    return { kind: 'apply', items, done: (outcomes, now) => this.#keeper.removed(outcomes, now) }
   }
 
   #finishRemoval(now: Millis): void {

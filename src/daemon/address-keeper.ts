@@ -25,11 +25,19 @@ export type AddressTarget = {
   readonly managed: readonly Address[]
   /** Those of them that should be here now. */
   readonly wanted: readonly WantedAddress[]
+  /** What is added is dropped by the kernel after so many seconds, unless the guardian renews it; undefined = never. */
+  readonly lifetime: number | undefined
+  /** False: there is nobody to renew any more. What the kernel has dropped then stays off. */
+  readonly mayAdd: boolean
 }
 
 /** Ground rule 6: one retry. A removal is tried on for ever. */
 const REPAIR_AFTER = 10
 const REPAIR_AGAIN = 1_000
+/** A guardian that was held up for longer than its renewal lasts looks at the word and takes its work back itself. */
+const AFTERTHOUGHT = 50
+/** So long an address that appears is not called somebody else's. */
+const DOUBT = 1_000
 
 /** A VIP is a host address: anything shorter could become another address's primary, or the node's source. */
 export const hostPrefix = (address: Address): number => (address.includes(':') ? 128 : 32)
@@ -40,6 +48,8 @@ export class AddressKeeper {
   readonly #recorder: Recorder
   #repairAt: Millis | undefined
   #stuck = false
+  #afterthoughtAt: Millis | undefined
+  #doubtedUntil: Millis | undefined
   readonly #limit = new RestorationLimit()
 
   constructor(router: string, recorder: Recorder) {
@@ -50,6 +60,24 @@ export class AddressKeeper {
   /** The addresses are not as they should be; the next try. */
   get repairAt(): Millis | undefined {
     return this.#repairAt
+  }
+
+  /** What was taken off is taken off once more, unseen; the next try. */
+  get afterthoughtAt(): Millis | undefined {
+    return this.#afterthoughtAt
+  }
+
+  /** Somebody who was late may have put an address back: also where no notification says so, a moment from now. */
+  doubtRemoval(now: Millis): void {
+    this.#afterthoughtAt = plus(now, AFTERTHOUGHT)
+    this.#doubtedUntil = plus(now, DOUBT)
+  }
+
+  /** True when it is due; it is then the caller's. */
+  takeAfterthought(now: Millis): boolean {
+    if (this.#afterthoughtAt === undefined || now < this.#afterthoughtAt) return false
+    this.#afterthoughtAt = undefined
+    return true
   }
 
   /** An address could not be removed: its last will must stay with the guardian until it is gone. */
@@ -77,7 +105,8 @@ export class AddressKeeper {
   /** Asks for every address, also for those that we believe to have: a router that advertises must not be mistaken. */
   installSteps(target: AddressTarget): readonly AddressStep[] {
     const removals = stepsTo(target).filter(({ action }) => action === 'remove')
-    return [...removals, ...target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted }))]
+    const { lifetime } = target
+    return [...removals, ...target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted, lifetime }))]
   }
 
   /** What came of installSteps(). */
@@ -127,7 +156,8 @@ export class AddressKeeper {
     const due = stepsTo(target)
     if (due.length === 0) return 'unchanged'
     const steps = due.filter(({ action, address }) => action === 'remove' || this.#limit.allow(address, now))
-    for (const step of due) this.#tell(target.io, step, state, steps.includes(step))
+    const isLate = state !== 'Active' && this.#doubtedUntil !== undefined && now < this.#doubtedUntil
+    for (const step of due) if (!isLate) this.#tell(target.io, step, state, steps.includes(step))
     const failed = this.#apply(target.io, steps)
     // Ground rule 6 holds for a restoration as for a takeover.
     if (failed.length > 0) this.#repairAt = plus(now, REPAIR_AFTER)
@@ -188,7 +218,10 @@ export class AddressKeeper {
   }
 }
 
-function stepsTo({ io, managed, wanted }: AddressTarget): readonly AddressStep[] {
+function stepsTo({ io, lifetime, managed, mayAdd, wanted }: AddressTarget): readonly AddressStep[] {
   const present = managed.flatMap((address) => io.where(address)).filter((each) => isOurs(each, io.interfaceIndex))
-  return reconcile({ wanted, managed: new Set(managed), present })
+  const steps = reconcile({ wanted, managed: new Set(managed), present })
+  return steps.flatMap((step): readonly AddressStep[] =>
+    step.action === 'remove' ? [step] : mayAdd ? [{ ...step, lifetime }] : [],
+  )
 }

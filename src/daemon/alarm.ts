@@ -12,20 +12,20 @@ const LONGEST_WAIT = 60_000
 /** setTimeout, or a test's virtual one; the result takes it back. */
 export type Schedule = (callback: () => void, wait: number) => () => void
 
-const onTheEventLoop: Schedule = (callback, wait) => {
+export const onTheEventLoop: Schedule = (callback, wait) => {
   const timer = setTimeout(callback, wait)
   return () => clearTimeout(timer)
 }
 
 export class Alarm {
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'now'>
   readonly #onDue: (now: Millis) => void
   #at: Millis | undefined
   readonly #schedule: Schedule
   /** Set while a timer runs. */
   #cancel: (() => void) | undefined
 
-  constructor(clock: Clock, onDue: (now: Millis) => void, schedule: Schedule = onTheEventLoop) {
+  constructor(clock: Pick<Clock, 'now'>, onDue: (now: Millis) => void, schedule: Schedule = onTheEventLoop) {
     this.#clock = clock
     this.#onDue = onDue
     this.#schedule = schedule

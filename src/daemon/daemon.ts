@@ -10,10 +10,12 @@ import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { type Millis, plus } from '../wire/units.ts'
-import { Alarm, type Schedule } from './alarm.ts'
+import { Alarm, onTheEventLoop, type Schedule } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
+import { GuardianWatch } from './guardian-watch.ts'
 import { Journal } from './journal.ts'
 import { Leftovers } from './leftovers.ts'
+import { lifetimeOf } from './lifetime.ts'
 import { NetworkNews } from './network-news.ts'
 import { NetworkView } from './network-view.ts'
 import { Placement } from './placement.ts'
@@ -42,6 +44,8 @@ export type DaemonPorts = {
   readonly configuration?: () => ConfigSnapshot
   /** What goes on around the engine, for the status alone. */
   readonly surroundings?: () => SurroundingsSnapshot
+  /** The guardian is gone, or stopped: this daemon is leaving, and whoever started it should see a failure. */
+  readonly onForsaken?: () => void
   /** setTimeout by default. */
   readonly schedule?: Schedule
 }
@@ -51,6 +55,9 @@ export type DaemonPorts = {
  * that the stall test can show that it would notice.
  */
 export type DaemonOptions = { readonly drainBeforeExpire: boolean }
+
+/** An alarm that is not later than two intervals of 10 ms was late for nobody (vrrp/returning.ts). */
+const NO_STALL = 20
 
 const LONGEST_YIELD = 31 * 24 * 3_600_000
 
@@ -73,13 +80,27 @@ export class Daemon {
   #stopped: (() => void)[] = []
   #stopping = false
   #stateChanged = false
+  readonly #watch: GuardianWatch
+  /** Of the nearest alarm, as last set. */
+  #alarmAt: Millis | undefined
+  /** As last seen. */
+  #executions = 0
+  #asleep: Millis
 
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
     this.#config = config
     this.#ports = ports
     this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
-    const { network, recorder, sockets, will } = ports
+    const { clock, network, recorder, sockets, will } = ports
+    this.#asleep = clock.asleep()
+    this.#watch = new GuardianWatch({
+      clock,
+      will,
+      schedule: ports.schedule ?? onTheEventLoop,
+      shortestLifetime: () => this.#shortestLifetime(),
+      onLost: (silence) => this.#forsaken(silence),
+    })
     const view = this.#view
     const apply = (steps: readonly AddressStep[]) => this.#news.apply(steps)
     const journal = new Journal(config.runDirectory)
@@ -108,6 +129,7 @@ export class Daemon {
     const { clock, network } = this.#ports
     this.#view.load(network)
     this.#stale.sweep(this.#config)
+    this.#watch.start()
     const now = clock.now()
     for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
     this.#roster.regroup(this.#config.syncGroups, now)
@@ -187,6 +209,7 @@ export class Daemon {
   /** After stop(): nothing of this daemon keeps the process alive. */
   close(): void {
     this.#alarm.set(undefined)
+    this.#watch.stop()
     for (const segment of this.#placement.segments) segment.close()
     this.#ports.network.close()
   }
@@ -199,7 +222,7 @@ export class Daemon {
       hostname: hostname(),
       startedAt: this.#startedAt.toISOString(),
       takenAt: new Date().toISOString(),
-      guardian: this.#ports.will.armed,
+      guardian: this.#ports.will.armed ? (this.#ports.will.guarded ? 'guarded' : 'armed') : 'none',
       logRecordsLost: this.#ports.recorder.lost,
       config: this.#ports.configuration?.() ?? this.#givenConfig(),
       ...(this.#ports.surroundings?.() ?? { controlRefused: 0, keepalivedBeside: [] }),
@@ -247,6 +270,7 @@ export class Daemon {
   // What the kernel says -------------------------------------------------------------------------------------------
 
   #onNetworkEvent(event: NetworkEvent): void {
+    if (this.#news.isOld(event)) return
     const now = this.#beginTurn()
     const readers = { config: this.#config, placement: this.#placement, roster: this.#roster, stale: this.#stale }
     if (this.#news.take(event, readers, now) && !this.#serving) this.#endTurn(now)
@@ -259,9 +283,37 @@ export class Daemon {
    * above all: as an Active it would put them back (design.md ground rule 3).
    */
   #beginTurn(): Millis {
-    const now = this.#ports.clock.now()
-    for (const group of this.#roster.groups) group.noticeStall(now)
+    const { clock, will } = this.#ports
+    const now = clock.now()
+    const { executions } = will
+    if (executions !== this.#executions) {
+      this.#executions = executions
+      for (const group of this.#roster.groups) group.noticeExecution(now)
+    }
+    const asleep = clock.asleep()
+    const slept = asleep - this.#asleep
+    this.#asleep = asleep
+    // Whoever was late has an alarm that is.
+    const late = this.#alarmAt === undefined ? 0 : now - this.#alarmAt
+    if (late + slept > NO_STALL) for (const group of this.#roster.groups) group.noticeStall(now, slept)
     return now
+  }
+
+  /**
+   * Nobody renews our addresses any more, or takes them off when we die: better another node than a VIP that outlives its
+   * owner (design.md §2). What the kernel drops meanwhile stays off.
+   */
+  #forsaken(silence: number | undefined): void {
+    const why = silence === undefined ? 'is gone' : `has been silent for ${Math.round(silence)} ms`
+    this.#ports.recorder.log('error', `The guardian ${why}: leaving, because nobody stands behind this engine`)
+    for (const group of this.#roster.groups) group.forsaken = true
+    void this.stop()
+    this.#ports.onForsaken?.()
+  }
+
+  #shortestLifetime(): number | undefined {
+    const lifetimes = this.#roster.all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
+    return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
   }
 
   #onAlarm(firedAt: Millis): void {
@@ -320,6 +372,7 @@ export class Daemon {
       consider(announcer.nextAt())
       consider(radar.nextAt())
     }
+    this.#alarmAt = nearest
     this.#alarm.set(nearest)
   }
 }

@@ -28,11 +28,24 @@ export class NetworkNews {
   readonly #view: NetworkView
   readonly #recorder: Recorder
   readonly #ownChanges = new OwnChanges()
+  #vips: { readonly of: Config | undefined; readonly addresses: ReadonlySet<Address> } = {
+    of: undefined,
+    addresses: new Set(),
+  }
 
   constructor(network: NetworkPort, view: NetworkView, recorder: Recorder) {
     this.#network = network
     this.#view = view
     this.#recorder = recorder
+  }
+
+  /**
+   * What we know already, or what was so before we took it off: the guardian renews lifetimes, of 255 addresses in one
+   * batch, and the kernel tells of each.
+   */
+  isOld(event: NetworkEvent): boolean {
+    if (event.kind !== 'addressAdded') return false
+    return this.#view.knows(event.present) || this.#ownChanges.isOutdated(event.kind, event.present)
   }
 
   /** False: nothing of it can have moved a deadline or given anybody something to do. */
@@ -75,7 +88,7 @@ export class NetworkNews {
       this.#network.settle(interfaceIndex)
       return true
     }
-    if (virtualAddresses(config).has(address)) this.#restore(address, readers, now)
+    if (this.#isVirtual(address, config)) this.#restore(address, readers, now)
     else if (placement.matters(this.#view.link(interfaceIndex)?.name)) placement.refresh(roster.routers, now)
     return true
   }
@@ -97,6 +110,12 @@ export class NetworkNews {
     return true
   }
 
+  /** Asked for each of 255 notifications. */
+  #isVirtual(address: Address, config: Config): boolean {
+    if (this.#vips.of !== config) this.#vips = { of: config, addresses: virtualAddresses(config) }
+    return this.#vips.addresses.has(address)
+  }
+
   #restore(address: Address, { config, roster, stale }: NewsReaders, now: Millis): void {
     for (const router of roster.all) {
       if (router.parameters.addresses.includes(address)) router.restoreAddresses(now)
@@ -112,6 +131,8 @@ export class NetworkNews {
       if (!outcome.ok) continue
       const { action, interfaceIndex, address, prefixLength } = outcome.step
       if (outcome.changed) this.#ownChanges.expect(outcome.step)
+      // It was there: what the kernel has said of it, flags and all, is better than what we could say.
+      else if (action === 'add' && this.#view.has(outcome.step)) continue
       // Until the notification comes, for whoever asks within this turn.
       const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
       // An IPv6 address is not reached before the kernel tells of it (announcer.ts).

@@ -3,9 +3,9 @@
  * Kubernetes node with thousands of service addresses takes longer than a takeover. Knows nothing of virtual routers.
  */
 import { type Address, type Family, familyOf } from '../wire/address.ts'
-import type { Link, NetworkEvent, NetworkPort, PresentAddress } from './ports.ts'
+import type { Link, NetworkEvent, NetworkPort, PresentAddress, WantedAddress } from './ports.ts'
 
-const keyOf = ({ interfaceIndex, address, prefixLength }: PresentAddress) =>
+const keyOf = ({ interfaceIndex, address, prefixLength }: WantedAddress) =>
   `${interfaceIndex} ${address}/${prefixLength}`
 
 export class NetworkView {
@@ -85,6 +85,17 @@ export class NetworkView {
 
   isOn(index: number, address: Address): boolean {
     return (this.#byAddress.get(address) ?? []).some(({ interfaceIndex }) => interfaceIndex === index)
+  }
+
+  /** With this prefix, on this interface. */
+  has(wanted: WantedAddress): boolean {
+    return this.#addresses.get(wanted.interfaceIndex)?.has(keyOf(wanted)) === true
+  }
+
+  /** Exactly so, as the kernel has told it before. */
+  knows(present: PresentAddress): boolean {
+    const known = this.#addresses.get(present.interfaceIndex)?.get(keyOf(present))
+    return known?.flags !== undefined && known.flags === present.flags
   }
 
   #setLink(link: Link): void {

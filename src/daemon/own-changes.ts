@@ -22,6 +22,14 @@ export class OwnChanges {
     this.#expected.set(key, [...(this.#expected.get(key) ?? []), kind])
   }
 
+  /**
+   * A renewal, or any other change in place, from before a removal of ours of which we have not been told yet: nothing can
+   * be added in between without that.
+   */
+  isOutdated(kind: Notification, present: PresentAddress): boolean {
+    return kind === 'addressAdded' && this.#expected.get(keyOf(present))?.[0] === 'addressRemoved'
+  }
+
   /** True once for every expected notification, in the order in which they were caused. */
   isEcho(kind: Notification, present: PresentAddress): boolean {
     const key = keyOf(present)

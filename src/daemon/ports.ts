@@ -7,7 +7,11 @@ import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 
 /** Monotonic milliseconds with fractions (CLOCK_MONOTONIC). */
-export type Clock = { now(): Millis }
+export type Clock = {
+  now(): Millis
+  /** For how long the machine was suspended so far, which now() leaves out. */
+  asleep(): Millis
+}
 
 /** A failed syscall. `code` is stable (EPERM, ENETDOWN, …); `retryable` is the one classifier retry/fatal. */
 export type Failure = {
@@ -126,6 +130,8 @@ export type PresentAddress = {
   readonly tentative: boolean
   /** IPv6: never chosen as a source, as every VIP of ours. Undefined: not known. */
   readonly deprecated?: boolean
+  /** It has no lifetime in the kernel. Undefined: not known. */
+  readonly permanent?: boolean
   /** IFA_F_…, as the kernel has them; for people. */
   readonly flags?: number
 }
@@ -197,11 +203,16 @@ export type LastWill = {
   readonly guard?: WillGuard | undefined
 }
 
+/** `lifetime`: valid seconds from then on; undefined = it lives for ever, whatever it had before. */
+export type Renewal = WantedAddress & { readonly lifetime: number | undefined }
+
 export type WillGuard = {
-  /** Addresses to renew: of those in `remove` the ones that we have not begun to take off. Never an owner's (255). */
-  readonly renew: readonly WantedAddress[]
-  /** Their valid lifetime in whole seconds; the guardian renews every third of it. Undefined: they live for ever. */
-  readonly lifetime: number | undefined
+  /**
+   * Of the addresses in `remove` those that we have not begun to take off; never an owner's (255). The guardian renews
+   * them all every third of the shortest lifetime; if there is none, once. Another period than that of the will before:
+   * the first time at once.
+   */
+  readonly renew: readonly Renewal[]
   /** How long after a missed deadline priority 0 is still worth sending (Skew_Time): then another node has the VIP. */
   readonly grace: Millis
 }
@@ -226,6 +237,8 @@ export type LastWillPort = {
   state(unit: number): WillState
   /** Nothing is owned any more and the router knows: arm() works again. False: the guardian is not done, ask again. */
   acknowledge(unit: number): boolean
+  /** How many wills the guardian has executed so far, of all units: a turn looks at the units when this has changed. */
+  readonly executions: number
   /** Tells the guardian that we live; how long it has been silent, undefined when there is none to hear. */
   beat(now: Millis): Millis | undefined
   /** False when shared memory is missing: no deadline is kept and no lifetime renewed, so do not install with one. */

@@ -48,6 +48,7 @@ const SPEC: RouterSpec = {
   refresh: undefined,
   onDuplicate: 'announce',
   duplicateAllowed: [],
+  lifetime: 'auto',
 }
 const PARAMETERS: Parameters = {
   vrid: 255,
@@ -118,7 +119,7 @@ class Stage {
         for (const router of segment.routers.values()) router.hearClaim(claim, heardAt, this.#now)
       },
     })
-    const group = new RouterGroup(undefined, 0, this.#runner, will)
+    const group = new RouterGroup(undefined, 0, { recorder, runner: this.#runner, will })
     this.#router = new Router(SPEC, PARAMETERS, { group, runner: this.#runner, recorder }, this.#now)
     this.#segment.routers.set(PARAMETERS.vrid, this.#router)
     this.#router.moveTo(this.#segment, PARAMETERS)

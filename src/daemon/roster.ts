@@ -23,9 +23,10 @@ export type RosterContext = {
   readonly onTransition: () => void
 }
 
-export function specOf({ name, parameters, announce, onDuplicate, duplicateAllowed }: ResolvedRouter): RouterSpec {
+export function specOf(resolved: ResolvedRouter): RouterSpec {
+  const { name, parameters, announce, lifetime, onDuplicate, duplicateAllowed } = resolved
   const { at: announceAt, refresh } = announce
-  return { name, basePriority: parameters.priority, announceAt, refresh, onDuplicate, duplicateAllowed }
+  return { name, basePriority: parameters.priority, announceAt, refresh, lifetime, onDuplicate, duplicateAllowed }
 }
 
 export class Roster {
@@ -149,8 +150,8 @@ export class Roster {
   }
 
   #newGroup(name: string | undefined): RouterGroup {
-    const { runner, will } = this.#context
-    return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, runner, will)
+    const { recorder, runner, will } = this.#context
+    return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, will })
   }
 
   #dissolve(group: RouterGroup): void {

@@ -1,33 +1,52 @@
 /**
  * Virtual routers that move together: a sync group, or one router alone, which is the same with one member. Every event
  * goes through here, because what one member hears decides for all. Also the unit of the last will: one for all members
- * that answer for addresses. What to decide is vrrp/sync-group.ts; how a member does it is router.ts.
+ * that hold addresses, with the earliest of their deadlines. What to decide is vrrp/sync-group.ts; how a member does it is router.ts.
  */
-import type { Event } from '../vrrp/event.ts'
+import type { Absence, Event } from '../vrrp/event.ts'
 import type { StartReason } from '../vrrp/group-agreement.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import { wasSilentTooLong } from '../vrrp/returning.ts'
 import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
-import type { Millis } from '../wire/units.ts'
+import { type Millis, plus } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { bequestOf, lastWillOf } from './last-will.ts'
 import type { LastWillPort } from './ports.ts'
-import type { Router } from './router.ts'
+import type { Recorder } from './recorder.ts'
+import { holdsIn, type Router } from './router.ts'
+
+export type RouterGroupContext = {
+  readonly recorder: Recorder
+  readonly runner: EffectRunner
+  readonly will: LastWillPort
+}
 
 export class RouterGroup {
   /** Undefined: a router alone. */
   readonly name: string | undefined
   /** Of the last will. */
   readonly unit: number
+  /** There is no guardian any more: what the kernel drops is not put back. */
+  forsaken = false
+  readonly #recorder: Recorder
   readonly #runner: EffectRunner
   readonly #will: LastWillPort
   #members: readonly Router[] = []
   /** Whose part is in the will that the guardian has. */
   #willed = ''
+  /** The guardian would act by it. */
+  #armed = false
+  /** A deadline that the guardian has been told. */
+  #absentAt: Millis | undefined
+  /** Some member has to take addresses off. */
+  #letsGo = false
+  /** An execution that the members know of, and the guardian has not finished. */
+  #unacknowledged = false
 
-  constructor(name: string | undefined, unit: number, runner: EffectRunner, will: LastWillPort) {
+  constructor(name: string | undefined, unit: number, { recorder, runner, will }: RouterGroupContext) {
     this.name = name
     this.unit = unit
+    this.#recorder = recorder
     this.#runner = runner
     this.#will = will
   }
@@ -47,38 +66,91 @@ export class RouterGroup {
 
   /** Steps for one fact that happened to `member`; the effects run at the end of the turn. */
   post(member: Router, event: Event, now: Millis): void {
-    this.#take(stepGroup(this.#members, this.#members.indexOf(member), event, now))
+    this.#take(stepGroup(this.#members, this.#members.indexOf(member), event, now), now)
+    // Lifetime and grace follow from it.
+    if (event.kind === 'priorityChanged' && member.holds) this.armLater()
   }
 
   /** Its members came together while they were running: brings them to where a group can be. */
   settle(now: Millis, reason?: StartReason): void {
-    this.#take(settleGroup(this.#members, now, reason))
+    this.#take(settleGroup(this.#members, now, reason), now)
   }
 
-  #take(steps: readonly GroupStep[]): void {
-    let begins = false
+  #take(steps: readonly GroupStep[], now: Millis): void {
+    const begins = steps.some(({ state }, i) => holdsIn(state) && this.#members[i]?.holds === false)
+    // A guardian that is held up while it executes: the same deadline asks again.
+    if (begins && !this.#mayBegin()) return
     let ends = false
     for (const [i, { state, effects }] of steps.entries()) {
       const member = this.#members[i]
       // Most events mean nothing for the others, who may be 254.
       if (member === undefined || (state === member.state && effects.length === 0)) continue
-      const answered = member.answers
+      const { holds, parameters, presence } = member
+      const left = state.name === 'Leaving' && member.state.name === 'Active'
       member.take(state, effects)
-      if (member.answers && !answered) begins = true
-      if (!member.answers && answered) ends = true
+      if (effects.some(({ kind }) => kind === 'removeAddresses')) this.#letsGo = true
+      if (member.holds && !holds) presence.begin(parameters.advertisementInterval, now)
+      if (left) presence.leave(parameters.advertisementInterval, now)
+      if (left) this.#runner.afterwards(this.#promise)
+      if (!holds || member.holds) continue
+      presence.end()
+      ends = true
     }
     // The will comes before the first address, so that there is no moment in which a crash leaves one behind.
     if (begins) this.arm()
     if (ends) this.settleLater()
   }
 
-  /** One member that was silent for too long was so with all of them. */
-  noticeStall(now: Millis): void {
-    const slept = this.#members.find(({ parameters, state }) => wasSilentTooLong(state, parameters, now))
-    if (slept === undefined) return
+  // Absence: ours, as our guardian or our own clock sees it -----------------------------------------------------------
+
+  /** One member that was silent for too long was so with all of them. `slept`: as long as the machine was suspended. */
+  noticeStall(now: Millis, slept = 0): void {
+    const at = plus(now, slept)
+    const stalled = this.#members.find(({ parameters, state }) => wasSilentTooLong(state, parameters, at))
+    if (stalled !== undefined) this.#postAbsence(stalled, 'stalled', now)
+  }
+
+  /**
+   * The guardian has acted for us: whoever held an address is told, once, and before he reads that it is gone. True when
+   * that was so.
+   */
+  noticeExecution(now: Millis): boolean {
+    if (this.#unacknowledged || this.#will.state(this.unit) !== 'executed') return false
+    const holders = this.#members.filter(({ holds }) => holds)
+    for (const holder of holders) holder.willsExecuted++
+    this.#tellExecution(holders, now)
+    this.#armed = false
+    this.#unacknowledged = true
+    const [first] = holders
+    if (first !== undefined) this.#postAbsence(first, 'willExecuted', now)
+    this.#stepDown(now)
+    // Owners go on at once; the others when they have listened.
+    if (this.#heirs() !== '') this.arm()
+    return true
+  }
+
+  #postAbsence(member: Router, cause: Absence, now: Millis): void {
     // What happened to the links meanwhile is read next, and becomes a fault.
     const linkWasUp = this.#members.every(({ io }) => io?.canSend === true)
-    this.post(slept, { kind: 'absenceNoticed', cause: 'stalled', linkWasUp }, now)
+    this.post(member, { kind: 'absenceNoticed', cause, linkWasUp }, now)
+  }
+
+  #tellExecution(holders: readonly Router[], now: Millis): void {
+    const [first] = holders
+    if (first === undefined) return
+    const ago = Math.round(now - (this.#absentAt ?? now))
+    const silent = Math.round(now - Math.min(...holders.map(({ presence }) => presence.spokeAt ?? now)))
+    const title = this.name === undefined ? first.name : `sync group ${this.name}`
+    this.#recorder.log(
+      'warn',
+      `${title}: the guardian took the addresses off ${ago} ms ago: this engine had not advertised for ${silent} ms`,
+      { router: first.name, ...(this.name === undefined ? {} : { group: this.name }), unit: this.unit, ago, silent },
+    )
+  }
+
+  #mayBegin(): boolean {
+    if (this.#will.state(this.unit) !== 'executed') return true
+    return this.#will.acknowledge(this.unit)
   }
 
   shutDown(now: Millis): void {
@@ -100,6 +172,13 @@ export class RouterGroup {
     return undefined
   }
 
+  // The last will ------------------------------------------------------------------------------------------------------
+
+  /** Somebody keeps deadlines and renews lifetimes. */
+  get guarded(): boolean {
+    return this.#will.guarded && !this.forsaken
+  }
+
   /** A crash would leave something behind. */
   get owes(): boolean {
     return this.#heirs() !== ''
@@ -108,20 +187,79 @@ export class RouterGroup {
   /** What was promised to the guardian must follow what a member has. */
   arm(): void {
     const owed = this.#members.flatMap((member) => bequestOf(member) ?? [])
+    const name = this.name ?? this.#members[0]?.name ?? ''
     this.#willed = this.#heirs()
-    this.#will.arm(lastWillOf({ unit: this.unit, name: this.name ?? this.#members[0]?.name ?? '' }, owed))
+    if (this.#unacknowledged) this.#unacknowledged = !this.#will.acknowledge(this.unit)
+    this.#armed = this.#will.arm(lastWillOf({ unit: this.unit, name, guarded: this.guarded }, owed))
+    this.#promise()
+  }
+
+  /** Once in this turn, when everything else is done. */
+  armLater(): void {
+    this.#runner.afterwards(this.#armAgain)
+  }
+
+  /** The member has really advertised. */
+  heardOf(member: Router, priority: number, now: Millis): void {
+    member.presence.advertised(priority, member.parameters.advertisementInterval, now)
+    this.#runner.afterwards(this.#promise)
+  }
+
+  /** A member that leaves says nothing more, and lives all the same. */
+  stayAlive(member: Router, now: Millis): void {
+    member.presence.leave(member.parameters.advertisementInterval, now)
+    this.#runner.afterwards(this.#promise)
+  }
+
+  /** Before the first address goes: what is taken off is no longer renewed. */
+  letGo(now: Millis): void {
+    if (!this.#letsGo) return
+    this.#letsGo = false
+    if (this.#members.some(({ holds }) => holds)) this.arm()
+    else this.#stepDown(now)
   }
 
   /** Nobody answers on its behalf any more, or others have taken over what it owed. */
   withdraw(): void {
     if (this.#willed === '') return
     this.#willed = ''
+    this.#armed = false
+    this.#absentAt = undefined
     this.#will.withdraw(this.unit)
   }
 
   /** After the addresses are off, or could not be taken off. */
   settleLater(): void {
     this.#runner.afterwards(this.#settle)
+  }
+
+  #stepDown(now: Millis): void {
+    const { late } = this.#will.stepDown(this.unit)
+    this.#armed = false
+    this.#absentAt = undefined
+    this.#unacknowledged = this.#unacknowledged && this.#will.state(this.unit) === 'executed'
+    if (late) for (const member of this.#members) member.keeper.doubtRemoval(now)
+  }
+
+  readonly #armAgain = (): void => {
+    if (this.#willed !== '') this.arm()
+  }
+
+  /** The earliest of all members: who is absent for one is so for all. */
+  readonly #promise = (): void => {
+    if (!this.#armed) {
+      // The guardian was not done with the execution before.
+      if (this.#unacknowledged && this.#willed !== '') this.arm()
+      return
+    }
+    let earliest: Millis | undefined
+    for (const { presence } of this.#members) {
+      const { absentAt } = presence
+      if (absentAt !== undefined && (earliest === undefined || absentAt < earliest)) earliest = absentAt
+    }
+    if (earliest === undefined || earliest === this.#absentAt) return
+    this.#absentAt = earliest
+    this.#will.sent(this.unit, earliest)
   }
 
   readonly #settle = (): void => {
@@ -131,11 +269,11 @@ export class RouterGroup {
     this.withdraw()
   }
 
-  /** Members that answer, or could not stop answering. */
+  /** Members that hold addresses, or could not take them off. */
   #heirs(): string {
     return this.#members
-      .filter((member) => member.answers || member.keeper.stuck)
-      .map((member) => (member.answers ? member.name : `${member.name} (stuck)`))
+      .filter((member) => member.holds || member.keeper.stuck)
+      .map((member) => (member.holds ? member.name : `${member.name} (stuck)`))
       .join(' ')
   }
 }

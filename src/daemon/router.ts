@@ -20,6 +20,8 @@ import type { HeardClaim } from './claim-tap.ts'
 import { DuplicateWatch } from './duplicate-watch.ts'
 import type { Act, EffectRunner, Order } from './effect-runner.ts'
 import { EffectivePriority } from './effective-priority.ts'
+import type { LifetimeOption } from './lifetime.ts'
+import { Presence, wasSent } from './presence.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { RouterIo } from './router-io.ts'
@@ -33,6 +35,7 @@ export type RouterSpec = {
   readonly onDuplicate: OnDuplicate
   /** Whose answers for our addresses mean nothing. */
   readonly duplicateAllowed: readonly Mac[]
+  readonly lifetime: LifetimeOption
 }
 
 export type RouterContext = {
@@ -43,6 +46,9 @@ export type RouterContext = {
 
 /** An answer comes this long after its question. */
 const ANSWERS_TAKE = 50
+/** Of a router in that state: see Router.holds. */
+export const holdsIn = (state: State): boolean =>
+  state.name === 'Active' || (state.name === 'Leaving' && state.kept.length > 0)
 
 /** Where and as what a router was when it decided. */
 type Place = { readonly io: RouterIo | undefined; readonly parameters: Parameters }
@@ -67,6 +73,9 @@ export class Router {
   readonly keeper: AddressKeeper
   readonly advertiser: Advertiser
   readonly duplicates: DuplicateWatch
+  readonly presence = new Presence()
+  /** Times that the guardian took its addresses off, because this engine was late. */
+  willsExecuted = 0
   readonly #recorder: Recorder
   group: RouterGroup
   readonly #runner: EffectRunner
@@ -111,7 +120,7 @@ export class Router {
       primaryAddress: this.io === undefined ? parameters.primaryAddress : previous.primaryAddress,
     }
     // What was promised to the guardian names addresses and peers.
-    if (this.answers) this.group.arm()
+    if (this.holds) this.group.arm()
     this.io?.reschedule(this, now)
     this.post({ kind: 'parametersChanged', previous }, now)
     this.duplicates.follow(now)
@@ -132,9 +141,20 @@ export class Router {
     return this.group.name === undefined ? this.name : `${this.name} (${this.group.name})`
   }
 
-  /** For its addresses: then a crash would leave them behind. */
+  /** For its addresses, or did until its guardian took them off. */
   get answers(): boolean {
     return this.state.name === 'Active' || this.state.name === 'Leaving'
+  }
+
+  /** The addresses that are on this node because of it: a crash would leave them behind. */
+  get held(): readonly Address[] {
+    if (this.state.name === 'Active') return this.parameters.addresses
+    return this.state.name === 'Leaving' ? this.state.kept.map(({ address }) => address) : []
+  }
+
+  /** Some. Who leaves and lost them to its guardian waits for a successor without. */
+  get holds(): boolean {
+    return holdsIn(this.state)
   }
 
   /** It wants to know who else has its addresses (docs/adr/0007). */
@@ -155,7 +175,8 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     let nearest = nextDeadline(this.state)
-    for (const at of [...this.#duty.deadlines(), this.priority.yieldingUntil, this.history.untoldUntil]) {
+    const { history, presence, priority } = this
+    for (const at of [...this.#duty.deadlines(), priority.yieldingUntil, history.untoldUntil, presence.aliveAt]) {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
     return nearest
@@ -223,7 +244,7 @@ export class Router {
   moveTo(io: RouterIo, parameters: Parameters): void {
     this.io = io
     this.parameters = parameters
-    if (this.answers) this.group.arm()
+    if (this.holds) this.group.arm()
   }
 
   /** After moveTo() to another interface or source address: its announcements began anew. */
@@ -241,6 +262,8 @@ export class Router {
     this.#duty.endFaults(now)
     this.priority.endYield(now)
     this.history.catchUp(this, now)
+    const { aliveAt } = this.presence
+    if (aliveAt !== undefined && now >= aliveAt) this.group.stayAlive(this, now)
   }
 
   /** Somebody else says that he has this address. */
@@ -305,15 +328,19 @@ export class Router {
         if (io === undefined) return undefined
         const { priority } = effect
         const datagrams = this.advertiser.datagrams(parameters, priority)
-        const done: Extract<Act, { kind: 'send' }>['done'] = (outcomes) =>
+        const done: Extract<Act, { kind: 'send' }>['done'] = (outcomes) => {
           this.advertiser.sentAs(priority, datagrams, outcomes)
+          if (priority !== 0 && wasSent(outcomes, io.canSend)) this.group.heardOf(this, priority, now)
+        }
         return { kind: 'send', sender: io, items: datagrams, done }
       }
       case 'probeAddresses':
         return io === undefined ? undefined : { kind: 'ask', asker: io, items: io.probesOf(this) }
       case 'installAddresses':
-        return this.#duty.install({ io, parameters })
+        return this.#duty.install({ io, parameters }, now)
       case 'removeAddresses':
+        // Before the first one goes: what is renewed after that comes back.
+        this.group.letGo(now)
         return this.#duty.remove({ io, parameters }, effect.addresses)
       case 'announce':
         io?.announce(this, effect.reason, effect.after === undefined ? now : plus(now, effect.after))

@@ -8,6 +8,7 @@ import type { State } from '../vrrp/state.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Strangeness } from './foreign-peers.ts'
+import { lifetimeOf } from './lifetime.ts'
 import type { Router } from './router.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { Segment } from './segment.ts'
@@ -62,6 +63,8 @@ export type RouterSnapshot = {
   /** Remaining milliseconds, negative when overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
+  /** Of the addresses in the kernel, unless the guardian renews them; null: they stay. */
+  readonly lifetimeSeconds: number | null
   /** Who speaks for the VRID of this router and is not, or not quite, of its group; the one heard last comes first. */
   readonly strangers: readonly StrangerSnapshot[]
   /** Other hosts that answer for an address that we hold, or have yielded to them. */
@@ -72,6 +75,8 @@ export type RouterSnapshot = {
     readonly received: number
     /** Times that another host answered for an address while this node was Active. */
     readonly rivalAnswers: number
+    /** Times that the guardian took the addresses off because this engine was late. */
+    readonly willsExecuted: number
     readonly sent: Readonly<Record<string, number>>
     readonly sendFailures: Readonly<Record<string, number>>
     readonly refused: Readonly<Record<string, number>>
@@ -137,7 +142,11 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly hostname: string
   readonly startedAt: string
   readonly takenAt: string
-  readonly guardian: boolean
+  /**
+   * Who stands behind this engine. Guarded: it keeps deadlines and renews lifetimes; armed: only our death executes the
+   * last will; none: nobody, a crash leaves addresses behind.
+   */
+  readonly guardian: 'none' | 'armed' | 'guarded'
   readonly logRecordsLost: number
   readonly config: ConfigSnapshot
   readonly routers: readonly RouterSnapshot[]
@@ -179,6 +188,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     activeAdverIntervalMs: state.name === 'Backup' ? state.activeAdverInterval * 10 : null,
     deadlines: deadlinesOf(state, now),
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
+    lifetimeSeconds: (router.group.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
     strangers: router.history.strangers
       .list(now)
       .map(({ address, count, lastHeardAt, listenedTo, reason, version }) => ({
@@ -199,6 +209,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     counters: {
       received: router.received,
       rivalAnswers: router.rivalAnswers,
+      willsExecuted: router.willsExecuted,
       sent: router.advertiser.sent.toJSON(),
       sendFailures: router.advertiser.failures.toJSON(),
       refused: router.refused.toJSON(),

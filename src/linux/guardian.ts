@@ -45,7 +45,9 @@ export function openGuardian(
 
   function lose(): void {
     stop()
-    onFault({ message: 'The guardian is gone: when this process dies, its addresses stay' })
+    onFault({
+      message: 'The guardian is gone: nobody renews the lifetime of our addresses, nor takes them off when we die',
+    })
   }
 
   function stop(): void {
@@ -158,7 +160,11 @@ export function openGuardian(
     },
     acknowledge(unit) {
       held.delete(unit)
-      return !has(words?.acknowledge(unit, patience()), WORD.executed)
+      // Whoever has to own nothing can ask again; nobody else must wait for a guardian that is stopped just now.
+      return !has(words?.acknowledge(unit, 0), WORD.executed)
+    },
+    get executions() {
+      return words?.executions() ?? 0
     },
     beat(now) {
       const heard = words?.beat(now)

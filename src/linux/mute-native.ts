@@ -40,6 +40,9 @@ class MuteWords implements GuardianWords {
   beat(at: number): number {
     return at
   }
+  executions(): number {
+    return 0
+  }
 }
 
 export const MUTE_NATIVE: NativeAddon = {
@@ -47,4 +50,5 @@ export const MUTE_NATIVE: NativeAddon = {
   GuardianWords: MuteWords,
   clocks: (out) => void out.fill(0),
   interfaceIndex: () => 0,
+  closeOnExec: () => {},
 }

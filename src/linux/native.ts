@@ -86,6 +86,8 @@ export type GuardianWords = {
   deadline(unit: number, at: number): number
   /** Sets our beat; returns the guardian's. */
   beat(at: number): number
+  /** How many words the guardian has claimed so far. */
+  executions(): number
 }
 
 export type NativeAddon = {
@@ -105,6 +107,8 @@ export type NativeAddon = {
   clocks(out: Float64Array): void
   /** 0 when there is no interface of that name in this network namespace. */
   interfaceIndex(name: string): number
+  /** An inherited descriptor that our children must not inherit. Throws EBADF. */
+  closeOnExec(descriptor: number): void
 }
 
 /** What a thread, the process and its peers may do (docs/adr/0019). */

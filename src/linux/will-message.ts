@@ -36,13 +36,16 @@ export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Arr
 /** A deadline came nearer than the one that the guardian may be sleeping towards. */
 export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
 
-/** Milliseconds between two renewals; 0 = none. */
-const periodOf = (lifetime: number | undefined): number => Math.floor(((lifetime ?? 0) * 1000) / 3)
+/** Milliseconds between two renewals; 0 = one for all time. */
+function periodOf(renew: WillGuard['renew']): number {
+  const lifetimes = renew.flatMap(({ lifetime }) => lifetime ?? [])
+  return lifetimes.length === 0 ? 0 : Math.floor((Math.min(...lifetimes) * 1000) / 3)
+}
 
-function guardHeader(bytes: Uint8Array, { renew, lifetime, grace }: WillGuard, generation: number): void {
+function guardHeader(bytes: Uint8Array, { renew, grace }: WillGuard, generation: number): void {
   const out = view(bytes)
-  out.setUint32(12, lifetime === undefined ? 0 : renew.length, true)
-  out.setUint32(16, periodOf(lifetime), true)
+  out.setUint32(12, renew.length, true)
+  out.setUint32(16, periodOf(renew), true)
   out.setUint32(20, generation, true)
   out.setUint32(24, Math.ceil(grace), true)
 }
@@ -54,11 +57,10 @@ function guardHeader(bytes: Uint8Array, { renew, lifetime, grace }: WillGuard, g
 export function armMessage(will: LastWill, generation = 0): Uint8Array {
   const guard = generation === 0 ? undefined : will.guard
   const start = guard === undefined ? HEADER : GUARD_HEADER
-  const lifetime = guard?.lifetime
-  const renewals = lifetime === undefined ? [] : (guard?.renew ?? [])
+  const renewals = guard?.renew ?? []
   const requests = [
     ...will.remove.map((wanted) => removeAddressRequest(wanted, 0)),
-    ...renewals.map((wanted) => renewAddressRequest(wanted, 0, lifetime)),
+    ...renewals.map(({ lifetime, ...wanted }) => renewAddressRequest(wanted, 0, lifetime)),
   ]
   const packets = will.packets.flatMap((group) => group.datagrams.map((datagram) => ({ ...group, ...datagram })))
   const size =

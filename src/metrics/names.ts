@@ -128,6 +128,11 @@ export const METRICS = {
     help: 'Answers of another host for an address that this node held as Active',
     labels: ['router'],
   },
+  holdfast_vrrp_wills_executed_total: {
+    kind: 'counter',
+    help: 'Times that the guardian took the addresses off because this engine was late with its advertisement',
+    labels: ['router'],
+  },
   holdfast_vrrp_foreign_changes_total: {
     kind: 'counter',
     help: 'Virtual addresses that somebody else added or removed here',

@@ -76,7 +76,7 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
     name: 'api',
     remove: wanted,
     packets: [{ family: 'ipv4', interfaceIndex: index, source: address('198.51.100.1'), datagrams: [datagram] }],
-    guard: { renew: wanted, lifetime, grace: millis(grace) },
+    guard: { renew: wanted.map((one) => ({ ...one, lifetime })), grace: millis(grace) },
   }
   current = will
   if (!guardian.arm(will)) return say({ taken: false })

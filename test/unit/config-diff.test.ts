@@ -76,6 +76,7 @@ describe('new parameters for the same router', () => {
     'stagger: false',
     'profile: rfc9568',
     'announce: { refresh: false }',
+    'lifetime: off',
     'track: [{ interface: eth1 }]',
   ])('%s', (key) => {
     expect(diff(file(A, B), file(`${A}, ${key}`, B))).toEqual({ ...NOTHING, changed: ['a'], unchanged: ['b'] })

@@ -72,6 +72,7 @@ describe('parameters', () => {
       onDuplicate: 'announce',
       duplicateAllowed: [],
       announce: { at: [0, 20, 100, 500, 2000, 5000], refresh: 60_000 },
+      lifetime: 'auto',
       track: [],
     })
   })

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { readArp } from '../../src/arp/arp-packet.ts'
+import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { claimOf } from '../../src/arp/probe.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
@@ -120,6 +121,23 @@ export class FakeWorld {
   readonly announced: { at: number; address: string; mac: string }[] = []
   readonly records: LogRecord[] = []
   readonly wills = new Map<number, LastWill>()
+  /** With shared memory; before start(). */
+  guarded = false
+  /** What the guardian executed on its own, and when. */
+  readonly executed: { readonly at: number; readonly name: string; readonly deadline: number }[] = []
+  readonly deadlines = new Map<number, number>()
+  /** When it last beat; it beats all the time, unless it is stopped. */
+  guardianStoppedAt: number | undefined
+  guardianIsGone = false
+  /** A busy word: renewals under way, that long. */
+  busy = false
+  /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
+  asleep = 1_000
+  forsaken = 0
+  /** With which an address was added last, in seconds. */
+  readonly lifetimes = new Map<string, number | undefined>()
+  /** Before the kernel carries out a batch. */
+  onApply: (() => void) | undefined
   readonly links = new Map<number, Link>()
   addresses: PresentAddress[] = []
   /** By "add 192.0.2.100" and the like. */
@@ -139,6 +157,8 @@ export class FakeWorld {
   readonly daemon: Daemon
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
+  readonly #words = new Map<number, 'armed' | 'executed'>()
+  #executions = 0
   #deliver: ((event: NetworkEvent) => void) | undefined
 
   constructor(routers: readonly RouterConfig[] = [ROUTER], options: WorldOptions = {}) {
@@ -166,10 +186,13 @@ export class FakeWorld {
   /** A daemon on this node; a second one is a second life. */
   life(routers: readonly RouterConfig[], syncGroups: WorldOptions['syncGroups'] = []): Daemon {
     return new Daemon(this.config({ virtualRouters: routers, syncGroups }), {
-      clock: { now: () => this.moment },
+      clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
       network: this.#network(),
       sockets: this.#socketPort(),
       will: this.#will(),
+      onForsaken: () => {
+        this.forsaken++
+      },
       recorder: this.recorder,
       schedule: (callback, wait) => {
         const timer = { at: this.now + wait, callback }
@@ -193,16 +216,21 @@ export class FakeWorld {
     this.settle()
     for (let timer = this.#due(until); timer !== undefined; timer = this.#due(until)) {
       this.now = Math.max(this.now, timer.at)
+      this.#runGuardian()
       this.#timers.delete(timer)
       timer.callback()
       this.settle()
     }
     this.now = until
+    const before = this.executed.length
+    this.#runGuardian()
+    if (this.executed.length > before) this.settle()
   }
 
   /** The process does not run for so long; timers and packets wait. Then timers come first, as in libuv. */
   stall(wait: number): void {
     this.now += wait
+    this.#runGuardian()
     for (let timer = this.#due(this.now); timer !== undefined; timer = this.#due(this.now)) {
       this.#timers.delete(timer)
       timer.callback()
@@ -277,6 +305,11 @@ export class FakeWorld {
   hear(priority: number, options: Heard = {}): void {
     this.queueAdvertisement(priority, options)
     this.settle()
+  }
+
+  /** Gratuitous ARP of the peer. */
+  claim(text: string): void {
+    this.hearClaim(gratuitousArp({ address: address(text), mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99)) }))
   }
 
   hearClaim(frame: Uint8Array): void {
@@ -447,6 +480,7 @@ export class FakeWorld {
   #apply(step: AddressStep): AddressOutcome {
     const { action, address: target, interfaceIndex, prefixLength } = step
     this.calls.push(`${action} ${target}/${prefixLength}@${interfaceIndex}`)
+    if (step.action === 'add') this.lifetimes.set(target, step.lifetime)
     const failed = this.addressFailures.get(`${action} ${target}`)
     if (failed !== undefined) return { step, ok: false, failure: failed }
     // EEXIST and EADDRNOTAVAIL are success (ground rule 6), and notify nobody.
@@ -463,6 +497,7 @@ export class FakeWorld {
       },
       apply: (steps) => {
         this.batches.push(`apply ${steps.length}`)
+        if (steps.some(({ action }) => action === 'add')) this.onApply?.()
         return steps.map((step) => this.#apply(step))
       },
       watch: (deliver) => {
@@ -479,26 +514,81 @@ export class FakeWorld {
     }
   }
 
+  /** The kernel tells of it again: the guardian, or somebody else, has renewed it in place. */
+  tellFlags(text: string, flags: Pick<PresentAddress, 'permanent' | 'flags'>): void {
+    this.addresses = this.addresses.map((each) => (each.address === text ? { ...each, ...flags } : each))
+    const changed = this.addresses.filter(({ address }) => address === text)
+    for (const value of changed) this.notify({ kind: 'addressAdded', present: value })
+    this.settle()
+  }
+
   // The guardian ---------------------------------------------------------------------------------------------------
 
   #will(): LastWillPort {
+    const guarded = () => this.guarded && !this.guardianIsGone
+    const executions = () => this.#executions
     return {
       armed: true,
       arm: (will) => {
+        if (this.#words.get(will.unit) === 'executed') return false
         this.calls.push(`arm ${will.name}`)
         this.wills.set(will.unit, will)
+        this.#words.set(will.unit, 'armed')
         return true
       },
       withdraw: (unit) => {
         this.calls.push(`withdraw ${this.wills.get(unit)?.name ?? unit}`)
         this.wills.delete(unit)
+        this.#stepDown(unit)
       },
-      stepDown: () => ({ executed: false, late: false }),
-      sent: () => {},
-      state: (unit) => (this.wills.has(unit) ? 'armed' : 'withdrawn'),
-      acknowledge: () => true,
-      beat: () => undefined,
-      guarded: false,
+      stepDown: (unit) => {
+        if (this.guarded) this.calls.push(`step down ${this.wills.get(unit)?.name ?? unit}`)
+        return this.#stepDown(unit)
+      },
+      sent: (unit, at) => void this.deadlines.set(unit, at),
+      state: (unit) => this.#words.get(unit) ?? 'withdrawn',
+      acknowledge: (unit) => {
+        if (this.busy) return false
+        if (this.#words.get(unit) === 'executed') this.#words.delete(unit)
+        return true
+      },
+      beat: (now) => {
+        if (!this.guarded || this.guardianIsGone) return undefined
+        return millis(this.guardianStoppedAt === undefined ? 0 : now - this.guardianStoppedAt)
+      },
+      get executions(): number {
+        return executions()
+      },
+      get guarded(): boolean {
+        return guarded()
+      },
+    }
+  }
+
+  #stepDown(unit: number) {
+    const executed = this.#words.get(unit) === 'executed'
+    if (!executed || !this.busy) this.#words.delete(unit)
+    this.deadlines.delete(unit)
+    return { executed, late: this.busy }
+  }
+
+  /** Those that are late lose their addresses. */
+  #runGuardian(): void {
+    if (!this.guarded || this.guardianIsGone || this.guardianStoppedAt !== undefined) return
+    for (const [unit, deadline] of this.deadlines) if (deadline <= this.now) this.execute(unit)
+  }
+
+  /** The guardian takes the addresses off; the notifications wait until the daemon runs. */
+  execute(unit = 0): void {
+    const will = this.wills.get(unit)
+    if (will === undefined || this.#words.get(unit) !== 'armed') return
+    this.#words.set(unit, 'executed')
+    this.#executions++
+    this.executed.push({ at: this.now, name: will.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
+    this.deadlines.delete(unit)
+    for (const wanted of will.remove) {
+      const found = this.#find(wanted)
+      if (found !== undefined) this.#change('remove', found)
     }
   }
 

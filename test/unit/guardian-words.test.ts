@@ -27,7 +27,7 @@ import { address } from '../../src/wire/address.ts'
 import { millis } from '../../src/wire/units.ts'
 
 const SIZE = 64 + 16 * 65_536
-const MAGIC = 0x31574648
+const MAGIC = 0x32574648
 const UNIT = 7
 const [ARMED, BUSY, EXECUTED] = [1, 2, 4]
 const VIP = { interfaceIndex: 2, address: address('192.0.2.10'), prefixLength: 32 }
@@ -36,7 +36,7 @@ const WILL: LastWill = {
   name: 'api',
   remove: [VIP],
   packets: [],
-  guard: { renew: [VIP], lifetime: 4, grace: millis(600) },
+  guard: { renew: [{ ...VIP, lifetime: 4 }], grace: millis(600) },
 }
 
 let directory = ''

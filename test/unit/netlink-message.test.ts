@@ -26,7 +26,7 @@ function bytes(text: string): Uint8Array {
 const hex = (data: Uint8Array): string => [...data].map((octet) => octet.toString(16).padStart(2, '0')).join('')
 const messagesOf = (data: Uint8Array) => parseMessages(data).map(({ message }) => message)
 
-const QUIET = { tentative: false, deprecated: false }
+const QUIET = { tentative: false, deprecated: false, permanent: true }
 const VIP4 = { interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 32 }
 const VIP6 = { interfaceIndex: 3, address: address('2001:db8::10'), prefixLength: 128 }
 const SEQUENCE = 0x6b0199b1
@@ -170,7 +170,7 @@ describe('what the kernel says', () => {
     expect([added, peer, vip6, tentative].flatMap(messagesOf)).toEqual([
       { kind: 'address', present: { ...VIP4, ...QUIET, flags: 0x280 } },
       { kind: 'address', present: { ...VIP4, address: '192.0.2.20', ...QUIET, flags: 0x80 } },
-      { kind: 'address', present: { ...VIP6, tentative: false, deprecated: true, flags: 0x2a2 } },
+      { kind: 'address', present: { ...VIP6, tentative: false, deprecated: true, permanent: true, flags: 0x2a2 } },
       {
         kind: 'address',
         present: {
@@ -179,6 +179,7 @@ describe('what the kernel says', () => {
           prefixLength: 64,
           tentative: true,
           deprecated: false,
+          permanent: true,
           flags: 0xc0,
         },
       },
@@ -319,7 +320,7 @@ test('round trip: what is asked for is what the kernel would tell', () => {
   fc.assert(
     fc.property(octets, fc.nat(128), fc.nat(0xffffffff), fc.nat(0xffffffff), (octet, prefixLength, index, sequence) => {
       const wanted = { interfaceIndex: index, address: addressFromBytes(octet), prefixLength }
-      const present = { ...wanted, ...QUIET, flags: octet.length === 4 ? 0x200 : 0x202 }
+      const present = { ...wanted, ...QUIET, permanent: false, flags: octet.length === 4 ? 0x200 : 0x202 }
       expect(parseMessages(addAddressRequest(wanted, sequence))).toEqual([
         { sequence, interrupted: false, message: { kind: 'address', present } },
       ])

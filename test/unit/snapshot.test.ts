@@ -93,7 +93,7 @@ test('status tells it in lines', () => {
   expect(formatStatus(Backup)).toContain('activeDown in 3250 ms')
   expect(formatStatus(Active)).toContain(`owner: this node (${SELF}, priority 128)`)
   expect(formatStatus(Active)).toContain(`${VIP} (here)`)
-  expect(formatStatus({ ...Active, guardian: false })).toContain('NO GUARDIAN')
+  expect(formatStatus({ ...Active, guardian: 'none' })).toContain('NO GUARDIAN')
 })
 
 test('every metric of the table has a sample, with exactly its labels', () => {

@@ -81,7 +81,7 @@ const guarded = (lifetime: number | undefined) => ({
   name: 'api',
   remove: [VIP],
   packets: [],
-  guard: { renew: [VIP], lifetime, grace: millis(609.4) },
+  guard: { renew: [{ ...VIP, lifetime }], grace: millis(609.4) },
 })
 const REMOVAL = '28000000 2800000015000500000000000000000002200000030000000 8000200c000020a08000100c000020a'
 
@@ -96,8 +96,29 @@ test('guard: renewals behind the removals, a third of the lifetime as period', (
   )
 })
 
-test('guard: addresses that live for ever are not renewed', () => {
+test('guard: addresses that are to live for ever are renewed once, which is a period of 0', () => {
+  const renewal =
+    '44000000 440000001400050500000000 00000000 0220000003000000' +
+    '08000200c000020a 0800080000020000 08000100c000020a' +
+    '14000600 ffffffff ffffffff 0000000000000000'
   expect(hex(armMessage(guarded(undefined), 1))).toBe(
+    `01030500 01000000 00000000 01000000 00000000 01000000 62020000 ${REMOVAL} ${renewal}`.replace(/ /g, ''),
+  )
+})
+
+test('guard: the shortest lifetime of a unit sets its period, and each address has its own', () => {
+  const will = guarded(4)
+  const renew = [9, 3, undefined].map((lifetime) => ({ ...VIP, lifetime }))
+  const message = armMessage({ ...will, guard: { ...will.guard, renew } }, 1)
+  const view = new DataView(message.buffer)
+  expect([view.getUint32(12, true), view.getUint32(16, true)], 'renewals, period').toEqual([3, 1000])
+  const valid = [0, 1, 2].map((i) => view.getUint32(28 + 44 + 72 * i + 4 + 56, true))
+  expect(valid, 's of the three').toEqual([9, 3, 0xffffffff])
+})
+
+test('guard: nothing to renew', () => {
+  const will = guarded(4)
+  expect(hex(armMessage({ ...will, guard: { ...will.guard, renew: [] } }, 1))).toBe(
     `01030500 01000000 00000000 00000000 00000000 01000000 62020000 ${REMOVAL}`.replace(/ /g, ''),
   )
 })

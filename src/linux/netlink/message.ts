@@ -53,6 +53,7 @@ const IFA_FLAGS = 8
 const IFA_F_NODAD = 0x02
 const IFA_F_DEPRECATED = 0x20
 const IFA_F_TENTATIVE = 0x40
+const IFA_F_PERMANENT = 0x80
 const IFA_F_NOPREFIXROUTE = 0x200
 
 const NDA_DST = 1
@@ -240,6 +241,7 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
     prefixLength: body[1] ?? 0,
     tentative: (flags & IFA_F_TENTATIVE) !== 0,
     deprecated: (flags & IFA_F_DEPRECATED) !== 0,
+    permanent: (flags & IFA_F_PERMANENT) !== 0,
     flags,
   }
   return { kind: type === RTM_NEWADDR ? 'address' : 'addressGone', present }
