@@ -53,10 +53,14 @@ export const hasAnEnd = (found: Found, { interfaceIndex, prefixLength }: WantedA
   found.permanent === false && found.interfaceIndex === interfaceIndex && found.prefixLength === prefixLength
 
 /** `guarded`: there is somebody to renew, and to keep a deadline. */
-export function lastWillOf(
-  { unit, name, guarded }: { readonly unit: number; readonly name: string; readonly guarded: boolean },
-  bequests: readonly Bequest[],
-): LastWill {
+export type Heading = {
+  readonly unit: number
+  readonly name: string
+  readonly guarded: boolean
+  readonly absentAt: Millis | undefined
+}
+
+export function lastWillOf({ unit, name, guarded, absentAt }: Heading, bequests: readonly Bequest[]): LastWill {
   const renew = bequests.flatMap((bequest) => bequest.renew)
   // The first of them who may be replaced: a release is worth nothing then.
   const grace = millis(bequests.reduce((least, bequest) => Math.min(least, bequest.grace), Number.POSITIVE_INFINITY))
@@ -65,6 +69,6 @@ export function lastWillOf(
     name,
     remove: bequests.flatMap(({ remove }) => remove),
     packets: bequests.flatMap(({ release }) => (release.datagrams.length === 0 ? [] : [release])),
-    guard: guarded && bequests.length > 0 ? { renew, grace } : undefined,
+    guard: guarded && bequests.length > 0 ? { renew, grace, absentAt } : undefined,
   }
 }

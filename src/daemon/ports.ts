@@ -213,6 +213,8 @@ export type WillGuard = {
    * the first time at once.
    */
   readonly renew: readonly Renewal[]
+  /** The deadline until sent() says another; undefined = the one before, or none. */
+  readonly absentAt?: Millis | undefined
   /** How long after a missed deadline priority 0 is still worth sending (Skew_Time): then another node has the VIP. */
   readonly grace: Millis
 }

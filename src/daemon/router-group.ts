@@ -190,8 +190,10 @@ export class RouterGroup {
     const name = this.name ?? this.#members[0]?.name ?? ''
     this.#willed = this.#heirs()
     if (this.#unacknowledged) this.#unacknowledged = !this.#will.acknowledge(this.unit)
-    this.#armed = this.#will.arm(lastWillOf({ unit: this.unit, name, guarded: this.guarded }, owed))
-    this.#promise()
+    const { guarded, unit } = this
+    const absentAt = this.#earliest()
+    this.#armed = this.#will.arm(lastWillOf({ unit, name, guarded, absentAt }, owed))
+    this.#absentAt = this.#armed ? absentAt : undefined
   }
 
   /** Once in this turn, when everything else is done. */
@@ -252,14 +254,19 @@ export class RouterGroup {
       if (this.#unacknowledged && this.#willed !== '') this.arm()
       return
     }
+    const earliest = this.#earliest()
+    if (earliest === undefined || earliest === this.#absentAt) return
+    this.#absentAt = earliest
+    this.#will.sent(this.unit, earliest)
+  }
+
+  #earliest(): Millis | undefined {
     let earliest: Millis | undefined
     for (const { presence } of this.#members) {
       const { absentAt } = presence
       if (absentAt !== undefined && (earliest === undefined || absentAt < earliest)) earliest = absentAt
     }
-    if (earliest === undefined || earliest === this.#absentAt) return
-    this.#absentAt = earliest
-    this.#will.sent(this.unit, earliest)
+    return earliest
   }
 
   readonly #settle = (): void => {

@@ -118,6 +118,9 @@ export function openGuardian(
     if (generation === 0 && will.guard !== undefined) return false
     // A guarded will that this one replaces would go on being renewed.
     if (generation === 0) words?.withdraw(will.unit, patience())
+    // Before the message: whoever reads it sees both, and needs no second one.
+    const { absentAt } = will.guard ?? {}
+    if (generation !== undefined && absentAt !== undefined) words?.deadline(will.unit, absentAt)
     held.add(will.unit)
     post(will.unit, armMessage(will, generation))
     return true

@@ -534,6 +534,8 @@ export class FakeWorld {
         this.calls.push(`arm ${will.name}`)
         this.wills.set(will.unit, will)
         this.#words.set(will.unit, 'armed')
+        const { absentAt } = will.guard ?? {}
+        if (absentAt !== undefined) this.deadlines.set(will.unit, absentAt)
         return true
       },
       withdraw: (unit) => {

@@ -1,0 +1,233 @@
+/**
+ * The three nets under a VIP, one taken away after the other: an engine that is frozen, a guardian that is gone or
+ * stopped, a process group that is killed; and what people and programs see of the lifetime. Judged from outside: a client
+ * that asks every millisecond, an observer without a neighbour entry, ip(8). Where everything works is failover.test.ts.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import type { Holdfast } from '../support/holdfast.ts'
+import { type Host, LAB_VIP } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { INTERVAL, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
+
+/** Of a frozen engine: design.md §6. */
+const OVERLAP = 50
+/** Of the observer: it asks every 10 ms. */
+const ROUND = 10
+/** Of a router at 100 ms adverts. */
+const LIFETIME = 2_000
+/** The kernel drops an address when its own timer runs (docs/adr/0015). */
+const KERNEL = 200
+const FOREVER = 0xffffffff
+
+type Present = { readonly local: string; readonly valid_life_time: number; readonly tentative?: boolean }
+
+let trio: Trio | undefined
+afterEach(() => {
+  trio?.lab.destroy()
+  trio = undefined
+})
+
+async function settled(...given: Parameters<typeof Trio.settled>) {
+  const group = await Trio.settled(...given)
+  trio = group
+  return { group, lab: group.lab, r1: group.daemon(1), host: group.lab.router(1) }
+}
+
+function present({ namespace }: Host, address: string): Present | undefined {
+  const [link]: { addr_info: Present[] }[] = JSON.parse(
+    run(['ip', '-n', namespace, '-json', 'address', 'show', 'dev', 'eth0']),
+  )
+  return link?.addr_info.find(({ local }) => local === address)
+}
+
+const engineOf = ({ process }: Holdfast): number => process.children[0] ?? expect.fail('no engine')
+const said = ({ records }: Holdfast, text: string) => records.filter(({ msg }) => msg.includes(text))
+
+describeNetns('the nets under a VIP', () => {
+  test('engine frozen for 5 s: its guardian takes the address off; resumed, it listens before it speaks', async () => {
+    const { group, lab, r1 } = await settled()
+    await group.longBackup(2, 3)
+    const frozen = r1.freeze()
+    await group.answeredBy(2, 'r1 was frozen')
+    await sleep(Math.max(0, frozen + 5_000 - monotonicMs()))
+    expect(lab.holders(LAB_VIP)).toEqual(['r2'])
+    const thawed = r1.thaw()
+    const overlap = group.observer.overlap(frozen, thawed)
+    console.log(
+      `frozen: two answered for ${overlap.toFixed(0)} ms, nobody for ${group.observer.silence(frozen, thawed).toFixed(0)} ms`,
+    )
+    expect(overlap, 'ms in which two answered while it was frozen').toBeLessThanOrEqual(OVERLAP)
+    // It has the higher priority: a Backup first, and Active when Active_Down_Interval is over.
+    await group.settlesOn(1, 'r1 was resumed')
+    await sleep(1_000)
+    const after = group.observer.overlap(thawed, monotonicMs())
+    console.log(`resumed: two answered for ${after.toFixed(0)} ms`)
+    expect(after, 'ms in which two answered after it was resumed').toBeLessThanOrEqual(3 * ROUND)
+    const states = r1.records
+      .filter(({ from }) => from === 'Active' || from === 'Returning')
+      .map(({ to, reason }) => [to, reason])
+    expect(states.slice(0, 2), 'its way').toEqual([
+      ['Returning', 'willExecuted'],
+      ['Backup', 'activeHeard'],
+    ])
+    // At 0, 20, 100 and 500 ms, and at once, after 50 and 200 ms over the last word of r2: one takeover.
+    const announced = group.observer.announcements.filter(({ at }) => at >= thawed && at < thawed + 1_400)
+    expect(announced.length, `gratuitous ARP after it was resumed: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
+    expect(said(r1, 'the guardian took the addresses off')).toHaveLength(1)
+    expect((await r1.router()).counters.willsExecuted).toBe(1)
+  })
+
+  test('frozen alone on the LAN: off at the deadline, back at once when it runs again', async () => {
+    trio = new Trio()
+    const r1 = await trio.start(1, 200)
+    await trio.settlesOn(1, 'it started alone')
+    for (const pause of [600, 1_500]) {
+      r1.freeze()
+      await eventually(
+        'no VIP',
+        () => trio?.lab.holders(LAB_VIP).length === 0,
+        () => trio?.sight(),
+        { within: 3 * INTERVAL + 500 },
+      )
+      await sleep(pause)
+      const thawed = r1.thaw()
+      await trio.settlesOn(1, 'it was resumed')
+      console.log(`alone: back ${(monotonicMs() - thawed).toFixed(0)} ms after it was resumed`)
+    }
+    expect(said(r1, 'somebody else')).toEqual([])
+  })
+
+  test('guardian killed: the engine leaves, and its VIP moves', async () => {
+    const { group, lab, r1 } = await settled()
+    const engine = engineOf(r1)
+    const at = r1.process.signal('SIGKILL')
+    await group.settlesOn(2, 'the guardian of r1 was killed')
+    await eventually(
+      'the engine to be gone',
+      () => !existsSync(`/proc/${engine}`),
+      () => r1.lines.slice(-3),
+      { within: 2_000 },
+    )
+    console.log(`guardian killed: engine gone after ${(monotonicMs() - at).toFixed(0)} ms`)
+    expect(lab.holders(LAB_VIP)).toEqual(['r2'])
+    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThanOrEqual(OVERLAP)
+    expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(INTERVAL)
+    expect(said(r1, 'The guardian is gone: leaving')).toHaveLength(1)
+  })
+
+  test('guardian stopped: the engine leaves before a lifetime is over', async () => {
+    const { group, r1 } = await settled()
+    const engine = engineOf(r1)
+    const at = r1.process.signal('SIGSTOP')
+    try {
+      await group.settlesOn(2, 'the guardian of r1 was stopped')
+      console.log(`guardian stopped: moved after ${(monotonicMs() - at).toFixed(0)} ms`)
+      expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(INTERVAL)
+      expect(group.overlapSince(at), 'ms in which two answered').toBeLessThanOrEqual(OVERLAP)
+    } finally {
+      r1.process.signal('SIGCONT')
+    }
+    expect(await r1.exited).toMatchObject({ code: 1 })
+    expect(existsSync(`/proc/${engine}`)).toBe(false)
+  })
+
+  test('the whole process group killed: the kernel drops the VIP when its lifetime is over', async () => {
+    const { group, lab, r1, host } = await settled()
+    const at = r1.killAll()
+    await eventually(
+      'no VIP on r1',
+      () => present(host, LAB_VIP) === undefined,
+      () => group.sight(),
+      { within: LIFETIME + 2_000, every: 2 },
+    )
+    const took = monotonicMs() - at
+    console.log(`all killed: VIP gone after ${took.toFixed(0)} ms, lifetime ${LIFETIME}`)
+    expect(took).toBeLessThan(LIFETIME + KERNEL)
+    await group.settlesOn(2, 'everything on r1 was killed')
+    expect(lab.holders(LAB_VIP)).toEqual(['r2'])
+  })
+
+  test.each([LAB_VIP, TRIO_VIP6])('who watches %s sees it confirmed and never gone', async (vip) => {
+    const { group, lab, r1, host } = await settled(vip)
+    const monitor = new LoggedProcess(lab, host, ['ip', 'monitor', 'address'])
+    // The last announcements of the takeover.
+    await sleep(2_500)
+    const announced = group.observer.announcements.length
+    const from = monotonicMs()
+    const lifetimes = new Set<number>()
+    while (monotonicMs() < from + 6_000) {
+      const found = present(host, vip)
+      expect(found, `the address after ${monotonicMs() - from} ms`).toBeDefined()
+      expect(found?.tentative ?? false).toBe(false)
+      lifetimes.add(found?.valid_life_time ?? 0)
+      await sleep(20)
+    }
+    expect(Math.max(...lifetimes), 's').toBe(2)
+    expect(Math.min(...lifetimes), 's').toBeGreaterThanOrEqual(1)
+    const news = monitor.lines.filter(({ text }) => text.includes(`${vip}/`))
+    expect(news.length, 'confirmations in 8 s').toBeGreaterThan(8)
+    expect(news.filter(({ text }) => /^Deleted|tentative/.test(text))).toEqual([])
+    expect(group.prober.longestGap(from, monotonicMs()), 'ms without an answer').toBeLessThan(INTERVAL)
+    // At 5 s after the takeover of IPv4 there is one more.
+    expect(group.observer.announcements.length - announced, 'announcements').toBeLessThanOrEqual(1)
+    expect((await r1.router()).counters).toMatchObject({ foreignChanges: {}, willsExecuted: 0 })
+    monitor.killFamily()
+  })
+
+  test('lifetime: off, then auto, then off by reload: in place, and a stranger one is put right', async () => {
+    const { group, lab, r1, host } = await settled(LAB_VIP, { lifetime: 'off' })
+    expect(present(host, LAB_VIP)?.valid_life_time).toBe(FOREVER)
+    const monitor = new LoggedProcess(lab, host, ['ip', 'monitor', 'address'])
+    await sleep(300)
+    const from = monotonicMs()
+    const file = join(lab.directory, `holdfast-${host.name}`, 'holdfast.yaml')
+    const reload = async (lifetime: string, is: (life: number) => boolean) => {
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/"lifetime": "\w+"/, `"lifetime": "${lifetime}"`))
+      r1.process.signal('SIGHUP')
+      const life = () => present(host, LAB_VIP)?.valid_life_time
+      await eventually(`the lifetime to be ${lifetime}`, () => is(life() ?? -1), life, { within: WITHIN, every: 10 })
+    }
+    await reload('auto', (life) => life > 0 && life <= 2)
+    await reload('off', (life) => life === FOREVER)
+    run([
+      'ip',
+      '-n',
+      host.namespace,
+      'address',
+      'change',
+      `${LAB_VIP}/32`,
+      'dev',
+      'eth0',
+      'valid_lft',
+      '30',
+      'preferred_lft',
+      '30',
+    ])
+    await eventually(
+      'a lifetime that somebody gave it to be taken away',
+      () => present(host, LAB_VIP)?.valid_life_time === FOREVER,
+      () => present(host, LAB_VIP),
+      { within: WITHIN },
+    )
+    expect(monitor.lines.filter(({ text }) => text.startsWith('Deleted') && text.includes(`${LAB_VIP}/`))).toEqual([])
+    expect(group.prober.longestGap(from, monotonicMs()), 'ms without an answer').toBeLessThan(INTERVAL)
+    expect((await r1.router()).counters.foreignChanges).toEqual({})
+    monitor.killFamily()
+  })
+
+  test('what the guardian gave the engine nobody else gets', async () => {
+    const { r1 } = await settled()
+    const engine = engineOf(r1)
+    const descriptor =
+      /HOLDFAST_GUARDIAN_FD=(\d+)/.exec(readFileSync(`/proc/${engine}/environ`, 'latin1'))?.[1] ??
+      expect.fail('no channel')
+    const flags = /flags:\s+(\d+)/.exec(readFileSync(`/proc/${engine}/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? ''
+    const CLOSE_ON_EXEC = 0o2000000
+    expect(Number.parseInt(flags, 8) & CLOSE_ON_EXEC, `flags ${flags} of the channel`).toBe(CLOSE_ON_EXEC)
+  })
+})
