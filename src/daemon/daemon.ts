@@ -295,7 +295,10 @@ export class Daemon {
     this.#asleep = asleep
     // Whoever was late has an alarm that is.
     const late = this.#alarmAt === undefined ? 0 : now - this.#alarmAt
-    if (late + slept > NO_STALL) for (const group of this.#roster.groups) group.noticeStall(now, slept)
+    if (late + slept <= NO_STALL) return now
+    // Once, however much is read before the alarm is set again.
+    this.#alarmAt = undefined
+    for (const group of this.#roster.groups) group.noticeStall(now, slept)
     return now
   }
 

@@ -33,6 +33,7 @@ export class EffectRunner {
   /** By owner, in the order in which they first wanted something. */
   readonly #orders = new Map<object, Order[]>()
   readonly #afterwards = new Set<() => void>()
+  readonly #afterSending = new Set<() => void>()
   #running = false
 
   constructor(apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]) {
@@ -55,6 +56,11 @@ export class EffectRunner {
   /** Once, when nothing is left to do. */
   afterwards(settle: () => void): void {
     this.#afterwards.add(settle)
+  }
+
+  /** Once, when what is sent in this round has been sent, and before what takes longer. Only from `done` of a sending. */
+  afterSending(settle: () => void): void {
+    this.#afterSending.add(settle)
   }
 
   /** Until nothing is left: outcomes may give new orders. Called from inside, it leaves that to the one at work. */
@@ -83,6 +89,8 @@ export class EffectRunner {
     for (const [sender, acts] of sends) {
       share(acts, now, (all) => sender.send(all))
     }
+    for (const settle of this.#afterSending) settle()
+    this.#afterSending.clear()
     share(applies, now, this.#apply)
   }
 

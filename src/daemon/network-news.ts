@@ -117,10 +117,13 @@ export class NetworkNews {
   }
 
   #restore(address: Address, { config, roster, stale }: NewsReaders, now: Millis): void {
+    let placed = false
     for (const router of roster.all) {
-      if (router.parameters.addresses.includes(address)) router.restoreAddresses(now)
+      if (!router.parameters.addresses.includes(address)) continue
+      router.restoreAddresses(now)
+      placed ||= router.io !== undefined
     }
-    stale.sweepHomeless(config, [address])
+    if (!placed) stale.sweepHomeless(config, [address])
   }
 
   /** Sends the steps, and remembers which notifications they will cause. */

@@ -121,6 +121,8 @@ export class RouterGroup {
     this.#tellExecution(holders, now)
     this.#armed = false
     this.#unacknowledged = true
+    // Notifications of renewals from before are still on their way, and are nobody else's.
+    for (const member of this.#members) member.keeper.doubtRemoval(now)
     const [first] = holders
     if (first !== undefined) this.#postAbsence(first, 'willExecuted', now)
     this.#stepDown(now)
@@ -138,7 +140,7 @@ export class RouterGroup {
   #tellExecution(holders: readonly Router[], now: Millis): void {
     const [first] = holders
     if (first === undefined) return
-    const ago = Math.round(now - (this.#absentAt ?? now))
+    const ago = Math.max(0, Math.round(now - (this.#absentAt ?? now)))
     const silent = Math.round(now - Math.min(...holders.map(({ presence }) => presence.spokeAt ?? now)))
     const title = this.name === undefined ? first.name : `sync group ${this.name}`
     this.#recorder.log(
@@ -204,7 +206,8 @@ export class RouterGroup {
   /** The member has really advertised. */
   heardOf(member: Router, priority: number, now: Millis): void {
     member.presence.advertised(priority, member.parameters.advertisementInterval, now)
-    this.#runner.afterwards(this.#promise)
+    // At once: on a busy node a takeover of many takes longer than the deadline of an interval that was nearly over.
+    this.#runner.afterSending(this.#promise)
   }
 
   /** A member that leaves says nothing more, and lives all the same. */
