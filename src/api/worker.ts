@@ -8,11 +8,15 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Snapshot } from '../daemon/snapshot.ts'
 import { exposition } from '../metrics/registry.ts'
 import { portSamples, samplesOf } from './samples.ts'
-import { createApi, json, type Reply, text } from './server.ts'
+import { createApi, json, text } from './server.ts'
 import { sharedAnswer } from './shared-answer.ts'
 import type { EngineMessage, WorkerMessage, WorkerSettings } from './worker-message.ts'
 
 const ENGINE_TIMEOUT = 1_000
+/** A snapshot of 255 routers takes the engine some 10 ms. The most is less than the patience of a liveness probe. */
+const ENGINE_PAUSE = { atLeast: 50, atMost: 500 }
+/** Their metrics take this thread 300 ms the first time, and the processor is the engine's as well. */
+const TEXT_PAUSE = { atLeast: 0, atMost: 2_000 }
 /** A port that is taken may be free again later. */
 const LISTEN_AGAIN = 1_000
 /** Longer than any scrape: a client that reads one byte a second must not keep its connection. */
@@ -94,15 +98,18 @@ type Listen = Exclude<WorkerSettings['listen'], false>
 
 function serve({ host, port }: Listen, version: string, snapshots: Snapshots, tell: (message: WorkerMessage) => void) {
   const refused = { connections: 0 }
-  const ask = sharedAnswer(() => snapshots.ask())
+  const ask = sharedAnswer(() => snapshots.ask(), ENGINE_PAUSE)
   const server = createApi({
-    '/metrics': rendered(ask, async (snapshot) => {
-      const samples = [...samplesOf(snapshot, version), ...portSamples(refused)]
+    '/metrics': sharedAnswer(async () => {
+      const samples = [...samplesOf(await ask(), version), ...portSamples(refused)]
       const { contentType, body } = await exposition(samples)
       return { status: 200, contentType, body }
-    }),
-    '/v1/status': rendered(ask, async (snapshot) => json(snapshot)),
-    '/healthz': rendered(ask, async () => text(200, 'ok')),
+    }, TEXT_PAUSE),
+    '/v1/status': sharedAnswer(async () => json(await ask()), TEXT_PAUSE),
+    '/healthz': async () => {
+      await ask()
+      return text(200, 'ok')
+    },
   })
   server.on('connection', (socket) => {
     const tooLong = setTimeout(() => socket.destroy(), LONGEST_CONNECTION)
@@ -117,16 +124,6 @@ function serve({ host, port }: Listen, version: string, snapshots: Snapshots, te
   })
   server.on('listening', () => tell({ kind: 'listening' }))
   server.listen(port, host)
-}
-
-/** One text for all who got the same snapshot: clients that do not read it share its memory as well. */
-function rendered(ask: () => Promise<Snapshot>, render: (snapshot: Snapshot) => Promise<Reply>): () => Promise<Reply> {
-  let last: { readonly snapshot: Snapshot; readonly reply: Promise<Reply> } | undefined
-  return async () => {
-    const snapshot = await ask()
-    if (last?.snapshot !== snapshot) last = { snapshot, reply: render(snapshot) }
-    return last.reply
-  }
 }
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -9,6 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { reloadCommand } from '../../src/cli/reload.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -233,6 +234,31 @@ describeNetns('the control socket', () => {
     chmodSync(daemon.socket, 0o666)
     const other = as(OTHER, 'status', '-s', daemon.socket)
     expect(other.stderr).toContain(`Only root and the user ${NOBODY} may ask here`)
+  })
+})
+
+describeNetns('the lock', () => {
+  test('a user who has taken its name keeps holdfast from starting, and is named', async () => {
+    const { lab, daemon: first, host } = start([], 0)
+    await active(first)
+    first.terminate()
+    await first.process.exited
+    const squat = "require('net').createServer().listen('\\0holdfast', () => console.log('taken'))"
+    const squatter = new LoggedProcess(lab, host, [
+      ...['setpriv', '--reuid', `${OTHER}`, '--regid', `${OTHER}`, '--clear-groups', 'node', '-e', squat],
+    ])
+    await squatter.line(/taken/, 10_000)
+    const daemon = new Holdfast(lab, first.plan)
+    const ended = await eventually(
+      'holdfast to end',
+      () => daemon.process.exit,
+      () => daemon.lines,
+      { within: 10_000 },
+    )
+    expect(ended.code).toBe(1)
+    expect(daemon.lines.map(({ text }) => text).join('\n')).toMatch(
+      new RegExp(`it holds the socket @holdfast: pid \\d+, user ${OTHER}\\)`),
+    )
   })
 })
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ControlPeer, openControlSocket } from '../../src/api/control-socket.ts'
-import { text } from '../../src/api/server.ts'
+import { createApi, text } from '../../src/api/server.ts'
 import { unsafeFolder } from '../../src/api/socket-folder.ts'
 import { ask } from '../../src/cli/control-client.ts'
 import { formatStatus, statusCommand } from '../../src/cli/status.ts'
@@ -110,4 +110,14 @@ test('the status tells of those who were refused and of a keepalived beside us',
   const told = formatStatus({ ...snapshot, controlRefused: 2, keepalivedBeside: [{ pid: 12, name: 'keepalived' }] })
   expect(told).toContain("\nREFUSED at the control socket, neither root nor the daemon's user: 2 times\n")
   expect(told).toContain('\nBESIDE KEEPALIVED (pid 12), which spoke VRRP here when holdfast was started with --force\n')
+})
+
+test('an answer without bounds is not sent', async () => {
+  const path = join(directory, 'large.sock')
+  const body = 'a'.repeat((8 << 20) + 1)
+  const server = createApi({ '/large': () => ({ status: 200, contentType: 'text/plain', body }) })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  const { status, body: told } = await ask(path, { path: '/large', within: 2_000 })
+  expect([status, told]).toEqual([500, 'The answer has more than 8388608 characters: 8388609\n'])
 })

@@ -154,15 +154,36 @@ test('connections beyond the bound are closed and counted', async () => {
 
 test("a shared answer: one question at a time, the next one not before its time, an error is nobody else's", async () => {
   let asked = 0
-  const ask = sharedAnswer(async () => {
-    asked++
-    await sleep(5)
-    if (asked === 2) throw new Error('silent')
-    return asked
-  }, 40)
+  const ask = sharedAnswer(
+    async () => {
+      asked++
+      await sleep(5)
+      if (asked === 2) throw new Error('silent')
+      return asked
+    },
+    { atLeast: 40, atMost: 40 },
+  )
   expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
   const from = performance.now()
   await expect(ask()).rejects.toThrow('silent')
   expect(performance.now() - from).toBeGreaterThan(30)
   expect(await ask()).toBe(3)
+})
+
+test('an answer that takes long makes the next question wait nine times as long, up to a bound', async () => {
+  const waits: number[] = []
+  let answeredAt = 0
+  const ask = sharedAnswer(
+    async () => {
+      if (answeredAt > 0) waits.push(performance.now() - answeredAt)
+      await sleep(waits.length === 0 ? 20 : 100)
+      answeredAt = performance.now()
+    },
+    { atLeast: 0, atMost: 300 },
+  )
+  for (let i = 0; i < 3; i++) await ask()
+  const [afterShort = 0, afterLong = 0] = waits
+  expect(afterShort, 'after 20 ms').toBeGreaterThan(170)
+  expect(afterLong, 'after 100 ms: 300 instead of 900').toBeGreaterThan(290)
+  expect(afterLong).toBeLessThan(850)
 })
