@@ -1,0 +1,126 @@
+/**
+ * What is done to r1 in each row of the matrix, and when it began and ended. Decides in which order the rows are run (one
+ * that needs a new engine comes after one that has killed the old); refuses to know what should follow.
+ */
+import { monotonicMs, sleep } from '../support/wait.ts'
+import type { Fault } from './crash-bounds.ts'
+import type { CrashNode, Victim } from './crash-node.ts'
+
+/** On the witness's clock; the same where nothing is undone. */
+export type Inflicted = { readonly at: number; readonly end: number }
+
+export type Row = {
+  readonly fault: Fault
+  readonly inflict: (node: CrashNode) => Promise<Inflicted>
+  /** Of the Node that is about to suffer. */
+  readonly nodeOptions?: string
+  /** How `holdfast run` ends; undefined: it does not. */
+  readonly status?: number | null
+}
+
+const dead = (name: string, guardian: 'lives' | 'dies' = 'lives', ms = 0): Fault => {
+  return { name, engine: 'dies', guardian, ms }
+}
+
+const done = (at: number): Inflicted => ({ at, end: at })
+
+export function killedEngine(signal: NodeJS.Signals, status: number): Row {
+  return {
+    fault: dead(`${signal} of the engine`),
+    status,
+    async inflict(node) {
+      const at = monotonicMs()
+      node.signal(['engine'], signal)
+      return done(at)
+    },
+  }
+}
+
+export function stopped(victims: readonly Victim[], ms: number, status?: number): Row {
+  const fate = (victim: Victim) => (victims.includes(victim) ? 'stops' : 'lives')
+  const name = `SIGSTOP of ${victims.length > 1 ? 'both' : `the ${victims.join()}`} for ${ms} ms`
+  return {
+    fault: { name, engine: fate('engine'), guardian: fate('guardian'), ms },
+    ...(status === undefined ? {} : { status }),
+    async inflict(node) {
+      const at = monotonicMs()
+      const send = node.signal(victims, 'SIGSTOP')
+      await sleep(ms)
+      const end = monotonicMs()
+      send('SIGCONT')
+      return { at, end }
+    },
+  }
+}
+
+export function blocked(ms: number): Row {
+  return {
+    fault: { name: `event loop blocked for ${ms} ms`, engine: 'stops', guardian: 'lives', ms },
+    async inflict(node) {
+      const at = await node.misbehave(`block ${ms}`)
+      await sleep(at + ms - monotonicMs())
+      return { at, end: at + ms }
+    },
+  }
+}
+
+export function killedGuardian(): Row {
+  return {
+    fault: { name: 'SIGKILL of the guardian', engine: 'lives', guardian: 'dies', ms: 0 },
+    status: null,
+    async inflict(node) {
+      const at = monotonicMs()
+      node.signal(['guardian'], 'SIGKILL')
+      return done(at)
+    },
+  }
+}
+
+export function killedBoth(): Row {
+  return {
+    fault: dead('SIGKILL of both', 'dies'),
+    status: null,
+    async inflict(node) {
+      const at = monotonicMs()
+      node.killGroup()
+      return done(at)
+    },
+  }
+}
+
+/** Old space of 64 MiB: it is full after some tenths of a second, as a real one is after hours. */
+const SMALL_HEAP = '--max-old-space-size=64'
+
+export const DYING: readonly Row[] = [
+  killedEngine('SIGKILL', 137),
+  killedEngine('SIGSEGV', 139),
+  {
+    fault: dead('uncaught exception in the engine'),
+    status: 1,
+    inflict: async (node) => done(await node.misbehave('throw')),
+  },
+  {
+    fault: dead('heap exhausted', 'lives', 1),
+    status: 134,
+    nodeOptions: SMALL_HEAP,
+    async inflict(node) {
+      const at = await node.misbehave('eat')
+      const { at: end } = await node.process.exited
+      return { at, end }
+    },
+  },
+  killedGuardian(),
+  killedBoth(),
+  stopped(['guardian'], 5_000, 1),
+]
+
+export const AWAY: readonly Row[] = [
+  blocked(50),
+  stopped(['engine'], 200),
+  stopped(['guardian'], 200),
+  stopped(['engine', 'guardian'], 200),
+  blocked(500),
+  stopped(['engine'], 5_000),
+  blocked(5_000),
+  stopped(['engine', 'guardian'], 5_000),
+]

@@ -1,0 +1,146 @@
+/**
+ * The LAN of the crash matrix: nodes, the witness who asks every millisecond, a capture of every advertisement and each
+ * kernel's own account of its addresses, all on one clock. Decides when the LAN is ready to be hurt; refuses to know how,
+ * and what is allowed.
+ */
+import { run } from '../../src/cli/demo-network.ts'
+import { createLab, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
+import { startWitness, type Witness, type WitnessRecord } from '../support/witness.ts'
+import { PRIORITIES } from './crash-bounds.ts'
+import { type Column, CrashNode } from './crash-node.ts'
+
+/** One advertisement. */
+export type Spoken = {
+  readonly at: number
+  readonly node: string
+  readonly vrid: number
+  readonly priority: number
+  readonly v6: boolean
+}
+/** The kernel of a node put an address on eth0, changed it, or took it off. */
+export type AddressNews = { readonly at: number; readonly node: string; readonly gone: boolean; readonly text: string }
+
+export type CrashLanOptions = {
+  readonly nodes: number
+  readonly columns: readonly Column[]
+  readonly extra?: Readonly<Record<string, unknown>>
+  readonly options?: readonly string[]
+}
+
+/** From CLOCK_REALTIME of the captures and of ip(8) to CLOCK_MONOTONIC: read when the millisecond of the first changes. */
+function realtimeOffset(): number {
+  const before = Date.now()
+  let now = before
+  while (now === before) now = Date.now()
+  return monotonicMs() - now
+}
+
+export class CrashLan {
+  readonly lab: Lab
+  readonly columns: readonly Column[]
+  readonly nodes: readonly CrashNode[]
+  readonly #witness: Witness
+  readonly #monitors: readonly LoggedProcess[]
+  #capture: Capture | undefined
+
+  constructor({ nodes, columns, ...rest }: CrashLanOptions) {
+    this.columns = columns
+    this.lab = createLab({ routers: nodes })
+    for (const [i, host] of [...this.lab.hosts.values()].entries())
+      run(['ip', '-n', host.namespace, 'address', 'add', `fd00:77::${i + 1}/64`, 'dev', 'eth0', 'nodad'])
+    this.#witness = startWitness(this.lab, {
+      addresses: columns.map(({ vip }) => vip),
+      observer: this.lab.host('observer'),
+      client: this.lab.client,
+    })
+    this.#monitors = this.lab.routers.map(
+      (host) =>
+        new LoggedProcess(this.lab, host, ['ip', '-ts', '-o', 'monitor', 'address', 'dev', 'eth0'], { TZ: 'UTC' }),
+    )
+    this.nodes = this.lab.routers.map(
+      (host, i) => new CrashNode(this.lab, host, { columns, priority: PRIORITIES[i] ?? 1, ...rest }),
+    )
+  }
+
+  async listen(): Promise<void> {
+    this.#capture = await Capture.start(this.lab, 'crash', 'ip proto 112 or ip6 proto 112')
+  }
+
+  node(position: number): CrashNode {
+    const node = this.nodes[position - 1]
+    if (node === undefined) throw new Error(`Cannot find node ${position}: have ${this.nodes.length}`)
+    return node
+  }
+
+  look(): readonly WitnessRecord[] {
+    return this.#witness.look()
+  }
+
+  /** Every address with r1 alone, steadily so, and all nodes sure of their state. */
+  async settled(within = 15_000): Promise<void> {
+    const steady = 300
+    const last = () => this.look().map(({ address, owners }) => ({ address, ...owners.at(-1) }))
+    const sure = async () => {
+      if (!last().every((one) => one.owners?.join() === 'r1' && monotonicMs() - (one.from ?? 0) >= steady)) return false
+      const snapshots = await Promise.all(this.nodes.map((node) => node.snapshot()))
+      return snapshots.every((snapshot, i) =>
+        snapshot?.routers.every(({ state }) => state === (i === 0 ? 'Active' : 'Backup')),
+      )
+    }
+    const sight = async () => ({
+      owners: last().map(({ address, owners }) => `${address}: ${owners?.join() ?? 'never anybody'}`),
+      states: await Promise.all(
+        this.nodes.map(
+          async (node) => (await node.snapshot())?.routers.map(({ state }) => state).join() ?? 'no daemon',
+        ),
+      ),
+      said: this.nodes.flatMap((node) => (node.ended ? [] : node.process.lines.slice(-3).map(({ text }) => text))),
+    })
+    await eventually('r1 alone to answer for every address', sure, sight, { within, every: 50 })
+  }
+
+  /** By the kernels' account: who has which of the addresses now. */
+  holders(vip: string): string[] {
+    return this.lab.holders(vip)
+  }
+
+  /** What the kernels of the nodes said of their addresses so far. */
+  get news(): AddressNews[] {
+    const offset = realtimeOffset()
+    return this.#monitors.flatMap((monitor, i) => {
+      const node = this.lab.routers[i]?.name ?? ''
+      return monitor.lines.flatMap(({ text }) => {
+        const [, stamp, rest = ''] = /^\[([^\]]+)\]\s*(.*)$/.exec(text) ?? []
+        if (stamp === undefined) return []
+        return [
+          { at: Date.parse(`${stamp.slice(0, 23)}Z`) + offset, node, gone: rest.startsWith('Deleted'), text: rest },
+        ]
+      })
+    })
+  }
+
+  /** Ends the watching; every advertisement that was seen, by who sent it. */
+  async stop(): Promise<readonly Spoken[]> {
+    const offset = realtimeOffset()
+    const names = new Map(this.lab.routers.map((host) => [macOf(this.lab, host.namespace), host.name]))
+    const frames = (await this.#capture?.stop()) ?? []
+    await this.#witness.stop()
+    return frames.map(({ at, mac, vrid, priority, source }) => ({
+      at: Number(at) * 1_000 + offset,
+      node: names.get(mac) ?? mac,
+      vrid: Number(vrid),
+      priority: Number(priority),
+      v6: source.includes(':'),
+    }))
+  }
+}
+
+function macOf(lab: Lab, namespace: string): string {
+  const host = lab.routers.find((one) => one.namespace === namespace)
+  if (host === undefined) return ''
+  const links: { address: string }[] = JSON.parse(run(['ip', '-n', namespace, '-json', 'link', 'show', 'dev', 'eth0']))
+  return links[0]?.address ?? ''
+}

@@ -1,0 +1,139 @@
+/**
+ * One node of the crash matrix: bin/holdfast run with a virtual router for each column, whose engine and guardian can be
+ * hurt one by one. Decides its configuration and how the engine is told to misbehave; refuses to know what should follow.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import type { Host, Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { monotonicMs } from '../support/wait.ts'
+
+/** An address with its own interval. All are of one engine: what hits one hits all, and no more than it must. */
+export type Column = { readonly name: string; readonly vip: string; readonly vrid: number; readonly interval: number }
+
+export const COLUMNS: readonly Column[] = [
+  { name: '10 ms', vip: '10.77.0.101', vrid: 51, interval: 10 },
+  { name: '100 ms', vip: '10.77.0.102', vrid: 52, interval: 100 },
+  { name: '1 s', vip: '10.77.0.103', vrid: 53, interval: 1_000 },
+  { name: 'IPv6, 100 ms', vip: 'fd00:77::102', vrid: 52, interval: 100 },
+]
+
+export type NodeOptions = {
+  readonly columns: readonly Column[]
+  readonly priority: number
+  /** Of every virtual router. */
+  readonly extra?: Readonly<Record<string, unknown>>
+  /** Of `holdfast run`. */
+  readonly options?: readonly string[]
+}
+
+export type Victim = 'engine' | 'guardian'
+
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
+
+export class CrashNode {
+  readonly host: Host
+  readonly #lab: Lab
+  readonly #options: NodeOptions
+  readonly #directory: string
+  #process: LoggedProcess | undefined
+
+  constructor(lab: Lab, host: Host, options: NodeOptions) {
+    this.#lab = lab
+    this.host = host
+    this.#options = options
+    this.#directory = join(lab.directory, `crash-${host.name}`)
+    mkdirSync(this.#directory, { recursive: true })
+  }
+
+  /** `more`: options of Node itself. */
+  start(more = ''): void {
+    const { columns, priority, extra = {}, options = [] } = this.#options
+    const virtualRouters = columns.map(({ vip, vrid, interval }) => ({
+      ...{
+        name: `${vip.includes(':') ? 'v6' : 'v4'}-${interval}`,
+        vrid,
+        interface: 'eth0',
+        addresses: [vip],
+        priority,
+      },
+      ...{ advertisementInterval: `${interval}ms`, ...extra },
+    }))
+    const runDirectory = this.#directory
+    const file = join(runDirectory, 'holdfast.yaml')
+    writeFileSync(file, JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters }))
+    const preload = join(packageRoot(), 'test', 'support', 'misbehaving-engine.mjs')
+    this.#process = new LoggedProcess(this.#lab, this.host, [HOLDFAST, 'run', '-c', file, ...options], {
+      NODE_OPTIONS: `--import=${preload} ${more}`.trim(),
+      MISBEHAVIOUR: this.#orders,
+    })
+  }
+
+  get #orders(): string {
+    return join(this.#directory, 'orders')
+  }
+
+  get process(): LoggedProcess {
+    if (this.#process === undefined) throw new Error(`Cannot use the daemon on ${this.host.name}: it was not started`)
+    return this.#process
+  }
+
+  get ended(): boolean {
+    return this.#process === undefined || this.#process.exit !== undefined
+  }
+
+  #pid(victim: Victim): number {
+    const [engine] = this.process.children
+    const pid = victim === 'guardian' ? this.process.pid : engine
+    if (pid === undefined || this.ended) throw new Error(`Cannot find the ${victim} on ${this.host.name}: it has ended`)
+    return pid
+  }
+
+  /** Returns what undoes it for those that still are there: the ids are looked up once, now. */
+  signal(victims: readonly Victim[], signal: NodeJS.Signals): (next: NodeJS.Signals) => void {
+    const pids = victims.map((victim) => this.#pid(victim))
+    const send = (what: NodeJS.Signals) => {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, what)
+        } catch {
+          // It has ended in between.
+        }
+      }
+    }
+    send(signal)
+    return send
+  }
+
+  /** Of all, as when a container is killed: no survivor reacts to a death. */
+  killGroup(): void {
+    this.process.killFamily()
+  }
+
+  /** `throw`, `eat` or `block MS`; resolves with when it began. */
+  async misbehave(order: string): Promise<number> {
+    writeFileSync(this.#orders, order)
+    const since = this.process.lines.length
+    this.signal(['engine'], 'SIGWINCH')
+    const sent = monotonicMs()
+    while (monotonicMs() - sent < 2_000) {
+      const line = this.process.lines.slice(since).find(({ text }) => text.startsWith('{"deed"'))
+      if (line !== undefined) {
+        const { began }: { began: number } = JSON.parse(line.text)
+        return began
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    throw new Error(`Cannot make the engine on ${this.host.name} ${order}: it did not say so within 2 s`)
+  }
+
+  async snapshot(): Promise<Snapshot | undefined> {
+    const { exitCode, stdout } = await statusCommand(join(this.#directory, 'holdfast.sock'), { json: true })
+    if (exitCode !== 0) return undefined
+    const snapshot: Snapshot = JSON.parse(stdout)
+    return snapshot
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Runs rows of the matrix on one LAN, one after the other, each for all columns at once. Decides when a row begins (its
+ * LAN at rest, at a moment that no advertisement knows) and when it is over; refuses to know the bounds.
+ */
+import type { LoggedLine } from '../support/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { boundsOf } from './crash-bounds.ts'
+import type { Inflicted, Row } from './crash-faults.ts'
+import { type Cell, judge } from './crash-judge.ts'
+import { CrashLan } from './crash-lan.ts'
+import type { Column } from './crash-node.ts'
+
+/** So long nothing more may happen until a row counts as over. */
+const REST = 400
+const WITHIN = 12_000
+
+type Done = Inflicted & {
+  readonly row: Row
+  readonly until: number
+  readonly holders: readonly (readonly string[])[]
+  readonly complaints: readonly string[]
+  readonly lines: readonly LoggedLine[]
+}
+
+export type RunOptions = {
+  readonly columns: readonly Column[]
+  /** Three, unless r1 is alone. */
+  readonly nodes?: 1 | 3
+  readonly options?: readonly string[]
+}
+
+/** A cell for each row and column. A row that could not be run is in the complaints of its cells. */
+export async function runRows(
+  rows: readonly Row[],
+  { columns, nodes = 3, options = [] }: RunOptions,
+): Promise<readonly Cell[]> {
+  const lan = new CrashLan({ nodes, columns, options })
+  try {
+    await lan.listen()
+    for (const node of lan.nodes) node.start(node === lan.node(1) ? rows[0]?.nodeOptions : '')
+    const done: Done[] = []
+    for (const [i, row] of rows.entries()) {
+      done.push(await runRow(lan, row))
+      if (lan.node(1).ended) lan.node(1).start(rows[i + 1]?.nodeOptions)
+    }
+    const { news } = lan
+    const records = lan.look()
+    const spoken = await lan.stop()
+    return done.flatMap(({ row, holders, complaints, ...rest }) =>
+      columns.flatMap((column, i) => {
+        const record = records[i]
+        if (record === undefined) return []
+        const { fault } = row
+        const alone = nodes === 1
+        const cell = judge({ ...rest, fault, alone, column, record, spoken, news, holders: holders[i] ?? [] })
+        return [{ ...cell, wrong: [...complaints, ...cell.wrong] }]
+      }),
+    )
+  } finally {
+    lan.lab.destroy()
+  }
+}
+
+async function runRow(lan: CrashLan, row: Row): Promise<Done> {
+  await lan.settled()
+  await sleep(Math.random() * Math.max(...lan.columns.map(({ interval }) => interval)))
+  const victim = lan.node(1)
+  const { at, end } = await row.inflict(victim)
+  const complaints: string[] = []
+  const wanted = lan.columns.map(
+    ({ interval }) => boundsOf({ ...row.fault, ms: end - at }, interval, lan.nodes.length === 1).owner,
+  )
+  const atRest = () =>
+    lan.look().every(({ owners }, i) => {
+      const last = owners.at(-1)
+      return last !== undefined && last.owners.join() === wanted[i] && monotonicMs() - last.from >= REST
+    })
+  const sight = () => lan.look().map(({ address, owners }) => `${address}: ${owners.at(-1)?.owners.join() ?? 'nobody'}`)
+  try {
+    // What is late must have had its time.
+    await sleep(end + REST - monotonicMs())
+    await eventually(`${wanted.join()} alone`, atRest, sight, { within: WITHIN, every: 20 })
+    if (row.status !== undefined) {
+      await eventually(
+        'holdfast run to end',
+        () => victim.ended,
+        () => victim.process.lines.slice(-3),
+        { within: 6_000 },
+      )
+      const { code } = await victim.process.exited
+      if (code !== row.status) complaints.push(`expected holdfast run to end with ${row.status}, saw ${code}`)
+    } else if (victim.ended) {
+      complaints.push(
+        `expected holdfast run to go on, saw it end: ${victim.process.lines.slice(-2).map((l) => l.text)}`,
+      )
+    }
+  } catch (error) {
+    complaints.push(error instanceof Error ? error.message : String(error))
+  }
+  const until = monotonicMs()
+  const { lines } = victim.process
+  return { row, at, end, until, holders: lan.columns.map(({ vip }) => lan.holders(vip)), complaints, lines }
+}
