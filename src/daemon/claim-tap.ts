@@ -1,16 +1,14 @@
 /**
  * Who else says that he has one of our addresses, on one segment. Listens no more than somebody needs: every ARP packet
- * of a LAN would wake the engine. Decided here: when there is a socket, and whose frames are no news. Refuses to know
+ * of a LAN would wake the engine. Decided here: what may wake it when, and whose frames are no news. Refuses to know
  * states and what a claim leads to.
  */
 import { type Claim, claimOf, isAnswerTo } from '../arp/probe.ts'
 import type { Family } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
-import type { Failure, FrameSocket, FrameSocketOptions, Link, SocketPort } from './ports.ts'
+import type { Failure, FrameSocket, Hears, Link, SocketPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
-
-type Hears = FrameSocketOptions['hears']
 
 /** `isAnswer`: we have asked; otherwise it was said to everybody. */
 export type HeardClaim = Claim & { readonly isAnswer: boolean }
@@ -38,10 +36,18 @@ export class ClaimTap {
     this.#context = context
   }
 
-  /** Idempotent. A socket that cannot be opened is told and does without: the advertisements alone decide. */
+  /**
+   * Idempotent. A socket that cannot be opened is told and does without: the advertisements alone decide. One that is open
+   * stays: whoever has just become Active, or leaves and waits for its successor, has no time to close it.
+   */
   listen(hears: Hears): void {
     if (hears === this.#hears) return
-    this.close()
+    if (this.#socket !== undefined) {
+      this.#socket.hear(hears)
+      this.#hears = hears
+      return
+    }
+    this.#hears = hears
     if (hears === 'nothing') return
     const { index: interfaceIndex, name: interfaceName } = this.#link()
     const opened = this.#context.sockets.openFrameSocket({
@@ -52,7 +58,6 @@ export class ClaimTap {
       onFrame: (frame, receivedAt) => this.#hear(frame, receivedAt),
       onFailure: this.#context.onFailure,
     })
-    this.#hears = hears
     if (!('code' in opened)) this.#socket = opened
     else this.#context.recorder.log('warn', opened.message, { interface: interfaceName, code: opened.code })
   }

@@ -72,18 +72,26 @@ export type AdvertisementSocketOptions = {
 /** ARP and Neighbor Discovery frames on one interface (AF_PACKET). */
 export type FrameSocket = {
   send(frames: readonly Uint8Array[]): readonly SendOutcome[]
+  /**
+   * What may wake the engine from now on, of a socket that was not opened for nothing. At once: to close one takes the
+   * kernel some 10 ms on a busy node (it waits for every CPU to have let go of it), and the engine stands still meanwhile.
+   */
+  hear(hears: Hears): void
   close(): void
 }
+
+/**
+ * Answers: ARP replies, of which a host gets few. Claims: every ARP packet, of which a LAN is full. IPv6: solicited
+ * Neighbor Advertisements, and all of them.
+ */
+export type Hears = 'nothing' | 'answers' | 'claims'
 
 export type FrameSocketOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly family: Family
-  /**
-   * What may wake the engine. Answers: ARP replies, of which a host gets few. Claims: every ARP packet, of which a LAN
-   * is full. IPv6: solicited Neighbor Advertisements, and all of them. Nothing: this socket only sends.
-   */
-  readonly hears: 'nothing' | 'answers' | 'claims'
+  /** What may wake the engine. Nothing: this socket only sends, for good. */
+  readonly hears: Hears
   /** A frame that came in, whole; valid only during the call. */
   readonly onFrame?: (frame: Uint8Array, receivedAt: Millis) => void
   readonly onFailure: (failure: Failure) => void

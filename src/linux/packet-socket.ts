@@ -3,7 +3,8 @@
  * Neighbor Advertisements, of others), by a tap bound to their type: one for everything would cost a look at each
  * packet of a busy node, and at each of its own. Refused here: what a frame claims.
  */
-import type { Failure, FrameSocket, FrameSocketOptions } from '../daemon/ports.ts'
+import type { Failure, FrameSocket, FrameSocketOptions, Hears } from '../daemon/ports.ts'
+import type { Family } from '../wire/address.ts'
 import type { KernelClock } from './clock.ts'
 import { failureFrom, failureOf } from './failure.ts'
 import { readMeta } from './meta-record.ts'
@@ -53,6 +54,14 @@ const ARP_REPLY = socketFilter(
   [RETURN, 0, 0, 0],
 )
 
+const EVERYTHING = socketFilter([RETURN, 0, 0, 0xffff])
+const NOTHING = socketFilter([RETURN, 0, 0, 0])
+
+const FILTERS: Readonly<Record<Family, Readonly<Record<Hears, Uint8Array>>>> = {
+  ipv4: { nothing: NOTHING, answers: ARP_REPLY, claims: EVERYTHING },
+  ipv6: { nothing: NOTHING, answers: NEIGHBOR_ANSWER, claims: NEIGHBOR_ADVERTISEMENT },
+}
+
 /** Protocol 0 and the filter first: an unbound packet socket hears every interface from the moment it exists. */
 function openTap(
   native: NativeAddon,
@@ -60,8 +69,7 @@ function openTap(
 ): NativeSocket {
   const socket = new native.NativeSocket(AF.packet, SOCK_RAW, 0, BATCH, SIZE)
   try {
-    if (family === 'ipv6') socket.attachFilter(hears === 'answers' ? NEIGHBOR_ANSWER : NEIGHBOR_ADVERTISEMENT)
-    else if (hears === 'answers') socket.attachFilter(ARP_REPLY)
+    socket.attachFilter(FILTERS[family][hears])
     setNumber(socket, OPTION.timestampNs, 1)
     // Bound to protocol 0 it sends and hears nothing.
     const etherType = family === 'ipv6' ? ETH_P_IPV6 : ETH_P_ARP
@@ -129,6 +137,7 @@ export function openFrameSocket(
           return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
         })
       },
+      hear: (wanted) => sender.attachFilter(FILTERS[options.family][wanted]),
       close() {
         open = false
         sender.close()

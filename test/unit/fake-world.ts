@@ -20,6 +20,7 @@ import type {
   Datagram,
   Failure,
   FrameSocketOptions,
+  Hears,
   LastWill,
   LastWillPort,
   Link,
@@ -150,7 +151,7 @@ export class FakeWorld {
   /** Packets wait until a drain. */
   holdPackets = false
   readonly sockets: FakeSocket[] = []
-  readonly claimListeners: { readonly options: FrameSocketOptions; closed: boolean }[] = []
+  readonly claimListeners: { readonly options: FrameSocketOptions; hears: Hears; closed: boolean }[] = []
   readonly neighborWatches: { readonly options: NeighborWatchOptions; closed: boolean }[] = []
   readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
   readonly recorder = new Recorder(() => this.now)
@@ -313,7 +314,7 @@ export class FakeWorld {
   }
 
   hearClaim(frame: Uint8Array): void {
-    for (const { options, closed } of [...this.claimListeners]) if (!closed) options.onFrame?.(frame, this.moment)
+    for (const { options, hears } of this.#listeners) if (hears !== 'nothing') options.onFrame?.(frame, this.moment)
   }
 
   /** The kernel's neighbor table has changed. */
@@ -328,7 +329,7 @@ export class FakeWorld {
 
   /** What the open frame sockets may be woken by. */
   get listening(): readonly string[] {
-    return this.claimListeners.filter(({ closed }) => !closed).map(({ options }) => options.hears)
+    return this.#listeners.map(({ hears }) => hears).filter((hears) => hears !== 'nothing')
   }
 
   #socketPort(): SocketPort {
@@ -372,12 +373,15 @@ export class FakeWorld {
         }
       },
       openFrameSocket: (options) => {
-        const listener = { options, closed: false }
+        const listener = { options, hears: options.hears, closed: false }
         if (options.hears !== 'nothing') this.claimListeners.push(listener)
         return {
           send: (frames) => {
             this.batches.push(`frames ${options.interfaceName} ${frames.length}`)
             return frames.map((frame) => this.#announce(options, frame))
+          },
+          hear: (hears) => {
+            listener.hears = hears
           },
           close: () => {
             listener.closed = true
@@ -385,6 +389,10 @@ export class FakeWorld {
         }
       },
     }
+  }
+
+  get #listeners() {
+    return this.claimListeners.filter(({ closed }) => !closed)
   }
 
   #send({ source, interfaceName }: AdvertisementSocketOptions, { bytes, destination }: Datagram): SendOutcome {

@@ -30,6 +30,7 @@ function watch() {
         acts.push(`${frames.length} frames`)
         return frames.map(() => ({ ok: true }))
       },
+      hear: (now) => acts.push(`hears ${now}`),
       close: () => acts.push(`${hears} no more`),
     }),
   }
