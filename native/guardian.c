@@ -784,7 +784,10 @@ static void renew(struct will *will, uint64_t now, struct counts *counts, struct
   release_word(will);
 }
 
-/* All that are due within a quarter of their period go together: one wake-up. */
+/*
+ * One is due: all go together, in one wake-up. The kernel looks for expired addresses once a second at the most, so of two
+ * that expire less than a second apart the second stays for that second. Renewed together they are whole seconds apart.
+ */
 static void renew_all(uint64_t now) {
   static struct errors errors;
   static uint64_t told_at;
@@ -799,7 +802,7 @@ static void renew_all(uint64_t now) {
   patience = RENEWAL_ACK_LIMIT_MS;
   open_sockets();
   for (struct will *will = first_will; will != NULL; will = will->next)
-    if (will->renew_at != 0 && will->renew_at <= now + will->period / 4) renew(will, now, &counts, &errors);
+    if (will->renew_at != 0) renew(will, now, &counts, &errors);
   if (counts.failed == 0 || (told_at != 0 && now - told_at < 1000000000u)) return;
   told_at = now;
   struct line line;

@@ -6,7 +6,7 @@
  * - a dead engine's addresses are off within 50 ms, whoever is told (priority 0) follows after Skew_Time and 25 ms;
  * - the deadline is 3 × I after the last advertisement, which is at most I old when the fault begins;
  * - r2 alone waits Active_Down_Interval from that advertisement;
- * - where nobody of the node runs, the kernel drops the addresses: lifetime and 200 ms (docs/adr/0015), counted from a
+ * - where nobody of the node runs, the kernel drops the addresses: lifetime and 250 ms, counted from a
  *   renewal that is at most a third of it old;
  * - a clean leave (SIGTERM, guardian lost) overlaps 10 ms at most and loses nothing.
  */
@@ -44,8 +44,8 @@ const NOTICED = 50
 const CLEAN_OVERLAP = 10
 /** Probes that may be lost. */
 const CLEAN_LOSS = 2
-/** The kernel's own timer (docs/adr/0015). */
-const EXPIRY = 200
+/** The kernel looks for expired addresses at a whole second when that is less than HZ / 4 away (ADDRCONF_TIMER_FUZZ). */
+const EXPIRY = 250
 /** design.md §2: an engine listens to its guardian every 250 ms and gives it max(1 s, lifetime / 2). */
 const LOOK = 250
 const PATIENCE = 1_000

@@ -81,7 +81,8 @@ export class CrashLan {
 
   /** Every address with r1 alone, steadily so, and all nodes sure of their state. */
   async settled(within = 15_000): Promise<void> {
-    const steady = 300
+    // Longer than a third of the shortest lifetime: by then all addresses have been renewed together.
+    const steady = 800
     const last = () => this.look().map(({ address, owners }) => ({ address, ...owners.at(-1) }))
     const sure = async () => {
       if (!last().every((one) => one.owners?.join() === 'r1' && monotonicMs() - (one.from ?? 0) >= steady)) return false
