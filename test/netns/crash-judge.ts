@@ -5,25 +5,24 @@
 import { skewTimeMs } from '../support/daemon.ts'
 import type { LoggedLine } from '../support/logged-process.ts'
 import { NOISE, type Sight, spans, type WitnessRecord } from '../support/witness.ts'
-import { type Bounds, boundsOf, type Fault, HANDOVER, PRIORITIES } from './crash-bounds.ts'
+import { type Bounds, boundsOf, type Circumstances, type Fault, HANDOVER, PRIORITIES } from './crash-bounds.ts'
 import type { Inflicted } from './crash-faults.ts'
 import type { AddressNews, Spoken } from './crash-lan.ts'
 import type { Column } from './crash-node.ts'
 
-export type Observed = Inflicted & {
-  readonly fault: Fault
-  readonly column: Column
-  readonly record: WitnessRecord
-  readonly spoken: readonly Spoken[]
-  readonly news: readonly AddressNews[]
-  /** There is no other node. */
-  readonly alone: boolean
-  /** Of the watching; everything had come to rest. */
-  readonly until: number
-  readonly holders: readonly string[]
-  /** r1's log. */
-  readonly lines: readonly LoggedLine[]
-}
+export type Observed = Inflicted &
+  Circumstances & {
+    readonly fault: Fault
+    readonly column: Column
+    readonly record: WitnessRecord
+    readonly spoken: readonly Spoken[]
+    readonly news: readonly AddressNews[]
+    /** Of the watching; everything had come to rest. */
+    readonly until: number
+    readonly holders: readonly string[]
+    /** r1's log. */
+    readonly lines: readonly LoggedLine[]
+  }
 
 export type Cell = {
   readonly row: string
@@ -35,9 +34,12 @@ export type Cell = {
   /** ms after the fault at which r1 did not answer any more. */
   readonly gone: number | undefined
   readonly bounds: Bounds
+  readonly pressure: number
   /** Who answered when, in ms since the fault. */
   readonly story: string
   readonly wrong: readonly string[]
+  /** Of these: what no load of a machine can explain. */
+  readonly deeds: readonly string[]
 }
 
 /** Two clocks are not read in the same instant. */
@@ -50,8 +52,8 @@ const longest = (sights: readonly Sight[]): number => Math.max(0, ...sights.map(
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 
 export function judge(observed: Observed): Cell {
-  const { alone, at, column, end, fault, holders, record, until } = observed
-  const bounds = boundsOf({ ...fault, ms: end - at }, column.interval, alone)
+  const { at, column, end, fault, holders, record, until } = observed
+  const bounds = boundsOf({ ...fault, ms: end - at }, column.interval, observed)
   const within = (sights: readonly Sight[]) =>
     sights
       .filter((sight) => sight.to > at && sight.from < until)
@@ -91,7 +93,8 @@ export function judge(observed: Observed): Cell {
     )
   if (holders.join() !== bounds.owner)
     wrong.push(`expected the address in the kernel of ${bounds.owner || 'nobody'}, saw ${holders.join() || 'none'}`)
-  wrong.push(...wrongDeeds(observed, bounds))
+  const deeds = wrongDeeds(observed, bounds)
+  wrong.push(...deeds)
   const late = lateness(observed).map((one) => `(${one})`)
   return {
     row: fault.name,
@@ -104,7 +107,9 @@ export function judge(observed: Observed): Cell {
     },
     gone,
     bounds,
+    pressure: observed.pressure,
     story,
+    deeds,
     wrong: wrong.length === 0 ? [] : [...wrong, `who answered: ${story}`, ...late, ...said(observed)],
   }
 }

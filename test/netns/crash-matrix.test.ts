@@ -1,7 +1,11 @@
 /**
  * The crash matrix: what clients see while the engine, the guardian or both of the Active die, stop or block, at 10 ms,
- * 100 ms and 1 s. One node at a time; all columns are virtual routers of one engine. The bounds are derived in
- * crash-bounds.ts. CRASH_RUNS=20 CRASH_TABLE=FILE repeats it and writes the table of docs/reliability.md.
+ * 100 ms and 1 s. One node at a time; all columns are virtual routers of one engine, which has real-time priority as
+ * docs/operations.md asks for below 100 ms. The bounds are derived in crash-bounds.ts.
+ *
+ * CRASH_RUNS=20 runs the rows so often, CRASH_COLUMNS=10,100 those intervals alone, CRASH_LONGEST=500 the faults that last
+ * no longer than so many ms, CRASH_TABLE=FILE writes the table of
+ * docs/reliability.md (and FILE.json, every cell).
  */
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
@@ -9,21 +13,37 @@ import { describeNetns } from '../support/require.ts'
 import { AWAY, DYING } from './crash-faults.ts'
 import type { Cell } from './crash-judge.ts'
 import { COLUMNS } from './crash-node.ts'
-import { runRows } from './crash-run.ts'
+import { runRowsTwice } from './crash-run.ts'
+import { crashTable } from './crash-table.ts'
+
+const { CRASH_COLUMNS, CRASH_LONGEST = 'Infinity', CRASH_RUNS = '1', CRASH_TABLE } = process.env
+const RUNS = Number(CRASH_RUNS)
+const INTERVALS = CRASH_COLUMNS?.split(',').map(Number)
+const columns = COLUMNS.filter(({ interval }) => INTERVALS?.includes(interval) ?? true)
+const ROWS = [...DYING, ...AWAY].filter(({ fault }) => fault.ms <= Number(CRASH_LONGEST))
 
 describeNetns('the crash matrix', () => {
-  let cells: readonly Cell[] = []
+  let cells: Cell[] = []
   beforeAll(async () => {
-    cells = await runRows([...(process.env.CRASH_ROWS === 'away' ? [] : DYING), ...AWAY], {
-      columns: COLUMNS,
-      options: ['--realtime'],
-    })
-    if (process.env.CRASH_TABLE !== undefined) writeFileSync(process.env.CRASH_TABLE, JSON.stringify(cells))
-  }, 200_000)
+    const seen: Cell[] = []
+    for (let run = 0; run < RUNS; run++) {
+      const found = await runRowsTwice(ROWS, { columns, options: ['--realtime'] }, (cell) => {
+        seen.push(cell)
+        console.info(
+          `tried again (CPU pressure ${cell.pressure.toFixed(0)} %): ${cell.row}, ${cell.column}:`,
+          cell.wrong,
+        )
+      })
+      cells = [...cells, ...found]
+      if (CRASH_TABLE === undefined) continue
+      writeFileSync(CRASH_TABLE, crashTable([...cells, ...seen]))
+      writeFileSync(`${CRASH_TABLE}.json`, JSON.stringify([...cells, ...seen], null, 1))
+    }
+  }, RUNS * 300_000)
 
-  test.each([...DYING, ...AWAY].map(({ fault }) => fault.name))('%s', (name) => {
+  test.each(ROWS.map(({ fault }) => fault.name))('%s', (name) => {
     const row = cells.filter(({ row: of }) => of === name)
-    expect(row, 'cells').toHaveLength(COLUMNS.length)
+    expect(row, 'cells').toHaveLength(RUNS * columns.length)
     const wrong = row.flatMap(({ column, wrong: found }) => found.map((each) => `${column}: ${each}`))
     expect(wrong, name).toEqual([])
   })
