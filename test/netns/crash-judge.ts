@@ -94,7 +94,7 @@ export function judge(observed: Observed): Cell {
   if (holders.join() !== bounds.owner)
     wrong.push(`expected the address in the kernel of ${bounds.owner || 'nobody'}, saw ${holders.join() || 'none'}`)
   const deeds = wrongDeeds(observed, bounds)
-  wrong.push(...deeds)
+  wrong.push(...deeds.map(({ text }) => text))
   const late = lateness(observed).map((one) => `(${one})`)
   return {
     row: fault.name,
@@ -109,7 +109,7 @@ export function judge(observed: Observed): Cell {
     bounds,
     pressure: observed.pressure,
     story,
-    deeds,
+    deeds: deeds.filter(({ late }) => !late).map(({ text }) => text),
     wrong: wrong.length === 0 ? [] : [...wrong, `who answered: ${story}`, ...late, ...said(observed)],
   }
 }
@@ -150,44 +150,50 @@ function goneAfter(owners: readonly Sight[], bounds: Bounds, at: number): number
   return first === undefined ? undefined : first.from - at
 }
 
+/** `late`: the node had been silent for three intervals by itself, and its guardian was right. */
+type Deed = { readonly text: string; readonly late: boolean }
+
 /** What no net may do: act for an engine that was on time, speak for one that was away, take from a healthy node. */
-function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Observed, bounds: Bounds): string[] {
+function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Observed, bounds: Bounds): Deed[] {
   const { vip } = column
   const deadline = 3 * column.interval
   const grace = skewTimeMs(PRIORITIES[0], column.interval)
-  const words = spoken.filter(
-    (one) => one.vrid === column.vrid && one.v6 === column.vip.includes(':') && one.at < until,
-  )
+  const words = spoken.filter((one) => one.vrid === column.vrid && one.v6 === vip.includes(':') && one.at < until)
   const ageOf = (node: string, moment: number): number =>
     moment - (words.findLast((one) => one.node === node && one.priority > 0 && one.at < moment)?.at ?? Number.NaN)
-  const wrong: string[] = []
   const since = (moment: number) => `${(moment - at).toFixed(1)} ms after the fault`
+  const deeds: Deed[] = []
 
   for (const word of words) {
     if (word.at < at || word.priority !== 0) continue
     const age = ageOf(word.node, word.at)
+    const late = age >= deadline - DATING
     const said = `saw ${word.node} send priority 0 ${since(word.at)}, ${ms(age)} after its last advertisement`
-    if (word.node !== 'r1') wrong.push(`expected no priority 0 of a node that nothing was done to, ${said}`)
-    else if (bounds.stays) wrong.push(`expected no priority 0, ${said}`)
-    else if (fault.engine === 'dies' && fault.guardian === 'dies')
-      wrong.push(`expected no priority 0 where nobody is left to send it, ${said}`)
-    else if (fault.engine === 'stops' && age < deadline - DATING)
-      wrong.push(`expected nothing executed within ${deadline} ms after an advertisement, ${said}`)
+    const add = (expected: string, excuse = false) =>
+      deeds.push({ text: `expected ${expected}, ${said}`, late: excuse })
+    if (word.node !== 'r1') add('no priority 0 of a node that nothing was done to', late)
+    else if (bounds.stays) add('no priority 0', late)
+    else if (fault.engine === 'dies' && fault.guardian === 'dies') add('no priority 0 where nobody is left to send it')
+    else if (fault.engine === 'stops' && !late) add(`nothing executed within ${deadline} ms after an advertisement`)
     else if (fault.engine === 'stops' && word.at > end && age > deadline + grace + SENDING)
-      wrong.push(`expected no priority 0 of a node that was away, ${said}`)
+      add('no priority 0 of a node that was away')
   }
   if (bounds.stays && news.some((one) => one.gone && one.at > at && one.at < until && one.text.includes(` ${vip}/`)))
-    wrong.push('expected the address to stay, saw a kernel that took it off')
+    deeds.push({
+      text: 'expected the address to stay, saw a kernel that took it off',
+      late: deeds.some((one) => one.late),
+    })
   // Dated by who answers: ip(8) says when it has read of a removal, which may be much later.
   for (const { node, moment } of lossesOf(record, at, until)) {
     const age = ageOf(node, moment)
+    const late = age >= deadline - DATING
     const said = `saw ${node} without it ${since(moment)}, ${ms(age)} after its last advertisement`
-    if (node === 'r1' && fault.engine === 'stops' && age < deadline - DATING)
-      wrong.push(`expected nothing executed within ${deadline} ms after an advertisement, ${said}`)
+    if (node === 'r1' && fault.engine === 'stops' && !late)
+      deeds.push({ text: `expected nothing executed within ${deadline} ms after an advertisement, ${said}`, late })
     const better = words.some((one) => one.node === 'r1' && one.priority > 0 && one.at < moment && moment - one.at < 50)
-    if (node !== 'r1' && !better) wrong.push(`expected a healthy node to keep the address, ${said}`)
+    if (node !== 'r1' && !better) deeds.push({ text: `expected a healthy node to keep the address, ${said}`, late })
   }
-  return wrong
+  return deeds
 }
 
 /** When a node that had answered answered no more. */
