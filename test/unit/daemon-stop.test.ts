@@ -40,6 +40,7 @@ test('an Active says priority 0 twice, keeps its address until the successor has
   const stopped = world.daemon.stop()
   expect([world.router().state, world.sent.map(({ priority }) => priority)]).toEqual(['Leaving', [0]])
   expect([world.listening, world.installed, world.wills.size]).toEqual([['claims'], [`${VIP}/32@2`], 1])
+  expect(world.claimListeners, 'the same tap: closing one takes as long as the successor needs').toHaveLength(1)
   world.advance(3)
   expect(world.sent.map(({ priority }) => priority)).toEqual([0, 0])
   world.advance(600)
