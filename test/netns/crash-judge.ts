@@ -42,9 +42,7 @@ export type Cell = {
   readonly deeds: readonly string[]
 }
 
-/** Two clocks are not read in the same instant. */
-const DATING = 2
-/** From a decision to the packet that is seen. */
+/** From a decision to the packet that is seen: a deadline counts from the turn in which an advertisement was decided on. */
 const SENDING = 10
 
 const length = ({ from, to }: { readonly from: number; readonly to: number }): number => to - from
@@ -167,7 +165,7 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
   for (const word of words) {
     if (word.at < at || word.priority !== 0) continue
     const age = ageOf(word.node, word.at)
-    const late = age >= deadline - DATING
+    const late = age >= deadline - SENDING
     const said = `saw ${word.node} send priority 0 ${since(word.at)}, ${ms(age)} after its last advertisement`
     const add = (expected: string, excuse = false) =>
       deeds.push({ text: `expected ${expected}, ${said}`, late: excuse })
@@ -186,11 +184,12 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
   // Dated by who answers: ip(8) says when it has read of a removal, which may be much later.
   for (const { node, moment } of lossesOf(record, at, until)) {
     const age = ageOf(node, moment)
-    const late = age >= deadline - DATING
+    const late = age >= deadline - SENDING
     const said = `saw ${node} without it ${since(moment)}, ${ms(age)} after its last advertisement`
     if (node === 'r1' && fault.engine === 'stops' && !late)
       deeds.push({ text: `expected nothing executed within ${deadline} ms after an advertisement, ${said}`, late })
-    const better = words.some((one) => one.node === 'r1' && one.priority > 0 && one.at < moment && moment - one.at < 50)
+    // Names are in the order of the priorities.
+    const better = words.some((one) => one.node < node && one.priority > 0 && one.at < moment && moment - one.at < 50)
     if (node !== 'r1' && !better) deeds.push({ text: `expected a healthy node to keep the address, ${said}`, late })
   }
   return deeds
