@@ -7,7 +7,7 @@ import type { Millis } from '../wire/units.ts'
 import type { NetworkView } from './network-view.ts'
 import type { AddressOutcome, AddressStep, SocketPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
-import type { SegmentContext } from './segment.ts'
+import { READ_BATCHES, type SegmentContext } from './segment.ts'
 
 export type SegmentNews = {
   readonly sockets: SocketPort
@@ -32,7 +32,7 @@ export function segmentContext(news: SegmentNews): SegmentContext {
     apply: news.apply,
     onReadable: (segment) => {
       const now = beginTurn()
-      segment.drain(now)
+      segment.drain(now, READ_BATCHES)
       endTurn(now)
     },
     onFailure: (segment, failure) => {

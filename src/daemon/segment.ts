@@ -34,6 +34,8 @@ import type { RouterIo } from './router-io.ts'
 
 /** Per expiry; then the decision is taken, so that a flood cannot prevent a takeover (ground rule 2). */
 const DRAIN_BATCHES = 4
+/** In between nothing waits for it, and what is due meanwhile, our own advertisement above all, waits for no more. */
+export const READ_BATCHES = 1
 /** Between two questions of a unicast router to the whole LAN; so every advertisement down to 50 ms has its own. */
 const BROADCAST_SPACING = 45
 /** Whose announcement the node's own address is; no router can have that name. */
@@ -187,9 +189,9 @@ export class Segment implements RouterIo {
     return this.#advertisements !== undefined
   }
 
-  /** Steps for every packet that waits. */
-  drain(now: Millis): void {
-    const result = this.#advertisements?.drain(DRAIN_BATCHES, (packet) => this.#reception.deliver(packet, now))
+  /** Steps for what waits, up to so many batches. */
+  drain(now: Millis, batches = DRAIN_BATCHES): void {
+    const result = this.#advertisements?.drain(batches, (packet) => this.#reception.deliver(packet, now))
     if (result === undefined) return
     this.overflowed += result.lost
     // The kernel tells of a drop only with a packet queued after it. So a drain that hit its limit hides losses, and

@@ -98,7 +98,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
       const unknown = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'vrid-unknown' })
       const lost = after[name].since(before[name], 'receive_overflow_total')
       expect(unknown + lost, `counted by ${name}`).toBe(sent)
-      expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBe(0)
+      expect(siege.told(name === 'r1' ? 1 : 2, before[name]), `what ${name} logs`).toEqual([])
     }
     expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(16_000)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
@@ -227,7 +227,10 @@ describeNetns('an attacker on the segment of a multicast group', () => {
   })
 })
 
-describeNetns('100 000 forged packets a second', () => {
+/** As many as the machine lets the attacker send of 100 000 a second, for so long. */
+const FLOOD_MS = 2_000
+
+describeNetns('as many forged packets as the machine can send', () => {
   test.each([
     [
       'S-18 rivals with invented sources',
@@ -243,21 +246,26 @@ describeNetns('100 000 forged packets a second', () => {
     ],
   ] as const)('%s: counted or counted as lost, bounded, and over when they are', async (_, metric, reason, frame) => {
     const siege = await Siege.laid()
+    const flood = async () => {
+      const attack = siege.attacker.keepSending(INVENTED.map(frame), 100_000)
+      await sleep(FLOOD_MS)
+      const onslaught = await attack.stop()
+      // The queue holds some ten thousand.
+      await sleep(500)
+      return onslaught
+    }
     try {
       // What a first burst allocates for good is no leak.
-      await siege.attacker.send(INVENTED.map(frame), 200_000, 100_000)
-      await sleep(500)
+      await flood()
       const before = await siege.accounts()
       const memory = residentKilobytes(siege.daemon(1))
-      const { at, ms, sent } = await siege.attacker.send(INVENTED.map(frame), 200_000, 100_000)
-      expect(sent / (ms / 1_000), 'packets a second').toBeGreaterThan(20_000)
+      const { at, sent } = await flood()
       await siege.calm('a flood')
-      await sleep(200)
       const after = await siege.accounts()
       for (const name of ['r1', 'r2'] as const) {
         const counted = after[name].since(before[name], metric, { reason })
         const lost = after[name].since(before[name], 'receive_overflow_total')
-        expect(counted + lost, `counted by ${name}`).toBeGreaterThan(0.95 * sent)
+        expect(counted + lost, `of ${sent} packets counted by ${name}`).toBeGreaterThan(0.95 * sent)
         expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBeLessThan(600)
       }
       expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)

@@ -96,6 +96,8 @@ export class Siege {
         ...plan,
       },
       extra,
+      // The attack is tried, not whether a busy machine has time for the daemon beside its other work.
+      ['--realtime'],
     )
     this.daemons[position - 1] = daemon
     return daemon

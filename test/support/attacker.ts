@@ -75,7 +75,7 @@ export class Attacker {
     }
     const stop = (): Promise<Onslaught> => {
       this.#say({ stop: id })
-      return end(5_000)
+      return end(20_000)
     }
     return { at, stop, end }
   }

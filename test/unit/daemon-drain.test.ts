@@ -143,6 +143,15 @@ describe('a flood', () => {
     expect(before - queue.length).toBe(BATCHES)
   })
 
+  test('is read a batch at a time in between, so that what is due need not wait for four', () => {
+    const world = new FakeWorld().start()
+    const { options, queue } = world.socket
+    world.holdPackets = true
+    for (let i = 0; i < BATCHES; i++) world.queue(GARBAGE)
+    options.onReadable()
+    expect(BATCHES - queue.length).toBe(1024)
+  })
+
   test('of garbage from invented sources changes nothing, is counted by reason, and logs little', () => {
     const world = new FakeWorld().start()
     const before = world.router()
