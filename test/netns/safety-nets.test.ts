@@ -75,9 +75,12 @@ describeNetns('the nets under a VIP', () => {
       ['Returning', 'willExecuted'],
       ['Backup', 'activeHeard'],
     ])
-    // At 0, 20, 100 and 500 ms, and at once, after 50 and 200 ms over the last word of r2: one takeover.
+    // At 0, 20, 100 and 500 ms, and at once, after 50 and 200 ms over the last word of r2: one takeover. The other one is
+    // r2's of 5 s after its own.
     const announced = group.observer.announcements.filter(({ at }) => at >= thawed && at < thawed + 1_400)
-    expect(announced.length, `gratuitous ARP after it was resumed: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
+    const own = announced.filter(({ mac }) => mac === announced.at(-1)?.mac)
+    expect(own.length, `gratuitous ARP after it was resumed: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
+    expect(announced.length - own.length).toBeLessThanOrEqual(1)
     expect(said(r1, 'the guardian took the addresses off')).toHaveLength(1)
     expect((await r1.router()).counters.willsExecuted).toBe(1)
   })
