@@ -1,0 +1,67 @@
+/**
+ * The chaos suite as part of all tests: one minute of random faults without a violation, and, so that this says
+ * something, the same suite with one safety net taken away, which it must see. `make chaos` runs longer ones by hand.
+ */
+import { expect, test } from 'vitest'
+import { describeNetns } from '../support/require.ts'
+import type { Net } from './chaos-node.ts'
+import { type ChaosResult, runChaos } from './chaos-run.ts'
+import { isNear, describe as words } from './judge.ts'
+import { makePlan, type Plan, type PlanOptions } from './plan.ts'
+import { markdown } from './report.ts'
+
+const INTERVAL = 100
+const SEED = Number(process.env.CHAOS_SEED ?? 1)
+
+const run = (plan: Plan, without?: Net) =>
+  runChaos({ plan, daemon: 'holdfast', interval: INTERVAL, without, realtime: true })
+const violations = ({ verdict, zero }: ChaosResult) => verdict.violations.map((one) => words(one, zero))
+/** What the nodes said around the first violation, for whoever has to find out. */
+function story({ verdict, notes, zero }: ChaosResult): string {
+  const [first] = verdict.violations
+  if (first === undefined) return ''
+  return notes
+    .filter(({ at }) => isNear(at, [first]))
+    .map(({ at, node, text }) => `${(at - zero).toFixed(1)} ${node} ${text.slice(0, 300)}`)
+    .join('\n')
+}
+
+describeNetns('chaos', () => {
+  test(`a minute of it, seed ${SEED}: one node answers, within the bound of each fault`, {
+    timeout: 240_000,
+  }, async () => {
+    const plan = makePlan({ seed: SEED, seconds: 60, atLeast: 30 })
+    const result = await run(plan)
+    console.log(markdown([result]))
+    expect(result.injected.length, 'faults injected').toBeGreaterThanOrEqual(30)
+    expect(result.injected.length, 'faults injected').toBe(plan.faults.length)
+    expect(violations(result), story(result)).toEqual([])
+  })
+
+  type Case = { readonly net: Net; readonly sees: string; readonly plan: Omit<PlanOptions, 'seed' | 'seconds'> }
+  const cases: readonly Case[] = [
+    {
+      net: 'guardian',
+      sees: 'a dead and a frozen engine that keeps its addresses',
+      plan: { kinds: ['kill engine', 'freeze engine'], nodes: ['r1'], ms: [800, 1_500] },
+    },
+    {
+      net: 'lifetime',
+      sees: 'a dead node that keeps its addresses',
+      plan: { kinds: ['kill group'], nodes: ['r1'], ms: [3_500, 4_000] },
+    },
+    {
+      net: 'drain',
+      sees: 'a Backup that takes over from an Active that it could have heard',
+      plan: { kinds: ['freeze engine'], nodes: ['r2', 'r3'], ms: [400, 1_200] },
+    },
+  ]
+  test.each(cases)('sees $sees: without the $net', { timeout: 120_000 }, async ({ net, plan: options }) => {
+    const plan = makePlan({ seed: 1, seconds: 8, overlaps: false, ...options })
+    const whole = await run(plan)
+    expect(violations(whole), `with every net\n${story(whole)}`).toEqual([])
+    const torn = await run(plan, net)
+    const two = torn.verdict.violations.filter(({ question }) => question === 'two')
+    expect(two.length, `times that two answered for too long without the ${net}`).toBeGreaterThan(0)
+  })
+})
