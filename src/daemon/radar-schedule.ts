@@ -5,8 +5,11 @@
  */
 import { MOST_QUESTIONS, RADAR_STEP, radarPeriod } from '../arp/radar.ts'
 import type { Address } from '../wire/address.ts'
-import { type Millis, millis } from '../wire/units.ts'
+import { type Millis, millis, plus } from '../wire/units.ts'
 import type { Router } from './router.ts'
+
+/** A question waits so long for somebody else's alarm, which costs less than one of its own: Actives wake to advertise. */
+const SLACK = 100
 
 const stepOf = (at: Millis): number => Math.floor(at / RADAR_STEP)
 
@@ -20,14 +23,23 @@ export class RadarSchedule {
     this.#routers = routers
   }
 
+  /** When an alarm is needed, if there is none before. A round at work has waited. */
   nextAt(): Millis | undefined {
+    const nearest = this.#nearest()
+    return nearest === undefined ? undefined : this.#stepFor(plus(nearest, SLACK))
+  }
+
+  #stepFor(at: Millis): Millis {
+    return millis(Math.max(Math.ceil(at / RADAR_STEP), this.#lastStep + 1) * RADAR_STEP)
+  }
+
+  #nearest(): Millis | undefined {
     let nearest: Millis | undefined
     for (const { duplicates } of this.#routers()) {
       const at = duplicates.nextAt
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
     }
-    if (nearest === undefined) return undefined
-    return millis(Math.max(Math.ceil(nearest / RADAR_STEP), this.#lastStep + 1) * RADAR_STEP)
+    return nearest
   }
 
   /** Routers that become Active in one instant do not ask in one. */
@@ -38,8 +50,8 @@ export class RadarSchedule {
 
   /** What is due is asked at the end of the turn; whom a silence brings back, or makes announce, is told now. */
   advance(now: Millis): void {
-    const next = this.nextAt()
-    if (next === undefined || next > now) return
+    const nearest = this.#nearest()
+    if (nearest === undefined || this.#stepFor(nearest) > now) return
     this.#lastStep = stepOf(now)
     const period = this.#period()
     let most = MOST_QUESTIONS

@@ -16,9 +16,9 @@ const OUR_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
 const STATION = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99))
 const PEER_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 20))
 /** A round with jitter, our next advertisement with 100 ms for what follows from it, and two steps of the grid. */
-const FOUND_WITHIN = 1_100 + 1_100 + 200
+const FOUND_WITHIN = 1_200 + 1_100 + 300
 /** A router: half a second after the takeover, then two intervals and a second for the election. */
-const KNOWN_WITHIN = 600 + 3_000 + 300
+const KNOWN_WITHIN = 700 + 3_000 + 400
 
 /** Which MACs answer for an address. */
 type Stations = Readonly<Record<string, readonly Mac[]>>
@@ -80,10 +80,10 @@ describe('questions', () => {
     )
     expect(rounds[0], 'both addresses in one batch').toEqual(first)
     expect((first[0] ?? 0) - since).toBeGreaterThanOrEqual(500)
-    expect((first[0] ?? 0) - since).toBeLessThanOrEqual(620)
+    expect((first[0] ?? 0) - since).toBeLessThanOrEqual(720)
     const gaps = first.slice(1).map((at, i) => at - (first[i] ?? 0))
     expect(gaps.length).toBeGreaterThanOrEqual(7)
-    for (const gap of gaps) expect(gap, `gaps ${gaps}`).toSatisfy((ms: number) => ms >= 795 && ms <= 1_110)
+    for (const gap of gaps) expect(gap, `gaps ${gaps}`).toSatisfy((ms: number) => ms >= 795 && ms <= 1_210)
   })
 
   test.each([
@@ -107,7 +107,7 @@ describe('questions', () => {
     expect(broadcasts(leaving)).toEqual([])
   })
 
-  test('250 addresses, of one router or of 250: at most 10 in 100 ms, and each of them in 3.5 s', () => {
+  test('250 addresses, of one router or of 250: at most 10 in 100 ms, and each of them in 3.7 s', () => {
     const many = Array.from({ length: 250 }, (_, i) => `203.0.113.${i + 1}`)
     const one = activeWorld({ ...ROUTER, addresses: many, probeRivals: false })
     const each = many.map((vip, i) => ({
@@ -121,7 +121,7 @@ describe('questions', () => {
       const steps = new Map<number, number>()
       for (const { at } of asked) steps.set(Math.floor(at / 100), (steps.get(Math.floor(at / 100)) ?? 0) + 1)
       expect(Math.max(...steps.values()), 'in 100 ms').toBeLessThanOrEqual(10)
-      const tail = asked.filter(({ at }) => at > world.now - 3_600)
+      const tail = asked.filter(({ at }) => at > world.now - 3_700)
       expect(new Set(tail.map((question) => question.address)).size).toBe(250)
     }
   })
@@ -144,7 +144,7 @@ describe('a station that speaks no VRRP', () => {
     expect(found - since, 'found after').toBeLessThanOrEqual(FOUND_WITHIN)
     // Timers are of whole milliseconds.
     expect(world.announced.map(({ at }) => Math.round((at - found) / 10) * 10)).toEqual([0, 50, 200])
-    live(world, 30_000, stations)
+    live(world, 27_000, stations)
     const rounds = world.announced.filter((_, i) => i % 3 === 0).map(({ at }) => Math.round((at - found) / 1_000))
     expect(rounds.length, `announced after ${rounds} s`).toBe(3)
     for (const [i, at] of rounds.entries()) expect(at).toSatisfy((s: number) => s >= 10 * i && s <= 11 * i)
@@ -156,11 +156,11 @@ describe('a station that speaks no VRRP', () => {
     live(world, FOUND_WITHIN, stations)
     world.announced.length = 0
     const since = world.now
-    live(world, 2_300, {})
+    live(world, 2_500, {})
     expect(world.announced.length, 'announced when it fell silent').toBe(3)
-    expect((world.announced[0]?.at ?? 0) - since).toBeLessThanOrEqual(2_250)
+    expect((world.announced[0]?.at ?? 0) - since).toBeLessThanOrEqual(2_500)
     expect(gauge(world), 'two questions are not three').toBe(1)
-    live(world, 2_400, {})
+    live(world, 2_600, {})
     expect([gauge(world), owners(world)]).toEqual([0, []])
     expect(told(world, 'duplicate owner gone')).toEqual([
       `api: duplicate owner gone: ${STATION} answers for ${VIP} no more`,
