@@ -21,21 +21,15 @@ import {
 import { answerToDuplicate, type DuplicateRival, outranks } from '../vrrp/duplicate.ts'
 import type { Address } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'
-import { centisToMillis, type Millis } from '../wire/units.ts'
+import type { Millis } from '../wire/units.ts'
 import type { HeardClaim } from './claim-tap.ts'
+import { electionTime, timeToBeHeard } from './election-time.ts'
 import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 import type { Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
 
 /** Two that announce over each other move the clients each time: RFC 5227 §2.4 has this bound for the same reason. */
 const ANNOUNCE_SPACING = 10_000
-/** Our next advertisement may end it, if this host is a router after all; but longer than this nobody waits for one. */
-const LONGEST_WAIT = 1_000
-/** An advertisement takes its time to do so: what follows from it, and the question after it. */
-const ADVERTISEMENT_TAKES = 100
-/** For a router: two intervals, and what a kernel needs to find a unicast peer again (it asks once a second). */
-const RESOLUTION_TAKES = 1_000
-const LONGEST_ELECTION = 5_000
 /** An answer comes this long after its question. */
 const ANSWERS_TAKE = 50
 
@@ -117,17 +111,22 @@ export class DuplicateWatch {
     const nameless = this.#isNameless(now) ? this.#routers.sources(this.#peers) : []
     this.#namelessSince = undefined
     if (began) {
-      for (const owner of gone) this.#lose(owner, now)
+      for (const owner of gone) this.#lose(owner)
       if (this.#yieldedTo !== undefined && this.owners.length === 0) {
         // What it said once is worth one yield: if it has yielded to us as well, nobody has the addresses.
         this.#routers.forget(this.#yieldedTo)
         this.#comeBack(now)
         return []
       }
+      const known = before.suspects.filter(({ confirmed }) => confirmed)
+      this.#act(
+        known.filter(({ unanswered }) => unanswered === 0),
+        now,
+      )
       // The last question was not answered: whoever still sends to it must not wait until it has gone for certain.
-      const silent = before.suspects.filter(({ confirmed, unanswered }) => confirmed && unanswered === 1)
-      for (const { address } of silent) this.#announcedAt.delete(address)
-      this.#act(this.owners, now)
+      const silent = known.filter(({ unanswered }) => unanswered === 1).map(({ address }) => address)
+      for (const address of silent) this.#announcedAt.delete(address)
+      this.#announceOver(silent, now)
     }
     // First, so that a name comes before what it is wanted for.
     return [...nameless, ...questions]
@@ -181,27 +180,17 @@ export class DuplicateWatch {
 
   /** Claims of this node's own MACs do not come so far (claim-tap.ts). */
   #rules(now: Millis): RadarRules {
+    const { parameters, spec, state } = this.#router
     return {
       own: [],
-      allowed: this.#router.spec.duplicateAllowed,
-      patience: (mac, firstAt) => (this.#routers.isRouter(mac, now) ? this.#electionTakes : this.#wait(firstAt)),
+      allowed: spec.duplicateAllowed,
+      patience: (mac, firstAt) =>
+        this.#routers.isRouter(mac, now) ? electionTime(parameters) : timeToBeHeard(state, firstAt),
     }
   }
 
   get #peers(): readonly Address[] {
     return this.#router.parameters.peers.map(({ address }) => address)
-  }
-
-  get #electionTakes(): number {
-    const interval = centisToMillis(this.#router.parameters.advertisementInterval)
-    return Math.min(2 * interval + RESOLUTION_TAKES, LONGEST_ELECTION)
-  }
-
-  /** A router that we never heard goes when it hears us: after a cut each side has waited for the other one's word. */
-  #wait(firstAt: Millis): number {
-    const { state } = this.#router
-    const left = state.name === 'Active' ? Math.max(0, state.adverAt - firstAt) : 0
-    return Math.min(left, LONGEST_WAIT) + ADVERTISEMENT_TAKES
   }
 
   /** Somebody is suspected, and it is not known whether an election could end it. */
@@ -238,7 +227,7 @@ export class DuplicateWatch {
 
   /** Late, but it may change what is to be done. */
   #learn(source: Address, mac: Mac, now: Millis): void {
-    if (this.#radar !== undefined) this.#radar = withPatience(this.#radar, mac, this.#electionTakes)
+    if (this.#radar !== undefined) this.#radar = withPatience(this.#radar, mac, electionTime(this.#router.parameters))
     const owned = this.owners.filter((owner) => owner.mac === mac)
     if (owned.length === 0) return
     const { name } = this.#router
@@ -251,7 +240,7 @@ export class DuplicateWatch {
     this.#act(owned, now)
   }
 
-  #lose({ address, mac }: DuplicateOwner, now: Millis): void {
+  #lose({ address, mac }: DuplicateOwner): void {
     const { name } = this.#router
     this.#foundAt.delete(`${address} ${mac}`)
     this.#recorder.logLimited(
@@ -260,7 +249,6 @@ export class DuplicateWatch {
       `${name}: duplicate owner gone: ${mac} answers for ${address} no more`,
       { router: name, address, mac },
     )
-    this.#act([{ address, mac }], now)
   }
 
   #act(owners: readonly DuplicateOwner[], now: Millis): void {
@@ -273,12 +261,20 @@ export class DuplicateWatch {
       router.setFault('duplicateOwner', true, true, now)
       return
     }
-    if (router.spec.onDuplicate === 'alarm') return
-    const due = owners
-      .map(({ address }) => address)
-      .filter((address) => now - (this.#announcedAt.get(address) ?? Number.NEGATIVE_INFINITY) >= ANNOUNCE_SPACING)
+    this.#announceOver(
+      owners.map(({ address }) => address),
+      now,
+    )
+  }
+
+  #announceOver(addresses: readonly Address[], now: Millis): void {
+    const router = this.#router
+    if (router.state.name !== 'Active' || router.spec.onDuplicate === 'alarm') return
+    const isDue = (address: Address) =>
+      now - (this.#announcedAt.get(address) ?? Number.NEGATIVE_INFINITY) >= ANNOUNCE_SPACING
+    const due = [...new Set(addresses)].filter(isDue)
     for (const address of due) this.#announcedAt.set(address, now)
-    if (due.length > 0) router.io?.announceOver(router, [...new Set(due)], now)
+    if (due.length > 0) router.io?.announceOver(router, due, now)
   }
 
   #comeBack(now: Millis): void {

@@ -153,6 +153,12 @@ describeNetns('a station that was given the address', () => {
       change('delete', group.station, vip)
       const isOver = async () => (await duplicatesOf(daemon)).length === 0
       await eventually('nobody to be a duplicate', isOver, () => daemon.router(), { within: GONE_WITHIN })
+      await eventually(
+        'its end to be in the log',
+        () => told(daemon).length > 1,
+        () => told(daemon),
+        { within: 1_000 },
+      )
       expect(told(daemon).map(({ msg }) => msg)).toEqual([
         `vip: duplicate owner: ${macOf(group.station)} (which speaks no VRRP) has ${vip} as well: announced over`,
         `vip: duplicate owner gone: ${macOf(group.station)} answers for ${vip} no more`,
@@ -186,7 +192,7 @@ describeNetns('a station that was given the address', () => {
       expect(counters.rivalAnswers > 0).toBe(isTold)
       expect(other.observer.announcements.filter((one) => one.at >= at)).toEqual([])
       expect(other.prober.owner, 'what the client believes').toBe('station')
-      expect(told(other.daemon).length).toBe(isTold ? 1 : 0)
+      expect(told(other.daemon).length, 'log lines').toBe(isTold ? 1 : 0)
     })
   })
 })
@@ -227,10 +233,16 @@ describeNetns('two routers that no longer hear each other', () => {
     await become('Active Active', 'r1,r2', 3_000)
     const split = monotonicMs()
     await become('Active Initialize', 'r1', FOUND_WITHIN)
-    const took = (told(loser)[0]?.at ?? 0) - split
+    const first = await eventually(
+      'the loser to log it',
+      () => told(loser)[0],
+      () => loser.lines.slice(-3),
+      { within: 1_000 },
+    )
+    const took = first.at - split
     expect(took, 'ms until the loser knew').toBeLessThan(FOUND_WITHIN)
     expect((await loser.router()).faults).toEqual(['duplicateOwner'])
-    expect(told(loser)[0]).toMatchObject({ peer: pair.router(1).address, onDuplicate: 'yield' })
+    expect(first).toMatchObject({ peer: pair.router(1).address, onDuplicate: 'yield' })
     const since = monotonicMs()
     await sleep(8_000)
     const later = loser.records.filter((record) => record.at > since && record.to !== undefined)

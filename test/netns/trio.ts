@@ -75,7 +75,8 @@ export class Trio {
       `holdfast on ${host.name} to answer`,
       async () => (await daemon.snapshot()) !== undefined || daemon.process.exit !== undefined,
       () => daemon.lines.slice(-5),
-      { within: WITHIN, every: 20 },
+      // A process start on a machine that others keep busy.
+      { within: 3 * WITHIN, every: 20 },
     )
     return daemon
   }
