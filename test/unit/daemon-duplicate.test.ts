@@ -183,6 +183,24 @@ describe('a station that speaks no VRRP', () => {
     expect(world.router().counters.rivalAnswers > 0).toBe(tells === 1)
   })
 
+  test('of several addresses only the one concerned is announced over', () => {
+    const world = settledWorld({ ...ROUTER, addresses: [VIP, VIP2], probeRivals: false })
+    live(world, FOUND_WITHIN + 300, { [VIP2]: [STATION] })
+    expect(owners(world)).toEqual([`${VIP2} ${STATION}`])
+    expect([gauge(world, VIP), gauge(world, VIP2)]).toEqual([0, 1])
+    expect(world.announced.map((one) => one.address)).toEqual([VIP2, VIP2, VIP2])
+  })
+
+  test('that is a listed peer has a name, without a priority', () => {
+    const world = settledWorld({ ...ROUTER, peers: [PEER], stagger: false, onDuplicate: 'yield' })
+    live(world, KNOWN_WITHIN + 1_000, { [VIP]: [PEER_MAC], [PEER]: [PEER_MAC] })
+    expect(told(world)).toEqual([
+      `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority unheard) has ${VIP} as well: announced over`,
+    ])
+    expect(world.router().duplicates[0]?.router).toEqual({ address: PEER, priority: null })
+    expect(world.router().state).toBe('Active')
+  })
+
   test('yield gives nothing up to one that wins no election', () => {
     const world = settledWorld({ ...ROUTER, onDuplicate: 'yield' })
     live(world, 3_000, stations)

@@ -88,6 +88,18 @@ test('asks the holders of the address before every periodic advertisement', () =
   expect(world.asked.map((each) => [each.address, each.to])).toEqual(Array(3).fill([VIP6, '33:33:ff:00:01:00']))
 })
 
+test('the radar asks from the link-local address, also where advertisements come from another one', () => {
+  const transport = { unicast: { source: 'fd00::10', peers: ['fd00::20'] } }
+  const own = [present(2, `${OWN}/64`), present(2, 'fd00::10/64')]
+  const router = { ...ROUTER6, addresses: ['fe80::51', VIP6], transport, probeRivals: false, stagger: false }
+  const world = new FakeWorld([router], { present: own }).start()
+  world.advance(DOWN + 5_000)
+  expect(world.router().source).toBe('fd00::10')
+  expect(new Set(world.asked.map(({ address: asked, from }) => `${asked} from ${from}`))).toEqual(
+    new Set([`fe80::51 from ${OWN}`, `${VIP6} from ${OWN}`]),
+  )
+})
+
 test('an answer to us alone is a rival; an announcement of another is none while Active', () => {
   const world = activeWorld()
   world.advance(10_000)

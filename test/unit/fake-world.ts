@@ -118,7 +118,7 @@ export class FakeWorld {
   readonly batches: string[] = []
   readonly sent: Sent[] = []
   /** ARP probes and Neighbor Solicitations: the question who else has an address. */
-  readonly asked: { at: number; address: string; to: string }[] = []
+  readonly asked: { at: number; address: string; to: string; from: string }[] = []
   readonly announced: { at: number; address: string; mac: string }[] = []
   readonly records: LogRecord[] = []
   readonly wills = new Map<number, LastWill>()
@@ -407,13 +407,15 @@ export class FakeWorld {
     const question = readArp(frame)
     if (question !== undefined && question.senderAddress === '0.0.0.0') {
       this.calls.push(`ask ${interfaceName} ${question.targetAddress}`)
-      this.asked.push({ at: this.now, address: question.targetAddress, to: macFromBytes(frame.subarray(0, 6)) })
+      const { senderAddress: from, targetAddress } = question
+      this.asked.push({ at: this.now, address: targetAddress, to: macFromBytes(frame.subarray(0, 6)), from })
       return { ok: true }
     }
     if (frame[20] === 58 && frame[54] === NEIGHBOR_SOLICITATION) {
       const target = addressFromBytes(frame.subarray(62, 78))
       this.calls.push(`ask ${interfaceName} ${target}`)
-      this.asked.push({ at: this.now, address: target, to: macFromBytes(frame.subarray(0, 6)) })
+      const from = addressFromBytes(frame.subarray(22, 38))
+      this.asked.push({ at: this.now, address: target, to: macFromBytes(frame.subarray(0, 6)), from })
       return { ok: true }
     }
     const { address: claimed = 'nothing', mac = 'nobody' } = claimOf(frame) ?? {}
