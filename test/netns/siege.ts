@@ -149,6 +149,12 @@ export class Siege {
     return { answeredBy: [...new Set([before, ...later])], longestGap: this.prober.longestGap(at, monotonicMs()) }
   }
 
+  /** When the client was answered again that was not; the prober tells of a gap when it has ended. */
+  async answeredAgain(since: number): Promise<number> {
+    const ended = () => this.prober.gaps.find(({ to }) => to >= since)?.to
+    return eventually('the client to be answered again', ended, () => this.prober.gaps, { within: WITHIN })
+  }
+
   mac(host: Host): string {
     const [link] = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'eth0']))
     return String(link.address)
