@@ -26,7 +26,7 @@ export const INVENTED: readonly string[] = Array.from({ length: 500 }, (_, i) =>
 export const PRIORITIES = [200, 100] as const
 const WITHIN = 10_000
 /** What a deadline is given on a machine that others use as well. */
-export const MARGIN = 150
+export const MARGIN = 300
 
 export type SiegeOptions = {
   readonly address?: string
