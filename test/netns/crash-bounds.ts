@@ -49,11 +49,10 @@ export type Bounds = {
 export const HANDOVER = 25
 const NOTICED = 50
 /**
- * The kernel tells of a death when it has taken down the memory of the process, whose threads compete with all others for
- * that: 4 to 178 ms after SIGKILL for a plain Node at a load of 10 on two CPUs, before anybody here can know.
+ * Share of the time in which something waited for a CPU (/proc/pressure/cpu), in percent. Above it a death is as a standstill:
+ * the kernel tells of it when it has taken down the memory of the process, whose threads compete with all others for
+ * that (4 to 178 ms after SIGKILL for a plain Node at a load of 10 on two CPUs), and until then only the deadline counts.
  */
-const NOTICED_UNDER_PRESSURE = 250
-/** Share of the time in which something waited for a CPU (/proc/pressure/cpu), in percent. */
 export const PRESSURE = 20
 const CLEAN_OVERLAP = 10
 /** Probes that may be lost. */
@@ -106,7 +105,7 @@ function aloneBoundsOf({ engine, guardian, ms }: Fault, interval: number, notice
 }
 
 export function boundsOf(fault: Fault, interval: number, { alone, pressure }: Circumstances): Bounds {
-  const buried = pressure > PRESSURE ? NOTICED_UNDER_PRESSURE : NOTICED
+  const buried = pressure > PRESSURE ? 3 * interval + NOTICED : NOTICED
   if (alone) return aloneBoundsOf(fault, interval, buried)
   const { engine, guardian, ms } = fault
   const skew = skewTimeMs(NEXT, interval)
@@ -138,7 +137,7 @@ export function boundsOf(fault: Fault, interval: number, { alone, pressure }: Ci
       }
     // It may be late before it is dead: a heap that fills up.
     const gone = ms > 0 ? Math.max(deadline, ms) + buried : buried
-    const overlap = ms > 0 ? positive(NOTICED - skew) : positive(buried - earliest)
+    const overlap = ms > 0 || buried > NOTICED ? positive(NOTICED - skew) : positive(NOTICED - earliest)
     return {
       overlap,
       absence: skew + HANDOVER,
