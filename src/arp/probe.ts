@@ -25,6 +25,19 @@ export function arpProbe({ address: target, mac, to = BROADCAST_MAC }: ArpProbe)
   return frame
 }
 
+export type ArpQuestion = ArpProbe & {
+  /** An address of ours: whoever is asked learns where it is, which is true. */
+  readonly source: Address
+  readonly to: Mac
+}
+
+/** An ordinary request (RFC 826), answered also where arp_ignore asks for a sender of the same network. */
+export function arpQuestion({ address: target, mac, source, to }: ArpQuestion): Uint8Array {
+  const frame = arpRequest({ senderMac: mac, senderAddress: source, targetMac: NO_MAC, targetAddress: target })
+  frame.set(macBytes(to))
+  return frame
+}
+
 export type Claim = { readonly address: Address; readonly mac: Mac }
 
 /**

@@ -29,6 +29,8 @@ export type RouterIo = AddressIo &
     cancelAnnouncements(router: Router): void
     /** Who else has an address of the router? The answer comes by hearClaim(). None: not now. */
     questionsOf(router: Router, now: Millis): readonly Uint8Array[]
+    /** Asked when the advertisement has left: for what the question before it may have missed (docs/adr/0022). */
+    followUpsOf(router: Router, now: Millis): readonly Uint8Array[]
     /** Does anybody at all have any address of the router? Answered as above. */
     probesOf(router: Router): readonly Uint8Array[]
   }

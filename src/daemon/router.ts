@@ -5,7 +5,7 @@
  */
 
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
-import type { Effect } from '../vrrp/effect.ts'
+import type { AdvertisementReason, Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
@@ -37,6 +37,14 @@ export type RouterSpec = {
   readonly duplicateAllowed: readonly Mac[]
   readonly lifetime: LifetimeOption
 }
+
+/** Advertisements of an Active to which a rival may yield, and which no announcement follows anyway. */
+const UNANNOUNCED: ReadonlySet<AdvertisementReason> = new Set([
+  'periodic',
+  'priorityZeroHeard',
+  'priorityChanged',
+  'parametersChanged',
+])
 
 export type RouterContext = {
   readonly group: RouterGroup
@@ -162,10 +170,9 @@ export class Router {
     return this.state.name === 'Active' && this.parameters.knobs.probeRivals
   }
 
-  /** And this is one of those it sends to. */
+  /** And this is one of those that may have been Active meanwhile. */
   asksBeside(peer: Address): boolean {
-    const { transport } = this.parameters
-    return this.asks && transport.mode === 'unicast' && transport.peers.some(({ address }) => address === peer)
+    return this.asks && this.parameters.peers.some(({ address }) => address === peer)
   }
 
   /** Otherwise it cannot say priority 0 when another member of its group fails. */
@@ -211,8 +218,16 @@ export class Router {
         }
         const order: Order = (now) => this.#act(effect, { io, parameters }, now)
         // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
-        const asks = effect.kind === 'sendAdvertisement' && effect.reason === 'periodic' && parameters.knobs.probeRivals
-        return asks && io !== undefined ? [(now) => this.#ask(io, now), order] : [order]
+        const asks =
+          effect.kind === 'sendAdvertisement' && UNANNOUNCED.has(effect.reason) && parameters.knobs.probeRivals
+        if (!asks || io === undefined) return [order]
+        const ask =
+          (questions: (now: Millis) => readonly Uint8Array[]): Order =>
+          (now) => {
+            this.#askedAt = now
+            return { kind: 'ask', asker: io, items: questions(now) }
+          }
+        return [ask((now) => io.questionsOf(this, now)), order, ask((now) => io.followUpsOf(this, now))]
       }),
     )
     // VR-UC-08: a peer whose neighbour entry has failed meanwhile would not be heard, and a silent Active be replaced.
@@ -315,11 +330,6 @@ export class Router {
   /** Somebody else changed an address of ours: back to the target state (design.md §2). */
   restoreAddresses(now: Millis): void {
     this.#duty.restore(now)
-  }
-
-  #ask(io: RouterIo, now: Millis): Act | undefined {
-    this.#askedAt = now
-    return { kind: 'ask', asker: io, items: io.questionsOf(this, now) }
   }
 
   #act(effect: Effect, { io, parameters }: Place, now: Millis): Act | undefined {

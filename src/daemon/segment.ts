@@ -7,11 +7,12 @@ import { ONE_ROUND } from '../arp/announcement.ts'
 import { neighborSolicitation } from '../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../arp/probe.ts'
 import { type Address, type Family, isLinkLocal } from '../wire/address.ts'
-import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../wire/mac.ts'
+import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
 import { isUp } from './circumstances.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
+import { Inquiry } from './inquiry.ts'
 import type { NetworkView } from './network-view.ts'
 import { PeerWatch } from './peer-watch.ts'
 import type {
@@ -36,8 +37,6 @@ import type { RouterIo } from './router-io.ts'
 const DRAIN_BATCHES = 4
 /** In between nothing waits for it, and what is due meanwhile, our own advertisement above all, waits for no more. */
 export const READ_BATCHES = 1
-/** Between two questions of a unicast router to the whole LAN; so every advertisement down to 50 ms has its own. */
-const BROADCAST_SPACING = 45
 /** Whose announcement the node's own address is; no router can have that name. */
 const SOURCE = ''
 
@@ -70,8 +69,7 @@ export class Segment implements RouterIo {
   readonly #reception: Reception
   readonly #claims: ClaimTap
   readonly #peers: PeerWatch
-  /** When a unicast router last asked the whole LAN, by VRID. */
-  readonly #broadcastAt = new Map<number, Millis>()
+  readonly #inquiry = new Inquiry(() => ({ mac: this.mac, source: this.source }))
   readonly announcer: Announcer
   readonly radar = new RadarSchedule(() => this.routers.values())
   readonly #context: SegmentContext
@@ -93,7 +91,7 @@ export class Segment implements RouterIo {
       recorder,
       onFailure: (failure) => context.onFailure(this, failure),
       isOurs: (mac) => view.links().some((own) => own.mac === mac),
-      onClaim: (claim, heardAt) => context.onClaim(this, claim, heardAt),
+      onClaim: (claim, heardAt) => this.#hearClaim(claim, heardAt),
     })
     this.#peers = new PeerWatch(family, () => this.#link, {
       sockets,
@@ -211,28 +209,16 @@ export class Segment implements RouterIo {
     const asking = routers.some(({ asks, duplicates }) => asks || duplicates.isOn)
     if (!this.isOpen) return
     this.#claims.listen(between ? 'claims' : asking ? 'answers' : 'nothing')
+    if (!routers.some(({ asks }) => asks)) this.#inquiry.end()
     this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
   }
 
-  /**
-   * Asking costs no other host anything: only VRRP routers listen to the group's address, and only holders of an IPv6
-   * address to its solicited-node group (docs/adr/0009). A router that answers through a macvlan (FRR) hears of IPv4's
-   * groups none, so its virtual MAC is asked, too (docs/adr/0012). Unicast routers of IPv4 have no address in common:
-   * the whole LAN is asked, less often.
-   */
-  questionsOf(router: Router, now: Millis): readonly Uint8Array[] {
-    const { vrid, addresses, family, transport } = router.parameters
-    const [address] = addresses
-    if (address === undefined) return []
-    if (family === 'ipv6') return [neighborSolicitation({ target: address, source: this.source, mac: this.mac })]
-    if (transport.mode === 'unicast') {
-      const last = this.#broadcastAt.get(vrid)
-      if (last !== undefined && now - last < BROADCAST_SPACING) return []
-      this.#broadcastAt.set(vrid, now)
-    }
-    const whom =
-      transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
-    return whom.map((to) => arpProbe({ address, mac: this.mac, to }))
+  questionsOf({ parameters }: Router, now: Millis): readonly Uint8Array[] {
+    return this.#inquiry.before(parameters, now)
+  }
+
+  followUpsOf({ parameters }: Router, now: Millis): readonly Uint8Array[] {
+    return this.#inquiry.after(parameters, now)
   }
 
   /** Before they are taken back: everybody is asked for every address, because whoever has it need not speak VRRP. */
@@ -265,6 +251,12 @@ export class Segment implements RouterIo {
       .on(this.interfaceIndex, this.family)
       .find(({ address, tentative }) => isLinkLocal(address) && !tentative && !virtual.has(address))
     return own?.address ?? this.source
+  }
+
+  /** The radar wants to know as well who is at which MAC. */
+  #hearClaim(claim: HeardClaim, heardAt: Millis): void {
+    if (this.#inquiry.hear(claim, heardAt) === 'back') this.#context.onPeerReached(this, claim.address)
+    this.#context.onClaim(this, claim, heardAt)
   }
 
   /** What is not sent is not asked: the next advertisement asks again. */

@@ -11,6 +11,8 @@ export type Transport = 'multicast' | 'unicast'
 export type Neighbour = 'keepalived' | 'frr'
 
 export type Match = {
+  /** Multicast: each knows the other one's address. */
+  readonly listed?: boolean
   readonly protocol: Protocol
   readonly transport: Transport
   readonly high: DaemonKind

@@ -67,6 +67,7 @@ export class Pair {
       ...{ host, priority: PRIORITY[which], intervalMs: this.intervalMs, address: this.vip },
       ...(this.#v6 ? { addresses: VIPS6 } : {}),
       ...(protocol === 'v2 PASS IPv4' ? { version: 2, password: PASSWORD } : {}),
+      ...(this.match.listed ? { peers: [this.#v6 ? linkLocal(rival) : rival.address] } : {}),
       ...(transport === 'unicast' ? { unicastPeers: [reach(rival)], unicastSource: reach(host) } : {}),
     }
   }

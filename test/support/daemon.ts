@@ -24,6 +24,8 @@ export type RouterPlan = {
   readonly unicastPeers?: readonly string[]
   /** Absent: the host's IPv4 address. */
   readonly unicastSource?: string
+  /** Multicast: the other routers, a hint to holdfast. */
+  readonly peers?: readonly string[]
   readonly preempt?: boolean
 }
 

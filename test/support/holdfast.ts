@@ -34,6 +34,7 @@ export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Ex
   const transport = unicastPeers ? { unicast: { source, peers: unicastPeers } } : 'multicast'
   const router = {
     ...{ name: 'vip', vrid, interface: 'eth0', addresses, priority, preempt, transport },
+    ...(plan.peers === undefined ? {} : { peers: plan.peers }),
     ...(plan.version === undefined ? {} : { version: plan.version }),
     ...(plan.password === undefined ? {} : { authentication: { type: 'simple', password: plan.password } }),
   }

@@ -82,10 +82,10 @@ describe('announcements', () => {
   })
 })
 
-test('asks the holders of the address before every periodic advertisement', () => {
+test('asks the holders of the address before and after every periodic advertisement', () => {
   const world = activeWorld({ radar: false })
   world.advance(3_000)
-  expect(world.asked.map((each) => [each.address, each.to])).toEqual(Array(3).fill([VIP6, '33:33:ff:00:01:00']))
+  expect(world.asked.map((each) => [each.address, each.to])).toEqual(Array(6).fill([VIP6, '33:33:ff:00:01:00']))
 })
 
 test('the radar asks from the link-local address, also where advertisements come from another one', () => {

@@ -32,16 +32,35 @@ function reply(claimed = VIP, from: Mac = RIVAL, to: Mac = OUR_MAC): Uint8Array 
 }
 
 describe('the question', () => {
-  test('goes to the group and to the virtual MAC before every periodic advertisement, not before the first', () => {
+  test('goes to the group and to the virtual MAC around every periodic advertisement, not the first', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
     expect(world.asked, 'before the takeover').toEqual([])
     world.takeCalls()
     world.advance(1_000)
     const calls = world.takeCalls().filter((call) => /^(ask|advertise)/.test(call))
-    expect(calls).toEqual([`ask eth0 ${VIP}`, `ask eth0 ${VIP}`, 'advertise eth0 vrid 51 priority 128'])
-    expect(world.asked.map(({ to }) => to)).toEqual(['01:00:5e:00:00:12', '00:00:5e:00:01:33'])
+    const twice = [`ask eth0 ${VIP}`, `ask eth0 ${VIP}`]
+    expect(calls).toEqual([...twice, 'advertise eth0 vrid 51 priority 128', ...twice])
+    const both = ['01:00:5e:00:00:12', '00:00:5e:00:01:33']
+    expect(world.asked.map(({ to }) => to)).toEqual([...both, ...both])
     world.advance(9_000)
-    expect(world.asked).toHaveLength(20)
+    expect(world.asked).toHaveLength(40)
+  })
+
+  test('comes after an advertisement no more often than twice a second', () => {
+    const world = activeWorld({ ...ROUTER, advertisementInterval: '100ms' })
+    world.asked.length = 0
+    world.advance(10_000)
+    expect(world.asked).toHaveLength(2 * (100 + 20))
+  })
+
+  test('is also asked around an advertisement out of turn', () => {
+    const world = activeWorld()
+    world.advance(1_500)
+    world.takeCalls()
+    world.hear(0)
+    const calls = world.takeCalls().filter((call) => /^(ask|advertise)/.test(call))
+    const twice = [`ask eth0 ${VIP}`, `ask eth0 ${VIP}`]
+    expect(calls).toEqual([...twice, 'advertise eth0 vrid 51 priority 128', ...twice])
   })
 
   test('of a unicast router goes to everybody: at every advertisement down to 50 ms, no more often below', () => {

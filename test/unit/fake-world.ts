@@ -119,6 +119,8 @@ export class FakeWorld {
   readonly sent: Sent[] = []
   /** ARP probes and Neighbor Solicitations: the question who else has an address. */
   readonly asked: { at: number; address: string; to: string; from: string }[] = []
+  /** Peers that were asked for their own addresses, in IPv4. */
+  readonly called: { at: number; address: string; to: string }[] = []
   readonly announced: { at: number; address: string; mac: string }[] = []
   readonly records: LogRecord[] = []
   readonly wills = new Map<number, LastWill>()
@@ -409,6 +411,11 @@ export class FakeWorld {
       this.calls.push(`ask ${interfaceName} ${question.targetAddress}`)
       const { senderAddress: from, targetAddress } = question
       this.asked.push({ at: this.now, address: targetAddress, to: macFromBytes(frame.subarray(0, 6)), from })
+      return { ok: true }
+    }
+    if (question !== undefined && question.senderAddress !== question.targetAddress) {
+      this.calls.push(`call ${interfaceName} ${question.targetAddress}`)
+      this.called.push({ at: this.now, address: question.targetAddress, to: macFromBytes(frame.subarray(0, 6)) })
       return { ok: true }
     }
     if (frame[20] === 58 && frame[54] === NEIGHBOR_SOLICITATION) {
