@@ -30,6 +30,8 @@ const TITLES: Readonly<Record<Scenario, string>> = {
   engine: 'engine killed, its parent lives',
   group: 'all its processes killed',
   heal: 'cut healed, both were Active',
+  frozen: 'engine frozen for 5 s, then resumed',
+  equal: 'silent death among equals (priority 100, unicast)',
 }
 
 const ms = (value: number) => (value < 100 ? value.toFixed(1) : value.toFixed(0))

@@ -11,9 +11,11 @@ import { startDaemon } from '../../test/support/start-daemon.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 
 export const PRIORITIES = [200, 150, 100] as const
-const SUCCESSOR = PRIORITIES[1]
+/** Of unicast routers that know each other. */
+const EQUAL = 100
+const successor = (scenario: Scenario): number => (scenario === 'equal' ? EQUAL : PRIORITIES[1])
 
-export const SCENARIOS = ['cut', 'sigterm', 'engine', 'group', 'heal'] as const
+export const SCENARIOS = ['cut', 'sigterm', 'engine', 'group', 'heal', 'frozen', 'equal'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 /** Who runs on r1, and who on the others: a group in the middle of a migration is a case of its own. */
@@ -41,10 +43,12 @@ export type Measurement = {
 
 /** What the protocol alone makes of it, in ms: the accident comes at a random phase of the advertisement interval. */
 export function theory({ scenario, intervalMs }: Cell): { readonly from: number; readonly to: number } {
-  const down = activeDownIntervalMs(SUCCESSOR, intervalMs)
-  const skew = skewTimeMs(SUCCESSOR, intervalMs)
+  const down = activeDownIntervalMs(successor(scenario), intervalMs)
+  const skew = skewTimeMs(successor(scenario), intervalMs)
   switch (scenario) {
     case 'cut':
+    case 'equal':
+    case 'frozen':
     case 'group':
       return { from: down - intervalMs, to: down }
     // Priority 0 is heard, Skew_Time passes.
@@ -59,7 +63,10 @@ export function theory({ scenario, intervalMs }: Cell): { readonly from: number;
 function accident(lab: Lab, first: Daemon, scenario: Scenario): number {
   switch (scenario) {
     case 'cut':
+    case 'equal':
       return lab.cut(lab.router(1))
+    case 'frozen':
+      return first.freeze()
     case 'heal':
       return lab.heal(lab.router(1))
     case 'sigterm':
@@ -72,26 +79,36 @@ function accident(lab: Lab, first: Daemon, scenario: Scenario): number {
 }
 
 const ANNOUNCED = 5_500
+/** How long the engine is stopped. */
+const FROZEN = 5_000
+/** How long the kernel keeps an address that nobody renews (holdfast, up to 100 ms advertisements), and a little. */
+const FORGOTTEN = 2_300
 /** The longest that a client is left waiting before the run is called hopeless. */
 const PATIENCE = 40_000
 
 export async function measure({ scenario, intervalMs, lineUp }: Cell): Promise<Measurement> {
   const lab = createLab({ routers: PRIORITIES.length })
-  const down = activeDownIntervalMs(SUCCESSOR, intervalMs)
+  const down = activeDownIntervalMs(successor(scenario), intervalMs)
   try {
-    const daemons = lab.routers.map((host, i) =>
+    const equals = scenario === 'equal' ? { unicastPeers: lab.routers.map(({ address }) => address) } : undefined
+    const start = (i: number) =>
       startDaemon(LINE_UPS[lineUp][i === 0 ? 0 : 1], lab, {
-        host,
-        priority: PRIORITIES[i] ?? 1,
+        host: lab.router(i + 1),
+        priority: equals === undefined ? (PRIORITIES[i] ?? 1) : EQUAL,
         intervalMs,
         address: LAB_VIP,
-      }),
-    )
-    for (const host of lab.routers) startResponder(lab, host)
-    await Promise.all(daemons.map((daemon) => daemon.ready()))
+        ...equals,
+      })
     const holds = (name: string) => () => lab.holders(LAB_VIP).join() === name
     const holders = () => lab.holders(LAB_VIP)
-    await eventually('r1 alone to hold the address', holds('r1'), holders, { within: 5_000 + 6 * down, every: 20 })
+    const wait = { within: 5_000 + 6 * down, every: 20 }
+    const daemons = [start(0)]
+    // Of equals the first to come is Active.
+    if (equals !== undefined) await eventually('r1 to hold the address', holds('r1'), holders, wait)
+    daemons.push(start(1), start(2))
+    for (const host of lab.routers) startResponder(lab, host)
+    await Promise.all(daemons.map((daemon) => daemon.ready()))
+    await eventually('r1 alone to hold the address', holds('r1'), holders, wait)
 
     const prober = new Prober(lab, lab.client, LAB_VIP)
     const observer = new ArpObserver(lab, lab.host('observer'), LAB_VIP)
@@ -121,6 +138,13 @@ export async function measure({ scenario, intervalMs, lineUp }: Cell): Promise<M
         () => prober.owners,
         { within: PATIENCE, every: 20 },
       )
+    if (scenario === 'frozen') {
+      await sleep(at + FROZEN - monotonicMs())
+      daemon.thaw()
+      // Back as a Backup, and Active again because it is the better one.
+      await sleep(2 * down)
+    }
+    if (scenario === 'group') await sleep(at + FORGOTTEN - monotonicMs())
     // A second accident may follow the first: duels, late announcements, a respawned daemon that wants it back.
     await sleep(Math.max(500, 2 * down))
     const until = monotonicMs()
