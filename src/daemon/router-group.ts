@@ -125,6 +125,10 @@ export class RouterGroup {
     for (const member of this.#members) member.keeper.doubtRemoval(now)
     const [first] = holders
     if (first !== undefined) this.#postAbsence(first, 'willExecuted', now)
+    // Their deadline is over: armed with it, they would be executed once more before they have said that they are back.
+    for (const { holds, parameters, presence } of holders) {
+      if (holds) presence.begin(parameters.advertisementInterval, now)
+    }
     this.#stepDown(now)
     // Owners go on at once; the others when they have listened.
     if (this.#heirs() !== '') this.arm()

@@ -356,6 +356,8 @@ describe('executed', () => {
     expect([world.router().state, renewed(world)]).toEqual(['Active', []])
     world.stall(4_000)
     expect([world.executed.length, world.router().state, world.installed]).toEqual([1, 'Active', [`${VIP}/24@2`]])
+    // The guardian looks at once, and the advertisement is still to be sent.
+    expect(world.wills.get(0)?.guard?.absentAt, 'as armed').toBe(world.now + 3 * INTERVAL)
     world.advance(10_000)
     expect([world.executed.length, world.router().state]).toEqual([1, 'Active'])
     expect(deadline(world)).toBeGreaterThan(0)
