@@ -85,11 +85,13 @@ export class RouterGroup {
       const member = this.#members[i]
       // Most events mean nothing for the others, who may be 254.
       if (member === undefined || (state === member.state && effects.length === 0)) continue
-      const { holds, parameters, presence } = member
-      const left = state.name === 'Leaving' && member.state.name === 'Active'
+      const { holds, parameters, presence, state: before } = member
+      const left = state.name === 'Leaving' && before.name === 'Active'
+      const risen = state.name === 'Active' && before.name !== 'Active'
       member.take(state, effects)
       if (effects.some(({ kind }) => kind === 'removeAddresses')) this.#letsGo = true
-      if (member.holds && !holds) presence.begin(parameters.advertisementInterval, now)
+      // Also after Leaving: from now on only what it advertises says that it is there.
+      if (risen) presence.begin(parameters.advertisementInterval, now)
       if (left) presence.leave(parameters.advertisementInterval, now)
       if (left) this.#runner.afterwards(this.#promise)
       if (!holds || member.holds) continue

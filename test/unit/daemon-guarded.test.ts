@@ -113,6 +113,17 @@ describe('the deadline', () => {
   })
 })
 
+test('a yield that nobody wanted, and what it advertises then is not taken: nobody says for it that it lives', () => {
+  const world = activeWorld()
+  world.daemon.yield('api', 60_000)
+  world.settle()
+  world.sendFailure = failure('EPERM')
+  world.advance(2_100)
+  expect(world.router().state).toBe('Active')
+  world.advance(3_000)
+  expect(world.executed.map(({ name }) => name)).toEqual(['api'])
+})
+
 describe('lifetime', () => {
   test('of the configuration: Active_Down_Interval in whole seconds, in the kernel and in the will', () => {
     const world = activeWorld()
