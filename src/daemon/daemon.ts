@@ -129,7 +129,6 @@ export class Daemon {
     const { clock, network } = this.#ports
     this.#view.load(network)
     this.#stale.sweep(this.#config)
-    this.#watch.start()
     const now = clock.now()
     for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
     this.#roster.regroup(this.#config.syncGroups, now)
@@ -137,6 +136,8 @@ export class Daemon {
     for (const router of this.#roster.all) router.post({ kind: 'startup' }, now)
     network.watch((event) => this.#onNetworkEvent(event))
     this.#endTurn(clock.now())
+    // Whoever is found forsaken leaves: nobody may be started after that.
+    this.#watch.start()
   }
 
   /** Through Leaving (design.md §3); resolves when no router answers for anything any more. */

@@ -420,6 +420,16 @@ describe('the guardian', () => {
     expect(world.records.filter(({ message }) => message.startsWith('The guardian is gone'))).toHaveLength(1)
   })
 
+  test('was gone before the daemon had started: nobody is started by a daemon that leaves', () => {
+    const world = new FakeWorld([{ ...ROUTER, advertisementInterval: '10ms' }])
+    world.guarded = true
+    world.guardianIsGone = true
+    world.start()
+    expect([world.router().state, world.forsaken]).toEqual(['Initialize', 1])
+    world.advance(1_000)
+    expect([world.router().state, world.installed]).toEqual(['Initialize', []])
+  })
+
   test('is silent: the daemon waits for half of the shortest lifetime', () => {
     const world = activeWorld()
     world.guardianStoppedAt = world.now

@@ -132,6 +132,8 @@ export class FakeWorld {
   /** When it last beat; it beats all the time, unless it is stopped. */
   guardianStoppedAt: number | undefined
   guardianIsGone = false
+  /** Nobody sees that before he tries to reach it. */
+  #guardianIsMissed = false
   /** A busy word: renewals under way, that long. */
   busy = false
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
@@ -542,7 +544,7 @@ export class FakeWorld {
   // The guardian ---------------------------------------------------------------------------------------------------
 
   #will(): LastWillPort {
-    const guarded = () => this.guarded && !this.guardianIsGone
+    const guarded = () => this.guarded && !this.#guardianIsMissed
     const executions = () => this.#executions
     return {
       armed: true,
@@ -572,7 +574,8 @@ export class FakeWorld {
         return true
       },
       beat: (now) => {
-        if (!this.guarded || this.guardianIsGone) return undefined
+        this.#guardianIsMissed = this.guardianIsGone
+        if (!guarded()) return undefined
         return millis(this.guardianStoppedAt === undefined ? 0 : now - this.guardianStoppedAt)
       },
       get executions(): number {
