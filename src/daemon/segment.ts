@@ -223,6 +223,8 @@ export class Segment implements RouterIo {
 
   /** Before they are taken back: everybody is asked for every address, because whoever has it need not speak VRRP. */
   probesOf({ parameters: { addresses } }: Router): readonly Uint8Array[] {
+    // Who was Active without asking (rfc9568) has not listened so far, and an answer comes within microseconds.
+    this.watchClaims()
     return this.#probes(addresses)
   }
 

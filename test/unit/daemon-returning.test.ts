@@ -94,6 +94,17 @@ describe('after a sleep of more than 3 intervals', () => {
   })
 })
 
+test.each(['holdfast', 'rfc9568'])('profile %s: listens before it asks', (profile) => {
+  const world = activeWorld({ ...ROUTER, profile })
+  let listening: readonly string[] = []
+  world.onAsk = () => {
+    listening = world.listening
+  }
+  world.stall(SLEPT)
+  expect(world.router().state).toBe('Returning')
+  expect(listening).toContain('claims')
+})
+
 test('a shorter sleep is none', () => {
   const world = activeWorld()
   world.stall(2_500)

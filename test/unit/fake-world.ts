@@ -141,6 +141,8 @@ export class FakeWorld {
   forsaken = 0
   /** With which an address was added last, in seconds. */
   readonly lifetimes = new Map<string, number | undefined>()
+  /** Before a question goes out. */
+  onAsk: (() => void) | undefined
   /** Before the kernel carries out a batch. */
   onApply: (() => void) | undefined
   readonly links = new Map<number, Link>()
@@ -409,6 +411,7 @@ export class FakeWorld {
 
   #announce({ interfaceName }: FrameSocketOptions, frame: Uint8Array): SendOutcome {
     const question = readArp(frame)
+    if (question !== undefined && question.senderAddress === '0.0.0.0') this.onAsk?.()
     if (question !== undefined && question.senderAddress === '0.0.0.0') {
       this.calls.push(`ask ${interfaceName} ${question.targetAddress}`)
       const { senderAddress: from, targetAddress } = question
