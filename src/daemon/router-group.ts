@@ -146,8 +146,10 @@ export class RouterGroup {
   #tellExecution(holders: readonly Router[], now: Millis): void {
     const [first] = holders
     if (first === undefined) return
-    const ago = Math.max(0, Math.round(now - (this.#absentAt ?? now)))
-    const silent = Math.round(now - Math.min(...holders.map(({ presence }) => presence.spokeAt ?? now)))
+    // The turn may have begun before it: whoever was held up in the middle of one finds out with the time of its beginning.
+    const at = Math.max(now, this.#absentAt ?? now)
+    const ago = Math.round(at - (this.#absentAt ?? at))
+    const silent = Math.round(at - Math.min(...holders.map(({ presence }) => presence.spokeAt ?? at)))
     const title = this.name === undefined ? first.name : `sync group ${this.name}`
     this.#recorder.log(
       'warn',
@@ -211,6 +213,8 @@ export class RouterGroup {
 
   /** The member has really advertised. */
   heardOf(member: Router, priority: number, now: Millis): void {
+    // Said too late: what the guardian has acted upon is the silence before it, and that is what will be told.
+    if (this.#armed && this.#will.state(this.unit) === 'executed') return
     member.presence.advertised(priority, member.parameters.advertisementInterval, now)
     // At once: on a busy node a takeover of many takes longer than the deadline of an interval that was nearly over.
     this.#runner.afterSending(this.#promise)

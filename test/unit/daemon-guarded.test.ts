@@ -296,6 +296,29 @@ describe('executed', () => {
     expect(Number(told?.fields.silent) - Number(told?.fields.ago), 'ms, of its deadline').toBe(3_000)
   })
 
+  test.each(['advertisement', 'address'] as const)(
+    'held up in the middle of a turn, before its %s: told as silent for as long as it was, not until the turn began',
+    (before) => {
+      const world = activeWorld()
+      const spokeAt = world.sent.at(-1)?.at ?? Number.NaN
+      const held = () => {
+        world.now = spokeAt + 3 * INTERVAL
+        world.onApply = undefined
+        world.onSend = undefined
+        world.execute()
+      }
+      if (before === 'advertisement') world.onSend = held
+      else {
+        world.onApply = held
+        world.advance(100)
+        world.foreign('remove', present(2, `${VIP}/32`))
+      }
+      world.advance(INTERVAL)
+      const told = world.records.filter(({ message }) => message.includes('the guardian took the addresses off'))
+      expect(told.map(({ fields }) => [fields.silent, fields.ago])).toEqual([[3 * INTERVAL, 0]])
+    },
+  )
+
   test('in the middle of a takeover: what was added is taken back', () => {
     const world = guardedWorld()
     world.onApply = () => world.execute()

@@ -145,6 +145,8 @@ export class FakeWorld {
   onAsk: (() => void) | undefined
   /** Before the kernel carries out a batch. */
   onApply: (() => void) | undefined
+  /** Before it takes an advertisement. */
+  onSend: (() => void) | undefined
   readonly links = new Map<number, Link>()
   addresses: PresentAddress[] = []
   /** By "add 192.0.2.100" and the like. */
@@ -403,6 +405,7 @@ export class FakeWorld {
 
   #send({ source, interfaceName }: AdvertisementSocketOptions, { bytes, destination }: Datagram): SendOutcome {
     if (this.sendFailure !== undefined) return { ok: false, failure: this.sendFailure }
+    this.onSend?.()
     const [, vrid = 0, priority = 0] = bytes
     this.calls.push(`advertise ${interfaceName} vrid ${vrid} priority ${priority}`)
     this.sent.push({ at: this.now, source, destination, vrid, priority })
