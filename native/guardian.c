@@ -66,6 +66,7 @@
 #define EXIT_USAGE 64
 #define EXIT_NOT_STARTED 127
 #define REALTIME_DEFAULT 20
+#define REALTIME_MAX 99
 
 #define FORMAT 1
 #define KIND_ARM 1
@@ -885,7 +886,7 @@ static void usage(FILE *out) {
   (void)fputs("usage: holdfast-guardian [--realtime[=PRIORITY]] [--core] [--] PROGRAM [ARGUMENT...]\n"
               "Runs PROGRAM, forwards HUP TERM INT USR1 USR2, exits with its status (128 + signal when a signal ended\n"
               "it), and executes the last will that it sent over the descriptor in " CHANNEL_VARIABLE ".\n"
-              "  --realtime[=PRIORITY]  SCHED_RR for its main thread (1 to 99, default 20)\n"
+              "  --realtime[=PRIORITY]  SCHED_RR for its main thread (1 to 99, default 20), and one more for the guardian\n"
               "  --core                 let it write a core dump (that delays the notice of its death)\n",
               out);
 }
@@ -910,7 +911,7 @@ static struct options read_options(int count, char **arguments) {
     } else {
       char *end = NULL;
       const long priority = strncmp(word, "--realtime=", 11) == 0 ? strtol(word + 11, &end, 10) : 0;
-      if (end == NULL || *end != '\0' || end == word + 11 || priority < 1 || priority > 99) {
+      if (end == NULL || *end != '\0' || end == word + 11 || priority < 1 || priority > REALTIME_MAX) {
         usage(stderr);
         exit(EXIT_USAGE);
       }
@@ -959,6 +960,13 @@ static bool inherit(int fd, const char *variable) {
   return setenv(variable, number, 1) == 0;
 }
 
+/* The plain syscall, because musl's function refuses. Reset on fork: threads and children stay SCHED_OTHER. */
+static void prefer(int priority, const char *complaint) {
+  const struct sched_param parameter = {.sched_priority = priority};
+  if (syscall(SYS_sched_setscheduler, 0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) != 0)
+    complain(WARN, complaint, "sched_setscheduler", errno);
+}
+
 /* In the child, up to exec. Only returns when that failed. */
 static void become_engine(const struct options *options, const sigset_t *mask, int channel, int *failed) {
   *failed = 0;
@@ -975,12 +983,7 @@ static void become_engine(const struct options *options, const sigset_t *mask, i
       if (setrlimit(RLIMIT_CORE, &limit) != 0) complain(WARN, "cannot limit core dumps", "setrlimit", errno);
     }
   }
-  if (options->realtime > 0) {
-    /* The plain syscall, because musl's function refuses. Reset on fork: threads and children stay SCHED_OTHER. */
-    const struct sched_param parameter = {.sched_priority = options->realtime};
-    if (syscall(SYS_sched_setscheduler, 0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) != 0)
-      complain(WARN, "no real-time priority for the engine, going on without", "sched_setscheduler", errno);
-  }
+  if (options->realtime > 0) prefer(options->realtime, "no real-time priority for the engine, going on without");
   (void)signal(SIGPIPE, SIG_DFL);
   if (sigprocmask(SIG_SETMASK, mask, NULL) != 0) return;
   *failed = 1;
@@ -1122,6 +1125,14 @@ int main(int count, char **arguments) {
   share_words();
   struct engine engine = {0, -1, -1, 0, false};
   if (!start_engine(&options, &mask, &engine)) return EXIT_NOT_STARTED;
+  /*
+   * Above the engine, which must not be able to keep its guardian from it, and not below anybody who keeps the engine
+   * waiting: between the removal of addresses and priority 0 there must be no pause, and a guardian that seems silent
+   * makes the engine leave.
+   */
+  if (options.realtime > 0)
+    prefer(options.realtime < REALTIME_MAX ? options.realtime + 1 : REALTIME_MAX,
+           "no real-time priority for the guardian, going on without");
 
   enum { PROCESS, CHANNEL, SIGNALS, SLOTS };
   while (engine.pid != 0) {

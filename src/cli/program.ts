@@ -32,7 +32,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .command('run')
     .description('run the daemon in the foreground')
     .option('-c, --config <file>', 'configuration (YAML)', DEFAULT_CONFIG)
-    .option('--realtime [priority]', 'real-time priority for the engine (taken by the guardian)')
+    .option('--realtime [priority]', 'real-time priority for the engine, one more for the guardian (which takes it)')
     .option('--core', 'allow a core dump of the engine (taken by the guardian)')
     .option('--force', 'run beside a keepalived that speaks VRRP in this network namespace')
     .action(async ({ config, core = false, force = false }: { config: string; core?: boolean; force?: boolean }) => {

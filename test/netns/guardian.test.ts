@@ -197,16 +197,22 @@ describeNetns('the guardian in network namespaces', () => {
     await Promise.all([usual.ended, core.ended])
   })
 
-  test('--realtime: the main thread only', async () => {
+  test('--realtime: the main thread only, and the guardian above it', async () => {
     const talker = await start('--realtime=7')
     const pid = await enginePid(talker)
-    // Field 40 is the priority, 41 the policy (2 = SCHED_RR); the name in field 2 may have spaces.
-    const policies = execFileSync('sh', ['-c', `cat /proc/${pid}/task/*/stat`], { encoding: 'utf8' })
-      .trim()
-      .split('\n')
-      .map((line) => line.slice(line.lastIndexOf(')') + 2).split(' '))
-      .map((fields) => `${fields[38]} ${fields[37]}`)
+    // From field 3 on; the name in field 2 may have spaces.
+    const statsOf = (process: string | number) =>
+      execFileSync('sh', ['-c', `cat /proc/${process}/task/*/stat`], { encoding: 'utf8' })
+        .trim()
+        .split('\n')
+        .map((line) => line.slice(line.lastIndexOf(')') + 2).split(' '))
+    // Field 40 is the priority, 41 the policy (2 = SCHED_RR).
+    const policyOf = (fields: readonly string[]) => `${fields[38]} ${fields[37]}`
+    const engine = statsOf(pid)
+    const guardian = statsOf(engine[0]?.[1] ?? '')
+    const policies = engine.map(policyOf)
     expect(policies[0]).toBe('2 7')
+    expect(guardian.map(policyOf), 'of the guardian').toEqual(['2 8'])
     expect(policies.length).toBeGreaterThan(4)
     expect(new Set(policies.slice(1))).toEqual(new Set(['0 0']))
     talker.tell({ exit: 0 })
