@@ -133,7 +133,7 @@ export class Roster {
     const grouped = new Set(named.flatMap(({ members }) => members))
     const alone = this.#all.filter((router) => !grouped.has(router)).map((router) => ({ members: [router] }))
     const wanted: readonly { readonly name?: string; readonly members: readonly Router[] }[] = [...named, ...alone]
-    const before = this.groups
+    const before = new Map([...this.groups].map((group) => [group, group.members]))
     const fresh = wanted
       .filter(({ name, members }) => members.length > 0 && !isGroup(members, name))
       .map(({ name, members }) => {
@@ -143,7 +143,12 @@ export class Roster {
       })
     // New wills before old ones go: there is no moment in which a crash leaves an address behind.
     for (const group of fresh) if (group.owes) group.arm()
-    for (const group of before) if (group.members.length === 0) this.#dissolve(group)
+    const executed = new Set<RouterGroup>()
+    for (const [group, members] of before) {
+      if (group.members.length > 0 || this.#dissolve(group)) continue
+      for (const member of members) executed.add(member.group)
+    }
+    for (const group of executed) group.takeExecution(now)
     // Who goes is only told to: alone, and free of the faults of its group, it would start once more.
     const goes = (member: Router) => this.#departing.has(member)
     for (const group of fresh) if (!group.members.some(goes)) group.settle(now, reason)
@@ -154,9 +159,10 @@ export class Roster {
     return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, will })
   }
 
-  #dissolve(group: RouterGroup): void {
-    group.withdraw()
+  /** False: the guardian has executed its will, and nobody has noticed so far. */
+  #dissolve(group: RouterGroup): boolean {
     this.#freeUnits.push(group.unit)
+    return group.handOver()
   }
 
   #count(): void {

@@ -8,7 +8,7 @@ import type { StartReason } from '../vrrp/group-agreement.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import { wasSilentTooLong } from '../vrrp/returning.ts'
 import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
-import { type Millis, plus } from '../wire/units.ts'
+import { type Millis, millis, plus } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { bequestOf, lastWillOf } from './last-will.ts'
 import type { LastWillPort } from './ports.ts'
@@ -118,11 +118,17 @@ export class RouterGroup {
    */
   noticeExecution(now: Millis): boolean {
     if (this.#unacknowledged || this.#will.state(this.unit) !== 'executed') return false
+    this.#unacknowledged = true
+    this.takeExecution(now)
+    return true
+  }
+
+  /** Of its own will, or of the one that its members came from while the guardian was at it. */
+  takeExecution(now: Millis): void {
     const holders = this.#members.filter(({ holds }) => holds)
     for (const holder of holders) holder.willsExecuted++
     this.#tellExecution(holders, now)
     this.#armed = false
-    this.#unacknowledged = true
     // Notifications of renewals from before are still on their way, and are nobody else's.
     for (const member of this.#members) member.keeper.doubtRemoval(now)
     const [first] = holders
@@ -134,7 +140,6 @@ export class RouterGroup {
     this.#stepDown(now)
     // Owners go on at once; the others when they have listened.
     if (this.#heirs() !== '') this.arm()
-    return true
   }
 
   #postAbsence(member: Router, cause: Absence, now: Millis): void {
@@ -234,7 +239,21 @@ export class RouterGroup {
     else this.#stepDown(now)
   }
 
-  /** Nobody answers on its behalf any more, or others have taken over what it owed. */
+  /**
+   * Others have taken over what it owed. It owes nothing before it withdraws: a guardian that is renewing and finds the word
+   * withdrawn takes off what it may have brought back. False: the guardian has executed it meanwhile.
+   */
+  handOver(): boolean {
+    const { guarded, unit } = this
+    const guard = guarded ? { renew: [], grace: millis(0) } : undefined
+    const name = this.name ?? ''
+    const owesNothing = this.#willed === '' || this.#unacknowledged
+    const isOurs = owesNothing || this.#will.arm({ unit, name, remove: [], packets: [], guard })
+    this.withdraw()
+    return isOurs
+  }
+
+  /** Nobody answers on its behalf any more. */
   withdraw(): void {
     if (this.#willed === '') return
     this.#willed = ''

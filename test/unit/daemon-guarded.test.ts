@@ -410,6 +410,40 @@ describe('executed', () => {
   })
 })
 
+describe('a reload makes a group of running routers', () => {
+  const WEB = { ...ROUTER, name: 'web', vrid: 52, addresses: [VIP2] }
+  const both = { syncGroups: [{ name: 'both', members: ['api', 'web'] }] }
+  const states = (world: FakeWorld) => world.daemon.snapshot().routers.map(({ state }) => state)
+  const installed = [`${VIP}/32@2`, `${VIP2}/32@2`]
+
+  test('while the guardian renews the will of before: no address goes', () => {
+    const world = activeWorld([ROUTER, WEB])
+    world.beginRenewal()
+    world.reload([ROUTER, WEB], both)
+    expect([states(world), world.installed]).toEqual([['Active', 'Active'], installed])
+    expect(world.router().counters.foreignChanges).toEqual({})
+    expect(world.takeCalls().filter((call) => /^(add|remove|announce)/.test(call))).toEqual([])
+    world.advance(10_000)
+    expect([[...world.wills.values()].map(({ name }) => name), world.executed]).toEqual([['both'], []])
+  })
+
+  test('and the guardian executes the will of before just then: nothing is put back before somebody was asked', () => {
+    const world = activeWorld([ROUTER, WEB])
+    world.onArm = ({ name }) => {
+      if (name === 'both') world.execute()
+    }
+    world.reload([ROUTER, WEB], both)
+    world.onArm = undefined
+    expect([states(world), world.installed]).toEqual([['Returning', 'Returning'], []])
+    expect(world.router().counters).toMatchObject({ willsExecuted: 1, foreignChanges: {} })
+    expect(world.takeCalls().filter((call) => call.startsWith('add'))).toEqual([])
+    world.advance(50)
+    expect([states(world), world.installed]).toEqual([['Active', 'Active'], installed])
+    world.advance(10_000)
+    expect(world.executed).toHaveLength(1)
+  })
+})
+
 describe('the machine was suspended', () => {
   test('longer than three intervals: Returning, although no monotonic time has passed', () => {
     const world = activeWorld()

@@ -136,6 +136,8 @@ export class FakeWorld {
   #guardianIsMissed = false
   /** A busy word: renewals under way, that long. */
   busy = false
+  /** Before a will is taken. */
+  onArm: ((will: LastWill) => void) | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   asleep = 1_000
   forsaken = 0
@@ -168,6 +170,7 @@ export class FakeWorld {
   readonly #timers = new Set<Timer>()
   readonly #words = new Map<number, 'armed' | 'executed'>()
   #executions = 0
+  #renewing: LastWill | undefined
   #deliver: ((event: NetworkEvent) => void) | undefined
 
   constructor(routers: readonly RouterConfig[] = [ROUTER], options: WorldOptions = {}) {
@@ -555,6 +558,9 @@ export class FakeWorld {
     return {
       armed: true,
       arm: (will) => {
+        this.onArm?.(will)
+        // Whoever arms waits first.
+        this.#endRenewal(will.unit)
         if (this.#words.get(will.unit) === 'executed') return false
         this.calls.push(`arm ${will.name}`)
         this.wills.set(will.unit, will)
@@ -597,7 +603,29 @@ export class FakeWorld {
     const executed = this.#words.get(unit) === 'executed'
     if (!executed || !this.busy) this.#words.delete(unit)
     this.deadlines.delete(unit)
+    // Whoever steps down says so and waits then.
+    this.#endRenewal(unit)
     return { executed, late: this.busy }
+  }
+
+  /** The guardian renews a will, and is not done before the engine waits for it. */
+  beginRenewal(unit = 0): void {
+    this.#renewing = this.wills.get(unit)
+  }
+
+  /** What is no longer armed it takes off, because it may have brought it back. */
+  #endRenewal(unit: number): void {
+    const will = this.#renewing
+    if (will === undefined || will.unit !== unit) return
+    this.#renewing = undefined
+    if (this.#words.get(unit) !== 'armed') this.#takeOff(will)
+  }
+
+  #takeOff({ remove }: LastWill): void {
+    for (const wanted of remove) {
+      const found = this.#find(wanted)
+      if (found !== undefined) this.#change('remove', found)
+    }
   }
 
   /** Those that are late lose their addresses. */
@@ -614,10 +642,7 @@ export class FakeWorld {
     this.#executions++
     this.executed.push({ at: this.now, name: will.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
     this.deadlines.delete(unit)
-    for (const wanted of will.remove) {
-      const found = this.#find(wanted)
-      if (found !== undefined) this.#change('remove', found)
-    }
+    this.#takeOff(will)
   }
 
   // What it says of itself -----------------------------------------------------------------------------------------
