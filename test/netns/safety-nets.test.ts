@@ -20,8 +20,8 @@ const OVERLAP = 50
 const ROUND = 10
 /** Of a router at 100 ms adverts. */
 const LIFETIME = 2_000
-/** The kernel drops an address when its own timer runs (docs/adr/0015). */
-const KERNEL = 200
+/** The kernel drops an address when its own timer runs (docs/reliability.md: 2.00 to 2.39 s after the last renewal). */
+const KERNEL = 400
 const FOREVER = 0xffffffff
 
 type Present = { readonly local: string; readonly valid_life_time: number; readonly tentative?: boolean }
