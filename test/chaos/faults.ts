@@ -52,14 +52,19 @@ const added = (host: Host, device: string): string[] =>
 
 const VRRP = ['ether type ip ip protocol 112', 'ether type ip6 ip6 nexthdr 112']
 
-/** Rules of one fault are one table; what is forwarded from port to port passes them, broadcasts once for each port. */
+/**
+ * Rules of one fault are one table; what is forwarded from port to port passes them, broadcasts once for each port. False:
+ * the bridge did not take them.
+ */
 async function whileRules(arena: Arena, id: number, rules: readonly string[], during: () => Promise<void>) {
   const { bridge } = arena.lab
   const nft = ['ip', 'netns', 'exec', bridge, 'nft', '-f', '-']
   const chain = 'chain cut {\ntype filter hook forward priority 0;'
-  arena.complain(await command(nft, `table bridge fault${id} {\n${chain}\n${rules.join('\n')}\n}\n}\n`))
+  const refused = await command(nft, `table bridge fault${id} {\n${chain}\n${rules.join('\n')}\n}\n}\n`)
+  arena.complain(refused)
   await during()
   arena.complain(await command(nft, `delete table bridge fault${id}\n`))
+  return refused === ''
 }
 
 const set = (hosts: readonly Host[]): string => `{ ${hosts.map(({ port }) => `"${port}"`).join(', ')} }`
@@ -141,7 +146,7 @@ async function reloads(
 export type Inflicted = {
   readonly at: number
   readonly end: number
-  /** False: the process that it was meant for was not there. */
+  /** False: the process or the address that it was meant for was not there, or the bridge did not take the rules. */
   readonly hit: boolean
 }
 
@@ -186,23 +191,22 @@ export async function inflict(fault: Fault, arena: Arena): Promise<Inflicted> {
       lab.plug(host)
       break
     case 'one way':
-      await whileRules(arena, id, oneWay(host, others, variant), during)
+      hit = await whileRules(arena, id, oneWay(host, others, variant), during)
       break
     case 'loss 30 %': {
       const what = VRRP.map((match) => `${match} numgen random mod 100 < 30`)
-      await whileRules(arena, id, [...cut([host], others, what), ...cut(others, [host], what)], during)
+      hit = await whileRules(arena, id, [...cut([host], others, what), ...cut(others, [host], what)], during)
       break
     }
     case 'partition':
-      await whileRules(arena, id, partition(lab, host, variant), during)
+      hit = await whileRules(arena, id, partition(lab, host, variant), during)
       break
-    case 'VIP deleted':
-      // Whatever its prefix length; where it is not, nothing happens.
-      await batch(
-        host.namespace,
-        VIPS.map((vip) => `address del ${vip}/${vip === LAB_VIP ? 32 : 128} dev eth0`),
-      )
+    case 'VIP deleted': {
+      // Where it is not, nothing happens.
+      const deleted = VIPS.map((vip) => `address del ${vip}/${vip === LAB_VIP ? 32 : 128} dev eth0`)
+      hit = (await batch(host.namespace, deleted)) === ''
       break
+    }
     case 'address to bridge':
       await toBridge(arena, host, during)
       break

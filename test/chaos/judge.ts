@@ -27,7 +27,7 @@ export type Violation = Incident & { readonly expected: string; readonly seen: s
 export type KindAccount = {
   readonly kind: FaultKind
   readonly injected: number
-  /** Of those the ones that met a process that was not there. */
+  /** Of those the ones that met nothing, and cannot have done anything. */
   readonly missed: number
   readonly violations: number
   /** Longest in ms, of incidents held against faults of this kind alone. */
