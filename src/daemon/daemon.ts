@@ -98,6 +98,7 @@ export class Daemon {
       clock,
       will,
       schedule: ports.schedule ?? onTheEventLoop,
+      onLook: () => this.#lookForSleep(),
       shortestLifetime: () => this.#shortestLifetime(),
       onLost: (silence) => this.#forsaken(silence),
     })
@@ -313,6 +314,11 @@ export class Daemon {
     for (const group of this.#roster.groups) group.forsaken = true
     void this.stop()
     this.#ports.onForsaken?.()
+  }
+
+  /** A machine that was suspended goes on where it was: with a long interval the next alarm is far away. */
+  #lookForSleep(): void {
+    if (this.#ports.clock.asleep() - this.#asleep > NO_STALL) this.#endTurn(this.#beginTurn())
   }
 
   #shortestLifetime(): number | undefined {

@@ -15,6 +15,8 @@ export type GuardianWatchContext = {
   readonly clock: Clock
   readonly will: LastWillPort
   readonly schedule: Schedule
+  /** Before each look. */
+  readonly onLook: () => void
   /** Of all addresses that have one, in seconds. */
   readonly shortestLifetime: () => number | undefined
   /** Once. `silence`: for so many ms; undefined: it is gone. */
@@ -46,7 +48,8 @@ export class GuardianWatch {
   }
 
   #look(): void {
-    const { clock, onLost, schedule, shortestLifetime, will } = this.#context
+    const { clock, onLook, onLost, schedule, shortestLifetime, will } = this.#context
+    onLook()
     const now = clock.now()
     const silence = will.beat(now)
     if (silence === undefined) return onLost(undefined)

@@ -455,6 +455,18 @@ describe('the machine was suspended', () => {
     ])
   })
 
+  test('noticed before the next advertisement of a long interval', () => {
+    const world = guardedWorld([{ ...ROUTER, advertisementInterval: '20s' }])
+    world.advance(75_000)
+    expect(world.router().state).toBe('Active')
+    world.asleep += 600_000
+    world.advance(300)
+    expect(world.transitions.slice(-2)).toEqual([
+      'api: Active → Returning: stalled',
+      'api: Returning → Active: nobodyElse',
+    ])
+  })
+
   test('for a moment: nothing', () => {
     const world = activeWorld()
     world.asleep += 900
