@@ -164,6 +164,8 @@ export class RouterGroup {
   }
 
   #mayBegin(): boolean {
+    // Owners begin with their link, which comes back only once; the guardian takes nothing off them.
+    if (this.#members.every(({ parameters }) => isOwner(parameters))) return true
     if (this.#will.state(this.unit) !== 'executed') return true
     return this.#will.acknowledge(this.unit)
   }

@@ -397,6 +397,22 @@ describe('executed', () => {
     expect(deadline(world)).toBeGreaterThan(0)
   })
 
+  test('an owner whose link comes back while the guardian is held up: Active, and armed when that is over', () => {
+    const world = guardedWorld([{ ...ROUTER, priority: 255 }], { present: [present(2, `${VIP}/24`)] })
+    world.advance(10)
+    world.busy = true
+    world.execute()
+    const eth0 = world.links.get(2) ?? expect.fail('eth0')
+    world.setLink({ ...eth0, running: false })
+    expect(world.router().state).toBe('Initialize')
+    world.setLink({ ...eth0, running: true })
+    expect(world.router().state).toBe('Active')
+    world.busy = false
+    world.advance(1_100)
+    expect([world.router().state, world.executed.length]).toEqual(['Active', 1])
+    expect(deadline(world)).toBeGreaterThan(0)
+  })
+
   test('somebody else is there by then: Backup, and nothing was said', () => {
     const world = activeWorld()
     world.holdPackets = true
