@@ -56,6 +56,7 @@ describeNetns('addresses and links', () => {
       prefixLength: 32,
       tentative: false,
       deprecated: false,
+      permanent: true,
       flags: 0x280,
     })
 
@@ -147,6 +148,7 @@ describeNetns('addresses and links', () => {
       prefixLength: 32,
       tentative: false,
       deprecated: false,
+      permanent: true,
       flags: 0x280,
     }
     expect(await told('the deletion', ({ kind }) => kind === 'addressRemoved')).toContainEqual({
