@@ -41,7 +41,11 @@ describeNetns('chaos', () => {
     expect(violations(result), story(result)).toEqual([])
   })
 
-  type Case = { readonly net: Net; readonly sees: string; readonly plan: Omit<PlanOptions, 'seed' | 'seconds'> }
+  type Case = {
+    readonly net: Net
+    readonly sees: string
+    readonly plan: Omit<PlanOptions, 'seed' | 'seconds'> & { readonly seconds?: number }
+  }
   const cases: readonly Case[] = [
     {
       net: 'guardian',
@@ -56,7 +60,8 @@ describeNetns('chaos', () => {
     {
       net: 'drain',
       sees: 'a Backup that takes over from an Active that it could have heard',
-      plan: { kinds: ['freeze engine'], nodes: ['r2', 'r3'], ms: [400, 1_200] },
+      // Longer than Active_Down_Interval by less than that: who slept longer waits once more before he decides.
+      plan: { kinds: ['freeze engine'], nodes: ['r2', 'r3'], ms: [400, 560], seconds: 12 },
     },
   ]
   test.each(cases)('sees $sees: without the $net', { timeout: 120_000 }, async ({ net, plan: options }) => {

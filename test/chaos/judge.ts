@@ -3,7 +3,7 @@
  * against (every one whose effect may still last) and how their bounds add up; PURE. Refuses to know how either list
  * came about.
  */
-import { NOISE, type Sight, spans, type WitnessRecord } from '../support/witness.ts'
+import { type Sight, spans, type WitnessRecord } from '../support/witness.ts'
 import { type Bound, boundOf, type Limit, QUIET } from './bounds.ts'
 import { type Fault, type FaultKind, KINDS } from './plan.ts'
 
@@ -50,6 +50,9 @@ export type Evidence = {
   readonly to: number
 }
 
+/** One question that two answered is enough: nothing has to be dated for it. */
+const NEVER: Limit = { length: 0, after: 0 }
+
 /** Two clocks are not read in the same instant: an effect may be seen so much before its cause is dated. */
 const DATING = 2
 
@@ -65,7 +68,7 @@ function limitFor({ fault, owner }: Blamed, { question, owners, address, before 
   const stalled = fault.kind === 'freeze engine' || fault.kind === 'freeze both'
   if (!wasBackup || !stalled) return limitOf(boundOf(fault, interval), question)
   const own = question === 'two' && owners.includes(fault.node)
-  return own ? { length: NOISE, after: NOISE } : limitOf(QUIET, question)
+  return own ? NEVER : limitOf(QUIET, question)
 }
 
 const lengthOf = ({ from, to }: { readonly from: number; readonly to: number }): number => to - from

@@ -109,7 +109,7 @@ describe('the verdict', () => {
   test('a frozen Backup that takes over for a moment from an Active that it could have heard', () => {
     const owners = history(['r2', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
     expect(told(owners, [done('freeze engine', 1_000, 1_995)])).toEqual([
-      'two: two answering for at most 3 ms: 10.0 ms',
+      'two: two answering for at most 0 ms: 10.0 ms',
     ])
     const rightful = history(['r2', 1_200], ['r1', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
     expect(told(rightful, [done('freeze engine', 1_000, 1_995)])).toEqual([])
