@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,6 +39,9 @@
 #include <uv.h>
 
 #include "guardian-words.h"
+
+/* Below what every shell allows. */
+#define LAST_DESCRIPTOR 1024u
 
 /* One metadata record per packet; src/linux/native.ts documents the same offsets. */
 #define META_SIZE 128u
@@ -811,13 +815,30 @@ static napi_value interface_index(napi_env env, napi_callback_info info) {
 }
 
 /* A descriptor that came by inheritance goes no further. */
-static napi_value close_on_exec(napi_env env, napi_callback_info info) {
+/*
+ * For us alone, and the last of our descriptors. The kernel ends a process's files from the last to the first, and takes
+ * some 10 ms for each packet socket: what the guardian waits for must not come after these. Returns the new number.
+ */
+static napi_value keep_last(napi_env env, napi_callback_info info) {
   napi_value values[1];
   int fd = -1;
+  struct rlimit limit;
   if (!arguments(env, info, 1, values, NULL) || !int_argument(env, values[0], &fd)) return NULL;
-  const int flags = fcntl(fd, F_GETFD);
-  if (flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) != 0) throw_errno(env, "fcntl", errno);
-  return NULL;
+  const bool less = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < LAST_DESCRIPTOR;
+  const rlim_t most = less ? limit.rlim_cur : LAST_DESCRIPTOR;
+  int kept = most > 0 ? fcntl(fd, F_DUPFD_CLOEXEC, (int)most - 1) : -1;
+  if (kept >= 0) {
+    (void)close(fd);
+  } else {
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) != 0) {
+      throw_errno(env, "fcntl", errno);
+      return NULL;
+    }
+    kept = fd;
+  }
+  napi_value result;
+  return ok(env, napi_create_int32(env, kept, &result)) ? result : NULL;
 }
 
 /* ---- the memory shared with the guardian ---- */
@@ -1112,7 +1133,7 @@ NAPI_MODULE_INIT() {
       {"NativeSocket", NULL, NULL, NULL, NULL, class, napi_enumerable, NULL},
       {"GuardianWords", NULL, NULL, NULL, NULL, words_class, napi_enumerable, NULL},
       {"clocks", NULL, clocks, NULL, NULL, NULL, napi_enumerable, NULL},
-      {"closeOnExec", NULL, close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"keepLast", NULL, keep_last, NULL, NULL, NULL, napi_enumerable, NULL},
       {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
       {"dropPrivileges", NULL, drop_privileges, NULL, NULL, NULL, napi_enumerable, NULL},
       {"forbidDumps", NULL, forbid_dumps, NULL, NULL, NULL, napi_enumerable, NULL},

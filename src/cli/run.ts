@@ -56,9 +56,19 @@ function inherit(native: NativeAddon, recorder: Recorder): Guardian {
   delete process.env.HOLDFAST_GUARDIAN_FD
   delete process.env.HOLDFAST_GUARDIAN_WORDS
   const onFault = ({ message, ...fields }: GuardianFault) => recorder.log('error', message, fields)
-  const guardian = openGuardian(channel, onFault, openGuardianWords(native, memory, onFault))
-  if (channel !== undefined && guardian.armed) native.closeOnExec(Number(channel))
-  return guardian
+  const words = openGuardianWords(native, memory, onFault)
+  return openGuardian(kept(native, channel), onFault, words)
+}
+
+/** Nobody inherits it from us, and our death closes it before anything that takes its time. */
+function kept(native: NativeAddon, channel: string | undefined): string | undefined {
+  if (channel === undefined || !/^\d+$/.test(channel)) return channel
+  try {
+    return String(native.keepLast(Number(channel)))
+  } catch {
+    // It is no descriptor: that shows when it is used, and is told then.
+    return channel
+  }
 }
 
 type Given = { readonly recorder: Recorder; readonly will: Guardian; readonly native: NativeAddon & Credentials }

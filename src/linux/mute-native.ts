@@ -50,5 +50,5 @@ export const MUTE_NATIVE: NativeAddon = {
   GuardianWords: MuteWords,
   clocks: (out) => void out.fill(0),
   interfaceIndex: () => 0,
-  closeOnExec: () => {},
+  keepLast: (descriptor) => descriptor,
 }

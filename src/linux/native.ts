@@ -107,8 +107,11 @@ export type NativeAddon = {
   clocks(out: Float64Array): void
   /** 0 when there is no interface of that name in this network namespace. */
   interfaceIndex(name: string): number
-  /** An inherited descriptor that our children must not inherit. Throws EBADF. */
-  closeOnExec(descriptor: number): void
+  /**
+   * An inherited descriptor that our children must not inherit, moved to the end of ours: the kernel closes a dead process's
+   * files from there, and each packet socket takes it some 10 ms. Returns its new number. Throws EBADF.
+   */
+  keepLast(descriptor: number): number
 }
 
 /** What a thread, the process and its peers may do (docs/adr/0019). */

@@ -3,7 +3,18 @@
  * wherever it is started. Refuses to know anything of the inside; the daemon's answers come over its own doors.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -234,6 +245,22 @@ describeNetns('a daemon', () => {
       }
       expect(lab.holders(LAB_VIP), `round ${round}`).toEqual([])
     }
+  })
+
+  test('whose channel to the guardian is the last of its files, and nobody else has it', async () => {
+    const daemon = await running()
+    const [engine = 0] = daemon.process.children
+    const numbers = readdirSync(`/proc/${engine}/fd`).map(Number)
+    const last = Math.max(...numbers)
+    expect([last, readlinkSync(`/proc/${engine}/fd/${last}`)], `of ${numbers}`).toEqual([
+      1023,
+      expect.stringMatching(/^socket:/),
+    ])
+    const flags = /flags:\t0*(\d+)/.exec(readFileSync(`/proc/${engine}/fdinfo/${last}`, 'utf8'))?.[1] ?? ''
+    // O_CLOEXEC is 02000000.
+    expect(Number.parseInt(flags, 8) & 0o2000000, `flags ${flags}`).not.toBe(0)
+    daemon.terminate()
+    await daemon.process.exited
   })
 
   test('whose guardian dies says so once, and leaves', async () => {
