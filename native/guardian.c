@@ -864,7 +864,7 @@ static void engine_gone(struct engine *engine) {
 
 /*
  * The engine lives but has not spoken in time. Whoever stalled may have been this process: what waits in the channel is
- * read and the deadlines are read again before anything is done, and once more in claim().
+ * read and the deadlines are read again before anything is done; claim() asks only whether the will still stands.
  */
 static void keep_deadlines(struct engine *engine) {
   if (engine->gone || !any_overdue(now_ns())) return;

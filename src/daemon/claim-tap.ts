@@ -10,6 +10,9 @@ import type { Millis } from '../wire/units.ts'
 import type { Failure, FrameSocket, Hears, Link, SocketPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 
+/** An answer that comes later than so many ms after a question was given to another one. */
+export const ANSWERED_WITHIN = 50
+
 /** `isAnswer`: we have asked; otherwise it was said to everybody. */
 export type HeardClaim = Claim & { readonly isAnswer: boolean }
 

@@ -10,6 +10,7 @@ import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { type Millis, plus } from '../wire/units.ts'
+import { AbsenceWatch } from './absence-watch.ts'
 import { Alarm, onTheEventLoop, type Schedule } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { GuardianWatch } from './guardian-watch.ts'
@@ -56,9 +57,6 @@ export type DaemonPorts = {
  */
 export type DaemonOptions = { readonly drainBeforeExpire: boolean }
 
-/** An alarm that is not later than two intervals of 10 ms was late for nobody (vrrp/returning.ts). */
-const NO_STALL = 20
-
 const LONGEST_YIELD = 31 * 24 * 3_600_000
 
 export class Daemon {
@@ -81,11 +79,7 @@ export class Daemon {
   #stopping = false
   #stateChanged = false
   readonly #watch: GuardianWatch
-  /** Of the nearest alarm, as last set. */
-  #alarmAt: Millis | undefined
-  /** As last seen. */
-  #executions = 0
-  #asleep: Millis
+  readonly #absence: AbsenceWatch
 
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
     this.#config = config
@@ -93,12 +87,13 @@ export class Daemon {
     this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
     const { clock, network, recorder, sockets, will } = ports
-    this.#asleep = clock.asleep()
     this.#watch = new GuardianWatch({
       clock,
       will,
       schedule: ports.schedule ?? onTheEventLoop,
-      onLook: () => this.#lookForSleep(),
+      onLook: () => {
+        if (this.#absence.sleptUnnoticed) this.#endTurn(this.#beginTurn())
+      },
       shortestLifetime: () => this.#shortestLifetime(),
       onLost: (silence) => this.#forsaken(silence),
     })
@@ -116,6 +111,7 @@ export class Daemon {
       this.#stateChanged = true
     }
     this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition })
+    this.#absence = new AbsenceWatch({ clock, will, groups: () => this.#roster.groups })
     this.#stale = new StaleAddresses({ view, roster: this.#roster, journal, recorder, apply })
     this.#leftovers = new Leftovers({
       recorder,
@@ -280,27 +276,9 @@ export class Daemon {
 
   // Time and packets -----------------------------------------------------------------------------------------------
 
-  /**
-   * Whoever slept for too long is told before anything that waited is read, a removal of its addresses by its guardian
-   * above all: as an Active it would put them back (design.md ground rule 3).
-   */
   #beginTurn(): Millis {
-    const { clock, will } = this.#ports
-    const now = clock.now()
-    const { executions } = will
-    if (executions !== this.#executions) {
-      this.#executions = executions
-      for (const group of this.#roster.groups) group.noticeExecution(now)
-    }
-    const asleep = clock.asleep()
-    const slept = asleep - this.#asleep
-    this.#asleep = asleep
-    // Whoever was late has an alarm that is.
-    const late = this.#alarmAt === undefined ? 0 : now - this.#alarmAt
-    if (late + slept <= NO_STALL) return now
-    // Once, however much is read before the alarm is set again.
-    this.#alarmAt = undefined
-    for (const group of this.#roster.groups) group.noticeStall(now, slept)
+    const now = this.#ports.clock.now()
+    this.#absence.notice(now)
     return now
   }
 
@@ -314,11 +292,6 @@ export class Daemon {
     for (const group of this.#roster.groups) group.forsaken = true
     void this.stop()
     this.#ports.onForsaken?.()
-  }
-
-  /** A machine that was suspended goes on where it was: with a long interval the next alarm is far away. */
-  #lookForSleep(): void {
-    if (this.#ports.clock.asleep() - this.#asleep > NO_STALL) this.#endTurn(this.#beginTurn())
   }
 
   #shortestLifetime(): number | undefined {
@@ -382,7 +355,7 @@ export class Daemon {
       consider(announcer.nextAt())
       consider(radar.nextAt())
     }
-    this.#alarmAt = nearest
+    this.#absence.alarmAt = nearest
     this.#alarm.set(nearest)
   }
 }

@@ -22,7 +22,7 @@ import { answerToDuplicate, type DuplicateRival, outranks } from '../vrrp/duplic
 import type { Address } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
-import type { HeardClaim } from './claim-tap.ts'
+import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
 import { electionTime, timeToBeHeard } from './election-time.ts'
 import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 import type { Recorder } from './recorder.ts'
@@ -30,8 +30,6 @@ import type { Router } from './router.ts'
 
 /** Two that announce over each other move the clients each time: RFC 5227 §2.4 has this bound for the same reason. */
 const ANNOUNCE_SPACING = 10_000
-/** An answer comes this long after its question. */
-const ANSWERS_TAKE = 50
 
 /** Another host that has an address of ours, for people. */
 export type FoundDuplicate = DuplicateOwner & {
@@ -134,7 +132,7 @@ export class DuplicateWatch {
 
   /** The answer is one to a question of ours, and to no other that the router has asked. */
   hasJustAsked(heardAt: Millis): boolean {
-    return this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERS_TAKE
+    return this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERED_WITHIN
   }
 
   // Answers ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import { type Millis, plus } from '../wire/units.ts'
 import { AddressDuty } from './address-duty.ts'
 import { AddressKeeper } from './address-keeper.ts'
 import { Advertiser } from './advertiser.ts'
-import type { HeardClaim } from './claim-tap.ts'
+import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
 import { DuplicateWatch } from './duplicate-watch.ts'
 import type { Act, EffectRunner, Order } from './effect-runner.ts'
 import { EffectivePriority } from './effective-priority.ts'
@@ -52,8 +52,6 @@ export type RouterContext = {
   readonly recorder: Recorder
 }
 
-/** An answer comes this long after its question. */
-const ANSWERS_TAKE = 50
 /** Of a router in that state: see Router.holds. */
 export const holdsIn = (state: State): boolean =>
   state.name === 'Active' || (state.name === 'Leaving' && state.kept.length > 0)
@@ -312,7 +310,7 @@ export class Router {
     if (this.spec.onDuplicate === 'alarm') return false
     if (!this.duplicates.hasJustAsked(heardAt)) return true
     const { addresses } = this.parameters
-    return address === addresses[0] && this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERS_TAKE
+    return address === addresses[0] && this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERED_WITHIN
   }
 
   /** The kernel did not, and now it does: what waited there for the peer has left. */

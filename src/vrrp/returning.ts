@@ -19,6 +19,9 @@ type Received = Extract<Event, { kind: 'advertisementReceived' }>
 const ANSWERED_WITHIN = 20
 /** In intervals of silence: as the deadline of the last will, and no Backup gives up earlier. */
 const SILENCE = 3
+const SHORTEST_INTERVAL = 10
+/** An Active whose advertisement is not later than this is late for nobody, whatever its interval. */
+export const LEAST_SILENCE = (SILENCE - 1) * SHORTEST_INTERVAL
 
 /**
  * Its own silence alone, without a guardian that could have acted. Counted from the last advertisement and not from the
