@@ -107,9 +107,14 @@ function returnTogether(
   now: Millis,
 ): readonly Moving[] {
   const owners = members.every(({ parameters }) => isOwner(parameters))
-  return members.map((member) => {
-    const listens = member.state.name === 'Active' && !owners
-    return listens ? enter(member, enterReturning(event, member.parameters, now)) : post(member, event, now)
+  const listens = ({ state }: Moving) => state.name === 'Active' && !owners
+  const moved = members.map((member) => (listens(member) ? member : post(member, event, now)))
+  // One whose successor was there already, so there is nothing to listen for. Only a reload puts it beside an Active.
+  const followed = moved.find(({ state }) => state.name === 'Backup')
+  return moved.map((member) => {
+    if (!listens(member)) return member
+    if (followed !== undefined) return stepDown(member, followed.name, now)
+    return enter(member, enterReturning(event, member.parameters, now))
   })
 }
 

@@ -1,7 +1,7 @@
 /**
  * Counts a test run for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, nothing without
- * it. Decides that a file that cannot be loaded and an error outside any test are failures. Refuses to know how the
- * counts are shown.
+ * it, and a line for each failure after that: whoever sees only the end of a long log has to learn what failed. Decides
+ * that a file that cannot be loaded and an error outside any test are failures. Refuses to know how this is shown.
  */
 import { writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
@@ -10,20 +10,29 @@ import type { Reporter, TestModule } from 'vitest/node'
 export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     let passed = 0
-    let failed = unhandled.length
+    const failures = unhandled.map((error) => `outside any test: ${firstLine(error)}`)
     for (const module of modules) {
-      const before = failed
+      const before = failures.length
       for (const test of module.children.allTests()) {
-        const { state } = test.result()
+        const { state, errors } = test.result()
         if (state === 'passed') passed += 1
         // A hook of a suite that throws leaves its tests unfinished.
-        else if (state !== 'skipped') failed += 1
+        else if (state !== 'skipped') {
+          failures.push(`${module.relativeModuleId}: ${test.fullName}: ${firstLine(errors?.[0])}`)
+        }
       }
-      if (module.state() === 'failed' && failed === before) failed += 1
+      if (module.state() === 'failed' && failures.length === before) {
+        failures.push(`${module.relativeModuleId}: ${firstLine(module.errors()[0])}`)
+      }
     }
     const path = process.env.HOLDFAST_TEST_SUMMARY
-    if (path !== undefined && path !== '') writeFileSync(path, `${passed} ${failed}\n`)
+    if (path !== undefined && path !== '')
+      writeFileSync(path, `${[`${passed} ${failures.length}`, ...failures].join('\n')}\n`)
   }
+}
+
+function firstLine(error: SerializedError | undefined): string {
+  return (error?.message ?? 'did not finish').split('\n', 1)[0] ?? ''
 }
 
 // The one default export of this house: vitest loads a reporter from a file by its default export.

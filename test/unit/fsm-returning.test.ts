@@ -277,6 +277,22 @@ describe('a sync group', () => {
     expect(names(mixed)).toEqual(['Returning', 'Returning'])
   })
 
+  test('a member that had a successor already when the will was executed: the others step down, in one move', () => {
+    const successor = {
+      source: BELOW,
+      priority: 1,
+      interval: TOLD.advertisementInterval,
+      heardAt: ms(8990),
+    }
+    const gone = leaving({ reason: 'yield', repeatAt: undefined, successor })
+    const steps = stepGroup(group([gone, active()]), 0, absent('willExecuted'), ms(9000))
+    expect(names(steps)).toEqual(['Backup', 'Backup'])
+    expect(steps[1]?.effects).toEqual([
+      REMOVE,
+      { kind: 'transition', from: 'Active', to: 'Backup', reason: 'syncGroup:V1' },
+    ])
+  })
+
   test('a reload that puts a returning router beside a Backup makes it one; alone it goes on by itself', () => {
     const ready = returning({ phase: 'ready', until: ms(9040) })
     expect(names(settleGroup(group([ready, backup()]), ms(9030)))).toEqual(['Backup', 'Backup'])
