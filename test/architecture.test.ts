@@ -17,6 +17,7 @@ const PLAN: Record<string, Rule> = {
   wire: { folders: [], packages: ['ipaddr.js'] },
   vrrp: { folders: ['wire'], ...PURE },
   arp: { folders: ['wire'], ...PURE },
+  healthcheck: { folders: ['wire'], packages: ['node:'] },
   config: { folders: ['wire', 'vrrp'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
   daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'metrics'], packages: ['node:'] },
@@ -41,7 +42,17 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
 const IPROUTE2 = /link set \S+ master \S+/g
 
 /** Files of effect folders that are pure all the same (also listed in tsconfig.core.json). */
-const PURE_FILES = ['daemon/reconcile.ts', 'linux/netlink/message.ts', 'metrics/names.ts']
+const PURE_FILES = [
+  'daemon/reconcile.ts',
+  'healthcheck/check-report.ts',
+  'healthcheck/check.ts',
+  'healthcheck/health.ts',
+  'healthcheck/held-health.ts',
+  'healthcheck/probe-result.ts',
+  'healthcheck/schedule.ts',
+  'linux/netlink/message.ts',
+  'metrics/names.ts',
+]
 
 function sources(dir: string): string[] {
   return readdirSync(dir).flatMap((name) => {

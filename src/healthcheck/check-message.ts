@@ -1,0 +1,29 @@
+/**
+ * What the engine and the thread that checks say to each other. Values only. This file does not know which thread that
+ * is, nor how often anything is said.
+ */
+import type { Millis } from '../wire/units.ts'
+import type { CheckSpec } from './check.ts'
+import type { CheckReport } from './check-report.ts'
+import type { Former } from './check-runner.ts'
+
+export type CheckOrder =
+  | {
+      readonly kind: 'setChecks'
+      readonly checks: readonly CheckSpec[]
+      /** What the engine still holds of them: a thread that starts again takes over from there. */
+      readonly formerly: readonly (Former & { readonly check: string })[]
+    }
+  /** Before a takeover by fastPreempt (design.md §3): each of them once more, a failure counts at once. */
+  | { readonly kind: 'askOnceMore'; readonly id: number; readonly checks: readonly string[]; readonly within: Millis }
+  | { readonly kind: 'stopChecks' }
+
+export type CheckNews =
+  | { readonly kind: 'healthChanged'; readonly report: CheckReport }
+  /** Every BEAT, changed or not: status and metrics, and the sign that the thread lives. */
+  | { readonly kind: 'checkBeat'; readonly reports: readonly CheckReport[] }
+  /** Checks that had no result in time are missing. */
+  | { readonly kind: 'askedOnceMore'; readonly id: number; readonly reports: readonly CheckReport[] }
+  /** Process groups under way: the engine ends them when the thread died or hangs (exec.ts, killGroup). */
+  | { readonly kind: 'groupStarted' | 'groupEnded'; readonly group: number }
+  | { readonly kind: 'checksStopped' }

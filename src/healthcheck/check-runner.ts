@@ -1,0 +1,178 @@
+/**
+ * One check at work: its timer, its runs, its event source and its health. Decided here: the order of what a result
+ * causes (health, report, source, next slot) and that a run that has its result but not its end blocks the next one.
+ * Refuses to know how anything is asked, what other checks do and who is told.
+ */
+import type { Millis } from '../wire/units.ts'
+import type { CheckSpec } from './check.ts'
+import type { CheckReport } from './check-report.ts'
+import { startDeadline } from './deadline.ts'
+import {
+  expireHealth,
+  type Health,
+  healthDeadline,
+  isChanging,
+  resumeHealth,
+  standingOf,
+  startHealth,
+  stepHealth,
+} from './health.ts'
+import { type EventSource, monotonicNow, type Probe, STOPPED } from './probe.ts'
+import type { ProbeResult } from './probe-result.ts'
+import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from './schedule.ts'
+
+/** What stood before, for a check that starts again: in another thread, or after a reload. */
+export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly verdict: 'up' | 'down' }
+
+export type RunnerOptions = {
+  readonly former: Former | undefined
+  readonly onChange: (report: CheckReport) => void
+  /** From 0 to 1. */
+  readonly random: () => number
+}
+
+export class CheckRunner {
+  readonly spec: CheckSpec
+  readonly #probe: Probe
+  readonly #source: EventSource | undefined
+  readonly #options: RunnerOptions
+  #health: Health
+  #schedule: Schedule
+  #timer: NodeJS.Timeout | undefined
+  #last: CheckReport['last']
+  #weight: number | undefined
+  #runs = 0
+  #abort: AbortController | undefined
+  #ended: Promise<void> = Promise.resolve()
+  #stopped = false
+  /** Who asked for a run that counts at once; served by the next run that begins. */
+  #asking: (() => void)[] = []
+
+  constructor(spec: CheckSpec, probe: Probe, options: RunnerOptions) {
+    this.spec = spec
+    this.#probe = probe
+    this.#options = options
+    this.#source = probe.events?.(() => this.#prompted())
+    const now = monotonicNow()
+    const { former } = options
+    this.#health =
+      former === undefined ? startHealth(spec.rule, now) : resumeHealth(former.verdict, former.since, spec.rule, now)
+    this.#weight = former?.weight
+    this.#schedule = startSchedule(now)
+    this.#tick()
+  }
+
+  report(): CheckReport {
+    const { verdict, since } = this.#health
+    return {
+      check: this.spec.name,
+      verdict,
+      standing: standingOf(this.#health),
+      since,
+      last: this.#last,
+      weight: this.#weight,
+      watched: this.#source?.armed ?? false,
+      runs: this.#runs,
+      skipped: this.#schedule.skipped,
+    }
+  }
+
+  /**
+   * Runs once more, and a failure counts as if `fall` were reached. Settles with the result of a run that began after
+   * the question.
+   */
+  askOnceMore(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#asking.push(resolve)
+      const now = monotonicNow()
+      // An event would wait for fastInterval; this one is asked with a takeover waiting for it.
+      this.#schedule = this.#schedule.running ? { ...this.#schedule, again: true } : { ...this.#schedule, dueAt: now }
+      this.#tick()
+    })
+  }
+
+  /** Settles when no socket, watch or process of it is left. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    this.#source?.close()
+    this.#abort?.abort(STOPPED)
+    await this.#ended
+  }
+
+  #prompted(): void {
+    if (this.#stopped) return
+    this.#schedule = promptRun(this.#schedule, this.spec.cadence.fastInterval, monotonicNow())
+    this.#tick()
+  }
+
+  #tick(): void {
+    if (this.#stopped) return
+    const now = monotonicNow()
+    this.#settle(expireHealth(this.#health, this.spec.rule, now)[0], false)
+    if (isDue(this.#schedule, now)) this.#begin()
+    this.#arm(now)
+  }
+
+  #arm(now: Millis): void {
+    clearTimeout(this.#timer)
+    const wanted = [healthDeadline(this.#health), this.#schedule.running ? undefined : this.#schedule.dueAt]
+    const nearest = Math.min(...wanted.filter((at) => at !== undefined))
+    if (nearest === Number.POSITIVE_INFINITY) return
+    // Node's timers may fire a little early: then #tick arms again.
+    this.#timer = setTimeout(() => this.#tick(), Math.max(0, Math.ceil(nearest - now)))
+  }
+
+  #begin(): void {
+    this.#schedule = beginRun(this.#schedule)
+    const asking = this.#asking
+    this.#asking = []
+    const abort = new AbortController()
+    this.#abort = abort
+    const endDeadline = startDeadline(this.spec.timeout, () => abort.abort())
+    const run = this.#probe.start(abort.signal)
+    const taken = run.result.then((result) => {
+      endDeadline()
+      if (this.#stopped) return
+      this.#take(result, asking.length > 0)
+      for (const answer of asking) answer()
+    })
+    this.#ended = Promise.all([taken, run.ended]).then(() => this.#finish())
+  }
+
+  #take(result: ProbeResult, decisive: boolean): void {
+    const now = monotonicNow()
+    const { outcome, reason, detail, latency, value } = result
+    this.#runs++
+    this.#last = { at: now, ok: outcome === 'ok', reason, detail, latency }
+    const [health] = stepHealth(this.#health, outcome, this.spec.rule, now, decisive)
+    const weighsElse = outcome === 'ok' && value !== this.#weight
+    if (weighsElse) this.#weight = value
+    this.#settle(health, weighsElse)
+    this.#source?.afterRun(result)
+    // The run may go on (a program that does not end) while the time for its result is over.
+    this.#arm(now)
+  }
+
+  #settle(health: Health, weighsElse: boolean): void {
+    const moved = health.verdict !== this.#health.verdict || standingOf(health) !== standingOf(this.#health)
+    this.#health = health
+    if (moved || weighsElse) this.#options.onChange(this.report())
+  }
+
+  #finish(): void {
+    if (this.#stopped) return
+    const now = monotonicNow()
+    const changing = isChanging(this.#health)
+    this.#schedule = endRun(this.#schedule, this.spec.cadence, changing, now, this.#options.random())
+    // Asked for while it was under way: the next one begins at once, whatever events may do.
+    if (this.#asking.length > 0) this.#schedule = { ...this.#schedule, dueAt: now }
+    this.#tick()
+  }
+
+  /** For a successor that carries on; undefined while nothing is decided. */
+  get former(): Former | undefined {
+    const { verdict, since } = this.#health
+    return verdict === 'up' || verdict === 'down' ? { verdict, since, weight: this.#weight } : undefined
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * All checks of one thread. Decided here: which checks a new list starts, keeps and ends (one whose specification did
+ * not change is not touched), and what stands while one is replaced. Refuses to know what a verdict is worth and how
+ * anybody hears of it.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Millis } from '../wire/units.ts'
+import type { CheckSpec } from './check.ts'
+import type { CheckReport } from './check-report.ts'
+import { CheckRunner, type Former } from './check-runner.ts'
+import type { GroupListener } from './exec.ts'
+import { probeOf } from './probe-of.ts'
+
+export type MonitorListener = {
+  /** A verdict, what it counts as, or a weight changed. */
+  readonly healthChanged: (report: CheckReport) => void
+  readonly groups: GroupListener
+}
+
+export class Monitor {
+  readonly #listener: MonitorListener
+  readonly #random: () => number
+  readonly #runners = new Map<string, CheckRunner>()
+
+  constructor(listener: MonitorListener, random: () => number = Math.random) {
+    this.#listener = listener
+    this.#random = random
+  }
+
+  /**
+   * From now on these. `formerly`: what stood before this thread began, so that rise and fall go on counting from there
+   * and a restart by itself moves nothing. Settles when nothing of what was dropped is left.
+   */
+  async configure(checks: readonly CheckSpec[], formerly: ReadonlyMap<string, Former> = new Map()): Promise<void> {
+    const wanted = new Map(checks.map((check) => [check.name, check]))
+    const ending: Promise<void>[] = []
+    for (const [name, runner] of this.#runners) {
+      if (isDeepStrictEqual(wanted.get(name), runner.spec)) continue
+      this.#runners.delete(name)
+      ending.push(runner.stop())
+      const successor = wanted.get(name)
+      if (successor !== undefined) this.#start(successor, runner.former)
+    }
+    for (const check of checks) {
+      if (!this.#runners.has(check.name)) this.#start(check, formerly.get(check.name))
+    }
+    await Promise.all(ending)
+  }
+
+  reports(): CheckReport[] {
+    return [...this.#runners.values()].map((runner) => runner.report())
+  }
+
+  /**
+   * Each of these once more, a failure counting at once (design.md §3, fastPreempt). Names without a check are left
+   * out; whoever has not answered within the time is missing from the answer.
+   */
+  async askOnceMore(names: readonly string[], within: Millis): Promise<CheckReport[]> {
+    const answered: CheckReport[] = []
+    const asked = names.flatMap((name) => {
+      const runner = this.#runners.get(name)
+      return runner === undefined ? [] : [runner.askOnceMore().then(() => answered.push(runner.report()))]
+    })
+    let late: NodeJS.Timeout | undefined
+    await Promise.race([Promise.all(asked), new Promise((resolve) => (late = setTimeout(resolve, within)))])
+    clearTimeout(late)
+    return [...answered]
+  }
+
+  /** Settles when no socket, watch or process of any check is left. */
+  async stop(): Promise<void> {
+    await this.configure([])
+  }
+
+  #start(check: CheckSpec, former: Former | undefined): void {
+    const { healthChanged: onChange, groups } = this.#listener
+    const runner = new CheckRunner(check, probeOf(check.probe, groups), { former, onChange, random: this.#random })
+    this.#runners.set(check.name, runner)
+  }
+}

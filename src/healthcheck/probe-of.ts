@@ -1,0 +1,28 @@
+/** From what is asked to who asks it. A specification that no probe can be made of becomes one that says why. */
+import type { ProbeSpec } from './check.ts'
+import { execProbe, type GroupListener } from './exec.ts'
+import { fileProbe } from './file.ts'
+import { httpProbe } from './http.ts'
+import { impossibleProbe, type Probe } from './probe.ts'
+import { processProbe } from './process.ts'
+import { tcpProbe } from './tcp.ts'
+
+export function probeOf(spec: ProbeSpec, groups: GroupListener): Probe {
+  try {
+    switch (spec.kind) {
+      case 'http':
+        return httpProbe(spec)
+      case 'tcp':
+        return tcpProbe(spec)
+      case 'exec':
+        return execProbe(spec, groups)
+      case 'file':
+        return fileProbe(spec)
+      case 'process':
+        return processProbe(spec)
+    }
+  } catch (error) {
+    // URLs and patterns are the operator's; the configuration reports them with their place before they come here.
+    return impossibleProbe('notPossible', error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The TLS side of connections to one name: context, session, verification. Decided here: sessions are resumed because
+ * a full handshake is what makes a TLS check expensive, but never beyond the end of a certificate of the chain nor
+ * for long, because a resumed handshake shows no certificate. Refuses to know sockets' addresses and what is said.
+ */
+import { readFile } from 'node:fs/promises'
+import { isIP, type Socket } from 'node:net'
+import {
+  connect,
+  createSecureContext,
+  type DetailedPeerCertificate,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls'
+import { type Millis, plus } from '../wire/units.ts'
+import type { TlsSpec } from './check.ts'
+import { FailedProbe } from './failed-probe.ts'
+import { monotonicNow } from './probe.ts'
+
+/** A certificate or an authority that was replaced is seen after this at the latest. */
+const SESSION_LIFE = 60_000
+
+export class TlsClient {
+  readonly #spec: TlsSpec
+  readonly #host: string
+  #context: SecureContext | undefined
+  #session: Buffer | undefined
+  /** Both clocks: certificates end by the calendar, sessions by the clock that is never set. */
+  #endsAt: Millis | undefined
+  #certificatesEnd = Number.POSITIVE_INFINITY
+
+  constructor(spec: TlsSpec, host: string) {
+    this.#spec = spec
+    this.#host = host.replace(/^\[(.*)\]$/, '$1')
+  }
+
+  /** The handshake is under way; `secureConnect` or `error` follows. Throws FailedProbe. */
+  async wrap(socket: Socket): Promise<TLSSocket> {
+    if (this.#endsAt !== undefined && (monotonicNow() >= this.#endsAt || Date.now() >= this.#certificatesEnd))
+      this.#forget()
+    this.#context ??= createSecureContext(await this.#authorities())
+    const { serverName } = this.#spec
+    const secure = connect({
+      socket,
+      secureContext: this.#context,
+      ...(this.#session === undefined ? {} : { session: this.#session }),
+      // An address is no name for SNI (RFC 6066 §3); the certificate is compared with it all the same.
+      servername: serverName ?? (isIP(this.#host) === 0 ? this.#host : ''),
+      host: serverName ?? this.#host,
+      rejectUnauthorized: this.#spec.verify,
+      ALPNProtocols: ['http/1.1'],
+    })
+    secure.on('session', (session: Buffer) => {
+      this.#session = session
+    })
+    secure.once('secureConnect', () => {
+      if (!secure.isSessionReused()) this.#verified(secure)
+    })
+    return secure
+  }
+
+  #verified(secure: TLSSocket): void {
+    this.#endsAt = plus(monotonicNow(), SESSION_LIFE)
+    this.#certificatesEnd = this.#spec.verify ? earliestEnd(secure.getPeerCertificate(true)) : Number.POSITIVE_INFINITY
+  }
+
+  #forget(): void {
+    this.#session = undefined
+    this.#endsAt = undefined
+    // The file of authorities may be another one by now.
+    if (this.#spec.caFile !== undefined) this.#context = undefined
+  }
+
+  async #authorities(): Promise<{ ca?: string }> {
+    const { caFile } = this.#spec
+    if (caFile === undefined) return {}
+    try {
+      return { ca: await readFile(caFile, 'utf8') }
+    } catch (error) {
+      throw new FailedProbe(
+        'unreadable',
+        `Cannot read the authorities: ${error instanceof Error ? error.message : error}`,
+      )
+    }
+  }
+}
+
+function earliestEnd(leaf: DetailedPeerCertificate): number {
+  let earliest = Number.POSITIVE_INFINITY
+  let certificate: DetailedPeerCertificate | undefined = leaf
+  const seen = new Set<DetailedPeerCertificate>()
+  while (certificate?.valid_to !== undefined && !seen.has(certificate)) {
+    seen.add(certificate)
+    earliest = Math.min(earliest, Date.parse(certificate.valid_to))
+    certificate = certificate.issuerCertificate
+  }
+  return earliest
+}

@@ -1,0 +1,26 @@
+/**
+ * A user of this node by name or number. Decided here: /etc/passwd is the only source, because a directory service may
+ * be behind the very VIP that is checked. Refuses to know what the user may do.
+ */
+import { readFile } from 'node:fs/promises'
+
+export type User = { readonly uid: number; readonly gid: number }
+
+const DATABASE = '/etc/passwd'
+
+/** A number needs no entry; without one its group has the same number. */
+export async function userNamed(name: string, database = DATABASE): Promise<User | 'missing'> {
+  const number = /^\d+$/.test(name) ? Number(name) : undefined
+  let text = ''
+  try {
+    text = await readFile(database, 'utf8')
+  } catch {
+    // An image without the file knows numbers only.
+  }
+  for (const line of text.split('\n')) {
+    const [entry, , uid, gid] = line.split(':')
+    if (uid === undefined || gid === undefined || uid === '' || gid === '') continue
+    if (number === undefined ? entry === name : Number(uid) === number) return { uid: Number(uid), gid: Number(gid) }
+  }
+  return number === undefined ? 'missing' : { uid: number, gid: number }
+}
