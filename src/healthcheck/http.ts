@@ -10,7 +10,7 @@ import type { HttpSpec } from './check.ts'
 import { type Endpoint, openConnection } from './connection.ts'
 import { ANSWER_LIMIT, type Matcher, matcherOf } from './expectation.ts'
 import { asFailedProbe, DeadlinePassed, FailedProbe } from './failed-probe.ts'
-import { HostName } from './host-name.ts'
+import { HostName, type Resolve } from './host-name.ts'
 import { IdleConnection } from './idle-connection.ts'
 import { asRun, monotonicNow, type Probe } from './probe.ts'
 import type { ProbeResult } from './probe-result.ts'
@@ -21,10 +21,10 @@ import { TlsClient } from './tls-client.ts'
 const MOST_ORIGINS = 16
 
 /** Throws TypeError or SyntaxError for a URL or a pattern that is none. */
-export function httpProbe(spec: HttpSpec): Probe {
+export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
   const first = firstOrder(spec)
   const matcher = spec.body === undefined ? undefined : matcherOf(spec.body)
-  const home = endpointOf(first.url, spec, true)
+  const home = endpointOf(first.url, spec, true, resolve)
   const others = new Map<string, Endpoint>()
 
   function endpointFor(url: URL): Endpoint {
@@ -32,7 +32,7 @@ export function httpProbe(spec: HttpSpec): Probe {
     const known = others.get(url.origin)
     if (known !== undefined) return known
     if (others.size >= MOST_ORIGINS) others.clear()
-    const fresh = endpointOf(url, spec, false)
+    const fresh = endpointOf(url, spec, false, resolve)
     others.set(url.origin, fresh)
     return fresh
   }
@@ -101,9 +101,9 @@ function firstOrder({ url: text, method, headers }: HttpSpec): HttpOrder {
 const formatRanges = (ranges: HttpSpec['status']): string =>
   ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(', ')
 
-function endpointOf(url: URL, spec: HttpSpec, isHome: boolean): Endpoint {
+function endpointOf(url: URL, spec: HttpSpec, isHome: boolean, resolve: Resolve | undefined): Endpoint {
   const secure = url.protocol === 'https:'
-  const host = new HostName(url.hostname)
+  const host = new HostName(url.hostname, resolve)
   // The name that the operator gave is the name of the host that the operator gave.
   const tls = isHome ? spec.tls : { ...spec.tls, serverName: undefined }
   return {

@@ -8,14 +8,14 @@ import type { TcpSpec } from './check.ts'
 import { type Endpoint, formatEndpoint, openConnection } from './connection.ts'
 import { ANSWER_LIMIT, type Matcher, matcherOf } from './expectation.ts'
 import { asFailedProbe, DeadlinePassed, FailedProbe } from './failed-probe.ts'
-import { HostName } from './host-name.ts'
+import { HostName, type Resolve } from './host-name.ts'
 import { IdleConnection } from './idle-connection.ts'
 import { asRun, monotonicNow, type Probe } from './probe.ts'
 import type { ProbeResult } from './probe-result.ts'
 
 /** Throws SyntaxError for a pattern that is none. */
-export function tcpProbe(spec: TcpSpec): Probe {
-  const endpoint: Endpoint = { place: { host: new HostName(spec.host), port: spec.port }, tls: undefined }
+export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
+  const endpoint: Endpoint = { place: { host: new HostName(spec.host, resolve), port: spec.port }, tls: undefined }
   const matcher = spec.expect === undefined ? undefined : matcherOf(spec.expect)
 
   async function ask(signal: AbortSignal): Promise<ProbeResult> {

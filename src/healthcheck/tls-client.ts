@@ -14,7 +14,7 @@ import {
 } from 'node:tls'
 import { type Millis, plus } from '../wire/units.ts'
 import type { TlsSpec } from './check.ts'
-import { FailedProbe } from './failed-probe.ts'
+import { codeOf, FailedProbe } from './failed-probe.ts'
 import { monotonicNow } from './probe.ts'
 
 /** A certificate or an authority that was replaced is seen after this at the latest. */
@@ -74,14 +74,15 @@ export class TlsClient {
   async #authorities(): Promise<{ ca?: string }> {
     const { caFile } = this.#spec
     if (caFile === undefined) return {}
+    let ca: string
     try {
-      return { ca: await readFile(caFile, 'utf8') }
+      ca = await readFile(caFile, 'utf8')
     } catch (error) {
-      throw new FailedProbe(
-        'unreadable',
-        `Cannot read the authorities: ${error instanceof Error ? error.message : error}`,
-      )
+      throw new FailedProbe('unreadable', `Cannot read the authorities in ${caFile}: ${codeOf(error)}`)
     }
+    // Node takes such a file without a word, and then knows nobody.
+    if (!ca.includes('-----BEGIN ')) throw new FailedProbe('unreadable', `There is no certificate in ${caFile}`)
+    return { ca }
   }
 }
 

@@ -1,0 +1,121 @@
+/**
+ * For any sequence of results and silences the health state equals a model that knows no state machine: it keeps the
+ * whole history as a text and looks at its end each time.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { HealthRule } from '../../src/healthcheck/check.ts'
+import {
+  expireHealth,
+  healthDeadline,
+  isChanging,
+  standingOf,
+  startHealth,
+  stepHealth,
+} from '../../src/healthcheck/health.ts'
+import { millis } from '../../src/wire/units.ts'
+
+const rules: fc.Arbitrary<HealthRule> = fc.record({
+  rise: fc.integer({ min: 1, max: 5 }),
+  fall: fc.integer({ min: 1, max: 5 }),
+  initial: fc.constantFrom('firstResult', 'up', 'down'),
+  onUnknown: fc.constantFrom('hold', 'fail'),
+  unknownAfter: fc.constant(millis(1_000)),
+})
+/** Outcome, and how long after the one before; every eighth or so after the last result has gone stale. */
+const steps = fc.array(
+  fc.record({
+    outcome: fc.constantFrom('ok', 'ok', 'fail', 'fail', 'unknown'),
+    after: fc.oneof({ weight: 7, arbitrary: fc.integer({ min: 1, max: 300 }) }, fc.integer({ min: 900, max: 1_100 })),
+  }),
+  { maxLength: 60 },
+)
+
+class Model {
+  readonly rule: HealthRule
+  counts: 'up' | 'down' | 'nothing'
+  known: boolean
+  undecided: boolean
+  /** Usable results since the verdict or the last silence, as letters. */
+  tail = ''
+  lastUsable = 0
+
+  constructor(rule: HealthRule) {
+    this.rule = rule
+    this.undecided = rule.initial === 'firstResult'
+    this.known = !this.undecided
+    this.counts = rule.initial === 'firstResult' ? 'nothing' : rule.initial
+  }
+
+  silence(now: number): void {
+    if ((this.known || this.undecided) && now - this.lastUsable >= this.rule.unknownAfter) this.doubt()
+  }
+
+  doubt(): void {
+    this.known = false
+    this.undecided = false
+    this.tail = ''
+    if (this.rule.onUnknown === 'fail') this.counts = 'down'
+  }
+
+  result(outcome: string, now: number): void {
+    if (outcome === 'unknown') {
+      if (this.undecided) this.doubt()
+      return
+    }
+    this.lastUsable = now
+    this.known = true
+    this.undecided = false
+    this.tail += outcome === 'ok' ? 'o' : 'f'
+    const flips =
+      this.counts === 'nothing' ||
+      (this.counts === 'up' && this.tail.endsWith('f'.repeat(this.rule.fall))) ||
+      (this.counts === 'down' && this.tail.endsWith('o'.repeat(this.rule.rise)))
+    if (!flips) return
+    this.counts = outcome === 'ok' ? 'up' : 'down'
+    this.tail = ''
+  }
+
+  get verdict(): string {
+    return this.undecided ? 'undecided' : this.known ? this.counts : 'unknown'
+  }
+
+  get changing(): boolean {
+    return this.known && this.tail.endsWith(this.counts === 'up' ? 'f' : 'o')
+  }
+}
+
+test('health equals the model, result by result, with every change told exactly once', () => {
+  fc.assert(
+    fc.property(rules, steps, (rule, all) => {
+      const model = new Model(rule)
+      let health = startHealth(rule, millis(0))
+      let told: string = health.verdict
+      let now = 0
+      for (const { outcome, after } of all) {
+        now += after
+        model.silence(now)
+        const deadline = healthDeadline(health)
+        const [waited, doubt] = expireHealth(health, rule, millis(now))
+        expect(doubt !== undefined, 'the deadline says when it expires').toBe(deadline !== undefined && deadline <= now)
+        model.result(outcome, now)
+        const [next, change] = stepHealth(waited, outcome, rule, millis(now))
+        for (const each of [doubt, change]) {
+          if (each === undefined) continue
+          expect(each.from, 'a change begins where the last one ended').toBe(told)
+          expect(each.to).not.toBe(told)
+          expect(each.at).toBe(now)
+          told = each.to
+        }
+        health = next
+        expect([health.verdict, standingOf(health), isChanging(health)]).toEqual([
+          model.verdict,
+          model.counts,
+          model.changing,
+        ])
+        expect(told, 'nothing changes untold').toBe(health.verdict)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})

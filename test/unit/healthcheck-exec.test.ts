@@ -1,0 +1,259 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ExecSpec } from '../../src/healthcheck/check.ts'
+import { execProbe } from '../../src/healthcheck/exec.ts'
+import { monotonicNow, STOPPED } from '../../src/healthcheck/probe.ts'
+import { userNamed } from '../../src/healthcheck/user.ts'
+import { ask } from '../support/check-spec.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const isRoot = process.getuid?.() === 0
+
+let folder = ''
+let groups: { started: number[]; ended: number[] }
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hf-exec-'))
+  chmodSync(folder, 0o755)
+  groups = { started: [], ended: [] }
+})
+afterEach(() => {
+  for (const group of groups.started) {
+    try {
+      process.kill(-group, 'SIGKILL')
+    } catch {
+      // As it should be: nobody is left.
+    }
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function script(text: string, mode = 0o755): string {
+  const path = join(folder, 'check')
+  writeFileSync(path, `#!/bin/sh\n${text}\n`)
+  chmodSync(path, mode)
+  return path
+}
+
+const probe = (program: string, changes: Partial<ExecSpec> = {}) =>
+  execProbe(
+    { kind: 'exec', argv: [program], environment: {}, user: undefined, ...changes },
+    { started: (group) => groups.started.push(group), ended: (group) => groups.ended.push(group) },
+  )
+
+/** Every process of a group that still runs; a zombie does not. */
+function membersOf(group: number | undefined): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      const rest = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
+      return Number(rest[2]) === group && rest[0] !== 'Z'
+    } catch {
+      return false
+    }
+  })
+}
+
+describe('what a program says', () => {
+  test.each([
+    ['exit 0', 'ok', 'ok', 'ended with 0'],
+    ['echo not ready >&2; exit 3', 'fail', 'exitStatus', 'ended with 3: not ready'],
+    ['kill -SEGV $$', 'fail', 'killedBySignal', 'ended by SIGSEGV'],
+  ])('%s: %s', async (text, outcome, reason, detail) => {
+    const result = await ask(probe(script(text)))
+    expect(result).toMatchObject({ outcome, reason })
+    expect(result.detail).toContain(detail)
+    expect(groups.ended).toEqual(groups.started)
+  })
+
+  test('arguments go to the program as they are: there is no shell', async () => {
+    const path = script('test "$1" = "a && exit 1; \\$HOME" && test "$#" = 1')
+    expect((await ask(probe(path, { argv: [path, 'a && exit 1; $HOME'] }))).reason).toBe('ok')
+  })
+
+  test('its environment is PATH and what is asked for; its session and group are its own', async () => {
+    process.env.HOLDFAST_SECRET = 'x'
+    const path = script('env | cut -d= -f1 | sort | tr "\\n" " " >&2; exit 1')
+    const { detail } = await ask(probe(path, { environment: { PORT: '6443' } }))
+    delete process.env.HOLDFAST_SECRET
+    expect(detail).toMatch(/: PATH PORT PWD/)
+    expect(detail).not.toContain('SECRET')
+    expect((await ask(probe(script('test "$(cut -d" " -f5,6 /proc/$$/stat)" = "$$ $$"')))).reason).toBe('ok')
+  })
+
+  test('a lot of output holds nobody up, and the first words are kept', async () => {
+    const path = script(
+      'echo first; i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done; exit 1',
+    )
+    const { reason, detail } = await ask(probe(path))
+    expect(reason).toBe('exitStatus')
+    expect(detail).toContain('first')
+    expect(detail.length).toBeLessThan(1_200)
+  })
+
+  test('output without end is the end of it', async () => {
+    const { reason, took } = await ask(probe('/usr/bin/yes'), 5_000)
+    expect(reason).toBe('badAnswer')
+    expect(took).toBeLessThan(3_000)
+    expect(membersOf(groups.started[0])).toEqual([])
+  })
+})
+
+describe('a program that does not end (VR-TRK-07)', () => {
+  test('the result is there at the deadline, the program is told to end', async () => {
+    const path = script(`trap 'echo asked > ${folder}/asked; exit 0' TERM; echo waiting; sleep 60 & wait`)
+    const { outcome, reason, detail, took } = await ask(probe(path), 200)
+    expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'timeout' })
+    expect(detail).toContain('waiting')
+    expect(took, 'ms until the result, deadline 200').toBeLessThan(1_500)
+    expect(existsSync(join(folder, 'asked'))).toBe(true)
+    expect(membersOf(groups.started[0])).toEqual([])
+  })
+
+  test('one that ignores SIGTERM and forks grandchildren: none survives', async () => {
+    const path = script(`trap '' TERM; for i in 1 2 3; do (trap '' TERM; sleep 61 & sleep 62) & done; sleep 63`)
+    const abort = new AbortController()
+    const run = probe(path).start(abort.signal)
+    await eventually(
+      'the whole family',
+      () => membersOf(groups.started[0]).length >= 8,
+      () => membersOf(groups.started[0]),
+      { within: 5_000 },
+    )
+    const abortedAt = monotonicNow()
+    abort.abort()
+    expect((await run.result).reason).toBe('timeout')
+    expect(monotonicNow() - abortedAt, 'ms from deadline to result').toBeLessThan(500)
+    expect(membersOf(groups.started[0]).length, 'SIGTERM was not enough').toBeGreaterThan(0)
+    await run.ended
+    expect(monotonicNow() - abortedAt, 'ms from deadline to SIGKILL').toBeGreaterThanOrEqual(1_990)
+    await eventually(
+      'nobody',
+      () => membersOf(groups.started[0]).length === 0,
+      () => membersOf(groups.started[0]),
+      { within: 1_000 },
+    )
+    expect(groups.ended).toEqual(groups.started)
+  })
+
+  test('its parent ends by SIGTERM, a grandchild ignores it: it does not survive either', async () => {
+    const path = script(`(trap '' TERM; sleep 64) & sleep 65`)
+    expect((await ask(probe(path), 200)).reason).toBe('timeout')
+    await eventually(
+      'nobody',
+      () => membersOf(groups.started[0]).length === 0,
+      () => membersOf(groups.started[0]),
+      { within: 1_000 },
+    )
+  })
+
+  test('what a program leaves behind ends with it, and does not hold the result up', async () => {
+    const path = script('sleep 66 & exit 0')
+    const { reason, took } = await ask(probe(path), 5_000)
+    expect(reason).toBe('ok')
+    expect(took).toBeLessThan(2_000)
+    await eventually(
+      'nobody',
+      () => membersOf(groups.started[0]).length === 0,
+      () => membersOf(groups.started[0]),
+      { within: 1_000 },
+    )
+  })
+
+  test('when nobody wants the result it ends at once', async () => {
+    const abort = new AbortController()
+    const run = probe(script("trap '' TERM; sleep 67")).start(abort.signal)
+    await eventually(
+      'a start',
+      () => membersOf(groups.started[0]).length === 2,
+      () => groups.started,
+      { within: 3_000 },
+    )
+    const stoppedAt = monotonicNow()
+    abort.abort(STOPPED)
+    await run.ended
+    expect(monotonicNow() - stoppedAt, 'ms from stop to end').toBeLessThan(1_000)
+    expect(membersOf(groups.started[0])).toEqual([])
+  })
+})
+
+describe('what is not run', () => {
+  test.each([
+    ['writable by everybody', 0o777, 'scriptUnsafe', 'can be written by everybody'],
+    ['not executable', 0o644, 'notRunnable', 'EACCES'],
+  ])('%s', async (_, mode, reason, words) => {
+    const path = script(`touch ${folder}/ran`, mode)
+    const result = await ask(probe(path))
+    expect(result).toMatchObject({ outcome: 'fail', reason })
+    expect(result.detail).toContain(words)
+    expect(existsSync(join(folder, 'ran')), 'it ran').toBe(false)
+  })
+
+  test('in a folder that everybody may write to', async () => {
+    const path = script('exit 0')
+    chmodSync(folder, 0o777)
+    expect(await ask(probe(path))).toMatchObject({ outcome: 'fail', reason: 'scriptUnsafe' })
+    chmodSync(folder, 0o1777)
+    expect((await ask(probe(path))).reason, 'a sticky folder keeps its files').toBe('ok')
+  })
+
+  test.each([
+    ['/nonexistent/check', 'notRunnable'],
+    ['check', 'scriptUnsafe'],
+  ])('%s: %s', async (path, reason) => {
+    expect(await ask(probe(path))).toMatchObject({ outcome: 'fail', reason })
+  })
+
+  test.skipIf(!isRoot)("another user's, and another group's to write", async () => {
+    const path = script('exit 0')
+    chownSync(path, 65_534, 0)
+    expect((await ask(probe(path))).detail).toContain('belongs to user 65534')
+    expect((await ask(probe(path, { user: '65534' }))).reason, 'its own user may own it').toBe('ok')
+    chownSync(path, 0, 65_534)
+    chmodSync(path, 0o775)
+    expect((await ask(probe(path))).detail).toContain('can be written by group 65534')
+  })
+})
+
+describe('user', () => {
+  test.skipIf(!isRoot)('it runs as the user, with no other groups', async () => {
+    const path = script('test "$(id -u) $(id -g) $(id -G)" = "65534 65534 65534" || { id >&2; exit 1; }')
+    expect((await ask(probe(path, { user: 'nobody' }))).detail).toContain('ended with 0')
+  })
+
+  test('one that is not there: unknown, by its name', async () => {
+    const result = await ask(probe(script('exit 0'), { user: 'no-such-user' }))
+    expect(result).toMatchObject({ outcome: 'unknown', reason: 'userNotPermitted' })
+    expect(result.detail).toBe('There is no user "no-such-user" on this node')
+  })
+
+  test('names come from the database, numbers need none', async () => {
+    const database = join(folder, 'passwd')
+    writeFileSync(database, 'root:x:0:0::/root:/bin/sh\nweb:x:33:34::/:/bin/false\nbroken:x\n')
+    expect(await userNamed('web', database)).toEqual({ uid: 33, gid: 34 })
+    expect(await userNamed('33', database)).toEqual({ uid: 33, gid: 34 })
+    expect(await userNamed('99', database)).toEqual({ uid: 99, gid: 99 })
+    expect(await userNamed('broken', database)).toBe('missing')
+    expect(await userNamed('5', join(folder, 'none'))).toEqual({ uid: 5, gid: 5 })
+  })
+})
+
+test('a deadline that passed before the start starts nothing', async () => {
+  const abort = new AbortController()
+  abort.abort()
+  const run = probe(script(`touch ${folder}/ran`)).start(abort.signal)
+  expect((await run.result).reason).toBe('timeout')
+  await sleep(50)
+  expect(existsSync(join(folder, 'ran'))).toBe(false)
+})
