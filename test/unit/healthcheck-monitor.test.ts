@@ -1,0 +1,341 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { CheckSpec } from '../../src/healthcheck/check.ts'
+import type { CheckReport } from '../../src/healthcheck/check-report.ts'
+import { Monitor } from '../../src/healthcheck/monitor.ts'
+import { monotonicNow } from '../../src/healthcheck/probe.ts'
+import { millis } from '../../src/wire/units.ts'
+import { checkSpec, httpSpec, tcpSpec } from '../support/check-spec.ts'
+import { closeServersAfterEach, type LoopbackServer, serveHttp, serveTcp } from '../support/loopback-server.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+closeServersAfterEach()
+
+let changes: (CheckReport & { readonly heardAt: number })[] = []
+let monitor: Monitor
+
+beforeEach(() => {
+  changes = []
+  monitor = new Monitor(
+    {
+      healthChanged: (report) => changes.push({ ...report, heardAt: monotonicNow() }),
+      groups: { started: () => {}, ended: () => {} },
+    },
+    () => 0.5,
+  )
+})
+afterEach(() => monitor.stop())
+
+const verdicts = () => changes.map(({ check, verdict }) => `${check} ${verdict}`)
+const heard = (line: string, within = 3_000) =>
+  eventually(line, () => verdicts().includes(line), verdicts, { within, every: 1 })
+const reportOf = (name: string) => monitor.reports().find(({ check }) => check === name)
+const watched = (name: string) =>
+  eventually(
+    `${name} watched`,
+    () => reportOf(name)?.watched,
+    () => reportOf(name),
+    { within: 3_000 },
+  )
+const ok = (): Promise<LoopbackServer> => serveHttp((_request, response) => response.end())
+const at = (server: LoopbackServer) => httpSpec(`http://127.0.0.1:${server.port}/`)
+
+describe('one check', () => {
+  test('the first run is at once, and its result is told with reason, latency and since when', async () => {
+    const before = monotonicNow()
+    void monitor.configure([checkSpec(at(await ok()))])
+    await heard('check up')
+    const [change] = changes
+    expect(change).toMatchObject({ standing: 'up', last: { ok: true, reason: 'ok', detail: '200' }, runs: 1 })
+    expect(change?.since).toBeGreaterThanOrEqual(before)
+    expect(change?.last?.latency).toBeGreaterThan(0)
+  })
+
+  test('is asked every interval, and skips the slots that a run takes', async () => {
+    const server = await serveHttp((_request, response) => setTimeout(() => response.end(), 120))
+    const spec = checkSpec(
+      { ...at(server), body: { kind: 'contains', text: '' }, events: false },
+      { interval: millis(50) },
+    )
+    void monitor.configure([spec])
+    await eventually(
+      'four runs',
+      () => (reportOf('check')?.runs ?? 0) >= 4,
+      () => reportOf('check'),
+      { within: 5_000 },
+    )
+    const { runs = 0, skipped = 0 } = reportOf('check') ?? {}
+    expect(server.accepted() - runs, 'connections beside the runs that ended').toBeLessThanOrEqual(1)
+    expect(skipped, 'slots skipped').toBeGreaterThanOrEqual(2 * (runs - 1))
+  })
+
+  test('fall is reached at fastInterval, not at interval', async () => {
+    const server = await serveHttp((_request, response) => response.writeHead(answers).end())
+    let answers = 200
+    void monitor.configure([checkSpec({ ...at(server), events: false }, { interval: millis(400), fall: 3 })])
+    await heard('check up')
+    answers = 500
+    await heard('check down')
+    const down = changes.at(-1)
+    expect(down?.last).toMatchObject({ ok: false, reason: 'status' })
+    // One interval until it is noticed, two fast ones until it is certain.
+    expect((down?.since ?? 0) - (changes[0]?.since ?? 0), 'ms from up to down').toBeLessThan(1_000)
+    expect(down?.runs).toBe(4)
+  })
+
+  test('a server that hangs: failed after interval and timeout', async () => {
+    let hangs = false
+    const server = await serveHttp((_request, response) => hangs || response.end())
+    const spec = checkSpec(at(server), { interval: millis(200), timeout: millis(300), fall: 1 })
+    void monitor.configure([spec])
+    await heard('check up')
+    hangs = true
+    const hungAt = monotonicNow()
+    await heard('check down')
+    expect(changes.at(-1)?.last?.reason).toBe('timeout')
+    expect((changes.at(-1)?.heardAt ?? 0) - hungAt, 'ms from hanging to down').toBeLessThan(1_500)
+  })
+
+  test('results that stop coming: unknown after unknownAfter', async () => {
+    const server = await ok()
+    const caFile = '/nonexistent/ca.pem'
+    const spec = checkSpec(at(server), { interval: millis(50), unknownAfter: millis(300) })
+    void monitor.configure([spec])
+    await heard('check up')
+    const tls = { verify: true, caFile, serverName: undefined }
+    const broken = { ...at(server), url: `https://127.0.0.1:${server.port}/`, tls }
+    void monitor.configure([{ ...spec, probe: broken }])
+    await heard('check unknown')
+    expect(changes.at(-1)).toMatchObject({ standing: 'up', last: { reason: 'unreadable' } })
+  })
+})
+
+describe('events', () => {
+  test.each(['fin', 'rst'] as const)('the end of a process by %s is noticed long before the next poll', async (how) => {
+    const server = await ok()
+    void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
+    await watched('check')
+    const killedAt = monotonicNow()
+    await server.stop(how)
+    await heard('check down')
+    const { heardAt = 0, last } = changes.at(-1) ?? {}
+    expect(last?.reason).toBe('connectionRefused')
+    expect(heardAt - killedAt, 'ms from its end to the change').toBeLessThan(500)
+  })
+
+  test('an end that is no end of the service moves nothing', async () => {
+    const server = await ok()
+    void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
+    await watched('check')
+    for (const socket of server.open()) socket.destroy()
+    await eventually(
+      'a second run',
+      () => (reportOf('check')?.runs ?? 0) >= 2,
+      () => reportOf('check'),
+      { within: 2_000 },
+    )
+    expect(verdicts()).toEqual(['check up'])
+  })
+
+  test('a target that is back within (fall − 1) × fastInterval moves nothing', async () => {
+    const first = await ok()
+    void monitor.configure([checkSpec(at(first), { interval: millis(60_000), fastInterval: millis(200), fall: 4 })])
+    await watched('check')
+    await first.stop()
+    await sleep(100)
+    await serveHttp((_request, response) => response.end(), { port: first.port, host: '127.0.0.1' })
+    await eventually(
+      'runs that decide',
+      () => reportOf('check')?.last?.ok === true && (reportOf('check')?.runs ?? 0) > 2,
+      () => reportOf('check'),
+      { within: 3_000 },
+    )
+    expect(verdicts()).toEqual(['check up'])
+  })
+
+  test('a server that takes one connection at a time is not held up for long', async () => {
+    // Like a simple HTTP server without threads: the next is accepted when the one before has gone.
+    let busy: Socket | undefined
+    const waiting: Socket[] = []
+    const serve = (socket: Socket) => {
+      busy = socket
+      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
+      socket.once('close', () => {
+        busy = undefined
+        const next = waiting.shift()
+        if (next !== undefined) serve(next)
+      })
+      socket.resume()
+    }
+    const server = await serveTcp((socket) => {
+      socket.pause()
+      if (busy === undefined) serve(socket)
+      else waiting.push(socket)
+    })
+    const spec = checkSpec(httpSpec(`http://127.0.0.1:${server.port}/`), {
+      interval: millis(100),
+      timeout: millis(150),
+      fall: 3,
+    })
+    void monitor.configure([spec])
+    await watched('check')
+    await eventually(
+      'ten runs',
+      () => (reportOf('check')?.runs ?? 0) >= 10,
+      () => reportOf('check'),
+      { within: 5_000 },
+    )
+    expect(verdicts()).toEqual(['check up'])
+    expect(reportOf('check')).toMatchObject({ watched: false, last: { ok: true } })
+  })
+})
+
+describe('the list of checks', () => {
+  const spec = (server: LoopbackServer, name: string, changed: Parameters<typeof checkSpec>[1] = {}): CheckSpec =>
+    checkSpec(tcpSpec(server.port), { name, interval: millis(60_000), ...changed })
+
+  test('one that did not change is not touched; one that did carries on; one that went is closed', async () => {
+    const server = await serveTcp()
+    void monitor.configure([spec(server, 'a'), spec(server, 'b'), spec(server, 'c')])
+    for (const name of ['a', 'b', 'c']) await watched(name)
+    const { since } = reportOf('b') ?? {}
+    await monitor.configure([spec(server, 'a'), spec(server, 'b', { fall: 2 })])
+    await watched('b')
+    expect(reportOf('a')?.runs).toBe(1)
+    expect(reportOf('b')).toMatchObject({ verdict: 'up', since })
+    expect(monitor.reports().map(({ check }) => check)).toEqual(['a', 'b'])
+    expect(verdicts().toSorted()).toEqual(['a up', 'b up', 'c up'])
+    await eventually(
+      'two idle connections',
+      () => server.open().length === 2,
+      () => server.open().length,
+      { within: 1_000 },
+    )
+  })
+
+  test('what stood before a restart goes on: one failure of three moves nothing', async () => {
+    const server = await serveTcp()
+    await server.stop()
+    const former = { verdict: 'up', since: millis(5), weight: undefined } as const
+    const check = spec(server, 'a', { fall: 3, fastInterval: millis(300) })
+    void monitor.configure([check], new Map([['a', former]]))
+    await eventually(
+      'a run',
+      () => (reportOf('a')?.runs ?? 0) === 1,
+      () => reportOf('a'),
+      { within: 2_000 },
+    )
+    expect(reportOf('a')).toMatchObject({ verdict: 'up', since: 5 })
+    await heard('a down')
+    expect(changes.at(-1)?.runs).toBe(3)
+  })
+})
+
+describe('once more before a takeover', () => {
+  test('each of them runs, and a failure counts as if fall were reached', async () => {
+    const good = await serveTcp()
+    const bad = await serveTcp()
+    const base = { interval: millis(60_000), fall: 5 }
+    const specs = [
+      checkSpec(tcpSpec(good.port), { ...base, name: 'good' }),
+      checkSpec(tcpSpec(bad.port, { events: false }), { ...base, name: 'bad' }),
+    ]
+    void monitor.configure(specs)
+    await heard('good up')
+    await heard('bad up')
+    await bad.stop()
+    const reports = await monitor.askOnceMore(['good', 'bad', 'nothing of that name'], millis(2_000))
+    expect(reports.map(({ check, verdict }) => `${check} ${verdict}`).toSorted()).toEqual(['bad down', 'good up'])
+  })
+
+  test('a run that began before the question does not answer it; who is late is missing', async () => {
+    let slow = true
+    const server = await serveHttp((_request, response) =>
+      slow ? setTimeout(() => response.end(), 150) : response.end(),
+    )
+    void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
+    await eventually('a request', () => server.accepted() === 1, server.accepted, { within: 1_000 })
+    const [report] = await monitor.askOnceMore(['check'], millis(2_000))
+    expect(report?.runs).toBe(2)
+    slow = true
+    expect(await monitor.askOnceMore(['check'], millis(50))).toEqual([])
+  })
+})
+
+describe('stop', () => {
+  /** What each leads to; libuv keeps one inotify instance a thread once it had one. */
+  const descriptors = () =>
+    readdirSync('/proc/self/fd').flatMap((fd) => {
+      try {
+        const target = readlinkSync(`/proc/self/fd/${fd}`)
+        return target === 'anon_inode:inotify' ? [] : [target]
+      } catch {
+        return []
+      }
+    })
+
+  test('leaves no socket, whatever was under way', async () => {
+    const hanging = await serveTcp((socket) => socket.resume())
+    const idle = await serveTcp()
+    const before = descriptors()
+    const specs = [
+      checkSpec(httpSpec(`http://127.0.0.1:${hanging.port}/`), { name: 'hangs', timeout: millis(60_000) }),
+      checkSpec(tcpSpec(idle.port), { name: 'idle' }),
+      checkSpec({ kind: 'file', path: '/tmp/hf-nothing', content: 'present' }, { name: 'file' }),
+      checkSpec({ kind: 'exec', argv: ['/bin/sleep', '68'], environment: {}, user: undefined }, { name: 'exec' }),
+    ]
+    void monitor.configure(specs)
+    await watched('idle')
+    await watched('file')
+    await eventually(
+      'a request',
+      () => hanging.open().length > 0,
+      () => hanging.open().length,
+      { within: 1_000 },
+    )
+    const stoppedAt = monotonicNow()
+    await monitor.stop()
+    expect(monotonicNow() - stoppedAt, 'ms that stop() took').toBeLessThan(1_000)
+    await eventually(
+      'no connection',
+      () => hanging.open().length + idle.open().length === 0,
+      () => hanging.open().length,
+      { within: 1_000 },
+    )
+    await eventually(`${before.length} descriptors`, () => descriptors().length <= before.length, descriptors, {
+      within: 1_000,
+    })
+    expect(monitor.reports()).toEqual([])
+  })
+
+  test('failing checks at a high rate leave nothing behind', async () => {
+    const gone = await serveTcp()
+    await gone.stop()
+    const probes = [
+      tcpSpec(gone.port),
+      httpSpec(`http://127.0.0.1:${gone.port}/`),
+      { kind: 'file', path: '/nonexistent/hf', content: 'present' },
+      { kind: 'process', name: 'hf-nobody', count: 1 },
+    ] as const
+    const specs = probes.map((probe, i) =>
+      checkSpec(probe, { name: `c${i}`, interval: millis(10), timeout: millis(50) }),
+    )
+    void monitor.configure(specs)
+    await eventually(
+      'fifty runs each',
+      () => monitor.reports().every(({ runs }) => runs >= 50),
+      () => monitor.reports().map(({ runs }) => runs),
+      { within: 20_000 },
+    )
+    const early = descriptors().length
+    await eventually(
+      'two hundred runs each',
+      () => monitor.reports().every(({ runs }) => runs >= 200),
+      () => monitor.reports().map(({ runs }) => runs),
+      { within: 40_000 },
+    )
+    expect(descriptors().length - early, 'descriptors more after 150 failures of each').toBeLessThanOrEqual(8)
+    expect(verdicts().length, 'one change each').toBe(4)
+  })
+})
