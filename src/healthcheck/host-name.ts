@@ -27,15 +27,17 @@ const LOOPBACK: readonly LookupAddress[] = [
 export class HostName {
   readonly name: string
   readonly #resolve: Resolve
+  readonly #fresh: number
   #known: readonly LookupAddress[] | undefined
   #askAgainAt: Millis | undefined
   #question: Promise<void> | undefined
   #failure: FailedProbe | undefined
 
-  constructor(name: string, resolve: Resolve = viaSystem) {
+  constructor(name: string, resolve: Resolve = viaSystem, fresh = FRESH) {
     // A URL writes an IPv6 address in brackets.
     this.name = name.replace(/^\[(.*)\]$/, '$1')
     this.#resolve = resolve
+    this.#fresh = fresh
     const family = isIP(this.name)
     if (family !== 0) this.#known = [{ address: this.name, family }]
     else if (/^(.+\.)?localhost\.?$/i.test(this.name)) this.#known = LOOPBACK
@@ -53,9 +55,10 @@ export class HostName {
 
   async #ask(name: string): Promise<void> {
     try {
-      this.#known = await this.#resolve(name)
-      this.#askAgainAt = plus(monotonicNow(), FRESH)
-      if (this.#known.length === 0) this.#known = undefined
+      const found = await this.#resolve(name)
+      if (found.length === 0) throw Object.assign(new Error('no address'), { code: 'ENODATA' })
+      this.#known = found
+      this.#askAgainAt = plus(monotonicNow(), this.#fresh)
     } catch (error) {
       const code = codeOf(error)
       const gone = code === 'ENOTFOUND' || code === 'ENODATA'
