@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -236,6 +237,25 @@ describe('user', () => {
     const result = await ask(probe(script('exit 0'), { user: 'no-such-user' }))
     expect(result).toMatchObject({ outcome: 'unknown', reason: 'userNotPermitted' })
     expect(result.detail).toBe('There is no user "no-such-user" on this node')
+  })
+
+  test.skipIf(!isRoot)('where the capability is missing: unknown, by the name of the user', () => {
+    const program = `
+      const { runnerImport } = await import('vite')
+      const { module } = await runnerImport(process.argv[1], { configFile: false, logLevel: 'error' })
+      const spec = { kind: 'exec', argv: ['/bin/true'], environment: {}, user: 'nobody' }
+      const run = module.execProbe(spec, { started() {}, ended() {} }).start(new AbortController().signal)
+      console.log(JSON.stringify(await run.result))
+    `
+    const file = join(import.meta.dirname, '../../src/healthcheck/exec.ts')
+    const node = [process.execPath, '--input-type=module', '-e', program, file]
+    const without = ['--inh-caps=-all', '--bounding-set=-setuid,-setgid']
+    const { stdout, stderr } = spawnSync('setpriv', [...without, ...node], { encoding: 'utf8' })
+    expect(JSON.parse(stdout === '' ? `"${stderr}"` : stdout)).toMatchObject({
+      outcome: 'unknown',
+      reason: 'userNotPermitted',
+      detail: 'Cannot run /bin/true as "nobody": CAP_SETUID is missing',
+    })
   })
 
   test('names come from the database, numbers need none', async () => {
