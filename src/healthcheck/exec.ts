@@ -7,11 +7,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { type Millis, millis } from '../wire/units.ts'
 import type { ExecSpec } from './check.ts'
-import { codeOf } from './failed-probe.ts'
+import { codeOf, isOurs } from './failed-probe.ts'
 import { monotonicNow, type Probe, type ProbeRun, STOPPED } from './probe.ts'
 import type { ProbeResult, Reason } from './probe-result.ts'
 import { unsafeBecause } from './script-safety.ts'
-import { userNamed } from './user.ts'
+import { type User, userNamed } from './user.ts'
 
 /** From SIGTERM to SIGKILL. */
 const GRACE = 2_000
@@ -52,33 +52,45 @@ type Say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) => 
 
 /** Settles when nothing is left of the program. */
 async function run(spec: ExecSpec, groups: GroupListener, signal: AbortSignal, say: Say): Promise<void> {
-  const [program, ...args] = spec.argv
+  const [program] = spec.argv
   const user = spec.user === undefined ? undefined : await userNamed(spec.user)
   if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${spec.user}" on this node`)
   const unsafe = await unsafeBecause(program, user?.uid)
   if (unsafe !== undefined) return say('fail', unsafe.reason, unsafe.detail)
   if (signal.aborted) return say('fail', 'timeout', `${program} was not started in time`)
-  const child = spawn(program, args, {
-    cwd: '/',
-    detached: true,
-    env: { PATH, ...spec.environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // libuv drops the supplementary groups along with them.
-    ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
-  })
-  const group = child.pid
-  if (group === undefined) {
-    const code = await new Promise<string>((resolve) => child.once('error', (error) => resolve(codeOf(error))))
-    if (user !== undefined && code === 'EPERM') {
+  const started = await start(spec, user)
+  if (typeof started === 'string') {
+    if (user !== undefined && started === 'EPERM') {
       return say('unknown', 'userNotPermitted', `Cannot run ${program} as "${spec.user}": CAP_SETUID is missing`)
     }
-    return say('fail', 'notRunnable', `Cannot run ${program}: ${code}`)
+    if (isOurs(started)) return say('unknown', 'notPossible', `Cannot run ${program}: ${started}`)
+    return say('fail', 'notRunnable', `Cannot run ${program}: ${started}`)
   }
+  const { child, group } = started
   groups.started(group)
   try {
     await watch(child, group, program, signal, say)
   } finally {
     groups.ended(group)
+  }
+}
+
+/** The code of the error when it does not start: Node throws some of them and tells others later. */
+async function start(spec: ExecSpec, user: User | undefined): Promise<{ child: ChildProcess; group: number } | string> {
+  const [program, ...args] = spec.argv
+  try {
+    const child = spawn(program, args, {
+      cwd: '/',
+      detached: true,
+      env: { PATH, ...spec.environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // libuv drops the supplementary groups along with them.
+      ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+    })
+    if (child.pid !== undefined) return { child, group: child.pid }
+    return await new Promise<string>((resolve) => child.once('error', (error) => resolve(codeOf(error))))
+  } catch (error) {
+    return codeOf(error)
   }
 }
 

@@ -8,11 +8,14 @@ import type { Reason } from './probe-result.ts'
 /** Thrown inside a probe and caught by it: the run's result is already known. */
 export class FailedProbe extends Error {
   readonly reason: Reason
+  /** `unknown`: what failed is on our side, and says nothing about the target. */
+  readonly outcome: 'fail' | 'unknown'
 
   constructor(reason: Reason, detail: string) {
     super(detail)
     this.name = 'FailedProbe'
     this.reason = reason
+    this.outcome = reason === 'unreadable' || reason === 'notPossible' ? 'unknown' : 'fail'
   }
 }
 
@@ -35,9 +38,15 @@ const REASONS: Readonly<Record<string, Reason>> = {
   ENOENT: 'connectionRefused',
 }
 
+/** Descriptors, ports, memory, permission: we could not ask. */
+const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAIN', 'EADDRNOTAVAIL', 'EACCES', 'EPERM'])
+
 /** OpenSSL's verdicts on a certificate that Node passes on as codes. */
 const CERTIFICATE =
   /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA$|INVALID_PURPOSE$|HOSTNAME_MISMATCH$|PATH_LENGTH_|ERR_TLS_CERT_)/
+
+/** Running out of something of our own, for those who start processes. */
+export const isOurs = (code: string): boolean => OURS.has(code) && code !== 'EACCES' && code !== 'EPERM'
 
 export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
@@ -56,5 +65,5 @@ export function asFailedProbe(error: unknown): FailedProbe {
     return new FailedProbe('tlsFailed', `TLS handshake failed: ${messageOf(error)}`)
   }
   if (code.startsWith('HPE_')) return new FailedProbe('badAnswer', `Not a HTTP answer: ${messageOf(error)}`)
-  return new FailedProbe(REASONS[code] ?? 'connectFailed', messageOf(error))
+  return new FailedProbe(OURS.has(code) ? 'notPossible' : (REASONS[code] ?? 'connectFailed'), messageOf(error))
 }

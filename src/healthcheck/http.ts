@@ -73,9 +73,8 @@ export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
         return result('ok', 'ok', `${status}`)
       }
     } catch (error) {
-      const { reason, message } = asFailedProbe(error)
-      // Our own file, not the target's fault.
-      return result(reason === 'unreadable' ? 'unknown' : 'fail', reason, message)
+      const { outcome, reason, message } = asFailedProbe(error)
+      return result(outcome, reason, message)
     }
   }
 

@@ -28,8 +28,8 @@ export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
       const detail = matcher === undefined ? 'connected' : `answered ${matcher.wanted}`
       return { outcome: 'ok', reason: 'ok', detail, latency: since(startedAt) }
     } catch (error) {
-      const { reason, message: detail } = asFailedProbe(error)
-      return { outcome: 'fail', reason, detail, latency: since(startedAt) }
+      const { outcome, reason, message: detail } = asFailedProbe(error)
+      return { outcome, reason, detail, latency: since(startedAt) }
     } finally {
       if (socket !== undefined) await close(socket)
     }
