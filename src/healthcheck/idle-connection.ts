@@ -14,7 +14,7 @@ const SHORT_LIFE = 5_000
 const FIRST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000
 /** Then a new one replaces it, to be with the process that answers now. */
-const RENEW_AFTER = 30_000
+const RENEW_AFTER = 10_000
 /** For servers that it may have held up: not again for so long, four times as long each time. */
 const FIRST_SUSPICION = 60_000
 const LONGEST_SUSPICION = 3_600_000
@@ -27,6 +27,7 @@ export type Open = (signal: AbortSignal) => Promise<Socket>
 export class IdleConnection implements EventSource {
   readonly #open: Open
   readonly #onEvent: () => void
+  readonly #renewAfter: number
   #socket: Socket | undefined
   #openedAt: Millis | undefined
   #opening: AbortController | undefined
@@ -35,7 +36,8 @@ export class IdleConnection implements EventSource {
   #suspected = false
   #suspicion = FIRST_SUSPICION
 
-  constructor(open: Open, onEvent: () => void) {
+  constructor(open: Open, onEvent: () => void, renewAfter = RENEW_AFTER) {
+    this.#renewAfter = renewAfter
     this.#open = open
     this.#onEvent = onEvent
   }
@@ -60,7 +62,7 @@ export class IdleConnection implements EventSource {
       this.#suspicion = Math.min(LONGEST_SUSPICION, this.#suspicion * 4)
     }
     if (this.#opening !== undefined || (this.#notBefore !== undefined && now < this.#notBefore)) return
-    if (this.#openedAt !== undefined && now < this.#openedAt + RENEW_AFTER) return
+    if (this.#openedAt !== undefined && now < this.#openedAt + this.#renewAfter) return
     const opening = new AbortController()
     this.#opening = opening
     const late = setTimeout(() => opening.abort(), OPEN_TIMEOUT)

@@ -19,9 +19,9 @@ const opener = (port: number) => (): Promise<Socket> =>
 
 type Watched = { readonly idle: IdleConnection; readonly events: () => number }
 
-function watch(open: () => Promise<Socket>): Watched {
+function watch(open: () => Promise<Socket>, renewAfter?: number): Watched {
   let events = 0
-  const idle = new IdleConnection(open, () => events++)
+  const idle = new IdleConnection(open, () => events++, renewAfter)
   return { idle, events: () => events }
 }
 
@@ -81,6 +81,27 @@ describe('the idle connection', () => {
     }
     expect(server.accepted()).toBe(2)
     expect(watched.events()).toBe(2)
+  })
+
+  test('is renewed, to be with the process that answers now, without a gap and without an event', async () => {
+    const server = await serveTcp()
+    const watched = watch(opener(server.port), 100)
+    watched.idle.afterRun(OK)
+    await armed(watched)
+    const [first] = server.open()
+    await sleep(120)
+    watched.idle.afterRun(OK)
+    expect(watched.idle.armed, 'the old one stays until the new one is there').toBe(true)
+    await eventually(
+      'the old one is gone',
+      () => first?.destroyed,
+      () => server.open().length,
+      { within: 1_000 },
+    )
+    expect(server.accepted()).toBe(2)
+    expect(watched.events()).toBe(0)
+    await server.stop()
+    await eventually('an event', () => watched.events() === 1, watched.events, { within: 1_000 })
   })
 
   test('one that cannot be opened is no event', async () => {
