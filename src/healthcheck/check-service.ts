@@ -26,15 +26,14 @@ export class CheckService {
 
   async obey(order: CheckOrder): Promise<void> {
     switch (order.kind) {
-      case 'setChecks':
-        this.#beat ??= setInterval(
-          () => this.#tell({ kind: 'checkBeat', reports: this.#monitor.reports() }),
-          BEAT,
-        ).unref()
-        return this.#monitor.configure(
-          order.checks,
-          new Map(order.formerly.map(({ check, ...former }) => [check, former])),
-        )
+      case 'setChecks': {
+        const former = new Map(order.formerly.map(({ check, ...rest }) => [check, rest]))
+        const ended = this.#monitor.configure(order.checks, former)
+        // What `initial` says counts before the first result does.
+        this.#tellAll()
+        this.#beat ??= setInterval(() => this.#tellAll(), BEAT).unref()
+        return ended
+      }
       case 'askOnceMore': {
         const reports = await this.#monitor.askOnceMore(order.checks, order.within)
         this.#tell({ kind: 'askedOnceMore', id: order.id, reports })
@@ -46,5 +45,9 @@ export class CheckService {
         await this.#monitor.stop()
         this.#tell({ kind: 'checksStopped' })
     }
+  }
+
+  #tellAll(): void {
+    this.#tell({ kind: 'checkBeat', reports: this.#monitor.reports() })
   }
 }

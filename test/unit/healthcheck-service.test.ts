@@ -94,6 +94,16 @@ test('a beat a second tells of every check, with nothing changed', async () => {
   expect(thread.told.filter(({ news }) => news.kind === 'healthChanged').length).toBe(1)
 })
 
+test('what a check starts with is told before its first result', async () => {
+  const { port } = await server()
+  const check = checkSpec(tcpSpec(port), { name: 'a', initial: 'down', rise: 2, fastInterval: millis(200) })
+  thread.order({ kind: 'setChecks', checks: [check], formerly: [] })
+  const { news } = await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
+  expect(news).toMatchObject({ reports: [{ check: 'a', verdict: 'down', standing: 'down', runs: 0 }] })
+  const up = await thread.hear('a up', ({ kind }) => kind === 'healthChanged')
+  expect(up.news).toMatchObject({ report: { verdict: 'up', runs: 2 } })
+})
+
 test('once more, and stop: both are answered', async () => {
   const { port } = await server()
   thread.order({ kind: 'setChecks', checks: [checkSpec(tcpSpec(port), { name: 'a' })], formerly: [] })
