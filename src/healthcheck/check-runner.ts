@@ -144,7 +144,7 @@ export class CheckRunner {
     const now = monotonicNow()
     const { outcome, reason, detail, latency, value } = result
     this.#runs++
-    this.#last = { at: now, ok: outcome === 'ok', reason, detail, latency }
+    this.#last = { at: now, ok: outcome === 'ok', reason, detail: inOneLine(detail), latency }
     const [health] = stepHealth(this.#health, outcome, this.spec.rule, now, decisive)
     const weighsElse = outcome === 'ok' && value !== this.#weight
     if (weighsElse) this.#weight = value
@@ -176,3 +176,8 @@ export class CheckRunner {
     return verdict === 'up' || verdict === 'down' ? { verdict, since, weight: this.#weight } : undefined
   }
 }
+
+const LONGEST_DETAIL = 500
+
+/** It may hold what a target or a program said, and goes to terminals and logs. */
+const inOneLine = (text: string): string => text.slice(0, LONGEST_DETAIL).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')

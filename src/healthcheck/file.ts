@@ -4,13 +4,13 @@
  * or missing file of weights is 0 (VR-TRK-09), and one that holds no integer says nothing, because it may be half
  * written. Refuses to know what a value adds.
  */
-import { type FSWatcher, watch } from 'node:fs'
+import { constants, type FSWatcher, watch } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { millis } from '../wire/units.ts'
 import type { FileSpec } from './check.ts'
 import { codeOf } from './failed-probe.ts'
-import { asRun, type EventSource, monotonicNow, type Probe } from './probe.ts'
+import { type EventSource, monotonicNow, type Probe } from './probe.ts'
 import type { ProbeResult } from './probe-result.ts'
 
 /** An integer needs no more; whoever names another file is not waited for. */
@@ -24,8 +24,25 @@ export function fileProbe({ path, content }: FileSpec): Probe {
     const found = content === 'present' ? await presence(path) : await weightIn(path)
     return { ...found, latency: millis(monotonicNow() - startedAt) }
   }
-  return { start: () => asRun(ask()), events: (onEvent) => new FolderWatch(path, onEvent) }
+  return {
+    start(signal) {
+      const answered = ask()
+      // A file system whose server is gone keeps the question for ever; the slot stays taken for as long.
+      const late = new Promise<ProbeResult>((resolve) =>
+        signal.addEventListener('abort', () => resolve(notInTime(path)), { once: true }),
+      )
+      return { result: Promise.race([answered, late]), ended: answered.then(() => undefined) }
+    },
+    events: (onEvent) => new FolderWatch(path, onEvent),
+  }
 }
+
+const notInTime = (path: string): ProbeResult => ({
+  outcome: 'fail',
+  reason: 'timeout',
+  detail: `No result within the timeout: still looking at ${path}`,
+  latency: millis(0),
+})
 
 const gone = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
 
@@ -55,7 +72,8 @@ async function weightIn(path: string): Promise<Found> {
 }
 
 async function firstOf(path: string): Promise<string> {
-  const file = await open(path, 'r')
+  // A FIFO without a writer would hold a thread of the whole process.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(MOST_READ), 0, MOST_READ, 0)
     return buffer.toString('utf8', 0, bytesRead)

@@ -61,13 +61,17 @@ export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
           continue
         }
         if (!spec.status.some(([from, to]) => status >= from && status <= to)) {
-          return result('fail', 'status', `${order.url.href} answered ${status}, wanted ${formatRanges(spec.status)}`)
+          return result(
+            'fail',
+            'status',
+            `${formatUrl(order.url)} answered ${status}, wanted ${formatRanges(spec.status)}`,
+          )
         }
         if (matcher !== undefined && !matcher.matches(body)) {
           return result(
             'fail',
             'contentMissing',
-            `${matcher.wanted} is not in the answer (${status}) of ${order.url.href}`,
+            `${matcher.wanted} is not in the answer (${status}) of ${formatUrl(order.url)}`,
           )
         }
         return result('ok', 'ok', `${status}`)
@@ -85,6 +89,9 @@ export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
       : undefined,
   }
 }
+
+/** Without the query, which may hold a token. */
+const formatUrl = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
 /** Credentials of the URL become a header, as curl has it, and stay out of every message. */
 function firstOrder({ url: text, method, headers }: HttpSpec): HttpOrder {
@@ -147,7 +154,7 @@ function headOf(order: HttpOrder, socket: Socket, signal: AbortSignal): Promise<
     })
     const late = () => {
       request.destroy()
-      reject(new DeadlinePassed(`waiting for the answer of ${url.href}`))
+      reject(new DeadlinePassed(`waiting for the answer of ${formatUrl(url)}`))
     }
     request.on('response', (answer) => {
       signal.removeEventListener('abort', late)
@@ -160,8 +167,8 @@ function headOf(order: HttpOrder, socket: Socket, signal: AbortSignal): Promise<
       reject(error)
     })
     // A server that switches protocols unasked, and one that ends without a word.
-    request.on('upgrade', () => reject(new FailedProbe('badAnswer', `${url.href} switched protocols`)))
-    request.on('close', () => reject(new FailedProbe('connectionReset', `${url.href} closed without an answer`)))
+    request.on('upgrade', () => reject(new FailedProbe('badAnswer', `${formatUrl(url)} switched protocols`)))
+    request.on('close', () => reject(new FailedProbe('connectionReset', `${formatUrl(url)} closed without an answer`)))
     if (signal.aborted) late()
     else signal.addEventListener('abort', late, { once: true })
     request.end()
@@ -178,14 +185,14 @@ function bodyOf(answer: IncomingMessage, matcher: Matcher, url: URL, signal: Abo
       if (error === undefined) resolve(body)
       else reject(error)
     }
-    const late = () => finish(new DeadlinePassed(`reading the answer of ${url.href}`))
+    const late = () => finish(new DeadlinePassed(`reading the answer of ${formatUrl(url)}`))
     answer.setEncoding('utf8')
     answer.on('data', (text: string) => {
       body += text
       if (body.length > ANSWER_LIMIT || matcher.matches(body)) finish()
     })
     answer.on('end', () => finish())
-    answer.on('close', () => finish(new FailedProbe('connectionReset', `${url.href} closed within its answer`)))
+    answer.on('close', () => finish(new FailedProbe('connectionReset', `${formatUrl(url)} closed within its answer`)))
     if (signal.aborted) late()
     else signal.addEventListener('abort', late, { once: true })
   })

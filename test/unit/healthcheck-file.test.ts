@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,6 +42,20 @@ describe('what a file says', () => {
     writeFileSync(path, text)
     const result = await ask(fileProbe({ kind: 'file', path, content: 'weight' }))
     expect({ outcome: result.outcome, value: result.value }).toEqual({ outcome, value })
+  })
+
+  test('a FIFO that nobody writes to is not waited for', async () => {
+    execFileSync('mkfifo', [path])
+    expect((await ask(fileProbe({ kind: 'file', path, content: 'weight' }))).took).toBeLessThan(1_000)
+  })
+
+  test('the deadline ends a look that does not come back', async () => {
+    const abort = new AbortController()
+    const run = fileProbe({ kind: 'file', path, content: 'present' }).start(abort.signal)
+    // Before the threads that look had their turn.
+    abort.abort()
+    expect(await run.result).toMatchObject({ outcome: 'fail', reason: 'timeout' })
+    await run.ended
   })
 
   test('a weight that is missing is 0 (VR-TRK-09); a folder holds none', async () => {

@@ -90,7 +90,7 @@ describe('what is asked', () => {
       authorization = request.headers.authorization
       response.writeHead(403).end()
     })
-    const { detail } = await ask(httpProbe(httpSpec(`http://me:s%26cret@127.0.0.1:${port}/`)))
+    const { detail } = await ask(httpProbe(httpSpec(`http://me:s%26cret@127.0.0.1:${port}/?token=cret`)))
     expect(authorization).toBe(`Basic ${Buffer.from('me:s&cret').toString('base64')}`)
     expect(detail).not.toMatch(/cret|me:/)
   })

@@ -52,6 +52,15 @@ describe('one check', () => {
     expect(change?.last?.latency).toBeGreaterThan(0)
   })
 
+  test('what a program says comes as one short line', async () => {
+    const argv = ['/bin/sh', '-c', 'printf "\\033[2Jone\\ntwo "; head -c 2000 /dev/zero | tr "\\0" x; exit 1'] as const
+    void monitor.configure([checkSpec({ kind: 'exec', argv: [...argv], environment: {}, user: undefined })])
+    await heard('check down')
+    const { detail = '' } = changes[0]?.last ?? {}
+    expect(detail).toContain(' [2Jone two xxx')
+    expect(detail.length).toBeLessThanOrEqual(500)
+  })
+
   test('is asked every interval, and skips the slots that a run takes', async () => {
     const server = await serveHttp((_request, response) => setTimeout(() => response.end(), 120))
     const spec = checkSpec(
