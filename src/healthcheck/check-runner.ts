@@ -17,7 +17,7 @@ import {
   startHealth,
   stepHealth,
 } from './health.ts'
-import { type EventSource, monotonicNow, type Probe, STOPPED } from './probe.ts'
+import { type EventSource, monotonicNow, type Probe, type ProbeRun } from './probe.ts'
 import type { ProbeResult } from './probe-result.ts'
 import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from './schedule.ts'
 
@@ -43,6 +43,7 @@ export class CheckRunner {
   #weight: number | undefined
   #runs = 0
   #abort: AbortController | undefined
+  #run: ProbeRun | undefined
   #ended: Promise<void> = Promise.resolve()
   #stopped = false
   /** Who asked for a run that counts at once; served by the next run that begins. */
@@ -96,7 +97,8 @@ export class CheckRunner {
     this.#stopped = true
     clearTimeout(this.#timer)
     this.#source?.close()
-    this.#abort?.abort(STOPPED)
+    this.#abort?.abort()
+    this.#run?.abandon?.()
     await this.#ended
   }
 
@@ -131,6 +133,7 @@ export class CheckRunner {
     this.#abort = abort
     const endDeadline = startDeadline(this.spec.timeout, () => abort.abort())
     const run = this.#probe.start(abort.signal)
+    this.#run = run
     const taken = run.result.then((result) => {
       endDeadline()
       if (this.#stopped) return

@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { type Millis, millis } from '../wire/units.ts'
 import type { ExecSpec } from './check.ts'
 import { codeOf, isOurs } from './failed-probe.ts'
-import { monotonicNow, type Probe, type ProbeRun, STOPPED } from './probe.ts'
+import { monotonicNow, type Probe, type ProbeRun } from './probe.ts'
 import type { ProbeResult, Reason } from './probe-result.ts'
 import { unsafeBecause } from './script-safety.ts'
 import { type User, userNamed } from './user.ts'
@@ -42,10 +42,21 @@ function startRun(spec: ExecSpec, groups: GroupListener, signal: AbortSignal): P
   })
   const say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) =>
     tell({ outcome, reason, detail, latency: since(startedAt) })
-  const ended = run(spec, groups, signal, say).catch((error: unknown) =>
+  let group: number | undefined
+  const watched: GroupListener = {
+    started: (each) => {
+      group = each
+      groups.started(each)
+    },
+    ended: (each) => {
+      group = undefined
+      groups.ended(each)
+    },
+  }
+  const ended = run(spec, watched, signal, say).catch((error: unknown) =>
     say('fail', 'notRunnable', `Cannot run ${spec.argv[0]}: ${error instanceof Error ? error.message : error}`),
   )
-  return { result, ended }
+  return { result, ended, abandon: () => group !== undefined && killGroup(group, 'SIGKILL') }
 }
 
 type Say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) => void
@@ -99,10 +110,6 @@ async function watch(child: ChildProcess, group: number, program: string, signal
   let killer: NodeJS.Timeout | undefined
   const onDeadline = () => {
     say('fail', 'timeout', `${program} did not end in time${output.said()}`)
-    if (signal.reason === STOPPED) {
-      killGroup(group, 'SIGKILL')
-      return
-    }
     killGroup(group, 'SIGTERM')
     killer = setTimeout(() => killGroup(group, 'SIGKILL'), GRACE)
   }

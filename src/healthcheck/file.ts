@@ -65,8 +65,9 @@ async function weightIn(path: string): Promise<Found> {
     return { outcome: 'unknown', reason: 'unreadable', detail: `Cannot read ${path}: ${codeOf(error)}` }
   }
   if (text === '') return { outcome: 'ok', reason: 'ok', detail: `${path} is empty, which is 0`, value: 0 }
+  // What it holds instead is nobody's business: the result is for everybody who may ask for the status.
   if (!/^[+-]?\d{1,9}$/.test(text)) {
-    return { outcome: 'unknown', reason: 'notANumber', detail: `${path} holds "${text}", an integer wanted` }
+    return { outcome: 'unknown', reason: 'notANumber', detail: `There is no integer in ${path}` }
   }
   return { outcome: 'ok', reason: 'ok', detail: `${path} holds ${Number(text)}`, value: Number(text) }
 }

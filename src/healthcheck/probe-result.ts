@@ -28,7 +28,6 @@ export type Reason =
   | 'missing'
   | 'unreadable'
   | 'notANumber'
-  | 'stopped'
   | 'notPossible'
 
 export type ProbeResult = {

@@ -10,6 +10,8 @@ export type ProbeRun = {
   readonly result: Promise<ProbeResult>
   /** Nothing of the run is left: no socket, no process. Not before the result. */
   readonly ended: Promise<void>
+  /** Nobody wants it any more, whether its deadline has passed or not: ends at once what aborting ends in its own time. */
+  readonly abandon?: () => void
 }
 
 export type EventSource = {
@@ -20,9 +22,6 @@ export type EventSource = {
   /** Watching now. */
   readonly armed: boolean
 }
-
-/** The reason of an abort that is no deadline: end at once, nobody wants the result. */
-export const STOPPED = 'stopped'
 
 export type Probe = {
   /** Aborting the signal ends the run as failed by timeout. */
