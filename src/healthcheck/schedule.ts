@@ -16,13 +16,21 @@ export type Schedule = {
   readonly promptedAt: Millis | undefined
   /** An event came while a run was under way: what it will say may be older than the event. */
   readonly again: boolean
+  /** Further looks that an event gets at fastInterval, whatever the first one finds. */
+  readonly looks: number
   /** Slots that passed while a run was under way. */
   readonly skipped: number
 }
 
+/**
+ * A process that dies ends its connections one after the other, and the kernel may still complete a handshake for the
+ * socket that it listens on: a look that comes that early finds it well.
+ */
+const LOOKS = 3
+
 /** The first run is due at once: a router may be waiting for it (VR-TRK-05). */
 export function startSchedule(now: Millis): Schedule {
-  return { slot: now, dueAt: now, running: false, promptedAt: undefined, again: false, skipped: 0 }
+  return { slot: now, dueAt: now, running: false, promptedAt: undefined, again: false, looks: 0, skipped: 0 }
 }
 
 export function isDue({ running, dueAt }: Schedule, now: Millis): boolean {
@@ -41,9 +49,9 @@ export function endRun(
   now: Millis,
   random: number,
 ): Schedule {
-  const ended = { ...schedule, running: false, again: false }
+  const ended = { ...schedule, running: false, again: false, looks: Math.max(0, schedule.looks - 1) }
   if (schedule.again) return promptRun(ended, fastInterval, now)
-  const period = changing ? fastInterval : interval
+  const period = changing || ended.looks > 0 ? fastInterval : interval
   // The next slot that is still to come; those up to now were skipped.
   const steps = Math.max(1, Math.floor((now - schedule.slot) / period) + 1)
   const slot = plus(schedule.slot, steps * period)
@@ -51,7 +59,7 @@ export function endRun(
 }
 
 /**
- * Something happened: look at once. A source that does not stop gets one look per fastInterval; the first of them is
+ * Something happened: look at once, and again. A source that does not stop gets one look per fastInterval; the first of them is
  * not put off by a poll that happened to run just before.
  */
 export function promptRun(schedule: Schedule, fastInterval: Millis, now: Millis): Schedule {
@@ -59,6 +67,6 @@ export function promptRun(schedule: Schedule, fastInterval: Millis, now: Millis)
   const { promptedAt } = schedule
   const at = promptedAt !== undefined && now < promptedAt + fastInterval ? plus(promptedAt, fastInterval) : now
   // A run that is due earlier anyway will see what happened.
-  if (schedule.dueAt <= at) return schedule
-  return { ...schedule, slot: at, dueAt: at, promptedAt: at }
+  if (schedule.dueAt <= at) return { ...schedule, looks: LOOKS }
+  return { ...schedule, slot: at, dueAt: at, promptedAt: at, looks: LOOKS }
 }

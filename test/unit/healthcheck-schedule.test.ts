@@ -53,7 +53,18 @@ describe('events', () => {
   test('ask for a run at once, and the grid goes on from there', () => {
     const prompted = promptRun(idle, FAST, millis(400))
     expect(isDue(prompted, millis(400))).toBe(true)
-    expect(run(prompted, 402).dueAt).toBe(1_400)
+    const looked = [402, 421, 441].reduce((schedule, at) => run(schedule, at), prompted)
+    expect(looked.dueAt).toBe(1_440)
+    expect(run(looked, 1_441).dueAt).toBe(2_440)
+  })
+
+  test('a look that finds all well is not believed: a process that dies is still connected to for a moment', () => {
+    const prompted = promptRun(idle, FAST, millis(400))
+    const first = run(prompted, 400.5)
+    expect(first.dueAt).toBe(420)
+    const second = run(first, 420.5)
+    expect(second.dueAt).toBe(440)
+    expect(run(second, 440.5).dueAt).toBe(1_440)
   })
 
   test('while a run is under way: another one when it has ended, because it may not have seen it', () => {
