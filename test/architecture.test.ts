@@ -20,7 +20,7 @@ const PLAN: Record<string, Rule> = {
   healthcheck: { folders: ['wire'], packages: ['node:'] },
   config: { folders: ['wire', 'vrrp'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
-  daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'metrics'], packages: ['node:'] },
+  daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'metrics'], packages: ['node:'] },
   api: { folders: ['config', 'daemon', 'metrics'], packages: ['node:'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
@@ -36,6 +36,10 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
   // design.md §2: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
   api: { daemon: ['ports.ts', 'snapshot.ts'] },
+  // The engine knows what checks say, not how they are run (docs/adr/0025).
+  daemon: {
+    healthcheck: ['check.ts', 'check-message.ts', 'check-report.ts', 'health.ts', 'held-health.ts', 'probe-result.ts'],
+  },
 }
 
 /** iproute2's keyword for the bridge of a port, which has no other word. */
@@ -44,6 +48,7 @@ const IPROUTE2 = /link set \S+ master \S+/g
 /** Files of effect folders that are pure all the same (also listed in tsconfig.core.json). */
 const PURE_FILES = [
   'daemon/reconcile.ts',
+  'healthcheck/check-message.ts',
   'healthcheck/check-report.ts',
   'healthcheck/check.ts',
   'healthcheck/health.ts',

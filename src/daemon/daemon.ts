@@ -20,7 +20,7 @@ import { lifetimeOf } from './lifetime.ts'
 import { NetworkNews } from './network-news.ts'
 import { NetworkView } from './network-view.ts'
 import { Placement } from './placement.ts'
-import type { AddressStep, Clock, LastWillPort, NetworkEvent, NetworkPort, SocketPort } from './ports.ts'
+import type { AddressStep, CheckPort, Clock, LastWillPort, NetworkEvent, NetworkPort, SocketPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import { applyReload, planReload, type ReloadReport } from './reload.ts'
 import { Roster } from './roster.ts'
@@ -41,6 +41,8 @@ export type DaemonPorts = {
   readonly sockets: SocketPort
   readonly will: LastWillPort
   readonly recorder: Recorder
+  /** Without one no check ever has a result. */
+  readonly checks?: CheckPort
   /** Where the configuration came from, and how its reloads went; the daemon only passes it on. */
   readonly configuration?: () => ConfigSnapshot
   /** What goes on around the engine, for the status alone. */

@@ -2,6 +2,8 @@
  * What the daemon needs from the world, as types. linux/ implements them, tests give fakes. Nothing here blocks, and
  * nothing here throws for what the network or the kernel did: outcomes are values (a failed effect becomes an event).
  */
+import type { CheckSpec } from '../healthcheck/check.ts'
+import type { CheckNews, Formerly } from '../healthcheck/check-message.ts'
 import type { Address, Family } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
@@ -255,4 +257,26 @@ export type LastWillPort = {
   readonly guarded: boolean
   /** False when no guardian is listening (started without one, or it is gone). */
   readonly armed: boolean
+}
+
+/** What the engine hears of the checks. Process groups and the end of the thread are the port's own business. */
+export type CheckPortNews =
+  | Extract<CheckNews, { readonly kind: 'healthChanged' | 'checkBeat' | 'askedOnceMore' }>
+  /** Whoever ran the checks died or hung. What was asked is not answered any more; the engine sets the checks again. */
+  | { readonly kind: 'checksLost' }
+
+/**
+ * The health checks, which run elsewhere (design.md §2): nothing here waits for a socket or a program, and news is told
+ * from the event loop, never during a call. The port starts its thread again by itself; it keeps the last `set` for a
+ * thread that is not there yet, and remembers nothing else.
+ */
+export type CheckPort = {
+  /** From now on these. A check that means the same goes on; `formerly` is for those that start. */
+  set(checks: readonly CheckSpec[], formerly: readonly Formerly[]): void
+  /** Each of them once more, a failure counts at once; `askedOnceMore` with the same id names who answered in time. */
+  askOnceMore(id: number, names: readonly string[], within: Millis): void
+  /** One listener, the engine. */
+  onNews(listener: (news: CheckPortNews) => void): void
+  /** No run begins any more and what is under way is ended. Settles soon, whatever hangs. */
+  stop(): Promise<void>
 }

@@ -4,15 +4,16 @@
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
-import type { CheckReport } from './check-report.ts'
-import type { Former } from './check-runner.ts'
+import type { CheckReport, Former } from './check-report.ts'
+
+export type Formerly = Former & { readonly check: string }
 
 export type CheckOrder =
   | {
       readonly kind: 'setChecks'
       readonly checks: readonly CheckSpec[]
       /** What the engine still holds of them: a thread that starts again takes over from there. */
-      readonly formerly: readonly (Former & { readonly check: string })[]
+      readonly formerly: readonly Formerly[]
     }
   /** Before a takeover by fastPreempt (design.md §3): each of them once more, a failure counts at once. */
   | { readonly kind: 'askOnceMore'; readonly id: number; readonly checks: readonly string[]; readonly within: Millis }

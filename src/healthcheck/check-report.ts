@@ -27,6 +27,11 @@ export type CheckReport = {
   /** Events are listened for now; without them only polls notice. */
   readonly watched: boolean
   readonly runs: number
+  /** How the runs of this thread ended; reasons that did not occur are missing. */
+  readonly results: Readonly<Partial<Record<Reason, number>>>
   /** Slots that passed while a run was under way. */
   readonly skipped: number
 }
+
+/** What stood before, for a check that starts again: in another thread, or after a reload. */
+export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly verdict: 'up' | 'down' }

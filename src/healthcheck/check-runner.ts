@@ -5,7 +5,7 @@
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
-import type { CheckReport } from './check-report.ts'
+import type { CheckReport, Former } from './check-report.ts'
 import { startDeadline } from './deadline.ts'
 import {
   expireHealth,
@@ -18,11 +18,8 @@ import {
   stepHealth,
 } from './health.ts'
 import { type EventSource, monotonicNow, type Probe, type ProbeRun } from './probe.ts'
-import type { ProbeResult } from './probe-result.ts'
+import type { ProbeResult, Reason } from './probe-result.ts'
 import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from './schedule.ts'
-
-/** What stood before, for a check that starts again: in another thread, or after a reload. */
-export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly verdict: 'up' | 'down' }
 
 export type RunnerOptions = {
   readonly former: Former | undefined
@@ -42,6 +39,7 @@ export class CheckRunner {
   #last: CheckReport['last']
   #weight: number | undefined
   #runs = 0
+  readonly #results = new Map<Reason, number>()
   #abort: AbortController | undefined
   #run: ProbeRun | undefined
   #ended: Promise<void> = Promise.resolve()
@@ -74,6 +72,7 @@ export class CheckRunner {
       weight: this.#weight,
       watched: this.#source?.armed ?? false,
       runs: this.#runs,
+      results: Object.fromEntries(this.#results),
       skipped: this.#schedule.skipped,
     }
   }
@@ -147,6 +146,7 @@ export class CheckRunner {
     const now = monotonicNow()
     const { outcome, reason, detail, latency, value } = result
     this.#runs++
+    this.#results.set(reason, (this.#results.get(reason) ?? 0) + 1)
     this.#last = { at: now, ok: outcome === 'ok', reason, detail: inOneLine(detail), latency }
     const [health] = stepHealth(this.#health, outcome, this.spec.rule, now, decisive)
     const weighsElse = outcome === 'ok' && value !== this.#weight

@@ -6,8 +6,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
-import type { CheckReport } from './check-report.ts'
-import { CheckRunner, type Former } from './check-runner.ts'
+import type { CheckReport, Former } from './check-report.ts'
+import { CheckRunner } from './check-runner.ts'
 import type { GroupListener } from './exec.ts'
 import { probeOf } from './probe-of.ts'
 

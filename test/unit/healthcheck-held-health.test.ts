@@ -17,6 +17,7 @@ const report = (verdict: Verdict, standing: Standing): CheckReport => ({
   weight: undefined,
   watched: false,
   runs: 1,
+  results: {},
   skipped: 0,
 })
 
