@@ -278,14 +278,17 @@ export class RouterGroup {
   }
 
   readonly #armAgain = (): void => {
-    if (this.#willed !== '') this.arm()
+    if (this.#willed === '') return
+    // All of them ended in the same turn: a will without heirs would stay with the guardian, and nobody would withdraw it.
+    if (this.#heirs() === '') this.withdraw()
+    else this.arm()
   }
 
   /** The earliest of all members: who is absent for one is so for all. */
   readonly #promise = (): void => {
     if (!this.#armed) {
       // The guardian was not done with the execution before.
-      if (this.#unacknowledged && this.#willed !== '') this.arm()
+      if (this.#unacknowledged) this.#armAgain()
       return
     }
     const earliest = this.#earliest()

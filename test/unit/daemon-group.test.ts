@@ -88,6 +88,16 @@ describe('losing', () => {
     expect([states(world), world.installed]).toEqual([['Backup', 'Backup'], []])
   })
 
+  test('in the turn in which its priority changes: the will goes all the same', () => {
+    const tracks = { name: 'pair', members: ['ingress', 'api'], track: [{ interface: 'lan0', weight: -20 }] }
+    const world = new FakeWorld([ROUTER, INGRESS], { syncGroups: [tracks] }).start()
+    world.advance(2 * DOWN)
+    expect(states(world)).toEqual(['Active', 'Active'])
+    // One fact says both: what one of them runs on is gone, and what they weigh by is there.
+    world.setLink(link(2, 'lan0'))
+    expect([states(world), world.wills.size], `${world.takeCalls()}`).toEqual([['Initialize', 'Initialize'], 0])
+  })
+
   test('an address that cannot be removed keeps the will of the group until it is gone', () => {
     const world = activePair()
     world.addressFailures.set(`remove ${VIP}`, failure('ETIMEDOUT'))
