@@ -18,7 +18,7 @@ const PLAN: Record<string, Rule> = {
   vrrp: { folders: ['wire'], ...PURE },
   arp: { folders: ['wire'], ...PURE },
   healthcheck: { folders: ['wire'], packages: ['node:'] },
-  config: { folders: ['wire', 'vrrp'], packages: ['yaml', 'zod'] },
+  config: { folders: ['wire', 'vrrp', 'healthcheck'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
   daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'metrics'], packages: ['node:'] },
   api: { folders: ['config', 'daemon', 'metrics'], packages: ['node:'] },
@@ -35,6 +35,8 @@ const PLAN: Record<string, Rule> = {
 const NARROW: Record<string, Record<string, readonly string[]>> = {
   // design.md §2: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
+  // Values only (docs/adr/0024).
+  config: { healthcheck: ['check.ts'] },
   api: { daemon: ['ports.ts', 'snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
   daemon: {

@@ -12,6 +12,7 @@ import { formatDuration } from './duration.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyOfAll, scopeOf } from './network.ts'
 import { type Locate, type Problem, problemAt } from './problem.ts'
+import { interfacesIn } from './track.ts'
 
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
 const REALTIME_BELOW = 100
@@ -28,7 +29,7 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
     warn('track', `Weights have no effect on "${router.name}": the priority of an address owner is always 255`)
   if (!router.preempt && router.preemptDelay > 0)
     warn('preemptDelay', `"preemptDelay" has no effect on "${router.name}" with preempt: false`)
-  if (router.track.some((tracker) => tracker.interface === router.interface))
+  if (interfacesIn(router.track).some((tracker) => tracker.interface === router.interface))
     warn(
       'track',
       `"${router.name}" need not track "${router.interface}": it is in fault without its own interface anyway`,

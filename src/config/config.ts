@@ -5,27 +5,31 @@
  */
 import * as z from 'zod'
 import type { Address } from '../wire/address.ts'
-import { duration, flag, host, listenAddress, macAddress, networkAddress, oneOf, pattern, whole } from './field.ts'
+import {
+  absolutePath,
+  duration,
+  flag,
+  host,
+  interfaceName,
+  itemName,
+  list,
+  listenAddress,
+  macAddress,
+  networkAddress,
+  oneOf,
+  pattern,
+  section,
+  whole,
+} from './field.ts'
+import { healthcheckSchema } from './healthcheck.ts'
 import { knobShape } from './knobs.ts'
+import { expandPresets, PRESETS } from './preset.ts'
+import { trackSchema } from './track.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
 const INTERVAL_RANGE = '10ms to 40.95s (version 2: 1s to 255s)'
 export const DEFAULT_RUN_DIRECTORY = '/run/holdfast'
-
-const routerName = () =>
-  pattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'a name of letters, digits, ".", "_" and "-" wanted')
-// Linux: 15 octets, no slash, no white space, neither "." nor "..".
-const interfaceName = () =>
-  pattern(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'the name of an interface wanted, up to 15 characters')
-const absolutePath = () => pattern(/^\/[^\0]*$/, 'an absolute path wanted')
-
-function section<T extends z.core.$ZodLooseShape>(shape: T, wanted: string) {
-  // Unknown keys get their words from the schema itself (schema-problem.ts).
-  return z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? wanted : undefined) })
-}
-
-const list = <T extends z.ZodType>(element: T, wanted: string) => z.array(element, { error: wanted })
 
 const PEERS_WANTED = 'a list of peers wanted'
 const peerKeys = {
@@ -86,17 +90,6 @@ const authentication = () =>
     'a mapping with type and password wanted',
   )
 
-const track = () =>
-  section(
-    {
-      interface: interfaceName().describe('Up means administratively up and with carrier'),
-      weight: whole(-253, 253)
-        .default(0)
-        .describe('Added while up (positive) or while down (negative); 0 = the router is in fault while it is down'),
-    },
-    'a mapping with interface and weight wanted',
-  )
-
 const risesFromZero = (values: readonly number[]) =>
   values[0] === 0 && values.every((value, i) => i === 0 || value > (values[i - 1] ?? 0))
 const AT_WANTED = '1 to 20 durations wanted that start with 0ms and rise'
@@ -120,7 +113,7 @@ const announce = () =>
 
 export const virtualRouterSchema = section(
   {
-    name: routerName().describe('Unique; names the router in logs, metrics and commands'),
+    name: itemName().describe('Unique; names the router in logs, metrics and commands'),
     vrid: whole(1, 255).describe('VRID (RFC 9568 §5.2.3), unique on its interface and family'),
     interface: interfaceName().describe(
       'Name, or auto: the interface whose network holds the first address that is not link-local',
@@ -146,9 +139,15 @@ export const virtualRouterSchema = section(
       .prefault('0s')
       .describe('Follow a lower-priority Active this long before preempting it'),
     minHold: duration(0, HOUR).prefault('10s').describe('No fastPreempt within this time of the last change of owner'),
+    margin: whole(0, 253).default(0).describe('Preempt only an Active whose priority is lower by more than this'),
     transport: transport().default('multicast').describe('multicast, or { unicast: { source, peers } }'),
     peers: list(hint(), PEERS_WANTED).optional().describe('With multicast: the other routers, a hint for the stagger'),
-    track: list(track(), 'a list of trackers wanted').default([]).describe('What else must work, and what it weighs'),
+    track: list(trackSchema, 'a list of trackers wanted')
+      .default([])
+      .describe('What else must work, and what it weighs'),
+    preset: oneOf(...PRESETS)
+      .optional()
+      .describe('Health checks that come by a name, with their weights (docs/healthchecks.md)'),
     announce: announce().prefault({}).describe('Schedule of the gratuitous ARP or unsolicited NA'),
     lifetime: oneOf('auto', 'off')
       .default('auto')
@@ -171,11 +170,14 @@ export const virtualRouterSchema = section(
 
 export const syncGroupSchema = section(
   {
-    name: routerName().describe('Unique among the groups'),
-    members: list(routerName(), 'a list of names of virtual routers wanted')
+    name: itemName().describe('Unique among the groups'),
+    members: list(itemName(), 'a list of names of virtual routers wanted')
       .min(1, { error: 'at least one member wanted' })
       .describe('Virtual routers that are Active together or not at all; each in one group only'),
-    track: list(track(), 'a list of trackers wanted').default([]).describe('Tracked by every member'),
+    track: list(trackSchema, 'a list of trackers wanted').default([]).describe('Tracked by every member'),
+    preset: oneOf(...PRESETS)
+      .optional()
+      .describe('Health checks that come by a name, tracked by every member'),
   },
   'a mapping with name and members wanted',
 )
@@ -210,6 +212,9 @@ export const configSchema = section(
     io: oneOf('addon', 'raw-socket')
       .default('addon')
       .describe('How packets are sent and received: the native addon, or the npm package raw-socket'),
+    healthchecks: list(healthcheckSchema, 'a list of health checks wanted')
+      .default([])
+      .describe('What is asked of the service that the addresses lead to; who tracks a check says what it weighs'),
     virtualRouters: list(virtualRouterSchema, 'a list of virtual routers wanted')
       .min(1, { error: 'at least one virtual router wanted' })
       .describe('One entry per virtual router'),
@@ -220,13 +225,15 @@ export const configSchema = section(
   'a mapping with virtualRouters wanted',
 ).transform((config) => ({
   ...config,
+  ...expandPresets(config),
   api: { ...config.api, socket: config.api.socket ?? `${config.runDirectory.replace(/\/+$/, '')}/holdfast.sock` },
 }))
 
 export type Config = z.output<typeof configSchema>
 export type VirtualRouter = z.output<typeof virtualRouterSchema>
 export type SyncGroup = z.output<typeof syncGroupSchema>
-export type Track = VirtualRouter['track'][number]
+export type HealthcheckConfig = Config['healthchecks'][number]
+export type { Track } from './track.ts'
 export type ConfiguredPeer = z.output<ReturnType<typeof peer>>
 
 /** What a file may contain, as JSON Schema 2020-12: for editors, and for the known keys of schema-problem.ts. */

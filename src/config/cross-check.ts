@@ -9,6 +9,7 @@ import { contradictions, type Placed, peerList } from './contradiction.ts'
 import type { ListenAddress } from './field.ts'
 import { familyName, familyOfAll } from './network.ts'
 import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
+import { trackedName, trackerKey, trackerKind } from './track.ts'
 
 export type Claim = { readonly key: string; readonly path: Path; readonly message: (line: number) => string }
 
@@ -71,9 +72,9 @@ function addressClaims({ router, path }: Placed): Claim[] {
 /** Of a router or a sync group. */
 export function trackerClaims({ name, track }: Pick<VirtualRouter, 'name' | 'track'>, path: Path): Claim[] {
   return track.map((tracker, index) => ({
-    key: tracker.interface,
-    path: [...path, 'track', index, 'interface'],
-    message: (line) => `Cannot track "${tracker.interface}" twice in "${name}": it is tracked ${already(line)}`,
+    key: trackerKey(tracker),
+    path: [...path, 'track', index, trackerKind(tracker)],
+    message: (line) => `Cannot track "${trackedName(tracker)}" twice in "${name}": it is tracked ${already(line)}`,
   }))
 }
 

@@ -4,6 +4,7 @@
  * is written out make no difference. A renamed router is another one, because its name is its identity in metrics,
  * logs and commands. This file does not know states, nor what the change is done with.
  */
+import { checksOf, nameOf } from './checks.ts'
 import type { Config, SyncGroup, VirtualRouter } from './config.ts'
 import { type ResolvedRouter, resolveRouters } from './resolve.ts'
 
@@ -21,6 +22,8 @@ export type ConfigDiff = {
   readonly unchanged: readonly string[]
   /** Names, members or trackers of sync groups. */
   readonly groupsChanged: boolean
+  /** Names of health checks that came, went or mean something else; no router changes for it (docs/adr/0024). */
+  readonly checksChanged: readonly string[]
   /** Paths such as `api.listen` whose new value waits for the next start. */
   readonly restartOnly: readonly string[]
 }
@@ -41,6 +44,7 @@ export function diffConfig(old: Config, next: Config): ConfigDiff {
     changed: named(sameKind.filter(({ then, now }) => then.rest !== now.rest)),
     unchanged: named(sameKind.filter(({ then, now }) => then.rest === now.rest)),
     groupsChanged: groupsOf(old) !== groupsOf(next),
+    checksChanged: checksChanged(old, next),
     restartOnly: atStartOnly(old).flatMap(([path, value], i) => (atStartOnly(next)[i]?.[1] === value ? [] : [path])),
   }
 }
@@ -90,6 +94,12 @@ const groupsOf = ({ syncGroups }: Config): string =>
       })),
     ),
   )
+
+function checksChanged(old: Config, next: Config): readonly string[] {
+  const texts = (config: Config) => new Map(checksOf(config).map((check) => [nameOf(check), JSON.stringify(check)]))
+  const [before, after] = [texts(old), texts(next)]
+  return [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name))
+}
 
 const inAnyOrder = (values: readonly unknown[]): readonly string[] =>
   values.map((value) => JSON.stringify(value)).sort()

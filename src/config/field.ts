@@ -14,10 +14,10 @@ import { hostPart, hostPrefixLength } from './network.ts'
 export type NetworkAddress = { readonly address: Address; readonly prefixLength: number | undefined }
 export type ListenAddress = { readonly host: Address; readonly port: number }
 
-type Reading<T> = { readonly value: T } | { readonly refused: string }
+export type Reading<T> = { readonly value: T } | { readonly refused: string }
 
 /** A text that is read by `read`; `wanted` is what a value of another type is told. */
-function textual<T>(wanted: string, read: (text: string) => Reading<T>) {
+export function textual<T>(wanted: string, read: (text: string) => Reading<T>) {
   return z.string({ error: wanted }).transform((text, context): T => {
     const reading = read(text)
     if ('value' in reading) return reading.value
@@ -42,6 +42,21 @@ export function oneOf<const T extends readonly [string, ...string[]]>(...values:
 export function pattern(expression: RegExp, wanted: string) {
   return z.string({ error: wanted }).regex(expression, { error: wanted })
 }
+
+/** Of whatever the file names: routers, groups, checks. */
+export const itemName = () =>
+  pattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'a name of letters, digits, ".", "_" and "-" wanted')
+/** Linux: 15 octets, no slash, no white space, neither "." nor "..". */
+export const interfaceName = () =>
+  pattern(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'the name of an interface wanted, up to 15 characters')
+export const absolutePath = () => pattern(/^\/[^\0]*$/, 'an absolute path wanted')
+
+export function section<T extends z.core.$ZodLooseShape>(shape: T, wanted: string) {
+  // Unknown keys get their words from the schema itself (schema-problem.ts).
+  return z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? wanted : undefined) })
+}
+
+export const list = <T extends z.ZodType>(element: T, wanted: string) => z.array(element, { error: wanted })
 
 /**
  * `step` is the precision that the wire can carry: what lies between two steps is refused, never rounded. `range` says

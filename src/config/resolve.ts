@@ -127,6 +127,7 @@ function resolveRouter(
     preempt: router.preempt,
     preemptDelay: router.preemptDelay,
     minHold: router.minHold,
+    margin: router.margin,
     primaryAddress: source ?? NO_ADDRESS[family],
     transport: transportOf(router, family, peers),
     peers,

@@ -9,8 +9,6 @@ import { formatPath, type Locate, type Path, type Problem, problemAt } from './p
 import { nearestWord } from './spelling.ts'
 
 const NOT_YET: Readonly<Record<string, string>> = {
-  healthchecks: 'health checks are',
-  healthcheck: 'health checks are',
   notify: 'notify programs are',
   label: 'address labels are',
 }
@@ -39,8 +37,6 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locat
   const name = path.at(-1)
   if (found === undefined && typeof name === 'string') {
     const parent = path.slice(0, -1)
-    // A tracker of a kind that is not there yet needs no interface; one problem says it all.
-    if (name === 'interface' && at(root, [...parent, 'healthcheck']) !== undefined) return []
     return [problemAt(locate, parent, 'error', `Cannot do without "${name}" in ${place(parent)}: ${issue.message}`)]
   }
   const object = name === undefined ? 'the configuration' : typeof name === 'string' ? `"${name}"` : formatPath(path)
@@ -48,8 +44,12 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locat
   return [problemAt(locate, path, 'error', `Cannot use ${what} as ${object}: ${issue.message}`)]
 }
 
-/** A password must not come back in a message, not even one that stands where it should not (VR-V2-06). */
-const isSecret = (path: Path): boolean => path.includes('authentication')
+/**
+ * A password must not come back in a message, not even one that stands where it should not (VR-V2-06). What is sent to
+ * whoever is checked may hold one, and so may a URL.
+ */
+const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http']
+const isSecret = (path: Path): boolean => path.some((step) => SECRETS.includes(step))
 
 /** Of the alternatives of a union, the one meant is that whose kind of value was given. */
 function isAboutContent(issue: z.core.$ZodIssue): boolean {

@@ -8,6 +8,7 @@ import type { Placed } from './contradiction.ts'
 import { already, type Claim, repeated, trackerClaims } from './cross-check.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from './problem.ts'
 import { nearestWord } from './spelling.ts'
+import { trackedName, trackerKey, trackerKind } from './track.ts'
 
 export type PlacedGroup = { readonly group: SyncGroup; readonly path: Path }
 
@@ -90,25 +91,28 @@ function trackProblems({ group, path }: PlacedGroup, byName: ReadonlyMap<string,
   const problems: Problem[] = []
   const say = (severity: Severity, at: Path, message: string) => problems.push(problemAt(locate, at, severity, message))
   const lines = new Map(
-    group.track.map((tracker, index) => [tracker.interface, locate([...path, 'track', index, 'interface']).line]),
+    group.track.map((tracker, index) => [
+      trackerKey(tracker),
+      locate([...path, 'track', index, trackerKind(tracker)]).line,
+    ]),
   )
   for (const member of group.members) {
     const placed = byName.get(member)
     if (placed === undefined) continue
     for (const [index, tracker] of placed.router.track.entries()) {
       const at: Path = [...placed.path, 'track', index]
-      const line = lines.get(tracker.interface)
+      const line = lines.get(trackerKey(tracker))
       if (line !== undefined)
         say(
           'error',
-          [...at, 'interface'],
-          `Cannot track "${tracker.interface}" in "${member}": its sync group "${group.name}" tracks it ${already(line)}`,
+          [...at, trackerKind(tracker)],
+          `Cannot track "${trackedName(tracker)}" in "${member}": its sync group "${group.name}" tracks it ${already(line)}`,
         )
       else if (tracker.weight !== 0 && placed.router.priority !== 255)
         say(
           'warning',
           [...at, 'weight'],
-          `The weight of "${tracker.interface}" has no effect in "${member}", a member of sync group "${group.name}": ` +
+          `The weight of "${trackedName(tracker)}" has no effect in "${member}", a member of sync group "${group.name}": ` +
             'track it at the group, whose members all follow',
         )
     }

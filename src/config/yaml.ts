@@ -4,10 +4,14 @@
  */
 import type { z } from 'zod'
 import { advice } from './advice.ts'
+import { nameOf } from './checks.ts'
 import { type Config, configSchema, syncGroupSchema, virtualRouterSchema } from './config.ts'
 import type { Placed } from './contradiction.ts'
 import { crossCheck, listenProblems } from './cross-check.ts'
 import { readDocument } from './document.ts'
+import { healthcheckSchema } from './healthcheck.ts'
+import { type CheckSections, healthcheckProblems } from './healthcheck-problem.ts'
+import { checksOfPreset, PRESETS } from './preset.ts'
 import { byPosition, isError, type Locate, type Path, type Problem } from './problem.ts'
 import { schemaProblems } from './schema-problem.ts'
 import { groupProblems, type PlacedGroup } from './sync-group.ts'
@@ -29,14 +33,26 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
     ? {
         routers: placed('virtualRouters', parsed.data.virtualRouters),
         groups: placed('syncGroups', parsed.data.syncGroups),
+        checks: placed('healthchecks', parsed.data.healthchecks),
       }
     : {
         routers: wellFormedIn(value, 'virtualRouters', virtualRouterSchema),
         groups: wellFormedIn(value, 'syncGroups', syncGroupSchema),
+        checks: wellFormedIn(value, 'healthchecks', healthcheckSchema),
       }
   const routers = sections.routers.map(({ entry, path }): Placed => ({ router: entry, path }))
   const groups = sections.groups.map(({ entry, path }): PlacedGroup => ({ group: entry, path }))
   const written = entriesOf(value, 'virtualRouters')
+  const checks: CheckSections = {
+    checks: sections.checks.map(({ entry, path }) => ({ check: entry, path })),
+    tracking: [...sections.routers, ...sections.groups].map(({ entry, path }) => ({ ...entry, path })),
+    // Presets are expanded in what could be read as a whole, and known in the rest.
+    names: new Set([
+      ...(parsed.success ? parsed.data.healthchecks : PRESETS.flatMap(checksOfPreset)).map(nameOf),
+      ...namesOf(entriesOf(value, 'healthchecks')),
+    ]),
+    complete: parsed.success,
+  }
   const problems = [
     ...syntax,
     ...(parsed.success
@@ -45,6 +61,7 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
     ...crossCheck(routers, locate),
     ...tooManyRouters(written, locate),
     ...groupProblems(groups, routers, namesOf(written), locate),
+    ...healthcheckProblems(checks, locate),
     ...routers.flatMap((each) => advice(each, locate)),
   ].sort(byPosition)
   if (parsed.success && !problems.some(isError)) return { config: parsed.data, warnings: problems, locate }

@@ -4,6 +4,7 @@
  */
 import { datagramLength } from '../config/datagram.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
+import { interfacesIn } from '../config/track.ts'
 import { effectivePriority } from '../config/weights.ts'
 import type { Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
@@ -34,7 +35,11 @@ export function circumstancesOf(
   { link, source, taken }: Place,
   view: Pick<NetworkView, 'linkNamed'>,
 ): Circumstances {
-  const tracked = track.map(({ weight, interface: name }) => ({ weight, name, up: isUp(view.linkNamed(name)) }))
+  const tracked = interfacesIn(track).map(({ weight, interface: name }) => ({
+    weight,
+    name,
+    up: isUp(view.linkNamed(name)),
+  }))
   const faults = [
     // Nothing can be sent once the link is gone or down; without a source address neither.
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },

@@ -6,6 +6,7 @@
 import type { Config } from '../config/config.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
+import { interfacesIn } from '../config/track.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
@@ -253,7 +254,9 @@ export class Placement {
 
 /** Whose changes can mean something; undefined = all. */
 function interfacesOf({ virtualRouters, syncGroups }: Config): ReadonlySet<string> | undefined {
-  const tracked = [...virtualRouters, ...syncGroups].flatMap(({ track }) => track.map((tracker) => tracker.interface))
+  const tracked = [...virtualRouters, ...syncGroups].flatMap(({ track }) =>
+    interfacesIn(track).map((tracker) => tracker.interface),
+  )
   const names = [...virtualRouters.map((router) => router.interface), ...tracked]
   return names.includes('auto') ? undefined : new Set(names)
 }

@@ -6,6 +6,7 @@
 import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
+import { interfacesIn } from '../config/track.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -142,7 +143,9 @@ function change(router: Router, resolved: ResolvedRouter, placement: Placement, 
 function dropTrackers(router: Router | undefined, { track }: ResolvedRouter, now: Millis): void {
   if (router === undefined) return
   const tracked = new Set<string>(
-    track.flatMap(({ weight, interface: name }) => (weight === 0 ? [`trackedInterfaceDown:${name}`] : [])),
+    interfacesIn(track).flatMap(({ weight, interface: name }) =>
+      weight === 0 ? [`trackedInterfaceDown:${name}`] : [],
+    ),
   )
   for (const fault of router.faults) {
     if (fault.startsWith('trackedInterfaceDown:') && !tracked.has(fault)) router.setFault(fault, false, false, now)

@@ -85,6 +85,8 @@ export type Parameters = {
   readonly preemptDelay: Millis
   /** No fastPreempt within this time of the last owner change seen. */
   readonly minHold: Millis
+  /** Preempt only an Active whose priority is lower than ours by more than this; absent = 0, as the RFC has it. */
+  readonly margin?: number | undefined
   /** Source of our advertisements and our side of the tie-break. */
   readonly primaryAddress: Address
   readonly transport: Transport

@@ -22,6 +22,7 @@ const NOTHING: ConfigDiff = {
   changed: [],
   unchanged: [],
   groupsChanged: false,
+  checksChanged: [],
   restartOnly: [],
 }
 const diff = (old: string, next: string) => diffConfig(config(old), config(next))
@@ -72,6 +73,7 @@ describe('new parameters for the same router', () => {
     'preempt: false',
     'preemptDelay: 5s',
     'minHold: 1s',
+    'margin: 5',
     'peers: [10.0.0.2]',
     'stagger: false',
     'profile: rfc9568',

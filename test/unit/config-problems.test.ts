@@ -178,16 +178,6 @@ describe('what this version does not have is said, never ignored', () => {
       `Cannot use "${key}": ${subject} not supported by this version of holdfast`,
     ])
   })
-
-  test('health checks, in their list and in track', () => {
-    const text = `healthchecks:\n  - { name: x, tcp: 127.0.0.1:1 }\n${file(router({ track: '[{ healthcheck: x, weight: 50 }]' }))}`
-    expect(said(text)).toEqual([
-      '1:1: Cannot use "healthchecks": health checks are not supported by this version of holdfast',
-      expect.stringMatching(
-        /^4:\d+: Cannot use "healthcheck": health checks are not supported by this version of holdfast$/,
-      ),
-    ])
-  })
 })
 
 describe('unknown keys', () => {
@@ -202,7 +192,7 @@ describe('unknown keys', () => {
 
   test('far from all known ones: the known ones are listed', () => {
     expect(said(`colour: red\n${file(router())}`)).toEqual([
-      '1:1: Cannot use unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, io, virtualRouters, syncGroups',
+      '1:1: Cannot use unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, io, healthchecks, virtualRouters, syncGroups',
     ])
   })
 

@@ -62,6 +62,7 @@ describe('parameters', () => {
         preempt: true,
         preemptDelay: 0,
         minHold: 10_000,
+        margin: 0,
         primaryAddress: '10.0.0.11',
         transport: { mode: 'multicast', group: '224.0.0.18' },
         peers: [],
