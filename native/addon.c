@@ -3,6 +3,7 @@
  * guardian (guardian-words.h), because JavaScript promises nothing about memory that another process writes; and what a
  * thread or the process may do (docs/adr/0019).
  * One generic class carries raw IPv4, raw IPv6, AF_PACKET and AF_NETLINK; every number that means something to a protocol comes from TypeScript.
+ * It also watches a process: what a pidfd reports is that it is readable, and that is all that the class needs to know.
  * Decided here: nothing that the kernel reports may end or stall the process. A poll error is read, reported and the
  * watcher goes on; a receive or send error is a negative errno in the result, never an exception.
  * Refuses to know: VRRP, ARP, Neighbor Discovery, rtnetlink, and what a packet is worth.
@@ -59,6 +60,8 @@
 #define FLAG_TRUNCATED 1u
 #define FLAG_CONTROL_TRUNCATED 2u
 
+#define FAMILY_PROCESS (-1) /* no socket: the pidfd of the process that `type` names */
+
 #define MAX_BATCH 1024u /* the kernel's UIO_MAXIOV: one recvmmsg or sendmmsg takes no more */
 #define MAX_PACKET (1u << 20)
 #define MAX_DATA (256u << 20)
@@ -69,6 +72,9 @@
 #define QUIET_ERROR_MS 10u /* ... look again later instead of spinning */
 #define ERROR_QUEUE_MAX 64
 
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 #ifndef SO_TIMESTAMPNS_NEW
 #define SO_TIMESTAMPNS_NEW 64
 #endif
@@ -327,11 +333,14 @@ static napi_value construct(napi_env env, napi_callback_info info) {
     throw_errno(env, "socket", ENOMEM);
     return NULL;
   }
-  s->fd = socket(number[0], number[1] | SOCK_CLOEXEC | SOCK_NONBLOCK, number[2]);
+  const bool process = number[0] == FAMILY_PROCESS;
+  /* A pidfd is close-on-exec by itself. */
+  s->fd = process ? (int)syscall(SYS_pidfd_open, (pid_t)number[1], 0)
+                  : socket(number[0], number[1] | SOCK_CLOEXEC | SOCK_NONBLOCK, number[2]);
   if (s->fd < 0) {
     const int failure = errno;
     release(s);
-    throw_errno(env, "socket", failure);
+    throw_errno(env, process ? "pidfd_open" : "socket", failure);
     return NULL;
   }
   if (!ok(env, napi_wrap(env, self, s, on_collected, NULL, &s->wrapper))) {
@@ -814,6 +823,24 @@ static napi_value interface_index(napi_env env, napi_callback_info info) {
   return ok(env, napi_create_uint32(env, index, &result)) ? result : NULL;
 }
 
+/* Two ends of a channel: ours, and one that a child is to be given. Neither is inherited unasked. */
+static napi_value stream_pair(napi_env env, napi_callback_info info) {
+  napi_value result, number;
+  int ends[2];
+  (void)info;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw_errno(env, "socketpair", errno);
+    return NULL;
+  }
+  if (ok(env, napi_create_array_with_length(env, 2, &result)) && ok(env, napi_create_int32(env, ends[0], &number)) &&
+      ok(env, napi_set_element(env, result, 0, number)) && ok(env, napi_create_int32(env, ends[1], &number)) &&
+      ok(env, napi_set_element(env, result, 1, number)))
+    return result;
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  return NULL;
+}
+
 /* A descriptor that came by inheritance goes no further. */
 /*
  * For us alone, and the last of our descriptors. The kernel ends a process's files from the last to the first, and takes
@@ -1136,6 +1163,7 @@ NAPI_MODULE_INIT() {
       {"keepLast", NULL, keep_last, NULL, NULL, NULL, napi_enumerable, NULL},
       {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
       {"dropPrivileges", NULL, drop_privileges, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"streamPair", NULL, stream_pair, NULL, NULL, NULL, napi_enumerable, NULL},
       {"forbidDumps", NULL, forbid_dumps, NULL, NULL, NULL, napi_enumerable, NULL},
       {"peerOf", NULL, peer_of, NULL, NULL, NULL, napi_enumerable, NULL},
   };

@@ -15,7 +15,7 @@ USAGE
 
 here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 cd "$here"
-sources='addon.c guardian.c guardian-words.h probe.c build.sh'
+sources='addon.c guardian.c guardian-words.h launcher.c probe.c build.sh'
 check=no
 nodedir=''
 while [ $# -gt 0 ]; do
@@ -72,13 +72,13 @@ $cc $flags -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes -isystem "$
   -o "$fresh/holdfast.glibc.node" addon.c
 # musl-gcc leaves out /usr/include: the kernel's headers come last, so that musl's own win.
 kernel="-idirafter /usr/include -idirafter /usr/include/$("$cc" -print-multiarch)"
-for program in guardian probe; do
+for program in guardian launcher probe; do
   # The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
   # shellcheck disable=SC2086
   $static_cc $flags $kernel -static -o "$fresh/holdfast-$program" "$program.c"
 done
 strip --strip-unneeded "$fresh/holdfast.glibc.node"
-strip "$fresh/holdfast-guardian" "$fresh/holdfast-probe"
+strip "$fresh/holdfast-guardian" "$fresh/holdfast-launcher" "$fresh/holdfast-probe"
 chmod 755 "$fresh"/holdfast*
 mv -f "$fresh"/holdfast* "$out"/
 

@@ -21,7 +21,7 @@ const PLAN: Record<string, Rule> = {
   config: { folders: ['wire', 'vrrp', 'healthcheck'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
   daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'metrics'], packages: ['node:'] },
-  api: { folders: ['config', 'daemon', 'metrics'], packages: ['node:'] },
+  api: { folders: ['wire', 'config', 'daemon', 'healthcheck', 'metrics'], packages: ['node:'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0011).

@@ -4,6 +4,9 @@ import type { ConfigDiff } from '../config/diff.ts'
 import type { NodeView } from '../config/node-view.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
+import type { ExecSpec } from '../healthcheck/check.ts'
+import type { CheckNews, CheckOrder } from '../healthcheck/check-message.ts'
+import type { Refusal } from '../healthcheck/exec.ts'
 
 export type WorkerSettings = {
   /** False: nothing is served, there is only parsing. What another address than loopback means: docs/privileges.md. */
@@ -32,9 +35,19 @@ export type ReadOrder = {
 export type WorkerMessage =
   | { readonly kind: 'snapshotWanted'; readonly id: number }
   | { readonly kind: 'parsed'; readonly id: number; readonly fresh: FreshConfig }
+  | { readonly kind: 'check'; readonly news: CheckNews }
+  /**
+   * A launcher for a program of a check (docs/adr/0026). `channel`: the descriptor that it is to have, the engine's from
+   * now on; the other end stays with the worker.
+   */
+  | { readonly kind: 'launchWanted'; readonly id: number; readonly spec: ExecSpec; readonly channel: number }
   | { readonly kind: 'listening' }
   | { readonly kind: 'failed'; readonly message: string }
 
 export type EngineMessage =
   | { readonly kind: 'snapshot'; readonly id: number; readonly snapshot: Snapshot }
   | { readonly kind: 'parse'; readonly id: number; readonly order: ReadOrder }
+  | { readonly kind: 'checkOrder'; readonly order: CheckOrder }
+  | { readonly kind: 'launched'; readonly id: number; readonly refusal: Refusal | undefined }
+  /** Open the port: said once, when what comes first has begun. */
+  | { readonly kind: 'serve' }

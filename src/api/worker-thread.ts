@@ -1,26 +1,32 @@
 /**
- * The engine's side of the worker: starts it, answers its questions, hands it files to read, and starts it again when
- * it dies. Nothing the worker does can stop the engine, and whoever waits for it is told when it is gone. Knows no HTTP
- * and no configuration.
+ * The engine's side of the worker: starts it when somebody needs it, answers its questions, hands it files to read, and
+ * starts it again when it dies: at once the first time, ever later when it dies young. Nothing the worker does can stop
+ * the engine, and whoever waits for it is told when it is gone. Knows no HTTP, no configuration and no health checks.
  */
+import { closeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '../daemon/snapshot.ts'
 import type { EngineMessage, FreshConfig, ReadOrder, WorkerMessage, WorkerSettings } from './worker-message.ts'
 
-const RESTART_AFTER = 1_000
+/** Doubled for each thread that did not live for GROWN_UP. */
+const RESTART = { first: 100, last: 30_000 }
+const GROWN_UP = 10_000
 /** A file on a dead network disk, a FIFO: whoever waits for them is told, and the thread is given up. */
 const PARSE_TIMEOUT = 10_000
-
-export type WorkerThread = {
-  /** Rejects with Error when there is no answer; never because of what the file says. */
-  parse(order: ReadOrder): Promise<FreshConfig>
-  close(): Promise<void>
-}
 
 export type WorkerListener = {
   readonly snapshot: () => Snapshot
   readonly onProblem: (message: string) => void
   readonly onListening: () => void
+}
+
+/** Who needs a thread that runs, and talks to it. */
+export type WorkerGuest = {
+  /** A thread has begun and hears orders. */
+  readonly onStart: () => void
+  readonly onMessage: (message: WorkerMessage) => void
+  /** Not told of a thread that close() ended. */
+  readonly onEnd: () => void
 }
 
 type Waiting = {
@@ -29,81 +35,77 @@ type Waiting = {
   readonly reject: (error: Error) => void
 }
 
-/** `entry` is the file that the thread runs. */
-export function startWorker(entry: URL, settings: WorkerSettings, listener: WorkerListener): WorkerThread {
-  const serves = settings.listen !== false
-  const waiting = new Map<number, Waiting>()
-  let closed = false
-  let worker: Worker | undefined
-  let timer: NodeJS.Timeout | undefined
-  let lastId = 0
+export class WorkerThread {
+  readonly #entry: URL
+  readonly #settings: WorkerSettings
+  readonly #listener: WorkerListener
+  readonly #waiting = new Map<number, Waiting>()
+  #guest: WorkerGuest | undefined
+  #guestStays = false
+  #serves = false
+  #closed = false
+  #worker: Worker | undefined
+  #startedAt = 0
+  #restartAfter = RESTART.first
+  #timer: NodeJS.Timeout | undefined
+  #lastId = 0
 
-  function start(): Worker {
-    clearTimeout(timer)
-    const started = new Worker(entry, {
-      workerData: settings,
-      // A leak in here must end here.
-      resourceLimits: { maxOldGenerationSizeMb: 64 },
-      // Otherwise this thread would write it out, and wait for whoever does not read standard error.
-      stdout: true,
-      stderr: true,
-    })
-    worker = started
-    // The engine must be able to end while a scrape hangs.
-    started.unref()
-    started.stdout.resume()
-    started.stderr.on('data', (text: Buffer) => listener.onProblem(text.toString('utf8').trim()))
-    started.on('message', (message: WorkerMessage) => {
-      if (message.kind === 'listening') listener.onListening()
-      else if (message.kind === 'failed') listener.onProblem(message.message)
-      else if (message.kind === 'parsed') answered(message.id, message.fresh)
-      else {
-        const answer: EngineMessage = { kind: 'snapshot', id: message.id, snapshot: listener.snapshot() }
-        started.postMessage(answer)
-      }
-    })
-    started.on('error', (error) => listener.onProblem(`The worker thread failed: ${error.message}`))
-    started.on('exit', () => {
-      if (worker === started) worker = undefined
-      for (const [id, { reader, reject }] of waiting) {
-        if (reader !== started) continue
-        waiting.delete(id)
-        reject(new Error('the worker thread ended before it had answered'))
-      }
-      if (closed || !serves || worker !== undefined) return
-      clearTimeout(timer)
-      timer = setTimeout(start, RESTART_AFTER)
-      timer.unref()
-    })
-    return started
+  /** `entry` is the file that the thread runs. Nothing starts yet. */
+  constructor(entry: URL, settings: WorkerSettings, listener: WorkerListener) {
+    this.#entry = entry
+    this.#settings = settings
+    this.#listener = listener
   }
 
-  function giveUp(thread: Worker): void {
-    if (worker === thread) worker = undefined
+  /** From now on the port of the settings is open, if there is one. */
+  serve(): void {
+    this.#serves = this.#settings.listen !== false
+    if (!this.#serves) return
+    if (this.#worker === undefined) this.#ensure()
+    else this.#worker.postMessage({ kind: 'serve' } satisfies EngineMessage)
+  }
+
+  host(guest: WorkerGuest): void {
+    this.#guest = guest
+  }
+
+  /** Whether the guest needs a thread. It hears `onStart` when there is one, which may be during this call. */
+  keep(wanted: boolean): void {
+    const stayed = this.#guestStays
+    this.#guestStays = wanted
+    if (!wanted) this.#rest()
+    else if (this.#worker === undefined) this.#ensure()
+    else if (!stayed) this.#guest?.onStart()
+  }
+
+  /** To the thread that runs; lost without one. */
+  post(message: EngineMessage): void {
+    this.#worker?.postMessage(message)
+  }
+
+  /** It does not answer any more. The guest is told at once; the next thread comes in its time. */
+  giveUp(): void {
+    const thread = this.#worker
+    if (thread === undefined) return
+    this.#listener.onProblem('The worker thread does not answer: another one is started')
+    this.#lost(thread)
     void thread.terminate()
   }
 
-  function answered(id: number, fresh: FreshConfig): void {
-    const asked = waiting.get(id)
-    waiting.delete(id)
-    asked?.resolve(fresh)
-    // Without a port to serve its memory is worth more than the time of the next start.
-    if (!serves && asked !== undefined && waiting.size === 0) giveUp(asked.reader)
-  }
-
-  async function parse(wanted: ReadOrder): Promise<FreshConfig> {
-    if (closed) throw new Error('the worker thread is closed')
-    const reader = worker ?? start()
-    const id = ++lastId
+  /** Rejects with Error when there is no answer; never because of what the file says. */
+  async parse(wanted: ReadOrder): Promise<FreshConfig> {
+    if (this.#closed) throw new Error('the worker thread is closed')
+    const reader = this.#worker ?? this.#start()
+    const id = ++this.#lastId
     let late: NodeJS.Timeout | undefined
     try {
       return await new Promise<FreshConfig>((resolve, reject) => {
-        waiting.set(id, { reader, resolve, reject })
+        this.#waiting.set(id, { reader, resolve, reject })
         late = setTimeout(() => {
           reject(new Error(`it was not read within ${PARSE_TIMEOUT / 1000} s`))
-          waiting.delete(id)
+          this.#waiting.delete(id)
           // What hangs in there would hang the next one as well.
-          giveUp(reader)
+          if (this.#worker === reader) this.giveUp()
         }, PARSE_TIMEOUT)
         const order: EngineMessage = { kind: 'parse', id, order: wanted }
         reader.postMessage(order)
@@ -113,13 +115,92 @@ export function startWorker(entry: URL, settings: WorkerSettings, listener: Work
     }
   }
 
-  if (serves) start()
-  return {
-    parse,
-    async close() {
-      closed = true
-      clearTimeout(timer)
-      await worker?.terminate()
-    },
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#worker?.terminate()
+  }
+
+  get #isNeeded(): boolean {
+    return !this.#closed && (this.#serves || this.#guestStays)
+  }
+
+  /** One that is to follow another waits for its turn: who asks does not make it sooner. */
+  #ensure(): void {
+    if (this.#isNeeded && this.#worker === undefined && this.#timer === undefined) this.#start()
+  }
+
+  /** Without anybody who needs it its memory is worth more than the time of the next start. */
+  #rest(): void {
+    const thread = this.#worker
+    if (this.#isNeeded || thread === undefined || this.#waiting.size > 0) return
+    this.#worker = undefined
+    void thread.terminate()
+  }
+
+  #start(): Worker {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const started = new Worker(this.#entry, {
+      workerData: this.#settings,
+      // A leak in here must end here.
+      resourceLimits: { maxOldGenerationSizeMb: 64 },
+      // Otherwise this thread would write it out, and wait for whoever does not read standard error.
+      stdout: true,
+      stderr: true,
+    })
+    this.#worker = started
+    this.#startedAt = performance.now()
+    // The engine must be able to end while a scrape hangs.
+    started.unref()
+    started.stdout.resume()
+    started.stderr.on('data', (text: Buffer) => this.#listener.onProblem(text.toString('utf8').trim()))
+    started.on('message', (message: WorkerMessage) => this.#hear(started, message))
+    started.on('error', (error) => this.#listener.onProblem(`The worker thread failed: ${error.message}`))
+    started.on('exit', () => this.#lost(started))
+    if (this.#guestStays) this.#guest?.onStart()
+    // After the guest's orders: what serves is loaded for 100 ms.
+    if (this.#serves) this.post({ kind: 'serve' })
+    return started
+  }
+
+  #hear(thread: Worker, message: WorkerMessage): void {
+    if (message.kind === 'listening') this.#listener.onListening()
+    else if (message.kind === 'failed') this.#listener.onProblem(message.message)
+    else if (message.kind === 'parsed') this.#answered(message.id, message.fresh)
+    else if (message.kind === 'snapshotWanted') {
+      const answer: EngineMessage = { kind: 'snapshot', id: message.id, snapshot: this.#listener.snapshot() }
+      thread.postMessage(answer)
+    } else if (thread === this.#worker) this.#guest?.onMessage(message)
+    else this.#orphaned(message)
+  }
+
+  /** What a thread said that has been given up: nobody is to have the descriptor. */
+  #orphaned(message: WorkerMessage): void {
+    if (message.kind === 'launchWanted') closeSync(message.channel)
+  }
+
+  #lost(thread: Worker): void {
+    for (const [id, { reader, reject }] of this.#waiting) {
+      if (reader !== thread) continue
+      this.#waiting.delete(id)
+      reject(new Error('the worker thread ended before it had answered'))
+    }
+    if (this.#worker !== thread) return
+    this.#worker = undefined
+    if (performance.now() - this.#startedAt > GROWN_UP) this.#restartAfter = RESTART.first
+    if (this.#closed) return
+    if (this.#guestStays) this.#guest?.onEnd()
+    if (!this.#isNeeded) return
+    this.#timer = setTimeout(() => this.#start(), this.#restartAfter)
+    this.#timer.unref()
+    this.#restartAfter = Math.min(this.#restartAfter * 2, RESTART.last)
+  }
+
+  #answered(id: number, fresh: FreshConfig): void {
+    const asked = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    asked?.resolve(fresh)
+    this.#rest()
   }
 }

@@ -13,10 +13,10 @@ import type { Problem } from '../config/problem.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
 import type { ReloadAnswer } from './live-configuration.ts'
-import { VERSION } from './version.ts'
 
 export type Inside = {
   readonly recorder: Recorder
+  readonly worker: WorkerThread
   readonly snapshot: () => Snapshot
   readonly reload: (trigger: string) => Promise<ReloadAnswer>
   /** Returns why not. */
@@ -33,10 +33,9 @@ export type Doors = {
 }
 
 const COMMAND = 'holdfast'
-const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-export async function openDoors({ listen, socket }: Config['api'], inside: Inside): Promise<Doors> {
-  const { recorder, snapshot } = inside
+export async function openDoors({ socket }: Config['api'], inside: Inside): Promise<Doors> {
+  const { recorder, snapshot, worker } = inside
   let server: Server | undefined
   try {
     const { openControlSocket } = await import('../api/control-socket.ts')
@@ -71,18 +70,7 @@ export async function openDoors({ listen, socket }: Config['api'], inside: Insid
   } catch (error) {
     recorder.log('error', error instanceof Error ? error.message : String(error), { socket })
   }
-  const { startWorker } = await import('../api/worker-thread.ts')
-  const worker = startWorker(
-    WORKER,
-    { listen, version: VERSION },
-    {
-      snapshot,
-      onListening: () => {
-        if (listen !== false) recorder.log('info', `Serving /metrics on ${listen.host}:${listen.port}`)
-      },
-      onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
-    },
-  )
+  worker.serve()
   return {
     worker,
     async close() {

@@ -27,6 +27,7 @@ import { nodeView } from './node.ts'
 import { startRehearsal } from './rehearsal.ts'
 import { VERSION } from './version.ts'
 import { lockedWords, vrrpBeside } from './vrrp-beside.ts'
+import { workerRoom } from './worker-thread.ts'
 
 const print = (line: string): void => void process.stderr.write(`${line}\n`)
 
@@ -121,18 +122,20 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
       recorder,
       // Asked for before the doors are open it waits for them.
       read: async (path) => {
-        const { worker } = await doors
+        await doors
         return worker.parse({ file: path, node: daemon.nodeView(), inForce: daemon.config })
       },
       apply: (next, diff) => daemon.reload(next, diff),
     },
   )
+  const { worker, checks } = workerRoom(config.api, recorder, () => daemon.snapshot())
   const daemon = new Daemon(config, {
     clock,
     network,
     sockets: openSockets(native, clock, raw),
     will,
     recorder,
+    checks,
     configuration: () => live.snapshot(),
     surroundings: () => ({ controlRefused, keepalivedBeside: beside.keepalived }),
     onForsaken: () => {
@@ -162,6 +165,7 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   const log = attachLog(recorder, config.log.level)
   const inside: Inside = {
     recorder,
+    worker,
     leave,
     snapshot: () => daemon.snapshot(),
     reload: (trigger) => live.reload(trigger),

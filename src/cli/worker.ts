@@ -5,6 +5,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { runWorker } from '../api/worker.ts'
 import { loadNative } from '../linux/native.ts'
+import { watchProcessEnd } from '../linux/process-end.ts'
 
 if (parentPort !== null)
-  runWorker({ engine: parentPort, settings: workerData, dropPrivileges: () => loadNative().dropPrivileges() })
+  runWorker({
+    engine: parentPort,
+    settings: workerData,
+    dropPrivileges: () => loadNative().dropPrivileges(),
+    streamPair: () => loadNative().streamPair(),
+    watchEnd: (pid, onEnd) => watchProcessEnd(loadNative(), pid, onEnd),
+  })

@@ -25,6 +25,4 @@ export type CheckNews =
   | { readonly kind: 'checkBeat'; readonly reports: readonly CheckReport[] }
   /** Checks that had no result in time are missing. */
   | { readonly kind: 'askedOnceMore'; readonly id: number; readonly reports: readonly CheckReport[] }
-  /** Process groups under way: the engine ends them when the thread died or hangs (exec.ts, killGroup). */
-  | { readonly kind: 'groupStarted' | 'groupEnded'; readonly group: number }
   | { readonly kind: 'checksStopped' }

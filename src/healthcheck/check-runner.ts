@@ -99,6 +99,7 @@ export class CheckRunner {
     this.#abort?.abort()
     this.#run?.abandon?.()
     await this.#ended
+    this.#probe.close?.()
   }
 
   #prompted(): void {

@@ -5,6 +5,7 @@
  */
 import type { CheckNews, CheckOrder } from './check-message.ts'
 import { Monitor } from './monitor.ts'
+import type { ProbePorts } from './probe-of.ts'
 
 export const BEAT = 1_000
 
@@ -13,15 +14,9 @@ export class CheckService {
   readonly #monitor: Monitor
   #beat: NodeJS.Timeout | undefined
 
-  constructor(tell: (news: CheckNews) => void) {
+  constructor(tell: (news: CheckNews) => void, ports: ProbePorts) {
     this.#tell = tell
-    this.#monitor = new Monitor({
-      healthChanged: (report) => tell({ kind: 'healthChanged', report }),
-      groups: {
-        started: (group) => tell({ kind: 'groupStarted', group }),
-        ended: (group) => tell({ kind: 'groupEnded', group }),
-      },
-    })
+    this.#monitor = new Monitor({ healthChanged: (report) => tell({ kind: 'healthChanged', report }) }, ports)
   }
 
   async obey(order: CheckOrder): Promise<void> {

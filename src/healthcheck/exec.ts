@@ -1,195 +1,177 @@
 /**
- * Asks by running a program: never a shell, a process group and session of its own, little in its environment. Decided
- * here: exit status 0 is the only success; at the deadline the whole group is told to end and after GRACE made to, and
- * whatever a program leaves behind in its group ends with it (VR-TRK-07). Refuses to know when it is asked, and which
- * files may be run (script-safety.ts).
+ * Asks by running a program: never a shell, a session of its own, little in its environment. Decided here: exit status 0
+ * is the only success; at the deadline the whole group is told to end and after GRACE everything is made to
+ * (VR-TRK-07). Who runs it is a launcher, one for each check (docs/adr/0026): it has become the user already, has no
+ * privilege, can run nothing else, and kills whatever a program leaves behind. Refuses to know when it is asked, and
+ * which files may be run (script-safety.ts).
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+
+import { constants } from 'node:os'
+import type { Duplex } from 'node:stream'
+import { getSystemErrorName } from 'node:util'
 import { type Millis, millis } from '../wire/units.ts'
 import type { ExecSpec } from './check.ts'
-import { codeOf, isOurs } from './failed-probe.ts'
+import { isOurs } from './failed-probe.ts'
+import { type LauncherAnswer, LauncherChannel } from './launcher-channel.ts'
 import { monotonicNow, type Probe, type ProbeRun } from './probe.ts'
 import type { ProbeResult, Reason } from './probe-result.ts'
 import { unsafeBecause } from './script-safety.ts'
-import { type User, userNamed } from './user.ts'
+import { userNamed } from './user.ts'
 
 /** From SIGTERM to SIGKILL. */
 const GRACE = 2_000
-/** Kept for the log; the rest is read and forgotten, so that a program that talks is not held up. */
-const OUTPUT_KEPT = 1_024
-const OUTPUT_LIMIT = 1_048_576
-/** After the end of the program its output is complete, unless somebody who left its group holds the pipe. */
-const OUTPUT_WAIT = 50
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+/** For the launcher to say what the program said; it does nothing else meanwhile. */
+const LAST_WORDS = 50
 
-/** Process groups under way, told to whoever must end them when this thread cannot. */
-export type GroupListener = {
-  readonly started: (group: number) => void
-  readonly ended: (group: number) => void
-}
+export type Refusal = { readonly reason: Extract<Reason, 'notPossible' | 'userNotPermitted'>; readonly detail: string }
 
-type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+/** A launcher for this program and no other; never rejects. */
+export type Launch = (spec: ExecSpec) => Promise<Duplex | Refusal>
 
-export function execProbe(spec: ExecSpec, groups: GroupListener): Probe {
-  return { start: (signal) => startRun(spec, groups, signal), events: undefined }
-}
-
-function startRun(spec: ExecSpec, groups: GroupListener, signal: AbortSignal): ProbeRun {
-  const startedAt = monotonicNow()
-  let tell: (result: ProbeResult) => void = () => {}
-  const result = new Promise<ProbeResult>((resolve) => {
-    tell = resolve
-  })
-  const say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) =>
-    tell({ outcome, reason, detail, latency: since(startedAt) })
-  let group: number | undefined
-  const watched: GroupListener = {
-    started: (each) => {
-      group = each
-      groups.started(each)
-    },
-    ended: (each) => {
-      group = undefined
-      groups.ended(each)
-    },
-  }
-  const ended = run(spec, watched, signal, say).catch((error: unknown) =>
-    say('fail', 'notRunnable', `Cannot run ${spec.argv[0]}: ${error instanceof Error ? error.message : error}`),
-  )
-  return { result, ended, abandon: () => group !== undefined && killGroup(group, 'SIGKILL') }
+export function execProbe(spec: ExecSpec, launch: Launch): Probe {
+  const program = new LaunchedProgram(spec, launch)
+  return { start: (signal) => program.start(signal), events: undefined, close: () => program.close() }
 }
 
 type Say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) => void
 
-/** Settles when nothing is left of the program. */
-async function run(spec: ExecSpec, groups: GroupListener, signal: AbortSignal, say: Say): Promise<void> {
-  const [program] = spec.argv
-  const user = spec.user === undefined ? undefined : await userNamed(spec.user)
-  if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${spec.user}" on this node`)
-  const unsafe = await unsafeBecause(program, user?.uid)
-  if (unsafe !== undefined) return say('fail', unsafe.reason, unsafe.detail)
-  if (signal.aborted) return say('fail', 'timeout', `${program} was not started in time`)
-  const started = await start(spec, user)
-  if (typeof started === 'string') {
-    if (user !== undefined && started === 'EPERM') {
-      return say('unknown', 'userNotPermitted', `Cannot run ${program} as "${spec.user}": CAP_SETUID is missing`)
-    }
-    if (isOurs(started)) return say('unknown', 'notPossible', `Cannot run ${program}: ${started}`)
-    return say('fail', 'notRunnable', `Cannot run ${program}: ${started}`)
-  }
-  const { child, group } = started
-  groups.started(group)
-  try {
-    await watch(child, group, program, signal, say)
-  } finally {
-    groups.ended(group)
-  }
-}
+class LaunchedProgram {
+  readonly #spec: ExecSpec
+  readonly #launch: Launch
+  #opening: Promise<LauncherChannel | Refusal> | undefined
+  #channel: LauncherChannel | undefined
+  #closed = false
 
-/** The code of the error when it does not start: Node throws some of them and tells others later. */
-async function start(spec: ExecSpec, user: User | undefined): Promise<{ child: ChildProcess; group: number } | string> {
-  const [program, ...args] = spec.argv
-  try {
-    const child = spawn(program, args, {
-      cwd: '/',
-      detached: true,
-      env: { PATH, ...spec.environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // libuv drops the supplementary groups along with them.
-      ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+  constructor(spec: ExecSpec, launch: Launch) {
+    this.#spec = spec
+    this.#launch = launch
+  }
+
+  start(signal: AbortSignal): ProbeRun {
+    const startedAt = monotonicNow()
+    let tell: (result: ProbeResult) => void = () => {}
+    const result = new Promise<ProbeResult>((resolve) => {
+      tell = resolve
     })
-    if (child.pid !== undefined) return { child, group: child.pid }
-    return await new Promise<string>((resolve) => child.once('error', (error) => resolve(codeOf(error))))
-  } catch (error) {
-    return codeOf(error)
+    const say: Say = (outcome, reason, detail) => tell({ outcome, reason, detail, latency: since(startedAt) })
+    const ended = this.#run(signal, say).catch((error: unknown) =>
+      say('fail', 'notRunnable', `Cannot run ${this.#program}: ${error instanceof Error ? error.message : error}`),
+    )
+    return { result, ended, abandon: () => this.#channel?.kill() }
   }
-}
 
-async function watch(child: ChildProcess, group: number, program: string, signal: AbortSignal, say: Say) {
-  const output = new Output(child, () => killGroup(group, 'SIGKILL'))
-  let killer: NodeJS.Timeout | undefined
-  const onDeadline = () => {
-    say('fail', 'timeout', `${program} did not end in time${output.said()}`)
-    killGroup(group, 'SIGTERM')
-    killer = setTimeout(() => killGroup(group, 'SIGKILL'), GRACE)
+  close(): void {
+    this.#closed = true
+    this.#channel?.close()
   }
-  const exited = new Promise<Ending>((resolve) => child.once('exit', (code, by) => resolve({ code, signal: by })))
-  // Errors after the start (a kill that failed) change nothing about the exit that is waited for.
-  child.on('error', () => {})
-  if (signal.aborted) onDeadline()
-  else signal.addEventListener('abort', onDeadline, { once: true })
-  const ending = await exited
-  signal.removeEventListener('abort', onDeadline)
-  clearTimeout(killer)
-  // Its leader is gone, and nobody else of the group was asked to stay: grandchildren that ignored SIGTERM among them.
-  killGroup(group, 'SIGKILL')
-  await output.complete()
-  if (output.exceeded) say('fail', 'badAnswer', `${program} wrote more than ${OUTPUT_LIMIT} bytes${output.said()}`)
-  else if (ending.signal !== null) say('fail', 'killedBySignal', `${program} ended by ${ending.signal}${output.said()}`)
-  else if (ending.code !== 0) say('fail', 'exitStatus', `${program} ended with ${ending.code}${output.said()}`)
-  else say('ok', 'ok', `${program} ended with 0`)
-}
 
-/** The first words of a program, of both its outputs. */
-class Output {
-  readonly #child: ChildProcess
-  #kept = ''
-  #bytes = 0
-  #open = 2
-  #onEnd: (() => void) | undefined
+  get #program(): string {
+    return this.#spec.argv[0]
+  }
 
-  constructor(child: ChildProcess, onTooMuch: () => void) {
-    this.#child = child
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8')
-      stream?.on('data', (text: string) => {
-        this.#bytes += text.length
-        if (this.#kept.length < OUTPUT_KEPT) this.#kept = (this.#kept + text).slice(0, OUTPUT_KEPT)
-        if (this.exceeded) onTooMuch()
-      })
-      stream?.on('error', () => {})
-      stream?.once('close', () => {
-        this.#open--
-        if (this.#open === 0) this.#onEnd?.()
-      })
+  /** Settles when nothing is left of the program. */
+  async #run(signal: AbortSignal, say: Say): Promise<void> {
+    const { user: name } = this.#spec
+    const user = name === undefined ? undefined : await userNamed(name)
+    if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${name}" on this node`)
+    const unsafe = await unsafeBecause(this.#program, user?.uid)
+    if (unsafe !== undefined) return say('fail', unsafe.reason, unsafe.detail)
+    const late = () => say('fail', 'timeout', `${this.#program} was not started in time`)
+    if (signal.aborted) return late()
+    const channel = await this.#open(signal)
+    if (!(channel instanceof LauncherChannel)) return say('unknown', channel.reason, channel.detail)
+    if (signal.aborted) return late()
+    this.#judge(await this.#ending(channel, signal, say), say)
+  }
+
+  /** The launcher of the run before; another one when it is gone. At the deadline nobody waits for one any longer. */
+  async #open(signal: AbortSignal): Promise<LauncherChannel | Refusal> {
+    if (this.#channel?.open === true) return this.#channel
+    this.#opening ??= this.#openNew().finally(() => {
+      this.#opening = undefined
+    })
+    const detail = `Cannot run ${this.#program}: its launcher did not start in time`
+    const late = new Promise<Refusal>((resolve) => {
+      const giveUp = () => resolve({ reason: 'notPossible', detail })
+      if (signal.aborted) giveUp()
+      else signal.addEventListener('abort', giveUp, { once: true })
+    })
+    return await Promise.race([this.#opening, late])
+  }
+
+  async #openNew(): Promise<LauncherChannel | Refusal> {
+    const stream = await this.#launch(this.#spec)
+    if ('reason' in stream) return stream
+    const channel = new LauncherChannel(stream)
+    this.#channel = channel
+    if (this.#closed) channel.close()
+    const { kind, value } = await new Promise<LauncherAnswer>((resolve) => {
+      channel.onAnswer = resolve
+    })
+    if (kind === 'ready') return channel
+    channel.close()
+    const { user } = this.#spec
+    const code = kind === 'refused' ? nameOf(value) : 'its launcher ended'
+    if (user !== undefined && code === 'EPERM') {
+      const detail = `Cannot run ${this.#program} as "${user}": CAP_SETUID and CAP_SETGID are missing`
+      return { reason: 'userNotPermitted', detail }
     }
+    return { reason: 'notPossible', detail: `Cannot run ${this.#program}: ${code}` }
   }
 
-  get exceeded(): boolean {
-    return this.#bytes > OUTPUT_LIMIT
-  }
-
-  said(): string {
-    const text = this.#kept.trim()
-    return text === '' ? '' : `: ${text}`
-  }
-
-  complete(): Promise<void> {
+  #ending(channel: LauncherChannel, signal: AbortSignal, say: Say): Promise<LauncherAnswer> {
     return new Promise((resolve) => {
-      if (this.#open === 0) {
-        resolve()
-        return
+      let killer: NodeJS.Timeout | undefined
+      let speechless: NodeJS.Timeout | undefined
+      const late = (output: string) => say('fail', 'timeout', `${this.#program} did not end in time${said(output)}`)
+      const onDeadline = () => {
+        channel.terminate()
+        speechless = setTimeout(() => late(''), LAST_WORDS)
+        killer = setTimeout(() => channel.kill(), GRACE)
       }
-      const late = setTimeout(() => {
-        this.#child.stdout?.destroy()
-        this.#child.stderr?.destroy()
-        resolve()
-      }, OUTPUT_WAIT)
-      this.#onEnd = () => {
-        clearTimeout(late)
-        resolve()
+      channel.onAnswer = (answer) => {
+        if (answer.kind === 'ready' || answer.kind === 'refused') return
+        if (signal.aborted) late(answer.output)
+        if (answer.kind === 'toldToEnd') return
+        signal.removeEventListener('abort', onDeadline)
+        clearTimeout(killer)
+        clearTimeout(speechless)
+        channel.onAnswer = () => {}
+        resolve(answer)
       }
+      signal.addEventListener('abort', onDeadline, { once: true })
+      channel.run()
     })
+  }
+
+  /** After the deadline the result stands already. */
+  #judge({ kind, value, exceeded, output }: LauncherAnswer, say: Say): void {
+    const program = this.#program
+    if (kind === 'lost') say('unknown', 'notPossible', `Cannot run ${program}: its launcher ended`)
+    else if (kind === 'notStarted') {
+      const code = nameOf(value)
+      if (isOurs(code)) say('unknown', 'notPossible', `Cannot run ${program}: ${code}`)
+      else say('fail', 'notRunnable', `Cannot run ${program}: ${code}`)
+    } else if (exceeded) say('fail', 'badAnswer', `${program} wrote more than 1 MiB${said(output)}`)
+    else if (kind === 'killed')
+      say('fail', 'killedBySignal', `${program} ended by ${signalNamed(value)}${said(output)}`)
+    else if (value !== 0) say('fail', 'exitStatus', `${program} ended with ${value}${said(output)}`)
+    else say('ok', 'ok', `${program} ended with 0`)
   }
 }
 
-/** Nobody is left in it: that is what was wanted. */
-export function killGroup(group: number, signal: NodeJS.Signals): void {
+const said = (output: string): string => (output.trim() === '' ? '' : `: ${output.trim()}`)
+
+/** EACCES for 13. */
+function nameOf(errno: number): string {
   try {
-    process.kill(-group, signal)
-  } catch (error) {
-    if (codeOf(error) !== 'ESRCH' && codeOf(error) !== 'EPERM') throw error
+    return getSystemErrorName(-errno)
+  } catch {
+    return `error ${errno}`
   }
 }
+
+const signalNamed = (number: number): string =>
+  Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`
 
 const since = (startedAt: Millis): Millis => millis(monotonicNow() - startedAt)

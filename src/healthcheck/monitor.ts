@@ -8,22 +8,22 @@ import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
 import type { CheckReport, Former } from './check-report.ts'
 import { CheckRunner } from './check-runner.ts'
-import type { GroupListener } from './exec.ts'
-import { probeOf } from './probe-of.ts'
+import { type ProbePorts, probeOf } from './probe-of.ts'
 
 export type MonitorListener = {
   /** A verdict, what it counts as, or a weight changed. */
   readonly healthChanged: (report: CheckReport) => void
-  readonly groups: GroupListener
 }
 
 export class Monitor {
   readonly #listener: MonitorListener
+  readonly #ports: ProbePorts
   readonly #random: () => number
   readonly #runners = new Map<string, CheckRunner>()
 
-  constructor(listener: MonitorListener, random: () => number = Math.random) {
+  constructor(listener: MonitorListener, ports: ProbePorts, random: () => number = Math.random) {
     this.#listener = listener
+    this.#ports = ports
     this.#random = random
   }
 
@@ -73,8 +73,9 @@ export class Monitor {
   }
 
   #start(check: CheckSpec, former: Former | undefined): void {
-    const { healthChanged: onChange, groups } = this.#listener
-    const runner = new CheckRunner(check, probeOf(check.probe, groups), { former, onChange, random: this.#random })
+    const { healthChanged: onChange } = this.#listener
+    const probe = probeOf(check.probe, this.#ports)
+    const runner = new CheckRunner(check, probe, { former, onChange, random: this.#random })
     this.#runners.set(check.name, runner)
   }
 }

@@ -1,13 +1,19 @@
 /** From what is asked to who asks it. A specification that no probe can be made of becomes one that says why. */
 import type { ProbeSpec } from './check.ts'
-import { execProbe, type GroupListener } from './exec.ts'
+import { execProbe, type Launch } from './exec.ts'
 import { fileProbe } from './file.ts'
 import { httpProbe } from './http.ts'
-import { impossibleProbe, type Probe } from './probe.ts'
+import { impossibleProbe, type Probe, type WatchEnd } from './probe.ts'
 import { processProbe } from './process.ts'
 import { tcpProbe } from './tcp.ts'
 
-export function probeOf(spec: ProbeSpec, groups: GroupListener): Probe {
+/** What probes need of the system and Node does not have. */
+export type ProbePorts = {
+  readonly launch: Launch
+  readonly watchEnd: WatchEnd
+}
+
+export function probeOf(spec: ProbeSpec, { launch, watchEnd }: ProbePorts): Probe {
   try {
     switch (spec.kind) {
       case 'http':
@@ -15,11 +21,11 @@ export function probeOf(spec: ProbeSpec, groups: GroupListener): Probe {
       case 'tcp':
         return tcpProbe(spec)
       case 'exec':
-        return execProbe(spec, groups)
+        return execProbe(spec, launch)
       case 'file':
         return fileProbe(spec)
       case 'process':
-        return processProbe(spec)
+        return processProbe(spec, watchEnd)
     }
   } catch (error) {
     // URLs and patterns are the operator's; the configuration reports them with their place before they come here.

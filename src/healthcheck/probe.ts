@@ -28,7 +28,14 @@ export type Probe = {
   readonly start: (signal: AbortSignal) => ProbeRun
   /** `onEvent` says nothing about health: it asks for a run. */
   readonly events: ((onEvent: () => void) => EventSource) | undefined
+  /** Nobody asks any more, and the last run has ended: lets go of what runs share. */
+  readonly close?: () => void
 }
+
+/** A process that this one did not start: says once that it has ended. */
+export type ProcessEnd = { readonly close: () => void }
+/** undefined: it cannot be watched, or has ended already. `onEnd` is never called during the call. */
+export type WatchEnd = (pid: number, onEnd: () => void) => ProcessEnd | undefined
 
 /** CLOCK_MONOTONIC, the same in every thread of the process (performance.now() starts anew in each). */
 export function monotonicNow(): Millis {

@@ -1,18 +1,20 @@
 /**
- * Asks whether a process runs, by the name that the kernel has for it. Node has no pidfd, so the event source is a
- * cheap look at the processes found last, WATCH_EVERY; the seam is the same once the addon has one. Decided here: a
- * zombie does not run, and a PID that starts anew is another process. Sees its own PID namespace only, and says so.
- * Refuses to know who started a process.
+ * Asks whether a process runs, by the name that the kernel has for it. The kernel tells of the end of those that were
+ * found last (pidfd); where it does not, they are looked at WATCH_EVERY. Decided here: a zombie does not run, and a PID
+ * that starts anew is another process. Sees its own PID namespace only, and says so. Refuses to know who started a process.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { millis } from '../wire/units.ts'
 import type { ProcessSpec } from './check.ts'
-import { asRun, type EventSource, monotonicNow, type Probe } from './probe.ts'
+import { asRun, type EventSource, monotonicNow, type Probe, type ProcessEnd, type WatchEnd } from './probe.ts'
 import type { ProbeResult } from './probe-result.ts'
 
 const WATCH_EVERY = 50
+/** A descriptor each. */
+const MOST_WATCHED = 64
 /** TASK_COMM_LEN without its NUL. */
 const NAME_LENGTH = 15
 /** The inode of the first PID namespace of every kernel. */
@@ -20,7 +22,7 @@ const HOST_NAMESPACE = 'pid:[4026531836]'
 
 type Seen = { readonly pid: string; readonly startedAt: string }
 
-export function processProbe({ name, count }: ProcessSpec): Probe {
+export function processProbe({ name, count }: ProcessSpec, watchEnd: WatchEnd): Probe {
   const wanted = Buffer.from(name).subarray(0, NAME_LENGTH).toString()
   let seen: readonly Seen[] = []
 
@@ -35,7 +37,7 @@ export function processProbe({ name, count }: ProcessSpec): Probe {
     return { outcome: 'fail', reason: 'missing', detail, latency }
   }
 
-  return { start: () => asRun(ask()), events: (onEvent) => new ProcessWatch(() => seen, onEvent) }
+  return { start: () => asRun(ask()), events: (onEvent) => new ProcessWatch(() => seen, watchEnd, onEvent) }
 }
 
 export function isHostNamespace(): boolean {
@@ -88,29 +90,49 @@ async function processesNamed(name: string): Promise<Seen[]> {
 
 class ProcessWatch implements EventSource {
   readonly #seen: () => readonly Seen[]
+  readonly #watchEnd: WatchEnd
   readonly #onEvent: () => void
+  #ends: readonly ProcessEnd[] = []
   #timer: NodeJS.Timeout | undefined
+  #watched: readonly Seen[] = []
 
-  constructor(seen: () => readonly Seen[], onEvent: () => void) {
+  constructor(seen: () => readonly Seen[], watchEnd: WatchEnd, onEvent: () => void) {
     this.#seen = seen
+    this.#watchEnd = watchEnd
     this.#onEvent = onEvent
   }
 
   get armed(): boolean {
-    return this.#timer !== undefined
+    return this.#watched.length > 0
   }
 
   afterRun({ outcome }: ProbeResult): void {
-    if (outcome !== 'ok') return
-    this.#timer ??= setInterval(() => {
-      if (this.#seen().every(isAlive)) return
-      this.close()
-      this.#onEvent()
-    }, WATCH_EVERY)
+    const seen = this.#seen()
+    if (outcome !== 'ok' || isDeepStrictEqual(seen, this.#watched)) return
+    this.close()
+    this.#watched = seen
+    const ended = () => this.#ended()
+    if (seen.length <= MOST_WATCHED) {
+      const ends = seen.map(({ pid }) => this.#watchEnd(Number(pid), ended))
+      this.#ends = ends.filter((end) => end !== undefined)
+    }
+    const all = this.#ends.length === seen.length
+    // A number may have found another process by now; one that cannot be watched may have ended.
+    if (!seen.every(isAlive)) this.#timer = setInterval(ended, 0)
+    else if (!all) this.#timer = setInterval(() => seen.every(isAlive) || ended(), WATCH_EVERY)
   }
 
   close(): void {
+    for (const end of this.#ends) end.close()
+    this.#ends = []
+    this.#watched = []
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  #ended(): void {
+    if (!this.armed) return
+    this.close()
+    this.#onEvent()
   }
 }

@@ -95,7 +95,9 @@ export type NativeAddon = {
   readonly GuardianWords: new (
     descriptor: number,
   ) => GuardianWords
-  /** socket(2) with SOCK_CLOEXEC and SOCK_NONBLOCK; `batch` packets (at most 1 024) of `size` bytes per receive(). */
+  /**
+   * socket(2) with SOCK_CLOEXEC and SOCK_NONBLOCK; family -1 = pidfd_open(2) of the process `type` instead (process-end.ts).
+   * `batch` packets (at most 1 024) of `size` bytes per receive(). */
   readonly NativeSocket: new (
     family: number,
     type: number,
@@ -114,6 +116,12 @@ export type NativeAddon = {
   keepLast(descriptor: number): number
 }
 
+/** Channels to children. */
+export type Channels = {
+  /** Two ends of a stream, that no child inherits unasked. Throws as socketpair(2) fails. */
+  streamPair(): [ours: number, theirs: number]
+}
+
 /** What a thread, the process and its peers may do (docs/adr/0019). */
 export type Credentials = {
   /**
@@ -128,7 +136,7 @@ export type Credentials = {
 }
 
 /** native/ lies beside src/ in the checkout and beside dist/ in the package. */
-const NATIVE = join(import.meta.dirname, '..', '..', 'native')
+export const NATIVE = join(import.meta.dirname, '..', '..', 'native')
 
 function available(): string {
   const directory = join(NATIVE, 'prebuilds')
@@ -138,10 +146,10 @@ function available(): string {
 }
 
 /** Loads the binary for this platform. Throws Error with code 'ERR_NATIVE_ADDON' when there is none that loads. */
-export function loadNative(): NativeAddon & Credentials {
+export function loadNative(): NativeAddon & Credentials & Channels {
   try {
     const require = createRequire(import.meta.url)
-    const addon: NativeAddon & Credentials = require('node-gyp-build')(NATIVE)
+    const addon: NativeAddon & Credentials & Channels = require('node-gyp-build')(NATIVE)
     return addon
   } catch (cause) {
     const platform = `${process.platform}-${process.arch}`

@@ -2,8 +2,9 @@
 import { parentPort } from 'node:worker_threads'
 import type { CheckOrder } from '../../src/healthcheck/check-message.ts'
 import { CheckService } from '../../src/healthcheck/check-service.ts'
+import { probePorts } from './probe-ports.ts'
 
-const service = new CheckService((news) => parentPort?.postMessage(news))
+const service = new CheckService((news) => parentPort?.postMessage(news), probePorts)
 parentPort?.on('message', (order: CheckOrder | { readonly kind: 'hang' }) => {
   if (order.kind !== 'hang') void service.obey(order)
   // A bug in a probe: the thread never comes back.

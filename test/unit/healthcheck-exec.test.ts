@@ -14,29 +14,26 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ExecSpec } from '../../src/healthcheck/check.ts'
 import { execProbe } from '../../src/healthcheck/exec.ts'
-import { monotonicNow } from '../../src/healthcheck/probe.ts'
+import { monotonicNow, type Probe } from '../../src/healthcheck/probe.ts'
 import { userNamed } from '../../src/healthcheck/user.ts'
 import { ask } from '../support/check-spec.ts'
+import { probePorts } from '../support/probe-ports.ts'
 import { eventually, sleep } from '../support/wait.ts'
 
 const isRoot = process.getuid?.() === 0
 
 let folder = ''
-let groups: { started: number[]; ended: number[] }
+let mark = ''
+const probes: Probe[] = []
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'hf-exec-'))
   chmodSync(folder, 0o755)
-  groups = { started: [], ended: [] }
+  mark = `HOLDFAST_TEST=${folder}`
 })
-afterEach(() => {
-  for (const group of groups.started) {
-    try {
-      process.kill(-group, 'SIGKILL')
-    } catch {
-      // As it should be: nobody is left.
-    }
-  }
+afterEach(async () => {
+  for (const each of probes.splice(0)) each.close?.()
+  await eventually('launchers that end with their channels', () => marked().length === 0, marked, { within: 3_000 })
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -47,21 +44,26 @@ function script(text: string, mode = 0o755): string {
   return path
 }
 
-const probe = (program: string, changes: Partial<ExecSpec> = {}) =>
-  execProbe(
-    { kind: 'exec', argv: [program], environment: {}, user: undefined, ...changes },
-    { started: (group) => groups.started.push(group), ended: (group) => groups.ended.push(group) },
-  )
+function probe(program: string, changes: Partial<ExecSpec> = {}): Probe {
+  const environment = { HOLDFAST_TEST: folder, ...changes.environment }
+  const made = execProbe({ kind: 'exec', argv: [program], user: undefined, ...changes, environment }, probePorts.launch)
+  probes.push(made)
+  return made
+}
 
-/** Every process of a group that still runs; a zombie does not. */
-function membersOf(group: number | undefined): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false
+/** Every process that has our mark in its environment, wherever it went; a zombie has none any more. */
+const marked = () => processes((environment) => environment.includes(mark))
+/** Without the launcher. */
+const family = () => marked().filter(({ name }) => name !== 'holdfast-launch')
+
+function processes(matches: (environment: string) => boolean): { pid: string; name: string }[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return []
     try {
-      const rest = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
-      return Number(rest[2]) === group && rest[0] !== 'Z'
+      if (!matches(readFileSync(`/proc/${pid}/environ`, 'latin1'))) return []
+      return [{ pid, name: readFileSync(`/proc/${pid}/comm`, 'latin1').trim() }]
     } catch {
-      return false
+      return []
     }
   })
 }
@@ -75,7 +77,7 @@ describe('what a program says', () => {
     const result = await ask(probe(script(text)))
     expect(result).toMatchObject({ outcome, reason })
     expect(result.detail).toContain(detail)
-    expect(groups.ended).toEqual(groups.started)
+    expect(family()).toEqual([])
   })
 
   test('arguments go to the program as they are: there is no shell', async () => {
@@ -88,7 +90,7 @@ describe('what a program says', () => {
     const path = script('env | cut -d= -f1 | sort | tr "\\n" " " >&2; exit 1')
     const { detail } = await ask(probe(path, { environment: { PORT: '6443' } }))
     delete process.env.HOLDFAST_SECRET
-    expect(detail).toMatch(/: PATH PORT PWD/)
+    expect(detail).toMatch(/: HOLDFAST_TEST PATH PORT PWD/)
     expect(detail).not.toContain('SECRET')
     expect((await ask(probe(script('test "$(cut -d" " -f5,6 /proc/$$/stat)" = "$$ $$"')))).reason).toBe('ok')
   })
@@ -107,7 +109,7 @@ describe('what a program says', () => {
     const { reason, took } = await ask(probe('/usr/bin/yes'), 5_000)
     expect(reason).toBe('badAnswer')
     expect(took).toBeLessThan(3_000)
-    expect(membersOf(groups.started[0])).toEqual([])
+    expect(family()).toEqual([])
   })
 })
 
@@ -119,44 +121,66 @@ describe('a program that does not end (VR-TRK-07)', () => {
     expect(detail).toContain('waiting')
     expect(took, 'ms until the result, deadline 200').toBeLessThan(1_500)
     expect(existsSync(join(folder, 'asked'))).toBe(true)
-    expect(membersOf(groups.started[0])).toEqual([])
+    expect(family()).toEqual([])
   })
 
   test('one that ignores SIGTERM and forks grandchildren: none survives', async () => {
     const path = script(`trap '' TERM; for i in 1 2 3; do (trap '' TERM; sleep 61 & sleep 62) & done; sleep 63`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
-    await eventually(
-      'the whole family',
-      () => membersOf(groups.started[0]).length >= 8,
-      () => membersOf(groups.started[0]),
-      { within: 5_000 },
-    )
+    await eventually('the whole family', () => family().length >= 8, family, { within: 5_000 })
     const abortedAt = monotonicNow()
     abort.abort()
     expect((await run.result).reason).toBe('timeout')
     expect(monotonicNow() - abortedAt, 'ms from deadline to result').toBeLessThan(500)
-    expect(membersOf(groups.started[0]).length, 'SIGTERM was not enough').toBeGreaterThan(0)
+    expect(family().length, 'SIGTERM was not enough').toBeGreaterThan(0)
     await run.ended
     expect(monotonicNow() - abortedAt, 'ms from deadline to SIGKILL').toBeGreaterThanOrEqual(1_990)
-    await eventually(
-      'nobody',
-      () => membersOf(groups.started[0]).length === 0,
-      () => membersOf(groups.started[0]),
-      { within: 1_000 },
-    )
-    expect(groups.ended).toEqual(groups.started)
+    expect(family()).toEqual([])
+    expect(family()).toEqual([])
   })
 
   test('its parent ends by SIGTERM, a grandchild ignores it: it does not survive either', async () => {
     const path = script(`(trap '' TERM; sleep 64) & sleep 65`)
     expect((await ask(probe(path), 200)).reason).toBe('timeout')
-    await eventually(
-      'nobody',
-      () => membersOf(groups.started[0]).length === 0,
-      () => membersOf(groups.started[0]),
-      { within: 1_000 },
-    )
+    expect(family()).toEqual([])
+  })
+
+  test('one that gives its children sessions of their own, twice forked, deaf to SIGTERM: none survives', async () => {
+    const away = `setsid sh -c 'trap "" TERM; (setsid sh -c "trap \\"\\" TERM; sleep 71 & sleep 72" &) ; sleep 73'`
+    const path = script(`trap '' TERM; ${away} & ${away} & sleep 74`)
+    const abort = new AbortController()
+    const run = probe(path).start(abort.signal)
+    await eventually('the whole family', () => family().length >= 10, family, { within: 5_000 })
+    abort.abort()
+    expect((await run.result).reason).toBe('timeout')
+    await run.ended
+    expect(family()).toEqual([])
+  })
+
+  test('a daemon that a program starts ends with it', async () => {
+    const path = script(`setsid sh -c 'echo $$ > ${folder}/pid; sleep 75' & sleep 0.2; exit 0`)
+    expect((await ask(probe(path))).reason).toBe('ok')
+    expect(Number(readFileSync(join(folder, 'pid'), 'utf8'))).toBeGreaterThan(1)
+    expect(family()).toEqual([])
+  })
+
+  test('when the other end of the channel goes, everything goes', async () => {
+    const gone = probe(script(`trap '' TERM; setsid sleep 76 & sleep 77`))
+    void gone.start(new AbortController().signal)
+    await eventually('a start', () => family().length >= 3, family, { within: 5_000 })
+    gone.close?.()
+    await eventually('nobody', () => marked().length === 0, marked, { within: 3_000 })
+  })
+
+  test('a launcher that is killed takes its program along, and the next run has another', async () => {
+    const again = probe(script(`test -e ${folder}/second && exit 0; touch ${folder}/second; exec sleep 78`))
+    const run = again.start(new AbortController().signal)
+    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: 5_000 })
+    for (const { pid, name } of marked()) if (name === 'holdfast-launch') process.kill(Number(pid), 'SIGKILL')
+    expect(await run.result).toMatchObject({ outcome: 'unknown', reason: 'notPossible' })
+    await run.ended
+    expect((await ask(again)).reason).toBe('ok')
   })
 
   test('what a program leaves behind ends with it, and does not hold the result up', async () => {
@@ -164,12 +188,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const { reason, took } = await ask(probe(path), 5_000)
     expect(reason).toBe('ok')
     expect(took).toBeLessThan(2_000)
-    await eventually(
-      'nobody',
-      () => membersOf(groups.started[0]).length === 0,
-      () => membersOf(groups.started[0]),
-      { within: 1_000 },
-    )
+    expect(family()).toEqual([])
   })
 
   test.each([
@@ -178,8 +197,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
   ])('when nobody wants the result it ends at once, %s its deadline', async (_, late) => {
     const abort = new AbortController()
     const run = probe(script("trap '' TERM; sleep 67")).start(abort.signal)
-    const members = () => membersOf(groups.started[0])
-    await eventually('a start', () => members().length === 2, members, { within: 5_000 })
+    await eventually('a start', () => family().length === 2, family, { within: 5_000 })
     if (late) abort.abort()
     await sleep(20)
     const stoppedAt = monotonicNow()
@@ -187,7 +205,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     run.abandon?.()
     await run.ended
     expect(monotonicNow() - stoppedAt, 'ms from stop to end').toBeLessThan(1_500)
-    expect(members()).toEqual([])
+    expect(family()).toEqual([])
   })
 })
 
@@ -230,6 +248,14 @@ describe('what is not run', () => {
 })
 
 describe('user', () => {
+  test('it has no privilege left, whoever it is, and gets none by a file', async () => {
+    const path = script('grep -E "^(Cap|NoNewPrivs)" /proc/self/status | tr -s "\\t\\n" " " >&2; exit 1')
+    const { detail } = await ask(probe(path))
+    expect(detail).toContain(
+      'CapInh: 0000000000000000 CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000 CapAmb: 0000000000000000 NoNewPrivs: 1',
+    )
+  })
+
   test.skipIf(!isRoot)('it runs as the user, with no other groups', async () => {
     const path = script('test "$(id -u) $(id -g) $(id -G)" = "65534 65534 65534" || { id >&2; exit 1; }')
     expect((await ask(probe(path, { user: 'nobody' }))).detail).toContain('ended with 0')
@@ -244,19 +270,23 @@ describe('user', () => {
   test.skipIf(!isRoot)('where the capability is missing: unknown, by the name of the user', () => {
     const program = `
       const { runnerImport } = await import('vite')
-      const { module } = await runnerImport(process.argv[1], { configFile: false, logLevel: 'error' })
+      const load = async (file) => (await runnerImport(file, { configFile: false, logLevel: 'error' })).module
+      const [exec, ports] = await Promise.all(process.argv.slice(1).map(load))
       const spec = { kind: 'exec', argv: ['/bin/true'], environment: {}, user: 'nobody' }
-      const run = module.execProbe(spec, { started() {}, ended() {} }).start(new AbortController().signal)
-      console.log(JSON.stringify(await run.result))
+      const probe = exec.execProbe(spec, ports.probePorts.launch)
+      console.log(JSON.stringify(await probe.start(new AbortController().signal).result))
     `
-    const file = join(import.meta.dirname, '../../src/healthcheck/exec.ts')
-    const node = [process.execPath, '--input-type=module', '-e', program, file]
+    const files = [
+      join(import.meta.dirname, '../../src/healthcheck/exec.ts'),
+      join(import.meta.dirname, '../support/probe-ports.ts'),
+    ]
+    const node = [process.execPath, '--input-type=module', '-e', program, ...files]
     const without = ['--inh-caps=-all', '--bounding-set=-setuid,-setgid']
     const { stdout, stderr } = spawnSync('setpriv', [...without, ...node], { encoding: 'utf8' })
     expect(JSON.parse(stdout === '' ? `"${stderr}"` : stdout)).toMatchObject({
       outcome: 'unknown',
       reason: 'userNotPermitted',
-      detail: 'Cannot run /bin/true as "nobody": CAP_SETUID is missing',
+      detail: 'Cannot run /bin/true as "nobody": CAP_SETUID and CAP_SETGID are missing',
     })
   })
 

@@ -8,6 +8,7 @@ import { monotonicNow } from '../../src/healthcheck/probe.ts'
 import { millis } from '../../src/wire/units.ts'
 import { checkSpec, httpSpec, tcpSpec } from '../support/check-spec.ts'
 import { closeServersAfterEach, type LoopbackServer, serveHttp, serveTcp } from '../support/loopback-server.ts'
+import { probePorts } from '../support/probe-ports.ts'
 import { eventually, sleep } from '../support/wait.ts'
 
 closeServersAfterEach()
@@ -18,10 +19,8 @@ let monitor: Monitor
 beforeEach(() => {
   changes = []
   monitor = new Monitor(
-    {
-      healthChanged: (report) => changes.push({ ...report, heardAt: monotonicNow() }),
-      groups: { started: () => {}, ended: () => {} },
-    },
+    { healthChanged: (report) => changes.push({ ...report, heardAt: monotonicNow() }) },
+    probePorts,
     () => 0.5,
   )
 })

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { EventSource } from '../../src/healthcheck/probe.ts'
 import { isHostNamespace, parseStat, processProbe } from '../../src/healthcheck/process.ts'
 import { ask } from '../support/check-spec.ts'
+import { probePorts } from '../support/probe-ports.ts'
 import { eventually } from '../support/wait.ts'
 
 let folder = ''
@@ -33,7 +34,7 @@ function run(): ChildProcess {
 }
 
 test('by name, so many at least', async () => {
-  const one = processProbe({ kind: 'process', name: NAME, count: 1 })
+  const one = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
   const absent = await ask(one)
   expect(absent).toMatchObject({ outcome: 'fail', reason: 'missing' })
   expect(absent.detail.includes("not the host's PID namespace"), 'says what it cannot see').toBe(!isHostNamespace())
@@ -44,7 +45,7 @@ test('by name, so many at least', async () => {
     () => 'not yet',
     { within: 2_000 },
   )
-  expect((await ask(processProbe({ kind: 'process', name: NAME, count: 2 }))).detail).toContain(
+  expect((await ask(processProbe({ kind: 'process', name: NAME, count: 2 }, probePorts.watchEnd))).detail).toContain(
     `1 × "${NAME}" run, wanted 2`,
   )
   child.kill('SIGKILL')
@@ -58,7 +59,7 @@ test('by name, so many at least', async () => {
 
 test('its end is an event', async () => {
   let events = 0
-  const probe = processProbe({ kind: 'process', name: NAME, count: 1 })
+  const probe = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
   source = probe.events?.(() => events++)
   const child = run()
   await eventually(

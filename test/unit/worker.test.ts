@@ -7,6 +7,7 @@ import { MOST_CONNECTIONS } from '../../src/api/server.ts'
 import { sharedAnswer } from '../../src/api/shared-answer.ts'
 import { runWorker } from '../../src/api/worker.ts'
 import type { WorkerMessage } from '../../src/api/worker-message.ts'
+import { loadNative } from '../../src/linux/native.ts'
 import { eventually, sleep } from '../support/wait.ts'
 import { FakeWorld } from './fake-world.ts'
 
@@ -41,7 +42,10 @@ async function worker(dropPrivileges: () => void) {
     port1.postMessage({ kind: 'snapshot', id: message.id, snapshot: world.daemon.snapshot() })
   })
   const port = await freePort()
-  runWorker({ engine: port2, settings: { listen: { host: '127.0.0.1', port }, version: '1' }, dropPrivileges })
+  const settings = { listen: { host: '127.0.0.1', port }, version: '1' }
+  const { streamPair } = loadNative()
+  runWorker({ engine: port2, settings, dropPrivileges, streamPair, watchEnd: () => undefined })
+  port1.postMessage({ kind: 'serve' })
   return { port, engine: port1, world, said, snapshots: () => snapshots }
 }
 

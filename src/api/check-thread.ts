@@ -1,0 +1,122 @@
+/**
+ * The health checks as the engine sees them: they run in the worker thread (design.md §2), and this is their port. Decided
+ * here: when that thread counts as hung, and that the one after it is given what was set last. It remembers no result:
+ * the engine hears `checksLost` and sets the checks anew with what it holds. Refuses to know what a check is, and how a
+ * thread is made.
+ */
+import type { CheckPort, CheckPortNews } from '../daemon/ports.ts'
+import type { CheckSpec } from '../healthcheck/check.ts'
+import type { CheckOrder, Formerly } from '../healthcheck/check-message.ts'
+import type { Millis } from '../wire/units.ts'
+import { Launchers, type StartLauncher } from './launchers.ts'
+import type { WorkerMessage } from './worker-message.ts'
+import type { WorkerThread } from './worker-thread.ts'
+
+/** The thread tells everything once a second (healthcheck/check-service.ts). */
+const LOOK_EVERY = 1_000
+/** Looks in a row without a word. Looks and not time: an engine that was stalled has its words still before it. */
+const SILENT_LOOKS = 3
+/** Before its first word a thread loads, on a node that may be booting. */
+const LOADING_LOOKS = 15
+const STOP_TIMEOUT = 1_000
+
+export class CheckThread implements CheckPort {
+  readonly #thread: WorkerThread
+  readonly #launchers: Launchers
+  #checks: readonly CheckSpec[] = []
+  #formerly: readonly Formerly[] = []
+  #listener: (news: CheckPortNews) => void = () => {}
+  #timer: NodeJS.Timeout | undefined
+  #silentLooks = 0
+  #patience = LOADING_LOOKS
+  #running = false
+  #onStopped: (() => void) | undefined
+
+  constructor(thread: WorkerThread, startLauncher: StartLauncher) {
+    this.#thread = thread
+    this.#launchers = new Launchers(startLauncher)
+    thread.host({
+      onStart: () => this.#begin(),
+      onMessage: (message) => this.#hear(message),
+      onEnd: () => this.#lost(),
+    })
+  }
+
+  set(checks: readonly CheckSpec[], formerly: readonly Formerly[]): void {
+    this.#checks = checks
+    this.#formerly = formerly
+    if (this.#running) this.#order({ kind: 'setChecks', checks, formerly })
+    if (checks.length === 0) this.#rest()
+    else if (!this.#running) this.#thread.keep(true)
+  }
+
+  askOnceMore(id: number, names: readonly string[], within: Millis): void {
+    this.#order({ kind: 'askOnceMore', id, checks: names, within })
+  }
+
+  onNews(listener: (news: CheckPortNews) => void): void {
+    this.#listener = listener
+  }
+
+  async stop(): Promise<void> {
+    this.#checks = []
+    if (this.#running) {
+      let late: NodeJS.Timeout | undefined
+      await new Promise<void>((resolve) => {
+        this.#onStopped = resolve
+        late = setTimeout(resolve, STOP_TIMEOUT)
+        this.#order({ kind: 'stopChecks' })
+      })
+      clearTimeout(late)
+    }
+    this.#rest()
+  }
+
+  #rest(): void {
+    this.#running = false
+    clearInterval(this.#timer)
+    this.#thread.keep(false)
+  }
+
+  #order(order: CheckOrder): void {
+    this.#thread.post({ kind: 'checkOrder', order })
+  }
+
+  #begin(): void {
+    this.#running = true
+    this.#silentLooks = 0
+    this.#patience = LOADING_LOOKS
+    this.#order({ kind: 'setChecks', checks: this.#checks, formerly: this.#formerly })
+    clearInterval(this.#timer)
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY).unref()
+  }
+
+  #look(): void {
+    this.#silentLooks++
+    if (this.#silentLooks > this.#patience) this.#thread.giveUp()
+  }
+
+  #hear(message: WorkerMessage): void {
+    if (message.kind === 'launchWanted') void this.#launch(message)
+    if (message.kind !== 'check') return
+    this.#silentLooks = 0
+    this.#patience = SILENT_LOOKS
+    const { news } = message
+    if (news.kind === 'checksStopped') this.#onStopped?.()
+    else this.#listener(news)
+  }
+
+  async #launch({ id, spec, channel }: Extract<WorkerMessage, { kind: 'launchWanted' }>): Promise<void> {
+    const refusal = await this.#launchers.launch(spec, channel, this.#checks)
+    this.#thread.post({ kind: 'launched', id, refusal })
+  }
+
+  #lost(): void {
+    this.#running = false
+    clearInterval(this.#timer)
+    this.#onStopped?.()
+    // Their channels are gone with it, as a rule: one that hangs may still hold them.
+    this.#launchers.endAll()
+    this.#listener({ kind: 'checksLost' })
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Starts native/launcher.c for one program: the only place where the engine makes a process. Decided here: where the
+ * binary lies and what it inherits, which is one end of a channel and the environment that was asked for. Refuses to know
+ * what the program is run for, and what is said over the channel.
+ */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { NATIVE } from './native.ts'
+
+export type LaunchedProgram = {
+  readonly argv: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  /** undefined: as this process. */
+  readonly user: { readonly uid: number; readonly gid: number } | undefined
+}
+
+export type Launcher = {
+  /** It kills what it has started, and ends. */
+  end(): void
+}
+
+const BINARY = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
+
+/**
+ * The launcher gets `channel` as its descriptor 3; the caller's own is to be closed afterwards. Throws Error with the
+ * `code` of what failed. That it lacks a privilege it says over the channel.
+ */
+export function startLauncher(program: LaunchedProgram, channel: number, onEnd: () => void): Launcher {
+  const { argv, environment, user } = program
+  const as = user === undefined ? [] : ['--user', `${user.uid}:${user.gid}`]
+  const child = spawn(BINARY, [...as, '--', ...argv], {
+    cwd: '/',
+    detached: true,
+    env: { ...environment },
+    stdio: ['ignore', 'ignore', 'ignore', channel],
+  })
+  let ended = false
+  const end = () => {
+    if (!ended) onEnd()
+    ended = true
+  }
+  // ENOENT and the like come this way; the channel, of which nobody has the other end then, tells the asker.
+  child.once('error', end)
+  child.once('exit', end)
+  child.unref()
+  return { end: () => void (ended || child.kill('SIGTERM')) }
+}
