@@ -50,6 +50,7 @@ export function stepActive(state: Active, event: StateEvent, parameters: Paramet
     }
     case 'startup':
     case 'claimHeard':
+    case 'checksAnswered':
     case 'faultCleared':
       return [state, []]
   }

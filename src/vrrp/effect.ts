@@ -54,6 +54,15 @@ export type TransitionReason =
   | 'linkWasDown'
   | Fault
 
+/** Why an Active that is below us is left alone for now. */
+export type MoveSuppression =
+  /** The owner has changed a moment ago. */
+  | 'minHold'
+  /** Our advantage is not greater than what is asked of one. */
+  | 'margin'
+  /** The checks that give us the advantage did not say in time that they still hold. */
+  | 'checksUnanswered'
+
 export type Effect =
   | { readonly kind: 'sendAdvertisement'; readonly priority: number; readonly reason: AdvertisementReason }
   | { readonly kind: 'installAddresses' }
@@ -72,3 +81,7 @@ export type Effect =
     }
   /** A valid packet that changed nothing (the "discard" of RFC 9568 §6.4). */
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly source: Address }
+  /** Have the checks run once more that give us the advantage; `checksAnswered` later than that is of no use. */
+  | { readonly kind: 'askChecks'; readonly within: Millis }
+  /** Once for each move that does not happen, or not yet. */
+  | { readonly kind: 'moveSuppressed'; readonly reason: MoveSuppression; readonly source: Address }

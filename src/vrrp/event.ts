@@ -28,6 +28,9 @@ export type Fault =
   /** Another router has our addresses and would win, but its advertisements do not reach us. */
   | 'duplicateOwner'
   | `trackedInterfaceDown:${string}`
+  | `healthcheckDown:${string}`
+  /** No result yet, and the router was not running before (VR-TRK-05). */
+  | `healthcheckUndecided:${string}`
   | GroupFault
 
 /** How a node finds out that it was away: its guardian has acted for it, or its own clock tells. */
@@ -72,6 +75,11 @@ export type Event =
       /** All the time, as far as the kernel tells, and of every member: otherwise silence proves nothing. */
       readonly linkWasUp: boolean
     }
+  /**
+   * To `askChecks`. Failures have been told before, as a changed priority. `assured`: our priority if whoever has not
+   * answered in time had failed.
+   */
+  | { readonly kind: 'checksAnswered'; readonly assured: number }
   /** `parameters.priority` is the new one. */
   | { readonly kind: 'priorityChanged'; readonly previous: number }
   /** A reload: the parameters are new, of the same virtual router (VRID, interface, version, family). */

@@ -1,14 +1,17 @@
 /**
  * fastPreempt (design.md §3): when the Active that we follow lowers its own priority below ours, waiting out a whole
  * Active_Down_Interval protects nobody. It acts on that demotion only, never on a stray lower advertisement, so that a
- * rival heard one way cannot start a duel; minHold keeps a flapping check from moving the addresses to and fro.
+ * rival heard one way cannot start a duel; minHold keeps a flapping check from moving the addresses to and fro. An
+ * advantage that rests on health checks has to be confirmed by them meanwhile (docs/adr/0025): when all nodes lose the
+ * same backend, the first to notice is no worse than the others.
  */
 import { type Millis, millis, plus } from '../wire/units.ts'
+import type { Effect } from './effect.ts'
 import type { Event } from './event.ts'
-import { isOwner, type Parameters } from './parameters.ts'
+import { isOwner, outranks, type Parameters } from './parameters.ts'
 import type { Backup } from './state.ts'
 import { activeDownInterval, skewTime, staggerDelay } from './timers.ts'
-import { activeDownDelay } from './transition.ts'
+import { activeDownDelay, becomeActive, type Step } from './transition.ts'
 
 /** Row B5 has refused the advertisement; this decides what is remembered of it and whether the wait gets shorter. */
 export function fastPreempt(
@@ -16,29 +19,55 @@ export function fastPreempt(
   event: Extract<Event, { kind: 'advertisementReceived' }>,
   parameters: Parameters,
   now: Millis,
-): Backup {
+): readonly [Backup, readonly Effect[]] {
   const { source, advertisement, receivedAt } = event
   const { active, activeAdverInterval: interval } = state
-  const { priority, version, knobs } = parameters
+  const { priority, version, knobs, assured = priority } = parameters
   const released = state.downReason === 'activeReleased'
   // What has shortened the wait stays the reason for which it ends.
   const shortened = released || state.regularDownAt !== undefined
   const heard: Backup = { ...state, downReason: shortened ? state.downReason : 'lowerPriorityActive' }
-  if (active === undefined || active.source !== source) return heard
-  const demoted = active.priority >= priority
+  if (active === undefined || active.source !== source) return [heard, []]
+  const demoted = !outranks(priority, active.priority, parameters)
   const known: Backup = { ...heard, active: { source, priority: advertisement.priority, heardAt: receivedAt } }
   const settled = now - state.enteredAt >= activeDownInterval(priority, interval, version)
   const held = state.ownerChangedAt !== undefined && now - state.ownerChangedAt < parameters.minHold
-  if (!knobs.fastPreempt || !demoted || !settled || held || released || isOwner(parameters)) {
-    return known
-  }
+  if (!knobs.fastPreempt || !demoted || !settled || released || isOwner(parameters)) return [known, []]
+  if (held) return [known, [{ kind: 'moveSuppressed', reason: 'minHold', source }]]
   const delay = skewTime(priority, interval, version) + staggerDelay(parameters, interval, source)
-  return {
+  const activeDownAt = millis(Math.min(state.activeDownAt, plus(now, delay)))
+  const sooner: Backup = {
     ...known,
-    activeDownAt: millis(Math.min(state.activeDownAt, plus(now, delay))),
+    activeDownAt,
     regularDownAt: state.activeDownAt,
     downReason: 'activeDemoted',
   }
+  const certain = outranks(assured, advertisement.priority, parameters) || activeDownAt === state.activeDownAt
+  if (certain) return [sooner, []]
+  return [{ ...sooner, asksChecks: true }, [{ kind: 'askChecks', within: millis(activeDownAt - now) }]]
+}
+
+/** Who has answered in time is enough, or the wait is as long again as row B5 makes it. */
+export function checksAnswered(state: Backup, assured: number, parameters: Parameters, now: Millis): Step {
+  const { active, asksChecks } = state
+  if (asksChecks !== true) return [state, []]
+  const confirmed = active !== undefined && outranks(assured, active.priority, parameters)
+  return confirmed ? [{ ...state, asksChecks: undefined }, []] : takeBack(state, parameters, now)
+}
+
+/** The checks have not said that the advantage still holds: row B5 decides, as if there were no fastPreempt. */
+export function takeBack(state: Backup, parameters: Parameters, now: Millis): Step {
+  const { active, regularDownAt = state.activeDownAt } = state
+  if (regularDownAt <= now) return becomeActive(parameters, now, 'Backup', 'lowerPriorityActive')
+  const next: Backup = {
+    ...state,
+    activeDownAt: regularDownAt,
+    regularDownAt: undefined,
+    downReason: 'lowerPriorityActive',
+    asksChecks: undefined,
+  }
+  if (active === undefined) return [next, []]
+  return [next, [{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: active.source }]]
 }
 
 /**
@@ -48,7 +77,10 @@ export function fastPreempt(
 export function priorityChangedInBackup(state: Backup, previous: number, parameters: Parameters): Backup {
   const { active, activeAdverInterval: interval } = state
   // The same holds while row B5 lets the timer run out: an Active that is there and no longer below us stays.
-  const overtaken = active !== undefined && previous > active.priority && parameters.priority <= active.priority
+  const overtaken =
+    active !== undefined &&
+    outranks(previous, active.priority, parameters) &&
+    !outranks(parameters.priority, active.priority, parameters)
   if (overtaken && parameters.knobs.fastPreempt && state.downReason !== 'activeReleased') {
     return {
       ...state,
@@ -56,6 +88,7 @@ export function priorityChangedInBackup(state: Backup, previous: number, paramet
       regularDownAt: undefined,
       downReason: 'activeSilent',
       heldSince: undefined,
+      asksChecks: undefined,
     }
   }
   // VR-SG-03: without fastPreempt the timer runs on, but the wish for which a group might go at any moment is over.

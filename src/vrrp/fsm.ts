@@ -8,9 +8,9 @@ import { compareAddresses } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import { stepActive } from './active.ts'
 import type { Event, StateEvent } from './event.ts'
-import { fastPreempt, priorityChangedInBackup } from './fast-preempt.ts'
+import { checksAnswered, fastPreempt, priorityChangedInBackup, takeBack } from './fast-preempt.ts'
 import { stepLeaving } from './leaving.ts'
-import { isOwner, type Parameters } from './parameters.ts'
+import { isOwner, outranks, type Parameters } from './parameters.ts'
 import { reconfigure } from './reconfigure.ts'
 import { stepReturning } from './returning.ts'
 import type { Backup, Initialize, State } from './state.ts'
@@ -64,6 +64,7 @@ function stepInitialize(state: Initialize, event: StateEvent, parameters: Parame
     case 'peerReached':
     case 'deadlineReached':
     case 'absenceNoticed':
+    case 'checksAnswered':
     case 'priorityChanged':
       return [state, []]
   }
@@ -80,12 +81,15 @@ function stepBackup(state: Backup, event: StateEvent, parameters: Parameters, no
       if (now < state.activeDownAt) return [state, []]
       // Ground rule 2: what would have kept us in Backup may be among the lost packets. Once, then we decide.
       if (event.receptionLost && !state.extended) return [extend(state, parameters, now), []]
+      if (state.asksChecks === true) return takeBack(state, parameters, now)
       // B2
       return becomeActive(parameters, now, 'Backup', state.downReason)
     case 'advertisementReceived':
       return backupReceives(state, event, parameters, now)
     case 'priorityChanged':
       return [priorityChangedInBackup(state, event.previous, parameters), []]
+    case 'checksAnswered':
+      return checksAnswered(state, event.assured, parameters, now)
     case 'faultRaised':
       return fail('Backup', event.fault, false)
     case 'startup':
@@ -101,7 +105,7 @@ function stepBackup(state: Backup, event: StateEvent, parameters: Parameters, no
 
 function extend(state: Backup, parameters: Parameters, now: Millis): Backup {
   const delay = activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)
-  return { ...state, activeDownAt: plus(now, delay), regularDownAt: undefined, extended: true }
+  return { ...state, activeDownAt: plus(now, delay), regularDownAt: undefined, extended: true, asksChecks: undefined }
 }
 
 function backupReceives(state: Backup, event: Received, parameters: Parameters, now: Millis): Step {
@@ -114,13 +118,19 @@ function backupReceives(state: Backup, event: Received, parameters: Parameters, 
     return [follow({ ...state, preemptAt: undefined }, event, parameters, now), []]
   // B4 also covers Preempt_Mode False; an owner preempts regardless of it (RFC 9568 §6.1).
   if (!parameters.preempt && !isOwner(parameters)) return [follow(state, event, parameters, now), []]
+  if (!outranks(parameters.priority, advertisement.priority, parameters)) {
+    // An advantage within the margin is none; said once for as long as it lasts.
+    const spared = { ...follow({ ...state, preemptAt: undefined }, event, parameters, now), spared: true }
+    return [spared, state.spared === true ? [] : [{ kind: 'moveSuppressed', reason: 'margin', source }]]
+  }
   if (parameters.preemptDelay > 0 && !isOwner(parameters)) {
     // VR-PRE-02: while the delay runs, a lower Active is followed like any other.
     const preemptAt = state.preemptAt ?? plus(receivedAt, parameters.preemptDelay)
     if (receivedAt <= preemptAt) return [follow({ ...state, preemptAt }, event, parameters, now), []]
   }
   // B5: discarded, the timer keeps running; or the demotion of the router that we followed.
-  return [fastPreempt(state, event, parameters, now), [{ kind: 'refused', reason: 'lower-priority', source }]]
+  const [next, effects] = fastPreempt(state, event, parameters, now)
+  return [next, [{ kind: 'refused', reason: 'lower-priority', source }, ...effects]]
 }
 
 /** B3: Active_Down_Timer := Skew_Time as last computed, so with the learned interval, not the packet's. */
@@ -136,7 +146,8 @@ function backupHearsRelease(state: Backup, event: Received, parameters: Paramete
   // The second copy, and a release while fastPreempt is pending, must not lengthen the wait.
   const shortened = fromActiveOnly && (state.downReason === 'activeReleased' || state.regularDownAt !== undefined)
   const activeDownAt = shortened ? millis(Math.min(state.activeDownAt, skewedAt)) : skewedAt
-  return [{ ...state, activeDownAt, regularDownAt: undefined, downReason: 'activeReleased' }, []]
+  const next: Backup = { ...state, activeDownAt, regularDownAt: undefined, downReason: 'activeReleased' }
+  return [{ ...next, asksChecks: undefined }, []]
 }
 
 /** B4: learn the interval, restart Active_Down_Timer from when the packet arrived. */
@@ -166,5 +177,7 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
     extended: false,
     // VR-SG-03: an accepted advertisement withdraws the wish to be Active.
     heldSince: undefined,
+    asksChecks: undefined,
+    spared: undefined,
   }
 }

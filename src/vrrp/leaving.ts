@@ -85,6 +85,7 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
     case 'yield':
     case 'rivalAnswered':
     case 'peerReached':
+    case 'checksAnswered':
     case 'priorityChanged':
     case 'faultCleared':
       return [state, []]

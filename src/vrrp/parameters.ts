@@ -87,6 +87,8 @@ export type Parameters = {
   readonly minHold: Millis
   /** Preempt only an Active whose priority is lower than ours by more than this; absent = 0, as the RFC has it. */
   readonly margin?: number | undefined
+  /** What our priority would be if every health check that lifts it failed; absent = the same. */
+  readonly assured?: number | undefined
   /** Source of our advertisements and our side of the tie-break. */
   readonly primaryAddress: Address
   readonly transport: Transport
@@ -103,6 +105,10 @@ export type Parameters = {
 }
 
 export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255
+
+/** `own`: a priority of ours; the advantage that is enough to preempt that Active. */
+export const outranks = (own: number, active: number, { margin = 0 }: Pick<Parameters, 'margin'>): boolean =>
+  own === 255 ? active < own : own > active + margin
 
 const SAFE: Knobs = {
   checksum: 'pseudo-header',

@@ -75,6 +75,7 @@ export function stepReturning(state: Returning, event: StateEvent, parameters: P
     case 'startup':
     case 'yield':
     case 'peerReached':
+    case 'checksAnswered':
     case 'priorityChanged':
     case 'faultCleared':
       return [state, []]

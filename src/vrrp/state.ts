@@ -42,6 +42,10 @@ export type Backup = {
   readonly extended: boolean
   /** Its time has come, but another member of its sync group is not ready: it waits since then (VR-SG-03). */
   readonly heldSince?: Millis | undefined
+  /** fastPreempt is pending and its checks have not answered yet: without an answer it is taken back. */
+  readonly asksChecks?: boolean | undefined
+  /** The Active that we follow would be preempted, if our advantage were greater than the margin. */
+  readonly spared?: boolean | undefined
 }
 
 /** A release is a question of its own: who was answered as a rival and then leaves is answered once more. */

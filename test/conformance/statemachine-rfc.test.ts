@@ -84,6 +84,9 @@ function outputsOf({ effect }: Happened, { parameters }: Replay): Output[] {
       return [{ type: 'transition', from: effect.from.toLowerCase(), to: effect.to.toLowerCase() }]
     case 'probeAddresses':
       throw new Error('no vector knows an absence')
+    case 'askChecks':
+    case 'moveSuppressed':
+      throw new Error(`no vector knows ${effect.kind}`)
     case 'refused':
       return [{ type: 'discard', reason: effect.reason }]
   }

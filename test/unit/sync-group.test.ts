@@ -59,6 +59,10 @@ function inShort(effect: Effect): string {
       return 'install'
     case 'probeAddresses':
       return 'probe'
+    case 'askChecks':
+      return `ask within ${effect.within}`
+    case 'moveSuppressed':
+      return `suppressed ${effect.reason}`
   }
 }
 
