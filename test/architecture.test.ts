@@ -40,7 +40,15 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
   api: { daemon: ['ports.ts', 'snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
   daemon: {
-    healthcheck: ['check.ts', 'check-message.ts', 'check-report.ts', 'health.ts', 'held-health.ts', 'probe-result.ts'],
+    healthcheck: [
+      'check.ts',
+      'check-message.ts',
+      'check-report.ts',
+      'combination.ts',
+      'health.ts',
+      'held-health.ts',
+      'probe-result.ts',
+    ],
   },
 }
 
@@ -53,6 +61,7 @@ const PURE_FILES = [
   'healthcheck/check-message.ts',
   'healthcheck/check-report.ts',
   'healthcheck/check.ts',
+  'healthcheck/combination.ts',
   'healthcheck/health.ts',
   'healthcheck/held-health.ts',
   'healthcheck/probe-result.ts',

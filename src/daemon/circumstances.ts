@@ -1,23 +1,21 @@
 /**
- * What the links and addresses of this node mean for one virtual router: the faults it has or has not, and the
- * priority that its trackers leave it. Values only: who raises them, and in which order, is the daemon's business.
+ * What the links, addresses and health checks of this node mean for one virtual router: the faults it has or has not,
+ * and the priority that its trackers leave it. Values only: who raises them, and in which order, is the daemon's business.
  */
 import { datagramLength } from '../config/datagram.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
-import { interfacesIn } from '../config/track.ts'
-import { effectivePriority } from '../config/weights.ts'
 import type { Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
-import type { NetworkView } from './network-view.ts'
+import { isUp } from './link-state.ts'
 import type { Link } from './ports.ts'
+import type { Trackers } from './trackers.ts'
+import type { Tracking } from './tracking.ts'
 
 export type Circumstances = {
   readonly faults: readonly { readonly fault: Fault; readonly present: boolean; readonly canSend: boolean }[]
-  readonly priority: number
+  readonly tracking: Tracking
 }
-
-export const isUp = (link: Link | undefined): boolean => link?.up === true && link.running
 
 /** Where a router is to run: the interface and the source, as far as they are there. */
 export type Place = {
@@ -33,13 +31,10 @@ const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean => mtu > 0 &
 export function circumstancesOf(
   { track, parameters }: Pick<ResolvedRouter, 'track' | 'parameters'>,
   { link, source, taken }: Place,
-  view: Pick<NetworkView, 'linkNamed'>,
+  trackers: Trackers,
+  starts: boolean,
 ): Circumstances {
-  const tracked = interfacesIn(track).map(({ weight, interface: name }) => ({
-    weight,
-    name,
-    up: isUp(view.linkNamed(name)),
-  }))
+  const tracking = trackers.of(parameters.priority, track, starts)
   const faults = [
     // Nothing can be sent once the link is gone or down; without a source address neither.
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },
@@ -51,13 +46,5 @@ export function circumstancesOf(
     // The kernel sends it in fragments, and a neighbour that reassembles them learns of the priority 0.
     { fault: 'messageTooLarge', present: link !== undefined && isTooLarge(parameters, link), canSend: true },
   ] as const
-  return {
-    faults: [
-      ...faults,
-      ...tracked.flatMap(({ weight, name, up }) =>
-        weight === 0 ? [{ fault: `trackedInterfaceDown:${name}` as const, present: !up, canSend: true }] : [],
-      ),
-    ],
-    priority: effectivePriority(parameters.priority, tracked).priority,
-  }
+  return { faults: [...faults, ...tracking.faults], tracking }
 }

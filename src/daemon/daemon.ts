@@ -12,8 +12,10 @@ import { nextDeadline } from '../vrrp/state.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { AbsenceWatch } from './absence-watch.ts'
 import { Alarm, onTheEventLoop, type Schedule } from './alarm.ts'
+import { CheckBoard } from './check-board.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { GuardianWatch } from './guardian-watch.ts'
+import { HealthWatch } from './health-watch.ts'
 import { Journal } from './journal.ts'
 import { Leftovers } from './leftovers.ts'
 import { lifetimeOf } from './lifetime.ts'
@@ -24,6 +26,7 @@ import type { AddressStep, CheckPort, Clock, LastWillPort, NetworkEvent, Network
 import type { Recorder } from './recorder.ts'
 import { applyReload, planReload, type ReloadReport } from './reload.ts'
 import { Roster } from './roster.ts'
+import type { Router } from './router.ts'
 import { segmentContext } from './segment-news.ts'
 import {
   type ConfigSnapshot,
@@ -34,6 +37,7 @@ import {
   type SurroundingsSnapshot,
 } from './snapshot.ts'
 import { StaleAddresses } from './stale-addresses.ts'
+import { Trackers } from './trackers.ts'
 
 export type DaemonPorts = {
   readonly clock: Clock
@@ -82,17 +86,19 @@ export class Daemon {
   #stateChanged = false
   readonly #watch: GuardianWatch
   readonly #absence: AbsenceWatch
+  readonly #board = new CheckBoard()
+  readonly #health: HealthWatch
 
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
     this.#config = config
     this.#ports = ports
     this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
-    const { clock, network, recorder, sockets, will } = ports
+    const { checks, clock, network, recorder, schedule = onTheEventLoop, sockets, will } = ports
     this.#watch = new GuardianWatch({
       clock,
       will,
-      schedule: ports.schedule ?? onTheEventLoop,
+      schedule,
       onLook: () => {
         if (this.#absence.sleptUnnoticed) this.#endTurn(this.#beginTurn())
       },
@@ -108,11 +114,26 @@ export class Daemon {
     const isBusy = () => !this.#runner.idle
     const alarmBy = (at: Millis) => this.#alarm.sooner(at)
     const context = segmentContext({ sockets, view, recorder, apply, beginTurn, endTurn, isBusy, alarmBy })
-    this.#placement = new Placement(config, context, journal)
+    const board = this.#board
+    const trackers = new Trackers(view, board)
+    this.#placement = new Placement(config, context, journal, trackers)
     const onTransition = () => {
       this.#stateChanged = true
     }
-    this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition })
+    const onAskChecks = (router: Router, within: Millis) => this.#health.ask(router, within)
+    this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition, onAskChecks })
+    const [placement, roster] = [this.#placement, this.#roster]
+    this.#health = new HealthWatch({
+      checks,
+      board,
+      trackers,
+      placement,
+      roster,
+      recorder,
+      schedule,
+      beginTurn,
+      endTurn,
+    })
     this.#absence = new AbsenceWatch({ clock, will, groups: () => this.#roster.groups })
     this.#stale = new StaleAddresses({ view, roster: this.#roster, journal, recorder, apply })
     this.#leftovers = new Leftovers({
@@ -129,17 +150,19 @@ export class Daemon {
     this.#view.load(network)
     this.#stale.sweep(this.#config)
     const now = clock.now()
+    this.#health.know(this.#config, now)
     for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
     this.#roster.regroup(this.#config.syncGroups, now)
     this.#placement.refresh(this.#roster.routers, now)
     for (const router of this.#roster.all) router.post({ kind: 'startup' }, now)
     network.watch((event) => this.#onNetworkEvent(event))
     this.#endTurn(clock.now())
+    this.#health.start()
     // Whoever is found forsaken leaves: nobody may be started after that.
     this.#watch.start()
   }
 
-  /** Through Leaving (design.md §3); resolves when no router answers for anything any more. */
+  /** Through Leaving (design.md §3); resolves when no router answers for anything any more and no check runs. */
   stop(): Promise<void> {
     const now = this.#beginTurn()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
@@ -147,8 +170,10 @@ export class Daemon {
     // The same for every member of a group, which leaves together.
     for (const group of this.#roster.groups) group.shutDown(now)
     this.#stateChanged = true
+    // What they say changes nothing any more, and what they run must not outlive us.
+    const checksStopped = this.#health.stop()
     this.#endTurn(now)
-    return stopped
+    return Promise.all([stopped, checksStopped]).then(() => undefined)
   }
 
   /**
@@ -182,6 +207,7 @@ export class Daemon {
     const before = this.#config
     this.#config = next
     this.#placement.reconfigure(next)
+    this.#health.know(next, now)
     const resolution = this.#placement.resolve()
     const elsewhere = this.#placement.elsewhere(this.#roster.routers, resolution)
     const plan = planReload(before, next, diff, { held: this.#roster.heldByDeparting(), elsewhere })
@@ -193,6 +219,7 @@ export class Daemon {
     this.#leftovers.take(dropped, now)
     this.#stateChanged = true
     this.#endTurn(now)
+    this.#health.reload(diff.checksChanged)
     return plan.report
   }
 
@@ -312,6 +339,7 @@ export class Daemon {
       for (const segment of this.#placement.segments) segment.drain(firedAt)
     }
     const now = clock.now()
+    this.#health.runDue(now)
     for (const router of this.#roster.all) {
       const deadline = nextDeadline(router.state)
       if (deadline !== undefined && deadline <= now) {
@@ -352,6 +380,7 @@ export class Daemon {
     }
     consider(this.#placement.openAgainAt)
     consider(this.#leftovers.nextAt)
+    consider(this.#health.nextAt)
     for (const router of this.#roster.all) consider(router.nextDeadline())
     for (const { announcer, radar } of this.#placement.segments) {
       consider(announcer.nextAt())

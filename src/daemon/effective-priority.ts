@@ -1,22 +1,23 @@
 /**
  * The priority that a router goes by: what base and trackers come to, or 1 while the operator has it yield (design.md
- * §3, Leaving). Decided here: which of the two is in force, and until when. Refuses to know trackers, whether a router
- * may yield, and what another priority leads to.
+ * §3, Leaving). Decided here: which of the two is in force, and until when. Refuses to know what is tracked, whether a
+ * router may yield, and what another priority leads to.
  */
 import type { Millis } from '../wire/units.ts'
 import type { Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
+import { type Tracking, untracked } from './tracking.ts'
 
 export class EffectivePriority {
   readonly #router: Router
   readonly #recorder: Recorder
   /** What base priority and trackers come to; the effective one while the router does not yield. */
-  #assigned: number
+  #tracking: Tracking
   #yieldingUntil: Millis | undefined
 
   constructor(router: Router, assigned: number, recorder: Recorder) {
     this.#router = router
-    this.#assigned = assigned
+    this.#tracking = untracked(assigned)
     this.#recorder = recorder
   }
 
@@ -25,35 +26,42 @@ export class EffectivePriority {
     return this.#yieldingUntil
   }
 
+  get tracking(): Tracking {
+    return this.#tracking
+  }
+
   /** Base and trackers come to something else. */
-  assign(priority: number, now: Millis): void {
-    this.#assigned = priority
-    if (this.#yieldingUntil === undefined) this.#take(priority, 'priority', now)
+  assign(tracking: Tracking, now: Millis): void {
+    this.#tracking = tracking
+    if (this.#yieldingUntil === undefined) this.#take('priority', now)
   }
 
   /** The same for a reload, which tells everything at once. Returns what is in force then. */
   reconfigure(priority: number): number {
-    this.#assigned = priority
+    this.#tracking = { ...this.#tracking, priority }
     return this.#yieldingUntil === undefined ? priority : this.#router.parameters.priority
   }
 
   /** The priority alone, and without a word: what is said is the release. The group posts the event. */
   lowerUntil(until: Millis): void {
     this.#yieldingUntil = until
-    this.#router.parameters = { ...this.#router.parameters, priority: 1 }
+    this.#router.parameters = { ...this.#router.parameters, priority: 1, assured: undefined }
   }
 
   endYield(now: Millis): void {
     if (this.#yieldingUntil === undefined || now < this.#yieldingUntil) return
     this.#yieldingUntil = undefined
-    this.#take(this.#assigned, 'priority after yielding', now)
+    this.#take('priority after yielding', now)
   }
 
-  #take(priority: number, what: string, now: Millis): void {
+  #take(what: string, now: Millis): void {
     const router = this.#router
+    const { priority } = this.#tracking
+    const assured = this.#tracking.assured < priority ? this.#tracking.assured : undefined
     const previous = router.parameters.priority
+    if (priority === previous && assured === router.parameters.assured) return
+    router.parameters = { ...router.parameters, priority, assured }
     if (priority === previous) return
-    router.parameters = { ...router.parameters, priority }
     this.#recorder.log('info', `${router.title}: effective ${what} ${previous} → ${priority}`, {
       router: router.name,
       previous,

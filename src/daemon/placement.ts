@@ -11,12 +11,14 @@ import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { hostPrefix } from './address-keeper.ts'
-import { circumstancesOf, isUp, type Place } from './circumstances.ts'
+import { circumstancesOf, type Place } from './circumstances.ts'
 import type { Journal } from './journal.ts'
+import { isUp } from './link-state.ts'
 import type { Link } from './ports.ts'
 import type { Router } from './router.ts'
 import { Segment, type SegmentContext } from './segment.ts'
 import { ownedAddresses, virtualAddresses } from './sweep.ts'
+import type { Trackers } from './trackers.ts'
 
 /** Soon at first: what the kernel still has to do to a new interface or address takes milliseconds. */
 const OPEN_RETRY_FIRST = 20
@@ -28,6 +30,7 @@ export class Placement {
   #config: Config
   readonly #context: SegmentContext
   readonly #journal: Journal
+  readonly #trackers: Trackers
   readonly #segments = new Map<string, Segment>()
   /** Interfaces whose changes can mean something; undefined = `auto` looks at all of them. */
   #interfaces: ReadonlySet<string> | undefined
@@ -36,10 +39,11 @@ export class Placement {
   #openAgainAt: Millis | undefined
   #openRetry = OPEN_RETRY_FIRST
 
-  constructor(config: Config, context: SegmentContext, journal: Journal) {
+  constructor(config: Config, context: SegmentContext, journal: Journal, trackers: Trackers) {
     this.#config = config
     this.#context = context
     this.#journal = journal
+    this.#trackers = trackers
     this.#interfaces = interfacesOf(config)
   }
 
@@ -110,7 +114,8 @@ export class Placement {
   priorityOf(resolved: ResolvedRouter, { io }: Router): number {
     const { view } = this.#context
     const link = io === undefined ? undefined : view.link(io.interfaceIndex)
-    return circumstancesOf(resolved, { link, source: resolved.source, taken: false }, view).priority
+    const place = { link, source: resolved.source, taken: false }
+    return circumstancesOf(resolved, place, this.#trackers, false).tracking.priority
   }
 
   /** The router is nobody's any more; closes what nobody uses. */
@@ -134,11 +139,12 @@ export class Placement {
     const found = this.#placesOf(resolution, routers).map(({ router, resolved, place }) => {
       const { link, source, taken } = place
       if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source, now)
-      const { faults, priority } = circumstancesOf(resolved, place, view)
-      return { router, faults, priority, lost: link === undefined || taken }
+      const starts = router.state.name === 'Initialize'
+      const { faults, tracking } = circumstancesOf(resolved, place, this.#trackers, starts)
+      return { router, faults, tracking, lost: link === undefined || taken }
     })
-    for (const { router, faults, priority, lost } of found) {
-      router.priority.assign(priority, now)
+    for (const { router, faults, tracking, lost } of found) {
+      router.priority.assign(tracking, now)
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
       if (lost) this.#detach(router)
     }
@@ -146,6 +152,21 @@ export class Placement {
     this.open(now)
     for (const { router, faults } of found) {
       for (const { fault, present } of faults) if (!present) router.setFault(fault, false, false, now)
+    }
+  }
+
+  /** What they track has changed, and nothing else. In the order of refresh(): a fault that goes may start its router. */
+  retrack(routers: readonly Router[], now: Millis): void {
+    const found = routers.map((router) => {
+      const { basePriority, track } = router.spec
+      return { router, tracking: this.#trackers.of(basePriority, track, router.state.name === 'Initialize') }
+    })
+    for (const { router, tracking } of found) {
+      router.priority.assign(tracking, now)
+      for (const { fault, present, canSend } of tracking.faults) if (present) router.setFault(fault, true, canSend, now)
+    }
+    for (const { router, tracking } of found) {
+      for (const { fault, present } of tracking.faults) if (!present) router.setFault(fault, false, false, now)
     }
   }
 

@@ -21,6 +21,7 @@ import { Recorder } from './recorder.ts'
 import { Router, type RouterSpec } from './router.ts'
 import { RouterGroup } from './router-group.ts'
 import { Segment } from './segment.ts'
+import { untracked } from './tracking.ts'
 
 export type RehearsalPorts = {
   /** Built like the real ones, and without a kernel. */
@@ -44,6 +45,7 @@ const PEER_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
 const SPEC: RouterSpec = {
   name: 'rehearsal',
   basePriority: 100,
+  track: [],
   announceAt: [millis(0), millis(20), millis(500)],
   refresh: undefined,
   onDuplicate: 'announce',
@@ -157,9 +159,9 @@ class Stage {
   }
 
   lowerPriority(): void {
-    this.#router.priority.assign(90, this.#now)
+    this.#router.priority.assign(untracked(90), this.#now)
     this.#endTurn()
-    this.#router.priority.assign(100, this.#now)
+    this.#router.priority.assign(untracked(100), this.#now)
     this.#endTurn()
   }
 

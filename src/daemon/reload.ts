@@ -6,7 +6,6 @@
 import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
-import { interfacesIn } from '../config/track.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -123,7 +122,7 @@ export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, no
     return lost
   })
   placement.refresh(roster.routers, now, resolution)
-  for (const resolved of resolution) dropTrackers(roster.routers.get(resolved.name), resolved, now)
+  for (const router of roster.routers.values()) dropTrackers(router, now)
   house.admit(now)
   return dropped
 }
@@ -140,14 +139,10 @@ function change(router: Router, resolved: ResolvedRouter, placement: Placement, 
 }
 
 /** What is tracked no longer cannot be in the way: nobody else would ever clear that fault. */
-function dropTrackers(router: Router | undefined, { track }: ResolvedRouter, now: Millis): void {
-  if (router === undefined) return
-  const tracked = new Set<string>(
-    interfacesIn(track).flatMap(({ weight, interface: name }) =>
-      weight === 0 ? [`trackedInterfaceDown:${name}`] : [],
-    ),
-  )
+function dropTrackers(router: Router, now: Millis): void {
+  const tracked = new Set<string>(router.priority.tracking.faults.map(({ fault }) => fault))
   for (const fault of router.faults) {
-    if (fault.startsWith('trackedInterfaceDown:') && !tracked.has(fault)) router.setFault(fault, false, false, now)
+    const isTracker = fault.startsWith('trackedInterfaceDown:') || fault.startsWith('healthcheck')
+    if (isTracker && !tracked.has(fault)) router.setFault(fault, false, false, now)
   }
 }

@@ -21,12 +21,14 @@ export type RosterContext = {
   readonly runner: EffectRunner
   readonly will: LastWillPort
   readonly onTransition: () => void
+  readonly onAskChecks: (router: Router, within: Millis) => void
 }
 
 export function specOf(resolved: ResolvedRouter): RouterSpec {
-  const { name, parameters, announce, lifetime, onDuplicate, duplicateAllowed } = resolved
+  const { name, parameters, announce, lifetime, onDuplicate, duplicateAllowed, track } = resolved
   const { at: announceAt, refresh } = announce
-  return { name, basePriority: parameters.priority, announceAt, refresh, lifetime, onDuplicate, duplicateAllowed }
+  const basePriority = parameters.priority
+  return { name, basePriority, track, announceAt, refresh, lifetime, onDuplicate, duplicateAllowed }
 }
 
 export class Roster {
@@ -65,10 +67,11 @@ export class Roster {
 
   /** In a group of its own, and not started. */
   add(resolved: ResolvedRouter, now: Millis): Router {
-    const { recorder, runner, onTransition } = this.#context
+    const { recorder, runner, onAskChecks, onTransition } = this.#context
     const group = this.#newGroup(undefined)
     const router = new Router(specOf(resolved), resolved.parameters, { group, runner, recorder }, now)
     router.onTransition = onTransition
+    router.onAskChecks = (within) => onAskChecks(router, within)
     const yieldingUntil = this.#yields.get(resolved.name)
     this.#yields.delete(resolved.name)
     // Whose addresses are its own cannot step aside (RFC 9568 §6.1).

@@ -4,8 +4,9 @@
  * whose is effect-runner.ts, what becomes of its addresses is address-duty.ts, and what to decide is vrrp/'s.
  */
 
+import type { Track } from '../config/track.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
-import type { AdvertisementReason, Effect } from '../vrrp/effect.ts'
+import type { AdvertisementReason, Effect, MoveSuppression } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
@@ -30,6 +31,7 @@ import { TransitionHistory } from './transition-history.ts'
 export type RouterSpec = {
   readonly name: string
   readonly basePriority: number
+  readonly track: readonly Track[]
   readonly announceAt: readonly Millis[]
   readonly refresh: Millis | undefined
   readonly onDuplicate: OnDuplicate
@@ -56,6 +58,13 @@ export type RouterContext = {
 export const holdsIn = (state: State): boolean =>
   state.name === 'Active' || (state.name === 'Leaving' && state.kept.length > 0)
 
+/** Why no takeover follows, as the end of a sentence. */
+const SUPPRESSED: Readonly<Record<MoveSuppression, string>> = {
+  minHold: 'the owner has changed a moment ago (minHold)',
+  margin: 'the advantage over it is not greater than the margin',
+  checksUnanswered: 'the health checks did not say in time that they still hold',
+}
+
 /** Where and as what a router was when it decided. */
 type Place = { readonly io: RouterIo | undefined; readonly parameters: Parameters }
 
@@ -69,12 +78,16 @@ export class Router {
   readonly refused = new Counters()
   readonly discarded = new Counters()
   readonly warnings = new Counters()
+  /** Moves that did not happen, or not yet. */
+  readonly suppressed = new Counters()
   readonly history: TransitionHistory
   received = 0
   /** Times that another host answered for an address of ours while we were Active. */
   rivalAnswers = 0
   /** Set by the daemon, which ends a turn differently when a state changed. */
   onTransition: () => void = () => {}
+  /** The checks that lift its priority are to run once more. */
+  onAskChecks: (within: Millis) => void = () => {}
   readonly priority: EffectivePriority
   readonly keeper: AddressKeeper
   readonly advertiser: Advertiser
@@ -214,6 +227,10 @@ export class Router {
           this.refused.add(effect.reason)
           return []
         }
+        if (effect.kind === 'moveSuppressed') {
+          this.#tellSuppressed(effect.reason, effect.source)
+          return []
+        }
         const order: Order = (now) => this.#act(effect, { io, parameters }, now)
         // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
         const asks =
@@ -231,6 +248,16 @@ export class Router {
     // VR-UC-08: a peer whose neighbour entry has failed meanwhile would not be heard, and a silent Active be replaced.
     if (!inFault || next.name === 'Initialize' || parameters.transport.mode !== 'unicast') return
     this.#runner.add(this, [(now) => void io?.announceSource(now)])
+  }
+
+  #tellSuppressed(reason: MoveSuppression, source: Address): void {
+    this.suppressed.add(reason)
+    this.#recorder.logLimited(
+      `${this.name} suppressed ${reason}`,
+      'info',
+      `${this.title}: does not take over from ${source}, which is below us: ${SUPPRESSED[reason]}`,
+      { router: this.name, peer: source, reason },
+    )
   }
 
   /** Faults are kept beside the state, because only Initialize lists them. */
@@ -362,7 +389,11 @@ export class Router {
         this.onTransition()
         this.history.tell(effect, this, io?.interfaceName, now)
         return undefined
+      case 'askChecks':
+        this.onAskChecks(effect.within)
+        return undefined
       case 'refused':
+      case 'moveSuppressed':
         return undefined
     }
   }

@@ -36,11 +36,14 @@ import type {
 import { type LogRecord, Recorder } from '../../src/daemon/recorder.ts'
 import type { ReloadReport } from '../../src/daemon/reload.ts'
 import type { RouterSnapshot } from '../../src/daemon/snapshot.ts'
+import type { CheckReport } from '../../src/healthcheck/check-report.ts'
+import type { Verdict } from '../../src/healthcheck/health.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Address, address, addressFromBytes } from '../../src/wire/address.ts'
 import { macFromBytes } from '../../src/wire/mac.ts'
 import { centis, type Millis, millis } from '../../src/wire/units.ts'
 import { ipv4Packet } from '../support/ipv4-packet.ts'
+import { FakeChecks, report } from './fake-checks.ts'
 
 export const SELF = '192.0.2.10'
 export const PEER = '192.0.2.20'
@@ -107,7 +110,13 @@ export const ROUTER: RouterConfig = { name: 'api', vrid: 51, interface: 'eth0', 
 
 export type WorldOptions = {
   readonly present?: readonly PresentAddress[]
-  readonly syncGroups?: readonly { readonly name: string; readonly members: readonly string[] }[]
+  readonly syncGroups?: readonly {
+    readonly name: string
+    readonly members: readonly string[]
+    readonly track?: readonly RouterConfig[]
+  }[]
+  /** With them the daemon has a thread that checks, which the test speaks for. */
+  readonly healthchecks?: readonly RouterConfig[]
 }
 
 export class FakeWorld {
@@ -165,6 +174,7 @@ export class FakeWorld {
   readonly neighborWatches: { readonly options: NeighborWatchOptions; closed: boolean }[] = []
   readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
   readonly recorder = new Recorder(() => this.now)
+  readonly checks = new FakeChecks()
   readonly daemon: Daemon
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
@@ -179,7 +189,7 @@ export class FakeWorld {
     this.links.set(3, link(3, 'eth1'))
     this.addresses = [present(2, `${SELF}/24`), present(3, '198.51.100.10/24'), ...(options.present ?? [])]
     this.recorder.attach((record) => this.records.push(record))
-    this.daemon = this.life(routers, options.syncGroups)
+    this.daemon = this.life(routers, options.syncGroups, options.healthchecks)
   }
 
   config(keys: Readonly<Record<string, unknown>>): Config {
@@ -196,8 +206,14 @@ export class FakeWorld {
   }
 
   /** A daemon on this node; a second one is a second life. */
-  life(routers: readonly RouterConfig[], syncGroups: WorldOptions['syncGroups'] = []): Daemon {
-    return new Daemon(this.config({ virtualRouters: routers, syncGroups }), {
+  life(
+    routers: readonly RouterConfig[],
+    syncGroups: WorldOptions['syncGroups'] = [],
+    healthchecks?: WorldOptions['healthchecks'],
+  ): Daemon {
+    const keys = { virtualRouters: routers, syncGroups, ...(healthchecks === undefined ? {} : { healthchecks }) }
+    return new Daemon(this.config(keys), {
+      ...(healthchecks === undefined ? {} : { checks: this.checks }),
       clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
       network: this.#network(),
       sockets: this.#socketPort(),
@@ -218,6 +234,12 @@ export class FakeWorld {
     this.daemon.start()
     this.settle()
     return this
+  }
+
+  /** The thread tells of a verdict that has just changed. */
+  health(check: string, verdict: Verdict, rest: Partial<CheckReport> = {}): void {
+    this.checks.tell({ kind: 'healthChanged', report: report(check, verdict, this.now, rest) })
+    this.settle()
   }
 
   // Time -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,79 @@
+/**
+ * Verdicts of health checks for people: one line for each change, with what the last run found. Decided here: how many
+ * lines a check that flaps gets, and that the last one told is how things are. Refuses to know what a verdict is worth.
+ */
+import type { Verdict } from '../healthcheck/health.ts'
+import { type Millis, millis, plus } from '../wire/units.ts'
+import type { CheckChange } from './check-board.ts'
+import type { Recorder } from './recorder.ts'
+
+/** So many in one go are told one by one, then one in this time. */
+const MOST_AT_ONCE = 10
+const PACE = 2_000
+
+type Told = {
+  verdict: Verdict
+  /** When the time that the lines cost is over. */
+  paidAt: Millis
+  silent: number
+  latest: CheckChange
+}
+
+export class CheckLog {
+  readonly #recorder: Recorder
+  readonly #told = new Map<string, Told>()
+
+  constructor(recorder: Recorder) {
+    this.#recorder = recorder
+  }
+
+  tell(changes: readonly CheckChange[], now: Millis): void {
+    for (const change of changes) {
+      if (change.from.verdict === change.to.verdict) continue
+      const before = this.#told.get(change.name)
+      const told = before ?? { verdict: change.from.verdict, paidAt: now, silent: 0, latest: change }
+      told.latest = change
+      this.#told.set(change.name, told)
+      if (told.paidAt - now <= (MOST_AT_ONCE - 1) * PACE) this.#line(told, now)
+      else told.silent++
+    }
+  }
+
+  /** Now and then: what the log says last must be so. */
+  catchUp(now: Millis): void {
+    for (const told of this.#told.values()) {
+      if (told.silent > 0 && told.paidAt - now <= (MOST_AT_ONCE - 1) * PACE) this.#line(told, now)
+    }
+  }
+
+  /** Checks that are no more. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name)
+  }
+
+  #line(told: Told, now: Millis): void {
+    const { latest, silent } = told
+    const { name, report, to } = latest
+    const last = report?.last
+    const from = told.verdict
+    told.verdict = to.verdict
+    told.silent = 0
+    told.paidAt = plus(millis(Math.max(told.paidAt, now)), PACE)
+    // All of the silent changes have led back to where it was told to be.
+    const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
+    const counts = to.verdict === 'unknown' && to.standing !== 'nothing' ? `, counts as ${to.standing}` : ''
+    const found = last === undefined ? '' : `: ${last.reason}${last.ok ? '' : ` (${last.detail})`}`
+    const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not told` : ''
+    this.#recorder.log(
+      to.standing === 'up' ? 'info' : 'warn',
+      `healthcheck ${name}: ${path}${counts}${found}${unsaid}`,
+      {
+        check: name,
+        from,
+        to: to.verdict,
+        ...(last === undefined ? {} : { reason: last.reason, latencyMs: Math.round(last.latency * 100) / 100 }),
+        ...(silent > 1 ? { suppressed: silent - 1 } : {}),
+      },
+    )
+  }
+}
