@@ -9,6 +9,7 @@ import { diffConfig } from '../config/diff.ts'
 import { byPosition, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
 import { type ParsedConfig, parseConfig } from '../config/yaml.ts'
+import { scriptProblems } from './script-problem.ts'
 import type { FreshConfig, ReadOrder } from './worker-message.ts'
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -56,11 +57,13 @@ function readRegular(file: string): string {
  * For a reload: also judged against the node, and compared with what is in force, so that what comes out can be put in
  * force at little cost. Plain data.
  */
-export function freshConfig({ file, node, inForce }: ReadOrder): FreshConfig {
+export async function freshConfig({ file, node, inForce }: ReadOrder): Promise<FreshConfig> {
   const loaded = loadConfig(file, readRegular)
   if ('problems' in loaded) return { ok: false, problems: loaded.problems }
   const { config, hash, warnings, locate } = loaded
-  const problems: Problem[] = [...warnings, ...resolveRouters(config, node, locate).problems].sort(byPosition)
+  const scripts = await scriptProblems(config, locate)
+  const problems: Problem[] = [...warnings, ...resolveRouters(config, node, locate).problems, ...scripts]
+  problems.sort(byPosition)
   if (problems.some(isError)) return { ok: false, problems }
   return { ok: true, config, hash, diff: diffConfig(inForce, config), warnings: problems }
 }

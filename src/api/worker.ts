@@ -81,7 +81,7 @@ const cannotOpen = ({ listen }: Pick<WorkerSettings, 'listen'>): string =>
 async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>, tell: Tell) {
   try {
     const { freshConfig } = await import('./configuration-file.ts')
-    tell({ kind: 'parsed', id, fresh: freshConfig(order) })
+    tell({ kind: 'parsed', id, fresh: await freshConfig(order) })
   } catch (error) {
     // A package that only its owner may read: this thread has no right to read what belongs to others.
     const problem = { file: order.file, line: 0, column: 0, path: '', severity: 'error' } as const

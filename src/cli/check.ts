@@ -1,14 +1,17 @@
 /**
- * `holdfast check FILE`: every problem and every warning of a configuration, one line each, in reading order. Returns
- * what is to be printed instead of printing it. With a node it also says what that node makes of the file.
- * Warnings do not fail: they are advice.
+ * `holdfast check FILE`: every problem and every warning of a configuration, one line each, in reading order, and what
+ * its health checks come to. Returns what is to be printed instead of printing it. With a node it also says what that
+ * node makes of the file. Warnings do not fail: they are advice.
  */
 
 import { loadConfig } from '../api/configuration-file.ts'
+import { scriptProblems } from '../api/script-problem.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { byPosition, formatProblem, isError, type Problem } from '../config/problem.ts'
 import { environmentProblems } from '../config/resolve.ts'
+import { trackAdvice } from '../config/track-advice.ts'
 import { EXIT } from './exit-code.ts'
+import { presetReport, priorityReport } from './priority-report.ts'
 
 export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
 
@@ -20,11 +23,15 @@ export type CheckOptions = {
   readonly beside?: readonly string[]
 }
 
-export function checkCommand(file: string, options: CheckOptions = {}): CommandResult {
+export async function checkCommand(file: string, options: CheckOptions = {}): Promise<CommandResult> {
   const parsed = loadConfig(file)
   const problems: Problem[] = [...('problems' in parsed ? parsed.problems : parsed.warnings)]
   if ('config' in parsed && options.node !== undefined)
     problems.push(...environmentProblems(parsed.config, options.node, parsed.locate))
+  const advice = 'config' in parsed ? trackAdvice(parsed.config, parsed.locate, options.node) : undefined
+  const notes = 'config' in parsed ? presetReport(parsed.config) : []
+  problems.push(...(advice?.warnings ?? []))
+  if ('config' in parsed) problems.push(...(await scriptProblems(parsed.config, parsed.locate)))
   for (const message of options.beside ?? [])
     problems.push({ file, line: 0, column: 0, path: '', message, severity: 'warning' })
   // Positions of one file; those of the node's view may lie between the others.
@@ -32,10 +39,14 @@ export function checkCommand(file: string, options: CheckOptions = {}): CommandR
 
   const failed = problems.some(isError)
   const exitCode = failed ? EXIT.configuration : EXIT.ok
-  if (options.json === true)
-    return { exitCode, stdout: `${JSON.stringify({ ok: !failed, problems }, null, 2)}\n`, stderr: '' }
+  const tables = advice?.tables ?? []
+  if (options.json === true) {
+    const effectivePriorities = tables.map(({ router, table }) => ({ router, ...table }))
+    const answer = { ok: !failed, problems, effectivePriorities, notes }
+    return { exitCode, stdout: `${JSON.stringify(answer, null, 2)}\n`, stderr: '' }
+  }
   const lines = problems.map(formatProblem)
-  if (!failed) lines.push(`${file}: ok${summary(problems.length)}`)
+  if (!failed) lines.push(`${file}: ok${summary(problems.length)}`, ...priorityReport(tables), ...notes)
   const text = lines.map((line) => `${line}\n`).join('')
   return failed ? { exitCode, stdout: '', stderr: text } : { exitCode, stdout: text, stderr: '' }
 }

@@ -49,12 +49,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     .action(async (file: string, options: { json?: boolean; node?: boolean }) => {
       const { checkCommand } = await import('./check.ts')
       const json = options.json === true
-      if (options.node !== true) return print(checkCommand(file, { json }))
+      if (options.node !== true) return print(await checkCommand(file, { json }))
       const { vrrpBeside } = await import('./vrrp-beside.ts')
       // Whoever else speaks VRRP here may be the very daemon whose next configuration this is.
       const { refusal } = vrrpBeside(false)
       const beside = refusal === undefined ? [] : [refusal]
-      print(checkCommand(file, { json, node: await thisNode(), beside }))
+      print(await checkCommand(file, { json, node: await thisNode(), beside }))
     })
 
   program

@@ -4,6 +4,7 @@
  * first. Decides what a signal means; knows nothing of VRRP.
  */
 import { loadConfig } from '../api/configuration-file.ts'
+import { scriptProblems } from '../api/script-problem.ts'
 import { formatProblem, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
 import { Daemon } from '../daemon/daemon.ts'
@@ -78,6 +79,8 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   const parsed = loadConfig(file)
   if ('problems' in parsed) return refuse(parsed.problems)
   const { config, locate } = parsed
+  const scripts = await scriptProblems(config, locate)
+  if (scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
 
   const missing = missingCapabilities()
   if (missing.length > 0) {
@@ -153,7 +156,7 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
     config: file,
     guardian: will.armed,
   })
-  for (const problem of [...parsed.warnings, ...environment]) recorder.log('warn', formatProblem(problem))
+  for (const problem of [...parsed.warnings, ...scripts, ...environment]) recorder.log('warn', formatProblem(problem))
   if (raw !== undefined) for (const limit of LIMITS) recorder.log('warn', `io: raw-socket: ${limit}`, { limit })
   for (const warning of beside.warnings) recorder.log('warn', warning, { processes: beside.processes })
   if (!will.armed)

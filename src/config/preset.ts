@@ -58,6 +58,23 @@ const TRACK: Readonly<Record<PresetName, readonly Track[]>> = {
   ],
 }
 
+const sentinel = (name: string, what: string, path: string): string =>
+  `HTTP cannot tell whether ${what}: "${name}" is up while ${path} is there, which an agent on the node has to write; ` +
+  'without it that weight is never added'
+
+/** What nobody can ask by HTTP, and what is down for ever where nobody writes it down. */
+const NOTES: Readonly<Record<PresetName, readonly string[]>> = {
+  'openshift-api': [
+    sentinel('openshift-iptables', 'the rules that lead the API to HAProxy are there', PRESET_FILES.iptables),
+    sentinel('openshift-mcs', 'the machine-config-server runs', PRESET_FILES.machineConfigServer),
+  ],
+  'openshift-ingress': [
+    sentinel('openshift-default-router', 'a pod of the default router is ready here', PRESET_FILES.defaultRouter),
+  ],
+}
+
+export const presetNotes = (name: PresetName): readonly string[] => NOTES[name]
+
 type Tracking = { readonly preset?: PresetName | undefined; readonly track: Track[] }
 type Sections<R, G> = { readonly healthchecks: Check[]; readonly virtualRouters: R[]; readonly syncGroups: G[] }
 

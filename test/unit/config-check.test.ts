@@ -1,8 +1,8 @@
 /** `holdfast check` and `holdfast schema` as functions: what they print and how they exit. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { schemaCommand } from '../../src/cli/schema.ts'
 import { address } from '../../src/wire/address.ts'
@@ -21,22 +21,22 @@ function write(name: string, text: string): string {
 
 const GOOD = 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false }\n'
 
-test('a good file', () => {
+test('a good file', async () => {
   const file = write('good.yaml', GOOD)
-  expect(checkCommand(file)).toEqual({ exitCode: 0, stdout: `${file}: ok\n`, stderr: '' })
+  expect(await checkCommand(file)).toEqual({ exitCode: 0, stdout: `${file}: ok\n`, stderr: '' })
 })
 
-test('warnings are printed and do not fail', () => {
+test('warnings are printed and do not fail', async () => {
   const file = write('warned.yaml', GOOD.replace('stagger: false', 'stagger: false, advertisementInterval: 10ms'))
-  const { exitCode, stdout, stderr } = checkCommand(file)
+  const { exitCode, stdout, stderr } = await checkCommand(file)
   expect([exitCode, stderr]).toEqual([0, ''])
   expect(stdout).toContain(`${file}:2:`)
   expect(stdout).toContain(`${file}: ok, 1 warning\n`)
 })
 
-test('every problem on one line with its place, exit 78', () => {
+test('every problem on one line with its place, exit 78', async () => {
   const file = write('bad.yaml', GOOD.replace('vrid: 1', 'vrid: 0').replace('10.0.0.200', 'x'))
-  const { exitCode, stdout, stderr } = checkCommand(file)
+  const { exitCode, stdout, stderr } = await checkCommand(file)
   expect([exitCode, stdout]).toEqual([78, ''])
   const lines = stderr.trimEnd().split('\n')
   expect(lines).toEqual([
@@ -45,34 +45,126 @@ test('every problem on one line with its place, exit 78', () => {
   ])
 })
 
-test('a file that is not there, and one that is a directory: one clear line', () => {
+test('a file that is not there, and one that is a directory: one clear line', async () => {
   const missing = join(directory, 'missing.yaml')
   const line = `${missing}: Cannot read the configuration: there is no such file (ENOENT)\n`
-  expect(checkCommand(missing)).toEqual({ exitCode: 78, stdout: '', stderr: line })
-  expect(checkCommand(directory).stderr).toBe(
+  expect(await checkCommand(missing)).toEqual({ exitCode: 78, stdout: '', stderr: line })
+  expect((await checkCommand(directory)).stderr).toBe(
     `${directory}: Cannot read the configuration: it is a directory (EISDIR)\n`,
   )
 })
 
-test('--json says the same', () => {
+test('--json says the same', async () => {
   const file = write('json.yaml', GOOD.replace('vrid: 1', 'vrid: 0'))
-  const { exitCode, stdout, stderr } = checkCommand(file, { json: true })
+  const { exitCode, stdout, stderr } = await checkCommand(file, { json: true })
   expect([exitCode, stderr]).toEqual([78, ''])
   expect(JSON.parse(stdout)).toEqual({
     ok: false,
+    effectivePriorities: [],
+    notes: [],
     problems: [
       expect.objectContaining({ file, line: 2, column: 22, path: 'virtualRouters[0].vrid', severity: 'error' }),
     ],
   })
 })
 
-test('with a node: what that node makes of the file', () => {
+test('with a node: what that node makes of the file', async () => {
   const file = write('node.yaml', GOOD)
   const interfaces = [{ name: 'eth0', addresses: [{ address: address('10.0.0.200'), prefixLength: 24 }] }]
-  const { exitCode, stderr } = checkCommand(file, { node: { interfaces } })
+  const { exitCode, stderr } = await checkCommand(file, { node: { interfaces } })
   expect(exitCode).toBe(78)
   expect(stderr).toContain('it is the own address of "eth0"')
-  expect(checkCommand(file, { node: { interfaces: [] } }).stdout).toContain('Cannot find interface "eth0"')
+  expect((await checkCommand(file, { node: { interfaces: [] } })).stdout).toContain('Cannot find interface "eth0"')
+})
+
+describe('health checks', () => {
+  const router = (keys: string, checks: readonly string[]) =>
+    `healthchecks:\n${checks.map((each) => `  - { ${each} }\n`).join('')}virtualRouters:\n` +
+    `  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false, ${keys} }\n`
+  const QUICK = 'interval: 100ms, timeout: 100ms'
+
+  test('the effective priority of each combination of results', async () => {
+    const checks = [`name: web, tcp: "127.0.0.1:80", ${QUICK}`, `name: disk, file: /x, ${QUICK}`]
+    const keys =
+      'priority: 40, track: [{ healthcheck: web, weight: 50 }, { interface: eth1, weight: -20 }, { healthcheck: disk }]'
+    const file = write('table.yaml', router(keys, checks))
+    const { exitCode, stdout } = await checkCommand(file)
+    expect([exitCode, stdout]).toEqual([
+      0,
+      `${file}: ok
+a: effective priority, base 40
+  web   eth1  disk
+  up    up    up    90
+  up    down  up    70
+  down  up    up    40
+  down  down  up    20
+  up    up    down  FAULT
+  up    down  down  FAULT
+  down  up    down  FAULT
+  down  down  down  FAULT
+`,
+    ])
+    const json = JSON.parse((await checkCommand(file, { json: true })).stdout)
+    expect(json.effectivePriorities).toEqual([
+      expect.objectContaining({
+        router: 'a',
+        base: 40,
+        columns: ['web', 'eth1', 'disk'],
+        independent: 3,
+        complete: true,
+      }),
+    ])
+    expect(json.effectivePriorities[0].rows[3]).toEqual({ up: [false, false, true], priority: 20, fault: false })
+  })
+
+  test('a file of weights comes on top, and what a preset cannot see is said', async () => {
+    const checks = [`name: w, file: /x, content: weight, ${QUICK}`]
+    const keys =
+      'priority: 40, preset: openshift-api, advertisementInterval: 100ms, track: [{ healthcheck: w, weight: 2 }]'
+    const { stdout } = await checkCommand(write('preset.yaml', router(keys, checks)))
+    expect(stdout).toContain('  and what the file of "w" holds, times 2\n')
+    expect(stdout).toContain('  openshift-lb  openshift-both  openshift-mcs\n')
+    expect(stdout).toContain(
+      'preset openshift-api: HTTP cannot tell whether the machine-config-server runs: "openshift-mcs" is up while /run/holdfast/agent/machine-config-server is there',
+    )
+  })
+
+  test('more than 8 independent results: said, and not all shown', async () => {
+    const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
+    const track = names.map((name) => `{ healthcheck: ${name}, weight: 5 }`).join(', ')
+    const { stdout } = await checkCommand(
+      write(
+        'many.yaml',
+        router(
+          `track: [${track}]`,
+          names.map((name) => `name: ${name}, file: /x, ${QUICK}`),
+        ),
+      ),
+    )
+    expect(stdout.split('\n').filter((line) => /^ {2}(up|down)/.test(line))).toHaveLength(11)
+    expect(stdout).toContain('  9 results are independent of each other and 8 are shown in full')
+  })
+
+  test('a script that others can write is refused, one that is not there may come', async () => {
+    const script = write('check.sh', '#!/bin/sh\n')
+    const file = write('exec.yaml', router('track: [{ healthcheck: s }]', [`name: s, exec: [${script}, -x], ${QUICK}`]))
+    chmodSync(script, 0o755)
+    expect((await checkCommand(file)).exitCode).toBe(0)
+    chmodSync(script, 0o777)
+    expect(await checkCommand(file)).toEqual({
+      exitCode: 78,
+      stdout: '',
+      stderr: `${file}:2:23: Refused to run ${script}: ${script} can be written by everybody, for "s"\n`,
+    })
+    rmSync(script)
+    const { exitCode, stdout } = await checkCommand(file)
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain(`${file}:2:23: warning: Cannot run ${script}: ENOENT, for "s"\n`)
+    const user = router('track: [{ healthcheck: s }]', [`name: s, exec: [/bin/true], user: hf-nobody-here, ${QUICK}`])
+    expect((await checkCommand(write('user.yaml', user))).stdout).toContain(
+      ':2:41: warning: "s" is unknown: there is no user "hf-nobody-here" here\n',
+    )
+  })
 })
 
 test('the schema is JSON Schema that knows the keys, and refuses others', () => {

@@ -1,0 +1,56 @@
+/**
+ * The programs that health checks run, judged on this node: whether they may be run at all (VR-TRK-07), and as whom.
+ * Decided here: what another user could change is an error, because it would run with our rights; what is not there yet,
+ * or cannot be known from here, is a warning, because it may come. Refuses to know what makes a program safe.
+ */
+import type { Config } from '../config/config.ts'
+import { type Locate, type Path, type Problem, problemAt } from '../config/problem.ts'
+import type { ExecSpec } from '../healthcheck/check.ts'
+import { unsafeBecause } from '../healthcheck/script-safety.ts'
+import { userNamed } from '../healthcheck/user.ts'
+
+/** A disk that does not answer must not keep a daemon from starting. */
+const PATIENCE = 1_000
+
+export async function scriptProblems({ healthchecks }: Config, locate: Locate): Promise<readonly Problem[]> {
+  const found = healthchecks.map((check, index) => {
+    if (check.kind !== 'probe' || check.spec.probe.kind !== 'exec') return []
+    const { name, probe } = check.spec
+    return within(PATIENCE, judged(name, probe, ['healthchecks', index], locate), () => [
+      problemAt(
+        locate,
+        ['healthchecks', index, 'exec', 0],
+        'warning',
+        `Cannot say whether ${probe.argv[0]} may be run, for "${name}": its disk has not answered for ${PATIENCE} ms`,
+      ),
+    ])
+  })
+  return (await Promise.all(found)).flat()
+}
+
+async function judged(name: string, { argv, user }: ExecSpec, path: Path, locate: Locate): Promise<Problem[]> {
+  const runsAs = user === undefined ? undefined : await userNamed(user)
+  const problems: Problem[] = []
+  if (runsAs === 'missing')
+    problems.push(
+      problemAt(locate, [...path, 'user'], 'warning', `"${name}" is unknown: there is no user "${user}" here`),
+    )
+  const unsafe = await unsafeBecause(argv[0], typeof runsAs === 'object' ? runsAs.uid : undefined)
+  if (unsafe !== undefined) {
+    const severity = unsafe.reason === 'scriptUnsafe' ? 'error' : 'warning'
+    problems.push(problemAt(locate, [...path, 'exec', 0], severity, `${unsafe.detail}, for "${name}"`))
+  }
+  return problems
+}
+
+async function within<T>(ms: number, wanted: Promise<T>, otherwise: () => T): Promise<T> {
+  let late: NodeJS.Timeout | undefined
+  const timeout = new Promise<T>((resolve) => {
+    late = setTimeout(() => resolve(otherwise()), ms)
+  })
+  try {
+    return await Promise.race([wanted, timeout])
+  } finally {
+    clearTimeout(late)
+  }
+}
