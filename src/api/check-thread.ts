@@ -20,9 +20,12 @@ const SILENT_LOOKS = 3
 const LOADING_LOOKS = 15
 const STOP_TIMEOUT = 1_000
 
+type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post' | 'giveUp'>
+
 export class CheckThread implements CheckPort {
-  readonly #thread: WorkerThread
+  readonly #thread: Thread
   readonly #launchers: Launchers
+  readonly #lookEvery: number
   #checks: readonly CheckSpec[] = []
   #formerly: readonly Formerly[] = []
   #listener: (news: CheckPortNews) => void = () => {}
@@ -32,8 +35,9 @@ export class CheckThread implements CheckPort {
   #running = false
   #onStopped: (() => void) | undefined
 
-  constructor(thread: WorkerThread, startLauncher: StartLauncher) {
+  constructor(thread: Thread, startLauncher: StartLauncher, lookEvery = LOOK_EVERY) {
     this.#thread = thread
+    this.#lookEvery = lookEvery
     this.#launchers = new Launchers(startLauncher)
     thread.host({
       onStart: () => this.#begin(),
@@ -88,7 +92,7 @@ export class CheckThread implements CheckPort {
     this.#patience = LOADING_LOOKS
     this.#order({ kind: 'setChecks', checks: this.#checks, formerly: this.#formerly })
     clearInterval(this.#timer)
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY).unref()
+    this.#timer = setInterval(() => this.#look(), this.#lookEvery).unref()
   }
 
   #look(): void {

@@ -190,11 +190,11 @@ export class WorkerThread {
     this.#worker = undefined
     if (performance.now() - this.#startedAt > GROWN_UP) this.#restartAfter = RESTART.first
     if (this.#closed) return
+    if (this.#isNeeded) {
+      this.#timer = setTimeout(() => this.#start(), this.#restartAfter).unref()
+      this.#restartAfter = Math.min(this.#restartAfter * 2, RESTART.last)
+    }
     if (this.#guestStays) this.#guest?.onEnd()
-    if (!this.#isNeeded) return
-    this.#timer = setTimeout(() => this.#start(), this.#restartAfter)
-    this.#timer.unref()
-    this.#restartAfter = Math.min(this.#restartAfter * 2, RESTART.last)
   }
 
   #answered(id: number, fresh: FreshConfig): void {

@@ -58,7 +58,8 @@ export class CheckRunner {
       former === undefined ? startHealth(spec.rule, now) : resumeHealth(former.verdict, former.since, spec.rule, now)
     this.#weight = former?.weight
     this.#schedule = startSchedule(now)
-    this.#tick()
+    if (probe.prepare === undefined) this.#tick()
+    else void probe.prepare().then(() => this.#tick())
   }
 
   report(): CheckReport {

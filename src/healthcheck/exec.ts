@@ -20,6 +20,8 @@ import { userNamed } from './user.ts'
 
 /** From SIGTERM to SIGKILL. */
 const GRACE = 2_000
+/** For the first launcher, on a node that may be booting; the run that comes then says what is wrong. */
+const LAUNCH_WAIT = 5_000
 /** For the launcher to say what the program said; it does nothing else meanwhile. */
 const LAST_WORDS = 50
 
@@ -30,7 +32,12 @@ export type Launch = (spec: ExecSpec) => Promise<Duplex | Refusal>
 
 export function execProbe(spec: ExecSpec, launch: Launch): Probe {
   const program = new LaunchedProgram(spec, launch)
-  return { start: (signal) => program.start(signal), events: undefined, close: () => program.close() }
+  return {
+    prepare: () => program.prepare(),
+    start: (signal) => program.start(signal),
+    events: undefined,
+    close: () => program.close(),
+  }
 }
 
 type Say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) => void
@@ -45,6 +52,10 @@ class LaunchedProgram {
   constructor(spec: ExecSpec, launch: Launch) {
     this.#spec = spec
     this.#launch = launch
+  }
+
+  async prepare(): Promise<void> {
+    await this.#open(AbortSignal.timeout(LAUNCH_WAIT))
   }
 
   start(signal: AbortSignal): ProbeRun {

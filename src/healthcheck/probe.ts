@@ -28,6 +28,8 @@ export type Probe = {
   readonly start: (signal: AbortSignal) => ProbeRun
   /** `onEvent` says nothing about health: it asks for a run. */
   readonly events: ((onEvent: () => void) => EventSource) | undefined
+  /** What is needed once, before the first run and outside its deadline. Settles soon, whatever comes of it. */
+  readonly prepare?: () => Promise<void>
   /** Nobody asks any more, and the last run has ended: lets go of what runs share. */
   readonly close?: () => void
 }

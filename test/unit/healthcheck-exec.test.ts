@@ -1,14 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -17,6 +8,7 @@ import { execProbe } from '../../src/healthcheck/exec.ts'
 import { monotonicNow, type Probe } from '../../src/healthcheck/probe.ts'
 import { userNamed } from '../../src/healthcheck/user.ts'
 import { ask } from '../support/check-spec.ts'
+import { markedProcesses, programsOf } from '../support/marked-processes.ts'
 import { probePorts } from '../support/probe-ports.ts'
 import { eventually, sleep } from '../support/wait.ts'
 
@@ -51,22 +43,8 @@ function probe(program: string, changes: Partial<ExecSpec> = {}): Probe {
   return made
 }
 
-/** Every process that has our mark in its environment, wherever it went; a zombie has none any more. */
-const marked = () => processes((environment) => environment.includes(mark))
-/** Without the launcher. */
-const family = () => marked().filter(({ name }) => name !== 'holdfast-launch')
-
-function processes(matches: (environment: string) => boolean): { pid: string; name: string }[] {
-  return readdirSync('/proc').flatMap((pid) => {
-    if (!/^\d+$/.test(pid)) return []
-    try {
-      if (!matches(readFileSync(`/proc/${pid}/environ`, 'latin1'))) return []
-      return [{ pid, name: readFileSync(`/proc/${pid}/comm`, 'latin1').trim() }]
-    } catch {
-      return []
-    }
-  })
-}
+const marked = () => markedProcesses(mark)
+const family = () => programsOf(mark)
 
 describe('what a program says', () => {
   test.each([

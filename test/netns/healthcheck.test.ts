@@ -1,0 +1,237 @@
+/**
+ * The VIP follows the healthy service: two real daemons, real servers and programs on the first one's node, and the ways
+ * in which they fail. One LAN and one pair of daemons for all of it, because what is asked is also that one failure leaves
+ * nothing behind for the next. Seen by a client that probes every millisecond; the daemon's account has to agree.
+ */
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { type Authority, createAuthority } from '../support/certificates.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { programsOf } from '../support/marked-processes.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+
+const SUPPORT = join(import.meta.dirname, '..', 'support')
+const INTERVAL = 100
+const WITHIN = 8_000
+const POLL = 500
+const TIMEOUT = 400
+
+/** r1 has 150 while all is well, 100 or less when something is not; r2 has 120. */
+const CHECKS = ['web', 'tls', 'name', 'script', 'pattern'] as const
+type Check = (typeof CHECKS)[number]
+
+describeNetns('the VIP follows the healthy service', () => {
+  let lab: Lab
+  let host: Host
+  let authority: Authority
+  let first: Holdfast
+  let second: Holdfast
+  let prober: Prober
+  let service: LoggedProcess
+  let names: LoggedProcess
+  let folder = ''
+  let resolver = ''
+  let mark = ''
+
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+
+  async function serve(): Promise<LoggedProcess> {
+    const started = new LoggedProcess(lab, host, [process.execPath, join(SUPPORT, 'checked-service.mjs'), folder])
+    await started.line(/listening/, WITHIN)
+    return started
+  }
+
+  function certify(validMs: number): void {
+    const { key, cert } = authority.issue('DNS:localhost', { to: new Date(Date.now() + validMs) })
+    write('key.pem', key)
+    write('cert.pem', cert)
+  }
+
+  beforeAll(async () => {
+    lab = createLab({ routers: 2 })
+    host = lab.router(1)
+    folder = lab.directory
+    // What runs as nobody must find its program.
+    chmodSync(folder, 0o755)
+    run(['ip', '-n', host.namespace, 'link', 'set', 'lo', 'up'])
+    resolver = join('/etc/netns', host.namespace)
+    mkdirSync(resolver, { recursive: true })
+    writeFileSync(join(resolver, 'resolv.conf'), 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n')
+    authority = createAuthority()
+    certify(3_600_000)
+    write('mode', '200')
+    write('text', 'aaa')
+    write('check', `#!/bin/sh\ntest "$(id -u)" = 65534 || exit 9\ntest ! -e ${folder}/stuck && exit 0\n${STUCK}\n`)
+    chmodSync(join(folder, 'check'), 0o755)
+    mark = `HOLDFAST_TEST=${folder}`
+    for (const each of lab.routers) startResponder(lab, each)
+    prober = new Prober(lab, lab.client, LAB_VIP)
+    names = new LoggedProcess(lab, host, [process.execPath, join(SUPPORT, 'slow-names.mjs'), '300'])
+    service = await serve()
+    const probes = {
+      web: { http: 'http://127.0.0.1:8080/' },
+      tls: { http: 'https://localhost:8443/', tls: { caFile: authority.caFile } },
+      name: { http: 'http://service.example:8080/', timeout: '1s', interval: '1s' },
+      script: { exec: [join(folder, 'check')], user: 'nobody', environment: { HOLDFAST_TEST: folder } },
+      // An operator's pattern that takes for ever on some texts: a bug that hangs the whole thread.
+      pattern: { http: 'http://127.0.0.1:8080/text', body: { matches: '^(a+)+$' } },
+    }
+    const settings = { interval: `${POLL}ms`, timeout: `${TIMEOUT}ms`, jitter: '0%' }
+    const healthchecks = CHECKS.map((name) => ({ name, ...settings, ...probes[name] }))
+    const track = CHECKS.map((healthcheck) => ({ healthcheck, weight: -50 }))
+    const plan = { intervalMs: INTERVAL, address: LAB_VIP }
+    const options = ['--realtime']
+    const damping = { minHold: '0s' }
+    first = new Holdfast(lab, { ...plan, host, priority: 150 }, { track, ...damping }, options, { healthchecks })
+    second = new Holdfast(lab, { ...plan, host: lab.router(2), priority: 120 }, damping, options)
+    await Promise.all([first.ready(), second.ready()])
+    await everythingIsUp('the start')
+  })
+  afterAll(() => {
+    authority?.remove()
+    lab?.destroy()
+    if (resolver !== '') rmSync(resolver, { recursive: true, force: true })
+  })
+
+  const sight = async () => ({
+    client: prober.owner,
+    router: await first.router(),
+    checks: first.records
+      .filter(({ msg }) => msg.startsWith('healthcheck'))
+      .map(({ msg }) => msg)
+      .slice(-6),
+  })
+
+  const ownerIs = (position: number, occasion: string) =>
+    eventually(`r${position} to answer after ${occasion}`, () => prober.owner === `r${position}`, sight, {
+      within: WITHIN,
+      every: 2,
+    })
+
+  async function everythingIsUp(occasion: string): Promise<void> {
+    const isUp = async () => (await first.router()).priority.effective === 150 && prober.owner === 'r1'
+    await eventually(`every check up and r1 to answer after ${occasion}`, isUp, sight, { within: 2 * WITHIN })
+  }
+
+  /** What the log says of this check since then. */
+  const told = (check: Check, since: number, words: RegExp) =>
+    eventually(
+      `the log to say ${words} of ${check}`,
+      () =>
+        first.records.find(({ at, msg }) => at >= since && msg.startsWith(`healthcheck ${check}:`) && words.test(msg)),
+      sight,
+      { within: WITHIN },
+    )
+
+  /** Does it, and says how long it took until r2 answered the client. */
+  async function loses(what: string, fail: () => void): Promise<{ readonly since: number; readonly took: number }> {
+    const since = monotonicMs()
+    fail()
+    await ownerIs(2, what)
+    const took = (prober.movedFrom('r1', since)?.at ?? Number.NaN) - since
+    console.log(`${what}: the client is answered by the other node after ${took.toFixed(0)} ms`)
+    return { since, took }
+  }
+
+  test('its process is killed: an event, not a poll, and the reason is told', async () => {
+    const { since } = await loses('a killed server', () => void service.signal('SIGKILL'))
+    await told('web', since, /up → down: connection(Refused|Reset)/)
+    expect((await second.router()).reason, 'why r2 took over').toMatch(/^(activeDemoted|lowerPriorityActive)$/)
+    expect((await first.router()).priority.effective, 'name, pattern, tls and web lie on it').toBe(1)
+    service = await serve()
+    await everythingIsUp('the server came back')
+  })
+
+  test('it hangs: at most an interval and a timeout later', async () => {
+    const { since } = await loses('a server that hangs', () => void service.signal('SIGSTOP'))
+    const { at } = await told('web', since, /up → down: timeout/)
+    expect(at - since, 'ms until it is told').toBeLessThan(POLL + TIMEOUT + 1_000)
+    service.signal('SIGCONT')
+    await everythingIsUp('the server went on')
+  })
+
+  test('it answers 500: at most an interval later', async () => {
+    const { since } = await loses('a server that answers 500', () => write('mode', '500'))
+    const { at } = await told('web', since, /up → down: status/)
+    expect(at - since, 'ms until it is told').toBeLessThan(POLL + 1_000)
+    write('mode', '200')
+    await everythingIsUp('it answers 200')
+  })
+
+  test('its certificate expires while sessions are resumed: only https fails', async () => {
+    const lives = 4_000
+    certify(lives)
+    service.signal('SIGHUP')
+    const { since } = await loses('an expired certificate', () => {})
+    await told('tls', since, /up → down: certificateRefused .*expired/)
+    expect((await first.router()).priority.effective).toBe(100)
+    certify(3_600_000)
+    service.signal('SIGHUP')
+    await everythingIsUp('a new certificate')
+  })
+
+  test('names are answered slowly, then not at all: nothing moves, and nobody else waits for them', async () => {
+    const since = monotonicMs()
+    const owners = prober.owners.length
+    names.signal('SIGSTOP')
+    await sleep(3_000)
+    expect(first.records.filter(({ at, msg }) => at > since && msg.startsWith('healthcheck'))).toEqual([])
+    expect(prober.owners.length, 'changes of owner').toBe(owners)
+    names.signal('SIGCONT')
+  })
+
+  test('a program that ignores SIGTERM, with grandchildren in sessions of their own: none survives', async () => {
+    const { since } = await loses('a program that hangs', () => write('stuck', ''))
+    await told('script', since, /up → down: timeout/)
+    rmSync(join(folder, 'stuck'))
+    await everythingIsUp('the program ends again')
+    await eventually(
+      'nothing of it to be left',
+      () => programsOf(mark).every(({ name }) => name === 'check'),
+      () => programsOf(mark),
+      { within: WITHIN },
+    )
+    expect(programsOf(mark).filter(({ name }) => name === 'sleep')).toEqual([])
+  })
+
+  test('the thread hangs: it is replaced, what it knew stands, and afterwards it notices as before', async () => {
+    const owners = prober.owners.length
+    write('text', `${'a'.repeat(60)}!`)
+    const { at } = await eventually(
+      'the thread to be given up',
+      () => first.records.find(({ msg }) => msg.includes('The worker thread does not answer')),
+      sight,
+      { within: 3 * WITHIN },
+    )
+    write('text', 'aaa')
+    expect(prober.owners.length, 'changes of owner').toBe(owners)
+    expect((await first.router()).priority.effective, 'what was known stands').toBe(150)
+    const { since } = await loses('a killed server, after another thread had begun', () => {
+      service.signal('SIGKILL')
+    })
+    await told('web', since, /up → down/)
+    expect(since).toBeGreaterThan(at)
+    service = await serve()
+    await everythingIsUp('the server came back')
+  })
+
+  test('and at the end nothing of the checks is left', async () => {
+    first.terminate()
+    await first.exited
+    await eventually(
+      'no program and no launcher',
+      () => programsOf(mark).length === 0,
+      () => programsOf(mark),
+      { within: 3_000 },
+    )
+  })
+})
+
+/** Deaf, and so are its children, one of which has left its session and its parent. */
+const STUCK = `trap '' TERM; setsid sh -c 'trap "" TERM; (setsid sleep 611 &); sleep 612' & sleep 613`

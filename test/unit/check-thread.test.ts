@@ -1,0 +1,162 @@
+/** The engine's side of the checks, with a real thread that dies and hangs on purpose. */
+import { afterEach, expect, test } from 'vitest'
+import { CheckThread } from '../../src/api/check-thread.ts'
+import { Launchers, type Program } from '../../src/api/launchers.ts'
+import { WorkerThread } from '../../src/api/worker-thread.ts'
+import type { CheckPortNews } from '../../src/daemon/ports.ts'
+import type { ExecSpec } from '../../src/healthcheck/check.ts'
+import { loadNative } from '../../src/linux/native.ts'
+import { millis } from '../../src/wire/units.ts'
+import { checkSpec, tcpSpec } from '../support/check-spec.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { FakeWorld } from './fake-world.ts'
+
+const ENTRY = new URL('../support/odd-worker.mjs', import.meta.url)
+const PATIENCE = { within: 10_000 }
+
+const threads: WorkerThread[] = []
+afterEach(async () => {
+  for (const thread of threads.splice(0)) await thread.close()
+})
+
+type Heard = CheckPortNews & { readonly at: number }
+
+function port(options: { lookEvery?: number } = {}) {
+  const world = new FakeWorld().start()
+  const problems: string[] = []
+  const thread = new WorkerThread(
+    ENTRY,
+    { listen: false, version: '1' },
+    { snapshot: () => world.daemon.snapshot(), onProblem: (words) => problems.push(words), onListening: () => {} },
+  )
+  threads.push(thread)
+  const checks = new CheckThread(
+    thread,
+    () => {
+      throw new Error('nobody asks for a program here')
+    },
+    options.lookEvery,
+  )
+  const heard: Heard[] = []
+  checks.onNews((news) => heard.push({ ...news, at: monotonicMs() }))
+  const names = (news: CheckPortNews) => (news.kind === 'checkBeat' ? news.reports.map(({ check }) => check) : [])
+  return {
+    checks,
+    thread,
+    heard,
+    problems,
+    beat: (name: string, since = 0) =>
+      eventually(
+        `a beat of ${name}`,
+        () => heard.find((news) => news.at >= since && names(news).includes(name)),
+        () => heard.slice(-3),
+        PATIENCE,
+      ),
+    lost: () => heard.filter(({ kind }) => kind === 'checksLost'),
+  }
+}
+
+const named = (name: string) => checkSpec(tcpSpec(1), { name })
+
+test('no thread without a check; one that has nothing to check any more ends', async () => {
+  const { checks, heard, beat, lost } = port()
+  checks.set([], [])
+  await sleep(300)
+  expect(heard).toEqual([])
+  checks.set([named('a')], [])
+  await beat('a')
+  checks.set([], [])
+  await sleep(50)
+  const words = heard.length
+  await sleep(300)
+  expect(heard.length, 'words of a thread that nobody needs').toBe(words)
+  expect(lost(), 'and nothing was lost').toEqual([])
+  checks.set([named('b')], [])
+  await beat('b')
+})
+
+test('a thread that dies is followed by another, ever later, which is given what was set last', async () => {
+  const { checks, heard, beat, lost } = port()
+  checks.onNews((news) => {
+    heard.push({ ...news, at: monotonicMs() })
+    // As the engine does: from inside the news.
+    if (news.kind === 'checksLost')
+      checks.set([named('die')], [{ check: 'die', verdict: 'down', since: millis(5), weight: undefined }])
+  })
+  checks.set([named('die')], [])
+  await eventually('four deaths', () => lost().length >= 4, lost, PATIENCE)
+  const begins = lost().map(({ at }) => heard.find((news) => news.kind === 'checkBeat' && news.at > at)?.at ?? 0)
+  const waits = lost()
+    .slice(0, 3)
+    .map(({ at }, i) => (begins[i] ?? 0) - at)
+  expect(waits[0], 'ms to the first beat of the second life').toBeGreaterThan(95)
+  expect(waits[1], 'of the third').toBeGreaterThan(195)
+  expect(waits[2], 'of the fourth').toBeGreaterThan(395)
+  const again = heard.findLast(({ kind }) => kind === 'checkBeat')
+  expect(again, 'what the engine held went along').toMatchObject({
+    reports: [{ detail: [{ check: 'die', verdict: 'down', since: 5 }] }],
+  })
+  checks.set([named('a')], [])
+  await beat('a')
+})
+
+test('a thread that hangs is noticed by its silence and replaced', async () => {
+  const { checks, problems, beat, lost } = port({ lookEvery: 200 })
+  checks.set([named('hang')], [])
+  const { at } = await beat('hang')
+  await eventually('its end', () => lost()[0], lost, PATIENCE)
+  const silence = (lost()[0]?.at ?? 0) - at
+  expect(silence, 'ms of silence: three looks').toBeGreaterThan(550)
+  expect(problems).toContain('The worker thread does not answer: another one is started')
+  checks.set([named('a')], [])
+  await beat('a', monotonicMs())
+})
+
+test('an engine that was stalled does not take that for the silence of the thread', async () => {
+  const { checks, beat, lost } = port({ lookEvery: 100 })
+  checks.set([named('a')], [])
+  await beat('a')
+  for (let stall = 0; stall < 3; stall++) {
+    const until = monotonicMs() + 600
+    while (monotonicMs() < until);
+    await sleep(60)
+  }
+  await beat('a', monotonicMs())
+  expect(lost()).toEqual([])
+})
+
+test('stop is answered by a thread that runs, and does not wait for one that hangs', async () => {
+  const one = port()
+  one.checks.set([named('a')], [])
+  await one.beat('a')
+  const from = monotonicMs()
+  await one.checks.stop()
+  expect(monotonicMs() - from, 'ms').toBeLessThan(900)
+
+  const other = port()
+  other.checks.set([named('hang')], [])
+  await other.beat('hang')
+  await sleep(300)
+  const asked = monotonicMs()
+  await other.checks.stop()
+  expect(monotonicMs() - asked, 'ms').toBeGreaterThan(900)
+  expect(monotonicMs() - asked).toBeLessThan(5_000)
+})
+
+test('programs: only what a check in force names is started, with what it names and nothing of ours', async () => {
+  const started: Program[] = []
+  const launchers = new Launchers((program) => {
+    started.push(program)
+    return { end: () => {} }
+  })
+  const { streamPair } = loadNative()
+  const spec: ExecSpec = { kind: 'exec', argv: ['/bin/true', '-x'], environment: { A: '1' }, user: '12' }
+  const ask = (wanted: ExecSpec) => launchers.launch(wanted, streamPair()[1], [checkSpec(spec)])
+  expect(await ask({ ...spec, argv: ['/bin/sh'] })).toMatchObject({ reason: 'notPossible' })
+  expect(await ask({ ...spec, user: undefined }), 'as another user than the one in force').toBeDefined()
+  expect(await ask({ ...spec, environment: { A: '1', LD_PRELOAD: '/tmp/x.so' } })).toBeDefined()
+  expect(started).toEqual([])
+  expect(await ask(spec)).toBeUndefined()
+  expect(started).toMatchObject([{ argv: ['/bin/true', '-x'], user: { uid: 12 } }])
+  expect(Object.keys(started[0]?.environment ?? {}).sort()).toEqual(['A', 'PATH'])
+})
