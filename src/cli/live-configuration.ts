@@ -103,16 +103,18 @@ export class LiveConfiguration {
 
   #succeed(answer: Extract<ReloadAnswer, { ok: true }>): ReloadAnswer {
     const { recorder } = this.#ports
-    const { file, hash, warnings, pausedMs, changes, unchanged, restartOnly } = answer
+    const { file, hash, warnings, pausedMs, changes, unchanged, checksChanged, restartOnly } = answer
     this.#hash = hash
     this.#loadedAt = new Date()
     this.#reloads.ok++
     this.#last = { at: this.#loadedAt.toISOString(), ok: true, reason: null, problems: warnings.slice(0, MOST_TOLD) }
     const done = changes.map(({ router, change }) => `${router} ${change}`)
+    if (checksChanged.length > 0) done.push(`health checks ${checksChanged.join(' and ')} changed`)
     recorder.log('info', `Reloaded ${file}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
       hash,
       pausedMs,
       changes,
+      checksChanged,
     })
     for (const problem of warnings.slice(0, MOST_TOLD)) recorder.log('warn', formatProblem(problem))
     for (const key of restartOnly)

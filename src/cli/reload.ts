@@ -35,11 +35,12 @@ function lines(answer: ReloadAnswer): string[] {
       `holdfast: Cannot reload ${file}: ${reason}; the configuration in force is kept`,
     ]
   }
-  const { file, hash, changes, unchanged, groupsChanged, restartOnly, warnings } = answer
+  const { file, hash, changes, unchanged, groupsChanged, checksChanged, restartOnly, warnings } = answer
   return [
     ...warnings.map(formatProblem),
     ...changes.map(({ router, change }) => `${router}: ${change}`),
     ...(groupsChanged ? ['sync groups: changed'] : []),
+    ...(checksChanged.length > 0 ? [`health checks: ${checksChanged.join(', ')} changed`] : []),
     ...restartOnly.map((key) => `warning: ${key} has changed: it takes effect at the next start`),
     `${file}: reloaded (${hash}), ${unchanged} ${unchanged === 1 ? 'router' : 'routers'} unchanged`,
   ]

@@ -26,6 +26,8 @@ export type ReloadReport =
       readonly changes: readonly RouterChange[]
       readonly unchanged: number
       readonly groupsChanged: boolean
+      /** Names of health checks that came, went or mean something else. */
+      readonly checksChanged: readonly string[]
       /** Keys whose new value takes effect at the next start. */
       readonly restartOnly: readonly string[]
     }
@@ -47,7 +49,7 @@ export type Present = {
 }
 
 export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, elsewhere }: Present): ReloadPlan {
-  const { added, removed, recreated, changed, unchanged, groupsChanged, restartOnly } = diff
+  const { added, removed, recreated, changed, unchanged, groupsChanged, checksChanged, restartOnly } = diff
   const moved = new Set([...movedAddresses(old, next), ...held])
   const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
   const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
@@ -68,7 +70,7 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
     ...list('added', added),
   ]
   return {
-    report: { ok: true, changes, unchanged: unchanged.length, groupsChanged, restartOnly },
+    report: { ok: true, changes, unchanged: unchanged.length, groupsChanged, checksChanged, restartOnly },
     departing: [...removed, ...anew],
     changing,
   }

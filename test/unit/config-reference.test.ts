@@ -84,8 +84,11 @@ describe('docs/config-reference.yaml', () => {
   })
 })
 
-describe('docs/configuration.md', () => {
-  const page = readFileSync(join(DOCS, 'configuration.md'), 'utf8')
+describe.each([
+  ['configuration.md', 5],
+  ['healthchecks.md', 4],
+])('docs/%s', (name, count) => {
+  const page = readFileSync(join(DOCS, name), 'utf8')
   const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
 
   test.each(examples.map((example, index) => [index + 1, example] as const))(
@@ -97,6 +100,6 @@ describe('docs/configuration.md', () => {
   )
 
   test('has its examples', () => {
-    expect(examples.length).toBe(5)
+    expect(examples.length).toBe(count)
   })
 })

@@ -9,7 +9,14 @@ import { type LogRecord, Recorder } from '../../src/daemon/recorder.ts'
 import type { ReloadReport } from '../../src/daemon/reload.ts'
 
 const FILE = '/etc/holdfast/holdfast.yaml'
-const DONE: ReloadReport = { ok: true, changes: [], unchanged: 1, groupsChanged: false, restartOnly: [] }
+const DONE: ReloadReport = {
+  ok: true,
+  changes: [],
+  unchanged: 1,
+  groupsChanged: false,
+  checksChanged: [],
+  restartOnly: [],
+}
 
 function someConfig(): Config {
   const parsed = parseConfig('virtualRouters: [{ name: a, vrid: 1, interface: eth0, addresses: [192.0.2.1] }]')

@@ -227,6 +227,7 @@ test('reload: what changed in lines, or what is wrong with the file; the exit st
         changes: [{ router: 'api', change: 'changed' }],
         unchanged: 1,
         groupsChanged: true,
+        checksChanged: ['web'],
         restartOnly: ['io'],
         warnings: [{ ...problem, severity: 'warning' }],
         pausedMs: 1,
@@ -243,7 +244,7 @@ test('reload: what changed in lines, or what is wrong with the file; the exit st
   expect(await reloadCommand(path, { json: false })).toEqual({
     exitCode: 0,
     stdout:
-      '/f.yaml:3:7: warning: no\napi: changed\nsync groups: changed\n' +
+      '/f.yaml:3:7: warning: no\napi: changed\nsync groups: changed\nhealth checks: web changed\n' +
       'warning: io has changed: it takes effect at the next start\n' +
       '/f.yaml: reloaded (0123456789ab), 1 router unchanged\n',
     stderr: '',
