@@ -74,3 +74,29 @@ test('a password of more than 8 octets is a warning, and octets are counted, not
   expect(problems('{ type: simple, password: "ääää" }')).toEqual([])
   expect(problems('{ type: simple, password: "äääää" }').map(formatProblem)).toEqual([expect.stringMatching(warning)])
 })
+
+/** What is sent to whoever is checked may hold one as well, and so may the text of a URL. */
+test.each([
+  ['http', `http: "ftp://user:${SECRET}@h/"`],
+  ['http', `http: "http://h:${SECRET}/"`],
+  ['http', `http: "http://%zz${SECRET}@h/"`],
+  ['http', `http: [${SECRET}]`],
+  ['headers', `http: "http://h/", headers: ${SECRET}`],
+  ['headers', `http: "http://h/", headers: { Authorization: "${SECRET}\\n" }`],
+  ['headers', `http: "http://h/", headers: { Authorization: [${SECRET}] }`],
+  ['headers', `http: "http://h/", headers: { A: x, a: ${SECRET} }`],
+  ['headers', `tcp: "h:1", headers: { Authorization: ${SECRET} }`],
+  ['environment', `exec: [/x], environment: [${SECRET}]`],
+  ['environment', `exec: [/x], environment: { A: { ${SECRET}: x } }`],
+  ['environment', `tcp: "h:1", environment: { A: ${SECRET} }`],
+  ['send', `http: "http://h/", send: ${SECRET}`],
+  ['send', `tcp: "h:1", send: [${SECRET}]`],
+])('%s of a health check: %s', (key, check) => {
+  const text = `healthchecks:\n  - { name: x, ${check} }\nvirtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false }\n`
+  const parsed = parseConfig(text, 'h.yaml')
+  const found = 'problems' in parsed ? parsed.problems : []
+  expect(found.map(formatProblem)).toContainEqual(
+    expect.stringMatching(/^h\.yaml:2:\d+: Cannot use what is written as /),
+  )
+  expect(JSON.stringify(found), key).not.toContain(SECRET)
+})
