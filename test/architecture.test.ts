@@ -37,7 +37,7 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
   linux: { daemon: ['ports.ts'] },
   // Values only (docs/adr/0024).
   config: { healthcheck: ['check.ts'] },
-  api: { daemon: ['ports.ts', 'snapshot.ts'] },
+  api: { daemon: ['healthcheck-snapshot.ts', 'ports.ts', 'snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
   daemon: {
     healthcheck: [

@@ -3,6 +3,7 @@
  * may be asked, whoever asks, and how long a client may stay; when the engine is silent the answer says so with 503.
  * Refuses to know threads.
  */
+import { withoutDetails } from '../daemon/healthcheck-snapshot.ts'
 import { exposition } from '../metrics/registry.ts'
 import { portSamples, samplesOf } from './samples.ts'
 import { createApi, json, text } from './server.ts'
@@ -35,7 +36,7 @@ export function openPort(
       const { contentType, body } = await exposition(samples)
       return { status: 200, contentType, body }
     }, TEXT_PAUSE),
-    '/v1/status': sharedAnswer(async () => json(await ask()), TEXT_PAUSE),
+    '/v1/status': sharedAnswer(async () => json(withoutDetails(await ask())), TEXT_PAUSE),
     '/healthz': async () => {
       await ask()
       return text(200, 'ok')

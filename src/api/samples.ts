@@ -1,4 +1,5 @@
 /** The snapshot as metric samples: which number of the daemon is which row of metrics/names.ts. */
+import type { HealthcheckSnapshot } from '../daemon/healthcheck-snapshot.ts'
 import type { ConfigSnapshot, RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
 import type { MetricName } from '../metrics/names.ts'
 import type { Sample } from '../metrics/registry.ts'
@@ -16,11 +17,20 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
     sample('holdfast_control_refused_total', snapshot.controlRefused),
     ...configSamples(snapshot.config),
     ...snapshot.routers.flatMap(routerSamples),
+    ...snapshot.healthchecks.flatMap(healthcheckSamples),
     ...snapshot.interfaces.flatMap(({ name, discarded, overflowed, announced }) => [
       sample('holdfast_vrrp_receive_overflow_total', overflowed, { interface: name }),
       ...byKey('holdfast_vrrp_advertisements_discarded_total', { interface: name }, 'reason', discarded),
       ...byKey('holdfast_vrrp_announcements_sent_total', { interface: name }, 'kind', announced),
     ]),
+  ]
+}
+
+function healthcheckSamples({ name: check, last, results, standing }: HealthcheckSnapshot): Sample[] {
+  return [
+    sample('holdfast_healthcheck_up', standing === 'up' ? 1 : 0, { check }),
+    ...(last === null ? [] : [sample('holdfast_healthcheck_duration_seconds', last.latencyMs / 1000, { check })]),
+    ...byKey('holdfast_healthcheck_results_total', { check }, 'reason', results),
   ]
 }
 
@@ -59,6 +69,7 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     ...byKey('holdfast_vrrp_advertisements_sent_total', { router }, 'kind', counters.sent),
     ...byKey('holdfast_vrrp_advertisements_send_failures_total', { router }, 'code', counters.sendFailures),
     ...byKey('holdfast_vrrp_advertisements_refused_total', { router }, 'reason', counters.refused),
+    ...byKey('holdfast_vrrp_moves_suppressed_total', { router }, 'reason', counters.suppressed),
     ...byKey('holdfast_vrrp_foreign_changes_total', { router }, 'kind', counters.foreignChanges),
     ...byKey('holdfast_vrrp_strangers', { router }, 'reason', countBy(snapshot.strangers.map(({ reason }) => reason))),
     sample('holdfast_vrrp_restorations_paused', snapshot.restorationsPaused === null ? 0 : 1, { router }),

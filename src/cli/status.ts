@@ -14,6 +14,7 @@ import type {
 import type { CommandResult } from './check.ts'
 import { ask, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
+import { formatHealthchecks, prioritySum } from './status-healthcheck.ts'
 
 const TIMEOUT = 3_000
 
@@ -44,7 +45,8 @@ export function formatStatus(snapshot: Snapshot): string {
   )
   if (controlRefused > 0)
     around.push(`REFUSED at the control socket, neither root nor the daemon's user: ${times(controlRefused)}`)
-  return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter)].join('\n')}\n`
+  const checks = formatHealthchecks(snapshot.healthchecks, Date.parse(snapshot.takenAt))
+  return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter), ...checks].join('\n')}\n`
 }
 
 function formatConfig({ file, hash, loadedAt, lastReload }: ConfigSnapshot): string[] {
@@ -55,13 +57,12 @@ function formatConfig({ file, hash, loadedAt, lastReload }: ConfigSnapshot): str
 }
 
 function formatRouter(router: RouterSnapshot): string[] {
-  const { name, state, reason, since, vrid, priority, faults, addresses, strangers, counters } = router
-  const weighted = priority.effective === priority.base ? '' : ` (base ${priority.base})`
+  const { name, state, reason, since, vrid, faults, addresses, strangers, counters } = router
   const lines = [
     '',
     `${name}: ${state} since ${since} (${reason})`,
     `  vrid ${vrid} on ${router.interface ?? 'no interface'}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
-    `  priority ${priority.effective}${weighted}, every ${router.advertisementIntervalMs} ms`,
+    `  priority ${prioritySum(router)}, every ${router.advertisementIntervalMs} ms`,
     `  owner: ${ownerWords(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
   ]

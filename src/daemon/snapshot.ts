@@ -8,6 +8,7 @@ import type { State } from '../vrrp/state.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Strangeness } from './foreign-peers.ts'
+import type { HealthcheckSnapshot } from './healthcheck-snapshot.ts'
 import { lifetimeOf } from './lifetime.ts'
 import type { Router } from './router.ts'
 import type { RouterGroup } from './router-group.ts'
@@ -47,6 +48,16 @@ export type RouterSnapshot = {
   readonly reason: string
   readonly faults: readonly string[]
   readonly priority: { readonly base: number; readonly effective: number }
+  readonly tracking: {
+    /** Base and parts, before it is kept between 1 and 254; while the router yields it is not in force. */
+    readonly sum: number
+    /** What each tracker with a weight adds now. */
+    readonly parts: readonly {
+      readonly kind: 'interface' | 'healthcheck'
+      readonly name: string
+      readonly adds: number
+    }[]
+  }
   /** Why the effective priority is 1, and for how long; wall clock. */
   readonly yieldingUntil: string | null
   /** Who answers for the addresses, as far as this node knows; `self` when it does. */
@@ -80,6 +91,8 @@ export type RouterSnapshot = {
     readonly sent: Readonly<Record<string, number>>
     readonly sendFailures: Readonly<Record<string, number>>
     readonly refused: Readonly<Record<string, number>>
+    /** Takeovers from an Active below us that did not happen, or not yet. */
+    readonly suppressed: Readonly<Record<string, number>>
     readonly discarded: Readonly<Record<string, number>>
     readonly warnings: Readonly<Record<string, number>>
     readonly foreignChanges: Readonly<Record<string, number>>
@@ -152,6 +165,7 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly routers: readonly RouterSnapshot[]
   readonly groups: readonly GroupSnapshot[]
   readonly interfaces: readonly InterfaceSnapshot[]
+  readonly healthchecks: readonly HealthcheckSnapshot[]
 }
 
 export function routerSnapshot(router: Router, now: Millis, departing = false): RouterSnapshot {
@@ -172,6 +186,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     reason: router.history.since.reason,
     faults: faultsOf(router),
     priority: { base: spec.basePriority, effective: parameters.priority },
+    tracking: { sum: router.priority.tracking.sum, parts: router.priority.tracking.parts },
     yieldingUntil: router.priority.yieldingUntil === undefined ? null : wallClock(router.priority.yieldingUntil - now),
     owner: self
       ? { self, address: parameters.primaryAddress, priority: parameters.priority, heardMsAgo: 0 }
@@ -213,6 +228,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
       sent: router.advertiser.sent.toJSON(),
       sendFailures: router.advertiser.failures.toJSON(),
       refused: router.refused.toJSON(),
+      suppressed: router.suppressed.toJSON(),
       discarded: router.discarded.toJSON(),
       warnings: router.warnings.toJSON(),
       foreignChanges: router.keeper.foreignChanges.toJSON(),

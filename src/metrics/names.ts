@@ -98,6 +98,11 @@ export const METRICS = {
     help: 'Valid advertisements that changed nothing, by the rule of RFC 9568 section 6.4 that said so',
     labels: ['router', 'reason'],
   },
+  holdfast_vrrp_moves_suppressed_total: {
+    kind: 'counter',
+    help: 'Takeovers from an Active with a lower priority that did not happen, or not yet, and why',
+    labels: ['router', 'reason'],
+  },
   holdfast_vrrp_strangers: {
     kind: 'gauge',
     help: 'Neighbours heard lately that speak for this VRID and do not quite belong to its group',
@@ -137,6 +142,21 @@ export const METRICS = {
     kind: 'counter',
     help: 'Virtual addresses that somebody else added or removed here',
     labels: ['router', 'kind'],
+  },
+  holdfast_healthcheck_up: {
+    kind: 'gauge',
+    help: '1 while the health check counts as up; 0 also while nothing is known of it',
+    labels: ['check'],
+  },
+  holdfast_healthcheck_results_total: {
+    kind: 'counter',
+    help: 'Runs of the health check by what they found; starts again at 0 when its thread does',
+    labels: ['check', 'reason'],
+  },
+  holdfast_healthcheck_duration_seconds: {
+    kind: 'gauge',
+    help: 'How long the last run of the health check took',
+    labels: ['check'],
   },
   holdfast_vrrp_restorations_paused: {
     kind: 'gauge',

@@ -12,8 +12,10 @@ const DOWN = 3_500
 /** One daemon whose counters have all counted something. */
 function busyWorld(): FakeWorld {
   const syncGroups = [{ name: 'alone', members: ['api'] }]
-  const tracking = { ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }
-  const world = new FakeWorld([tracking], { syncGroups }).start()
+  const tracking = { ...ROUTER, margin: 10, track: [{ interface: 'eth1', weight: -20 }] }
+  const world = new FakeWorld([tracking], { syncGroups, healthchecks: [{ name: 'lb', tcp: '[::1]:9445' }] }).start()
+  world.health('lb', 'up')
+  world.hear(120)
   world.hear(90, { addresses: [VIP2] })
   world.queue(Uint8Array.of(1, 2, 3))
   world.socket.lost = 2
@@ -74,7 +76,8 @@ test('deadlines that have passed are negative, not hidden', () => {
 test('counts each thing once, by its reason', () => {
   const { counters } = busyWorld().router()
   expect(counters).toMatchObject({
-    received: 1,
+    received: 2,
+    suppressed: { margin: 1 },
     sendFailures: { ENOBUFS: 1 },
     refused: { 'lower-priority': 1 },
     foreignChanges: { removed: 1 },

@@ -1,0 +1,136 @@
+/** Health checks in status, metrics and the log: what is told, in which words, and what is told to nobody. */
+import { expect, test } from 'vitest'
+import { samplesOf } from '../../src/api/samples.ts'
+import { formatStatus } from '../../src/cli/status.ts'
+import { withoutDetails } from '../../src/daemon/healthcheck-snapshot.ts'
+import { report } from './fake-checks.ts'
+import { FakeWorld, ROUTER } from './fake-world.ts'
+
+const CHECKS = [
+  { name: 'lb', http: 'https://probe:geheim@lb.example:9444/ready?token=geheim', headers: { Authorization: 'geheim' } },
+  { name: 'mcs', exec: ['/usr/bin/mcs', '--token', 'geheim'], environment: { KEY: 'geheim' } },
+  { name: 'both', all: ['lb', 'mcs'] },
+  { name: 'alive', process: 'haproxy' },
+]
+const TRACK = [
+  { healthcheck: 'lb', weight: 50 },
+  { healthcheck: 'both', weight: -20 },
+  { interface: 'eth1', weight: 3 },
+  { healthcheck: 'alive' },
+]
+
+function trackingWorld(): FakeWorld {
+  const world = new FakeWorld([{ ...ROUTER, priority: 40, track: TRACK }], { healthchecks: CHECKS }).start()
+  world.health('lb', 'up')
+  world.health('alive', 'up')
+  world.advance(10_000)
+  world.health('mcs', 'down')
+  world.advance(300)
+  return world
+}
+
+const named = (world: FakeWorld, name: string) =>
+  world.daemon.snapshot().healthchecks.find((check) => check.name === name)
+
+test('each check: what it asks, its last result and since when, and what it adds where', () => {
+  const world = trackingWorld()
+  expect(named(world, 'mcs')).toMatchObject({
+    kind: 'exec',
+    target: '/usr/bin/mcs',
+    verdict: 'down',
+    standing: 'down',
+    last: { ok: false, reason: 'connectionRefused', detail: 'connect ECONNREFUSED', latencyMs: 1.5 },
+    heardMsAgo: 300,
+    partOf: ['both'],
+    routers: [],
+  })
+  expect(named(world, 'lb')).toMatchObject({
+    target: 'https://lb.example:9444/ready',
+    verdict: 'unknown',
+    standing: 'up',
+    routers: [{ router: 'api', adds: 50, required: false, fault: null }],
+  })
+  expect(named(world, 'both')).toMatchObject({
+    kind: 'all',
+    target: 'lb, mcs',
+    verdict: 'down',
+    last: null,
+    routers: [{ router: 'api', adds: -20, required: false, fault: null }],
+  })
+  const since = Date.parse(named(world, 'mcs')?.since ?? '')
+  expect(Math.abs(Date.now() - 300 - since), 'ms off').toBeLessThan(200)
+})
+
+test('an effective priority is told as its sum', () => {
+  const world = trackingWorld()
+  expect(formatStatus(world.daemon.snapshot())).toContain(
+    '  priority 73 = 40 + lb 50 - both 20 + eth1 3, every 1000 ms\n',
+  )
+  world.daemon.yield('api', 60_000)
+  expect(formatStatus(world.daemon.snapshot())).toContain('  priority 1, otherwise 73 = 40 + lb 50 - both 20 + eth1 3,')
+  const high = new FakeWorld([{ ...ROUTER, track: [{ interface: 'eth1', weight: 200 }] }]).start()
+  expect(formatStatus(high.daemon.snapshot())).toContain(
+    '  priority 254 (328 = 128 + eth1 200, kept between 1 and 254),',
+  )
+  const plain = new FakeWorld().start()
+  expect(formatStatus(plain.daemon.snapshot())).toContain('  priority 128, every')
+})
+
+test('status tells of each check in lines', () => {
+  const world = trackingWorld()
+  const lines = formatStatus(world.daemon.snapshot())
+  expect(lines).toMatch(/\nhealthcheck mcs: down since 20\S+Z\n {2}exec \/usr\/bin\/mcs\n/)
+  expect(lines).toMatch(
+    /\n {2}last result: connectionRefused \(connect ECONNREFUSED\) in 1\.5 ms, (29\d|3\d\d) ms ago\n/,
+  )
+  expect(lines).toMatch(/\nhealthcheck lb: unknown, counts as up since/)
+  expect(lines).toContain('\n  NOT HEARD OF for 10300 ms\n  adds 50 to api\n')
+  expect(lines).toContain('\n  all of lb, mcs\n  takes 20 from api\n')
+  expect(lines).toContain('\n  part of both\n')
+  expect(lines).toContain('\n  api needs it\n')
+  world.health('alive', 'down')
+  expect(formatStatus(world.daemon.snapshot())).toContain('\n  KEEPS api IN FAULT\n')
+  const waiting = new FakeWorld([{ ...ROUTER, track: TRACK }], { healthchecks: CHECKS }).start()
+  expect(formatStatus(waiting.daemon.snapshot())).toContain(
+    '\n  last result: none yet\n  0 runs\n  keeps api waiting for its first result',
+  )
+})
+
+test('nothing that may be a secret is in it, and no detail is for everybody', () => {
+  const snapshot = trackingWorld().daemon.snapshot()
+  expect(JSON.stringify(snapshot)).not.toContain('geheim')
+  const open = withoutDetails(snapshot)
+  expect(JSON.stringify(snapshot)).toContain('ECONNREFUSED')
+  expect(JSON.stringify(open)).not.toContain('ECONNREFUSED')
+  expect(formatStatus(open)).toContain('  last result: connectionRefused in 1.5 ms')
+})
+
+test('metrics: what it counts as, how it ended and how long it took', () => {
+  const samples = samplesOf(trackingWorld().daemon.snapshot(), '1.2.3')
+  const of = (name: string) =>
+    Object.fromEntries(
+      samples.filter((each) => each.name === name).map(({ labels, value }) => [Object.values(labels).join(' '), value]),
+    )
+  expect(of('holdfast_healthcheck_up')).toEqual({ lb: 1, mcs: 0, both: 0, alive: 1 })
+  expect(of('holdfast_healthcheck_results_total')).toEqual({ 'lb ok': 1, 'mcs connectionRefused': 1, 'alive ok': 1 })
+  expect(of('holdfast_healthcheck_duration_seconds')).toEqual({ lb: 0.0015, mcs: 0.0015, alive: 0.0015 })
+})
+
+test('a check that flaps gets a bounded number of lines, and the last one is how things are', () => {
+  const world = new FakeWorld([ROUTER], { healthchecks: [{ name: 'lb', tcp: '127.0.0.1:1' }] }).start()
+  const lines = () => world.records.map(({ message }) => message).filter((line) => line.startsWith('healthcheck lb: '))
+  world.health('lb', 'up')
+  expect(lines()).toEqual(['healthcheck lb: undecided → up: ok'])
+  for (let i = 0; i < 250; i++) {
+    world.health('lb', i % 2 === 0 ? 'down' : 'up')
+    world.advance(20)
+  }
+  expect(lines().length).toBeLessThanOrEqual(13)
+  world.health('lb', 'down')
+  for (let i = 0; i < 30; i++) {
+    world.advance(1_000)
+    world.checks.tell({ kind: 'checkBeat', reports: [report('lb', 'down', world.now)] })
+  }
+  expect(lines().at(-1)).toMatch(/→ down|down again/)
+  expect(lines().at(-1)).toContain('changes that were not told')
+})
