@@ -1,54 +1,16 @@
 /**
  * The script vectors of statemachine-ext.json, as far as health decides them: when a router is in FAULT and what
- * priority its weights leave it. The whole timelines, with advertisements, belong to statemachine-ext.test.ts once a
- * router tracks checks. keepalived's own words are the vectors'.
+ * priority its weights leave it. The whole timelines, with advertisements, are statemachine-ext.test.ts. keepalived's
+ * own words are the vectors'.
  */
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { effectivePriority } from '../../src/config/weights.ts'
-import type { HealthRule } from '../../src/healthcheck/check.ts'
-import { type Health, standingOf, startHealth, stepHealth } from '../../src/healthcheck/health.ts'
-import { millis } from '../../src/wire/units.ts'
+import { standingOf } from '../../src/healthcheck/health.ts'
+import { healthOf } from './script-health.ts'
 import { type TimelineInstance, type TimelineVector, timelineVectors } from './statemachine-vectors.ts'
-
-const script = z.strictObject({
-  interval_us: z.number(),
-  rise: z.number(),
-  fall: z.number(),
-  init_fail: z.boolean().optional(),
-  timeout_us: z.number().optional(),
-})
-const scriptResult = z.strictObject({
-  at_us: z.number(),
-  type: z.literal('script_result'),
-  script: z.string(),
-  result: z.enum(['ok', 'fail', 'hang']),
-})
 
 type Tracker = TimelineInstance['track'][number]
 type Seen = { readonly at: number; readonly text: string }
-
-/** Every tracked script from run to run; a hang is a failure when its timeout has passed, and takes its slots. */
-function healthOf({ config, events, end_us }: TimelineVector, name: string): { at: number; health: Health }[] {
-  const { interval_us, rise, fall, init_fail, timeout_us = interval_us } = script.parse(config.trackers.scripts?.[name])
-  const unknownAfter = millis(60_000)
-  const initial = init_fail === true ? 'down' : 'firstResult'
-  const rule: HealthRule = { rise, fall, initial, onUnknown: 'hold', unknownAfter }
-  let health = startHealth(rule, millis(0))
-  const all = [{ at: 0, health }]
-  let free = 0
-  for (const each of events) {
-    if (each.type !== 'script_result') continue
-    const { at_us, script: of, result } = scriptResult.parse(each)
-    if (of !== name || at_us < free) continue
-    const at = result === 'hang' ? at_us + timeout_us : at_us
-    free = at
-    if (at > end_us) break
-    health = stepHealth(health, result === 'ok' ? 'ok' : 'fail', rule, millis(at / 1000))[0]
-    all.push({ at, health })
-  }
-  return all
-}
 
 /** FAULT and its end, or the priority, whenever it changes. */
 function computed(vector: TimelineVector, { priority }: TimelineInstance, { name, weight, reverse }: Tracker): Seen[] {

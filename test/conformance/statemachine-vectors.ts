@@ -156,7 +156,6 @@ export const timelineEvent = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('advert'), from: z.string(), priority: z.number(), interval_cs: z.number() }),
   z.looseObject({ type: z.literal('interface'), interface: z.string(), up: z.boolean() }),
   z.looseObject({ type: z.literal('file'), file: z.string(), value: z.number() }),
-  z.looseObject({ type: z.literal('script_result'), script: z.string(), result: z.enum(['ok', 'fail']) }),
 ])
 
 function read(file: string): unknown {

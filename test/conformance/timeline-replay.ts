@@ -1,10 +1,13 @@
 /**
  * Plays a timeline of statemachine-ext.json on src/vrrp, and tells what would be seen from outside: on the wire, and in
  * keepalived's notification FIFO. Instances of a group are stepped as one (vrrp/sync-group.ts), trackers go through the
- * daemon's own table of weights, unicast packets through the ladder of receive.ts. No expectation is known here.
+ * daemon's own sum and faults (daemon/tracking.ts), scripts through healthcheck/health.ts, unicast packets through the ladder of receive.ts. No expectation is known here.
  */
 import { announcementPlan, dueFrames, nextAnnouncementAt } from '../../src/arp/announcement.ts'
-import { type Contribution, effectivePriority } from '../../src/config/weights.ts'
+import type { Track } from '../../src/config/track.ts'
+import type { CheckState } from '../../src/daemon/check-board.ts'
+import { trackingOf } from '../../src/daemon/tracking.ts'
+import { type Health, standingOf } from '../../src/healthcheck/health.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event, Fault } from '../../src/vrrp/event.ts'
@@ -16,6 +19,7 @@ import { stepGroup } from '../../src/vrrp/sync-group.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { ipv4Packet } from '../support/ipv4-packet.ts'
+import { healthOf } from './script-health.ts'
 import { truncated } from './statemachine-replay.ts'
 import { type TimelineInstance, type TimelineVector, timelineEvent } from './statemachine-vectors.ts'
 
@@ -51,17 +55,37 @@ function parametersOf(instance: TimelineInstance): Parameters {
   }
 }
 
+/** Without a weight files have 1, the others none. */
+const trackOf = ({ track }: TimelineInstance): Track[] =>
+  track.map(({ kind, name, weight, reverse = false }) => {
+    if (kind === 'interface') return { interface: name, weight: weight ?? 0 }
+    return { healthcheck: name, weight: weight ?? (kind === 'file' ? 1 : 0), reverse }
+  })
+
+const stateOf = (health: Health): CheckState => ({
+  verdict: health.verdict,
+  standing: standingOf(health),
+  since: health.since,
+  weight: undefined,
+})
+
+/** A file is always read. */
+const holding = (weight: number): CheckState => ({ verdict: 'up', standing: 'up', since: millis(0), weight })
+
 class Instance {
   readonly told: TimelineInstance
   readonly name: string
   parameters: Parameters
   state: State = INITIAL_STATE
   activeSince = Number.NEGATIVE_INFINITY
-  /** By tracker; before its first result it contributes nothing. */
-  readonly contributions = new Map<string, Contribution>()
+  readonly track: readonly Track[]
+  readonly faults = new Set<Fault>()
+  /** Started, and in Initialize for nothing but a first result: nobody is notified of that (VR-TRK-05). */
+  waits = false
 
-  constructor(told: TimelineInstance) {
+  constructor(told: TimelineInstance, weighs: boolean) {
     this.told = told
+    this.track = trackOf(told).filter(({ weight }) => weighs || weight === 0)
     this.name = told.name
     this.parameters = parametersOf(told)
   }
@@ -72,11 +96,25 @@ export class TimelineReplay {
   readonly #instances: readonly Instance[]
   readonly #groups: readonly (readonly Instance[])[]
   readonly #lines: Line[] = []
+  readonly #down = new Set<string>()
+  readonly #checks = new Map<string, CheckState>()
+  readonly #runs: (TimelineVector['events'][number] & { readonly name: string; readonly state: CheckState })[] = []
 
   constructor(vector: TimelineVector) {
     const { groups, instances } = vector.config
     this.#vector = vector
-    this.#instances = instances.map((told) => new Instance(told))
+    // VR-SG-04: a member's own weights do not count, unless the group says so.
+    const weighs = (told: TimelineInstance) =>
+      groups.every(({ members, tracking_weight }) => !members.includes(told.name) || tracking_weight === true)
+    this.#instances = instances.map((told) => new Instance(told, weighs(told)))
+    for (const [name, { initial }] of Object.entries(vector.config.trackers.files ?? {})) {
+      this.#checks.set(name, holding(initial))
+    }
+    for (const name of Object.keys(vector.config.trackers.scripts ?? {})) {
+      const [start, ...runs] = healthOf(vector, name)
+      if (start !== undefined) this.#checks.set(name, stateOf(start.health))
+      this.#runs.push(...runs.map(({ at, health }) => ({ at_us: at, type: 'health', name, state: stateOf(health) })))
+    }
     const grouped = groups.map(({ members }) => this.#instances.filter(({ name }) => members.includes(name)))
     const alone = this.#instances.filter((one) => !grouped.flat().includes(one)).map((one) => [one])
     this.#groups = [...grouped, ...alone]
@@ -84,9 +122,16 @@ export class TimelineReplay {
 
   /** Everything up to the end, in no particular order. */
   play(): readonly Line[] {
-    for (const { at_us: at, instance, ...read } of inOrder(this.#vector.events)) {
+    for (const one of this.#instances) this.#retrack(one, 0)
+    const told = this.#vector.events.filter(({ type }) => type !== 'script_result')
+    for (const { at_us: at, instance, ...read } of inOrder([...told, ...this.#runs])) {
       if (at > this.#vector.end_us) continue
       this.#expire(at, false)
+      const run = this.#runs.find((each) => each.at_us === at && each.name === read.name)
+      if (read.type === 'health' && run !== undefined) {
+        this.#find(run.name, run.state, at)
+        continue
+      }
       const event = timelineEvent.parse(read)
       const whom = this.#instances.filter(({ name }) => instance === undefined || instance === name)
       for (const one of whom) this.#happen(one, event, at)
@@ -100,39 +145,48 @@ export class TimelineReplay {
     switch (event.type) {
       case 'startup':
         this.#post(one, { kind: 'startup' }, at)
-        if (one.state.name === 'Initialize' && this.#ready(one)) this.#notify(one, 'FAULT', at)
+        one.waits = isWaiting(one)
+        if (one.state.name === 'Initialize' && this.#ready(one) && !one.waits) this.#notify(one, 'FAULT', at)
         return
       case 'shutdown':
         return this.#post(one, { kind: 'shutdown' }, at)
       case 'advert':
         return this.#hear(one, event.from, event.priority, event.interval_cs, at)
       case 'interface': {
-        const tracked = one.told.track.some(({ kind, name }) => kind === 'interface' && name === event.interface)
         // Every vector runs on eth0; nothing can be sent when it is down itself.
         if (event.interface === 'eth0') return this.#fault(one, 'linkDown', event.up, false, at)
-        if (tracked) this.#fault(one, `trackedInterfaceDown:${event.interface}`, event.up, true, at)
-        return
+        if (event.up) this.#down.delete(event.interface)
+        else this.#down.add(event.interface)
+        return this.#retrack(one, at)
       }
-      case 'file': {
-        for (const { kind, name, weight } of one.told.track) {
-          if (kind !== 'file' || name !== event.file) continue
-          // VR-TRK-09: content × weight. Why a fault is one does not matter to the state machine.
-          const part = event.value * (weight ?? 1)
-          if (weight === 0) this.#fault(one, `trackedInterfaceDown:${name}`, event.value === 0, true, at)
-          else this.#contribute(one, name, { weight: part, up: part > 0 }, at)
-        }
-        return
-      }
-      case 'script_result': {
-        for (const { kind, name, weight, reverse } of one.told.track) {
-          if (kind !== 'script' || name !== event.script) continue
-          const up = event.result === 'ok'
-          // VR-TRK-01: reversed, the weight counts with the other sign and for the other result.
-          const part = reverse === true ? { weight: -(weight ?? 0), up: !up } : { weight: weight ?? 0, up }
-          this.#contribute(one, name, part, at)
-        }
-      }
+      case 'file':
+        return this.#find(event.file, holding(event.value), at)
     }
+  }
+
+  #find(name: string, state: CheckState, at: number): void {
+    this.#checks.set(name, state)
+    for (const one of this.#instances) this.#retrack(one, at)
+  }
+
+  /** In the daemon's order (daemon/placement.ts): the priority, faults that come, faults that go. */
+  #retrack(one: Instance, at: number): void {
+    const states = { isUp: (name: string) => !this.#down.has(name), check: (name: string) => this.#checks.get(name) }
+    const { faults, priority } = trackingOf(one.told.priority, one.track, states, one.state.name === 'Initialize')
+    const previous = one.parameters.priority
+    if (priority !== previous) {
+      one.parameters = { ...one.parameters, priority }
+      this.#post(one, { kind: 'priorityChanged', previous }, at)
+    }
+    const changed = faults.filter(({ fault, present }) => one.faults.has(fault) !== present)
+    for (const { fault, present } of [...changed].sort((a, b) => Number(b.present) - Number(a.present))) {
+      if (present) one.faults.add(fault)
+      else one.faults.delete(fault)
+      this.#fault(one, fault, !present, true, at)
+    }
+    if (!one.waits || isWaiting(one)) return
+    one.waits = false
+    if (one.state.name === 'Initialize') this.#notify(one, 'FAULT', at)
   }
 
   /** No other instance of its group is still to be started. */
@@ -143,15 +197,6 @@ export class TimelineReplay {
 
   #fault(one: Instance, fault: Fault, up: boolean, canSend: boolean, at: number): void {
     this.#post(one, up ? { kind: 'faultCleared', fault } : { kind: 'faultRaised', fault, canSend }, at)
-  }
-
-  #contribute(one: Instance, name: string, part: Contribution, at: number): void {
-    one.contributions.set(name, part)
-    const previous = one.parameters.priority
-    const { priority } = effectivePriority(one.told.priority, [...one.contributions.values()])
-    if (priority === previous) return
-    one.parameters = { ...one.parameters, priority }
-    this.#post(one, { kind: 'priorityChanged', previous }, at)
   }
 
   #hear(one: Instance, from: string, priority: number, interval: number, at: number): void {
@@ -257,6 +302,11 @@ export class TimelineReplay {
     }
   }
 }
+
+const isWaiting = ({ state }: Instance): boolean =>
+  state.name === 'Initialize' &&
+  state.faults.length > 0 &&
+  state.faults.every((fault) => fault.startsWith('healthcheckUndecided:'))
 
 /** A fact that is dated to the moment of the start was there before it. */
 function inOrder(events: TimelineVector['events']): TimelineVector['events'] {

@@ -30,6 +30,8 @@ const parameters: fc.Arbitrary<Parameters> = fc
     preempt: fc.boolean(),
     preemptDelay: fc.constantFrom(0, 50, 5000),
     minHold: fc.constantFrom(0, 1000, 10_000),
+    margin: fc.constantFrom(0, 0, 1, 50),
+    assured: fc.constantFrom(undefined, 1, 100),
     unicast: fc.boolean(),
     listed: fc.subarray(SOURCES.slice(1)),
     switched: fc.record({ fastPreempt: fc.boolean(), leaving: fc.boolean(), stagger: fc.boolean() }),
@@ -97,6 +99,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
         address: fc.constantFrom(...VIPS, address('198.51.100.9')),
         heardAt: fc.constant(millis(0)),
       }),
+      fc.record({ kind: fc.constant('checksAnswered' as const), assured: fc.constantFrom(1, 100, 254) }),
       fc.record({
         kind: fc.constant('absenceNoticed' as const),
         cause: fc.constantFrom('willExecuted' as const, 'stalled' as const),

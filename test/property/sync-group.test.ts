@@ -29,6 +29,8 @@ const told: fc.Arbitrary<Parameters> = fc
     preempt: fc.boolean(),
     preemptDelay: fc.constantFrom(0, 0, 50, 5000),
     minHold: fc.constantFrom(0, 1000, 10_000),
+    margin: fc.constantFrom(0, 0, 1, 50),
+    assured: fc.constantFrom(undefined, 1, 100),
     unicast: fc.boolean(),
     listed: fc.subarray(SOURCES),
     leaving: fc.boolean(),
@@ -95,6 +97,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
           address: fc.constantFrom(...VIPS),
           heardAt: fc.constant(millis(0)),
         }),
+        fc.record({ kind: fc.constant('checksAnswered' as const), assured: fc.constantFrom(1, 100, 254) }),
         fc.record({
           kind: fc.constant('absenceNoticed' as const),
           cause: fc.constantFrom('willExecuted' as const, 'stalled' as const),
@@ -231,8 +234,9 @@ class Walk {
     const slowest = Math.max(
       ...this.members.map(({ state }) => {
         if (state.name !== 'Backup') return this.now
-        // One that waits has waited already.
-        return state.heldSince === undefined ? state.activeDownAt : this.now
+        // One that waits has waited already; one whose checks do not answer waits as long as row B5 does.
+        if (state.heldSince !== undefined) return this.now
+        return state.asksChecks === true ? (state.regularDownAt ?? state.activeDownAt) : state.activeDownAt
       }),
     )
     const longest = Math.max(

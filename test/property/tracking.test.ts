@@ -1,0 +1,132 @@
+/**
+ * For any reports, in any order and with any silence between them, the priority and the faults of a router equal a model
+ * that keeps no state but the last word of each check: the table of VR-TRK-01 as text, and a combination by trying
+ * every way in which what is not known could turn out.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Check } from '../../src/config/checks.ts'
+import type { Track } from '../../src/config/track.ts'
+import { CheckBoard } from '../../src/daemon/check-board.ts'
+import { trackingOf } from '../../src/daemon/tracking.ts'
+import type { CheckReport } from '../../src/healthcheck/check-report.ts'
+import type { Verdict } from '../../src/healthcheck/health.ts'
+import { millis } from '../../src/wire/units.ts'
+import { checkSpec, tcpSpec } from '../support/check-spec.ts'
+
+const UNKNOWN_AFTER = 5_000
+const PROBES = ['a', 'b', 'c', 'd'] as const
+const combination = fc.record({
+  mode: fc.constantFrom('all', 'any'),
+  members: fc.uniqueArray(fc.constantFrom(...PROBES), { minLength: 1, maxLength: 3 }),
+})
+const weight = fc.oneof(fc.constant(0), fc.integer({ min: -253, max: 253 }))
+const said = fc.record({
+  probe: fc.constantFrom(...PROBES),
+  verdict: fc.constantFrom<Verdict>('undecided', 'up', 'down', 'unknown'),
+  after: fc.oneof({ weight: 5, arbitrary: fc.integer({ min: 0, max: 2_000 }) }, fc.integer({ min: 4_000, max: 6_000 })),
+})
+
+/** VR-TRK-01, a line for each kind of weight: what is added while up, and while down. */
+function tableOf(w: number, reverse: boolean): readonly [up: number | 'fault', down: number | 'fault'] {
+  if (w === 0) return reverse ? ['fault', 0] : [0, 'fault']
+  if (w > 0) return reverse ? [-w, 0] : [w, 0]
+  return reverse ? [0, Math.abs(w)] : [0, -Math.abs(w)]
+}
+
+/** Of what is not known both are tried; where they do not agree nothing is known. */
+function decided(mode: 'all' | 'any', members: readonly ('up' | 'down' | 'nothing')[]): 'up' | 'down' | 'nothing' {
+  const outcomes = new Set<boolean>()
+  for (let guess = 0; guess < 1 << members.length; guess++) {
+    const values = members.map((member, i) => (member === 'nothing' ? ((guess >> i) & 1) === 1 : member === 'up'))
+    outcomes.add(mode === 'all' ? values.every(Boolean) : values.some(Boolean))
+  }
+  return outcomes.size > 1 ? 'nothing' : outcomes.has(true) ? 'up' : 'down'
+}
+
+const reportOf = (check: string, verdict: Verdict, standing: CheckReport['standing'], at: number): CheckReport => ({
+  check,
+  verdict,
+  standing,
+  since: millis(at),
+  last: undefined,
+  weight: undefined,
+  watched: false,
+  runs: 0,
+  results: {},
+  skipped: 0,
+})
+
+test('priority and faults of any reports', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 254 }),
+      fc.tuple(combination, combination),
+      fc.array(fc.record({ name: fc.constantFrom(...PROBES, 'x', 'y'), weight, reverse: fc.boolean() }), {
+        maxLength: 6,
+      }),
+      fc.constantFrom('hold', 'fail'),
+      fc.array(said, { maxLength: 40 }),
+      (base, [x, y], tracked, onUnknown, news) => {
+        const checks: Check[] = PROBES.map((name) => ({
+          kind: 'probe',
+          spec: checkSpec(tcpSpec(1), { name, onUnknown, unknownAfter: millis(UNKNOWN_AFTER) }),
+        }))
+        checks.push({ kind: 'combination', name: 'x', ...x }, { kind: 'combination', name: 'y', ...y })
+        const track: readonly Track[] = tracked.map(({ name, ...rest }) => ({ healthcheck: name, ...rest }))
+        const board = new CheckBoard()
+        let now = millis(0)
+        board.set(checks, now)
+        const words = new Map<string, { counts: 'up' | 'down' | 'nothing'; heardAt: number }>()
+
+        const compare = () => {
+          const probe = (name: string) => {
+            const { counts = 'nothing' as const, heardAt = 0 } = words.get(name) ?? {}
+            const silent = now - heardAt >= UNKNOWN_AFTER
+            return silent && onUnknown === 'fail' ? 'down' : counts
+          }
+          const standing = (name: string) => {
+            const { mode, members } = name === 'x' ? x : y
+            return name === 'x' || name === 'y' ? decided(mode, members.map(probe)) : probe(name)
+          }
+          let sum = base
+          const faults = new Set<string>()
+          for (const { name, weight: w, reverse } of tracked) {
+            const is = standing(name)
+            if (is === 'nothing') continue
+            const adds = tableOf(w, reverse)[is === 'up' ? 0 : 1]
+            if (adds === 'fault') faults.add(`healthcheckDown:${name}`)
+            else sum += adds
+          }
+          const states = { isUp: () => true, check: (name: string) => board.of(name) }
+          const tracking = trackingOf(base, track, states, false)
+          expect(tracking.sum).toBe(sum)
+          expect(tracking.priority).toBe(Math.min(254, Math.max(1, sum)))
+          expect(new Set(tracking.faults.filter(({ present }) => present).map(({ fault }) => fault))).toEqual(faults)
+          expect(
+            tracking.parts.reduce((total, { adds }) => total + adds, base),
+            'the sum that is told',
+          ).toBe(sum)
+        }
+
+        for (const { probe: name, verdict, after } of news) {
+          // The alarm rings when it should: nothing is late here.
+          const until = now + after
+          for (let at = board.doubtAt; at !== undefined && at <= until; at = board.doubtAt) {
+            now = millis(Math.max(at, now))
+            board.doubt(now)
+          }
+          now = millis(until)
+          compare()
+          const unknown = onUnknown === 'fail' && verdict === 'unknown' ? 'down' : 'nothing'
+          const counts = verdict === 'up' || verdict === 'down' ? verdict : unknown
+          board.hear([reportOf(name, verdict, counts, now)], now)
+          // A thread that begins anew takes nothing back, and has said nothing.
+          if (verdict !== 'undecided' || !words.has(name)) words.set(name, { counts, heardAt: now })
+          compare()
+        }
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
