@@ -3,8 +3,9 @@
  * lines a check that flaps gets, and that the last one told is how things are. Refuses to know what a verdict is worth.
  */
 import type { Verdict } from '../healthcheck/health.ts'
-import { type Millis, millis, plus } from '../wire/units.ts'
+import type { Millis } from '../wire/units.ts'
 import type { CheckChange } from './check-board.ts'
+import { LineBudget } from './line-budget.ts'
 import type { Recorder } from './recorder.ts'
 
 /** So many in one go are told one by one, then one in this time. */
@@ -13,8 +14,7 @@ const PACE = 2_000
 
 type Told = {
   verdict: Verdict
-  /** When the time that the lines cost is over. */
-  paidAt: Millis
+  readonly budget: LineBudget
   silent: number
   latest: CheckChange
 }
@@ -31,10 +31,11 @@ export class CheckLog {
     for (const change of changes) {
       if (change.from.verdict === change.to.verdict) continue
       const before = this.#told.get(change.name)
-      const told = before ?? { verdict: change.from.verdict, paidAt: now, silent: 0, latest: change }
+      const budget = before?.budget ?? new LineBudget(MOST_AT_ONCE, PACE)
+      const told = before ?? { verdict: change.from.verdict, budget, silent: 0, latest: change }
       told.latest = change
       this.#told.set(change.name, told)
-      if (told.paidAt - now <= (MOST_AT_ONCE - 1) * PACE) this.#line(told, now)
+      if (told.budget.affords(now)) this.#line(told, now)
       else told.silent++
     }
   }
@@ -42,7 +43,7 @@ export class CheckLog {
   /** Now and then: what the log says last must be so. */
   catchUp(now: Millis): void {
     for (const told of this.#told.values()) {
-      if (told.silent > 0 && told.paidAt - now <= (MOST_AT_ONCE - 1) * PACE) this.#line(told, now)
+      if (told.silent > 0 && told.budget.affords(now)) this.#line(told, now)
     }
   }
 
@@ -58,7 +59,7 @@ export class CheckLog {
     const from = told.verdict
     told.verdict = to.verdict
     told.silent = 0
-    told.paidAt = plus(millis(Math.max(told.paidAt, now)), PACE)
+    told.budget.spend(now)
     // All of the silent changes have led back to where it was told to be.
     const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
     const counts = to.verdict === 'unknown' && to.standing !== 'nothing' ? `, counts as ${to.standing}` : ''

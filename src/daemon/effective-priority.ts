@@ -4,9 +4,14 @@
  * router may yield, and what another priority leads to.
  */
 import type { Millis } from '../wire/units.ts'
+import { LineBudget } from './line-budget.ts'
 import type { Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
 import { type Tracking, untracked } from './tracking.ts'
+
+/** Lines at once, and ms for one more: a check that flaps changes it as often as it likes. */
+const MOST_AT_ONCE = 20
+const PACE = 1_000
 
 export class EffectivePriority {
   readonly #router: Router
@@ -14,6 +19,9 @@ export class EffectivePriority {
   /** What base priority and trackers come to; the effective one while the router does not yield. */
   #tracking: Tracking
   #yieldingUntil: Millis | undefined
+  readonly #budget = new LineBudget(MOST_AT_ONCE, PACE)
+  /** What the log said last, when that is not how things are. */
+  #toldLast: number | undefined
 
   constructor(router: Router, assigned: number, recorder: Recorder) {
     this.#router = router
@@ -62,11 +70,27 @@ export class EffectivePriority {
     if (priority === previous && assured === router.parameters.assured) return
     router.parameters = { ...router.parameters, priority, assured }
     if (priority === previous) return
-    this.#recorder.log('info', `${router.title}: effective ${what} ${previous} → ${priority}`, {
-      router: router.name,
-      previous,
-      priority,
-    })
+    this.#tell(what, previous, now)
     router.post({ kind: 'priorityChanged', previous }, now)
+  }
+
+  /** What the log says last must be so. */
+  catchUp(now: Millis): void {
+    if (this.#toldLast !== undefined && this.#budget.affords(now)) this.#tell('priority', this.#toldLast, now)
+  }
+
+  #tell(what: string, before: number, now: Millis): void {
+    const { name, parameters, title } = this.#router
+    const { priority } = parameters
+    const previous = this.#toldLast ?? before
+    if (!this.#budget.affords(now)) {
+      this.#toldLast = previous
+      return
+    }
+    this.#toldLast = undefined
+    if (previous === priority) return
+    this.#budget.spend(now)
+    const message = `${title}: effective ${what} ${previous} → ${priority}`
+    this.#recorder.log('info', message, { router: name, previous, priority })
   }
 }

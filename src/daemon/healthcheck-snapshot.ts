@@ -59,13 +59,14 @@ export function healthcheckSnapshots(
   now: Millis,
 ): readonly HealthcheckSnapshot[] {
   const wall = Date.now() - now
+  const effects = effectsOf(routers)
   const common = (name: string, { verdict, standing, since }: CheckState) => ({
     name,
     verdict,
     standing,
     since: new Date(wall + since).toISOString(),
     partOf: [...board.combinations].flatMap(([other, { members }]) => (members.includes(name) ? [other] : [])),
-    routers: routers.flatMap((router) => effectOn(router, name)),
+    routers: effects.get(name) ?? [],
   })
   const probes = [...board.probes].map(([name, { spec, held, state }]): HealthcheckSnapshot => {
     const { report } = held
@@ -115,13 +116,26 @@ function lastOf(report: CheckReport | undefined, wall: number): HealthcheckSnaps
   return { at: new Date(wall + at).toISOString(), ok, reason, detail, latencyMs: Math.round(latency * 100) / 100 }
 }
 
-function effectOn({ name: router, priority, faults }: Router, check: string): HealthcheckSnapshot['routers'] {
-  const { parts, faults: tracked } = priority.tracking
-  const own = [`healthcheckDown:${check}`, `healthcheckUndecided:${check}`]
-  const part = parts.find(({ kind, name }) => kind === 'healthcheck' && name === check)
-  if (part === undefined && !tracked.some(({ fault }) => own.includes(fault))) return []
-  const fault = [...faults].find((each) => own.includes(each)) ?? null
-  return [{ router, adds: part?.adds ?? 0, required: part === undefined, fault }]
+type Effects = HealthcheckSnapshot['routers']
+
+/** By check. */
+function effectsOf(routers: readonly Router[]): ReadonlyMap<string, Effects> {
+  const all = new Map<string, Effects[number][]>()
+  for (const { name: router, priority, faults } of routers) {
+    const { parts, faults: possible } = priority.tracking
+    const own = new Map<string, Effects[number]>()
+    for (const { kind, name, adds } of parts) {
+      if (kind === 'healthcheck') own.set(name, { router, adds, required: false, fault: null })
+    }
+    for (const { fault } of possible) {
+      const [, check] = /^healthcheck(?:Down|Undecided):(.+)$/.exec(fault) ?? []
+      if (check === undefined) continue
+      const known = own.get(check) ?? { router, adds: 0, required: true, fault: null }
+      own.set(check, faults.has(fault) ? { ...known, fault } : known)
+    }
+    for (const [check, effect] of own) all.set(check, [...(all.get(check) ?? []), effect])
+  }
+  return all
 }
 
 function targetOf(probe: ProbeSpec): string {

@@ -270,14 +270,12 @@ export class Router {
     // Otherwise the transition has told it.
     if (this.state.name !== before) return
     const rest = this.faults.size === 0 ? '' : `, in fault: ${[...this.faults].join(', ')}`
-    this.#recorder.log(
-      present ? 'warn' : 'info',
-      `${this.title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${rest}`,
-      {
-        router: this.name,
-        fault,
-      },
-    )
+    const message = `${this.title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${rest}`
+    // To wait for a first result is nothing to worry about.
+    const level = present && !fault.startsWith('healthcheckUndecided:') ? 'warn' : 'info'
+    // A check that flaps is told of as a check.
+    if (!fault.startsWith('healthcheck')) this.#recorder.log(level, message, { router: this.name, fault })
+    else this.#recorder.logLimited(`${this.name} ${fault} ${present}`, level, message, { router: this.name, fault })
   }
 
   /** The interface, its index or the source changed: what was promised to the guardian must follow. */
@@ -301,6 +299,7 @@ export class Router {
     if (repair !== undefined) this.#runner.add(this, [() => repair()])
     this.#duty.endFaults(now)
     this.priority.endYield(now)
+    this.priority.catchUp(now)
     this.history.catchUp(this, now)
     const { aliveAt } = this.presence
     if (aliveAt !== undefined && now >= aliveAt) this.group.stayAlive(this, now)

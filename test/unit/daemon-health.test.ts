@@ -386,3 +386,19 @@ test('only routers that track a check are touched by it', () => {
   world.health('lb', 'down')
   expect(world.sent.map(({ vrid, priority }) => [vrid, priority])).toEqual([[51, 128]])
 })
+
+test('a check that flaps makes a bounded number of lines of its routers, and the last one is so', () => {
+  const world = tracking([{ healthcheck: 'lb', weight: 50 }, { healthcheck: 'never' }], [LB, { ...LB, name: 'never' }])
+  world.start()
+  world.health('never', 'down')
+  for (let i = 0; i < 400; i++) {
+    world.health('lb', i % 2 === 0 ? 'up' : 'down')
+    world.advance(20)
+  }
+  world.health('lb', 'up')
+  const lines = () => world.records.filter(({ message }) => message.includes('effective priority'))
+  expect(lines().length, 'in 8 s').toBeLessThanOrEqual(20 + 8)
+  world.health('never', 'up')
+  world.advance(5_000)
+  expect(lines().at(-1)?.fields.priority, 'told last').toBe(world.router().priority.effective)
+})
