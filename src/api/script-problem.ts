@@ -3,8 +3,9 @@
  * Decided here: what another user could change is an error, because it would run with our rights; what is not there yet,
  * or cannot be known from here, is a warning, because it may come. Refuses to know what makes a program safe.
  */
+import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
-import { type Locate, type Path, type Problem, problemAt } from '../config/problem.ts'
+import { type Locate, type Path, type Problem, problemAt, type Severity } from '../config/problem.ts'
 import type { ExecSpec } from '../healthcheck/check.ts'
 import { unsafeBecause } from '../healthcheck/script-safety.ts'
 import { userNamed } from '../healthcheck/user.ts'
@@ -36,11 +37,20 @@ async function judged(name: string, { argv, user }: ExecSpec, path: Path, locate
       problemAt(locate, [...path, 'user'], 'warning', `"${name}" is unknown: there is no user "${user}" here`),
     )
   const unsafe = await unsafeBecause(argv[0], typeof runsAs === 'object' ? runsAs.uid : undefined)
-  if (unsafe !== undefined) {
-    const severity = unsafe.reason === 'scriptUnsafe' ? 'error' : 'warning'
-    problems.push(problemAt(locate, [...path, 'exec', 0], severity, `${unsafe.detail}, for "${name}"`))
-  }
+  const say = (severity: Severity, message: string) =>
+    problems.push(problemAt(locate, [...path, 'exec', 0], severity, `${message}, for "${name}"`))
+  if (unsafe !== undefined) say(unsafe.reason === 'scriptUnsafe' ? 'error' : 'warning', unsafe.detail)
+  else if (user === undefined && !(await isExecutable(argv[0]))) say('warning', `Cannot run ${argv[0]}: EACCES`)
   return problems
+}
+
+async function isExecutable(program: string): Promise<boolean> {
+  try {
+    await access(program, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 async function within<T>(ms: number, wanted: Promise<T>, otherwise: () => T): Promise<T> {

@@ -156,6 +156,10 @@ a: effective priority, base 40
       stdout: '',
       stderr: `${file}:2:23: Refused to run ${script}: ${script} can be written by everybody, for "s"\n`,
     })
+    chmodSync(script, 0o644)
+    expect((await checkCommand(file)).stdout).toContain(
+      `${file}:2:23: warning: Cannot run ${script}: EACCES, for "s"\n`,
+    )
     rmSync(script)
     const { exitCode, stdout } = await checkCommand(file)
     expect(exitCode).toBe(0)
