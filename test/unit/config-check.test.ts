@@ -3,8 +3,10 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freshConfig, loadConfig } from '../../src/api/configuration-file.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { schemaCommand } from '../../src/cli/schema.ts'
+import { isError } from '../../src/config/problem.ts'
 import { address } from '../../src/wire/address.ts'
 
 let directory = ''
@@ -169,6 +171,31 @@ a: effective priority, base 40
       ':2:41: warning: "s" is unknown: there is no user "hf-nobody-here" here\n',
     )
   })
+})
+
+test('a reload with a script that others can write is refused as well, with its place', async () => {
+  const script = write('reload.sh', '#!/bin/sh\n')
+  chmodSync(script, 0o755)
+  const checks = `healthchecks:\n  - { name: s, exec: [${script}] }\n`
+  const file = write(
+    'reload.yaml',
+    `${checks}${GOOD.replace('stagger: false', 'stagger: false, track: [{ healthcheck: s }]')}`,
+  )
+  const parsed = loadConfig(file)
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
+  const order = { file, node: { interfaces: [] }, inForce: parsed.config }
+  expect(await freshConfig(order)).toMatchObject({ ok: true, diff: { checksChanged: [], unchanged: ['a'] } })
+  chmodSync(script, 0o757)
+  const refused = await freshConfig(order)
+  expect(refused.ok).toBe(false)
+  expect('problems' in refused && refused.problems.filter(isError)).toEqual([
+    expect.objectContaining({
+      line: 2,
+      column: 23,
+      path: 'healthchecks[0].exec[0]',
+      message: expect.stringContaining('Refused to run'),
+    }),
+  ])
 })
 
 test('the schema is JSON Schema that knows the keys, and refuses others', () => {

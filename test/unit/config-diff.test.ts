@@ -165,3 +165,21 @@ test('what waits for the next start is named', () => {
   expect(restartOnly).toEqual(['runDirectory', 'api.socket', 'api.listen', 'log.level', 'io'])
   expect(unchanged).toEqual(['a'])
 })
+
+test('a health check that means something else changes no router; who tracks it otherwise is changed', () => {
+  const checks = (text: string) => `healthchecks:\n${text}`
+  const track = (rest: string) => file(`${A}, track: [{ healthcheck: x${rest} }]`, B)
+  const before = checks('  - { name: x, tcp: "h:1" }\n  - { name: y, all: [x] }\n') + track('')
+  const same =
+    checks('  - { name: y, all: [x] }\n  - { name: x, tcp: "h:1", interval: 1s, timeout: 1s }\n') + track(', weight: 0')
+  expect(diff(before, same)).toEqual({ ...NOTHING, unchanged: ['a', 'b'] })
+  const other = checks('  - { name: x, tcp: "h:1", fall: 2 }\n  - { name: z, any: [x] }\n') + track('')
+  expect(diff(before, other)).toEqual({ ...NOTHING, unchanged: ['a', 'b'], checksChanged: ['x', 'y', 'z'] })
+  const weighed = checks('  - { name: x, tcp: "h:1" }\n  - { name: y, all: [x] }\n') + track(', weight: 5')
+  expect(diff(before, weighed)).toEqual({ ...NOTHING, changed: ['a'], unchanged: ['b'] })
+  const preset = file(`${A}, preset: openshift-ingress`)
+  expect(diff(file(A), preset)).toMatchObject({
+    changed: ['a'],
+    checksChanged: expect.arrayContaining(['openshift-ingress']),
+  })
+})
