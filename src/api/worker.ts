@@ -12,6 +12,8 @@ import { LaunchRequests } from './launch-request.ts'
 import { SnapshotQuestions } from './snapshot-questions.ts'
 import type { EngineMessage, WorkerMessage, WorkerSettings } from './worker-message.ts'
 
+const FIRST_RESULTS = 150
+
 export type WorkerPorts = {
   readonly engine: MessagePort
   readonly settings: WorkerSettings
@@ -50,7 +52,7 @@ export function runWorker({ engine, settings, dropPrivileges, streamPair, watchE
         launches.answered(message)
         break
       case 'serve':
-        if (kept === undefined) void serve(settings, snapshots, tell)
+        if (kept === undefined) void afterFirstResults(checks).then(() => serve(settings, snapshots, tell))
         else
           tell({ kind: 'failed', message: `${cannotOpen(settings)}: the worker thread keeps its privileges: ${kept}` })
         break
@@ -63,6 +65,13 @@ export function runWorker({ engine, settings, dropPrivileges, streamPair, watchE
 async function startChecks(tell: Tell, ports: ProbePorts): Promise<CheckService> {
   const { CheckService } = await import('../healthcheck/check-service.ts')
   return new CheckService((news) => tell({ kind: 'check', news }), ports)
+}
+
+/** What serves takes 100 ms of this thread to load; a router may wait for the first result of a check. */
+async function afterFirstResults(checks: Promise<CheckService> | undefined): Promise<void> {
+  if (checks === undefined) return
+  await checks.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, FIRST_RESULTS))
 }
 
 async function serve({ listen, version }: WorkerSettings, snapshots: SnapshotQuestions, tell: Tell): Promise<void> {
