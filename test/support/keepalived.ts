@@ -30,6 +30,28 @@ const NEWS = [
   /Printing VRRP|^Terminating on signal|^VRRP_Instance\(\w+\) (sent|Entering)|^Removed pid|^$/,
 ]
 
+/** A vrrp_script that the instance tracks. */
+export type TrackedScript = {
+  readonly name: string
+  /** Split at spaces by keepalived, never run by a shell. */
+  readonly command: string
+  /** Seconds. */
+  readonly interval: number
+  readonly weight: number
+  readonly rise?: number
+  readonly fall?: number
+}
+
+const scriptLines = ({ name, command, interval, weight, rise = 1, fall = 1 }: TrackedScript): readonly string[] => [
+  `vrrp_script ${name} {`,
+  `  script "${command}"`,
+  `  interval ${interval}`,
+  `  weight ${weight}`,
+  `  rise ${rise}`,
+  `  fall ${fall}`,
+  '}',
+]
+
 export type KeepalivedCounters = {
   readonly received: number
   readonly sent: number
@@ -42,19 +64,20 @@ export type KeepalivedCounters = {
   readonly authenticationErrors: number
 }
 
-export function keepalivedConfig({
-  host,
-  priority,
-  intervalMs,
-  address,
-  addresses = [address],
-  vrid = 51,
-  version = 3,
-  password,
-  unicastPeers,
-  unicastSource = host.address,
-  preempt = true,
-}: RouterPlan): string {
+export function keepalivedConfig(plan: RouterPlan, scripts: readonly TrackedScript[] = []): string {
+  const {
+    host,
+    priority,
+    intervalMs,
+    address,
+    addresses = [address],
+    vrid = 51,
+    version = 3,
+    password,
+    unicastPeers,
+    unicastSource = host.address,
+    preempt = true,
+  } = plan
   const transport = unicastPeers
     ? [`  unicast_src_ip ${unicastSource}`, '  unicast_peer {', ...unicastPeers.map((peer) => `    ${peer}`), '  }']
     : []
@@ -64,6 +87,7 @@ export function keepalivedConfig({
     '  script_user root',
     '  enable_script_security',
     '}',
+    ...scripts.flatMap(scriptLines),
     'vrrp_instance VI {',
     '  state BACKUP',
     '  interface eth0',
@@ -74,6 +98,7 @@ export function keepalivedConfig({
     ...(password === undefined ? [] : ['  authentication {', '    auth_type PASS', `    auth_pass ${password}`, '  }']),
     ...(preempt ? [] : ['  nopreempt']),
     ...transport,
+    ...(scripts.length === 0 ? [] : ['  track_script {', ...scripts.map(({ name }) => `    ${name}`), '  }']),
     '  virtual_ipaddress {',
     ...addresses.map((one) => `    ${one}`),
     '  }',
@@ -88,13 +113,13 @@ export class Keepalived implements Daemon {
   readonly #process: LoggedProcess
   readonly #directory: string
 
-  constructor(lab: Lab, plan: RouterPlan) {
+  constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = []) {
     this.plan = plan
     this.#directory = join(lab.directory, `keepalived-${plan.host.name}`)
     rmSync(this.#directory, { recursive: true, force: true })
     mkdirSync(this.#directory)
     const at = (name: string) => join(this.#directory, name)
-    writeFileSync(at('keepalived.conf'), keepalivedConfig(plan))
+    writeFileSync(at('keepalived.conf'), keepalivedConfig(plan, scripts))
     const argv = [
       'keepalived',
       '--vrrp',
@@ -108,6 +133,10 @@ export class Keepalived implements Daemon {
     this.#process = new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
       TMPDIR: this.#directory,
     })
+  }
+
+  get pid(): number {
+    return this.#process.pid
   }
 
   get lines() {

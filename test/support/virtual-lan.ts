@@ -51,6 +51,7 @@ const EVERYTHING = '*'
 const GROUP = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 /** More than any test needs between two commands; reached only by a LAN that talks without end. */
 const MOST_TURNS = 200_000
+const NOTHING_PLANNED = { at: Number.POSITIVE_INFINITY, act: () => {} }
 
 export class VirtualLan {
   now = 0
@@ -68,6 +69,7 @@ export class VirtualLan {
   /** By `from to`: the wires and families that are cut. */
   readonly #cut = new Map<string, Set<string>>()
   readonly #wire: { to: VirtualNode; delivery: Delivery }[] = []
+  #plans: { readonly at: number; readonly act: () => void }[] = []
   #random: number
 
   constructor(spec: LanSpec) {
@@ -240,6 +242,11 @@ export class VirtualLan {
     this.node(name).link(wire, true, this.now)
   }
 
+  /** Something outside the routers happens in `after` ms. */
+  later(after: number, act: () => void): void {
+    this.#plans.push({ at: this.now + after, act })
+  }
+
   /** Lets `duration` ms pass. */
   run(duration: number): void {
     const until = this.now + duration
@@ -276,7 +283,7 @@ export class VirtualLan {
     return longestSpan(this.reigning, wanted, since, this.now)
   }
 
-  /** Packets and announcements: everything that is due first comes first, and arrivals before deadlines. */
+  /** Plans, packets and announcements: everything that is due first comes first, and arrivals before deadlines. */
   #turn(until: number): boolean {
     let arrives: { to: VirtualNode; delivery: Delivery } | undefined
     for (const one of this.#wire) if (arrives === undefined || one.delivery.at < arrives.delivery.at) arrives = one
@@ -286,6 +293,13 @@ export class VirtualLan {
       if (at !== undefined && at < (wakes?.wakesAt ?? Number.POSITIVE_INFINITY)) wakes = node
     }
     const wakesAt = Math.max(wakes?.wakesAt ?? Number.POSITIVE_INFINITY, this.now)
+    const plan = this.#plans.reduce((first, one) => (one.at < first.at ? one : first), NOTHING_PLANNED)
+    if (plan.at <= Math.min(arrives?.delivery.at ?? Number.POSITIVE_INFINITY, wakesAt, until)) {
+      this.now = Math.max(this.now, plan.at)
+      this.#plans = this.#plans.filter((one) => one !== plan)
+      plan.act()
+      return true
+    }
     if (arrives !== undefined && arrives.delivery.at <= Math.min(wakesAt, until)) {
       this.now = Math.max(this.now, arrives.delivery.at)
       this.#wire.splice(this.#wire.indexOf(arrives), 1)

@@ -67,6 +67,8 @@ export class VirtualNode {
   /** LAN time of the event that is being handled. */
   #at = 0
   #said = 0
+  /** Asked within a step: whoever answers does it later. */
+  onAskChecks: (within: number) => void = () => {}
 
   constructor(
     name: string,
@@ -184,13 +186,19 @@ export class VirtualNode {
     for (const member of this.members) this.post({ kind: 'startup' }, now, member)
   }
 
-  setPriority(priority: number, now: number): void {
+  /** `assured`: what it would be without the health checks that lift it. */
+  setPriority(priority: number, now: number, assured = priority): void {
     for (const member of this.members) {
       const previous = member.parameters.priority
+      member.parameters = { ...member.parameters, priority, assured: assured < priority ? assured : undefined }
       if (previous === priority) continue
-      member.parameters = { ...member.parameters, priority }
       if (this.running) this.post({ kind: 'priorityChanged', previous }, now, member)
     }
+  }
+
+  /** The checks have answered the question of `onAskChecks`. */
+  answerChecks(assured: number, now: number): void {
+    if (this.running) this.post({ kind: 'checksAnswered', assured }, now)
   }
 
   /** design.md §3: effective priority 1 for its duration. An Active says priority 0 and not the 1 as well. */
@@ -357,6 +365,10 @@ export class VirtualNode {
         break
       case 'transition':
         this.#note(member, `${effect.from} -> ${effect.to} (${effect.reason})`)
+        break
+      case 'askChecks':
+        this.#note(member, 'asks its checks')
+        this.onAskChecks(effect.within)
         break
       case 'refused':
         this.#note(member, `refuses ${effect.source} (${effect.reason})`)

@@ -1,0 +1,158 @@
+/**
+ * Three equal nodes (priority 40, and 50 more while the check is well) ask the same backend, each at its own phase, and
+ * lose it at the same moment. Whoever notices first says so; the others believe that they are better until they ask again.
+ * Shown here: nothing moves for that, and what returns moves the addresses at most once, to whoever is well first
+ * (docs/healthchecks.md, "All nodes lose the same backend"). Schedule, rules and state machine are the daemon's own.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { millis } from '../../src/wire/units.ts'
+import { type Answer, VirtualCheck } from '../support/virtual-check.ts'
+import { VirtualLan } from '../support/virtual-lan.ts'
+
+const NAMES = ['a', 'b', 'c'] as const
+/** Somewhere within `longest` ms, for each node. */
+const shares = fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000))
+
+const outages = fc.record({
+  seed: fc.integer({ min: 1, max: 2 ** 30 }),
+  phases: shares,
+  /** A process that dies refuses and ends its connections; a machine that dies is silent and ends none. */
+  death: fc.constantFrom<readonly [Answer, boolean]>(['refused', true], ['refused', false], ['silent', false]),
+  /** After everybody has noticed; a shorter one may be seen by one node alone, which is another story. */
+  lasts: fc.integer({ min: 0, max: 12_000 }),
+  rise: fc.integer({ min: 1, max: 3 }),
+  fall: fc.integer({ min: 1, max: 3 }),
+  minHold: fc.constantFrom(0, 10_000),
+})
+type Outage = typeof outages extends fc.Arbitrary<infer T> ? T : never
+
+type Pace = {
+  /** Of the advertisements, the polls, and after how long a poll has failed, ms. */
+  readonly advertisement: number
+  readonly interval: number
+  readonly timeout: number
+  /** From the end of the outage on until a node can reach the backend again, ms. */
+  readonly returns: readonly [number, number, number]
+  /** Absent: the checks are asked, as the daemon does before it takes over. */
+  readonly believes?: boolean
+}
+
+function play(outage: Outage, { advertisement, interval, timeout, returns, believes = false }: Pace) {
+  const { death, fall, lasts, minHold, phases, rise, seed } = outage
+  const nodes = NAMES.map((name, i) => ({ name, priority: 40, host: 10 + i, minHold }))
+  const lan = new VirtualLan({ nodes, interval: advertisement / 10, peers: true, seed, lateness: 0.5 })
+  const backend: Answer[] = ['well', 'well', 'well']
+  const rule = { rise, fall, initial: 'firstResult', onUnknown: 'hold', unknownAfter: millis(60_000) } as const
+  const cadence = { interval: millis(interval), fastInterval: millis(Math.min(20, interval)), jitter: 0.1 }
+  const checks = lan.nodes.map((node, i) => {
+    const share = phases[i] ?? 0
+    const random = () => ((share * 7 + Math.floor(lan.now) * 13) % 1000) / 1000
+    const spec = { cadence, rule, timeout, base: 40, weight: 50, latency: 1 + share / 500, random, believes }
+    return new VirtualCheck(lan, node, spec, () => backend[i] ?? 'well', (share / 1000) * interval)
+  })
+  lan.startAll()
+  // Within minHold of the election nobody asks, and row B5 alone decides.
+  lan.run(10_000 + 8 * advertisement + (seed % 1000))
+  const before = lan.active.join()
+  const lost = lan.now
+  backend.fill(death[0])
+  if (death[1])
+    checks.forEach((check, i) => {
+      lan.later(0.2 + (phases[i] ?? 0) / 300, () => check.prompt())
+    })
+  lan.run(1.1 * interval + (fall + 1) * (timeout + 20) + lasts)
+  const back = lan.now
+  returns.forEach((after, i) => {
+    lan.later(after, () => backend.fill('well', i, i + 1))
+  })
+  lan.run(Math.max(...returns) + 2 * (interval + timeout) + 10 * advertisement + 10_000)
+  const moves = lan.notes
+    .filter(({ at, text }) => at >= lost && text.startsWith('Backup -> Active'))
+    .map(({ at }) => at)
+  return {
+    lan,
+    before,
+    checks,
+    after: lan.active.join(),
+    moved: moves.filter((at) => at < back).length,
+    movedBack: moves.filter((at) => at >= back).length,
+    nobody: lan.longestReign((count) => count === 0, lost),
+    two: lan.longestReign((count) => count > 1, lost),
+  }
+}
+
+const story = (lan: VirtualLan) =>
+  lan.notes
+    .filter(({ text }) => !/periodic|refuses/.test(text))
+    .map(({ at, node, text }) => `${at.toFixed(1)} ${node} ${text}`)
+    .join('\n')
+
+/** At once for all; each at its own time. */
+const AT_ONCE = [0, 0, 0] as const
+const spread = shares.map(([a, b, c]): [number, number, number] => [a * 8, b * 8, c * 8])
+
+test('1 s advertisements and polls 1 s apart: the addresses stay where they are', () => {
+  fc.assert(
+    fc.property(outages, (outage) => {
+      const seen = play(outage, { advertisement: 1_000, interval: 1_000, timeout: 900, returns: AT_ONCE })
+      const { moved, movedBack, nobody, two } = seen
+      expect({ moved, movedBack, nobody, two }, story(seen.lan)).toEqual({ moved: 0, movedBack: 0, nobody: 0, two: 0 })
+    }),
+    { numRuns: 80 },
+  )
+})
+
+test('nodes that reach it again one after the other: one move at most, to whoever is well first', () => {
+  fc.assert(
+    fc.property(outages, spread, fc.constantFrom(100, 1_000), (outage, returns, advertisement) => {
+      const seen = play(outage, { advertisement, interval: 1_000, timeout: Math.min(900, advertisement), returns })
+      expect([seen.moved, seen.nobody], story(seen.lan)).toEqual([0, 0])
+      expect(seen.movedBack, story(seen.lan)).toBeLessThanOrEqual(1)
+      // Who is well within one advertisement of the first has heard the same ones: of those the higher address is sooner.
+      const first = Math.min(...seen.checks.map(({ upSince }) => upSince))
+      const early = NAMES.filter((_, i) => (seen.checks[i]?.upSince ?? 0) <= first + advertisement)
+      expect(seen.movedBack === 0 ? [seen.before] : early, story(seen.lan)).toContain(seen.after)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('at any pace: while a poll takes no longer than an advertisement interval, losing it moves nothing', () => {
+  const paces = fc
+    .record({
+      advertisement: fc.constantFrom(100, 200, 1_000),
+      slow: fc.integer({ min: 1, max: 30 }),
+      share: fc.integer({ min: 1, max: 10 }),
+    })
+    .map(({ advertisement, slow, share }) => {
+      const timeout = (advertisement * share) / 10
+      return { advertisement, timeout, interval: Math.max(timeout, slow * 100), returns: AT_ONCE }
+    })
+  fc.assert(
+    fc.property(outages, paces, (outage, pace) => {
+      const seen = play(outage, pace)
+      expect([seen.moved, seen.nobody], story(seen.lan)).toEqual([0, 0])
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('it is the question that does it: nodes that believe what they knew move', () => {
+  const outage: Outage = {
+    seed: 5,
+    phases: [900, 500, 100],
+    death: ['refused', false],
+    lasts: 8_000,
+    rise: 1,
+    fall: 1,
+    minHold: 0,
+  }
+  const pace = { advertisement: 1_000, interval: 3_000, timeout: 900, returns: AT_ONCE }
+  const moves = (believes: boolean) =>
+    [0, 300, 600, 900, 1_200].map(
+      (later) => play({ ...outage, seed: outage.seed + later }, { ...pace, believes }).moved,
+    )
+  expect(Math.max(...moves(true))).toBeGreaterThan(0)
+  expect(Math.max(...moves(false))).toBe(0)
+})

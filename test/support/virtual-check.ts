@@ -1,0 +1,114 @@
+/**
+ * One health check of a node on the virtual LAN: the daemon's own schedule and rules (healthcheck/schedule.ts, health.ts)
+ * on virtual time, what they come to as the node's priority, and the answer to fastPreempt's question as monitor.ts gives
+ * it. Decided here: how long a run takes. Refuses to know what the other nodes ask.
+ */
+import type { Cadence, HealthRule } from '../../src/healthcheck/check.ts'
+import { type Health, isChanging, standingOf, startHealth, stepHealth } from '../../src/healthcheck/health.ts'
+import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from '../../src/healthcheck/schedule.ts'
+import { millis } from '../../src/wire/units.ts'
+import type { VirtualLan } from './virtual-lan.ts'
+import type { VirtualNode } from './virtual-node.ts'
+
+export type Answer = 'well' | 'refused' | 'silent'
+
+export type VirtualCheckSpec = {
+  readonly cadence: Cadence
+  readonly rule: HealthRule
+  readonly timeout: number
+  readonly base: number
+  readonly weight: number
+  /** ms of a run that is answered, there and back between the threads included. */
+  readonly latency: number
+  /** From 0 to 1, each time anew. */
+  readonly random: () => number
+  /** What was well is trusted without another look. */
+  readonly believes: boolean
+}
+
+export class VirtualCheck {
+  /** When it last went up. */
+  upSince = 0
+  readonly #lan: VirtualLan
+  readonly #node: VirtualNode
+  readonly #spec: VirtualCheckSpec
+  readonly #backend: () => Answer
+  #health: Health
+  #schedule: Schedule
+  #asking: (() => void)[] = []
+
+  /** The first run is in `phase` ms. */
+  constructor(lan: VirtualLan, node: VirtualNode, spec: VirtualCheckSpec, backend: () => Answer, phase: number) {
+    this.#lan = lan
+    this.#node = node
+    this.#spec = spec
+    this.#backend = backend
+    this.#health = startHealth(spec.rule, millis(lan.now))
+    this.#schedule = startSchedule(millis(lan.now + phase))
+    node.onAskChecks = (within) => this.#askOnceMore(within)
+    this.#arm()
+  }
+
+  get isUp(): boolean {
+    return standingOf(this.#health) === 'up'
+  }
+
+  /** The idle connection has ended. */
+  prompt(): void {
+    this.#schedule = promptRun(this.#schedule, this.#spec.cadence.fastInterval, millis(this.#lan.now))
+    this.#arm()
+  }
+
+  #arm(): void {
+    const { dueAt, running } = this.#schedule
+    if (!running) this.#lan.later(Math.max(0, dueAt - this.#lan.now), () => this.#tick())
+  }
+
+  #tick(): void {
+    if (isDue(this.#schedule, millis(this.#lan.now))) this.#begin()
+  }
+
+  #begin(): void {
+    const { latency, timeout } = this.#spec
+    this.#schedule = beginRun(this.#schedule)
+    const asking = this.#asking
+    this.#asking = []
+    const answer = this.#backend()
+    this.#lan.later(answer === 'silent' ? timeout : latency, () => this.#end(answer, asking))
+  }
+
+  #end(answer: Answer, asking: readonly (() => void)[]): void {
+    const { cadence, random, rule } = this.#spec
+    const now = millis(this.#lan.now)
+    const [health] = stepHealth(this.#health, answer === 'well' ? 'ok' : 'fail', rule, now, asking.length > 0)
+    const wasUp = this.isUp
+    this.#health = health
+    if (this.isUp && !wasUp) this.upSince = now
+    this.#schedule = endRun(this.#schedule, cadence, isChanging(health), now, random())
+    if (this.#asking.length > 0) this.#schedule = { ...this.#schedule, dueAt: now }
+    this.#weigh()
+    for (const answered of asking) answered()
+    this.#arm()
+  }
+
+  #weigh(): void {
+    const { base, believes, weight } = this.#spec
+    const priority = this.isUp ? base + weight : base
+    this.#node.setPriority(priority, this.#lan.now, believes ? priority : base)
+  }
+
+  /** monitor.ts and check-runner.ts: whoever has not answered by then counts as failed for this question. */
+  #askOnceMore(within: number): void {
+    const { base, weight } = this.#spec
+    let open = true
+    const answer = (assured: number) => {
+      if (open) this.#node.answerChecks(assured, this.#lan.now)
+      open = false
+    }
+    this.#asking.push(() => answer(this.isUp ? base + weight : base))
+    this.#lan.later(within, () => answer(base))
+    const now = millis(this.#lan.now)
+    this.#schedule = this.#schedule.running ? { ...this.#schedule, again: true } : { ...this.#schedule, dueAt: now }
+    this.#arm()
+  }
+}
