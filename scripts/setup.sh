@@ -16,6 +16,8 @@ case $mode in
   runtime) needs='ip:iproute2' ;;
   test)
     needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
+    # What health checks ask, and what the benchmark's keepalived asks with.
+    needs="$needs haproxy:haproxy curl:curl openssl:openssl"
     # What the two optional packages are built with.
     needs="$needs g++:g++ make:make python3:python3 pcap-config:libpcap-dev"
     ;;
@@ -48,7 +50,7 @@ if [ -n "$missing" ]; then
   command -v apt-get >/dev/null 2>&1 || fail "Cannot install$missing: no apt-get here, install them by hand"
   [ "$(id -u)" = 0 ] || fail "Cannot install$missing: not root (run: apt-get install --no-install-recommends$missing)"
   say "installing$missing"
-  # keepalived's and FRR's packages would start their daemons in this namespace: exit status 101 forbids it (policy-rc.d).
+  # The packages of keepalived, FRR and HAProxy would start their daemons in this namespace: exit status 101 forbids it (policy-rc.d).
   trap restore_policy EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM

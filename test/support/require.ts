@@ -68,3 +68,7 @@ export function describeInterop(name: string, body: () => void): void {
 export function describeFrr(name: string, body: () => void): void {
   describeWith('REQUIRE_INTEROP', ['ip', 'vtysh', 'dumpcap', 'tshark'], name, body)
 }
+
+export function describeHaproxy(name: string, body: () => void): void {
+  describeWith('REQUIRE_INTEROP', ['ip', 'haproxy'], name, body)
+}

@@ -1,0 +1,126 @@
+/**
+ * Debian's HAProxy under checks of both kinds that ask it, as on an OpenShift node: what a reload does to connections is its
+ * own business and moves nothing, its death moves the addresses. Decides that a reload counts only when another worker has
+ * taken over.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeHaproxy } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const WITHIN = 8_000
+const RELOADS = 5
+
+const configuration = (folder: string): string => `global
+  stats socket ${folder}/haproxy.sock mode 600 level admin expose-fd listeners
+  hard-stop-after 2s
+  maxconn 100
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 5s
+  timeout server 5s
+frontend ready
+  bind 127.0.0.1:9444
+  monitor-uri /haproxy_ready
+  default_backend own
+frontend balanced
+  bind 127.0.0.1:9445
+  mode tcp
+  default_backend own_tcp
+backend own
+  server own 127.0.0.1:8080
+backend own_tcp
+  mode tcp
+  server own 127.0.0.1:8080
+`
+
+/** -W: a process that starts workers, another one with each SIGUSR2; -db: in the foreground. */
+const ARGUMENTS = ['haproxy', '-W', '-db', '-f']
+
+describeHaproxy('HAProxy under http and tcp checks every second', () => {
+  let lab: Lab
+  let haproxy: LoggedProcess
+  let first: Holdfast
+  let prober: Prober
+
+  beforeAll(async () => {
+    lab = createLab({ routers: 2 })
+    const host = lab.router(1)
+    const folder = lab.directory
+    writeFileSync(join(folder, 'haproxy.cfg'), configuration(folder))
+    const program = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
+    const service = new LoggedProcess(lab, host, [process.execPath, program, folder, '8080'])
+    await service.line(/listening/, WITHIN)
+    haproxy = new LoggedProcess(lab, host, [...ARGUMENTS, join(folder, 'haproxy.cfg')])
+    const poll = { interval: '1s', timeout: '900ms', jitter: '0%' }
+    const healthchecks = [
+      { name: 'ready', http: 'http://127.0.0.1:9444/haproxy_ready', ...poll },
+      { name: 'through', http: 'http://127.0.0.1:9444/', ...poll },
+      { name: 'balanced', tcp: '127.0.0.1:9445', ...poll },
+    ]
+    const track = healthchecks.map(({ name }) => ({ healthcheck: name, weight: -20 }))
+    for (const each of lab.routers) startResponder(lab, each)
+    prober = new Prober(lab, lab.client, LAB_VIP)
+    const plan = { intervalMs: 100, address: LAB_VIP }
+    await eventually(
+      'HAProxy to have a worker',
+      () => haproxy.children.length === 1,
+      () => haproxy.lines,
+      { within: WITHIN },
+    )
+    first = new Holdfast(lab, { ...plan, host, priority: 150 }, { track, minHold: '0s' }, [], { healthchecks })
+    const second = new Holdfast(lab, { ...plan, host: lab.router(2), priority: 120 })
+    await Promise.all([first.ready(), second.ready()])
+    const isWell = async () => (await checks()).every(({ verdict }) => verdict === 'up') && prober.owner === 'r1'
+    await eventually('all checks up and r1 to answer', isWell, sight, { within: WITHIN })
+  })
+  afterAll(() => lab?.destroy())
+
+  const checks = async () => (await first.snapshot())?.healthchecks ?? []
+  const told = () => first.records.filter(({ msg }) => msg.startsWith('healthcheck ')).map(({ msg }) => msg)
+  const sight = async () => ({ owner: prober.owner, checks: await checks(), told: told(), haproxy: haproxy.lines })
+
+  test(`${RELOADS} reloads: nothing moves, nothing fails, every poll has a result`, async () => {
+    const owners = prober.owners.length
+    const lines = told().length
+    const before = await checks()
+    for (let reload = 1; reload <= RELOADS; reload++) {
+      const workers = haproxy.children
+      haproxy.signal('SIGUSR2')
+      await eventually(
+        `another worker after reload ${reload}`,
+        () => haproxy.children.some((pid) => !workers.includes(pid)),
+        () => haproxy.lines,
+        { within: WITHIN },
+      )
+      await sleep(1_000)
+    }
+    const after = await checks()
+    expect(told().slice(lines), 'changes of a check').toEqual([])
+    expect(prober.owners.length, 'changes of owner').toBe(owners)
+    for (const [i, { name, runs, skipped, results }] of after.entries()) {
+      const { runs: asked = 0, results: { ok = 0 } = {} } = before[i] ?? {}
+      const failed = runs - asked - ((results.ok ?? 0) - ok)
+      expect([name, failed, skipped], 'failed runs, skipped slots').toEqual([name, 0, 0])
+      expect(runs - asked, `runs of ${name} in ${RELOADS} s`).toBeGreaterThanOrEqual(RELOADS - 1)
+    }
+  })
+
+  test('its death, all processes at once: noticed by all three checks, and the addresses move', async () => {
+    const at = haproxy.killFamily()
+    const moved = await eventually('r2 to answer', () => prober.movedFrom('r1', at), sight, {
+      within: WITHIN,
+      every: 5,
+    })
+    console.log(`HAProxy killed: the client is answered by the other node after ${(moved.at - at).toFixed(0)} ms`)
+    const isDown = async () => (await checks()).every(({ verdict }) => verdict === 'down')
+    await eventually('all three checks to be down', isDown, sight, { within: WITHIN })
+    expect(moved.name).toBe('r2')
+  })
+})
