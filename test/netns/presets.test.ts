@@ -1,0 +1,116 @@
+/**
+ * The presets as a node runs them (docs/healthchecks.md, "Presets for OpenShift"): the ports that they ask are real
+ * servers, the files of the node's agent are written here, and what comes out is OpenShift's own table of priorities. The
+ * daemon sees a /run of its own: the presets' paths are fixed, and this machine's may be in use.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PRESET_FILES } from '../../src/config/preset.ts'
+import { type Authority, createAuthority } from '../support/certificates.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually } from '../support/wait.ts'
+
+/** rise 3 and fall 3 at 2 s, and a busy machine. */
+const WITHIN = 20_000
+
+describeNetns('presets for OpenShift, on one node with its services', () => {
+  let lab: Lab
+  let authority: Authority
+  let daemon: Holdfast
+  let folder = ''
+
+  /** Where the daemon's /run/… is. */
+  const inRun = (path: string) => join(folder, path.replace(/^\/(var\/)?run\//, 'run/'))
+  const say = (question: string, status: number) => writeFileSync(join(folder, question), `${status}`)
+  const agent = (path: string, there: boolean) => (there ? writeFileSync(inRun(path), '') : rmSync(inRun(path)))
+
+  beforeAll(async () => {
+    lab = createLab({ routers: 1 })
+    folder = lab.directory
+    authority = createAuthority()
+    const { key, cert } = authority.issue('DNS:elsewhere.example')
+    writeFileSync(join(folder, 'key.pem'), key)
+    writeFileSync(join(folder, 'cert.pem'), cert)
+    for (const path of Object.values(PRESET_FILES)) {
+      mkdirSync(dirname(inRun(path)), { recursive: true })
+      agent(path, true)
+    }
+    const host = lab.router(1)
+    const program = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
+    const ports = ['9444', '6443s', '1936']
+    const services = new LoggedProcess(lab, host, [process.execPath, program, folder, ...ports])
+    await services.line(/listening/, WITHIN)
+    const shared = { vrid: 51, interface: 'eth0', advertisementInterval: '100ms' }
+    const api = { ...shared, name: 'api', addresses: [LAB_VIP], priority: 40, preset: 'openshift-api' }
+    const ingress = {
+      ...shared,
+      ...{ name: 'ingress', vrid: 52, addresses: ['10.77.0.101'], priority: 20, preset: 'openshift-ingress' },
+    }
+    const ownRun = ['sh', '-c', `mount --bind ${join(folder, 'run')} /run && exec "$@"`, 'own-run']
+    daemon = new Holdfast(
+      lab,
+      { host, priority: 40, intervalMs: 100, address: LAB_VIP },
+      {},
+      [],
+      { virtualRouters: [api, ingress] },
+      ownRun,
+    )
+    await daemon.ready()
+  })
+  afterAll(() => {
+    authority?.remove()
+    lab?.destroy()
+  })
+
+  const router = async (name: string) => (await daemon.snapshot())?.routers.find((each) => each.name === name)
+
+  const comesTo = (name: string, priority: number, faults: readonly string[], when: string) =>
+    eventually(
+      `${name} to come to ${priority} [${faults}] ${when}`,
+      async () => {
+        const seen = await router(name)
+        return seen?.priority.effective === priority && seen.faults.join() === faults.join()
+      },
+      async () => {
+        const { priority: sum, faults: present } = (await router(name)) ?? {}
+        return { sum, faults: present }
+      },
+      { within: WITHIN, every: 50 },
+    )
+
+  test('the API and the ingress: every row of OpenShift’s table', async () => {
+    await comesTo('api', 68, [], 'with load balancer, both and machine-config-server')
+    await comesTo('ingress', 80, [], 'with a default router that is ready')
+
+    agent(PRESET_FILES.machineConfigServer, false)
+    say('1936-healthz-ready', 500)
+    await comesTo('api', 65, [], 'without the machine-config-server')
+    await comesTo('ingress', 70, [], 'with a default router that is not ready')
+
+    agent(PRESET_FILES.machineConfigServer, true)
+    say('9444-haproxy_ready', 503)
+    agent(PRESET_FILES.defaultRouter, false)
+    await comesTo('api', 48, [], 'with its own API server, whose certificate nobody verifies')
+    await comesTo('ingress', 20, [], 'with healthz alone')
+
+    agent(PRESET_FILES.machineConfigServer, false)
+    say('6443-readyz', 500)
+    say('1936-healthz-ready', 200)
+    await comesTo('api', 40, [], 'with nothing')
+    await comesTo('ingress', 30, [], 'ready, without a default router')
+
+    say('9444-haproxy_ready', 200)
+    agent(PRESET_FILES.iptables, false)
+    say('1936-healthz', 503)
+    await comesTo('ingress', 30, ['healthcheckDown:openshift-ingress'], 'without healthz')
+    expect((await router('ingress'))?.state, 'in fault').toBe('Initialize')
+    const haproxy = async () =>
+      (await daemon.snapshot())?.healthchecks.find(({ name }) => name === 'openshift-haproxy')?.verdict
+    await eventually('HAProxy to be up again', async () => (await haproxy()) === 'up', haproxy, { within: WITHIN })
+    expect((await router('api'))?.priority.effective, 'the load balancer without the rules that lead to it').toBe(40)
+  })
+})
