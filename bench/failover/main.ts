@@ -11,12 +11,20 @@ import { packageRoot } from '../../src/cli/demo-probe.ts'
 import type { DaemonKind } from '../../test/support/daemon.ts'
 import { loadAverage, pressureNow, pressureSince } from './pressure.ts'
 import { type CellResult, markdown, type Result } from './report.ts'
-import { LINE_UPS, type LineUp, type Measurement, measure, SCENARIOS, type Scenario } from './scenario.ts'
+import {
+  LINE_UPS,
+  type LineUp,
+  type Measurement,
+  measure,
+  ROUTER_SCENARIOS,
+  SCENARIOS,
+  type Scenario,
+} from './scenario.ts'
 
 const USAGE = `usage: make bench ARGS='[options]'
   --runs N            per cell (default 20)
   --interval LIST     advertisement intervals (default 100ms)
-  --scenario LIST     of ${SCENARIOS.join(',')} (default all)
+  --scenario LIST     of ${SCENARIOS.join(',')} (default those of routers)
   --daemon LIST       of holdfast,keepalived,holdfast+keepalived,keepalived+holdfast
                       (default the first two; a+b: a on the first router, b on the others)
   --out DIRECTORY     for failover.md and failover.json (default bench/results)
@@ -55,7 +63,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '20' },
     interval: { type: 'string', default: '100ms' },
-    scenario: { type: 'string', default: SCENARIOS.join(',') },
+    scenario: { type: 'string', default: ROUTER_SCENARIOS.join(',') },
     daemon: { type: 'string', default: KINDS.join(',') },
     out: { type: 'string', default: join(packageRoot(), 'bench', 'results') },
     help: { type: 'boolean', default: false },

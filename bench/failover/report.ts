@@ -31,6 +31,12 @@ const TITLES: Readonly<Record<Scenario, string>> = {
   group: 'all its processes killed',
   heal: 'cut healed, both were Active',
   frozen: 'engine frozen for 5 s, then resumed',
+  'check-killed': 'service killed (one page, every 1 s, 40 + 50, equals)',
+  'check-hung': 'service hangs (one page, every 1 s, 40 + 50, equals)',
+  'check-500': 'service answers 500 (one page, every 1 s, 40 + 50, equals)',
+  'openshift-killed': 'load balancer killed (OpenShift, every 2 s, 3 in a row, 68 to 48, equals)',
+  'openshift-hung': 'load balancer hangs (OpenShift, every 2 s, 3 in a row, 68 to 48, equals)',
+  'openshift-500': 'load balancer answers 500 (OpenShift, every 2 s, 3 in a row, 68 to 48, equals)',
   equal: 'silent death among equals (priority 100, unicast)',
 }
 
@@ -74,7 +80,7 @@ export function markdown(result: Result): string {
     '',
     `${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, ${daemons.join(', ')}, Node ${result.node}, Linux ${result.kernel}, ${result.cpus} CPUs, load ${result.loadBefore.toFixed(2)} at the start.`,
     'Three routers (200, 150, 100, preempting, multicast), one UDP probe a millisecond, one ARP request per 10 ms, `ip_forward` 0; the daemons take turns, run by run. `a+b`: a on the first router, b on the others.',
-    'Outage: longest time between two replies. Moved: accident until the first reply of another router. Overlap: two routers answer ARP for the address (10 ms steps). Stale: runs in which both still did at the end. Protocol alone: what the timers of the successor make of it (RFC 9568) at a random phase: Active_Down_Interval, Skew_Time.',
+    'Outage: longest time between two replies. Moved: accident until the first reply of another router. Overlap: two routers answer ARP for the address (10 ms steps). Stale: runs in which both still did at the end. Protocol alone: what the timers of the successor make of it (RFC 9568) at a random phase: Active_Down_Interval, Skew_Time; where a service fails: polls and Active_Down_Interval.',
     'min / median / p95 / max in ms; probes lost and overlap as median / (p95 /) max. Pressure: median share of the time in which a task waited for a CPU.',
   ]
   const scenarios = [...new Set(result.cells.map(({ scenario }) => scenario))]

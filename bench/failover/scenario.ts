@@ -9,13 +9,17 @@ import { activeDownIntervalMs, type Daemon, type DaemonKind, skewTimeMs } from '
 import { createLab, LAB_VIP, type Lab } from '../../test/support/lab.ts'
 import { startDaemon } from '../../test/support/start-daemon.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
+import { CHECK_SCENARIOS, checkTheory, isCheckScenario, measureCheck } from './check-scenario.ts'
 
 export const PRIORITIES = [200, 150, 100] as const
 /** Of unicast routers that know each other. */
 const EQUAL = 100
 const successor = (scenario: Scenario): number => (scenario === 'equal' ? EQUAL : PRIORITIES[1])
 
-export const SCENARIOS = ['cut', 'sigterm', 'engine', 'group', 'heal', 'frozen', 'equal'] as const
+/** What happens to a router; what happens to the service behind the address is check-scenario.ts. */
+export const ROUTER_SCENARIOS = ['cut', 'sigterm', 'engine', 'group', 'heal', 'frozen', 'equal'] as const
+type RouterScenario = (typeof ROUTER_SCENARIOS)[number]
+export const SCENARIOS = [...ROUTER_SCENARIOS, ...CHECK_SCENARIOS] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 /** Who runs on r1, and who on the others: a group in the middle of a migration is a case of its own. */
@@ -43,6 +47,7 @@ export type Measurement = {
 
 /** What the protocol alone makes of it, in ms: the accident comes at a random phase of the advertisement interval. */
 export function theory({ scenario, intervalMs }: Cell): { readonly from: number; readonly to: number } {
+  if (isCheckScenario(scenario)) return checkTheory(scenario, intervalMs)
   const down = activeDownIntervalMs(successor(scenario), intervalMs)
   const skew = skewTimeMs(successor(scenario), intervalMs)
   switch (scenario) {
@@ -60,7 +65,7 @@ export function theory({ scenario, intervalMs }: Cell): { readonly from: number;
   }
 }
 
-function accident(lab: Lab, first: Daemon, scenario: Scenario): number {
+function accident(lab: Lab, first: Daemon, scenario: RouterScenario): number {
   switch (scenario) {
     case 'cut':
     case 'equal':
@@ -87,6 +92,7 @@ const FORGOTTEN = 2_300
 const PATIENCE = 40_000
 
 export async function measure({ scenario, intervalMs, lineUp }: Cell): Promise<Measurement> {
+  if (isCheckScenario(scenario)) return measureCheck(scenario, intervalMs, lineUp)
   const lab = createLab({ routers: PRIORITIES.length })
   const down = activeDownIntervalMs(successor(scenario), intervalMs)
   try {
