@@ -1,0 +1,96 @@
+/**
+ * Three equal nodes ask one backend on another host, each at its own phase, and lose it at the same moment
+ * (docs/healthchecks.md, "All nodes lose the same backend"): nobody takes an address from anybody, neither when it dies
+ * nor when it is back. Two addresses, so that one accident is seen with events and by polls alone. Judged by who answers
+ * for the addresses; the property is test/property/shared-backend.test.ts.
+ */
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { NOISE, settlesOn, startWitness } from '../support/witness.ts'
+
+const WITHIN = 15_000
+const POLLED_VIP = '10.77.0.101'
+/** Of one Active_Down_Interval and a poll: whoever would have moved has. */
+const WATCHED = 5_000
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+describeNetns('a backend that all equal nodes ask', () => {
+  test('dies and comes back: no address moves', async () => {
+    lab = createLab({ routers: 3, clients: ['client', 'observer', 'backend'] })
+    const network = lab
+    const backend = network.host('backend')
+    const program = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
+    const serve = () => new LoggedProcess(network, backend, [process.execPath, program, network.directory, '8080'])
+    const service = serve()
+    await service.line(/listening/, WITHIN)
+    const http = `http://${backend.address}:8080/`
+    const healthchecks = [
+      { name: 'eager', http, interval: '1s' },
+      { name: 'polls', http, interval: '1s', events: false },
+    ]
+    const start = (position: number) => {
+      const host = network.router(position)
+      const peers = network.routers.map(({ address }) => address).filter((each) => each !== host.address)
+      const router = (name: string, vrid: number, address: string, healthcheck: string) => ({
+        ...{ name, vrid, interface: 'eth0', addresses: [address], priority: 40, advertisementInterval: '1s' },
+        ...{ peers, track: [{ healthcheck, weight: 50 }], minHold: '0s' },
+      })
+      const virtualRouters = [router('eager', 51, LAB_VIP, 'eager'), router('polls', 52, POLLED_VIP, 'polls')]
+      const plan = { host, priority: 40, intervalMs: 1_000, address: LAB_VIP }
+      return new Holdfast(network, plan, {}, [], { healthchecks, virtualRouters })
+    }
+    const addresses = [LAB_VIP, POLLED_VIP]
+    const witness = startWitness(network, { addresses, observer: network.host('observer'), client: network.client })
+    const first = start(1)
+    await first.ready()
+    await settlesOn(witness, 'r1', 500, WITHIN)
+    const all = [first, start(2), start(3)]
+    const priorities = async () => {
+      const snapshots = await Promise.all(all.map((daemon) => daemon.snapshot()))
+      return snapshots.flatMap((one) => one?.routers.map(({ priority }) => priority.effective) ?? [])
+    }
+    const allHave = (priority: number, when: string) =>
+      eventually(
+        `six routers with ${priority} ${when}`,
+        async () => (await priorities()).join() === Array(6).fill(priority).join(),
+        priorities,
+        { within: WITHIN, every: 50 },
+      )
+    await allHave(90, 'while all is well')
+    // A Backup that has just come does not hurry, whatever it believes.
+    await sleep(WATCHED)
+
+    const diedAt = monotonicMs()
+    service.signal('SIGKILL')
+    await allHave(40, 'after the backend died')
+    await sleep(Math.max(0, diedAt + WATCHED - monotonicMs()))
+    const backAt = monotonicMs()
+    await serve().line(/listening/, WITHIN)
+    await allHave(90, 'after it came back')
+    await sleep(Math.max(0, backAt + WATCHED - monotonicMs()))
+
+    for (const { address, owners, unanswered } of await witness.stop()) {
+      const since = owners.filter(({ to }) => to > diedAt)
+      const others = since.filter(({ owners: names, from, to }) => names.join() !== 'r1' && to - from >= NOISE)
+      expect(others, `who else answered for ${address}`).toEqual([])
+      expect(
+        unanswered.filter(({ to }) => to > diedAt),
+        `when nobody answered at ${address}`,
+      ).toEqual([])
+    }
+    const moves = all.flatMap((daemon) =>
+      daemon.records.filter(({ at, msg }) => at > diedAt && / → Active/.test(msg)).map(({ msg }) => msg),
+    )
+    expect(moves, 'transitions that the daemons tell of').toEqual([])
+  })
+})
