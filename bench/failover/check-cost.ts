@@ -1,0 +1,102 @@
+/**
+ * `npm run bench:checks`: what checking costs, with children: six nodes side by side in one run, holdfast and keepalived with no
+ * check, with one page every second, and with OpenShift's set, each in a VRID of its own and Active. Decides what is
+ * counted (all processes of the daemon and everything they have waited for; not the service that is asked).
+ *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 30 by default]
+ */
+import { readFileSync } from 'node:fs'
+import { createAuthority } from '../../test/support/certificates.ts'
+import { createLab } from '../../test/support/lab.ts'
+import { familyOf } from '../../test/support/logged-process.ts'
+import { eventually, sleep } from '../../test/support/wait.ts'
+import {
+  type CheckedKind,
+  CheckedNode,
+  QUESTIONS,
+  type Questions,
+  startHoldfast,
+  startKeepalived,
+} from './checked-node.ts'
+import { loadAverage } from './pressure.ts'
+
+const KINDS: readonly CheckedKind[] = ['holdfast', 'keepalived']
+/** USER_HZ of Linux on every architecture that we build for. */
+const TICKS_PER_SECOND = 100
+
+/** Of a process and of the children that it has waited for, seconds. */
+function spentBy(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // After the name, which may hold anything: utime, stime, cutime, cstime are fields 14 to 17.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND
+  } catch {
+    // Ended in between: its parent has it now.
+    return 0
+  }
+}
+
+const spentByFamily = (pid: number): number => familyOf(pid).reduce((sum, each) => sum + spentBy(each), 0)
+
+const [seconds = 60, warmUp = 30] = process.argv.slice(2).map(Number)
+const rows = KINDS.flatMap((kind) => QUESTIONS.map((questions) => ({ kind, questions })))
+const lab = createLab({ routers: rows.length })
+const authority = createAuthority()
+try {
+  const certificate = authority.issue('DNS:localhost')
+  const load = loadAverage()
+  const started = rows.map(({ kind, questions }, i) => {
+    const host = lab.router(i + 1)
+    const node = new CheckedNode(lab, host, questions, certificate)
+    return { kind, questions, host, node, address: `10.77.0.${101 + i}`, vrid: 51 + i }
+  })
+  await Promise.all(started.map(({ node }) => node.ready()))
+  const daemons = started.map(({ address, host, kind, node, questions, vrid }) => {
+    const plan = { host, priority: 40, intervalMs: 1_000, address, vrid }
+    const start = kind === 'holdfast' ? startHoldfast : startKeepalived
+    const daemon = start(lab, plan, questions, node.folder)
+    return { kind, questions, address, daemon, pid: 'pid' in daemon ? daemon.pid : daemon.process.pid }
+  })
+  await Promise.all(
+    daemons.map(({ address, daemon }) =>
+      eventually(
+        `${daemon.plan.host.name} to hold ${address}`,
+        () => lab.holders(address).length === 1,
+        () => [],
+        {
+          within: 20_000,
+          every: 200,
+        },
+      ),
+    ),
+  )
+  await sleep(warmUp * 1_000)
+  const before = daemons.map(({ pid }) => spentByFamily(pid))
+  await sleep(seconds * 1_000)
+  const spent = daemons.map(({ pid }, i) => ((spentByFamily(pid) - (before[i] ?? 0)) * 60) / seconds)
+  const of = (kind: CheckedKind, questions: Questions) =>
+    spent[daemons.findIndex((each) => each.kind === kind && each.questions === questions)] ?? Number.NaN
+  const lines = QUESTIONS.map((questions) => {
+    const checking = (kind: CheckedKind) => of(kind, questions) - of(kind, 'none')
+    const [ours, theirs] = [checking('holdfast'), checking('keepalived')]
+    const columns = [
+      questions,
+      ...KINDS.map((kind) => of(kind, questions).toFixed(3)),
+      ...(questions === 'none'
+        ? ['', '', '']
+        : [ours.toFixed(3), theirs.toFixed(3), `1/${(theirs / ours).toFixed(1)}`]),
+    ]
+    return `| ${columns.join(' | ')} |`
+  })
+  const table = [
+    `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${seconds} s after ${warmUp} s, load ${load.toFixed(2)} at the start. CPU s/min of an Active at 1 s with all its children.`,
+    '',
+    '| asked | holdfast | keepalived | checking alone: holdfast | keepalived | ratio |',
+    '|---|---|---|---|---|---|',
+    ...lines,
+  ]
+  process.stdout.write(`${table.join('\n')}\n`)
+} finally {
+  authority.remove()
+  lab.destroy()
+}
