@@ -81,7 +81,7 @@ export type Effect =
     }
   /** A valid packet that changed nothing (the "discard" of RFC 9568 §6.4). */
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly source: Address }
-  /** Have the checks run once more that give us the advantage; `checksAnswered` later than that is of no use. */
+  /** Have the checks run once more that give us the advantage: `checksAnswered`, of no use later than that. */
   | { readonly kind: 'askChecks'; readonly within: Millis }
   /** Once for each move that does not happen, or not yet. */
   | { readonly kind: 'moveSuppressed'; readonly reason: MoveSuppression; readonly source: Address }

@@ -32,8 +32,12 @@ export function fastPreempt(
   const known: Backup = { ...heard, active: { source, priority: advertisement.priority, heardAt: receivedAt } }
   const settled = now - state.enteredAt >= activeDownInterval(priority, interval, version)
   const held = state.ownerChangedAt !== undefined && now - state.ownerChangedAt < parameters.minHold
-  if (!knobs.fastPreempt || !demoted || !settled || released || isOwner(parameters)) return [known, []]
-  if (held) return [known, [{ kind: 'moveSuppressed', reason: 'minHold', source }]]
+  if (!demoted || released || isOwner(parameters)) return [known, []]
+  const isSure = outranks(assured, advertisement.priority, parameters)
+  // Row B5 waits for no answer; but a backend that all have lost is found out before it acts.
+  const ask = isSure || state.activeDownAt <= now ? [] : [asking(millis(state.activeDownAt - now))]
+  if (!knobs.fastPreempt || !settled) return [known, ask]
+  if (held) return [known, [{ kind: 'moveSuppressed', reason: 'minHold', source }, ...ask]]
   const delay = skewTime(priority, interval, version) + staggerDelay(parameters, interval, source)
   const activeDownAt = millis(Math.min(state.activeDownAt, plus(now, delay)))
   const sooner: Backup = {
@@ -42,10 +46,11 @@ export function fastPreempt(
     regularDownAt: state.activeDownAt,
     downReason: 'activeDemoted',
   }
-  const certain = outranks(assured, advertisement.priority, parameters) || activeDownAt === state.activeDownAt
-  if (certain) return [sooner, []]
-  return [{ ...sooner, asksChecks: true }, [{ kind: 'askChecks', within: millis(activeDownAt - now) }]]
+  if (activeDownAt === state.activeDownAt) return [sooner, ask]
+  return isSure ? [sooner, []] : [{ ...sooner, asksChecks: true }, [asking(millis(activeDownAt - now))]]
 }
+
+const asking = (within: Millis): Effect => ({ kind: 'askChecks', within })
 
 /** Who has answered in time is enough, or the wait is as long again as row B5 makes it. */
 export function checksAnswered(state: Backup, assured: number, parameters: Parameters, now: Millis): Step {

@@ -76,9 +76,22 @@ describe('an advantage that rests on checks', () => {
     expect(acts).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
   })
 
-  test('nor where row B5 is as quick', () => {
+  test('row B5 does not wait for an answer, but a failure may keep it as well', () => {
+    const ask: Effect = { kind: 'askChecks', within: ms(100) }
     const nearly = backup({ ...following, activeDownAt: ms(11_100) })
-    expect(step(nearly, heard(ABOVE, 100, 11_000), lifted, ms(11_000))[1]).toEqual([refusal])
+    const young = backup({ ...nearly, enteredAt: ms(10_900) })
+    const slow = parameters('holdfast', { assured: 78, knobs: { fastPreempt: false } })
+    for (const [state, told] of [
+      [nearly, lifted],
+      [young, lifted],
+      [nearly, slow],
+    ] as const) {
+      const [next, effects] = step(state, heard(ABOVE, 100, 11_000), told, ms(11_000))
+      expect(effects).toEqual([refusal, ask])
+      expect(next).toMatchObject({ activeDownAt: 11_100 })
+      expect(step(next, answeredWith(1), told, ms(11_050)), 'an answer changes nothing').toEqual([next, []])
+      expect(step(next, tick, told, ms(11_100))[0].name).toBe('Active')
+    }
   })
 
   test('a release needs no checks: the Active is gone', () => {
@@ -153,7 +166,8 @@ describe('margin', () => {
 test('minHold is told when it keeps fastPreempt from acting', () => {
   const recent = backup({ ...following, ownerChangedAt: ms(5_000) })
   const [waits, effects] = step(recent, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
-  expect(effects).toEqual([refusal, { kind: 'moveSuppressed', reason: 'minHold', source: ABOVE }])
+  const held: Effect = { kind: 'moveSuppressed', reason: 'minHold', source: ABOVE }
+  expect(effects).toEqual([refusal, held, { kind: 'askChecks', within: 2_500 }])
   expect(waits).toMatchObject({ activeDownAt: 13_500, regularDownAt: undefined })
   expect(step(waits, heard(ABOVE, 100, 12_000), lifted, ms(12_000))[1], 'once a demotion').toEqual([refusal])
 })

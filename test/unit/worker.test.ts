@@ -9,7 +9,7 @@ import { runWorker } from '../../src/api/worker.ts'
 import type { WorkerMessage } from '../../src/api/worker-message.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { eventually, sleep } from '../support/wait.ts'
-import { FakeWorld } from './fake-world.ts'
+import { FakeWorld, ROUTER } from './fake-world.ts'
 
 const channels: MessagePort[] = []
 afterEach(() => {
@@ -32,7 +32,7 @@ function freePort(): Promise<number> {
 async function worker(dropPrivileges: () => void) {
   const { port1, port2 } = new MessageChannel()
   channels.push(port1, port2)
-  const world = new FakeWorld().start()
+  const world = new FakeWorld([ROUTER], { healthchecks: [{ name: 'lb', exec: ['/bin/false'] }] }).start()
   const said: WorkerMessage[] = []
   let snapshots = 0
   port1.on('message', (message: WorkerMessage) => {
@@ -108,6 +108,16 @@ test('the privileges go before the port is opened', async () => {
   const { said } = await worker(() => void order.push('dropped'))
   expect(order).toEqual(['dropped'])
   await isListening(said)
+})
+
+test('what a program has said is not for everybody who reaches the port', async () => {
+  const { port, world, said } = await worker(() => {})
+  world.health('lb', 'down')
+  await isListening(said)
+  const { body } = await get(port, '/v1/status')
+  expect(JSON.parse(body)).toMatchObject({ healthchecks: [{ name: 'lb', last: { reason: 'connectionRefused' } }] })
+  expect(JSON.stringify(world.daemon.snapshot()), 'there is something to keep back').toContain('ECONNREFUSED')
+  expect(body).not.toContain('ECONNREFUSED')
 })
 
 test('many clients at once cost the engine few snapshots', async () => {
