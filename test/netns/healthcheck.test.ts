@@ -234,6 +234,7 @@ describeNetns('the VIP follows the healthy service', () => {
 
   test('the thread hangs: it is replaced, what it knew stands, and afterwards it notices as before', async () => {
     const before = monotonicMs()
+    const hungAt = Date.now()
     write('text', `${'a'.repeat(60)}!`)
     const { at } = await eventually(
       'the thread to be given up',
@@ -242,6 +243,11 @@ describeNetns('the VIP follows the healthy service', () => {
       { within: 3 * WITHIN },
     )
     write('text', 'aaa')
+    const ran = async () => {
+      const script = (await first.snapshot())?.healthchecks.find(({ name }) => name === 'script')
+      return Date.parse(script?.last?.at ?? '') > hungAt + 2_000
+    }
+    await eventually('programs to be run for the new thread', ran, () => account('script'), { within: WITHIN })
     expect(movesSince(before)).toEqual([])
     expect((await first.router()).priority.effective, 'what was known stands').toBe(150)
     const { since } = await loses('a killed server, after another thread had begun', () => {
