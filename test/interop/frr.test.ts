@@ -4,6 +4,5 @@ import { matchesOf } from './match.ts'
 import { playMatches } from './matrix.ts'
 
 describeFrr('beside FRR', () => {
-  playMatches(matchesOf('frr', 'v3 IPv4'))
-  playMatches(matchesOf('frr', 'v3 IPv6'))
+  playMatches([...matchesOf('frr', 'v3 IPv4'), ...matchesOf('frr', 'v3 IPv6')], 2)
 })

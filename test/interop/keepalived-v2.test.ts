@@ -7,5 +7,5 @@ import { matchesOf } from './match.ts'
 import { playMatches } from './matrix.ts'
 
 describeInterop('beside keepalived', () => {
-  playMatches(matchesOf('keepalived', 'v2 PASS IPv4'), { concurrent: true })
+  playMatches(matchesOf('keepalived', 'v2 PASS IPv4'), 5)
 })

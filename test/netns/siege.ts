@@ -123,12 +123,17 @@ export class Siege {
     }
   }
 
-  /** r1 is Active, alone holds the address and answers the client, and the others are Backup. */
+  /**
+   * r1 is Active, alone holds the address and answers the client, the others are Backup; and nobody takes anybody for a
+   * second owner any more, which would be told in the middle of the next attack.
+   */
   calm(occasion: string): Promise<true> {
     const alone = async () => {
-      const states = await Promise.all(this.daemons.map((daemon) => daemon.state()))
-      const [first, ...others] = states
+      const snapshots = await Promise.all(this.daemons.map((daemon) => daemon.snapshot()))
+      const routers = snapshots.flatMap((snapshot) => snapshot?.routers ?? [])
+      const [first, ...others] = routers.map(({ state }) => state)
       if (first !== 'Active' || others.some((state) => state !== 'Backup')) return false
+      if (routers.some(({ duplicates }) => duplicates.length > 0)) return false
       return this.prober.owner === 'r1' && this.lab.holders(this.address).join() === 'r1'
     }
     return eventually(`r1 alone to be Active and answer after ${occasion}`, alone, () => this.sight(), {
