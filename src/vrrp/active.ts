@@ -116,7 +116,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
     if (answerableAt(state, rival, parameters) <= now) {
       effects.push(send('rivalHeard'))
       next = rememberAnswer(next, rival, parameters, now)
-    } else next = answerLate(next, rival, parameters)
+    } else next = answerLate(next, rival, parameters, now)
   }
   if (!parameters.knobs.announceOnRival) return [next, effects]
   const [announced, announcement] = announceOverRival(next, now)

@@ -29,9 +29,14 @@ export function answerableAt({ asserted }: Active, question: Question, parameter
   return before === undefined ? millis(Number.NEGATIVE_INFINITY) : plus(before.at, answerSpacing(parameters))
 }
 
-/** One more rival than there are answers for is answered late, not never: no later one need be about it. */
-export function answerLate(state: Active, question: Question, parameters: Parameters): Active {
-  if (state.asserted.some((answered) => same(answered, question))) return state
+/**
+ * Too soon for another answer: then it is late, not left to the next advertisement of the interval. One more rival than
+ * there are answers for may not speak again; and one that was answered a while ago has yielded and risen anew, as by a
+ * second priority 0 forged in our name. Sooner than that it is the last word of a loser, which wants none.
+ */
+export function answerLate(state: Active, question: Question, parameters: Parameters, now: Millis): Active {
+  const answered = state.asserted.find((each) => same(each, question))
+  if (answered !== undefined && now - answered.at < answerSpacing(parameters) / 2) return state
   const again = answerableAt(state, question, parameters)
   return again < state.adverAt ? { ...state, adverAt: again } : state
 }

@@ -271,6 +271,15 @@ describe('rivals (design.md §3)', () => {
       expect(state).toMatchObject({ adverAt: active().adverAt })
     })
 
+    test('one that was answered and rises anew within the spacing is answered at its end, not an interval later', () => {
+      const { sent, state } = hearing(active(), [
+        [ABOVE, 100],
+        [ABOVE, 199],
+      ])
+      expect(sent).toEqual([[answer, announce], [announce]])
+      expect(state).toMatchObject({ adverAt: 200 })
+    })
+
     test('the same for priority 0, which is answered late anyway', () => {
       let state: State = active()
       let sent = 0
