@@ -52,8 +52,8 @@ function play(outage: Outage, { advertisement, interval, timeout, returns, belie
     return new VirtualCheck(lan, node, spec, () => backend[i] ?? 'well', (share / 1000) * interval)
   })
   lan.startAll()
-  // Within minHold of the election row B5 alone decides, whether or not the checks have answered.
-  lan.run(10_000 + 8 * advertisement + (seed % 1000))
+  // Before and after the end of minHold since the election.
+  lan.run(8 * advertisement + 1.1 * interval + (seed % 12_000))
   const before = lan.active.join()
   const lost = lan.now
   backend.fill(death[0])
