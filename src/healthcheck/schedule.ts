@@ -3,7 +3,7 @@
  * its slot costs the slot and not a second run beside it (VR-TRK-07), and how soon an event is looked into. Refuses to
  * know timers, random sources (a number from 0 to 1 is handed in) and what a result was.
  */
-import { type Millis, plus } from '../wire/units.ts'
+import { type Millis, millis, plus } from '../wire/units.ts'
 import type { Cadence } from './check.ts'
 
 export type Schedule = {
@@ -50,7 +50,8 @@ export function endRun(
   random: number,
 ): Schedule {
   const ended = { ...schedule, running: false, again: false, looks: Math.max(0, schedule.looks - 1) }
-  if (schedule.again) return promptRun(ended, fastInterval, now)
+  // What it was due at has been served: a source that does not stop must not make it due for ever.
+  if (schedule.again) return promptRun({ ...ended, dueAt: millis(Number.POSITIVE_INFINITY) }, fastInterval, now)
   const period = changing || ended.looks > 0 ? fastInterval : interval
   // The next slot that is still to come; those up to now were skipped.
   const steps = Math.max(1, Math.floor((now - schedule.slot) / period) + 1)

@@ -80,6 +80,17 @@ describe('events', () => {
     expect(promptRun(again, FAST, millis(402)).dueAt).toBe(420)
   })
 
+  test('a source that does not stop, not even during a run, gets one run per fastInterval', () => {
+    let schedule = idle
+    let runs = 0
+    for (let now = 1_000; now < 2_000; now += 1) {
+      if (!isDue(schedule, millis(now))) continue
+      runs++
+      schedule = endRun(promptRun(beginRun(schedule), FAST, millis(now)), CADENCE, false, millis(now), 0)
+    }
+    expect(runs, 'in one second, at a fastInterval of 20 ms').toBeLessThanOrEqual(51)
+  })
+
   test('a poll just before puts no event off', () => {
     expect(promptRun(idle, FAST, millis(2)).dueAt).toBe(2)
   })
