@@ -1,7 +1,7 @@
 /**
  * Asks whether a process runs, by the name that the kernel has for it. The kernel tells of the end of those that were
  * found last (pidfd); where it does not, they are looked at WATCH_EVERY. Decided here: a zombie does not run, and a PID
- * that starts anew is another process. Sees its own PID namespace only, and says so. Refuses to know who started a process.
+ * that starts anew or becomes another program is another process. Sees its own PID namespace only, and says so. Refuses to know who started a process.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -20,7 +20,7 @@ const NAME_LENGTH = 15
 /** The inode of the first PID namespace of every kernel. */
 const HOST_NAMESPACE = 'pid:[4026531836]'
 
-type Seen = { readonly pid: string; readonly startedAt: string }
+type Seen = { readonly pid: string; readonly name: string; readonly startedAt: string }
 
 export function processProbe({ name, count }: ProcessSpec, watchEnd: WatchEnd): Probe {
   const wanted = Buffer.from(name).subarray(0, NAME_LENGTH).toString()
@@ -60,11 +60,12 @@ export function parseStat(text: string): { name: string; state: string; startedA
 
 const isDead = (state: string): boolean => ['Z', 'X', 'x'].includes(state)
 
-function isAlive({ pid, startedAt }: Seen): boolean {
+/** Under its name still: a child has its parent's until it becomes another program. */
+function isAlive({ pid, name, startedAt }: Seen): boolean {
   try {
     // A read of procfs does not wait for a disk.
     const now = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-    return now !== undefined && now.startedAt === startedAt && !isDead(now.state)
+    return now !== undefined && now.name === name && now.startedAt === startedAt && !isDead(now.state)
   } catch {
     return false
   }
@@ -80,7 +81,7 @@ async function processesNamed(name: string): Promise<Seen[]> {
     if (index % BATCH === BATCH - 1) await setImmediate()
     try {
       const process = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-      if (process?.name === name && !isDead(process.state)) found.push({ pid, startedAt: process.startedAt })
+      if (process?.name === name && !isDead(process.state)) found.push({ pid, name, startedAt: process.startedAt })
     } catch {
       // It ended while the list was read.
     }

@@ -57,6 +57,19 @@ test('by name, so many at least', async () => {
   )
 })
 
+test('one that has become another program does not run any more, whatever runs under its number', async () => {
+  const probe = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
+  const path = join(folder, NAME)
+  copyFileSync('/bin/sh', path)
+  const child = spawn(path, ['-c', 'read line; exec sleep 60'], { stdio: ['pipe', 'ignore', 'ignore'] })
+  children.push(child)
+  const outcome = async () => (await ask(probe)).outcome
+  await eventually('it runs', async () => (await outcome()) === 'ok', outcome, { within: 2_000 })
+  child.stdin?.write('on\n')
+  await eventually('it is another', async () => (await outcome()) === 'fail', outcome, { within: 2_000 })
+  rmSync(path)
+})
+
 test('its end is an event', async () => {
   let events = 0
   const probe = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
