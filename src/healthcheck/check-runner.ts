@@ -175,10 +175,10 @@ export class CheckRunner {
     this.#tick()
   }
 
-  /** For a successor that carries on; undefined while nothing is decided. */
+  /** For a successor that carries on, from what it counts as (an unknown one as well); undefined: as nothing. */
   get former(): Former | undefined {
-    const { verdict, since } = this.#health
-    return verdict === 'up' || verdict === 'down' ? { verdict, since, weight: this.#weight } : undefined
+    const standing = standingOf(this.#health)
+    return standing === 'nothing' ? undefined : { verdict: standing, since: this.#health.since, weight: this.#weight }
   }
 }
 

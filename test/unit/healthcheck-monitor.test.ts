@@ -222,6 +222,22 @@ describe('the list of checks', () => {
     )
   })
 
+  test('one that is unknown and stands as before still does when it is changed', async () => {
+    const unknowable: CheckSpec['probe'] = { ...httpSpec('http://127.0.0.1:1/'), url: 'no URL' }
+    const former = { verdict: 'up', since: millis(5), weight: undefined } as const
+    const rule = { unknownAfter: millis(100), interval: millis(50) }
+    void monitor.configure([checkSpec(unknowable, rule)], new Map([['check', former]]))
+    await heard('check unknown')
+    await monitor.configure([checkSpec(unknowable, { ...rule, interval: millis(40) })])
+    await eventually(
+      'unknown again',
+      () => (reportOf('check')?.runs ?? 0) > 0 && reportOf('check')?.verdict === 'unknown',
+      () => reportOf('check'),
+      { within: 2_000 },
+    )
+    expect(reportOf('check')).toMatchObject({ verdict: 'unknown', standing: 'up' })
+  })
+
   test('what stood before a restart goes on: one failure of three moves nothing', async () => {
     const server = await serveTcp()
     await server.stop()
