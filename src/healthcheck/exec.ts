@@ -82,12 +82,15 @@ class LaunchedProgram {
 
   /** Settles when nothing is left of the program. */
   async #run(signal: AbortSignal, say: Say): Promise<void> {
+    const late = () => say('fail', 'timeout', `${this.#program} was not started in time`)
+    // The disk of the program may not answer; the slot stays taken for as long.
+    signal.addEventListener('abort', late, { once: true })
     const { user: name } = this.#spec
     const user = name === undefined ? undefined : await userNamed(name)
     if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${name}" on this node`)
     const unsafe = await unsafeBecause(this.#program, user?.uid)
     if (unsafe !== undefined) return say('fail', unsafe.reason, unsafe.detail)
-    const late = () => say('fail', 'timeout', `${this.#program} was not started in time`)
+    signal.removeEventListener('abort', late)
     if (signal.aborted) return late()
     const channel = await this.#open(signal)
     if (!(channel instanceof LauncherChannel)) return say('unknown', channel.reason, channel.detail)

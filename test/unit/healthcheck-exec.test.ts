@@ -1,5 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -185,6 +197,25 @@ describe('a program that does not end (VR-TRK-07)', () => {
     expect(monotonicNow() - stoppedAt, 'ms from stop to end').toBeLessThan(1_500)
     expect(family()).toEqual([])
   })
+})
+
+test('a disk that does not answer: the result is there at the deadline', async () => {
+  const path = script('exit 0')
+  const channel = join(folder, 'fifo')
+  spawnSync('mkfifo', [channel])
+  // A FIFO without a writer holds a thread of libuv each: nothing on any disk is answered any more.
+  const held = Array.from({ length: 4 }, () => open(channel, 'r'))
+  const abort = new AbortController()
+  const run = probe(path).start(abort.signal)
+  await sleep(100)
+  abort.abort()
+  const result = await Promise.race([run.result, sleep(1_000)])
+  const writer = openSync(channel, constants.O_RDWR | constants.O_NONBLOCK)
+  for (const file of await Promise.all(held)) await file.close()
+  closeSync(writer)
+  expect(result, 'one second after the deadline').toMatchObject({ outcome: 'fail', reason: 'timeout' })
+  await run.ended
+  expect(family()).toEqual([])
 })
 
 describe('what is not run', () => {
