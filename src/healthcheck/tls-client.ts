@@ -25,6 +25,8 @@ export class TlsClient {
   readonly #host: string
   #context: SecureContext | undefined
   #session: Buffer | undefined
+  /** Of what was forgotten with the chain that it stood for, nothing comes back. */
+  #generation = 0
   /** Both clocks: certificates end by the calendar, sessions by the clock that is never set. */
   #endsAt: Millis | undefined
   #certificatesEnd = Number.POSITIVE_INFINITY
@@ -39,6 +41,7 @@ export class TlsClient {
     if (this.#endsAt !== undefined && (monotonicNow() >= this.#endsAt || Date.now() >= this.#certificatesEnd))
       this.#forget()
     this.#context ??= createSecureContext(await this.#authorities())
+    const generation = this.#generation
     const { serverName } = this.#spec
     const secure = connect({
       socket,
@@ -51,7 +54,7 @@ export class TlsClient {
       ALPNProtocols: ['http/1.1'],
     })
     secure.on('session', (session: Buffer) => {
-      this.#session = session
+      if (generation === this.#generation) this.#session = session
     })
     secure.once('secureConnect', () => {
       if (!secure.isSessionReused()) this.#verified(secure)
@@ -65,6 +68,7 @@ export class TlsClient {
   }
 
   #forget(): void {
+    this.#generation++
     this.#session = undefined
     this.#endsAt = undefined
     // The file of authorities may be another one by now.

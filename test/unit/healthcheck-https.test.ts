@@ -1,8 +1,11 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TlsSpec } from '../../src/healthcheck/check.ts'
 import { httpProbe } from '../../src/healthcheck/http.ts'
+import { TlsClient } from '../../src/healthcheck/tls-client.ts'
 import { type Authority, type Certificate, createAuthority } from '../support/certificates.ts'
 import { ask, httpSpec } from '../support/check-spec.ts'
 import { closeServersAfterEach, serveHttps, serveTcp } from '../support/loopback-server.ts'
@@ -99,6 +102,23 @@ describe('sessions', () => {
       expect(server.accepted()).toBe(4)
     },
   )
+
+  test('one that an older connection is given is not used once its chain was forgotten', async () => {
+    const { port } = await serveHttps(leaf, (_request, response) => response.end())
+    const client = new TlsClient(tls().tls, '127.0.0.1')
+    const older = await client.wrap(connect(port, '127.0.0.1'))
+    const [session] = await once(older, 'session')
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 10 * 365 * 86_400_000)
+    const waiting = client.wrap(connect(port, '127.0.0.1'))
+    // It reads the file of authorities.
+    older.emit('session', session)
+    const newer = await waiting
+    vi.restoreAllMocks()
+    await once(newer, 'secureConnect')
+    expect(newer.isSessionReused(), 'it has been shown the certificates').toBe(false)
+    older.destroy()
+    newer.destroy()
+  })
 
   test('a certificate that ends while sessions are resumed is refused from then on', async () => {
     // openssl writes whole seconds.
