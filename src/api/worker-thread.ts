@@ -191,7 +191,11 @@ export class WorkerThread {
     if (performance.now() - this.#startedAt > GROWN_UP) this.#restartAfter = RESTART.first
     if (this.#closed) return
     if (this.#isNeeded) {
-      this.#timer = setTimeout(() => this.#start(), this.#restartAfter).unref()
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined
+        // Nobody may need it any more.
+        this.#ensure()
+      }, this.#restartAfter).unref()
       this.#restartAfter = Math.min(this.#restartAfter * 2, RESTART.last)
     }
     if (this.#guestStays) this.#guest?.onEnd()

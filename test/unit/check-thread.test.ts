@@ -100,6 +100,19 @@ test('a thread that dies is followed by another, ever later, which is given what
   await beat('a')
 })
 
+test('checks that go while the next thread is awaited: it does not come', async () => {
+  const { checks, lost } = port()
+  checks.set([named('die')], [])
+  await eventually('its end', () => lost()[0], lost, PATIENCE)
+  let started = 0
+  const count = () => started++
+  process.on('worker', count)
+  checks.set([], [])
+  await sleep(400)
+  process.off('worker', count)
+  expect(started, 'threads that nobody needs').toBe(0)
+})
+
 test('a thread that hangs is noticed by its silence and replaced', async () => {
   const { checks, problems, beat, lost } = port({ lookEvery: 200 })
   checks.set([named('hang')], [])
