@@ -1,12 +1,20 @@
 /**
  * The checks that lift a router's priority, asked once more before it takes over by fastPreempt (design.md §3,
- * docs/adr/0025). Decided here: which question an answer belongs to, and that only the last one of a router counts.
- * Refuses to know how checks run, and what a router does with the answer.
+ * docs/adr/0025). Decided here: which question an answer belongs to, that only the last one of a router counts, and how
+ * long before the router acts the thread has to say who was slow. Refuses to know how checks run, and what a router does with the answer.
  */
-import type { Millis } from '../wire/units.ts'
+import { type Millis, millis } from '../wire/units.ts'
 import type { CheckPort } from './ports.ts'
 import type { Router } from './router.ts'
 import type { Trackers } from './trackers.ts'
+
+/**
+ * Who has not answered by then is named by a timer of the thread, in a message, to an event loop that may be at work: at
+ * the end of the wait itself that is too late, and one slow check would stand for all. A quarter of a short wait.
+ */
+const ON_THE_WAY = 20
+
+const answerWithin = (wait: Millis): Millis => millis(wait - Math.min(ON_THE_WAY, wait / 4))
 
 type Question = { readonly router: Router; readonly probes: readonly string[] }
 export type Answer = { readonly router: Router; readonly assured: number }
@@ -25,7 +33,7 @@ export class CheckQuestions {
     const probes = this.#trackers.probesOf(router.priority.tracking.lifting)
     const id = ++this.#last
     this.#open.set(id, { router, probes })
-    checks?.askOnceMore(id, probes, within)
+    checks?.askOnceMore(id, probes, answerWithin(within))
   }
 
   /** `answered`: the probes that ran once more in time. Undefined: nobody waits for it any more. */

@@ -37,7 +37,7 @@ const lastMove = (world: FakeWorld) => world.transitions.filter((line) => line.s
 
 test('the check that makes the difference is asked, for as long as fastPreempt waits', () => {
   const world = demotedPeer(tracked)
-  expect(world.checks.question).toEqual({ id: 1, names: ['lb'], within: SKEW })
+  expect(world.checks.question).toEqual({ id: 1, names: ['lb'], within: SKEW - 20 })
   answer(world)
   world.advance(SKEW + 1)
   expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
@@ -84,6 +84,17 @@ test('one that is slow does not matter if the others are enough', () => {
     state: 'Backup',
     counters: { suppressed: { checksUnanswered: 1 } },
   })
+})
+
+test('the thread says who was slow when their time is over: that is heard before fastPreempt acts', () => {
+  const checks = [LB, { name: 'mcs', exec: ['/bin/true'] }]
+  const world = demotedPeer([...tracked, { healthcheck: 'mcs', weight: 3 }], checks, {}, [93, 43])
+  const { within = 0 } = world.checks.question ?? {}
+  // A timer of the thread, its message and this event loop.
+  world.advance(within + 5)
+  answer(world, ['lb'])
+  world.advance(SKEW - within)
+  expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
 })
 
 test('combinations are asked by their members, and believed as far as those that answer settle them', () => {
