@@ -19,11 +19,12 @@ export function startHeld(now: Millis): HeldHealth {
 }
 
 /**
- * A change or a beat. A thread that began anew and knows nothing yet does not take back what stands: its first result
- * will.
+ * A change or a beat. A thread that began anew and has asked nothing yet does not take back what stands, nor does it buy
+ * time for what it repeats: threads that die one after the other would keep it standing for ever. Its first result will.
  */
 export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): HeldHealth {
-  if (report.verdict === 'undecided' && held.report !== undefined) return held
+  const saysNothing = report.verdict === 'undecided' || report.runs === 0
+  if (saysNothing && held.report !== undefined) return held
   return { report, heardAt: now }
 }
 

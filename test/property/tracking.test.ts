@@ -52,7 +52,8 @@ const reportOf = (check: string, verdict: Verdict, standing: CheckReport['standi
   last: undefined,
   weight: undefined,
   watched: false,
-  runs: 0,
+  // A first result is what makes a verdict.
+  runs: verdict === 'undecided' ? 0 : 1,
   results: {},
   skipped: 0,
 })

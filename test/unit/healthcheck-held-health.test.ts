@@ -45,4 +45,17 @@ describe('what the engine holds of a check', () => {
     expect(heldAt(restarted, FAIL, millis(3_000))).toEqual({ verdict: 'up', standing: 'up' })
     expect(heldAt(restarted, FAIL, millis(3_100))).toEqual({ verdict: 'unknown', standing: 'down' })
   })
+
+  test('nor does one that repeats what it was given and has not asked yet: threads that die young buy no time', () => {
+    let held = up
+    for (const at of [1_000, 2_000, 3_000]) held = hearReport(held, { ...report('up', 'up'), runs: 0 }, millis(at))
+    expect(heldAt(held, FAIL, millis(3_100))).toEqual({ verdict: 'unknown', standing: 'down' })
+    const asked = hearReport(held, report('up', 'up'), millis(3_200))
+    expect(heldAt(asked, FAIL, millis(3_200))).toEqual({ verdict: 'up', standing: 'up' })
+  })
+
+  test('where it starts counts before the first run', () => {
+    const started = hearReport(startHeld(millis(0)), { ...report('up', 'up'), runs: 0 }, millis(100))
+    expect(heldAt(started, FAIL, millis(200))).toEqual({ verdict: 'up', standing: 'up' })
+  })
 })
