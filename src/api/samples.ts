@@ -26,9 +26,15 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
   ]
 }
 
-function healthcheckSamples({ name: check, last, results, standing }: HealthcheckSnapshot): Sample[] {
+function healthcheckSamples(snapshot: HealthcheckSnapshot): Sample[] {
+  const { name: check, last, results, routers, since, standing, verdict } = snapshot
   return [
     sample('holdfast_healthcheck_up', standing === 'up' ? 1 : 0, { check }),
+    sample('holdfast_healthcheck_unknown', verdict === 'unknown' || verdict === 'undecided' ? 1 : 0, { check }),
+    sample('holdfast_healthcheck_since_timestamp_seconds', Date.parse(since) / 1000, { check }),
+    ...routers
+      .filter(({ required }) => !required)
+      .map(({ router, adds }) => sample('holdfast_healthcheck_adds', adds, { check, router })),
     ...(last === null ? [] : [sample('holdfast_healthcheck_duration_seconds', last.latencyMs / 1000, { check })]),
     ...byKey('holdfast_healthcheck_results_total', { check }, 'reason', results),
   ]

@@ -148,6 +148,21 @@ export const METRICS = {
     help: '1 while the health check counts as up; 0 also while nothing is known of it',
     labels: ['check'],
   },
+  holdfast_healthcheck_unknown: {
+    kind: 'gauge',
+    help: '1 while the health check has no first result, or could not be asked for too long',
+    labels: ['check'],
+  },
+  holdfast_healthcheck_since_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'When the health check became what it is: up, down, undecided or unknown',
+    labels: ['check'],
+  },
+  holdfast_healthcheck_adds: {
+    kind: 'gauge',
+    help: 'What the health check adds to the priority of the router now; below 0: takes away',
+    labels: ['check', 'router'],
+  },
   holdfast_healthcheck_results_total: {
     kind: 'counter',
     help: 'Runs of the health check by what they found; starts again at 0 when its thread does',

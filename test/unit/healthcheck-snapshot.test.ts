@@ -105,13 +105,18 @@ test('nothing that may be a secret is in it, and no detail is for everybody', ()
   expect(formatStatus(open)).toContain('  last result: connectionRefused in 1.5 ms')
 })
 
-test('metrics: what it counts as, how it ended and how long it took', () => {
-  const samples = samplesOf(trackingWorld().daemon.snapshot(), '1.2.3')
+test('metrics: what it counts as, since when, what it adds, how it ended and how long it took', () => {
+  const snapshot = trackingWorld().daemon.snapshot()
+  const samples = samplesOf(snapshot, '1.2.3')
   const of = (name: string) =>
     Object.fromEntries(
       samples.filter((each) => each.name === name).map(({ labels, value }) => [Object.values(labels).join(' '), value]),
     )
   expect(of('holdfast_healthcheck_up')).toEqual({ lb: 1, mcs: 0, both: 0, alive: 1 })
+  expect(of('holdfast_healthcheck_unknown'), 'unheard of').toEqual({ lb: 1, mcs: 0, both: 0, alive: 1 })
+  const { mcs = 0 } = of('holdfast_healthcheck_since_timestamp_seconds')
+  expect(Math.abs(Date.now() / 1000 - 0.3 - mcs), 's off').toBeLessThan(0.2)
+  expect(of('holdfast_healthcheck_adds')).toEqual({ 'lb api': 50, 'both api': -20 })
   expect(of('holdfast_healthcheck_results_total')).toEqual({ 'lb ok': 1, 'mcs connectionRefused': 1, 'alive ok': 1 })
   expect(of('holdfast_healthcheck_duration_seconds')).toEqual({ lb: 0.0015, mcs: 0.0015, alive: 0.0015 })
 })
