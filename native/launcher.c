@@ -328,6 +328,11 @@ int main(int count, char **arguments) {
   (void)sigemptyset(&mask);
   (void)sigaddset(&mask, SIGCHLD);
   (void)sigaddset(&mask, SIGTERM);
+  /* Sent to every process of the service they are meant for the engine: what runs here must not be orphaned by them. */
+  (void)sigaddset(&mask, SIGHUP);
+  (void)sigaddset(&mask, SIGINT);
+  (void)sigaddset(&mask, SIGUSR1);
+  (void)sigaddset(&mask, SIGUSR2);
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || sigprocmask(SIG_BLOCK, &mask, NULL) != 0) {
     tell(REFUSED, errno);
     return 1;

@@ -173,6 +173,19 @@ describe('a program that does not end (VR-TRK-07)', () => {
     expect((await ask(again)).reason).toBe('ok')
   })
 
+  test.each(['SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const)(
+    '%s, sent to every process of the service, is not meant for a launcher',
+    async (signal) => {
+      const path = script(`trap '' HUP INT USR1 USR2; setsid sleep 79 & echo "$$" >&2; sleep 0.5; exit 0`)
+      const run = probe(path).start(new AbortController().signal)
+      await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: 5_000 })
+      for (const { pid, name } of marked()) if (name === 'holdfast-launch') process.kill(Number(pid), signal)
+      expect((await run.result).reason).toBe('ok')
+      await run.ended
+      expect(family()).toEqual([])
+    },
+  )
+
   test('what a program leaves behind ends with it, and does not hold the result up', async () => {
     const path = script('sleep 66 & exit 0')
     const { reason, took } = await ask(probe(path), 5_000)
