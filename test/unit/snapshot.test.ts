@@ -11,12 +11,8 @@ const DOWN = 3_500
 
 /** One daemon whose counters have all counted something. */
 function busyWorld(): FakeWorld {
-  const syncGroups = [{ name: 'alone', members: ['api'] }]
-  const track = [
-    { interface: 'eth1', weight: -20 },
-    { healthcheck: 'lb', weight: -20 },
-  ]
-  const tracking = { ...ROUTER, margin: 10, track }
+  const syncGroups = [{ name: 'alone', members: ['api'], track: [{ healthcheck: 'lb', weight: -20 }] }]
+  const tracking = { ...ROUTER, margin: 10, track: [{ interface: 'eth1', weight: -20 }] }
   const world = new FakeWorld([tracking], { syncGroups, healthchecks: [{ name: 'lb', tcp: '[::1]:9445' }] }).start()
   world.health('lb', 'up')
   world.hear(120)
