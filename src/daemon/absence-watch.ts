@@ -34,12 +34,13 @@ export class AbsenceWatch {
 
   /**
    * Whoever was away is told before anything that waited is read, a removal of its addresses by its guardian above all:
-   * as an Active it would put them back.
+   * as an Active it would put them back. True when somebody was told: what he decided has to be done in this turn.
    */
-  notice(now: Millis): void {
+  notice(now: Millis): boolean {
     const { clock, groups, will } = this.#context
     const { executions } = will
-    if (executions !== this.#executions) {
+    const executed = executions !== this.#executions
+    if (executed) {
       this.#executions = executions
       for (const group of groups()) group.noticeExecution(now)
     }
@@ -47,9 +48,10 @@ export class AbsenceWatch {
     const slept = asleep - this.#asleep
     this.#asleep = asleep
     const late = this.alarmAt === undefined ? 0 : now - this.alarmAt
-    if (late + slept <= LEAST_SILENCE) return
+    if (late + slept <= LEAST_SILENCE) return executed
     // Once, however much is read before the alarm is set again.
     this.alarmAt = undefined
     for (const group of groups()) group.noticeStall(now, slept)
+    return true
   }
 }

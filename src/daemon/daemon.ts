@@ -309,7 +309,8 @@ export class Daemon {
 
   #beginTurn(): Millis {
     const now = this.#ports.clock.now()
-    this.#absence.notice(now)
+    // Not everything that begins a turn ends one: a beat of the health checks that says what is known does not.
+    if (this.#absence.notice(now)) this.#alarm.sooner(now)
     return now
   }
 

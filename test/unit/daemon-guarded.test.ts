@@ -4,6 +4,7 @@
  * FakeWorld executes whatever is late, so that a promise that was forgotten is found by the test that waits for it.
  */
 import { describe, expect, test } from 'vitest'
+import { report } from './fake-checks.ts'
 import { FakeWorld, failure, PEER, present, ROUTER, type RouterConfig, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
@@ -476,6 +477,23 @@ describe('the machine was suspended', () => {
     world.advance(75_000)
     expect(world.router().state).toBe('Active')
     world.asleep += 600_000
+    world.advance(300)
+    expect(world.transitions.slice(-2)).toEqual([
+      'api: Active → Returning: stalled',
+      'api: Returning → Active: nobodyElse',
+    ])
+  })
+
+  test('and a beat of the health checks is what it hears first: no less', () => {
+    const healthchecks = [{ name: 'lb', tcp: '127.0.0.1:9445' }]
+    const track = [{ healthcheck: 'lb', weight: 50 }]
+    const world = guardedWorld([{ ...ROUTER, advertisementInterval: '20s', track }], { healthchecks })
+    world.health('lb', 'up')
+    world.advance(75_000)
+    world.health('lb', 'up')
+    expect(world.router().state).toBe('Active')
+    world.asleep += 600_000
+    world.checks.tell({ kind: 'checkBeat', reports: [report('lb', 'up', world.now)] })
     world.advance(300)
     expect(world.transitions.slice(-2)).toEqual([
       'api: Active → Returning: stalled',
