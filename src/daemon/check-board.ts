@@ -3,7 +3,7 @@
  * of it. Decided here: what changed, and that an engine that was late itself first reads what waits before it doubts
  * its checks. Refuses to know threads, weights and routers; it is told the time.
  */
-import type { Check } from '../config/checks.ts'
+import { type Check, nameOf } from '../config/checks.ts'
 import type { CheckSpec, HealthRule } from '../healthcheck/check.ts'
 import type { Formerly } from '../healthcheck/check-message.ts'
 import type { CheckReport } from '../healthcheck/check-report.ts'
@@ -35,15 +35,19 @@ export class CheckBoard {
   #doubtAt: Millis | undefined
   #readUntil: Millis | undefined
 
-  /** From now on these; what is known of a check of the same name goes on. */
+  /** From now on these; what is known of a check of the same name goes on, and of one that has only lost its name. */
   set(checks: readonly Check[], now: Millis): void {
     const before = new Map(this.#probes)
+    const names = new Set(checks.map(nameOf))
+    const renamed = new Map(
+      [...before].flatMap(([name, probe]) => (names.has(name) ? [] : [[asked(probe.spec), probe] as const])),
+    )
     const combinations = new Map<string, Combination>()
     this.#probes.clear()
     for (const check of checks) {
       if (check.kind === 'probe') {
         const { spec } = check
-        const known = before.get(spec.name)
+        const known = before.get(spec.name) ?? renamed.get(asked(spec))
         const held = known?.held ?? startHeld(now)
         this.#probes.set(spec.name, { spec, held, state: stateOf(spec, held, known?.state, now) })
       } else {
@@ -173,6 +177,9 @@ export class CheckBoard {
     this.#doubtAt = nearest
   }
 }
+
+/** All of a check but its name. */
+const asked = (spec: CheckSpec): string => JSON.stringify({ ...spec, name: undefined })
 
 const UNDECIDED = (now: Millis): CheckState => ({
   verdict: 'undecided',

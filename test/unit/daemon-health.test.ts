@@ -331,6 +331,19 @@ describe('reload', () => {
     expect(world.checks.formerly).toMatchObject([{ check: 'lb', verdict: 'up' }])
   })
 
+  test('one that only has another name is as well known as before: no smaller priority is told meanwhile', () => {
+    const world = active([{ healthcheck: 'lb', weight: 50 }])
+    world.reload(router([{ healthcheck: 'balancer', weight: 50 }]), { healthchecks: [{ ...LB, name: 'balancer' }] })
+    expect(world.router().priority.effective).toBe(178)
+    expect(world.checks.formerly).toMatchObject([{ check: 'balancer', verdict: 'up' }])
+    world.advance(3_000)
+    expect(new Set(priorities(world))).toEqual(new Set([178]))
+    world.reload(router([{ healthcheck: 'other', weight: 50 }]), {
+      healthchecks: [{ name: 'other', tcp: '127.0.0.1:1' }],
+    })
+    expect(world.router().priority.effective, 'of another target nothing is known').toBe(128)
+  })
+
   test('a new one without weight does not stop a router that runs; its first failure does', () => {
     const world = active([])
     world.reload(router([{ healthcheck: 'lb' }]), { healthchecks: [LB] })
