@@ -28,6 +28,9 @@ export type Bound = {
 /** What every hand-over may take on a machine with other work (design.md §6, "+ 25 ms"). */
 export const HANDOVER = 25
 
+/** RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
+const RESOLVED_AGAIN = 1_000
+
 const same = (length: number): Limit => ({ length, after: length })
 
 /** No fault: one node may hand over to a better one (it advertises, then installs; the other hears, then removes). */
@@ -47,6 +50,10 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
   const one = same(HANDOVER)
   const lost: Limit = { length: settled, after: settled }
   const healed: Limit = { length: interval + HANDOVER, after: interval + HANDOVER }
+  const later = (length: number): Limit => ({
+    length: Math.max(length, RESOLVED_AGAIN + HANDOVER),
+    after: RESOLVED_AGAIN + HANDOVER,
+  })
   const forced = (after: number): Limit => ({ length: after, after, forced: true })
   switch (kind) {
     case 'kill engine':
@@ -96,16 +103,23 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
       return { two: one, none: lost, aftermath: settled, why: 'no priority 0 can leave: Active_Down_Interval' }
     case 'one way': {
       const why = {
-        'out all': 'as a silent death (§6: node or link gone); healed within one advertisement',
+        'out all':
+          'as a silent death (§6: node or link gone); healed within one advertisement, but whom the kernel of the node could not ' +
+          'resolve meanwhile it asks for again only after 1 s (RFC 4861 RetransTimer)',
         'out vrrp': 'the others hear nobody, clients hear both: forced as long as it lasts',
         'in all': 'it advertises, and hears no client: forced as long as it lasts',
         'in vrrp': 'a deaf Backup is Active beside the other: forced as long as it lasts',
       }[variant]
       return {
         two: variant.endsWith('vrrp') ? forced(healed.after) : healed,
-        none: variant === 'in all' ? forced(HANDOVER) : variant === 'out all' ? { ...lost, after: HANDOVER } : one,
-        client: variant === 'in all' ? forced(healed.after) : { length: settled, after: HANDOVER },
-        aftermath: settled,
+        none: variant === 'in all' ? forced(HANDOVER) : variant === 'out all' ? later(lost.length) : one,
+        client:
+          variant === 'in all'
+            ? forced(healed.after)
+            : variant === 'out all'
+              ? later(settled)
+              : { length: settled, after: HANDOVER },
+        aftermath: variant === 'out all' ? Math.max(settled, RESOLVED_AGAIN + HANDOVER) : settled,
         why: why ?? '',
       }
     }
