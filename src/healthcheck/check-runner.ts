@@ -153,16 +153,17 @@ export class CheckRunner {
     const [health] = stepHealth(this.#health, outcome, this.spec.rule, now, decisive)
     const weighsElse = outcome === 'ok' && value !== this.#weight
     if (weighsElse) this.#weight = value
-    this.#settle(health, weighsElse)
+    // The first one of this thread is news even when it says what stood: until then the engine has only an echo.
+    this.#settle(health, weighsElse || this.#runs === 1)
     this.#source?.afterRun(result)
     // The run may go on (a program that does not end) while the time for its result is over.
     this.#arm(now)
   }
 
-  #settle(health: Health, weighsElse: boolean): void {
+  #settle(health: Health, isNews: boolean): void {
     const moved = health.verdict !== this.#health.verdict || standingOf(health) !== standingOf(this.#health)
     this.#health = health
-    if (moved || weighsElse) this.#options.onChange(this.report())
+    if (moved || isNews) this.#options.onChange(this.report())
   }
 
   #finish(): void {

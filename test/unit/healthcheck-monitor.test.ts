@@ -238,6 +238,13 @@ describe('the list of checks', () => {
     expect(reportOf('check')).toMatchObject({ verdict: 'unknown', standing: 'up' })
   })
 
+  test('what stood before a restart: the first result is told at once, also when it says the same', async () => {
+    const former = { verdict: 'up', since: millis(5), weight: undefined } as const
+    void monitor.configure([spec(await serveTcp(), 'a')], new Map([['a', former]]))
+    await heard('a up')
+    expect(changes[0]).toMatchObject({ verdict: 'up', since: 5, runs: 1 })
+  })
+
   test('what stood before a restart goes on: one failure of three moves nothing', async () => {
     const server = await serveTcp()
     await server.stop()
