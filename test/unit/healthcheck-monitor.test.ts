@@ -213,7 +213,12 @@ describe('the list of checks', () => {
     expect(reportOf('a')?.runs).toBe(1)
     expect(reportOf('b')).toMatchObject({ verdict: 'up', since })
     expect(monitor.reports().map(({ check }) => check)).toEqual(['a', 'b'])
-    expect(verdicts().toSorted()).toEqual(['a up', 'b up', 'c up'])
+    expect(verdicts().toSorted(), 'b twice: its first result since it was changed').toEqual([
+      'a up',
+      'b up',
+      'b up',
+      'c up',
+    ])
     await eventually(
       'two idle connections',
       () => server.open().length === 2,

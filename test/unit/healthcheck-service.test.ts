@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { spreadOf } from '../../bench/failover/statistics.ts'
+import type { CheckNews } from '../../src/healthcheck/check-message.ts'
 import { parseStat } from '../../src/healthcheck/process.ts'
 import { millis } from '../../src/wire/units.ts'
 import { checkSpec, httpSpec, tcpSpec } from '../support/check-spec.ts'
@@ -99,7 +100,8 @@ test('what a check starts with is told before its first result', async () => {
   thread.order({ kind: 'setChecks', checks: [check], formerly: [] })
   const { news } = await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
   expect(news).toMatchObject({ reports: [{ check: 'a', verdict: 'down', standing: 'down', runs: 0 }] })
-  const up = await thread.hear('a up', ({ kind }) => kind === 'healthChanged')
+  const isUp = (news: CheckNews) => news.kind === 'healthChanged' && news.report.verdict === 'up'
+  const up = await thread.hear('a up', isUp)
   expect(up.news).toMatchObject({ report: { verdict: 'up', runs: 2 } })
 })
 
