@@ -6,7 +6,7 @@
 import type { Check } from './checks.ts'
 import { nameOf } from './checks.ts'
 import { healthcheckSchema } from './healthcheck.ts'
-import { type Track, trackedName } from './track.ts'
+import { type Track, trackerKey } from './track.ts'
 
 export const PRESETS = ['openshift-api', 'openshift-ingress'] as const
 export type PresetName = (typeof PRESETS)[number]
@@ -97,6 +97,6 @@ export const checksOfPreset = (name: PresetName): readonly Check[] =>
 function withTrack<T extends Tracking>(tracking: T): T & { track: Track[] } {
   const { preset, track } = tracking
   if (preset === undefined) return tracking
-  const written = new Set(track.map(trackedName))
-  return { ...tracking, track: [...track, ...TRACK[preset].filter((tracker) => !written.has(trackedName(tracker)))] }
+  const written = new Set(track.map(trackerKey))
+  return { ...tracking, track: [...track, ...TRACK[preset].filter((tracker) => !written.has(trackerKey(tracker)))] }
 }

@@ -48,7 +48,7 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locat
  * A password must not come back in a message, not even one that stands where it should not (VR-V2-06). What is sent to
  * whoever is checked may hold one, and so may a URL.
  */
-const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http']
+const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec']
 const isSecret = (path: Path): boolean => path.some((step) => SECRETS.includes(step))
 
 /** Of the alternatives of a union, the one meant is that whose kind of value was given. */

@@ -391,6 +391,7 @@ test('a worker whose engine is silent answers 503', async () => {
   const worker = new Worker(join(packageRoot(), 'dist', 'bundle', 'worker.js'), {
     workerData: { listen: { host: '127.0.0.1', port }, version: '0' },
   })
+  worker.postMessage({ kind: 'serve' })
   try {
     const said = await new Promise((resolve, reject) => {
       worker.once('error', reject)

@@ -221,7 +221,7 @@ describe('refused', () => {
   test('all of a file at once', () => {
     const text = file(['name: x, tcp: "a:0"', 'name: y, file: y', 'name: x, file: /z'], '[{ healthcheck: xx }]')
     expect(said(text)).toEqual([
-      expect.stringMatching(/^2:\d+: Cannot use "a:0" as "tcp"/),
+      expect.stringMatching(/^2:\d+: Cannot use what is written as "tcp"/),
       expect.stringMatching(/^3:\d+: Cannot use "y" as "file"/),
       expect.stringMatching(/^6:\d+: Cannot track "xx" in "a": there is no such health check, did you mean "x"\?$/),
     ])
