@@ -20,7 +20,8 @@ export async function expectContent(daemon: Daemon): Promise<void> {
 }
 
 function expectQuiet(daemon: Daemon, lines: readonly string[]): void {
-  expect(lines, `log lines of ${daemon.kind} on ${daemon.plan.host.name} that are no plain news`).toEqual([])
+  const where = `${daemon.kind} on ${daemon.plan.host.name}`
+  expect(lines, `log lines of ${where} that are no plain news: ${lines.join(' | ')}`).toEqual([])
 }
 
 async function expectContentKeepalived(daemon: Keepalived): Promise<void> {
