@@ -70,6 +70,7 @@ function formatRouter(router: RouterSnapshot): string[] {
   if (router.group !== null) lines.push(`  moves with its sync group ${router.group}`)
   if (router.yieldingUntil !== null) lines.push(`  YIELDS until ${router.yieldingUntil}`)
   if (faults.length > 0) lines.push(`  FAULT: ${faults.join(', ')}`)
+  if (router.configuredFault !== null) lines.push(`  BY ITS CONFIGURATION: ${router.configuredFault}`)
   for (const [deadline, ms] of Object.entries(router.deadlines))
     lines.push(`  ${deadline.replace(/InMs$/, '')} in ${ms} ms`)
   const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)

@@ -27,6 +27,11 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
     warn('preempt', `"preempt: false" has no effect on "${router.name}": an address owner always preempts`)
   if (owner && router.track.some(({ weight }) => weight !== 0))
     warn('track', `Weights have no effect on "${router.name}": the priority of an address owner is always 255`)
+  if (!owner && router.startAs === 'active') {
+    const unused = [router.preempt ? [] : ['preempt: false'], router.preemptDelay > 0 ? ['preemptDelay'] : []].flat()
+    if (unused.length > 0)
+      warn('startAs', `"${unused.join('" and "')}" has no effect on "${router.name}" with startAs: active`)
+  }
   if (!router.preempt && router.preemptDelay > 0)
     warn('preemptDelay', `"preemptDelay" has no effect on "${router.name}" with preempt: false`)
   if (interfacesIn(router.track).some((tracker) => tracker.interface === router.interface))

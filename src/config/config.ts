@@ -139,6 +139,14 @@ export const virtualRouterSchema = section(
       .prefault('0s')
       .describe('Follow a lower-priority Active this long before preempting it'),
     minHold: duration(0, HOUR).prefault('10s').describe('No fastPreempt within this time of the last change of owner'),
+    startAs: oneOf('backup', 'active')
+      .default('backup')
+      .describe(
+        "active: as keepalived's state MASTER, which is a Backup at first as well, and preempts at once whatever preempt and preemptDelay say",
+      ),
+    fault: pattern(/^\P{Cc}{1,1000}$/u, 'a reason of up to 1000 characters on one line wanted')
+      .optional()
+      .describe('The router takes no part and is in fault with this reason'),
     margin: whole(0, 253).default(0).describe('Preempt only an Active whose priority is lower by more than this'),
     transport: transport().default('multicast').describe('multicast, or { unicast: { source, peers } }'),
     peers: list(hint(), PEERS_WANTED).optional().describe('With multicast: the other routers, a hint for the stagger'),
@@ -215,9 +223,9 @@ export const configSchema = section(
     healthchecks: list(healthcheckSchema, 'a list of health checks wanted')
       .default([])
       .describe('What is asked of the service that the addresses lead to; who tracks a check says what it weighs'),
-    virtualRouters: list(virtualRouterSchema, 'a list of virtual routers wanted')
-      .min(1, { error: 'at least one virtual router wanted' })
-      .describe('One entry per virtual router'),
+    virtualRouters: list(virtualRouterSchema, 'a list of virtual routers wanted').describe(
+      'One entry per virtual router; an empty list is a daemon that waits for a reload',
+    ),
     syncGroups: list(syncGroupSchema, 'a list of sync groups wanted')
       .default([])
       .describe('Virtual routers that move together'),

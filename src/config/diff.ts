@@ -71,7 +71,7 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
 }
 
 function restOf({ addresses, lifetime }: VirtualRouter, resolved: ResolvedRouter): string {
-  const { parameters, announce, track, onDuplicate, duplicateAllowed } = resolved
+  const { parameters, announce, configuredFault, track, onDuplicate, duplicateAllowed } = resolved
   return JSON.stringify([
     { ...parameters, peers: inAnyOrder(parameters.peers), transport: undefined },
     announce,
@@ -79,6 +79,7 @@ function restOf({ addresses, lifetime }: VirtualRouter, resolved: ResolvedRouter
     inAnyOrder(track),
     onDuplicate,
     inAnyOrder(duplicateAllowed),
+    configuredFault,
     // For interface and source `auto`.
     addresses.map(({ prefixLength }) => prefixLength),
   ])

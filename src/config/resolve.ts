@@ -37,6 +37,8 @@ export type ResolvedRouter = {
    * vridTaken: another router, earlier in the file, has this VRID on this interface and family.
    */
   readonly fault: 'interfaceMissing' | 'sourceAddressMissing' | 'vridTaken' | undefined
+  /** The file itself says that it takes no part, and why. */
+  readonly configuredFault: string | undefined
   /** `priority` is the base priority: what is tracked has not been added yet (weights.ts). */
   readonly parameters: Parameters
   readonly announce: AnnounceSchedule
@@ -124,8 +126,7 @@ function resolveRouter(
     priority: router.priority,
     advertisementInterval: centis(router.advertisementInterval / 10),
     addresses: inPacketOrder(router),
-    preempt: router.preempt,
-    preemptDelay: router.preemptDelay,
+    ...preemptionOf(router),
     minHold: router.minHold,
     margin: router.margin,
     primaryAddress: source ?? NO_ADDRESS[family],
@@ -150,6 +151,7 @@ function resolveRouter(
     interfaceName,
     source,
     fault,
+    configuredFault: router.fault,
     parameters,
     announce: announceOf(router, family),
     onDuplicate: router.onDuplicate,
@@ -198,6 +200,14 @@ function announceOf({ announce, profile }: VirtualRouter, family: Family): Annou
     refresh: refresh === false ? undefined : refresh,
   }
 }
+
+/** VR-PRE-01, VR-PRE-03: that is all that keepalived's state MASTER means below priority 255 (VR-CFG-03). */
+const preemptionOf = ({
+  preempt,
+  preemptDelay,
+  startAs,
+}: VirtualRouter): Pick<Parameters, 'preempt' | 'preemptDelay'> =>
+  startAs === 'active' ? { preempt: true, preemptDelay: millis(0) } : { preempt, preemptDelay }
 
 /** VR-SG-04: a weight of one member alone would pull the group apart; sync-group.ts warns of it. */
 function trackOf({ track }: VirtualRouter, group: SyncGroup | undefined): readonly Track[] {

@@ -12,7 +12,7 @@ import { readDocument } from './document.ts'
 import { healthcheckSchema } from './healthcheck.ts'
 import { type CheckSections, healthcheckProblems } from './healthcheck-problem.ts'
 import { checksOfPreset, PRESETS } from './preset.ts'
-import { byPosition, isError, type Locate, type Path, type Problem } from './problem.ts'
+import { byPosition, isError, type Locate, type Path, type Problem, problemAt } from './problem.ts'
 import { schemaProblems } from './schema-problem.ts'
 import { groupProblems, type PlacedGroup } from './sync-group.ts'
 import { tooManyRouters } from './vrid-space.ts'
@@ -59,6 +59,7 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
       ? listenProblems(parsed.data.api.listen, parsed.data.api.public, locate)
       : schemaProblems(parsed.error.issues, value, locate)),
     ...crossCheck(routers, locate),
+    ...(parsed.success && parsed.data.virtualRouters.length === 0 ? [nothingToDo(locate)] : []),
     ...tooManyRouters(written, locate),
     ...groupProblems(groups, routers, namesOf(written), locate),
     ...healthcheckProblems(checks, locate),
@@ -67,6 +68,9 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
   if (parsed.success && !problems.some(isError)) return { config: parsed.data, warnings: problems, locate }
   return { problems }
 }
+
+const nothingToDo = (locate: Locate): Problem =>
+  problemAt(locate, ['virtualRouters'], 'warning', 'There is nothing to do: no virtual router is configured')
 
 type Section<T> = readonly { readonly entry: T; readonly path: Path }[]
 

@@ -29,7 +29,7 @@ export type Place = {
 const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean => mtu > 0 && datagramLength(parameters) > mtu
 
 export function circumstancesOf(
-  { track, parameters }: Pick<ResolvedRouter, 'track' | 'parameters'>,
+  { configuredFault, track, parameters }: Pick<ResolvedRouter, 'configuredFault' | 'track' | 'parameters'>,
   { link, source, taken }: Place,
   trackers: Trackers,
   starts: boolean,
@@ -43,6 +43,7 @@ export function circumstancesOf(
     { fault: 'interfaceIsPort', present: link?.portOf !== undefined, canSend: true },
     { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
     { fault: 'vridTaken', present: taken, canSend: false },
+    { fault: 'configured', present: configuredFault !== undefined, canSend: true },
     // The kernel sends it in fragments, and a neighbour that reassembles them learns of the priority 0.
     { fault: 'messageTooLarge', present: link !== undefined && isTooLarge(parameters, link), canSend: true },
   ] as const

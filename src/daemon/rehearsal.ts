@@ -44,6 +44,7 @@ const LINK: Link = {
 const PEER_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
 const SPEC: RouterSpec = {
   name: 'rehearsal',
+  configuredFault: undefined,
   basePriority: 100,
   track: [],
   announceAt: [millis(0), millis(20), millis(500)],

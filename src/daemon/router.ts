@@ -31,6 +31,8 @@ import { TransitionHistory } from './transition-history.ts'
 export type RouterSpec = {
   readonly name: string
   readonly basePriority: number
+  /** Why it takes no part, by its configuration. */
+  readonly configuredFault: string | undefined
   readonly track: readonly Track[]
   readonly announceAt: readonly Millis[]
   readonly refresh: Millis | undefined
@@ -267,10 +269,11 @@ export class Router {
     else this.faults.delete(fault)
     const before = this.state.name
     this.post(present ? { kind: 'faultRaised', fault, canSend } : { kind: 'faultCleared', fault }, now)
-    // Otherwise the transition has told it.
-    if (this.state.name !== before) return
+    // Otherwise the transition has told it, which knows no operator's words.
+    if (this.state.name !== before && fault !== 'configured') return
     const rest = this.faults.size === 0 ? '' : `, in fault: ${[...this.faults].join(', ')}`
-    const message = `${this.title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${rest}`
+    const why = fault === 'configured' && present ? ` (${this.spec.configuredFault})` : ''
+    const message = `${this.title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${why}${rest}`
     // To wait for a first result is nothing to worry about.
     const level = present && !fault.startsWith('healthcheckUndecided:') ? 'warn' : 'info'
     // A check that flaps is told of as a check.

@@ -47,6 +47,8 @@ export type RouterSnapshot = {
   readonly since: string
   readonly reason: string
   readonly faults: readonly string[]
+  /** The words of its configuration about the fault `configured`; null: it has none. */
+  readonly configuredFault: string | null
   readonly priority: { readonly base: number; readonly effective: number }
   readonly tracking: {
     /** Base and parts, before it is kept between 1 and 254; while the router yields it is not in force. */
@@ -185,6 +187,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     since: new Date(router.history.since.epoch).toISOString(),
     reason: router.history.since.reason,
     faults: faultsOf(router),
+    configuredFault: spec.configuredFault ?? null,
     priority: { base: spec.basePriority, effective: parameters.priority },
     tracking: { sum: router.priority.tracking.sum, parts: router.priority.tracking.parts },
     yieldingUntil: router.priority.yieldingUntil === undefined ? null : wallClock(router.priority.yieldingUntil - now),

@@ -12,6 +12,8 @@ export type GroupFault = `syncGroup:${string}`
 
 /** Why a router cannot take part; each is also the reason of the transition it causes. */
 export type Fault =
+  /** The configuration says that it takes no part. */
+  | 'configured'
   | 'interfaceMissing'
   | 'linkDown'
   /** A port of a bridge, bond, team or switch: what it receives goes there, and silence proves nothing. */

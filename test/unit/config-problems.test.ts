@@ -257,7 +257,7 @@ describe('places', () => {
   test.each([
     ['', '1:1: Cannot use null as the configuration: a mapping with virtualRouters wanted'],
     ['- 1', '1:1: Cannot use a list as the configuration: a mapping with virtualRouters wanted'],
-    ['virtualRouters: []', '1:17: Cannot use an empty list as "virtualRouters": at least one virtual router wanted'],
+    ['virtualRouters: []', '1:17: warning: There is nothing to do: no virtual router is configured'],
     ['log: {}', '1:1: Cannot do without "virtualRouters" in the configuration: a list of virtual routers wanted'],
   ])('%j', (text, message) => expect(said(text)).toEqual([message]))
 
