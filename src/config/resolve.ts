@@ -201,7 +201,7 @@ function announceOf({ announce, profile }: VirtualRouter, family: Family): Annou
   }
 }
 
-/** VR-PRE-01, VR-PRE-03: that is all that keepalived's state MASTER means below priority 255 (VR-CFG-03). */
+/** VR-PRE-01, VR-PRE-03: that is all that keepalived's initial state means below priority 255 (VR-CFG-03). */
 const preemptionOf = ({
   preempt,
   preemptDelay,
