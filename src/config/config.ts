@@ -142,7 +142,7 @@ export const virtualRouterSchema = section(
     startAs: oneOf('backup', 'active')
       .default('backup')
       .describe(
-        "active: as such a state in a keepalived file: a Backup at first all the same, which preempts whatever preempt and preemptDelay say",
+        'active: as such a state in a keepalived file: a Backup at first all the same, which preempts whatever preempt and preemptDelay say',
       ),
     fault: pattern(/^\P{Cc}{1,1000}$/u, 'a reason of up to 1000 characters on one line wanted')
       .optional()
