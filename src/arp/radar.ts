@@ -16,8 +16,12 @@ const JITTER = 0.2
 const CONFIRM_AFTER = 100
 /** After a takeover the former Active may still be on its way off: until then no answer counts, so nobody is asked. */
 const GRACE = 500
-/** An answer is not later than this: until it is certain, who was asked and did not answer was somebody else before. */
-const ANSWERS_TAKE = 500
+/**
+ * An answer is not later than this: until it is certain, who was asked and did not answer was somebody else before. A
+ * round comes within EVERY of the first answer, and a router is given EVERY and this at least (election-time.ts, at
+ * 100 ms): so whoever lost two elections was asked, and missed for long enough, in between.
+ */
+const ANSWERS_TAKE = 200
 /** Rounds without an answer until somebody has gone. */
 const GONE_AFTER = 3
 /** Questions leave together in steps of this, so that many routers share one waking up. */
@@ -157,7 +161,7 @@ export function askNow(radar: Radar, { period, chance, most }: RadarStep, now: M
 }
 
 const isMissing = ({ missingSince }: Suspect, now: Millis): boolean =>
-  missingSince !== undefined && now - missingSince > ANSWERS_TAKE
+  missingSince !== undefined && now - missingSince >= ANSWERS_TAKE
 
 const isGone = (one: Suspect, now: Millis): boolean =>
   one.confirmed ? one.unanswered >= GONE_AFTER : isMissing(one, now)

@@ -44,9 +44,11 @@ async function expectContentHoldfast(daemon: Holdfast): Promise<void> {
   const snapshot = await daemon.snapshot()
   const { discarded, foreignChanges, sendFailures, warnings } = (await daemon.router()).counters
   const onInterfaces = snapshot?.interfaces.map((one) => [one.discarded, one.overflowed])
+  const counted = { discarded, foreignChanges, sendFailures, warnings, onInterfaces }
+  const told = daemon.records.filter(({ level }) => level >= WARN).map(({ msg, at }) => `${at.toFixed(0)} ${msg}`)
   expect(
-    { discarded, foreignChanges, sendFailures, warnings, onInterfaces },
-    `what holdfast on ${daemon.plan.host.name} counted that is no plain news`,
+    counted,
+    `what holdfast on ${daemon.plan.host.name} counted that is no plain news: ${JSON.stringify(counted)}; its log: ${told.join(' | ')}`,
   ).toEqual({ discarded: {}, foreignChanges: {}, sendFailures: {}, warnings: {}, onInterfaces: [[{}, 0]] })
 }
 

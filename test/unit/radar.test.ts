@@ -128,10 +128,20 @@ describe('an answer', () => {
   test('of one that was asked in between and did not answer is a first one: two heals are no duplicate', () => {
     const { radar } = hear(fresh(), RIVAL, 1500)
     const asked = ask(radar, 1600).radar
-    expect(hear(asked, RIVAL, 2099).found, 'late').toEqual([true])
-    const again = hear(asked, RIVAL, 2101, 2150, 2201)
+    expect(hear(asked, RIVAL, 1799).found, 'late').toEqual([true])
+    const again = hear(asked, RIVAL, 1800, 1850, 1900)
     expect(again.found).toEqual([false, false, true])
     expect(ask(asked, 2600).radar.suspects, 'and forgotten with the next round').toEqual([])
+  })
+
+  test('of a router that lost two elections a little more than a second apart is no proof', () => {
+    const patient = { ...RULES, patience: () => 1200 }
+    const answered = (radar: Radar, at: number) => hearAnswer(radar, patient, { address: VIP, mac: RIVAL }, ms(at))
+    // Asked 350 ms before the second heal, when it had lost the first.
+    const asked = ask(answered(fresh(), 1500).radar, 2400).radar
+    const second = answered(asked, 2750)
+    expect([second.found, second.suspected]).toEqual([false, true])
+    expect(duplicateOwners(answered(second.radar, 3949).radar), 'and its own time begins').toEqual([])
   })
 
   test('two MACs are two suspects: one answer of each proves nothing', () => {
