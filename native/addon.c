@@ -2,7 +2,7 @@
  * Sockets for the engine: open, set an option, bind, filter, drain, send; and the memory that it shares with its
  * guardian (guardian-words.h), because JavaScript promises nothing about memory that another process writes; and what a
  * thread or the process may do (docs/adr/0019).
- * One generic class carries raw IPv4, raw IPv6, AF_PACKET and AF_NETLINK; every number that means something to a protocol comes from TypeScript.
+ * One generic class carries raw IPv4, raw IPv6, AF_PACKET, AF_NETLINK and the streams of health checks; every number that means something to a protocol comes from TypeScript.
  * It also watches a process: what a pidfd reports is that it is readable, and that is all that the class needs to know.
  * Decided here: nothing that the kernel reports may end or stall the process. A poll error is read, reported and the
  * watcher goes on; a receive or send error is a negative errno in the result, never an exception.
@@ -93,6 +93,7 @@ struct sock {
   napi_ref data;
   napi_ref on_readable;
   napi_ref on_error;
+  napi_ref on_writable; /* until it was called: once */
   struct mmsghdr *messages;
   struct iovec *vectors;
   struct sockaddr_storage *names;
@@ -245,6 +246,7 @@ static void pause_watch(struct sock *s) {
   (void)uv_timer_stop(&s->retry);
   drop_reference(s->env, &s->on_readable);
   drop_reference(s->env, &s->on_error);
+  drop_reference(s->env, &s->on_writable);
   if (s->wrapper != NULL) (void)napi_reference_unref(s->env, s->wrapper, NULL);
 }
 
@@ -394,6 +396,25 @@ static napi_value bind_socket(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* What the network says to it is a result: 0, or a negative errno, -EINPROGRESS among them. */
+static napi_value connect_socket(napi_env env, napi_callback_info info) {
+  napi_value values[1], self, result;
+  unsigned char *bytes = NULL;
+  size_t length = 0;
+  struct sockaddr_storage address;
+  if (!arguments(env, info, 1, values, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL || !bytes_argument(env, values[0], &bytes, &length)) return NULL;
+  if (length == 0 || length > sizeof address) {
+    throw_errno(env, "connect", EINVAL);
+    return NULL;
+  }
+  memset(&address, 0, sizeof address);
+  memcpy(&address, bytes, length);
+  const int failed = connect(s->fd, (const struct sockaddr *)&address, (socklen_t)length);
+  return ok(env, napi_create_int32(env, failed == 0 ? 0 : -errno, &result)) ? result : NULL;
+}
+
 static napi_value attach_filter(napi_env env, napi_callback_info info) {
   napi_value values[1], self;
   unsigned char *bytes = NULL;
@@ -467,8 +488,12 @@ static int take_error(int fd) {
 
 static void watch_later(struct sock *s) { (void)uv_timer_start(&s->retry, on_retry, QUIET_ERROR_MS, 0); }
 
+static int poll_start(struct sock *s) {
+  return uv_poll_start(&s->poll, s->on_writable == NULL ? UV_READABLE : UV_READABLE | UV_WRITABLE, on_poll);
+}
+
 static void watch(struct sock *s) {
-  if (uv_poll_start(&s->poll, UV_READABLE, on_poll) != 0) watch_later(s);
+  if (poll_start(s) != 0) watch_later(s);
 }
 
 static void on_retry(uv_timer_t *timer) {
@@ -481,7 +506,15 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
   if (!s->watching) return;
   if (status >= 0) {
     s->quiet_errors = 0;
-    if ((events & UV_READABLE) != 0) call(s, s->on_readable, false, 0);
+    if ((events & UV_WRITABLE) != 0 && s->on_writable != NULL) {
+      /* Ours from here on: the callback may close the socket, or start it anew. */
+      napi_ref once = s->on_writable;
+      s->on_writable = NULL;
+      watch(s);
+      call(s, once, false, 0);
+      drop_reference(s->env, &once);
+    }
+    if ((events & UV_READABLE) != 0 && s->watching) call(s, s->on_readable, false, 0);
     return;
   }
   /* libuv has stopped the watcher. Go on first: the callback may close the socket. */
@@ -528,21 +561,31 @@ static bool function_argument(napi_env env, napi_value value) {
 }
 
 static napi_value start(napi_env env, napi_callback_info info) {
-  napi_value values[2], self;
-  if (!arguments(env, info, 2, values, &self)) return NULL;
+  napi_value values[3], self;
+  size_t given = 3;
+  napi_valuetype third = napi_undefined;
+  if (!ok(env, napi_get_cb_info(env, info, &given, values, &self, NULL))) return NULL;
+  if (given < 2) {
+    throw_type(env, "too few arguments");
+    return NULL;
+  }
   struct sock *s = unwrap(env, self);
   if (s == NULL || !function_argument(env, values[0]) || !function_argument(env, values[1])) return NULL;
+  if (given > 2 && !ok(env, napi_typeof(env, values[2], &third))) return NULL;
+  if (third != napi_undefined && !function_argument(env, values[2])) return NULL;
   if (!make_handles(env, s)) return NULL;
   pause_watch(s);
   if (!ok(env, napi_create_reference(env, values[0], 1, &s->on_readable))) return NULL;
   if (!ok(env, napi_create_reference(env, values[1], 1, &s->on_error)) ||
+      (third != napi_undefined && !ok(env, napi_create_reference(env, values[2], 1, &s->on_writable))) ||
       !ok(env, napi_reference_ref(env, s->wrapper, NULL))) {
     drop_reference(env, &s->on_readable);
     drop_reference(env, &s->on_error);
+    drop_reference(env, &s->on_writable);
     return NULL;
   }
   s->watching = true;
-  const int status = uv_poll_start(&s->poll, UV_READABLE, on_poll);
+  const int status = poll_start(s);
   if (status != 0) {
     pause_watch(s);
     throw_errno(env, "epoll_ctl", -status);
@@ -1097,6 +1140,21 @@ static napi_value drop_privileges(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/*
+ * How much less than others the calling thread matters to the scheduler (setpriority(2) counts by thread on Linux). To
+ * become less so needs no right, and there is no way back without one.
+ */
+static napi_value be_nice(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  int nice = 0;
+  if (!arguments(env, info, 1, values, NULL) || !int_argument(env, values[0], &nice)) return NULL;
+  if (syscall(SYS_gettid) == getpid())
+    throw_errno(env, "setpriority", EINVAL);
+  else if (setpriority(PRIO_PROCESS, 0, nice) != 0)
+    throw_errno(env, "setpriority", errno);
+  return NULL;
+}
+
 /* Of the whole process: no core, and nobody of the same user reads its memory. */
 static napi_value forbid_dumps(napi_env env, napi_callback_info info) {
   (void)info;
@@ -1131,6 +1189,7 @@ static napi_value peer_of(napi_env env, napi_callback_info info) {
 NAPI_MODULE_INIT() {
   static const napi_property_descriptor methods[] = {
       {"setOption", NULL, set_option, NULL, NULL, NULL, napi_default_method, NULL},
+      {"connect", NULL, connect_socket, NULL, NULL, NULL, napi_default_method, NULL},
       {"bind", NULL, bind_socket, NULL, NULL, NULL, napi_default_method, NULL},
       {"attachFilter", NULL, attach_filter, NULL, NULL, NULL, napi_default_method, NULL},
       {"start", NULL, start, NULL, NULL, NULL, napi_default_method, NULL},
@@ -1163,6 +1222,7 @@ NAPI_MODULE_INIT() {
       {"keepLast", NULL, keep_last, NULL, NULL, NULL, napi_enumerable, NULL},
       {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
       {"dropPrivileges", NULL, drop_privileges, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"beNice", NULL, be_nice, NULL, NULL, NULL, napi_enumerable, NULL},
       {"streamPair", NULL, stream_pair, NULL, NULL, NULL, napi_enumerable, NULL},
       {"forbidDumps", NULL, forbid_dumps, NULL, NULL, NULL, napi_enumerable, NULL},
       {"peerOf", NULL, peer_of, NULL, NULL, NULL, napi_enumerable, NULL},

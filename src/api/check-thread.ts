@@ -12,12 +12,12 @@ import { Launchers, type StartLauncher } from './launchers.ts'
 import type { WorkerMessage } from './worker-message.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
-/** The thread tells everything once a second (healthcheck/check-service.ts). */
-const LOOK_EVERY = 1_000
-/** Looks in a row without a word. Looks and not time: an engine that was stalled has its words still before it. */
-const SILENT_LOOKS = 3
-/** Before its first word a thread loads, on a node that may be booting. */
-const LOADING_LOOKS = 15
+/** A thread that runs says something every 2.5 s at the latest (healthcheck/check-service.ts). */
+const SILENT_AFTER = 4_000
+/** So much longer before its first word: it loads, on a node that may be booting. */
+const LOADING = 4
+/** Share of it for a second look: an engine that was stalled has the thread's words still before it. */
+const SECOND_LOOK = 1 / 8
 const STOP_TIMEOUT = 1_000
 
 type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post' | 'giveUp'>
@@ -25,19 +25,18 @@ type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post' | 'giveUp'>
 export class CheckThread implements CheckPort {
   readonly #thread: Thread
   readonly #launchers: Launchers
-  readonly #lookEvery: number
+  readonly #silentAfter: number
   #checks: readonly CheckSpec[] = []
   #formerly: readonly Formerly[] = []
   #listener: (news: CheckPortNews) => void = () => {}
   #timer: NodeJS.Timeout | undefined
-  #silentLooks = 0
-  #patience = LOADING_LOOKS
+  #doubted = false
   #running = false
   #onStopped: (() => void) | undefined
 
-  constructor(thread: Thread, startLauncher: StartLauncher, lookEvery = LOOK_EVERY) {
+  constructor(thread: Thread, startLauncher: StartLauncher, silentAfter = SILENT_AFTER) {
     this.#thread = thread
-    this.#lookEvery = lookEvery
+    this.#silentAfter = silentAfter
     this.#launchers = new Launchers(startLauncher)
     thread.host({
       onStart: () => this.#begin(),
@@ -78,7 +77,7 @@ export class CheckThread implements CheckPort {
 
   #rest(): void {
     this.#running = false
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     this.#thread.keep(false)
   }
 
@@ -88,23 +87,27 @@ export class CheckThread implements CheckPort {
 
   #begin(): void {
     this.#running = true
-    this.#silentLooks = 0
-    this.#patience = LOADING_LOOKS
     this.#order({ kind: 'setChecks', checks: this.#checks, formerly: this.#formerly })
-    clearInterval(this.#timer)
-    this.#timer = setInterval(() => this.#look(), this.#lookEvery).unref()
+    this.#expectWord(LOADING * this.#silentAfter)
   }
 
-  #look(): void {
-    this.#silentLooks++
-    if (this.#silentLooks > this.#patience) this.#thread.giveUp()
+  /** Within so many ms. */
+  #expectWord(within: number): void {
+    this.#doubted = false
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#doubt(), within).unref()
+  }
+
+  #doubt(): void {
+    if (this.#doubted) return this.#thread.giveUp()
+    this.#doubted = true
+    this.#timer = setTimeout(() => this.#doubt(), SECOND_LOOK * this.#silentAfter).unref()
   }
 
   #hear(message: WorkerMessage): void {
     if (message.kind === 'launchWanted') void this.#launch(message)
     if (message.kind !== 'check') return
-    this.#silentLooks = 0
-    this.#patience = SILENT_LOOKS
+    if (this.#running) this.#expectWord(this.#silentAfter)
     const { news } = message
     if (news.kind === 'checksStopped') this.#onStopped?.()
     else this.#listener(news)
@@ -117,7 +120,7 @@ export class CheckThread implements CheckPort {
 
   #lost(): void {
     this.#running = false
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     this.#onStopped?.()
     // Their channels are gone with it, as a rule: one that hangs may still hold them.
     this.#launchers.endAll()

@@ -8,6 +8,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { CheckService } from '../healthcheck/check-service.ts'
 import type { WatchEnd } from '../healthcheck/probe.ts'
 import type { ProbePorts } from '../healthcheck/probe-of.ts'
+import type { OpenStream } from '../healthcheck/stream.ts'
 import { LaunchRequests } from './launch-request.ts'
 import { SnapshotQuestions } from './snapshot-questions.ts'
 import type { EngineMessage, WorkerMessage, WorkerSettings } from './worker-message.ts'
@@ -21,11 +22,12 @@ export type WorkerPorts = {
   readonly dropPrivileges: () => void
   readonly streamPair: () => readonly [ours: number, theirs: number]
   readonly watchEnd: WatchEnd
+  readonly openStream: OpenStream
 }
 
 type Tell = (message: WorkerMessage) => void
 
-export function runWorker({ engine, settings, dropPrivileges, streamPair, watchEnd }: WorkerPorts): void {
+export function runWorker({ engine, settings, dropPrivileges, openStream, streamPair, watchEnd }: WorkerPorts): void {
   const tell: Tell = (message) => engine.postMessage(message)
   let kept: string | undefined
   try {
@@ -35,17 +37,25 @@ export function runWorker({ engine, settings, dropPrivileges, streamPair, watchE
   }
   const launches = new LaunchRequests(streamPair, tell)
   let checks: Promise<CheckService> | undefined
-  const snapshots = new SnapshotQuestions(tell)
+  let checking: CheckService | undefined
+  const snapshots = new SnapshotQuestions((question) => {
+    // The engine hears it before the question, and answers with what is so now.
+    checking?.tellAll()
+    tell(question)
+  })
   engine.on('message', (message: EngineMessage) => {
     switch (message.kind) {
       case 'parse':
         void parse(message, tell)
         break
       case 'checkOrder':
-        checks ??= startChecks(tell, { launch: (spec) => launches.launch(spec), watchEnd })
+        checks ??= startChecks(tell, { launch: (spec) => launches.launch(spec), openStream, watchEnd })
         // The engine notices the silence of a thread that cannot check.
         void checks
-          .then((service) => service.obey(message.order))
+          .then((service) => {
+            checking = service
+            return service.obey(message.order)
+          })
           .catch((error) => tell({ kind: 'failed', message: `Cannot check anything: ${wordsOf(error)}` }))
         break
       case 'launched':

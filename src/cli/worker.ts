@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { runWorker } from '../api/worker.ts'
 import { loadNative } from '../linux/native.ts'
 import { watchProcessEnd } from '../linux/process-end.ts'
+import { openStream } from '../linux/stream.ts'
 
 if (parentPort !== null)
   runWorker({
@@ -13,5 +14,6 @@ if (parentPort !== null)
     settings: workerData,
     dropPrivileges: () => loadNative().dropPrivileges(),
     streamPair: () => loadNative().streamPair(),
+    openStream: (...order) => openStream(loadNative(), ...order),
     watchEnd: (pid, onEnd) => watchProcessEnd(loadNative(), pid, onEnd),
   })

@@ -21,7 +21,7 @@ export type CheckOrder =
 
 export type CheckNews =
   | { readonly kind: 'healthChanged'; readonly report: CheckReport }
-  /** Every BEAT, changed or not: status and metrics, and the sign that the thread lives. */
+  /** Now and then (check-service.ts), changed or not: status and metrics, and the sign that the thread lives. */
   | { readonly kind: 'checkBeat'; readonly reports: readonly CheckReport[] }
   /** Checks that had no result in time are missing. */
   | { readonly kind: 'askedOnceMore'; readonly id: number; readonly reports: readonly CheckReport[] }

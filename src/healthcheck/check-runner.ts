@@ -6,6 +6,7 @@
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
 import type { CheckReport, Former } from './check-report.ts'
+import { RunCutoff } from './cutoff.ts'
 import { startDeadline } from './deadline.ts'
 import {
   expireHealth,
@@ -24,6 +25,8 @@ import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from
 export type RunnerOptions = {
   readonly former: Former | undefined
   readonly onChange: (report: CheckReport) => void
+  /** A run has ended and nothing more comes of it. */
+  readonly onRun?: (() => void) | undefined
   /** From 0 to 1. */
   readonly random: () => number
 }
@@ -40,7 +43,7 @@ export class CheckRunner {
   #weight: number | undefined
   #runs = 0
   readonly #results = new Map<Reason, number>()
-  #abort: AbortController | undefined
+  #cutoff: RunCutoff | undefined
   #run: ProbeRun | undefined
   #ended: Promise<void> = Promise.resolve()
   #stopped = false
@@ -97,7 +100,7 @@ export class CheckRunner {
     this.#stopped = true
     clearTimeout(this.#timer)
     this.#source?.close()
-    this.#abort?.abort()
+    this.#cutoff?.abort()
     this.#run?.abandon?.()
     await this.#ended
     this.#probe.close?.()
@@ -130,10 +133,10 @@ export class CheckRunner {
     this.#schedule = beginRun(this.#schedule)
     const asking = this.#asking
     this.#asking = []
-    const abort = new AbortController()
-    this.#abort = abort
-    const endDeadline = startDeadline(this.spec.timeout, () => abort.abort())
-    const run = this.#probe.start(abort.signal)
+    const cutoff = new RunCutoff()
+    this.#cutoff = cutoff
+    const endDeadline = startDeadline(this.spec.timeout, () => cutoff.abort())
+    const run = this.#probe.start(cutoff)
     this.#run = run
     const taken = run.result.then((result) => {
       endDeadline()
@@ -174,6 +177,7 @@ export class CheckRunner {
     // Asked for while it was under way: the next one begins at once, whatever events may do.
     if (this.#asking.length > 0) this.#schedule = { ...this.#schedule, dueAt: now }
     this.#tick()
+    this.#options.onRun?.()
   }
 
   /** For a successor that carries on, from what it counts as (an unknown one as well); undefined: as nothing. */

@@ -4,17 +4,16 @@
  * and would find a dead service alive). Refuses to know what is said on the connection.
  */
 import { connect as connectTcp, type Socket } from 'node:net'
+import type { Cutoff } from './cutoff.ts'
 import { DeadlinePassed, FailedProbe } from './failed-probe.ts'
 import type { HostName } from './host-name.ts'
+import { NEXT_ADDRESS_AFTER } from './stream.ts'
 import type { TlsClient } from './tls-client.ts'
 
 export type Endpoint = {
   readonly place: { readonly host: HostName; readonly port: number } | { readonly unixSocket: string }
   readonly tls: TlsClient | undefined
 }
-
-/** Loopback and a LAN answer within this; the next address of a name is tried then. */
-const NEXT_ADDRESS_AFTER = 100
 
 export function formatEndpoint({ place }: Endpoint): string {
   if ('unixSocket' in place) return place.unixSocket
@@ -30,7 +29,7 @@ export function isConnectedToItself(socket: Socket): boolean {
 }
 
 /** The caller owns the socket; it is destroyed when the signal is aborted before it is open. Rejects with Error. */
-export async function openConnection(endpoint: Endpoint, signal: AbortSignal): Promise<Socket> {
+export async function openConnection(endpoint: Endpoint, signal: Cutoff): Promise<Socket> {
   const socket = await openTcp(endpoint, signal)
   if (endpoint.tls === undefined) return socket
   const { tls } = endpoint
@@ -47,7 +46,7 @@ export async function openConnection(endpoint: Endpoint, signal: AbortSignal): P
   }
 }
 
-async function openTcp(endpoint: Endpoint, signal: AbortSignal): Promise<Socket> {
+async function openTcp(endpoint: Endpoint, signal: Cutoff): Promise<Socket> {
   const { place } = endpoint
   const during = `connecting to ${formatEndpoint(endpoint)}`
   if ('unixSocket' in place) return settled(connectTcp({ path: place.unixSocket }), 'connect', during, signal)
@@ -72,7 +71,7 @@ async function openTcp(endpoint: Endpoint, signal: AbortSignal): Promise<Socket>
   return socket
 }
 
-function settled<S extends Socket>(socket: S, event: string, during: string, signal: AbortSignal): Promise<S> {
+function settled<S extends Socket>(socket: S, event: string, during: string, signal: Cutoff): Promise<S> {
   // An error between two listeners would end the thread.
   socket.on('error', () => {})
   return new Promise((resolve, reject) => {

@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream'
 import { getSystemErrorName } from 'node:util'
 import { type Millis, millis } from '../wire/units.ts'
 import type { ExecSpec } from './check.ts'
+import type { Cutoff } from './cutoff.ts'
 import { isOurs } from './failed-probe.ts'
 import { type LauncherAnswer, LauncherChannel } from './launcher-channel.ts'
 import { monotonicNow, type Probe, type ProbeRun } from './probe.ts'
@@ -58,7 +59,7 @@ class LaunchedProgram {
     await this.#open(AbortSignal.timeout(LAUNCH_WAIT))
   }
 
-  start(signal: AbortSignal): ProbeRun {
+  start(signal: Cutoff): ProbeRun {
     const startedAt = monotonicNow()
     let tell: (result: ProbeResult) => void = () => {}
     const result = new Promise<ProbeResult>((resolve) => {
@@ -81,7 +82,7 @@ class LaunchedProgram {
   }
 
   /** Settles when nothing is left of the program. */
-  async #run(signal: AbortSignal, say: Say): Promise<void> {
+  async #run(signal: Cutoff, say: Say): Promise<void> {
     const late = () => say('fail', 'timeout', `${this.#program} was not started in time`)
     // The disk of the program may not answer; the slot stays taken for as long.
     signal.addEventListener('abort', late, { once: true })
@@ -99,7 +100,7 @@ class LaunchedProgram {
   }
 
   /** The launcher of the run before; another one when it is gone. At the deadline nobody waits for one any longer. */
-  async #open(signal: AbortSignal): Promise<LauncherChannel | Refusal> {
+  async #open(signal: Cutoff): Promise<LauncherChannel | Refusal> {
     if (this.#channel?.open === true) return this.#channel
     this.#opening ??= this.#openNew().finally(() => {
       this.#opening = undefined
@@ -133,7 +134,7 @@ class LaunchedProgram {
     return { reason: 'notPossible', detail: `Cannot run ${this.#program}: ${code}` }
   }
 
-  #ending(channel: LauncherChannel, signal: AbortSignal, say: Say): Promise<LauncherAnswer> {
+  #ending(channel: LauncherChannel, signal: Cutoff, say: Say): Promise<LauncherAnswer> {
     return new Promise((resolve) => {
       let killer: NodeJS.Timeout | undefined
       let speechless: NodeJS.Timeout | undefined

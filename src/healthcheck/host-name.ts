@@ -4,10 +4,12 @@
  * not the name server; a name that the resolver says does not exist is gone at once. At most one question is under way:
  * getaddrinfo cannot be called off, and its threads are shared by the whole process.
  */
+
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { type Millis, plus } from '../wire/units.ts'
+import type { Cutoff } from './cutoff.ts'
 import { codeOf, DeadlinePassed, FailedProbe } from './failed-probe.ts'
 import { monotonicNow } from './probe.ts'
 
@@ -45,7 +47,7 @@ export class HostName {
   }
 
   /** Throws FailedProbe. */
-  async addresses(signal: AbortSignal): Promise<readonly LookupAddress[]> {
+  async addresses(signal: Cutoff): Promise<readonly LookupAddress[]> {
     if (this.#askAgainAt !== undefined && monotonicNow() >= this.#askAgainAt) this.#question ??= this.#ask(this.name)
     if (this.#known !== undefined) return this.#known
     if (this.#question !== undefined) await this.#answerOr(signal, this.#question)
@@ -72,7 +74,7 @@ export class HostName {
     }
   }
 
-  #answerOr(signal: AbortSignal, question: Promise<void>): Promise<void> {
+  #answerOr(signal: Cutoff, question: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       const late = () => reject(new DeadlinePassed(`still looking up "${this.name}"`))
       if (signal.aborted) late()

@@ -3,27 +3,43 @@
  * ones. Decided here: which answer is well, and how redirects are followed (as curl -L does). The status decides as
  * soon as it is there, unless the body must match. Refuses to know when it is asked and what an answer is worth.
  */
-import { type IncomingMessage, request as sendRequest } from 'node:http'
-import type { Socket } from 'node:net'
 import { millis } from '../wire/units.ts'
 import type { HttpSpec } from './check.ts'
 import { type Endpoint, openConnection } from './connection.ts'
-import { ANSWER_LIMIT, type Matcher, matcherOf } from './expectation.ts'
-import { asFailedProbe, DeadlinePassed, FailedProbe } from './failed-probe.ts'
+import type { Cutoff } from './cutoff.ts'
+import { exchange, formatUrl, type Question } from './exchange.ts'
+import { matcherOf } from './expectation.ts'
+import { asFailedProbe, FailedProbe } from './failed-probe.ts'
 import { HostName, type Resolve } from './host-name.ts'
+import { requestOf } from './http-request.ts'
 import { IdleConnection } from './idle-connection.ts'
 import { asRun, monotonicNow, type Probe } from './probe.ts'
 import type { ProbeResult } from './probe-result.ts'
 import { type HttpOrder, isRedirect, redirected } from './redirect.ts'
+import type { OpenStream } from './stream.ts'
 import { TlsClient } from './tls-client.ts'
 
 /** Redirects may lead anywhere; what is remembered of where they led is bounded. */
 const MOST_ORIGINS = 16
 
+export type HttpPorts = {
+  /** Undefined: over Node's sockets. */
+  readonly openStream?: OpenStream | undefined
+  /** Undefined: the system's. */
+  readonly resolve?: Resolve | undefined
+}
+
 /** Throws TypeError or SyntaxError for a URL or a pattern that is none. */
-export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
+export function httpProbe(spec: HttpSpec, { openStream, resolve }: HttpPorts = {}): Probe {
   const first = firstOrder(spec)
   const matcher = spec.body === undefined ? undefined : matcherOf(spec.body)
+  const questionOf = (order: HttpOrder): Question => ({
+    order,
+    bytes: requestOf(order),
+    matcher,
+    follows: spec.redirects > 0,
+  })
+  const firstQuestion = questionOf(first)
   const home = endpointOf(first.url, spec, true, resolve)
   const others = new Map<string, Endpoint>()
 
@@ -37,7 +53,7 @@ export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
     return fresh
   }
 
-  async function ask(signal: AbortSignal): Promise<ProbeResult> {
+  async function ask(cutoff: Cutoff): Promise<ProbeResult> {
     const startedAt = monotonicNow()
     const result = (outcome: ProbeResult['outcome'], reason: ProbeResult['reason'], detail: string): ProbeResult => ({
       outcome,
@@ -46,18 +62,13 @@ export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
       latency: millis(monotonicNow() - startedAt),
     })
     try {
-      let order = first
+      let question = firstQuestion
       for (let hops = 0; ; hops++) {
-        const { status, location, body } = await answerTo(
-          order,
-          endpointFor(order.url),
-          matcher,
-          spec.redirects > 0,
-          signal,
-        )
+        const { order } = question
+        const { status, location, body } = await exchange(question, endpointFor(order.url), cutoff, openStream)
         if (spec.redirects > 0 && location !== undefined && isRedirect(status)) {
           if (hops >= spec.redirects) throw new FailedProbe('tooManyRedirects', `More than ${spec.redirects} redirects`)
-          order = redirected(order, status, location)
+          question = questionOf(redirected(order, status, location))
           continue
         }
         if (!spec.status.some(([from, to]) => status >= from && status <= to)) {
@@ -83,15 +94,12 @@ export function httpProbe(spec: HttpSpec, resolve?: Resolve): Probe {
   }
 
   return {
-    start: (signal) => asRun(ask(signal)),
+    start: (cutoff) => asRun(ask(cutoff)),
     events: spec.events
       ? (onEvent) => new IdleConnection((signal) => openConnection(home, signal), onEvent)
       : undefined,
   }
 }
-
-/** Without the query, which may hold a token. */
-const formatUrl = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
 /** Credentials of the URL become a header, as curl has it, and stay out of every message. */
 function firstOrder({ url: text, method, headers }: HttpSpec): HttpOrder {
@@ -119,81 +127,4 @@ function endpointOf(url: URL, spec: HttpSpec, isHome: boolean, resolve: Resolve 
         : { unixSocket: spec.unixSocket },
     tls: secure ? new TlsClient(tls, url.hostname) : undefined,
   }
-}
-
-type Answer = { readonly status: number; readonly location: string | undefined; readonly body: string }
-
-async function answerTo(
-  order: HttpOrder,
-  endpoint: Endpoint,
-  matcher: Matcher | undefined,
-  follows: boolean,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const socket = await openConnection(endpoint, signal)
-  try {
-    const answer = await headOf(order, socket, signal)
-    const status = answer.statusCode ?? 0
-    const { location } = answer.headers
-    const leaves = follows && location !== undefined && isRedirect(status)
-    const body = matcher === undefined || leaves ? '' : await bodyOf(answer, matcher, order.url, signal)
-    return { status, location, body }
-  } finally {
-    socket.destroy()
-  }
-}
-
-function headOf(order: HttpOrder, socket: Socket, signal: AbortSignal): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const { url, method, headers } = order
-    const request = sendRequest({
-      createConnection: () => socket,
-      method,
-      path: `${url.pathname}${url.search}`,
-      headers: { host: url.host, 'user-agent': 'holdfast', accept: '*/*', ...headers },
-    })
-    const late = () => {
-      request.destroy()
-      reject(new DeadlinePassed(`waiting for the answer of ${formatUrl(url)}`))
-    }
-    request.on('response', (answer) => {
-      signal.removeEventListener('abort', late)
-      // Destroyed in the middle of a body it says so; that was us.
-      answer.on('error', () => {})
-      resolve(answer)
-    })
-    request.on('error', (error) => {
-      signal.removeEventListener('abort', late)
-      reject(error)
-    })
-    // A server that switches protocols unasked, and one that ends without a word.
-    request.on('upgrade', () => reject(new FailedProbe('badAnswer', `${formatUrl(url)} switched protocols`)))
-    request.on('close', () => reject(new FailedProbe('connectionReset', `${formatUrl(url)} closed without an answer`)))
-    if (signal.aborted) late()
-    else signal.addEventListener('abort', late, { once: true })
-    request.end()
-  })
-}
-
-/** At most ANSWER_LIMIT bytes; what matches earlier is not read further. */
-function bodyOf(answer: IncomingMessage, matcher: Matcher, url: URL, signal: AbortSignal): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let body = ''
-    const finish = (error?: Error) => {
-      signal.removeEventListener('abort', late)
-      answer.removeAllListeners('data')
-      if (error === undefined) resolve(body)
-      else reject(error)
-    }
-    const late = () => finish(new DeadlinePassed(`reading the answer of ${formatUrl(url)}`))
-    answer.setEncoding('utf8')
-    answer.on('data', (text: string) => {
-      body += text
-      if (body.length > ANSWER_LIMIT || matcher.matches(body)) finish()
-    })
-    answer.on('end', () => finish())
-    answer.on('close', () => finish(new FailedProbe('connectionReset', `${formatUrl(url)} closed within its answer`)))
-    if (signal.aborted) late()
-    else signal.addEventListener('abort', late, { once: true })
-  })
 }

@@ -13,6 +13,8 @@ import { type ProbePorts, probeOf } from './probe-of.ts'
 export type MonitorListener = {
   /** A verdict, what it counts as, or a weight changed. */
   readonly healthChanged: (report: CheckReport) => void
+  /** A run has ended, whatever it found. */
+  readonly ran?: () => void
 }
 
 export class Monitor {
@@ -73,9 +75,9 @@ export class Monitor {
   }
 
   #start(check: CheckSpec, former: Former | undefined): void {
-    const { healthChanged: onChange } = this.#listener
+    const { healthChanged: onChange, ran: onRun } = this.#listener
     const probe = probeOf(check.probe, this.#ports)
-    const runner = new CheckRunner(check, probe, { former, onChange, random: this.#random })
+    const runner = new CheckRunner(check, probe, { former, onChange, onRun, random: this.#random })
     this.#runners.set(check.name, runner)
   }
 }

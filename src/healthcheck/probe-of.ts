@@ -5,19 +5,22 @@ import { fileProbe } from './file.ts'
 import { httpProbe } from './http.ts'
 import { impossibleProbe, type Probe, type WatchEnd } from './probe.ts'
 import { processProbe } from './process.ts'
+import type { OpenStream } from './stream.ts'
 import { tcpProbe } from './tcp.ts'
 
 /** What probes need of the system and Node does not have. */
 export type ProbePorts = {
   readonly launch: Launch
   readonly watchEnd: WatchEnd
+  /** Undefined: Node's sockets will do. */
+  readonly openStream?: OpenStream | undefined
 }
 
-export function probeOf(spec: ProbeSpec, { launch, watchEnd }: ProbePorts): Probe {
+export function probeOf(spec: ProbeSpec, { launch, openStream, watchEnd }: ProbePorts): Probe {
   try {
     switch (spec.kind) {
       case 'http':
-        return httpProbe(spec)
+        return httpProbe(spec, { openStream })
       case 'tcp':
         return tcpProbe(spec)
       case 'exec':

@@ -3,7 +3,9 @@
  * it, a source of events that say "look now". A probe never rejects and never throws; what it could not do is its
  * result. This file does not know any particular way of asking, when one is asked, or what a result comes to.
  */
+
 import { type Millis, millis } from '../wire/units.ts'
+import type { Cutoff } from './cutoff.ts'
 import type { ProbeResult, Reason } from './probe-result.ts'
 
 export type ProbeRun = {
@@ -25,7 +27,7 @@ export type EventSource = {
 
 export type Probe = {
   /** Aborting the signal ends the run as failed by timeout. */
-  readonly start: (signal: AbortSignal) => ProbeRun
+  readonly start: (signal: Cutoff) => ProbeRun
   /** `onEvent` says nothing about health: it asks for a run. */
   readonly events: ((onEvent: () => void) => EventSource) | undefined
   /** What is needed once, before the first run and outside its deadline. Settles soon, whatever comes of it. */

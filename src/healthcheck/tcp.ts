@@ -2,10 +2,12 @@
  * Asks by connecting: a port that accepts is well, or one that also answers what it should to what is sent. A new
  * connection each time. Refuses to know when it is asked and what an answer is worth.
  */
+
 import type { Socket } from 'node:net'
 import { type Millis, millis } from '../wire/units.ts'
 import type { TcpSpec } from './check.ts'
 import { type Endpoint, formatEndpoint, openConnection } from './connection.ts'
+import type { Cutoff } from './cutoff.ts'
 import { ANSWER_LIMIT, type Matcher, matcherOf } from './expectation.ts'
 import { asFailedProbe, DeadlinePassed, FailedProbe } from './failed-probe.ts'
 import { HostName, type Resolve } from './host-name.ts'
@@ -18,7 +20,7 @@ export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
   const endpoint: Endpoint = { place: { host: new HostName(spec.host, resolve), port: spec.port }, tls: undefined }
   const matcher = spec.expect === undefined ? undefined : matcherOf(spec.expect)
 
-  async function ask(signal: AbortSignal): Promise<ProbeResult> {
+  async function ask(signal: Cutoff): Promise<ProbeResult> {
     const startedAt = monotonicNow()
     let socket: Socket | undefined
     try {
@@ -60,7 +62,7 @@ function close(socket: Socket): Promise<void> {
 
 const since = (startedAt: Millis): Millis => millis(monotonicNow() - startedAt)
 
-function answerOf(socket: Socket, matcher: Matcher, what: string, signal: AbortSignal): Promise<void> {
+function answerOf(socket: Socket, matcher: Matcher, what: string, signal: Cutoff): Promise<void> {
   return new Promise((resolve, reject) => {
     let answer = ''
     const missing = (why: string) =>

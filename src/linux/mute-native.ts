@@ -9,6 +9,9 @@ class MuteSocket implements NativeSocket {
   readonly data = new Uint8Array(0)
   setOption(): void {}
   bind(): void {}
+  connect(): number {
+    return 0
+  }
   attachFilter(): void {}
   start(): void {}
   stop(): void {}

@@ -47,14 +47,17 @@ export type NativeSocket = {
   readonly data: Uint8Array
   setOption(level: number, name: number, value: Uint8Array): void
   bind(sockaddr: Uint8Array): void
+  /** 0, or -errno: -EINPROGRESS means that `onWritable` of start() or its `onError` will tell. */
+  connect(sockaddr: Uint8Array): number
   /** An array of struct sock_filter (8 bytes each). */
   attachFilter(program: Uint8Array): void
   /**
    * Watches the socket and keeps the event loop alive. `onReadable` comes once per loop turn while something is queued;
    * `onError` gets a positive errno (ENETDOWN after link down, ENOBUFS after a netlink overrun) and watching goes on.
+   * `onWritable` comes once, as soon as something can be sent (a stream is connected).
    * What they throw arrives at 'uncaughtException'. A second start() replaces the callbacks.
    */
-  start(onReadable: () => void, onError: (errno: number) => void): void
+  start(onReadable: () => void, onError: (errno: number) => void, onWritable?: () => void): void
   stop(): void
   /** One recvmmsg: packets written to meta and data, 0 = the queue is empty, negative = -errno. */
   receive(): number
@@ -129,6 +132,8 @@ export type Credentials = {
    * Throws EINVAL on the main thread, and when something is left afterwards.
    */
   dropPrivileges(): void
+  /** The nice value of the calling thread, and of what it starts. There is no way back without a privilege. Throws EINVAL on the main thread. */
+  beNice(nice: number): void
   /** PR_SET_DUMPABLE 0 for the whole process. */
   forbidDumps(): void
   /** SO_PEERCRED: who connected to this end of a unix socket, or listens at the other one. */

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 type Heard = CheckPortNews & { readonly at: number }
 
-function port(options: { lookEvery?: number } = {}) {
+function port(options: { silentAfter?: number } = {}) {
   const world = new FakeWorld().start()
   const problems: string[] = []
   const thread = new WorkerThread(
@@ -35,7 +35,7 @@ function port(options: { lookEvery?: number } = {}) {
     () => {
       throw new Error('nobody asks for a program here')
     },
-    options.lookEvery,
+    options.silentAfter,
   )
   const heard: Heard[] = []
   checks.onNews((news) => heard.push({ ...news, at: monotonicMs() }))
@@ -114,19 +114,19 @@ test('checks that go while the next thread is awaited: it does not come', async 
 })
 
 test('a thread that hangs is noticed by its silence and replaced', async () => {
-  const { checks, problems, beat, lost } = port({ lookEvery: 200 })
+  const { checks, problems, beat, lost } = port({ silentAfter: 600 })
   checks.set([named('hang')], [])
   const { at } = await beat('hang')
   await eventually('its end', () => lost()[0], lost, PATIENCE)
   const silence = (lost()[0]?.at ?? 0) - at
-  expect(silence, 'ms of silence: three looks').toBeGreaterThan(550)
+  expect(silence, 'ms of silence').toBeGreaterThan(550)
   expect(problems).toContain('The worker thread does not answer: another one is started')
   checks.set([named('a')], [])
   await beat('a', monotonicMs())
 })
 
 test('an engine that was stalled does not take that for the silence of the thread', async () => {
-  const { checks, beat, lost } = port({ lookEvery: 100 })
+  const { checks, beat, lost } = port({ silentAfter: 300 })
   checks.set([named('a')], [])
   await beat('a')
   for (let stall = 0; stall < 3; stall++) {

@@ -7,7 +7,9 @@ import { MOST_CONNECTIONS } from '../../src/api/server.ts'
 import { sharedAnswer } from '../../src/api/shared-answer.ts'
 import { runWorker } from '../../src/api/worker.ts'
 import type { WorkerMessage } from '../../src/api/worker-message.ts'
+import type { OpenStream } from '../../src/healthcheck/stream.ts'
 import { loadNative } from '../../src/linux/native.ts'
+import { openStream } from '../../src/linux/stream.ts'
 import { eventually, sleep } from '../support/wait.ts'
 import { FakeWorld, ROUTER } from './fake-world.ts'
 
@@ -43,8 +45,10 @@ async function worker(dropPrivileges: () => void) {
   })
   const port = await freePort()
   const settings = { listen: { host: '127.0.0.1', port }, version: '1' }
-  const { streamPair } = loadNative()
-  runWorker({ engine: port2, settings, dropPrivileges, streamPair, watchEnd: () => undefined })
+  const native = loadNative()
+  const { streamPair } = native
+  const open: OpenStream = (...order) => openStream(native, ...order)
+  runWorker({ engine: port2, settings, dropPrivileges, openStream: open, streamPair, watchEnd: () => undefined })
   port1.postMessage({ kind: 'serve' })
   return { port, engine: port1, world, said, snapshots: () => snapshots }
 }

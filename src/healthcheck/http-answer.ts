@@ -1,0 +1,157 @@
+/**
+ * An answer of HTTP/1.x out of the bytes of a connection (RFC 9112 §4 to §7), as much of it as a check looks at. Decided
+ * here: where head and body end, and what is no answer. Every byte is one character in here until the body is asked
+ * for. Refuses to know connections, and what an answer is worth.
+ */
+import { ANSWER_LIMIT } from './expectation.ts'
+
+/** What Node allows for the head of an answer. */
+const HEAD_LIMIT = 16_384
+const HEAD_END = /\r?\n\r?\n/
+const STATUS_LINE = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |$)/
+const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/
+/** RFC 9112 §5.2: the line goes on with what went before it. */
+const FOLDED = /^[ \t]/
+const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/
+
+type Part = 'head' | 'counted' | 'chunkSize' | 'chunk' | 'chunkEnd' | 'untilTheEnd' | 'done'
+
+export class HttpAnswer {
+  readonly #method: string
+  #part: Part = 'head'
+  /** Not read yet. */
+  #text = ''
+  /** Of what is counted: still to come. */
+  #left = 0
+  #status: number | undefined
+  #location: string | undefined
+  #body = ''
+
+  constructor(method: string) {
+    this.#method = method
+  }
+
+  /** Undefined until the head is complete. */
+  get status(): number | undefined {
+    return this.#status
+  }
+
+  get location(): string | undefined {
+    return this.#location
+  }
+
+  /** What is there of it so far, or as much as is looked at. */
+  get body(): string {
+    return Buffer.from(this.#body, 'latin1').toString('utf8')
+  }
+
+  /** Nothing more will be looked at. */
+  get complete(): boolean {
+    return this.#part === 'done' || this.#body.length > ANSWER_LIMIT
+  }
+
+  /** Undefined, or what is wrong with it; then there is no more to be had. */
+  read(bytes: Buffer): string | undefined {
+    this.#text += bytes.toString('latin1')
+    while (this.#part === 'head') {
+      const end = HEAD_END.exec(this.#text)
+      if (end === null) return this.#beginning()
+      const head = this.#text.slice(0, end.index)
+      this.#text = this.#text.slice(end.index + end[0].length)
+      const wrong = head.length > HEAD_LIMIT ? TOO_LONG : this.#head(head.split(/\r?\n/))
+      if (wrong !== undefined) return wrong
+    }
+    return this.#more()
+  }
+
+  /** The other side says nothing more. False: it ended too soon. */
+  end(): boolean {
+    if (this.#part === 'untilTheEnd') this.#part = 'done'
+    return this.complete
+  }
+
+  /** Whoever speaks something else need not be waited for. */
+  #beginning(): string | undefined {
+    const length = Math.min(this.#text.length, 5)
+    if (this.#text.slice(0, length) !== 'HTTP/'.slice(0, length)) return 'it does not begin with HTTP/'
+    return this.#text.length > HEAD_LIMIT ? TOO_LONG : undefined
+  }
+
+  #head([first = '', ...lines]: readonly string[]): string | undefined {
+    const status = Number(STATUS_LINE.exec(first)?.[1])
+    if (Number.isNaN(status)) return 'its first line is no status line of HTTP/1.1'
+    let length: string | undefined
+    let coding: string | undefined
+    let location: string | undefined
+    for (const line of lines) {
+      if (FOLDED.test(line)) continue
+      const [, name, value] = HEADER.exec(line) ?? []
+      if (name === undefined || value === undefined) return 'one of its headers is none'
+      const key = name.toLowerCase()
+      if (key === 'content-length') {
+        if (!/^\d{1,15}$/.test(value) || (length !== undefined && length !== value)) return 'its length is no number'
+        length = value
+      } else if (key === 'transfer-encoding') coding = coding === undefined ? value : `${coding}, ${value}`
+      else if (key === 'location') location ??= value
+    }
+    if (status === 101) return 'it switched protocols'
+    // Another head follows (RFC 9110 §15.2).
+    if (status < 200) return undefined
+    this.#status = status
+    this.#location = location
+    this.#part = this.#framing(status, length, coding)
+    return undefined
+  }
+
+  /** RFC 9112 §6.3. */
+  #framing(status: number, length: string | undefined, coding: string | undefined): Part {
+    if (this.#method === 'HEAD' || status === 204 || status === 304) return 'done'
+    if (coding !== undefined) return /(?:^|,)[ \t]*chunked$/i.test(coding) ? 'chunkSize' : 'untilTheEnd'
+    if (length === undefined) return 'untilTheEnd'
+    this.#left = Number(length)
+    return this.#left === 0 ? 'done' : 'counted'
+  }
+
+  #more(): string | undefined {
+    while (!this.complete && this.#text !== '') {
+      if (this.#part === 'untilTheEnd') {
+        this.#take(this.#text.length)
+      } else if (this.#part === 'counted' || this.#part === 'chunk') {
+        this.#left -= this.#take(this.#left)
+        if (this.#left > 0) continue
+        this.#part = this.#part === 'counted' ? 'done' : 'chunkEnd'
+      } else {
+        const line = this.#line()
+        if (line === undefined) return this.#text.length > HEAD_LIMIT ? TOO_LONG : undefined
+        if (this.#part === 'chunkEnd') {
+          if (line !== '') return 'a chunk of it is longer than it says'
+          this.#part = 'chunkSize'
+          continue
+        }
+        const [, size] = CHUNK_SIZE.exec(line) ?? []
+        if (size === undefined) return 'the size of a chunk of it is no number'
+        this.#left = Number.parseInt(size, 16)
+        // What may follow the last chunk is nothing that a check looks at.
+        this.#part = this.#left === 0 ? 'done' : 'chunk'
+      }
+    }
+    return undefined
+  }
+
+  #take(most: number): number {
+    const taken = this.#text.slice(0, most)
+    this.#body += taken
+    this.#text = this.#text.slice(taken.length)
+    return taken.length
+  }
+
+  #line(): string | undefined {
+    const end = this.#text.indexOf('\n')
+    if (end < 0) return undefined
+    const line = this.#text.slice(0, end)
+    this.#text = this.#text.slice(end + 1)
+    return line.endsWith('\r') ? line.slice(0, -1) : line
+  }
+}
+
+const TOO_LONG = `its head exceeds ${HEAD_LIMIT} bytes`

@@ -1,0 +1,22 @@
+/**
+ * The bytes of a request (RFC 9112 §3). Decided here: what is said unasked, and that the connection is for one request.
+ * The configuration has refused what no header may hold. Refuses to know who sends it.
+ */
+import type { HttpOrder } from './redirect.ts'
+
+/** Of the others a server expects a body, or the word that there is none (RFC 9110 §8.6). */
+const WITHOUT_BODY = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']
+
+export function requestOf({ url, method, headers }: HttpOrder): Buffer {
+  const length = WITHOUT_BODY.includes(method) || 'transfer-encoding' in headers ? {} : { 'content-length': '0' }
+  const said = {
+    host: url.host,
+    'user-agent': 'holdfast',
+    accept: '*/*',
+    connection: 'close',
+    ...length,
+    ...headers,
+  }
+  const lines = Object.entries(said).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
+}
