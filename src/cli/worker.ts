@@ -8,12 +8,16 @@ import { loadNative } from '../linux/native.ts'
 import { watchProcessEnd } from '../linux/process-end.ts'
 import { openStream } from '../linux/stream.ts'
 
+/** Finding it reads folders: once. */
+let loaded: ReturnType<typeof loadNative> | undefined
+const native = () => (loaded ??= loadNative())
+
 if (parentPort !== null)
   runWorker({
     engine: parentPort,
     settings: workerData,
-    dropPrivileges: () => loadNative().dropPrivileges(),
-    streamPair: () => loadNative().streamPair(),
-    openStream: (...order) => openStream(loadNative(), ...order),
-    watchEnd: (pid, onEnd) => watchProcessEnd(loadNative(), pid, onEnd),
+    dropPrivileges: () => native().dropPrivileges(),
+    streamPair: () => native().streamPair(),
+    openStream: (...order) => openStream(native(), ...order),
+    watchEnd: (pid, onEnd) => watchProcessEnd(native(), pid, onEnd),
   })
