@@ -27,10 +27,12 @@ export type AnnouncementPlan = {
   readonly reason: AnnouncementReason
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** Moments of the rounds still to come, ascending. */
+  /** Moments of the rounds still to come, ascending; one that is there twice is two frames for each address. */
   readonly rounds: readonly Millis[]
   /** After the last round, one every so often; undefined = none. */
   readonly every: Millis | undefined
+  /** Frames for each address in such a one. */
+  readonly everyCopies: number
   /** The next round is the first one of the plan. */
   readonly fresh: boolean
 }
@@ -39,26 +41,32 @@ export type AnnouncementRequest = {
   readonly reason: AnnouncementReason
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** Offsets from startAt. */
+  /** Offsets from startAt, as often as there are to be frames. */
   readonly at: readonly Millis[]
   readonly startAt: Millis
   readonly every?: Millis | undefined
+  /** 1 by default. */
+  readonly everyCopies?: number | undefined
 }
 
 export function announcementPlan(request: AnnouncementRequest): AnnouncementPlan {
-  const { addresses, at, every, family, reason, startAt } = request
+  const { addresses, at, every, everyCopies = 1, family, reason, startAt } = request
   const period = every !== undefined && every > 0 ? every : undefined
   const rounds = at.map((offset) => plus(startAt, offset)).sort((a, b) => a - b)
-  const first = rounds.length > 0 || period === undefined ? rounds : [plus(startAt, period)]
-  return { reason, family, addresses, rounds: first, every: period, fresh: true }
+  const first = rounds.length > 0 || period === undefined ? rounds : times(everyCopies, plus(startAt, period))
+  return { reason, family, addresses, rounds: first, every: period, everyCopies, fresh: true }
 }
 
 /** Undefined: the plan is done and can be dropped. */
 export const nextAnnouncementAt = (plan: AnnouncementPlan): Millis | undefined =>
   plan.addresses.length === 0 ? undefined : plan.rounds[0]
 
+const times = (copies: number, at: Millis): readonly Millis[] => Array.from({ length: copies }, () => at)
+
 export type DueAnnouncement = {
   readonly address: Address
+  /** 0 for the first frame of the address in this round. */
+  readonly copy: number
   /** When it should have gone. */
   readonly at: Millis
   /** The first frame of a takeover or an answer to a rival: not to be held back for repeats. */
@@ -66,8 +74,8 @@ export type DueAnnouncement = {
 }
 
 /**
- * Everything due at `now`, and the plan that is left. Rounds that were missed (the process slept) are one round: the
- * LAN needs to hear it, not to hear it five times.
+ * Everything due at `now`, and the plan that is left. Rounds that were missed (the process slept) are one round, the
+ * largest of them: the LAN needs to hear it, not to hear it five times.
  */
 export function dueFrames(
   plan: AnnouncementPlan,
@@ -76,20 +84,37 @@ export function dueFrames(
   const at = nextAnnouncementAt(plan)
   if (at === undefined || at > now) return { due: [], plan }
   const first = plan.fresh && plan.reason !== 'refresh'
-  const due = plan.addresses.map((address) => ({ address, at, first }))
+  // All addresses once before any of them again.
+  const due = Array.from({ length: largest(plan.rounds.filter((round) => round <= now)) }, (_, copy) =>
+    plan.addresses.map((address) => ({ address, copy, at, first })),
+  ).flat()
   // At least RetransTimer apart, as they went and not as they should have gone (RFC 4861 §7.2.6).
   const late = plan.family === 'ipv6' ? now - at : 0
   const left = plan.rounds.filter((round) => round > now).map((round) => plus(round, late))
-  const rounds = left.length > 0 || plan.every === undefined ? left : [nextRefresh(plan.rounds, plan.every, now)]
+  const ended = left.length === 0 && plan.every !== undefined
+  const rounds = ended ? times(plan.everyCopies, nextRefresh(plan.rounds, plan.every, now)) : left
   return { due, plan: { ...plan, rounds, fresh: false } }
 }
 
+function largest(moments: readonly Millis[]): number {
+  const counts = new Map<Millis, number>()
+  for (const at of moments) counts.set(at, (counts.get(at) ?? 0) + 1)
+  return Math.max(0, ...counts.values())
+}
+
 /** From now on another period; a shorter one does not wait for the end of the longer one. */
-export function withPeriod(plan: AnnouncementPlan, every: Millis | undefined, now: Millis): AnnouncementPlan {
+export function withPeriod(
+  before: AnnouncementPlan,
+  every: Millis | undefined,
+  now: Millis,
+  everyCopies = 1,
+): AnnouncementPlan {
+  const plan = { ...before, everyCopies }
   if (every === plan.every) return plan
-  if (every === undefined || plan.rounds.length > 1) return { ...plan, every }
+  if (every === undefined || new Set(plan.rounds).size > 1) return { ...plan, every }
   const soonest = plus(now, every)
-  return { ...plan, every, rounds: [millis(Math.min(plan.rounds[0] ?? soonest, soonest))] }
+  const at = millis(Math.min(plan.rounds[0] ?? soonest, soonest))
+  return { ...plan, every, rounds: times(Math.max(1, plan.rounds.length), at) }
 }
 
 /** On the grid of the last round, so that a late refresh does not make the following ones late. */

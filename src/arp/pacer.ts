@@ -8,7 +8,13 @@ import type { Address } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
 
 /** `owner` names whoever may withdraw it. */
-export type WantedAnnouncement = { readonly owner: string; readonly address: Address; readonly first: boolean }
+export type WantedAnnouncement = {
+  readonly owner: string
+  readonly address: Address
+  readonly first: boolean
+  /** Which of several in one round; absent = 0. */
+  readonly copy?: number
+}
 
 /** A queue that may send `burst` at once and one more every `spacing` ms. */
 type Lane = {
@@ -41,18 +47,27 @@ export function offerAnnouncements(pacer: Pacer, wanted: readonly WantedAnnounce
   }
 }
 
-/** What may go at `now`, first frames before repeats. */
+/**
+ * What may go at `now`, first frames before repeats. `spacing`: then all of them go one by one (VR-GARP-03), in the order
+ * in which they were wanted.
+ */
 export function takeAnnouncements(
   pacer: Pacer,
   now: Millis,
+  spacing?: number,
 ): { readonly send: readonly WantedAnnouncement[]; readonly pacer: Pacer } {
+  if (spacing !== undefined) {
+    const { send, lane } = take(inOneLane(pacer), { burst: 1, spacing }, now)
+    return { send, pacer: { first: EMPTY, repeat: lane } }
+  }
   const first = take(pacer.first, FIRST, now)
   const repeat = take(pacer.repeat, REPEAT, now)
   return { send: [...first.send, ...repeat.send], pacer: { first: first.lane, repeat: repeat.lane } }
 }
 
 /** Undefined: nothing is waiting. */
-export function nextTakeAt(pacer: Pacer): Millis | undefined {
+export function nextTakeAt(pacer: Pacer, spacing?: number): Millis | undefined {
+  if (spacing !== undefined) return nextAt(inOneLane(pacer), { burst: 1, spacing })
   const first = nextAt(pacer.first, FIRST)
   const repeat = nextAt(pacer.repeat, REPEAT)
   if (first === undefined || repeat === undefined) return first ?? repeat
@@ -70,7 +85,12 @@ export function withdrawAnnouncements(
   return { first: without(pacer.first), repeat: without(pacer.repeat) }
 }
 
-const keyOf = (one: WantedAnnouncement): string => `${one.owner} ${one.address}`
+const inOneLane = ({ first, repeat }: Pacer): Lane => ({
+  ...repeat,
+  waiting: first.waiting.length === 0 ? repeat.waiting : [...first.waiting, ...repeat.waiting],
+})
+
+const keyOf = (one: WantedAnnouncement): string => `${one.owner} ${one.address} ${one.copy ?? 0}`
 
 function extend(lane: Lane, wanted: readonly WantedAnnouncement[]): Lane {
   if (wanted.length === 0) return lane

@@ -13,6 +13,7 @@ import { routerKnobs } from './knobs.ts'
 import { familyOfAll, scopeOf } from './network.ts'
 import { type Locate, type Problem, problemAt } from './problem.ts'
 import { interfacesIn } from './track.ts'
+import { unicastOf } from './transport.ts'
 
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
 const REALTIME_BELOW = 100
@@ -69,8 +70,9 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
       `"${router.name}" advertises ${router.addresses.length} addresses in packets of ${octets} octets: ` +
         `an interface with the usual MTU of ${USUAL_MTU} cannot carry them`,
     )
-  if (router.transport !== 'multicast') {
-    const { peers } = router.transport.unicast
+  const unicast = unicastOf(router)
+  if (unicast !== undefined) {
+    const { peers } = unicast
     if (peers.length === 0 && router.profile !== 'rfc9568')
       warn(
         'transport',

@@ -8,12 +8,14 @@ import type { VirtualRouter } from './config.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { mayServeNetworkOf, type OwnInterface, type Standing, servesNetworkOf } from './node-view.ts'
 import type { Path, Severity } from './problem.ts'
+import { sourceOf, sourcePath, unicastOf } from './transport.ts'
 
 export type Report = (severity: Severity, at: Path, message: string) => void
 
 /** An empty unicast_peer block means multicast in keepalived's files (design.md §3, table). */
-export function usesMulticast({ transport, profile }: VirtualRouter): boolean {
-  return transport === 'multicast' || (profile === 'keepalived' && transport.unicast.peers.length === 0)
+export function usesMulticast(router: VirtualRouter): boolean {
+  const unicast = unicastOf(router)
+  return unicast === undefined || (router.profile === 'keepalived' && unicast.peers.length === 0)
 }
 
 /** Every IPv6 interface is in fe80::/10, so only another address can say which one is meant. */
@@ -67,18 +69,13 @@ export function chooseInterface(
 
 /** Undefined: none yet, and why has been said. */
 export function chooseSource(router: VirtualRouter, chosen: OwnInterface, report: Report): Address | undefined {
-  const unicast = router.transport === 'multicast' || usesMulticast(router) ? undefined : router.transport.unicast
-  const wanted = unicast?.source ?? 'auto'
+  const wanted = sourceOf(router)
   const untilThen = `"${router.name}" is in fault until then`
   if (wanted !== 'auto') {
     const standing = chosen.own.find(({ address }) => address === wanted)
     if (standing !== undefined && standing.tentative !== true) return wanted
     const reason = standing === undefined ? 'it does not have this address' : 'this address is still tentative'
-    report(
-      'warning',
-      ['transport', 'unicast', 'source'],
-      `Cannot send from ${wanted} on "${chosen.name}": ${reason}, ${untilThen}`,
-    )
+    report('warning', sourcePath(router), `Cannot send from ${wanted} on "${chosen.name}": ${reason}, ${untilThen}`)
     return undefined
   }
   const scope = sourceScope(router)
@@ -94,8 +91,8 @@ export function chooseSource(router: VirtualRouter, chosen: OwnInterface, report
 /** RFC 9568 §5.1.2.1 for multicast; in unicast what the peers can answer to. */
 function sourceScope(router: VirtualRouter): Scope | undefined {
   if (familyOfAll(router.addresses) === 'ipv4') return undefined
-  if (router.transport === 'multicast' || usesMulticast(router)) return 'link-local'
-  const [basis] = [...router.transport.unicast.peers, telling(router)].filter((each) => each !== undefined)
+  if (usesMulticast(router)) return 'link-local'
+  const [basis] = [...(unicastOf(router)?.peers ?? []), telling(router)].filter((each) => each !== undefined)
   return basis === undefined ? 'link-local' : scopeOf(basis.address)
 }
 

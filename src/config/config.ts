@@ -4,12 +4,11 @@
  * by resolve.ts. This file does not know YAML, positions, or what one value means for another (cross-check.ts).
  */
 import * as z from 'zod'
-import type { Address } from '../wire/address.ts'
+import { announceSchema } from './announce.ts'
 import {
   absolutePath,
   duration,
   flag,
-  host,
   interfaceName,
   itemName,
   list,
@@ -25,58 +24,12 @@ import { healthcheckSchema } from './healthcheck.ts'
 import { knobShape } from './knobs.ts'
 import { expandPresets, PRESETS } from './preset.ts'
 import { trackSchema } from './track.ts'
+import { hint, PEERS_WANTED, transportSchema } from './transport.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
 const INTERVAL_RANGE = '10ms to 40.95s (version 2: 1s to 255s)'
 export const DEFAULT_RUN_DIRECTORY = '/run/holdfast'
-
-const PEERS_WANTED = 'a list of peers wanted'
-const peerKeys = {
-  address: host().describe('Address of the peer'),
-  priority: whole(1, 255).optional().describe('Its base priority, which makes the stagger exact'),
-}
-const ttlKeys = {
-  minTtl: whole(0, 255).optional().describe('Least TTL or hop limit with which its advertisements may arrive'),
-  maxTtl: whole(0, 255).optional().describe('Greatest TTL or hop limit with which its advertisements may arrive'),
-}
-type PeerKeys = { address: Address } & { [key in 'priority' | 'minTtl' | 'maxTtl']?: number | undefined }
-
-const asPeer = ({ address, priority, minTtl, maxTtl }: PeerKeys) => ({ address, priority, minTtl, maxTtl })
-const alone = () => host().transform((address): PeerKeys => ({ address }))
-const error = 'an address or { address, priority } wanted'
-const wanted = 'a mapping with address and priority wanted'
-/** Multicast always wants TTL 255, so only unicast peers have a range. */
-const hint = () => z.union([alone(), section(peerKeys, wanted)], { error }).transform(asPeer)
-const peer = () => z.union([alone(), section({ ...peerKeys, ...ttlKeys }, wanted)], { error }).transform(asPeer)
-
-const transport = () =>
-  z.union(
-    [
-      z.literal('multicast'),
-      section(
-        {
-          unicast: section(
-            {
-              source: z
-                .union([z.literal('auto'), host()], { error: 'auto or an IP address wanted' })
-                .default('auto')
-                .describe(
-                  'Source of our advertisements; auto: the address of the interface in the network of the VIP, ' +
-                    'or its link-local address where the peers have such',
-                ),
-              peers: list(peer(), PEERS_WANTED).describe(
-                'The other routers; the address of this node may be among them and is skipped',
-              ),
-            },
-            'a mapping with peers wanted',
-          ).describe('Advertise to each peer instead of to the group'),
-        },
-        'a mapping with unicast wanted',
-      ),
-    ],
-    { error: 'multicast or { unicast: { peers: [...] } } wanted' },
-  )
 
 // Keys of a mapping named in a problem could be the password itself (schema-problem.ts).
 const authentication = () =>
@@ -88,27 +41,6 @@ const authentication = () =>
       ),
     },
     'a mapping with type and password wanted',
-  )
-
-const risesFromZero = (values: readonly number[]) =>
-  values[0] === 0 && values.every((value, i) => i === 0 || value > (values[i - 1] ?? 0))
-const AT_WANTED = '1 to 20 durations wanted that start with 0ms and rise'
-
-const announce = () =>
-  section(
-    {
-      at: list(duration(0, HOUR), AT_WANTED)
-        .refine((values) => values.length <= 20 && risesFromZero(values), { error: AT_WANTED })
-        .optional()
-        .describe(
-          'When gratuitous ARP or unsolicited NA is sent after a takeover, default [0ms, 20ms, 100ms, 500ms, 2s, 5s], IPv6 [0ms, 1s, 2s]',
-        ),
-      refresh: z
-        .union([z.literal(false), duration(SECOND, 24 * HOUR)], { error: 'a duration from 1s to 24h or false wanted' })
-        .optional()
-        .describe('How often an Active repeats it, false = never, default 60s'),
-    },
-    'a mapping with at and refresh wanted',
   )
 
 export const virtualRouterSchema = section(
@@ -148,7 +80,9 @@ export const virtualRouterSchema = section(
       .optional()
       .describe('The router takes no part and is in fault with this reason'),
     margin: whole(0, 253).default(0).describe('Preempt only an Active whose priority is lower by more than this'),
-    transport: transport().default('multicast').describe('multicast, or { unicast: { source, peers } }'),
+    transport: transportSchema
+      .default('multicast')
+      .describe('multicast, { multicast: { source } } or { unicast: { source, peers, ttl } }'),
     peers: list(hint(), PEERS_WANTED).optional().describe('With multicast: the other routers, a hint for the stagger'),
     track: list(trackSchema, 'a list of trackers wanted')
       .default([])
@@ -156,7 +90,7 @@ export const virtualRouterSchema = section(
     preset: oneOf(...PRESETS)
       .optional()
       .describe('Health checks that come by a name, with their weights (docs/healthchecks.md)'),
-    announce: announce().prefault({}).describe('Schedule of the gratuitous ARP or unsolicited NA'),
+    announce: announceSchema.prefault({}).describe('Schedule of the gratuitous ARP or unsolicited NA'),
     lifetime: oneOf('auto', 'off')
       .default('auto')
       .describe(
@@ -242,7 +176,6 @@ export type VirtualRouter = z.output<typeof virtualRouterSchema>
 export type SyncGroup = z.output<typeof syncGroupSchema>
 export type HealthcheckConfig = Config['healthchecks'][number]
 export type { Track } from './track.ts'
-export type ConfiguredPeer = z.output<ReturnType<typeof peer>>
 
 /** What a file may contain, as JSON Schema 2020-12: for editors, and for the known keys of schema-problem.ts. */
 export const jsonSchema = () => z.toJSONSchema(configSchema, { io: 'input' })

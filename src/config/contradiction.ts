@@ -9,14 +9,19 @@ import { formatDuration } from './duration.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
+import { type ConfiguredPeer, sourceOf, sourcePath, unicastOf } from './transport.ts'
 
 /** A router and where it stands in the file. */
 export type Placed = { readonly router: VirtualRouter; readonly path: Path }
 
-export function peerList({ router, path }: Placed): { readonly peers: VirtualRouter['peers']; readonly path: Path } {
-  return router.transport === 'multicast'
+export function peerList({ router, path }: Placed): {
+  readonly peers: readonly ConfiguredPeer[] | undefined
+  readonly path: Path
+} {
+  const unicast = unicastOf(router)
+  return unicast === undefined
     ? { peers: router.peers, path: [...path, 'peers'] }
-    : { peers: router.transport.unicast.peers, path: [...path, 'transport', 'unicast', 'peers'] }
+    : { peers: unicast.peers, path: [...path, 'transport', 'unicast', 'peers'] }
 }
 
 type Refuse = (at: Path, message: string) => void
@@ -51,11 +56,10 @@ function families({ router, path }: Placed, refuse: Refuse): void {
         [...listed.path.slice(path.length), index],
         `Cannot use ${address} as a peer of "${name}": its virtual addresses are ${familyName(family)}`,
       )
-  if (router.transport === 'multicast') return
-  const { source } = router.transport.unicast
+  const source = sourceOf(router)
   if (source !== 'auto' && familyOf(source) !== family)
     refuse(
-      ['transport', 'unicast', 'source'],
+      sourcePath(router),
       `Cannot send from ${source}: the virtual addresses of "${name}" are ${familyName(family)}`,
     )
 }
@@ -119,7 +123,10 @@ function peering(placed: Placed, refuse: Refuse): void {
   const isIpv6 = familyOfAll(router.addresses) === 'ipv6'
   const odd = (scope: Scope) =>
     isIpv6 ? peers.findIndex(({ address }) => familyOf(address) === 'ipv6' && scopeOf(address) !== scope) : -1
-  if (router.transport === 'multicast') {
+  const source = sourceOf(router)
+  if (virtual.has(source) && router.priority !== 255)
+    refuse(sourcePath(router), `Cannot send from ${source}: it is a virtual address of "${name}"`)
+  if (unicastOf(router) === undefined) {
     // They are compared with our own source, which is link-local there.
     const global = odd('link-local')
     if (global >= 0)
@@ -130,7 +137,6 @@ function peering(placed: Placed, refuse: Refuse): void {
       )
     return
   }
-  const { source } = router.transport.unicast
   const [first] = peers
   const basis = source === 'auto' ? first?.address : source
   const other = basis === undefined ? -1 : odd(scopeOf(basis))
@@ -160,6 +166,4 @@ function peering(placed: Placed, refuse: Refuse): void {
       ['transport', 'unicast', 'peers'],
       `Cannot run "${name}" in unicast without peers: profile rfc9568 refuses it`,
     )
-  if (virtual.has(source) && router.priority !== 255)
-    refuse(['transport', 'unicast', 'source'], `Cannot send from ${source}: it is a virtual address of "${name}"`)
 }

@@ -7,6 +7,7 @@
 import { checksOf, nameOf } from './checks.ts'
 import type { Config, SyncGroup, VirtualRouter } from './config.ts'
 import { type ResolvedRouter, resolveRouters } from './resolve.ts'
+import { sourceOf } from './transport.ts'
 
 export type ConfigDiff = {
   /** Names of routers; each router of either configuration is in exactly one of these five lists. */
@@ -66,7 +67,7 @@ function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
 function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
   const { vrid, version, family, transport, priority } = parameters
   // Another source is another socket, and another side of every tie-break.
-  const source = router.transport === 'multicast' ? 'auto' : router.transport.unicast.source
+  const source = sourceOf(router)
   return JSON.stringify([router.interface, vrid, version, family, transport.mode, source, priority === 255])
 }
 

@@ -6,6 +6,7 @@ import type * as z from 'zod'
 import { type Knobs, profileKnobs } from '../vrrp/parameters.ts'
 import type { VirtualRouter } from './config.ts'
 import { duration, flag, oneOf } from './field.ts'
+import { unicastOf } from './transport.ts'
 
 const profileDefault = 'default: by profile'
 
@@ -94,9 +95,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
 }
 
 /** A range for the listed ones would be worth nothing if everybody else came in without one (VR-UC-04). */
-function hasTtlRange({ transport }: VirtualRouter): boolean {
-  return (
-    transport !== 'multicast' &&
-    transport.unicast.peers.some(({ minTtl, maxTtl }) => minTtl !== undefined || maxTtl !== undefined)
-  )
+function hasTtlRange(router: VirtualRouter): boolean {
+  const { peers = [] } = unicastOf(router) ?? {}
+  return peers.some(({ minTtl, maxTtl }) => minTtl !== undefined || maxTtl !== undefined)
 }

@@ -9,21 +9,17 @@ import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { Parameters, Peer, Transport } from '../vrrp/parameters.ts'
 import { type Address, address, type Family, isLinkLocal } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
-import { centis, type Millis, millis } from '../wire/units.ts'
+import { centis, millis } from '../wire/units.ts'
+import { type AnnounceSchedule, announceSchedule } from './announce.ts'
 import { chooseInterface, chooseSource, type Report, usesMulticast } from './choice.ts'
-import type { Config, ConfiguredPeer, SyncGroup, Track, VirtualRouter } from './config.ts'
+import type { Config, SyncGroup, Track, VirtualRouter } from './config.ts'
 import { datagramLength } from './datagram.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll } from './network.ts'
 import { type NodeView, type OwnView, ownView } from './node-view.ts'
 import { checkOwnAddresses } from './own-address.ts'
 import { type Locate, nowhere, type Path, type Problem, problemAt } from './problem.ts'
-
-export type AnnounceSchedule = {
-  /** After the takeover; rises from 0. */
-  readonly at: readonly Millis[]
-  readonly refresh: Millis | undefined
-}
+import { type ConfiguredPeer, unicastOf } from './transport.ts'
 
 export type ResolvedRouter = {
   readonly name: string
@@ -55,13 +51,6 @@ export type Resolution = { readonly routers: readonly ResolvedRouter[]; readonly
 /** RFC 9568 §5.1.1.2, §5.1.2.2. */
 const GROUP: Readonly<Record<Family, Address>> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 const NO_ADDRESS: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0'), ipv6: address('::') }
-/** RFC 4861 §7.2.6 asks for a second between unsolicited advertisements, and for three at most. */
-const ANNOUNCE_AT: Readonly<Record<Family, readonly Millis[]>> = {
-  ipv4: [0, 20, 100, 500, 2000, 5000].map(millis),
-  ipv6: [0, 1000, 2000].map(millis),
-}
-const ANNOUNCE_REFRESH = millis(60_000)
-
 /** `locate` comes with the parsed text; without it the problems have no position. */
 export function resolveRouters(config: Config, node: NodeView, locate: Locate = nowhere): Resolution {
   const problems: Problem[] = []
@@ -112,7 +101,7 @@ function resolveRouter(
   const interfaceName = router.interface === 'auto' ? chosen?.name : router.interface
   const source = chosen === undefined ? undefined : chooseSource(router, chosen, report)
   const owned = checkOwnAddresses(router, view, chosen, report)
-  const configured = router.transport === 'multicast' ? (router.peers ?? []) : router.transport.unicast.peers
+  const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
   // So that one file with one peer list serves every node.
   const isHere = (peer: Address) =>
     isLinkLocal(peer) ? chosen?.own.some(({ address }) => address === peer) === true : view.own.has(peer)
@@ -153,7 +142,7 @@ function resolveRouter(
     fault,
     configuredFault: router.fault,
     parameters,
-    announce: announceOf(router, family),
+    announce: announceSchedule(router.announce, router.profile, family),
     onDuplicate: router.onDuplicate,
     duplicateAllowed: router.duplicateAllowed,
     lifetime: router.lifetime,
@@ -175,7 +164,9 @@ function inPacketOrder(router: VirtualRouter): readonly Address[] {
 }
 
 function transportOf(router: VirtualRouter, family: Family, peers: readonly Peer[]): Transport {
-  return usesMulticast(router) ? { mode: 'multicast', group: GROUP[family] } : { mode: 'unicast', peers }
+  if (usesMulticast(router)) return { mode: 'multicast', group: GROUP[family] }
+  const { ttl = 255 } = unicastOf(router) ?? {}
+  return { mode: 'unicast', peers, ...(ttl === 255 ? {} : { ttl }) }
 }
 
 function authenticationOf({ authentication }: VirtualRouter): Authentication | undefined {
@@ -190,15 +181,6 @@ function authenticationOf({ authentication }: VirtualRouter): Authentication | u
 function phaseOf({ vrid, profile }: VirtualRouter): number {
   if (profile === 'rfc9568') return 1
   return Math.ceil(32 * (1 - 0.75 * ((vrid * 0.6180339887) % 1))) / 32
-}
-
-function announceOf({ announce, profile }: VirtualRouter, family: Family): AnnounceSchedule {
-  const once = profile === 'rfc9568'
-  const refresh = announce.refresh ?? (once ? false : ANNOUNCE_REFRESH)
-  return {
-    at: announce.at ?? (once ? [millis(0)] : ANNOUNCE_AT[family]),
-    refresh: refresh === false ? undefined : refresh,
-  }
 }
 
 /** VR-PRE-01, VR-PRE-03: that is all that keepalived's initial state means below priority 255 (VR-CFG-03). */

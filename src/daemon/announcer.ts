@@ -31,8 +31,13 @@ export type Announced = {
   readonly name: string
   readonly family: Family
   readonly addresses: readonly Address[]
+  /** As often as there are to be frames. */
   readonly at: readonly Millis[]
   readonly refresh: Millis | undefined
+  /** 1 by default. */
+  readonly refreshCopies?: number | undefined
+  /** As `at`, when a rival was heard; by default what arp/announcement.ts says. */
+  readonly onRival?: readonly Millis[] | undefined
 }
 
 /** Why there can be several at once: one for each reason. `duplicate` is about some addresses only. */
@@ -52,39 +57,47 @@ export class Announcer {
   readonly #mac: () => Mac
 
   readonly #isReady: (address: Address) => boolean
+  readonly #spacing: () => number | undefined
 
   /**
    * `isReady`: packets to the address arrive here. The kernel adds the local route of an IPv6 address, and tells of it,
    * some time after it has accepted the address: a client that follows the announcement before that is not answered.
+   * `spacing`: between any two frames; undefined = the pacer's own rates.
    */
   constructor(
     send: (frames: readonly Uint8Array[]) => readonly SendOutcome[],
     mac: () => Mac,
     isReady: (address: Address) => boolean = () => true,
+    spacing: () => number | undefined = () => undefined,
   ) {
     this.#send = send
     this.#mac = mac
     this.#isReady = isReady
+    this.#spacing = spacing
   }
 
   /** Due at once; sent by run() at the end of the turn, because advertisements go before all of them. */
   announce(announced: Announced, reason: Reason, now: Millis): void {
-    const { name, family, addresses } = announced
-    const at = reason === 'takeover' ? announced.at : announcementOffsets(reason, family)
+    const { name, family, addresses, onRival, refreshCopies: everyCopies } = announced
+    const over = (reason === 'rival' ? onRival : undefined) ?? announcementOffsets(reason, family)
+    const at = reason === 'takeover' ? announced.at : over
     const every = reason === 'takeover' ? announced.refresh : undefined
-    const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every })
+    const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every, everyCopies })
     this.#plans.set(name, { ...this.#plans.get(name), [reason]: plan })
   }
 
   /** What is planned names no address that the router has no more, and goes on with the period of now. */
-  reschedule({ name, addresses, refresh }: Pick<Announced, 'name' | 'addresses' | 'refresh'>, now: Millis): void {
+  reschedule(
+    { name, addresses, refresh, refreshCopies }: Pick<Announced, 'name' | 'addresses' | 'refresh' | 'refreshCopies'>,
+    now: Millis,
+  ): void {
     const plans = this.#plans.get(name)
     if (plans === undefined) return
     const { takeover, ...over } = plans
     const isOurs = (address: Address) => addresses.includes(address)
     const kept = (plan: AnnouncementPlan) => ({ ...plan, addresses: plan.addresses.filter(isOurs) })
     this.#plans.set(name, {
-      ...(takeover === undefined ? {} : { takeover: withPeriod(kept(takeover), refresh, now) }),
+      ...(takeover === undefined ? {} : { takeover: withPeriod(kept(takeover), refresh, now, refreshCopies) }),
       ...(over.rival === undefined ? {} : { rival: kept(over.rival) }),
       ...(over.duplicate === undefined ? {} : { duplicate: kept(over.duplicate) }),
     })
@@ -97,7 +110,7 @@ export class Announcer {
   }
 
   nextAt(): Millis | undefined {
-    let nearest = nextTakeAt(this.#pacer)
+    let nearest = nextTakeAt(this.#pacer, this.#spacing())
     for (const plans of this.#plans.values()) {
       for (const reason of REASONS) {
         const plan = plans[reason]
@@ -118,11 +131,11 @@ export class Announcer {
         if (plan === undefined || at === undefined || at > now) continue
         const result = dueFrames(plan, now)
         plans[kind] = result.plan
-        const wanted = result.due.map(({ address, first }) => ({ owner, address, first }))
+        const wanted = result.due.map(({ address, copy, first }) => ({ owner, address, copy, first }))
         this.#pacer = offerAnnouncements(this.#pacer, wanted)
       }
     }
-    const taken = takeAnnouncements(this.#pacer, now)
+    const taken = takeAnnouncements(this.#pacer, now, this.#spacing())
     this.#pacer = taken.pacer
     if (taken.send.length > 0) this.#announce(taken.send.map(({ address }) => address))
   }

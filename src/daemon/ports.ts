@@ -43,7 +43,8 @@ export type DrainResult = {
   readonly lost: number
 }
 
-export type Datagram = { readonly destination: Address; readonly bytes: Uint8Array }
+/** `ttl`: TTL or hop limit; absent = 255. */
+export type Datagram = { readonly destination: Address; readonly bytes: Uint8Array; readonly ttl?: number }
 export type SendOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
 /** One per interface and family: protocol 112, joined to the group where multicast is asked for. */

@@ -6,6 +6,7 @@
 import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
+import { sourceOf } from '../config/transport.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -57,6 +58,7 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
     // `auto` in another network: nobody may be Active on a LAN to which he has not listened.
     if (elsewhere.has(name)) return true
     const [then, now] = [before.get(name), after.get(name)]
+    // Another source is another socket, and another side of every tie-break.
     return then !== undefined && now !== undefined && (sourceOf(then) !== sourceOf(now) || gains(then, now, moved))
   }
   const anew = [...recreated, ...changed.filter(isAnother)]
@@ -77,10 +79,6 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
 }
 
 const addressesOf = ({ addresses }: VirtualRouter): readonly Address[] => addresses.map(({ address }) => address)
-
-/** Another source is another socket, and another side of every tie-break. */
-const sourceOf = ({ transport }: VirtualRouter): string =>
-  transport === 'multicast' ? 'auto' : transport.unicast.source
 
 /** Addresses that another router had: whoever gets them waits until that one has left them. */
 function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {

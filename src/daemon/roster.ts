@@ -26,9 +26,8 @@ export type RosterContext = {
 
 export function specOf(resolved: ResolvedRouter): RouterSpec {
   const { name, configuredFault, parameters, announce, lifetime, onDuplicate, duplicateAllowed, track } = resolved
-  const { at: announceAt, refresh } = announce
   const basePriority = parameters.priority
-  return { name, basePriority, configuredFault, track, announceAt, refresh, lifetime, onDuplicate, duplicateAllowed }
+  return { name, basePriority, configuredFault, track, announce, lifetime, onDuplicate, duplicateAllowed }
 }
 
 export class Roster {

@@ -4,6 +4,7 @@
  * whose is effect-runner.ts, what becomes of its addresses is address-duty.ts, and what to decide is vrrp/'s.
  */
 
+import type { AnnounceSchedule } from '../config/announce.ts'
 import type { Track } from '../config/track.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { AdvertisementReason, Effect, MoveSuppression } from '../vrrp/effect.ts'
@@ -34,8 +35,7 @@ export type RouterSpec = {
   /** Why it takes no part, by its configuration. */
   readonly configuredFault: string | undefined
   readonly track: readonly Track[]
-  readonly announceAt: readonly Millis[]
-  readonly refresh: Millis | undefined
+  readonly announce: AnnounceSchedule
   readonly onDuplicate: OnDuplicate
   /** Whose answers for our addresses mean nothing. */
   readonly duplicateAllowed: readonly Mac[]

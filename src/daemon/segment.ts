@@ -84,6 +84,7 @@ export class Segment implements RouterIo {
       (frames) => this.#frames?.send(frames) ?? [],
       () => this.mac,
       (address) => view.canSendFrom(this.interfaceIndex, address) || !view.isOn(this.interfaceIndex, address),
+      () => this.#spacing(),
     )
     this.#reception = new Reception(this, recorder)
     this.#claims = new ClaimTap(family, () => this.#link, {
@@ -285,14 +286,13 @@ export class Segment implements RouterIo {
   announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void {
     const { spec, parameters } = router
     const { family, addresses } = parameters
-    const announced = { name: spec.name, family, addresses, at: spec.announceAt, refresh: spec.refresh }
-    this.announcer.announce(announced, reason, now)
+    this.announcer.announce({ name: spec.name, family, addresses, ...spec.announce }, reason, now)
   }
 
   announceOver(router: Router, addresses: readonly Address[], now: Millis): void {
     const { spec, parameters } = router
-    const announced = { name: spec.name, family: parameters.family, addresses, at: spec.announceAt, refresh: undefined }
-    this.announcer.announce(announced, 'duplicate', now)
+    const { family } = parameters
+    this.announcer.announce({ name: spec.name, family, addresses, ...spec.announce }, 'duplicate', now)
   }
 
   /** Once, however many of its routers ask in one turn. */
@@ -303,7 +303,13 @@ export class Segment implements RouterIo {
   }
 
   reschedule({ spec, parameters: { addresses } }: Router, now: Millis): void {
-    this.announcer.reschedule({ name: spec.name, addresses, refresh: spec.refresh }, now)
+    this.announcer.reschedule({ name: spec.name, addresses, ...spec.announce }, now)
+  }
+
+  /** One interface, one pace: that of the slowest. */
+  #spacing(): number | undefined {
+    const wanted = [...this.routers.values()].flatMap(({ spec }) => spec.announce.spacing?.[this.family] ?? [])
+    return wanted.length === 0 ? undefined : Math.max(...wanted)
   }
 
   cancelAnnouncements(router: Router): void {

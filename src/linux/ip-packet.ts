@@ -15,10 +15,12 @@ export type IpPacket = {
   readonly destination: Address
   readonly protocol: number
   readonly message: Uint8Array
+  /** Absent: 255. */
+  readonly ttl?: number | undefined
 }
 
 /** IPv4: identification and header checksum are left to the kernel, which fills in both. */
-export function ipPacket({ source, destination, protocol, message }: IpPacket): Uint8Array {
+export function ipPacket({ source, destination, protocol, message, ttl = TTL }: IpPacket): Uint8Array {
   const addresses = [addressBytes(source), addressBytes(destination)]
   if (familyOf(destination) === 'ipv4') {
     return concatBytes(
@@ -26,7 +28,7 @@ export function ipPacket({ source, destination, protocol, message }: IpPacket): 
       uint16(20 + message.length),
       uint16(0),
       uint16(DONT_FRAGMENT),
-      Uint8Array.of(TTL, protocol, 0, 0),
+      Uint8Array.of(ttl, protocol, 0, 0),
       ...addresses,
       message,
     )
@@ -35,7 +37,7 @@ export function ipPacket({ source, destination, protocol, message }: IpPacket): 
     uint16(0x6000 | (TRAFFIC_CLASS << 4)),
     uint16(0),
     uint16(message.length),
-    Uint8Array.of(protocol, TTL),
+    Uint8Array.of(protocol, ttl),
     ...addresses,
     message,
   )

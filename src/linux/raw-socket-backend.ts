@@ -174,8 +174,8 @@ function assemble(
     },
 
     send(datagrams) {
-      return datagrams.map(({ destination, bytes: message }): SendOutcome => {
-        const packet = ipPacket({ source: own, destination, protocol: IPPROTO_VRRP, message })
+      return datagrams.map(({ destination, bytes: message, ttl }): SendOutcome => {
+        const packet = ipPacket({ source: own, destination, protocol: IPPROTO_VRRP, message, ttl })
         const result = socket.send(packet, destination)
         if (result >= 0) return { ok: true }
         const action = `send to ${destination} on "${interfaceName}"`

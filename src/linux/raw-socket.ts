@@ -71,7 +71,12 @@ export function openReceiver(
  * A socket of its own, because binding to the source would make the kernel compare it with the destination of what comes
  * in: multicast would be lost. IPV6_CHECKSUM stays off, the checksum is in the message (RFC 9568 §5.2.8).
  */
-export function openSender(native: NativeAddon, options: AdvertisementSocketOptions, progress: Progress): NativeSocket {
+export function openSender(
+  native: NativeAddon,
+  options: AdvertisementSocketOptions,
+  progress: Progress,
+  ttl = TTL,
+): NativeSocket {
   const { family, interfaceIndex, interfaceName, source } = options
   const v4 = family === 'ipv4'
   progress('open a raw socket')
@@ -82,13 +87,13 @@ export function openSender(native: NativeAddon, options: AdvertisementSocketOpti
     bindToDevice(socket, interfaceName)
     progress(`prepare a raw socket on "${interfaceName}"`)
     if (v4) {
-      setNumber(socket, OPTION.ipTtl, TTL)
+      setNumber(socket, OPTION.ipTtl, ttl)
       setNumber(socket, OPTION.ipTos, TRAFFIC_CLASS)
       setNumber(socket, OPTION.ipMulticastTtl, TTL)
       setNumber(socket, OPTION.ipMulticastLoop, 0)
       setMulticastInterface(socket, interfaceIndex)
     } else {
-      setNumber(socket, OPTION.ipv6UnicastHops, TTL)
+      setNumber(socket, OPTION.ipv6UnicastHops, ttl)
       setNumber(socket, OPTION.ipv6TrafficClass, TRAFFIC_CLASS)
       setNumber(socket, OPTION.ipv6MulticastHops, TTL)
       setNumber(socket, OPTION.ipv6MulticastLoop, 0)

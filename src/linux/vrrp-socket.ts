@@ -3,7 +3,14 @@
  * is drained, dated and counted (ground rule 2). Refused here: VRRP. Not one octet of a message is read or checked, and
  * a packet that was cut is delivered cut.
  */
-import type { AdvertisementSocket, AdvertisementSocketOptions, Failure, ReceivedPacket } from '../daemon/ports.ts'
+import type {
+  AdvertisementSocket,
+  AdvertisementSocketOptions,
+  Datagram,
+  Failure,
+  ReceivedPacket,
+  SendOutcome,
+} from '../daemon/ports.ts'
 import type { Address } from '../wire/address.ts'
 import type { KernelClock } from './clock.ts'
 import { failureFrom, failureOf } from './failure.ts'
@@ -27,7 +34,7 @@ export function openAdvertisementSocket(
   try {
     receiver = openReceiver(native, options, progress)
     const sender = openSender(native, options, progress)
-    return assemble(receiver, sender, clock, options)
+    return assemble(receiver, sender, clock, options, (ttl) => openSender(native, options, progress, ttl))
   } catch (error) {
     receiver?.close()
     return failureFrom(error, action)
@@ -39,6 +46,7 @@ function assemble(
   sender: NativeSocket,
   clock: KernelClock,
   { family, interfaceIndex, interfaceName, onReadable, onFailure }: AdvertisementSocketOptions,
+  openFor: (ttl: number) => NativeSocket,
 ): AdvertisementSocket {
   const meta = readMeta(receiver, SIZE[family])
   const targets = new Map<Address, Uint8Array>()
@@ -68,6 +76,38 @@ function assemble(
     const lost = (counter - overflow) >>> 0
     overflow = counter
     return lost
+  }
+
+  /** With another TTL than 255 (VR-UC-03); few routers have one. */
+  const senders = new Map<number, NativeSocket>()
+
+  function sendThrough(from: NativeSocket, datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    const addresses = datagrams.map(({ destination }) => {
+      const known = targets.get(destination) ?? ipSockaddr(destination, interfaceIndex)
+      targets.set(destination, known)
+      return known
+    })
+    const results = from.send(
+      datagrams.map(({ bytes }) => bytes),
+      addresses,
+    )
+    return datagrams.map(({ destination }, i) => {
+      const result = results[i] ?? 0
+      if (result >= 0) return { ok: true }
+      const action = `send to ${destination} on "${interfaceName}"`
+      return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
+    })
+  }
+
+  function sendWith(ttl: number, datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    try {
+      const from = senders.get(ttl) ?? openFor(ttl)
+      senders.set(ttl, from)
+      return sendThrough(from, datagrams)
+    } catch (error) {
+      const failure = failureFrom(error, `send with TTL ${ttl} on "${interfaceName}"`)
+      return datagrams.map(() => ({ ok: false, failure }))
+    }
   }
 
   const socket: AdvertisementSocket = {
@@ -106,21 +146,17 @@ function assemble(
     },
 
     send(datagrams) {
-      const addresses = datagrams.map(({ destination }) => {
-        const known = targets.get(destination) ?? ipSockaddr(destination, interfaceIndex)
-        targets.set(destination, known)
-        return known
-      })
-      const results = sender.send(
-        datagrams.map(({ bytes }) => bytes),
-        addresses,
-      )
-      return datagrams.map(({ destination }, i) => {
-        const result = results[i] ?? 0
-        if (result >= 0) return { ok: true }
-        const action = `send to ${destination} on "${interfaceName}"`
-        return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
-      })
+      if (datagrams.every(({ ttl }) => ttl === undefined)) return sendThrough(sender, datagrams)
+      const sent = new Map<Datagram, SendOutcome>()
+      for (const ttl of new Set(datagrams.map((datagram) => datagram.ttl))) {
+        const those = datagrams.filter((datagram) => datagram.ttl === ttl)
+        const outcomes = ttl === undefined ? sendThrough(sender, those) : sendWith(ttl, those)
+        outcomes.forEach((outcome, i) => {
+          const datagram = those[i]
+          if (datagram !== undefined) sent.set(datagram, outcome)
+        })
+      }
+      return datagrams.flatMap((datagram) => sent.get(datagram) ?? [])
     },
 
     join(group) {
@@ -136,6 +172,7 @@ function assemble(
       closed = true
       receiver.close()
       sender.close()
+      for (const each of senders.values()) each.close()
     },
   }
   receiver.start(onReadable, (errno) => failed(errno, 'poll'))

@@ -18,7 +18,8 @@ export type Peer = {
 }
 export type Transport =
   | { readonly mode: 'multicast'; readonly group: Address }
-  | { readonly mode: 'unicast'; readonly peers: readonly Peer[] }
+  /** `ttl`: of what we send; absent = 255 (VR-UC-03). */
+  | { readonly mode: 'unicast'; readonly peers: readonly Peer[]; readonly ttl?: number }
 
 /** Everything on which the RFC, its neighbours and safety disagree (design.md §3, table). */
 export type Knobs = {

@@ -17,12 +17,14 @@ export function advertisementOf(parameters: Parameters, priority: number): Adver
 export function advertisementDatagrams(
   parameters: Parameters,
   priority: number,
-): readonly { readonly destination: Address; readonly bytes: Uint8Array }[] {
+): readonly { readonly destination: Address; readonly bytes: Uint8Array; readonly ttl?: number }[] {
   const { authentication, knobs, primaryAddress, transport } = parameters
   const advertisement = advertisementOf(parameters, priority)
   const destinations = transport.mode === 'multicast' ? [transport.group] : transport.peers.map((peer) => peer.address)
+  const ttl = transport.mode === 'unicast' && transport.ttl !== undefined ? { ttl: transport.ttl } : {}
   return destinations.map((destination) => ({
     destination,
+    ...ttl,
     bytes: encodeAdvertisement(advertisement, {
       source: primaryAddress,
       destination,

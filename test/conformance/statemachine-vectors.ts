@@ -109,7 +109,9 @@ const timelineVector = z.looseObject({
           repeat: z.number(),
           delay_us: z.number(),
           refresh_us: z.number().optional(),
+          refresh_repeat: z.number().optional(),
           lower_prio_repeat: z.number().optional(),
+          lower_prio_delay_us: z.number().optional(),
         }),
         track: z.array(
           z.strictObject({

@@ -1,10 +1,13 @@
 /**
  * Plays a timeline of statemachine-ext.json on src/vrrp, and tells what would be seen from outside: on the wire, and in
  * keepalived's notification FIFO. Instances of a group are stepped as one (vrrp/sync-group.ts), trackers go through the
- * daemon's own sum and faults (daemon/tracking.ts), scripts through healthcheck/health.ts, unicast packets through the ladder of receive.ts. No expectation is known here.
+ * daemon's own sum and faults (daemon/tracking.ts), announcements through its announcer with the schedule of profile
+ * keepalived, scripts through healthcheck/health.ts, unicast packets through the ladder of receive.ts. No expectation is known here.
  */
-import { announcementPlan, dueFrames, nextAnnouncementAt } from '../../src/arp/announcement.ts'
+import { claimOf } from '../../src/arp/probe.ts'
+import { announceSchedule } from '../../src/config/announce.ts'
 import type { Track } from '../../src/config/track.ts'
+import { Announcer } from '../../src/daemon/announcer.ts'
 import type { CheckState } from '../../src/daemon/check-board.ts'
 import { trackingOf } from '../../src/daemon/tracking.ts'
 import { type Health, standingOf } from '../../src/healthcheck/health.ts'
@@ -17,7 +20,8 @@ import { receive } from '../../src/vrrp/receive.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { stepGroup } from '../../src/vrrp/sync-group.ts'
 import { address } from '../../src/wire/address.ts'
-import { centis, millis } from '../../src/wire/units.ts'
+import { parseMac } from '../../src/wire/mac.ts'
+import { centis, type Millis, millis } from '../../src/wire/units.ts'
 import { ipv4Packet } from '../support/ipv4-packet.ts'
 import { healthOf } from './script-health.ts'
 import { truncated } from './statemachine-replay.ts'
@@ -26,8 +30,7 @@ import { type TimelineInstance, type TimelineVector, timelineEvent } from './sta
 /** `at` in whole microseconds. */
 export type Line = { readonly at: number; readonly instance: string; readonly text: string }
 
-/** Of `vrrp_garp_master_repeat`: copies that our schedule spaces as its pacer would. */
-const COPY_SPACING = 5
+const MAC = parseMac('02:00:00:00:00:01')
 
 function parametersOf(instance: TimelineInstance): Parameters {
   const peers = (instance.unicast_peers ?? []).map((peer) => ({ address: address(peer) }))
@@ -49,6 +52,7 @@ function parametersOf(instance: TimelineInstance): Parameters {
     knobs: {
       ...profileKnobs('rfc9568', 3),
       assertOnLower: instance.lower_prio_no_advert !== true,
+      announceOnRival: true,
       lastAdvertisement: instance.higher_prio_send_advert === true,
       onlyListedPeers: instance.check_unicast_src === true,
     },
@@ -77,7 +81,8 @@ class Instance {
   readonly name: string
   parameters: Parameters
   state: State = INITIAL_STATE
-  activeSince = Number.NEGATIVE_INFINITY
+  announcer: Announcer | undefined
+  announcingAt = millis(0)
   readonly track: readonly Track[]
   readonly faults = new Set<Fault>()
   /** Started, and in Initialize for nothing but a first result: nobody is notified of that (VR-TRK-05). */
@@ -137,7 +142,7 @@ export class TimelineReplay {
       for (const one of whom) this.#happen(one, event, at)
     }
     this.#expire(this.#vector.end_us, true)
-    for (const one of this.#instances) this.#announcements(one, this.#vector.end_us)
+    for (const one of this.#instances) this.#announce(one, this.#vector.end_us)
     return this.#lines
   }
 
@@ -237,7 +242,10 @@ export class TimelineReplay {
     members.forEach((member, i) => {
       const moved = steps[i]
       if (moved === undefined) return
-      if (member.state.name === 'Active' && moved.state.name !== 'Active') this.#announcements(member, at)
+      if (member.state.name === 'Active' && moved.state.name !== 'Active') {
+        this.#announce(member, at)
+        member.announcer = undefined
+      }
       member.state = moved.state
       for (const effect of moved.effects) this.#tell(member, effect, at)
     })
@@ -254,7 +262,9 @@ export class TimelineReplay {
         return
       }
       case 'announce':
-        one.activeSince = at
+        this.#announce(one, at)
+        one.announcer ??= this.#announcer(one)
+        one.announcer.announce(announcedBy(one), effect.reason, millis(at / 1000))
         return
       case 'transition': {
         const words = { Backup: 'BACKUP', Active: 'MASTER', Leaving: 'LEAVING', Returning: 'RETURNING' }
@@ -278,29 +288,49 @@ export class TimelineReplay {
     this.#lines.push({ at, instance: one.name, text })
   }
 
-  /** The rounds of the takeover that the router lived to see (VR-GARP-05: dropped on leaving Active). */
-  #announcements(one: Instance, until: number): void {
-    const { repeat, delay_us } = one.told.garp
-    if (one.activeSince === Number.NEGATIVE_INFINITY) return
-    const block = Array.from({ length: repeat }, (_, i) => i * COPY_SPACING)
-    const second = delay_us > 0 ? block.map((offset) => offset + delay_us / 1000) : []
-    let plan = announcementPlan({
-      reason: 'takeover',
-      family: one.parameters.family,
-      addresses: one.parameters.addresses,
-      at: [...block, ...second].map(millis),
-      startAt: millis(one.activeSince / 1000),
-    })
-    one.activeSince = Number.NEGATIVE_INFINITY
-    for (let next = nextAnnouncementAt(plan); next !== undefined; next = nextAnnouncementAt(plan)) {
-      if (truncated(next) > until) return
-      const { due, plan: left } = dueFrames(plan, next)
-      for (const frame of due) {
-        this.#lines.push({ at: truncated(next), instance: one.name, text: `garp ${frame.address}` })
-      }
-      plan = left
+  /** What has become due since it was last asked, on time (VR-GARP-05: dropped on leaving Active). */
+  #announce(one: Instance, until: number): void {
+    const { announcer } = one
+    for (let at = announcer?.nextAt(); announcer !== undefined && at !== undefined; at = announcer.nextAt()) {
+      if (truncated(at) > until) return
+      one.announcingAt = at
+      announcer.run(at)
     }
   }
+
+  #announcer(one: Instance): Announcer {
+    const spacing = this.#vector.config.global?.garp_interval_us
+    return new Announcer(
+      (frames) =>
+        frames.map((frame) => {
+          const text = `garp ${claimOf(frame)?.address}`
+          this.#lines.push({ at: truncated(one.announcingAt), instance: one.name, text })
+          return { ok: true }
+        }),
+      () => {
+        if (MAC === undefined) throw new Error('No MAC')
+        return MAC
+      },
+      undefined,
+      () => (typeof spacing === 'number' ? spacing / 1000 : undefined),
+    )
+  }
+}
+
+/** By the daemon's own reading of what a keepalived file says. */
+function announcedBy({ name, parameters: { family, addresses }, told: { garp } }: Instance) {
+  const ms = (us: number): Millis => millis(us / 1000)
+  const { delay_us, lower_prio_delay_us = 5_000_000, lower_prio_repeat = 5, refresh_repeat, refresh_us, repeat } = garp
+  const keys = {
+    at: [millis(0), ...(delay_us > 0 ? [ms(delay_us)] : [])],
+    copies: repeat,
+    refresh: refresh_us === undefined ? undefined : ms(refresh_us),
+    refreshCopies: refresh_repeat,
+    onRival: { copies: lower_prio_repeat, delay: ms(lower_prio_delay_us) },
+    spacing: undefined,
+    spacingNa: undefined,
+  }
+  return { name, family, addresses, ...announceSchedule(keys, 'keepalived', family) }
 }
 
 const isWaiting = ({ state }: Instance): boolean =>

@@ -82,11 +82,27 @@ describe('announcement plan', () => {
   })
   test('rounds that were slept through are one round, and the grid is kept', () => {
     const woken = dueFrames(takeover({ addresses: [A] }), millis(START + 600))
-    expect(woken.due).toEqual([{ address: A, at: START, first: true }])
+    expect(woken.due).toEqual([{ address: A, copy: 0, at: START, first: true }])
     expect(nextAnnouncementAt(woken.plan)).toBe(START + 2000)
     const asleep = dueFrames(takeover({ addresses: [A], at: ONE_ROUND, every: REFRESH_EVERY }), millis(START + 130_000))
     expect(asleep.due).toHaveLength(1)
     expect(nextAnnouncementAt(asleep.plan)).toBe(START + 180_000)
+  })
+  test('a moment that comes twice is two frames for each address, all of them once before any again', () => {
+    const twice = [0, 0, 1000, 1000].map(millis)
+    expect(follow(takeover({ at: twice }), Number.POSITIVE_INFINITY)).toEqual([
+      `0 ${A}! ${B}! ${A}! ${B}!`,
+      `1000 ${A} ${B} ${A} ${B}`,
+    ])
+    const late = dueFrames(takeover({ at: [...twice, millis(2000)], addresses: [A] }), millis(START + 2500))
+    expect(
+      late.due.map(({ copy }) => copy),
+      'of what was slept through the largest',
+    ).toEqual([0, 1])
+  })
+  test('a refresh may have several copies', () => {
+    const plan = takeover({ addresses: [A], at: ONE_ROUND, every: millis(1000), everyCopies: 2 })
+    expect(follow(plan, START + 2000)).toEqual([`0 ${A}!`, `1000 ${A} ${A}`, `2000 ${A} ${A}`])
   })
   test('no addresses, no offsets and a period of 0 end at once instead of spinning', () => {
     expect(nextAnnouncementAt(takeover({ addresses: [] }))).toBeUndefined()
