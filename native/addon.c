@@ -23,6 +23,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <node_api.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -1094,6 +1095,20 @@ static napi_value words_beat(napi_env env, napi_callback_info info) {
   return ms_value(env, __atomic_load_n(&words->guardian_beat, __ATOMIC_SEQ_CST));
 }
 
+/*
+ * Whether nobody is at the other end of the channel any more. Node could only read from it, and makes an exception of
+ * every look that finds nothing.
+ */
+static napi_value words_hung_up(napi_env env, napi_callback_info info) {
+  napi_value values[1], self, result;
+  int fd = -1;
+  if (!arguments(env, info, 1, values, &self) || words_argument(env, self) == NULL || !int_argument(env, values[0], &fd))
+    return NULL;
+  struct pollfd look = {fd, 0, 0};
+  const bool gone = poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+  return ok(env, napi_get_boolean(env, gone, &result)) ? result : NULL;
+}
+
 /* ---- privileges ---- */
 
 /*
@@ -1210,6 +1225,7 @@ NAPI_MODULE_INIT() {
       {"deadline", NULL, words_deadline, NULL, NULL, NULL, napi_default_method, NULL},
       {"beat", NULL, words_beat, NULL, NULL, NULL, napi_default_method, NULL},
       {"executions", NULL, words_executions, NULL, NULL, NULL, napi_default_method, NULL},
+      {"hungUp", NULL, words_hung_up, NULL, NULL, NULL, napi_default_method, NULL},
   };
   napi_value words_class;
   if (!ok(env, napi_define_class(env, "GuardianWords", NAPI_AUTO_LENGTH, construct_words, NULL,

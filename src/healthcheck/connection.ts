@@ -3,7 +3,7 @@
  * that was connected to itself is a refusal (a poll of a port in the ephemeral range meets its own SYN sooner or later,
  * and would find a dead service alive). Refuses to know what is said on the connection.
  */
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, type NetConnectOpts, type Socket } from 'node:net'
 import type { Cutoff } from './cutoff.ts'
 import { DeadlinePassed, FailedProbe } from './failed-probe.ts'
 import type { HostName } from './host-name.ts'
@@ -28,56 +28,42 @@ export function isConnectedToItself(socket: Socket): boolean {
   )
 }
 
-/** The caller owns the socket; it is destroyed when the signal is aborted before it is open. Rejects with Error. */
-export async function openConnection(endpoint: Endpoint, signal: Cutoff): Promise<Socket> {
-  const socket = await openTcp(endpoint, signal)
-  if (endpoint.tls === undefined) return socket
+/** The caller owns the socket; it is destroyed when the time is over before it is open. Rejects with Error. */
+export async function openConnection(endpoint: Endpoint, cutoff: Cutoff): Promise<Socket> {
   const { tls } = endpoint
-  try {
-    return await settled(
-      await tls.wrap(socket),
-      'secureConnect',
-      `TLS handshake with ${formatEndpoint(endpoint)}`,
-      signal,
-    )
-  } catch (error) {
-    socket.destroy()
-    throw error
-  }
+  const target = await targetOf(endpoint, cutoff)
+  // TLS on a socket of its own: one that is wrapped around another costs both.
+  const socket = tls === undefined ? connectTcp(target) : await tls.connect(target)
+  return opened(socket, endpoint, cutoff)
 }
 
-async function openTcp(endpoint: Endpoint, signal: Cutoff): Promise<Socket> {
+async function targetOf(endpoint: Endpoint, cutoff: Cutoff): Promise<NetConnectOpts> {
   const { place } = endpoint
-  const during = `connecting to ${formatEndpoint(endpoint)}`
-  if ('unixSocket' in place) return settled(connectTcp({ path: place.unixSocket }), 'connect', during, signal)
-  const addresses = await place.host.addresses(signal)
-  if (signal.aborted) throw new DeadlinePassed(during)
+  if ('unixSocket' in place) return { path: place.unixSocket }
+  const { host, port } = place
+  const addresses = await host.addresses(cutoff)
+  if (cutoff.aborted) throw new DeadlinePassed(`connecting to ${formatEndpoint(endpoint)}`)
   const [only] = addresses
-  const socket =
-    addresses.length === 1 && only !== undefined
-      ? connectTcp({ host: only.address, port: place.port })
-      : connectTcp({
-          host: place.host.name,
-          port: place.port,
-          lookup: (_name, _options, done) => done(null, [...addresses]),
-          autoSelectFamily: true,
-          autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER,
-        })
-  await settled(socket, 'connect', during, signal)
-  if (isConnectedToItself(socket)) {
-    socket.destroy()
-    throw new FailedProbe('connectionRefused', `Nobody listens on ${formatEndpoint(endpoint)}: the socket met itself`)
+  if (addresses.length === 1 && only !== undefined) return { host: only.address, port }
+  return {
+    host: host.name,
+    port,
+    lookup: (_name, _options, done) => done(null, [...addresses]),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER,
   }
-  return socket
 }
 
-function settled<S extends Socket>(socket: S, event: string, during: string, signal: Cutoff): Promise<S> {
+function opened(socket: Socket, endpoint: Endpoint, cutoff: Cutoff): Promise<Socket> {
+  const place = formatEndpoint(endpoint)
+  const last = endpoint.tls === undefined ? 'connect' : 'secureConnect'
+  let during = `connecting to ${place}`
   // An error between two listeners would end the thread.
   socket.on('error', () => {})
   return new Promise((resolve, reject) => {
     const finish = (error?: Error) => {
-      signal.removeEventListener('abort', late)
-      socket.off(event, open).off('error', finish).off('close', gone)
+      cutoff.removeEventListener('abort', late)
+      socket.off('connect', connected).off(last, open).off('error', finish).off('close', gone)
       if (error === undefined) {
         resolve(socket)
         return
@@ -85,11 +71,16 @@ function settled<S extends Socket>(socket: S, event: string, during: string, sig
       socket.destroy()
       reject(error)
     }
+    const connected = () => {
+      during = `TLS handshake with ${place}`
+      if (!isConnectedToItself(socket)) return
+      finish(new FailedProbe('connectionRefused', `Nobody listens on ${place}: the socket met itself`))
+    }
     const open = () => finish()
     const gone = () => finish(new FailedProbe('connectionReset', `Connection closed while ${during}`))
     const late = () => finish(new DeadlinePassed(during))
-    socket.once(event, open).once('error', finish).once('close', gone)
-    if (signal.aborted) late()
-    else signal.addEventListener('abort', late, { once: true })
+    socket.once('connect', connected).once(last, open).once('error', finish).once('close', gone)
+    if (cutoff.aborted) late()
+    else cutoff.addEventListener('abort', late, { once: true })
   })
 }

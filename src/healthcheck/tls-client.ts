@@ -4,7 +4,7 @@
  * for long, because a resumed handshake shows no certificate. Refuses to know sockets' addresses and what is said.
  */
 import { readFile } from 'node:fs/promises'
-import { isIP, type Socket } from 'node:net'
+import { isIP, type NetConnectOpts } from 'node:net'
 import {
   connect,
   createSecureContext,
@@ -36,23 +36,26 @@ export class TlsClient {
     this.#host = host.replace(/^\[(.*)\]$/, '$1')
   }
 
-  /** The handshake is under way; `secureConnect` or `error` follows. Throws FailedProbe. */
-  async wrap(socket: Socket): Promise<TLSSocket> {
+  /** It connects; `connect` and `secureConnect`, or `error` follow. Throws FailedProbe. */
+  async connect(target: NetConnectOpts): Promise<TLSSocket> {
     if (this.#endsAt !== undefined && (monotonicNow() >= this.#endsAt || Date.now() >= this.#certificatesEnd))
       this.#forget()
     this.#context ??= createSecureContext(await this.#authorities())
     const generation = this.#generation
     const { serverName } = this.#spec
     const secure = connect({
-      socket,
+      // Who is to prove to be what when there is no name; an address of `target` takes its place.
+      host: serverName ?? this.#host,
+      ...target,
       secureContext: this.#context,
       ...(this.#session === undefined ? {} : { session: this.#session }),
       // An address is no name for SNI (RFC 6066 §3); the certificate is compared with it all the same.
       servername: serverName ?? (isIP(this.#host) === 0 ? this.#host : ''),
-      host: serverName ?? this.#host,
       rejectUnauthorized: this.#spec.verify,
       ALPNProtocols: ['http/1.1'],
     })
+    // It may fail before whoever asked for it has it.
+    secure.on('error', () => {})
     secure.on('session', (session: Buffer) => {
       if (generation === this.#generation) this.#session = session
     })

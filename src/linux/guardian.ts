@@ -11,7 +11,7 @@ import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from './wil
 
 /** A guardian that was stopped for a moment drains a full channel within milliseconds of going on. */
 const TRY_AGAIN = 20
-/** Reading the end of the channel costs microseconds; nothing in Node waits for a SEQPACKET socket. */
+/** Without a beat, which looks as well. Nothing in Node waits for a SEQPACKET socket. */
 const LOOK_AGAIN = 1_000
 
 /** Milliseconds for which a renewal or an execution that is under way may keep us (design.md §2). */
@@ -41,7 +41,7 @@ export function openGuardian(
   const refused = new Set<number>()
   const held = new Set<number>()
   let retry: NodeJS.Timeout | undefined
-  const watch = fd === undefined ? undefined : setInterval(look, LOOK_AGAIN).unref()
+  const watch = fd === undefined || words !== undefined ? undefined : setInterval(look, LOOK_AGAIN).unref()
 
   function lose(): void {
     stop()
@@ -60,6 +60,10 @@ export function openGuardian(
   /** The guardian never writes: there is the end of the channel to read, or nothing (EAGAIN). */
   function look(): void {
     if (fd === undefined) return
+    if (words !== undefined) {
+      if (words.hungUp(fd)) lose()
+      return
+    }
     try {
       if (readSync(fd, new Uint8Array(1)) === 0) lose()
     } catch (error) {

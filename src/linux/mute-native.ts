@@ -46,6 +46,9 @@ class MuteWords implements GuardianWords {
   executions(): number {
     return 0
   }
+  hungUp(): boolean {
+    return false
+  }
 }
 
 export const MUTE_NATIVE: NativeAddon = {

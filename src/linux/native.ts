@@ -91,6 +91,8 @@ export type GuardianWords = {
   beat(at: number): number
   /** How many words the guardian has claimed so far. */
   executions(): number
+  /** Nobody holds the other end of this channel any more. */
+  hungUp(descriptor: number): boolean
 }
 
 export type NativeAddon = {

@@ -26,8 +26,7 @@ export function openStream(
   question: Uint8Array,
   events: Events,
 ): { readonly connected: boolean; readonly close: () => void } {
-  const sockaddr = ipSockaddr(toAddress(address), 0)
-  new DataView(sockaddr.buffer).setUint16(2, port, false)
+  const sockaddr = sockaddrOf(address, port)
   const family = sockaddr.length === 16 ? AF.inet : AF.inet6
   const socket = new native.NativeSocket(family, SOCK_STREAM, 0, 1, RECEIVED_AT_ONCE)
   const stream = new QuestionStream(socket, question, `${address}:${port}`, events)
@@ -38,6 +37,21 @@ export function openStream(
     throw error
   }
   return stream
+}
+
+/** The same few are asked again and again. */
+const known = new Map<string, Uint8Array>()
+const MOST_KNOWN = 64
+
+function sockaddrOf(address: string, port: number): Uint8Array {
+  const place = `${address} ${port}`
+  const before = known.get(place)
+  if (before !== undefined) return before
+  const sockaddr = ipSockaddr(toAddress(address), 0)
+  new DataView(sockaddr.buffer).setUint16(2, port, false)
+  if (known.size >= MOST_KNOWN) known.clear()
+  known.set(place, sockaddr)
+  return sockaddr
 }
 
 class QuestionStream {

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TlsSpec } from '../../src/healthcheck/check.ts'
@@ -106,10 +105,10 @@ describe('sessions', () => {
   test('one that an older connection is given is not used once its chain was forgotten', async () => {
     const { port } = await serveHttps(leaf, (_request, response) => response.end())
     const client = new TlsClient(tls().tls, '127.0.0.1')
-    const older = await client.wrap(connect(port, '127.0.0.1'))
+    const older = await client.connect({ host: '127.0.0.1', port })
     const [session] = await once(older, 'session')
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 10 * 365 * 86_400_000)
-    const waiting = client.wrap(connect(port, '127.0.0.1'))
+    const waiting = client.connect({ host: '127.0.0.1', port })
     // It reads the file of authorities.
     older.emit('session', session)
     const newer = await waiting
