@@ -1,7 +1,8 @@
 /**
  * Counts a test run for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, nothing without
- * it, and a line for each failure after that: whoever sees only the end of a long log has to learn what failed. Decides
- * that a file that cannot be loaded and an error outside any test are failures. Refuses to know how this is shown.
+ * it, and a line for each failure after that: whoever sees only the end of a long log has to learn what failed, and what
+ * was seen instead. Decides that a file that cannot be loaded and an error outside any test are failures. Refuses to
+ * know how this is shown.
  */
 import { writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
@@ -10,7 +11,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     let passed = 0
-    const failures = unhandled.map((error) => `outside any test: ${firstLine(error)}`)
+    const failures = unhandled.map((error) => `outside any test: ${inOneLine(error)}`)
     for (const module of modules) {
       const before = failures.length
       for (const test of module.children.allTests()) {
@@ -18,11 +19,11 @@ export class SummaryReporter implements Reporter {
         if (state === 'passed') passed += 1
         // A hook of a suite that throws leaves its tests unfinished.
         else if (state !== 'skipped') {
-          failures.push(`${module.relativeModuleId}: ${test.fullName}: ${firstLine(errors?.[0])}`)
+          failures.push(`${module.relativeModuleId}: ${test.fullName}: ${inOneLine(errors?.[0])}`)
         }
       }
       if (module.state() === 'failed' && failures.length === before) {
-        failures.push(`${module.relativeModuleId}: ${firstLine(module.errors()[0])}`)
+        failures.push(`${module.relativeModuleId}: ${inOneLine(module.errors()[0])}`)
       }
     }
     const path = process.env.HOLDFAST_TEST_SUMMARY
@@ -31,8 +32,12 @@ export class SummaryReporter implements Reporter {
   }
 }
 
-function firstLine(error: SerializedError | undefined): string {
-  return (error?.message ?? 'did not finish').split('\n', 1)[0] ?? ''
+/** A message of many lines may tell what matters in any of them; a story of a thousand is in the log above. */
+const ENOUGH = 1_200
+
+function inOneLine(error: SerializedError | undefined): string {
+  const message = (error?.message ?? 'did not finish').trim().replaceAll(/\s*\n\s*/g, ' | ')
+  return message.length > ENOUGH ? `${message.slice(0, ENOUGH)} … (${message.length} characters)` : message
 }
 
 // The one default export of this house: vitest loads a reporter from a file by its default export.
