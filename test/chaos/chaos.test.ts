@@ -1,13 +1,14 @@
 /**
- * The chaos suite as part of all tests: one minute of random faults without a violation, and, so that this says
- * something, the same suite with one safety net taken away, which it must see. `make chaos` runs longer ones by hand.
+ * The chaos suite as part of all tests: every kind of fault without a violation, and, so that this says something, the
+ * same suite with one safety net taken away, which it must see. Decides that each is done once here: `make chaos` runs
+ * for as long as one likes, by hand.
  */
 import { expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'
 import type { Net } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
 import { isNear, describe as words } from './judge.ts'
-import { makePlan, type Plan, type PlanOptions } from './plan.ts'
+import { KINDS, makePlan, type Plan, type PlanOptions } from './plan.ts'
 import { markdown } from './report.ts'
 
 const INTERVAL = 100
@@ -27,17 +28,19 @@ function story({ verdict, notes, zero }: ChaosResult): string {
 }
 
 describeNetns('chaos', () => {
-  test(`a minute of it, seed ${SEED}: one node answers, within the bound of each fault`, {
+  test(`every kind of it, seed ${SEED}: one node answers, within the bound of each fault`, {
     timeout: 240_000,
   }, async () => {
-    const plan = makePlan({ seed: SEED, seconds: 60, atLeast: 30 })
+    const plan = makePlan({ seed: SEED, seconds: 30, atLeast: KINDS.length })
+    expect(new Set(plan.faults.map(({ kind }) => kind)).size, 'kinds of faults').toBe(KINDS.length)
     const result = await run(plan)
     console.log(markdown([result]))
     expect(result.injected.length, 'faults injected').toBe(plan.faults.length)
     const missed = result.injected
       .filter(({ hit }) => !hit)
       .map(({ fault }) => `#${fault.id} ${fault.node} ${fault.kind}`)
-    expect(plan.faults.length - missed.length, `faults that met somebody; not: ${missed}`).toBeGreaterThanOrEqual(30)
+    // An address cannot be deleted where it is not; which nodes have it is for the faults before to say.
+    expect(missed.length, `of ${plan.faults.length} faults these met nobody: ${missed}`).toBeLessThanOrEqual(3)
     expect(violations(result), story(result)).toEqual([])
   })
 
@@ -65,7 +68,7 @@ describeNetns('chaos', () => {
     },
   ]
   test.each(cases)('sees $sees: without the $net', { timeout: 120_000 }, async ({ net, plan: options }) => {
-    const plan = makePlan({ seed: 1, seconds: 8, overlaps: false, ...options })
+    const plan = makePlan({ seed: 1, seconds: 4, overlaps: false, ...options })
     const whole = await run(plan)
     expect(violations(whole), `with every net\n${story(whole)}`).toEqual([])
     const torn = await run(plan, net)

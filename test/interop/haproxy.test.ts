@@ -103,7 +103,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     }
     const after = await checks()
     expect(told().slice(lines), 'changes of a check').toEqual([])
-    expect(prober.owners.length, 'changes of owner').toBe(owners)
+    expect(prober.owners.slice(owners), 'changes of owner').toEqual([])
     for (const [i, { name, runs, skipped, results }] of after.entries()) {
       const { runs: asked = 0, results: { ok = 0 } = {} } = before[i] ?? {}
       const failed = runs - asked - ((results.ok ?? 0) - ok)

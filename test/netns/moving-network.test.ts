@@ -144,7 +144,7 @@ describeNetns('the interface', () => {
   test('put into a bridge that has its address already: the VIP goes along without a new election', async () => {
     const { group, r1 } = await settled(LAB_VIP, { interface: 'auto' })
     await sleep(300)
-    const transitions = (await group.daemon(1).router()).counters.transitions.length
+    const { transitions } = (await group.daemon(1).router()).counters
     const at = monotonicMs()
     // In the order of a careful operator: no moment without the address.
     batch(r1, [
@@ -162,7 +162,7 @@ describeNetns('the interface', () => {
       { within: WITHIN },
     )
     await sleep(500)
-    expect((await group.daemon(1).router()).counters.transitions.length).toBe(transitions)
+    expect((await group.daemon(1).router()).counters.transitions, 'transitions of r1').toEqual(transitions)
     expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(REACTION)
     intact(group, at)
   })
