@@ -3,8 +3,9 @@
  * and its heal. One body for all neighbours and protocols; where a neighbour differs by nature the assertion says so.
  * Refuses to know which rows there are (match.ts) and how the two are observed (pair.ts).
  */
-import { expect, type TestContext, test } from 'vitest'
+import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../support/holdfast.ts'
+import { Turns } from '../support/turns.ts'
 import { sleep } from '../support/wait.ts'
 import { activeDownIntervalOf, type Match, PRIORITY, skewTimeOf } from './match.ts'
 import { Pair } from './pair.ts'
@@ -162,45 +163,18 @@ async function heals(match: Match, context: Context): Promise<void> {
     ).toEqual([])
 }
 
-/** Longer than all tests of a file together: most of it is the wait for its turn. */
-const WITH_ITS_TURN = 300_000
-
 /** Five tests a row, six where ours is the one that dies. `beside`: so many at once, because they wait more than they work. */
 export function playMatches(matches: readonly Match[], beside: number): void {
   const turns = new Turns(beside)
   for (const match of matches) {
     const { high, low, name } = match
     const play = (title: string, body: (match: Match, context: Context) => Promise<void>) =>
-      test.concurrent(`${name}: ${title}`, { timeout: WITH_ITS_TURN }, async (context) => {
-        await turns.take()
-        context.onTestFinished(() => turns.give())
-        await body(match, context)
-      })
+      turns.test(`${name}: ${title}`, (context) => body(match, context))
     play(`${high} is elected before ${low}, which never speaks`, elects)
     play(`${high} comes second and preempts ${low}`, preempts)
     play(`${low} takes over from a killed ${high} and gives it back`, takesOver)
     if (high === 'holdfast') play(`${low} follows the last will of ${high}`, leavesByItsWill)
     play(`${high} leaves, ${low} follows, ${high} comes back`, leaves)
     play(`${low} is Active beside a cut off ${high} and gives way after the heal`, heals)
-  }
-}
-
-class Turns {
-  #free: number
-  readonly #waiting: (() => void)[] = []
-
-  constructor(free: number) {
-    this.#free = free
-  }
-
-  async take(): Promise<void> {
-    if (this.#free === 0) return new Promise((resolve) => void this.#waiting.push(resolve))
-    this.#free--
-  }
-
-  give(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#free++
-    else next()
   }
 }
