@@ -141,7 +141,10 @@ async function settled(nodes = 3): Promise<{ lab: Lab; nodes: Node[]; first: Nod
 const isRemoval = (text: string): boolean => text.startsWith('Deleted')
 
 describeNetns('reload', () => {
-  test('a router that means the same is not touched by twelve reloads of three nodes', async () => {
+  // 36 processes that reload, one after the other: of 40 s on an idle machine most is theirs.
+  test('a router that means the same is not touched by twelve reloads of three nodes', {
+    timeout: 120_000,
+  }, async () => {
     const { lab: network, nodes, first } = await settled()
     const peers = network.routers.map(({ address }) => address)
     const unicast = (host: Host, ...others: readonly string[]) => ({
