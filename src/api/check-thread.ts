@@ -6,7 +6,7 @@
  */
 import type { CheckPort, CheckPortNews } from '../daemon/ports.ts'
 import type { CheckSpec } from '../healthcheck/check.ts'
-import type { CheckOrder, Formerly } from '../healthcheck/check-message.ts'
+import type { Asked, CheckOrder, Formerly } from '../healthcheck/check-message.ts'
 import type { Millis } from '../wire/units.ts'
 import { Launchers, type StartLauncher } from './launchers.ts'
 import type { WorkerMessage } from './worker-message.ts'
@@ -53,8 +53,8 @@ export class CheckThread implements CheckPort {
     else if (!this.#running) this.#thread.keep(true)
   }
 
-  askOnceMore(id: number, names: readonly string[], within: Millis): void {
-    this.#order({ kind: 'askOnceMore', id, checks: names, within })
+  askOnceMore(id: number, asked: Asked, within: Millis): void {
+    this.#order({ kind: 'askOnceMore', id, asked, within })
   }
 
   onNews(listener: (news: CheckPortNews) => void): void {

@@ -98,12 +98,12 @@ export class CheckBoard {
     return (this.#probes.get(name) ?? this.#combinations.get(name))?.state
   }
 
-  /** The same if these probes were down. */
-  assuming(down: ReadonlySet<string>): (name: string) => CheckState | undefined {
+  /** The same if these probes were down, or up. */
+  assuming(standing: 'up' | 'down', probes: ReadonlySet<string>): (name: string) => CheckState | undefined {
     const find = (name: string): CheckState | undefined => {
       const state = this.of(name)
       if (state === undefined) return undefined
-      if (down.has(name)) return { ...state, verdict: 'down', standing: 'down' }
+      if (probes.has(name)) return { ...state, verdict: standing, standing }
       const combination = this.#combinations.get(name)
       if (combination === undefined) return state
       return {

@@ -3,6 +3,7 @@
  * docs/adr/0025). Decided here: which question an answer belongs to, that only the last one of a router counts, and how
  * long before the router acts the thread has to say who was slow. Refuses to know how checks run, and what a router does with the answer.
  */
+import type { Asked } from '../healthcheck/check-message.ts'
 import { type Millis, millis } from '../wire/units.ts'
 import type { CheckPort } from './ports.ts'
 import type { Router } from './router.ts'
@@ -16,7 +17,7 @@ const ON_THE_WAY = 20
 
 const answerWithin = (wait: Millis): Millis => millis(wait - Math.min(ON_THE_WAY, wait / 4))
 
-type Question = { readonly router: Router; readonly probes: readonly string[] }
+type Question = { readonly router: Router; readonly probes: Asked }
 export type Answer = { readonly router: Router; readonly assured: number }
 
 export class CheckQuestions {
@@ -43,7 +44,8 @@ export class CheckQuestions {
     this.#open.delete(id)
     const { router, probes } = question
     const { basePriority, track } = router.spec
-    const silent = probes.filter((probe) => !answered.has(probe))
+    const silentOf = (names: readonly string[]) => names.filter((probe) => !answered.has(probe))
+    const silent = { up: silentOf(probes.up), down: silentOf(probes.down) }
     return { router, assured: this.#trackers.assured(basePriority, track, silent) }
   }
 

@@ -10,7 +10,7 @@ import type { Address } from '../wire/address.ts'
 import { isUp } from './link-state.ts'
 import type { Link } from './ports.ts'
 import type { Trackers } from './trackers.ts'
-import type { Tracking } from './tracking.ts'
+import type { Replaced, Tracking } from './tracking.ts'
 
 export type Circumstances = {
   readonly faults: readonly { readonly fault: Fault; readonly present: boolean; readonly canSend: boolean }[]
@@ -33,8 +33,9 @@ export function circumstancesOf(
   { link, source, taken }: Place,
   trackers: Trackers,
   starts: boolean,
+  replaced?: Replaced,
 ): Circumstances {
-  const tracking = trackers.of(parameters.priority, track, starts)
+  const tracking = trackers.of(parameters.priority, track, starts, replaced)
   const faults = [
     // Nothing can be sent once the link is gone or down; without a source address neither.
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },

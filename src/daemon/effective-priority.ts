@@ -7,13 +7,15 @@ import type { Millis } from '../wire/units.ts'
 import { LineBudget } from './line-budget.ts'
 import type { Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
-import { type Tracking, untracked } from './tracking.ts'
+import { type Replaced, type Tracking, untracked } from './tracking.ts'
 
 /** Lines at once, and ms for one more: a check that flaps changes it as often as it likes. */
 const MOST_AT_ONCE = 20
 const PACE = 1_000
 
 export class EffectivePriority {
+  /** What a reload took away and did not replace by anything known yet. */
+  replaced: Replaced | undefined
   readonly #router: Router
   readonly #recorder: Recorder
   /** What base priority and trackers come to; the effective one while the router does not yield. */

@@ -110,12 +110,17 @@ export class Placement {
     }
   }
 
+  /** A reload is about to change what the router tracks: what that takes away counts until there is something to count. */
+  keepReplaced({ track }: ResolvedRouter, { priority }: Router): void {
+    priority.replaced = this.#trackers.replaced(priority.tracking.parts, track)
+  }
+
   /** What base and trackers come to, where the router is now. */
-  priorityOf(resolved: ResolvedRouter, { io }: Router): number {
+  priorityOf(resolved: ResolvedRouter, { io, priority }: Router): number {
     const { view } = this.#context
     const link = io === undefined ? undefined : view.link(io.interfaceIndex)
     const place = { link, source: resolved.source, taken: false }
-    return circumstancesOf(resolved, place, this.#trackers, false).tracking.priority
+    return circumstancesOf(resolved, place, this.#trackers, false, priority.replaced).tracking.priority
   }
 
   /** The router is nobody's any more; closes what nobody uses. */
@@ -140,7 +145,7 @@ export class Placement {
       const { link, source, taken } = place
       if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source, now)
       const starts = router.state.name === 'Initialize'
-      const { faults, tracking } = circumstancesOf(resolved, place, this.#trackers, starts)
+      const { faults, tracking } = circumstancesOf(resolved, place, this.#trackers, starts, router.priority.replaced)
       return { router, faults, tracking, lost: link === undefined || taken }
     })
     for (const { router, faults, tracking, lost } of found) {
@@ -159,7 +164,8 @@ export class Placement {
   retrack(routers: readonly Router[], now: Millis): void {
     const found = routers.map((router) => {
       const { basePriority, track } = router.spec
-      return { router, tracking: this.#trackers.of(basePriority, track, router.state.name === 'Initialize') }
+      const starts = router.state.name === 'Initialize'
+      return { router, tracking: this.#trackers.of(basePriority, track, starts, router.priority.replaced) }
     })
     for (const { router, tracking } of found) {
       router.priority.assign(tracking, now)

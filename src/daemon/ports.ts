@@ -3,7 +3,7 @@
  * nothing here throws for what the network or the kernel did: outcomes are values (a failed effect becomes an event).
  */
 import type { CheckSpec } from '../healthcheck/check.ts'
-import type { CheckNews, Formerly } from '../healthcheck/check-message.ts'
+import type { Asked, CheckNews, Formerly } from '../healthcheck/check-message.ts'
 import type { Address, Family } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
@@ -274,8 +274,11 @@ export type CheckPortNews =
 export type CheckPort = {
   /** From now on these. A check that means the same goes on; `formerly` is for those that start. */
   set(checks: readonly CheckSpec[], formerly: readonly Formerly[]): void
-  /** Each of them once more, a failure counts at once; `askedOnceMore` with the same id names who answered in time. */
-  askOnceMore(id: number, names: readonly string[], within: Millis): void
+  /**
+   * Each of them once more, a result against what is believed counts at once; `askedOnceMore` with the same id names who
+   * answered in time.
+   */
+  askOnceMore(id: number, asked: Asked, within: Millis): void
   /** One listener, the engine. */
   onNews(listener: (news: CheckPortNews) => void): void
   /** No run begins any more and what is under way is ended. Settles soon, whatever hangs. */

@@ -129,6 +129,7 @@ export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, no
 
 function change(router: Router, resolved: ResolvedRouter, placement: Placement, now: Millis): readonly WantedAddress[] {
   const { parameters: previous, io } = router
+  placement.keepReplaced(resolved, router)
   const priority = placement.priorityOf(resolved, router)
   router.reconfigure(specOf(resolved), { ...resolved.parameters, priority }, now)
   if (io === undefined || isOwner(previous)) return []

@@ -24,15 +24,26 @@ export type Part = {
   readonly adds: number
 }
 
+/** Trackers that a reload took away, as long as nothing is known yet of those that it brought. */
+export type Replaced = {
+  /** As they stood then. */
+  readonly parts: readonly Part[]
+  /** Health checks without a result; none of them counts before all of them are decided. */
+  readonly by: readonly string[]
+}
+
+/** Health checks that a priority is the higher for: those that are up, and those that are down and reversed. */
+export type Lifting = { readonly up: readonly string[]; readonly down: readonly string[] }
+
 export type Tracking = {
   readonly priority: number
   /** Before clamping: base and all parts. */
   readonly sum: number
   readonly parts: readonly Part[]
   readonly faults: readonly TrackedFault[]
-  /** Checks that are up and whose failing would lower the priority. */
-  readonly lifting: readonly string[]
-  /** What the priority would be if all of those failed. */
+  /** Whose next result would lower the priority if it were another one. */
+  readonly lifting: Lifting
+  /** What the priority would be if all of those had changed. */
   readonly assured: number
 }
 
@@ -41,24 +52,32 @@ export const untracked = (priority: number): Tracking => ({
   sum: priority,
   parts: [],
   faults: [],
-  lifting: [],
+  lifting: { up: [], down: [] },
   assured: priority,
 })
 
 /**
  * `starts`: the router is in Initialize. There it waits for the first result of a check without weight (VR-TRK-05); one
- * that runs when a reload makes it track such a check goes on until there is a result.
+ * that runs when a reload makes it track such a check goes on until there is a result. `replaced`: what a running router
+ * goes by until there is one, because a priority that falls for a moment moves the addresses.
  */
 export function trackingOf(
   base: number,
   track: readonly Track[],
   states: TrackedStates,
   starts: boolean,
+  replaced?: Replaced,
 ): Omit<Tracking, 'assured'> {
   const parts: Part[] = []
   const faults: TrackedFault[] = []
   const contributions: Contribution[] = []
-  const lifting: string[] = []
+  const lifting: { up: string[]; down: string[] } = { up: [], down: [] }
+  const awaited =
+    replaced?.by.some((name) => states.check(name)?.verdict === 'undecided') === true ? replaced : undefined
+  for (const part of awaited?.parts ?? []) {
+    contributions.push({ weight: part.adds, up: part.adds > 0 })
+    parts.push(part)
+  }
   // VR-TRK-08: an owner's priority is a fact, weights leave it alone.
   const weighs = (tracker: Track) => base !== 255 && tracker.weight !== 0
   for (const tracker of track) {
@@ -74,7 +93,7 @@ export function trackingOf(
     const { healthcheck: name, weight } = tracker
     const state = states.check(name)
     if (state === undefined) continue
-    const contribution = whatItSays(tracker, state)
+    const contribution = awaited?.by.includes(name) === true ? undefined : whatItSays(tracker, state)
     const isFault = contribution !== undefined && contributionOf(contribution) === 'fault'
     if (weight === 0 || (weighs(tracker) && state.weight !== undefined)) {
       faults.push({ fault: `healthcheckDown:${name}`, present: isFault, canSend: true })
@@ -87,11 +106,17 @@ export function trackingOf(
     if (contribution !== undefined) contributions.push(contribution)
     const adds = addsOf(contribution)
     parts.push({ kind: 'healthcheck', name, adds })
-    const failed = whatItSays(tracker, { ...state, standing: 'down' })
-    if (state.standing === 'up' && adds > addsOf(failed)) lifting.push(name)
+    if (contribution === undefined || state.standing === 'nothing') continue
+    const other = state.standing === 'up' ? 'down' : 'up'
+    if (adds > addsOf(whatItSays(tracker, { ...state, standing: other }))) lifting[state.standing].push(name)
   }
   const { priority, sum } = effectivePriority(base, contributions)
   return { priority, sum, parts, faults, lifting }
+}
+
+/** Of two states of a check the one that is worse for whoever tracks it. */
+export function worseOf(tracker: TrackedHealthcheck, one: CheckState, other: CheckState): CheckState {
+  return addsOf(whatItSays(tracker, one)) <= addsOf(whatItSays(tracker, other)) ? one : other
 }
 
 /** Nothing known says nothing (VR-TRK-05). A file of weights that cannot be read counts as any check that is down. */

@@ -8,6 +8,9 @@ import type { CheckReport, Former } from './check-report.ts'
 
 export type Formerly = Former & { readonly check: string }
 
+/** Names of checks: those that are believed to be up, and those that are believed to be down. */
+export type Asked = { readonly up: readonly string[]; readonly down: readonly string[] }
+
 export type CheckOrder =
   | {
       readonly kind: 'setChecks'
@@ -15,8 +18,8 @@ export type CheckOrder =
       /** What the engine still holds of them: a thread that starts again takes over from there. */
       readonly formerly: readonly Formerly[]
     }
-  /** Before a takeover by fastPreempt (design.md §3): each of them once more, a failure counts at once. */
-  | { readonly kind: 'askOnceMore'; readonly id: number; readonly checks: readonly string[]; readonly within: Millis }
+  /** Before a takeover by fastPreempt (design.md §3): each of them once more, a result against the belief counts at once. */
+  | { readonly kind: 'askOnceMore'; readonly id: number; readonly asked: Asked; readonly within: Millis }
   | { readonly kind: 'stopChecks' }
 
 export type CheckNews =

@@ -24,12 +24,18 @@ import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from
 
 export type RunnerOptions = {
   readonly former: Former | undefined
+  /** What was found there stands until the first result of this one, which decides alone: the target is another one. */
+  readonly formerTarget?: boolean
   readonly onChange: (report: CheckReport) => void
   /** A run has ended and nothing more comes of it. */
   readonly onRun?: (() => void) | undefined
   /** From 0 to 1. */
   readonly random: () => number
 }
+
+/** What a check counts as, and is believed no longer than until the first result against it. */
+type Doubted = 'up' | 'down'
+type Question = { readonly doubted: Doubted; readonly onAnswer: () => void }
 
 export class CheckRunner {
   readonly spec: CheckSpec
@@ -47,8 +53,10 @@ export class CheckRunner {
   #run: ProbeRun | undefined
   #ended: Promise<void> = Promise.resolve()
   #stopped = false
-  /** Who asked for a run that counts at once; served by the next run that begins. */
-  #asking: (() => void)[] = []
+  /** Who asked for a run; served by the next one that begins. */
+  readonly #asking = new Set<Question>()
+  /** What stands was found elsewhere. */
+  #inherited: boolean
 
   constructor(spec: CheckSpec, probe: Probe, options: RunnerOptions) {
     this.spec = spec
@@ -56,7 +64,8 @@ export class CheckRunner {
     this.#options = options
     this.#source = probe.events?.(() => this.#prompted())
     const now = monotonicNow()
-    const { former } = options
+    const { former, formerTarget = false } = options
+    this.#inherited = formerTarget
     this.#health =
       former === undefined ? startHealth(spec.rule, now) : resumeHealth(former.verdict, former.since, spec.rule, now)
     this.#weight = former?.weight
@@ -82,17 +91,23 @@ export class CheckRunner {
   }
 
   /**
-   * Runs once more, and a failure counts as if `fall` were reached. Settles with the result of a run that began after
-   * the question.
+   * Runs once more; a result against `doubted` counts as if `fall` or `rise` were reached. `onAnswer` comes with the result
+   * of a run that began after the question, and never during the call. The function returned is for whoever waits no
+   * longer: a run that never ends must not gather questions.
    */
-  askOnceMore(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#asking.push(resolve)
-      const now = monotonicNow()
-      // An event would wait for fastInterval; this one is asked with a takeover waiting for it.
-      this.#schedule = this.#schedule.running ? { ...this.#schedule, again: true } : { ...this.#schedule, dueAt: now }
-      this.#tick()
-    })
+  askOnceMore(doubted: Doubted, onAnswer: () => void): () => void {
+    const question = { doubted, onAnswer }
+    this.#asking.add(question)
+    const now = monotonicNow()
+    // An event would wait for fastInterval; this one is asked with a takeover waiting for it.
+    this.#schedule = this.#schedule.running ? { ...this.#schedule, again: true } : { ...this.#schedule, dueAt: now }
+    this.#tick()
+    return () => this.#asking.delete(question)
+  }
+
+  /** Questions that wait for a run to begin. */
+  get asking(): number {
+    return this.#asking.size
   }
 
   /** Settles when no socket, watch or process of it is left. */
@@ -131,8 +146,8 @@ export class CheckRunner {
 
   #begin(): void {
     this.#schedule = beginRun(this.#schedule)
-    const asking = this.#asking
-    this.#asking = []
+    const asking = [...this.#asking]
+    this.#asking.clear()
     const cutoff = new RunCutoff()
     this.#cutoff = cutoff
     const endDeadline = startDeadline(this.spec.timeout, () => cutoff.abort())
@@ -141,19 +156,24 @@ export class CheckRunner {
     const taken = run.result.then((result) => {
       endDeadline()
       if (this.#stopped) return
-      this.#take(result, asking.length > 0)
-      for (const answer of asking) answer()
+      this.#take(
+        result,
+        asking.map(({ doubted }) => doubted),
+      )
+      for (const { onAnswer } of asking) onAnswer()
     })
     this.#ended = Promise.all([taken, run.ended]).then(() => this.#finish())
   }
 
-  #take(result: ProbeResult, decisive: boolean): void {
+  #take(result: ProbeResult, asked: readonly Doubted[]): void {
     const now = monotonicNow()
     const { outcome, reason, detail, latency, value } = result
     this.#runs++
     this.#results.set(reason, (this.#results.get(reason) ?? 0) + 1)
     this.#last = { at: now, ok: outcome === 'ok', reason, detail: inOneLine(detail), latency }
-    const [health] = stepHealth(this.#health, outcome, this.spec.rule, now, decisive)
+    const doubted: readonly Doubted[] = this.#inherited ? ['up', 'down'] : asked
+    const [health] = stepHealth(this.#health, outcome, this.spec.rule, now, doubted)
+    if (outcome !== 'unknown') this.#inherited = false
     const weighsElse = outcome === 'ok' && value !== this.#weight
     if (weighsElse) this.#weight = value
     // The first one of this thread is news even when it says what stood: until then the engine has only an echo.
@@ -175,7 +195,7 @@ export class CheckRunner {
     const changing = isChanging(this.#health)
     this.#schedule = endRun(this.#schedule, this.spec.cadence, changing, now, this.#options.random())
     // Asked for while it was under way: the next one begins at once, whatever events may do.
-    if (this.#asking.length > 0) this.#schedule = { ...this.#schedule, dueAt: now }
+    if (this.#asking.size > 0) this.#schedule = { ...this.#schedule, dueAt: now }
     this.#tick()
     this.#options.onRun?.()
   }

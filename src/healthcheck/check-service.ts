@@ -46,7 +46,7 @@ export class CheckService {
         return ended
       }
       case 'askOnceMore': {
-        const reports = await this.#monitor.askOnceMore(order.checks, order.within)
+        const reports = await this.#monitor.askOnceMore(order.asked, order.within)
         this.#tell({ kind: 'askedOnceMore', id: order.id, reports })
         return
       }

@@ -45,15 +45,15 @@ export function resumeHealth(verdict: 'up' | 'down', since: Millis, rule: Health
 }
 
 /**
- * One result. `decisive`: a failure counts at once, as if `fall` were reached (design.md §3: the check that a Backup
- * re-runs before it takes over).
+ * One result. `doubted`: what the check counts as is believed no longer than until the first result against it, whatever
+ * `rise` and `fall` say (design.md §3: the check that a Backup re-runs before it takes over).
  */
 export function stepHealth(
   health: Health,
   outcome: Outcome,
   rule: HealthRule,
   now: Millis,
-  decisive = false,
+  doubted: readonly Standing[] = [],
 ): HealthStep {
   if (outcome === 'unknown') {
     // Nothing stands yet that could stand for a while: whoever waits for a first result would wait in vain.
@@ -67,7 +67,7 @@ export function stepHealth(
   const before = health.verdict === 'up' || health.verdict === 'down' ? health.against : 0
   const against = says === standing ? 0 : before + 1
   const needed = standing === 'up' ? rule.fall : rule.rise
-  const flips = against >= needed || (decisive && says === 'down' && standing === 'up')
+  const flips = against >= needed || (against > 0 && doubted.includes(standing))
   return changed(health, flips ? decided(says, 0, rule, now, now) : decided(standing, against, rule, since, now))
 }
 

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
+import type { Asked } from './check-message.ts'
 import type { CheckReport, Former } from './check-report.ts'
 import { CheckRunner } from './check-runner.ts'
 import { type ProbePorts, probeOf } from './probe-of.ts'
@@ -41,7 +42,8 @@ export class Monitor {
       this.#runners.delete(name)
       ending.push(runner.stop())
       const successor = wanted.get(name)
-      if (successor !== undefined) this.#start(successor, runner.former)
+      if (successor === undefined) continue
+      this.#start(successor, runner.former, !isDeepStrictEqual(successor.probe, runner.spec.probe))
     }
     for (const check of checks) {
       if (!this.#runners.has(check.name)) this.#start(check, formerly.get(check.name))
@@ -54,19 +56,36 @@ export class Monitor {
   }
 
   /**
-   * Each of these once more, a failure counting at once (design.md §3, fastPreempt). Names without a check are left
-   * out; whoever has not answered within the time is missing from the answer.
+   * Each of these once more, a result against what is believed counting at once (design.md §3, fastPreempt). Names without
+   * a check are left out; whoever has not answered within the time is missing from the answer.
    */
-  async askOnceMore(names: readonly string[], within: Millis): Promise<CheckReport[]> {
-    const answered: CheckReport[] = []
-    const asked = names.flatMap((name) => {
+  askOnceMore({ up, down }: Asked, within: Millis): Promise<CheckReport[]> {
+    const doubts = [
+      ...up.map((name) => ({ name, doubted: 'up' }) as const),
+      ...down.map((name) => ({ name, doubted: 'down' }) as const),
+    ]
+    const asked = doubts.flatMap(({ name, doubted }) => {
       const runner = this.#runners.get(name)
-      return runner === undefined ? [] : [runner.askOnceMore().then(() => answered.push(runner.report()))]
+      return runner === undefined ? [] : [{ runner, doubted }]
     })
-    let late: NodeJS.Timeout | undefined
-    await Promise.race([Promise.all(asked), new Promise((resolve) => (late = setTimeout(resolve, within)))])
-    clearTimeout(late)
-    return [...answered]
+    if (asked.length === 0) return Promise.resolve([])
+    return new Promise((resolve) => {
+      const answered = new Map<CheckRunner, CheckReport>()
+      let left = asked.length
+      const withdraw = asked.map(({ runner, doubted }) =>
+        runner.askOnceMore(doubted, () => {
+          answered.set(runner, runner.report())
+          left--
+          if (left === 0) finish()
+        }),
+      )
+      const finish = () => {
+        clearTimeout(late)
+        for (const each of withdraw) each()
+        resolve([...answered.values()])
+      }
+      const late = setTimeout(finish, within)
+    })
   }
 
   /** Settles when no socket, watch or process of any check is left. */
@@ -74,10 +93,11 @@ export class Monitor {
     await this.configure([])
   }
 
-  #start(check: CheckSpec, former: Former | undefined): void {
+  /** `formerTarget`: it asks something else than whoever found what stands. */
+  #start(check: CheckSpec, former: Former | undefined, formerTarget = false): void {
     const { healthChanged: onChange, ran: onRun } = this.#listener
     const probe = probeOf(check.probe, this.#ports)
-    const runner = new CheckRunner(check, probe, { former, onChange, onRun, random: this.#random })
+    const runner = new CheckRunner(check, probe, { former, formerTarget, onChange, onRun, random: this.#random })
     this.#runners.set(check.name, runner)
   }
 }

@@ -26,8 +26,8 @@ const rules: fc.Arbitrary<HealthRule> = fc.record({
 const steps = fc.array(
   fc.record({
     outcome: fc.constantFrom('ok', 'ok', 'fail', 'fail', 'unknown'),
-    /** Asked before a takeover (design.md §3): a failure counts at once. */
-    decisive: fc.constantFrom(false, false, false, true),
+    /** Asked before a takeover (design.md §3): a result against it counts at once. */
+    doubted: fc.constantFrom([], [], [], ['up'] as const, ['down'] as const, ['up', 'down'] as const),
     after: fc.oneof({ weight: 7, arbitrary: fc.integer({ min: 1, max: 300 }) }, fc.integer({ min: 900, max: 1_100 })),
   }),
   { maxLength: 60 },
@@ -60,7 +60,7 @@ class Model {
     if (this.rule.onUnknown === 'fail') this.counts = 'down'
   }
 
-  result(outcome: string, now: number, decisive: boolean): void {
+  result(outcome: string, now: number, doubted: readonly string[]): void {
     if (outcome === 'unknown') {
       if (this.undecided) this.doubt()
       return
@@ -71,7 +71,8 @@ class Model {
     this.tail += outcome === 'ok' ? 'o' : 'f'
     const flips =
       this.counts === 'nothing' ||
-      (this.counts === 'up' && outcome === 'fail' && decisive) ||
+      (doubted.includes('up') && this.counts === 'up' && outcome === 'fail') ||
+      (doubted.includes('down') && this.counts === 'down' && outcome === 'ok') ||
       (this.counts === 'up' && this.tail.endsWith('f'.repeat(this.rule.fall))) ||
       (this.counts === 'down' && this.tail.endsWith('o'.repeat(this.rule.rise)))
     if (!flips) return
@@ -95,14 +96,14 @@ test('health equals the model, result by result, with every change told exactly 
       let health = startHealth(rule, millis(0))
       let told: string = health.verdict
       let now = 0
-      for (const { outcome, after, decisive } of all) {
+      for (const { outcome, after, doubted } of all) {
         now += after
         model.silence(now)
         const deadline = healthDeadline(health)
         const [waited, doubt] = expireHealth(health, rule, millis(now))
         expect(doubt !== undefined, 'the deadline says when it expires').toBe(deadline !== undefined && deadline <= now)
-        model.result(outcome, now, decisive)
-        const [next, change] = stepHealth(waited, outcome, rule, millis(now), decisive)
+        model.result(outcome, now, doubted)
+        const [next, change] = stepHealth(waited, outcome, rule, millis(now), doubted)
         for (const each of [doubt, change]) {
           if (each === undefined) continue
           expect(each.from, 'a change begins where the last one ended').toBe(told)

@@ -2,7 +2,8 @@
  * Before a takeover by fastPreempt: which checks are asked once more, and what each answer, and none, leads to
  * (docs/adr/0025). Two nodes of base 40 whose check adds 50; the peer is heard, this node is real.
  */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { CheckReport } from '../../src/healthcheck/check-report.ts'
 import { report } from './fake-checks.ts'
 import { FakeWorld, PEER, ROUTER, type RouterConfig } from './fake-world.ts'
 
@@ -123,7 +124,50 @@ test('nothing is asked where checks make no difference', () => {
   const world = demotedPeer([{ healthcheck: 'lb' }], [LB], { priority: 60 })
   expect(world.checks.question).toBeUndefined()
   const reversed = demotedPeer([{ healthcheck: 'lb', weight: -20, reverse: true }], [LB], { priority: 60 })
-  expect(reversed.checks.question).toBeUndefined()
+  expect(reversed.checks.question, 'it is up, and that lifts nothing').toBeUndefined()
+})
+
+describe('a check that lifts by being down (reverse)', () => {
+  const AWAY = { name: 'away', file: '/run/away' }
+  const demoted = () => {
+    const world = new FakeWorld(
+      [{ ...ROUTER, priority: 90, track: [{ healthcheck: 'away', weight: 50, reverse: true }], minHold: '0s' }],
+      { healthchecks: [AWAY] },
+    ).start()
+    world.health('away', 'down')
+    for (let i = 0; i < 6; i++) {
+      world.hear(90)
+      world.advance(1_000)
+    }
+    world.hear(60)
+    return world
+  }
+  const told = (world: FakeWorld, reports: readonly CheckReport[]) => {
+    world.checks.tell({ kind: 'askedOnceMore', id: world.checks.question?.id ?? -1, reports })
+    world.settle()
+  }
+
+  test('is asked as well', () => {
+    const world = demoted()
+    expect(world.checks.question?.names).toEqual(['away'])
+    told(world, [report('away', 'down', world.now)])
+    world.advance(1_000)
+    expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
+  })
+
+  test('that is up by now takes the advantage away; one that does not answer is none', () => {
+    const up = demoted()
+    up.health('away', 'up')
+    for (let i = 0; i < 5; i++) {
+      up.hear(60)
+      up.advance(1_000)
+    }
+    expect([up.router().state, up.router().priority.effective]).toEqual(['Backup', 40])
+    const slow = demoted()
+    told(slow, [])
+    slow.advance(1_000)
+    expect(slow.router()).toMatchObject({ state: 'Backup', counters: { suppressed: { checksUnanswered: 1 } } })
+  })
 })
 
 test('an answer to the question before is none to this one', () => {

@@ -338,10 +338,60 @@ describe('reload', () => {
     expect(world.checks.formerly).toMatchObject([{ check: 'balancer', verdict: 'up' }])
     world.advance(3_000)
     expect(new Set(priorities(world))).toEqual(new Set([178]))
-    world.reload(router([{ healthcheck: 'other', weight: 50 }]), {
-      healthchecks: [{ name: 'other', tcp: '127.0.0.1:1' }],
+  })
+
+  const OTHER = { name: 'other', tcp: '127.0.0.1:1' }
+  const replaced = () => {
+    const world = active([{ healthcheck: 'lb', weight: 50 }])
+    world.reload(router([{ healthcheck: 'other', weight: 40 }]), { healthchecks: [OTHER] })
+    return world
+  }
+
+  test.each([
+    ['up', 168],
+    ['down', 128],
+    ['unknown', 128],
+  ] as const)('one that is replaced by another stands until that has a result: %s', (verdict, priority) => {
+    const world = replaced()
+    expect([world.router().priority.effective, world.router().state]).toEqual([178, 'Active'])
+    expect(world.router().tracking.parts, 'the sum that is shown').toMatchObject([
+      { name: 'lb', adds: 50 },
+      { name: 'other', adds: 0 },
+    ])
+    world.advance(2_000)
+    expect(new Set(priorities(world)), 'nothing smaller is told meanwhile').toEqual(new Set([178]))
+    world.health('other', verdict)
+    expect([world.router().priority.effective, world.router().tracking.parts.length]).toEqual([priority, 1])
+  })
+
+  test('one that is replaced by another that never has a result: until that counts as unknown', () => {
+    const world = replaced()
+    world.advance(3_000)
+    expect(world.router().priority.effective).toBe(178)
+    world.advance(30_000)
+    expect(world.router().priority.effective).toBe(128)
+  })
+
+  test('several that are replaced: all in one moment, so that the sum is never of both; the others count meanwhile', () => {
+    const checks = ['a', 'b', 'c'].map((name, i) => ({ name, tcp: `127.0.0.1:${10 + i}` }))
+    const world = active(
+      checks.map(({ name }) => ({ healthcheck: name, weight: 20 })),
+      checks,
+    )
+    const next = ['x', 'y'].map((name, i) => ({ name, tcp: `127.0.0.1:${20 + i}` }))
+    world.reload(router(['x', 'y', 'c'].map((name) => ({ healthcheck: name, weight: 20 }))), {
+      healthchecks: [...next, ...checks.slice(2)],
     })
-    expect(world.router().priority.effective, 'of another target nothing is known').toBe(128)
+    const seen = [world.router().priority.effective]
+    for (const [name, verdict] of [
+      ['x', 'up'],
+      ['c', 'down'],
+      ['y', 'up'],
+    ] as const) {
+      world.health(name, verdict)
+      seen.push(world.router().priority.effective)
+    }
+    expect(seen).toEqual([188, 188, 168, 168])
   })
 
   test('a new one without weight does not stop a router that runs; its first failure does', () => {

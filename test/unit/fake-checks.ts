@@ -4,7 +4,7 @@
  */
 import type { CheckPort, CheckPortNews } from '../../src/daemon/ports.ts'
 import type { CheckSpec } from '../../src/healthcheck/check.ts'
-import type { Formerly } from '../../src/healthcheck/check-message.ts'
+import type { Asked, Formerly } from '../../src/healthcheck/check-message.ts'
 import type { CheckReport } from '../../src/healthcheck/check-report.ts'
 import type { Verdict } from '../../src/healthcheck/health.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
@@ -49,7 +49,8 @@ export class FakeChecks implements CheckPort {
     this.orders.push(`set ${specs.map(({ name }) => name).join(' ')}`)
   }
 
-  askOnceMore(id: number, names: readonly string[], within: Millis): void {
+  askOnceMore(id: number, { up, down }: Asked, within: Millis): void {
+    const names = [...up, ...down]
     this.question = { id, names, within }
     this.orders.push(`ask ${names.join(' ')}`)
   }

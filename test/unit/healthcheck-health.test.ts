@@ -125,11 +125,13 @@ describe('what it tells', () => {
     expect(changing).toEqual([true, false, true, false, true, false])
   })
 
-  test('a decisive failure counts as if fall were reached; a decisive success counts as one', () => {
+  test('what is doubted ends with one result against it; a doubt about something else counts for nothing', () => {
     const up = resumeHealth('up', millis(0), RULE, millis(10))
-    expect(stepHealth(up, 'fail', RULE, millis(11), true)[0].verdict).toBe('down')
+    expect(stepHealth(up, 'fail', RULE, millis(11), ['up'])[0].verdict).toBe('down')
     const down = resumeHealth('down', millis(0), RULE, millis(10))
-    expect(stepHealth(down, 'ok', RULE, millis(11), true)[0].verdict).toBe('down')
+    expect(stepHealth(down, 'ok', RULE, millis(11), ['up'])[0].verdict).toBe('down')
+    expect(stepHealth(down, 'ok', RULE, millis(11), ['down'])[0].verdict).toBe('up')
+    expect(stepHealth(down, 'fail', RULE, millis(11), ['down'])[0].verdict).toBe('down')
   })
 
   test('a check that carries on keeps since when, and counts from there', () => {

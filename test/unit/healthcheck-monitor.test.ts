@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CheckSpec } from '../../src/healthcheck/check.ts'
 import type { CheckReport } from '../../src/healthcheck/check-report.ts'
+import { CheckRunner } from '../../src/healthcheck/check-runner.ts'
 import { Monitor } from '../../src/healthcheck/monitor.ts'
 import { monotonicNow } from '../../src/healthcheck/probe.ts'
 import { millis } from '../../src/wire/units.ts'
@@ -227,6 +228,24 @@ describe('the list of checks', () => {
     )
   })
 
+  test('one that asks somebody else stands as before until its first result, which decides alone', async () => {
+    const [one, other] = [await serveTcp(), await serveTcp()]
+    const rule = { fall: 3, rise: 3, fastInterval: millis(5_000) }
+    void monitor.configure([spec(one, 'a', rule)])
+    await heard('a up')
+    await other.stop()
+    changes = []
+    void monitor.configure([spec(other, 'a', rule)])
+    expect(reportOf('a')?.verdict, 'before its first result').toBe('up')
+    await heard('a down')
+    expect(
+      changes.map(({ runs }) => runs),
+      'the first run of three',
+    ).toEqual([1])
+    void monitor.configure([spec(one, 'a', rule)])
+    await heard('a up')
+  })
+
   test('one that is unknown and stands as before still does when it is changed', async () => {
     const unknowable: CheckSpec['probe'] = { ...httpSpec('http://127.0.0.1:1/'), url: 'no URL' }
     const former = { verdict: 'up', since: millis(5), weight: undefined } as const
@@ -281,8 +300,19 @@ describe('once more before a takeover', () => {
     await heard('good up')
     await heard('bad up')
     await bad.stop()
-    const reports = await monitor.askOnceMore(['good', 'bad', 'nothing of that name'], millis(2_000))
+    const reports = await monitor.askOnceMore({ up: ['good', 'bad', 'nothing of that name'], down: [] }, millis(2_000))
     expect(reports.map(({ check, verdict }) => `${check} ${verdict}`).toSorted()).toEqual(['bad down', 'good up'])
+  })
+
+  test('one that lifts by being down: its first success counts as if rise were reached', async () => {
+    const gone = await serveTcp()
+    await gone.stop()
+    const { port } = gone
+    void monitor.configure([checkSpec(tcpSpec(port, { events: false }), { interval: millis(60_000), rise: 5 })])
+    await heard('check down')
+    await serveTcp(undefined, port)
+    expect(await monitor.askOnceMore({ up: ['check'], down: [] }, millis(2_000))).toMatchObject([{ verdict: 'down' }])
+    expect(await monitor.askOnceMore({ up: [], down: ['check'] }, millis(2_000))).toMatchObject([{ verdict: 'up' }])
   })
 
   test('a run that began before the question does not answer it; who is late is missing', async () => {
@@ -292,10 +322,23 @@ describe('once more before a takeover', () => {
     )
     void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
     await eventually('a request', () => server.accepted() === 1, server.accepted, { within: 1_000 })
-    const [report] = await monitor.askOnceMore(['check'], millis(2_000))
+    const [report] = await monitor.askOnceMore({ up: ['check'], down: [] }, millis(2_000))
     expect(report?.runs).toBe(2)
     slow = true
-    expect(await monitor.askOnceMore(['check'], millis(50))).toEqual([])
+    expect(await monitor.askOnceMore({ up: ['check'], down: [] }, millis(50))).toEqual([])
+  })
+})
+
+describe('a run that never ends', () => {
+  test('gathers no questions: who is not answered in time waits no longer', () => {
+    const endless = new Promise<never>(() => {})
+    const probe = { start: () => ({ result: endless, ended: endless }), events: undefined }
+    const options = { former: undefined, onChange: () => {}, random: () => 0 }
+    const runner = new CheckRunner(checkSpec(tcpSpec(1)), probe, options)
+    const withdraw = Array.from({ length: 50 }, () => runner.askOnceMore('up', () => {}))
+    expect(runner.asking).toBe(50)
+    for (const each of withdraw) each()
+    expect(runner.asking).toBe(0)
   })
 })
 

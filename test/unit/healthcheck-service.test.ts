@@ -52,7 +52,7 @@ test('a process that is killed is noticed by its FIN, not by the next poll', asy
     thread.order({ kind: 'setChecks', checks, formerly: [] })
     const names = checks.map(({ name }) => name)
     const ask = setInterval(
-      () => thread.order({ kind: 'askOnceMore', id: run, checks: names, within: millis(1_000) }),
+      () => thread.order({ kind: 'askOnceMore', id: run, asked: { up: names, down: [] }, within: millis(1_000) }),
       50,
     )
     await thread
@@ -109,7 +109,7 @@ test('once more, and stop: both are answered', async () => {
   const { port } = await server()
   thread.order({ kind: 'setChecks', checks: [checkSpec(tcpSpec(port), { name: 'a' })], formerly: [] })
   await thread.hear('a up', (news) => news.kind === 'healthChanged')
-  thread.order({ kind: 'askOnceMore', id: 7, checks: ['a'], within: millis(5_000) })
+  thread.order({ kind: 'askOnceMore', id: 7, asked: { up: ['a'], down: [] }, within: millis(5_000) })
   const { news } = await thread.hear('an answer', ({ kind }) => kind === 'askedOnceMore')
   expect(news).toMatchObject({ id: 7, reports: [{ check: 'a', verdict: 'up' }] })
   thread.order({ kind: 'stopChecks' })
