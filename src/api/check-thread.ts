@@ -8,7 +8,7 @@ import type { CheckPort, CheckPortNews } from '../daemon/ports.ts'
 import type { CheckSpec } from '../healthcheck/check.ts'
 import type { Asked, CheckOrder, Formerly } from '../healthcheck/check-message.ts'
 import type { Millis } from '../wire/units.ts'
-import { Launchers, type StartLauncher } from './launchers.ts'
+import { type LauncherPort, Launchers } from './launchers.ts'
 import type { WorkerMessage } from './worker-message.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
@@ -24,6 +24,7 @@ type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post' | 'giveUp'>
 
 export class CheckThread implements CheckPort {
   readonly #thread: Thread
+  readonly #launcher: LauncherPort
   readonly #launchers: Launchers
   readonly #silentAfter: number
   #checks: readonly CheckSpec[] = []
@@ -32,15 +33,19 @@ export class CheckThread implements CheckPort {
   #timer: NodeJS.Timeout | undefined
   #doubted = false
   #running = false
+  /** Of the thread: an answer to one is none to the next, which counts its questions from 1 again. */
+  #life = 0
   #onStopped: (() => void) | undefined
 
-  constructor(thread: Thread, startLauncher: StartLauncher, silentAfter = SILENT_AFTER) {
+  constructor(thread: Thread, launcher: LauncherPort, silentAfter = SILENT_AFTER) {
     this.#thread = thread
     this.#silentAfter = silentAfter
-    this.#launchers = new Launchers(startLauncher)
+    this.#launcher = launcher
+    this.#launchers = new Launchers(launcher)
     thread.host({
       onStart: () => this.#begin(),
       onMessage: (message) => this.#hear(message),
+      onOrphan: (message) => this.#orphaned(message),
       onEnd: () => this.#lost(),
     })
   }
@@ -87,6 +92,7 @@ export class CheckThread implements CheckPort {
 
   #begin(): void {
     this.#running = true
+    this.#life++
     this.#order({ kind: 'setChecks', checks: this.#checks, formerly: this.#formerly })
     this.#expectWord(LOADING * this.#silentAfter)
   }
@@ -114,8 +120,15 @@ export class CheckThread implements CheckPort {
   }
 
   async #launch({ id, spec, channel }: Extract<WorkerMessage, { kind: 'launchWanted' }>): Promise<void> {
-    const refusal = await this.#launchers.launch(spec, channel, this.#checks)
-    this.#thread.post({ kind: 'launched', id, refusal })
+    const life = this.#life
+    const asks = () => this.#running && this.#life === life
+    const refusal = await this.#launchers.launch(spec, channel, this.#checks, asks)
+    if (asks()) this.#thread.post({ kind: 'launched', id, refusal })
+  }
+
+  /** Nobody is to have the descriptor. */
+  #orphaned(message: WorkerMessage): void {
+    if (message.kind === 'launchWanted') this.#launcher.closeChannel(message.channel)
   }
 
   #lost(): void {

@@ -2,7 +2,6 @@
  * The engine's side of launchers: whoever asks for one gets it for a program that a check in force names, and for no
  * other. Decided here: that, and that none outlives the thread that asked. Refuses to know how a process is started.
  */
-import { closeSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { CheckSpec, ExecSpec } from '../healthcheck/check.ts'
 import type { Refusal } from '../healthcheck/exec.ts'
@@ -18,19 +17,28 @@ export type Program = {
   readonly user: User | undefined
 }
 
-/** Throws Error with a `code`. */
-export type StartLauncher = (program: Program, channel: number, onEnd: () => void) => { end(): void }
+export type LauncherPort = {
+  /** The caller's end of the channel stays with the caller. Throws Error with a `code`. */
+  readonly start: (program: Program, channel: number, onEnd: () => void) => { end(): void }
+  /** Nobody is to have it (any more). */
+  readonly closeChannel: (channel: number) => void
+}
 
 export class Launchers {
-  readonly #start: StartLauncher
+  readonly #port: LauncherPort
   readonly #running = new Set<{ end(): void }>()
 
-  constructor(start: StartLauncher) {
-    this.#start = start
+  constructor(port: LauncherPort) {
+    this.#port = port
   }
 
-  /** Takes the descriptor, whatever comes of it. */
-  async launch(wanted: ExecSpec, channel: number, inForce: readonly CheckSpec[]): Promise<Refusal | undefined> {
+  /** Takes the descriptor, whatever comes of it. `isWanted`: whether whoever asked is still there. */
+  async launch(
+    wanted: ExecSpec,
+    channel: number,
+    inForce: readonly CheckSpec[],
+    isWanted: () => boolean = () => true,
+  ): Promise<Refusal | undefined> {
     const [path] = wanted.argv
     const refuse = (reason: Refusal['reason'], detail: string): Refusal => ({ reason, detail })
     try {
@@ -38,14 +46,16 @@ export class Launchers {
       if (!known) return refuse('notPossible', `Cannot run ${path}: no check in force names it`)
       const user = wanted.user === undefined ? undefined : await userNamed(wanted.user)
       if (user === 'missing') return refuse('userNotPermitted', `There is no user "${wanted.user}" on this node`)
+      // It would have the name of a thread that is gone, and nobody would end it with that.
+      if (!isWanted()) return refuse('notPossible', `Cannot run ${path}: the thread that asked is gone`)
       const program = { argv: wanted.argv, environment: { PATH, ...wanted.environment }, user }
-      const launcher = this.#start(program, channel, () => this.#running.delete(launcher))
+      const launcher = this.#port.start(program, channel, () => this.#running.delete(launcher))
       this.#running.add(launcher)
       return undefined
     } catch (error) {
       return refuse('notPossible', `Cannot run ${path}: ${error instanceof Error ? error.message : String(error)}`)
     } finally {
-      closeSync(channel)
+      this.#port.closeChannel(channel)
     }
   }
 

@@ -3,7 +3,6 @@
  * starts it again when it dies: at once the first time, ever later when it dies young. Nothing the worker does can stop
  * the engine, and whoever waits for it is told when it is gone. Knows no HTTP, no configuration and no health checks.
  */
-import { closeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '../daemon/snapshot.ts'
 import type { EngineMessage, FreshConfig, ReadOrder, WorkerMessage, WorkerSettings } from './worker-message.ts'
@@ -25,6 +24,8 @@ export type WorkerGuest = {
   /** A thread has begun and hears orders. */
   readonly onStart: () => void
   readonly onMessage: (message: WorkerMessage) => void
+  /** From a thread that has been given up: only to let go of what it brings. */
+  readonly onOrphan: (message: WorkerMessage) => void
   /** Not told of a thread that close() ended. */
   readonly onEnd: () => void
 }
@@ -172,12 +173,7 @@ export class WorkerThread {
       const answer: EngineMessage = { kind: 'snapshot', id: message.id, snapshot: this.#listener.snapshot() }
       thread.postMessage(answer)
     } else if (thread === this.#worker) this.#guest?.onMessage(message)
-    else this.#orphaned(message)
-  }
-
-  /** What a thread said that has been given up: nobody is to have the descriptor. */
-  #orphaned(message: WorkerMessage): void {
-    if (message.kind === 'launchWanted') closeSync(message.channel)
+    else this.#guest?.onOrphan(message)
   }
 
   #lost(thread: Worker): void {

@@ -7,7 +7,7 @@ import { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
-import { startLauncher } from '../linux/launcher.ts'
+import { closeChannel, startLauncher } from '../linux/launcher.ts'
 import { VERSION } from './version.ts'
 
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
@@ -26,5 +26,5 @@ export function workerRoom({ listen }: Config['api'], recorder: Recorder, snapsh
       onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
     },
   )
-  return { worker, checks: new CheckThread(worker, startLauncher) }
+  return { worker, checks: new CheckThread(worker, { start: startLauncher, closeChannel }) }
 }

@@ -4,6 +4,7 @@
  * what the program is run for, and what is said over the channel.
  */
 import { spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { NATIVE } from './native.ts'
 
@@ -20,6 +21,11 @@ export type Launcher = {
 }
 
 const BINARY = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
+
+/** One end of a channel that nobody is to have, or that its launcher has. */
+export function closeChannel(channel: number): void {
+  closeSync(channel)
+}
 
 /**
  * The launcher gets `channel` as its descriptor 3; the caller's own is to be closed afterwards. Throws Error with the

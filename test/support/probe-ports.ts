@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { Launchers } from '../../src/api/launchers.ts'
 import type { ExecSpec } from '../../src/healthcheck/check.ts'
 import type { ProbePorts } from '../../src/healthcheck/probe-of.ts'
-import { startLauncher } from '../../src/linux/launcher.ts'
+import { closeChannel, startLauncher } from '../../src/linux/launcher.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { watchProcessEnd } from '../../src/linux/process-end.ts'
 import { checkSpec } from './check-spec.ts'
@@ -15,7 +15,7 @@ export const probePorts: ProbePorts = {
   launch: async (spec: ExecSpec) => {
     const [ours, theirs] = native.streamPair()
     const stream = new Socket({ fd: ours, readable: true, writable: true })
-    const refusal = await new Launchers(startLauncher).launch(spec, theirs, [checkSpec(spec)])
+    const refusal = await new Launchers({ start: startLauncher, closeChannel }).launch(spec, theirs, [checkSpec(spec)])
     return refusal ?? stream
   },
 }

@@ -80,7 +80,13 @@ export class VirtualCheck {
   #end(answer: Answer, asking: readonly (() => void)[]): void {
     const { cadence, random, rule } = this.#spec
     const now = millis(this.#lan.now)
-    const [health] = stepHealth(this.#health, answer === 'well' ? 'ok' : 'fail', rule, now, asking.length > 0 ? ['up'] : [])
+    const [health] = stepHealth(
+      this.#health,
+      answer === 'well' ? 'ok' : 'fail',
+      rule,
+      now,
+      asking.length > 0 ? ['up'] : [],
+    )
     const wasUp = this.isUp
     this.#health = health
     if (this.isUp && !wasUp) this.upSince = now

@@ -2,9 +2,11 @@
 import { afterEach, expect, test } from 'vitest'
 import { CheckThread } from '../../src/api/check-thread.ts'
 import { Launchers, type Program } from '../../src/api/launchers.ts'
-import { WorkerThread } from '../../src/api/worker-thread.ts'
+import type { EngineMessage } from '../../src/api/worker-message.ts'
+import { type WorkerGuest, WorkerThread } from '../../src/api/worker-thread.ts'
 import type { CheckPortNews } from '../../src/daemon/ports.ts'
 import type { ExecSpec } from '../../src/healthcheck/check.ts'
+import { closeChannel } from '../../src/linux/launcher.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { millis } from '../../src/wire/units.ts'
 import { checkSpec, tcpSpec } from '../support/check-spec.ts'
@@ -32,8 +34,11 @@ function port(options: { silentAfter?: number } = {}) {
   threads.push(thread)
   const checks = new CheckThread(
     thread,
-    () => {
-      throw new Error('nobody asks for a program here')
+    {
+      start: () => {
+        throw new Error('nobody asks for a program here')
+      },
+      closeChannel,
     },
     options.silentAfter,
   )
@@ -158,10 +163,11 @@ test('stop is answered by a thread that runs, and does not wait for one that han
 
 test('programs: only what a check in force names is started, with what it names and nothing of ours', async () => {
   const started: Program[] = []
-  const launchers = new Launchers((program) => {
+  const start = (program: Program) => {
     started.push(program)
     return { end: () => {} }
-  })
+  }
+  const launchers = new Launchers({ start, closeChannel })
   const { streamPair } = loadNative()
   const spec: ExecSpec = { kind: 'exec', argv: ['/bin/true', '-x'], environment: { A: '1' }, user: '12' }
   const ask = (wanted: ExecSpec) => launchers.launch(wanted, streamPair()[1], [checkSpec(spec)])
@@ -172,4 +178,50 @@ test('programs: only what a check in force names is started, with what it names 
   expect(await ask(spec)).toBeUndefined()
   expect(started).toMatchObject([{ argv: ['/bin/true', '-x'], user: { uid: 12 } }])
   expect(Object.keys(started[0]?.environment ?? {}).sort()).toEqual(['A', 'PATH'])
+})
+
+test('a program that was asked for by a thread that is gone is not started, and the next thread hears nothing of it', async () => {
+  let guest: WorkerGuest | undefined
+  const posted: EngineMessage[] = []
+  const started: string[] = []
+  const closed: number[] = []
+  const thread = {
+    host: (who: WorkerGuest) => {
+      guest = who
+    },
+    keep: (wanted: boolean) => void (wanted && guest?.onStart()),
+    post: (message: EngineMessage) => void posted.push(message),
+    giveUp: () => {},
+  }
+  const launcher = {
+    start: ({ argv }: Program) => {
+      started.push(argv.join(' '))
+      return { end: () => {} }
+    },
+    closeChannel: (channel: number) => void closed.push(channel),
+  }
+  const checks = new CheckThread(thread, launcher)
+  // The name has to be looked up: the answer takes its time.
+  const spec: ExecSpec = { kind: 'exec', argv: ['/bin/true'], environment: {}, user: 'root' }
+  checks.set([checkSpec(spec)], [])
+  guest?.onMessage({ kind: 'launchWanted', id: 1, spec, channel: 1001 })
+  guest?.onEnd()
+  guest?.onStart()
+  await eventually(
+    'the descriptor to be let go',
+    () => closed.includes(1001),
+    () => closed,
+    PATIENCE,
+  )
+  guest?.onMessage({ kind: 'launchWanted', id: 1, spec, channel: 1002 })
+  guest?.onOrphan({ kind: 'launchWanted', id: 2, spec, channel: 1003 })
+  await eventually(
+    'all descriptors',
+    () => closed.length === 3,
+    () => closed,
+    PATIENCE,
+  )
+  expect(started, 'one for the thread that is there').toEqual(['/bin/true'])
+  expect(posted.filter(({ kind }) => kind === 'launched')).toEqual([{ kind: 'launched', id: 1, refusal: undefined }])
+  checks.set([], [])
 })
