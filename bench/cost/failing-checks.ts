@@ -53,9 +53,16 @@ try {
     { name: 'file', file: join(lab.directory, 'nothing'), ...often },
   ]
   const track = healthchecks.map(({ name }) => ({ healthcheck: name, weight: -1 }))
-  const daemon = new Holdfast(lab, { host, priority: 100, intervalMs: 1_000, address: LAB_VIP }, { track }, [], {
-    healthchecks,
-  })
+  const memory = join(lab.directory, 'thread-memory')
+  const watched = ['env', `NODE_OPTIONS=--import=${join(import.meta.dirname, '..', '..', '..', 'bench', 'cost', 'thread-memory.mjs')}`]
+  const daemon = new Holdfast(
+    lab,
+    { host, priority: 100, intervalMs: 1_000, address: LAB_VIP },
+    { track },
+    [],
+    { healthchecks },
+    [...watched, `HF_THREAD_MEMORY=${memory}`],
+  )
   await daemon.ready()
   const line = async (after: number) => {
     const family = familyOf(daemon.process.pid)

@@ -7,6 +7,7 @@ import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from '../config/problem.ts'
 import type { ExecSpec } from '../healthcheck/check.ts'
+import { disks } from '../healthcheck/disk-queue.ts'
 import { unsafeBecause } from '../healthcheck/script-safety.ts'
 import { userNamed } from '../healthcheck/user.ts'
 
@@ -36,7 +37,9 @@ async function judged(name: string, { argv, user }: ExecSpec, path: Path, locate
     problems.push(
       problemAt(locate, [...path, 'user'], 'warning', `"${name}" is unknown: there is no user "${user}" here`),
     )
-  const unsafe = await unsafeBecause(argv[0], typeof runsAs === 'object' ? runsAs.uid : undefined)
+  const unsafe = await disks.ask(argv[0], () =>
+    unsafeBecause(argv[0], typeof runsAs === 'object' ? runsAs.uid : undefined),
+  )
   const say = (severity: Severity, message: string) =>
     problems.push(problemAt(locate, [...path, 'exec', 0], severity, `${message}, for "${name}"`))
   if (unsafe !== undefined) say(unsafe.reason === 'scriptUnsafe' ? 'error' : 'warning', unsafe.detail)

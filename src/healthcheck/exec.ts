@@ -12,6 +12,7 @@ import { getSystemErrorName } from 'node:util'
 import { type Millis, millis } from '../wire/units.ts'
 import type { ExecSpec } from './check.ts'
 import type { Cutoff } from './cutoff.ts'
+import { disks } from './disk-queue.ts'
 import { isOurs } from './failed-probe.ts'
 import { type LauncherAnswer, LauncherChannel } from './launcher-channel.ts'
 import { monotonicNow, type Probe, type ProbeRun } from './probe.ts'
@@ -89,7 +90,8 @@ class LaunchedProgram {
     const { user: name } = this.#spec
     const user = name === undefined ? undefined : await userNamed(name)
     if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${name}" on this node`)
-    const unsafe = await unsafeBecause(this.#program, user?.uid)
+    if (signal.aborted) return late()
+    const unsafe = await disks.ask(this.#program, () => unsafeBecause(this.#program, user?.uid), signal)
     if (unsafe !== undefined) return say('fail', unsafe.reason, unsafe.detail)
     signal.removeEventListener('abort', late)
     if (signal.aborted) return late()

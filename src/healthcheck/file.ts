@@ -9,6 +9,7 @@ import { open, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { millis } from '../wire/units.ts'
 import type { FileSpec } from './check.ts'
+import { type DiskQueue, disks } from './disk-queue.ts'
 import { codeOf } from './failed-probe.ts'
 import { type EventSource, monotonicNow, type Probe } from './probe.ts'
 import type { ProbeResult } from './probe-result.ts'
@@ -18,22 +19,29 @@ const MOST_READ = 64
 
 type Found = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'> & { readonly value?: number }
 
-export function fileProbe({ path, content }: FileSpec): Probe {
-  async function ask(): Promise<ProbeResult> {
+export function fileProbe({ path, content }: FileSpec, queue: DiskQueue = disks): Probe {
+  async function look(): Promise<ProbeResult> {
     const startedAt = monotonicNow()
     const found = content === 'present' ? await presence(path) : await weightIn(path)
     return { ...found, latency: millis(monotonicNow() - startedAt) }
   }
   return {
     start(signal) {
-      const answered = ask()
+      const answered = queue.ask(path, look, signal).catch(
+        (error: unknown): ProbeResult => ({
+          outcome: 'fail',
+          reason: 'timeout',
+          detail: `No result within the timeout: ${error instanceof Error ? error.message : error}`,
+          latency: millis(0),
+        }),
+      )
       // A file system whose server is gone keeps the question for ever; the slot stays taken for as long.
       const late = new Promise<ProbeResult>((resolve) =>
-        signal.addEventListener('abort', () => resolve(notInTime(path)), { once: true }),
+        signal.addEventListener('abort', () => setImmediate(() => resolve(notInTime(path))), { once: true }),
       )
       return { result: Promise.race([answered, late]), ended: answered.then(() => undefined) }
     },
-    events: (onEvent) => new FolderWatch(path, onEvent),
+    events: (onEvent) => new FolderWatch(path, queue, onEvent),
   }
 }
 
@@ -87,13 +95,15 @@ async function firstOf(path: string): Promise<string> {
 class FolderWatch implements EventSource {
   readonly #folder: string
   readonly #names: ReadonlySet<string>
+  readonly #queue: DiskQueue
   readonly #onEvent: () => void
   #watcher: FSWatcher | undefined
   /** A folder that was replaced has another one, and the old watch hears nothing any more. */
   #inode: number | undefined
   #checking = false
 
-  constructor(path: string, onEvent: () => void) {
+  constructor(path: string, queue: DiskQueue, onEvent: () => void) {
+    this.#queue = queue
     this.#folder = dirname(path)
     this.#names = new Set([basename(path), '..data', basename(dirname(path))])
     this.#onEvent = onEvent
@@ -106,7 +116,8 @@ class FolderWatch implements EventSource {
   afterRun(): void {
     if (this.#checking) return
     this.#checking = true
-    stat(this.#folder)
+    this.#queue
+      .ask(this.#folder, () => stat(this.#folder))
       .then(({ ino }) => {
         if (!this.#checking) return
         if (this.#watcher !== undefined && ino === this.#inode) return

@@ -14,6 +14,7 @@ import {
 } from 'node:tls'
 import { type Millis, plus } from '../wire/units.ts'
 import type { TlsSpec } from './check.ts'
+import { disks } from './disk-queue.ts'
 import { codeOf, FailedProbe } from './failed-probe.ts'
 import { monotonicNow } from './probe.ts'
 
@@ -83,7 +84,7 @@ export class TlsClient {
     if (caFile === undefined) return {}
     let ca: string
     try {
-      ca = await readFile(caFile, 'utf8')
+      ca = await disks.ask(caFile, () => readFile(caFile, 'utf8'))
     } catch (error) {
       throw new FailedProbe('unreadable', `Cannot read the authorities in ${caFile}: ${codeOf(error)}`)
     }
