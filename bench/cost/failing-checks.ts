@@ -1,6 +1,7 @@
 /**
  * Checks that fail ten times a second for as long as is said, in the daemon as it is: what is left over of a run (memory,
- * descriptors, processes) must not add up. Decides which failures; refuses to judge: the figures go to docs/cost.md.
+ * descriptors, processes) must not add up. Decides which failures; refuses to judge: the figures go to docs/cost.md. HF_COLLECT=1 shows
+ * what is left of the heaps when garbage is gone (thread-memory.mjs).
  *   node build/bench/cost/failing-checks.js [minutes, 60 by default]
  */
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -54,7 +55,10 @@ try {
   ]
   const track = healthchecks.map(({ name }) => ({ healthcheck: name, weight: -1 }))
   const memory = join(lab.directory, 'thread-memory')
-  const watched = ['env', `NODE_OPTIONS=--import=${join(import.meta.dirname, '..', '..', '..', 'bench', 'cost', 'thread-memory.mjs')}`]
+  const watched = [
+    'env',
+    `NODE_OPTIONS=--import=${join(import.meta.dirname, '..', '..', '..', 'bench', 'cost', 'thread-memory.mjs')}`,
+  ]
   const daemon = new Holdfast(
     lab,
     { host, priority: 100, intervalMs: 1_000, address: LAB_VIP },
@@ -64,6 +68,12 @@ try {
     [...watched, `HF_THREAD_MEMORY=${memory}`],
   )
   await daemon.ready()
+  /** In use now, of each thread; garbage that V8 has not collected yet included. */
+  const heapsMb = () => {
+    const lines = readFileSync(memory, 'utf8').trim().split('\n')
+    const looks = lines.map((text): { threadId: number; used: number } => JSON.parse(text))
+    return [0, 1].map((thread) => ((looks.findLast(({ threadId }) => threadId === thread)?.used ?? 0) / 1e6).toFixed(1))
+  }
   const line = async (after: number) => {
     const family = familyOf(daemon.process.pid)
     const [, engine = daemon.process.pid] = family
@@ -75,6 +85,7 @@ try {
       after.toFixed(1),
       runs,
       residentMb(engine).toFixed(1),
+      ...heapsMb(),
       descriptors,
       family.length,
       well.join(' ') || 'none',
@@ -82,7 +93,7 @@ try {
     process.stdout.write(`| ${columns.join(' | ')} |\n`)
   }
   process.stdout.write(
-    '| minute | runs | engine RSS MB | descriptors | processes | checks that do not fail |\n|---|---|---|---|---|---|\n',
+    '| minute | runs | engine RSS MB | heap of the engine MB | heap of the checks MB | descriptors | processes | checks that do not fail |\n|---|---|---|---|---|---|---|---|\n',
   )
   const every = Math.min(1, minutes / 4)
   for (let at = every; at <= minutes + 1e-9; at += every) {

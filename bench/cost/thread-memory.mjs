@@ -1,17 +1,17 @@
 /**
  * Loaded into the measured daemon (NODE_OPTIONS, bench only): each of its threads writes what its heap holds, so that
  * what grows has a name. Decides the figures; refuses to judge them. HF_THREAD_MEMORY is the file, one JSON line a
- * thread and look; HF_HEAP_SNAPSHOTS a folder, for a snapshot of every thread each HF_HEAP_SNAPSHOT_MINUTES.
+ * thread and look; with HF_COLLECT what nobody holds any more is collected first, and what is left is a leak.
  */
 import { appendFileSync } from 'node:fs'
-import { getHeapStatistics, setFlagsFromString, writeHeapSnapshot } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { threadId } from 'node:worker_threads'
 
 const EVERY = 10_000
-const { HF_THREAD_MEMORY: file, HF_HEAP_SNAPSHOTS: folder, HF_HEAP_SNAPSHOT_MINUTES: minutes = '5' } = process.env
+const { HF_COLLECT: collects, HF_THREAD_MEMORY: file } = process.env
 let collect = () => {}
-if (process.env.HF_COLLECT !== undefined) {
+if (collects !== undefined) {
   setFlagsFromString('--expose-gc')
   collect = runInNewContext('gc')
 }
@@ -19,14 +19,8 @@ if (process.env.HF_COLLECT !== undefined) {
 if (file !== undefined) {
   setInterval(() => {
     collect()
-    const { external, arrayBuffers } = process.memoryUsage()
+    const { external } = process.memoryUsage()
     const { used_heap_size: used, total_heap_size: total, malloced_memory: malloced } = getHeapStatistics()
-    const { peak_malloced_memory: peak, number_of_detached_contexts: detached } = getHeapStatistics()
-    const line = { threadId, at: Date.now(), used, total, external, arrayBuffers, malloced, peak, detached }
-    appendFileSync(file, `${JSON.stringify(line)}\n`)
+    appendFileSync(file, `${JSON.stringify({ threadId, at: Date.now(), used, total, external, malloced })}\n`)
   }, EVERY).unref()
-}
-
-if (folder !== undefined) {
-  setInterval(() => writeHeapSnapshot(`${folder}/${threadId}-${Date.now()}.heapsnapshot`), Number(minutes) * 60_000).unref()
 }

@@ -58,6 +58,11 @@ export class CheckThread implements CheckPort {
     else if (!this.#running) this.#thread.keep(true)
   }
 
+  /** The thread is made before anybody knows what it is to check: a router waits for the first result of a check. */
+  prepare(): void {
+    this.#thread.keep(true)
+  }
+
   askOnceMore(id: number, asked: Asked, within: Millis): void {
     this.#order({ kind: 'askOnceMore', id, asked, within })
   }

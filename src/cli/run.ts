@@ -79,6 +79,7 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   const parsed = loadConfig(file)
   if ('problems' in parsed) return refuse(parsed.problems)
   const { config, locate } = parsed
+  const { worker, checks } = workerRoom(config, recorder, () => daemon.snapshot())
   const scripts = await scriptProblems(config, locate)
   if (scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
 
@@ -131,7 +132,6 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
       apply: (next, diff) => daemon.reload(next, diff),
     },
   )
-  const { worker, checks } = workerRoom(config.api, recorder, () => daemon.snapshot())
   const daemon = new Daemon(config, {
     clock,
     network,

@@ -1,10 +1,12 @@
 /**
  * The worker thread of this program, and the health checks in it: wiring. Made before the engine, because the engine may
- * need its checks at once; nothing runs in it until somebody asks. Refuses to decide anything.
+ * need its checks at once. Decided here: the thread is started ahead of the engine where a router has to wait for what a
+ * check finds; otherwise nothing runs in it until somebody asks, because the first advertisement comes first.
  */
 import { CheckThread } from '../api/check-thread.ts'
 import { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
+import { healthchecksIn } from '../config/track.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
 import { closeChannel, startLauncher } from '../linux/launcher.ts'
@@ -12,9 +14,14 @@ import { VERSION } from './version.ts'
 
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
+/** Without a first result of one of its checks some router cannot begin (VR-TRK-05). */
+const waitsForChecks = ({ virtualRouters, syncGroups }: Config): boolean =>
+  [...virtualRouters, ...syncGroups].some(({ track }) => healthchecksIn(track).some(({ weight }) => weight === 0))
+
 export type WorkerRoom = { readonly worker: WorkerThread; readonly checks: CheckThread }
 
-export function workerRoom({ listen }: Config['api'], recorder: Recorder, snapshot: () => Snapshot): WorkerRoom {
+export function workerRoom(config: Config, recorder: Recorder, snapshot: () => Snapshot): WorkerRoom {
+  const { listen } = config.api
   const worker = new WorkerThread(
     ENTRY,
     { listen, version: VERSION },
@@ -26,5 +33,7 @@ export function workerRoom({ listen }: Config['api'], recorder: Recorder, snapsh
       onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
     },
   )
-  return { worker, checks: new CheckThread(worker, { start: startLauncher, closeChannel }) }
+  const checks = new CheckThread(worker, { start: startLauncher, closeChannel })
+  if (waitsForChecks(config)) checks.prepare()
+  return { worker, checks }
 }
