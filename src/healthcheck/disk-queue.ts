@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
+import type { Cutoff } from './cutoff.ts'
 
 /** A disk that works has answered by then, as a rule. */
 const SLOW = 50
@@ -39,13 +40,13 @@ export class DiskQueue {
     this.#mostSlow = mostSlow
   }
 
-  /** As the question settles. Rejects with NotAsked when the signal is aborted before its turn. */
-  ask<T>(path: string, question: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** As the question settles. Rejects with NotAsked when it is cut off before its turn. */
+  ask<T>(path: string, question: () => Promise<T>, cutoff?: Cutoff): Promise<T> {
     return new Promise((resolve, reject) => {
       const asked: Question = {
         path,
         begin: () => {
-          signal?.removeEventListener('abort', late)
+          cutoff?.removeEventListener('abort', late)
           const answered = question()
           answered.then(resolve, reject)
           return answered
@@ -55,8 +56,8 @@ export class DiskQueue {
         this.#waiting.delete(asked)
         reject(new NotAsked(path))
       }
-      if (signal?.aborted === true) return late()
-      signal?.addEventListener('abort', late, { once: true })
+      if (cutoff?.aborted === true) return late()
+      cutoff?.addEventListener('abort', late, { once: true })
       this.#waiting.add(asked)
       this.#next()
     })
