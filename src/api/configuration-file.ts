@@ -5,10 +5,11 @@
  */
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import type { ParsedConfig } from '../config/configuration.ts'
 import { diffConfig } from '../config/diff.ts'
 import { byPosition, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
-import { type ParsedConfig, parseConfig } from '../config/yaml.ts'
+import { parseConfig } from '../config/yaml.ts'
 import { scriptProblems } from './script-problem.ts'
 import type { FreshConfig, ReadOrder } from './worker-message.ts'
 
@@ -21,7 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** 48 bits: a metric's value is a double, and must say the same as the digits of the status. */
-const HASH_DIGITS = 12
+export const HASH_DIGITS = 12
 
 /** `hash` is '' when there is no text. */
 export type LoadedConfig = ParsedConfig & { readonly hash: string }
@@ -31,16 +32,20 @@ export function loadConfig(file: string, read: (file: string) => string = readTe
   try {
     text = read(file)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const reason = WORDS[code] ?? (error instanceof Error ? error.message : String(error))
-    const message = `Cannot read the configuration: ${reason}${code === '' ? '' : ` (${code})`}`
-    return { hash: '', problems: [{ file, line: 0, column: 0, path: '', message, severity: 'error' }] }
+    return { hash: '', problems: [problemOfReading(file, error)] }
   }
   const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS)
   return { hash, ...parseConfig(text, file) }
 }
 
-const readText = (file: string): string => readFileSync(file, 'utf8')
+export function problemOfReading(file: string, error: unknown): Problem {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = WORDS[code] ?? (error instanceof Error ? error.message : String(error))
+  const message = `Cannot read the configuration: ${reason}${code === '' ? '' : ` (${code})`}`
+  return { file, line: 0, column: 0, path: '', message, severity: 'error' }
+}
+
+export const readText = (file: string): string => readFileSync(file, 'utf8')
 
 /** A pipe that nobody writes to would keep this thread, and with it the process, from ever ending. */
 function readRegular(file: string): string {

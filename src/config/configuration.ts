@@ -1,0 +1,103 @@
+/**
+ * A document to configuration, or every problem at once: schema and cross checks, each with its place in the text.
+ * Never throws. This file does not know whether the text was YAML or a keepalived file, where it came from, nor the
+ * node it is meant for.
+ */
+import type { z } from 'zod'
+import { advice } from './advice.ts'
+import { nameOf } from './checks.ts'
+import { type Config, configSchema, syncGroupSchema, virtualRouterSchema } from './config.ts'
+import type { Placed } from './contradiction.ts'
+import { crossCheck, listenProblems } from './cross-check.ts'
+import type { ReadDocument } from './document.ts'
+import { healthcheckSchema } from './healthcheck.ts'
+import { type CheckSections, healthcheckProblems } from './healthcheck-problem.ts'
+import type { Imported } from './keepalived/fate.ts'
+import { checksOfPreset, PRESETS } from './preset.ts'
+import { byPosition, isError, type Locate, type Path, type Problem, problemAt } from './problem.ts'
+import { schemaProblems } from './schema-problem.ts'
+import { groupProblems, type PlacedGroup } from './sync-group.ts'
+import { tooManyRouters } from './vrid-space.ts'
+
+export type ParsedConfig =
+  | {
+      readonly config: Config
+      readonly warnings: readonly Problem[]
+      readonly locate: Locate
+      /** Of a keepalived file: what became of its keywords. */
+      readonly imported?: Imported
+    }
+  /** At least one error; the warnings are among them, in reading order. */
+  | { readonly problems: readonly Problem[] }
+
+export function configFrom({ value, locate, problems: syntax, wellFormed }: ReadDocument): ParsedConfig {
+  if (!wellFormed) return { problems: syntax }
+
+  const parsed = configSchema.safeParse(value)
+  // Otherwise those that are well formed, so that the second mistake in a file does not wait for the first.
+  const sections = parsed.success
+    ? {
+        routers: placed('virtualRouters', parsed.data.virtualRouters),
+        groups: placed('syncGroups', parsed.data.syncGroups),
+        checks: placed('healthchecks', parsed.data.healthchecks),
+      }
+    : {
+        routers: wellFormedIn(value, 'virtualRouters', virtualRouterSchema),
+        groups: wellFormedIn(value, 'syncGroups', syncGroupSchema),
+        checks: wellFormedIn(value, 'healthchecks', healthcheckSchema),
+      }
+  const routers = sections.routers.map(({ entry, path }): Placed => ({ router: entry, path }))
+  const groups = sections.groups.map(({ entry, path }): PlacedGroup => ({ group: entry, path }))
+  const written = entriesOf(value, 'virtualRouters')
+  const checks: CheckSections = {
+    checks: sections.checks.map(({ entry, path }) => ({ check: entry, path })),
+    tracking: [...sections.routers, ...sections.groups].map(({ entry, path }) => ({ ...entry, path })),
+    // Presets are expanded in what could be read as a whole, and known in the rest.
+    names: new Set([
+      ...(parsed.success ? parsed.data.healthchecks : PRESETS.flatMap(checksOfPreset)).map(nameOf),
+      ...namesOf(entriesOf(value, 'healthchecks')),
+    ]),
+    complete: parsed.success,
+  }
+  const problems = [
+    ...syntax,
+    ...(parsed.success
+      ? listenProblems(parsed.data.api.listen, parsed.data.api.public, locate)
+      : schemaProblems(parsed.error.issues, value, locate)),
+    ...crossCheck(routers, locate),
+    ...(parsed.success && parsed.data.virtualRouters.length === 0 ? [nothingToDo(locate)] : []),
+    ...tooManyRouters(written, locate),
+    ...groupProblems(groups, routers, namesOf(written), locate),
+    ...healthcheckProblems(checks, locate),
+    ...routers.flatMap((each) => advice(each, locate)),
+  ].sort(byPosition)
+  if (parsed.success && !problems.some(isError)) return { config: parsed.data, warnings: problems, locate }
+  return { problems }
+}
+
+const nothingToDo = (locate: Locate): Problem =>
+  problemAt(locate, ['virtualRouters'], 'warning', 'There is nothing to do: no virtual router is configured')
+
+type Section<T> = readonly { readonly entry: T; readonly path: Path }[]
+
+const placed = <T>(key: string, entries: readonly T[]): Section<T> =>
+  entries.map((entry, index) => ({ entry, path: [key, index] }))
+
+function wellFormedIn<T>(value: unknown, key: string, schema: z.ZodType<T>): Section<T> {
+  return entriesOf(value, key).flatMap((raw, index) => {
+    const entry = schema.safeParse(raw)
+    return entry.success ? [{ entry: entry.data, path: [key, index] }] : []
+  })
+}
+
+function entriesOf(value: unknown, key: string): readonly unknown[] {
+  const raw: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+  return Array.isArray(raw) ? raw : []
+}
+
+function namesOf(entries: readonly unknown[]): ReadonlySet<string> {
+  const names = entries.map((entry): unknown =>
+    typeof entry === 'object' && entry !== null ? Reflect.get(entry, 'name') : undefined,
+  )
+  return new Set(names.filter((name) => typeof name === 'string'))
+}

@@ -1,0 +1,62 @@
+/**
+ * Patterns of include: csh braces and the wildcards `*`, `?` and `[...]`, one path segment at a time. Decided here: how
+ * many alternatives a pattern may have. This file does not know which files there are.
+ */
+
+const MOST_ALTERNATIVES = 1024
+
+/** `{a,b{c,d}}.conf` → `a.conf`, `bc.conf`, `bd.conf`; braces that are not closed stand for themselves. */
+export function alternatives(pattern: string): readonly string[] {
+  const found: string[] = []
+  const waiting = [pattern]
+  while (waiting.length > 0 && found.length < MOST_ALTERNATIVES) {
+    const next = waiting.shift() ?? ''
+    const split = firstBraces(next)
+    if (split === undefined) found.push(next)
+    else waiting.unshift(...split.slice(0, MOST_ALTERNATIVES))
+  }
+  return found
+}
+
+function firstBraces(pattern: string): readonly string[] | undefined {
+  for (let open = pattern.indexOf('{'); open >= 0; open = pattern.indexOf('{', open + 1)) {
+    // {} is no choice, as in a shell.
+    if (pattern[open + 1] === '}') continue
+    const cuts = [open]
+    let depth = 0
+    for (let i = open; i < pattern.length; i++) {
+      if (pattern[i] === '{') depth++
+      else if (pattern[i] === ',' && depth === 1) cuts.push(i)
+      else if (pattern[i] === '}' && --depth === 0) {
+        const ends = [...cuts.slice(1), i]
+        return cuts.map((cut, k) => pattern.slice(0, open) + pattern.slice(cut + 1, ends[k]) + pattern.slice(i + 1))
+      }
+    }
+  }
+  return undefined
+}
+
+export const isWild = (segment: string): boolean => /[*?[]/.test(segment)
+
+/** Of one name in a directory; one that begins with a dot must be asked for with a dot. */
+export function matcherOf(segment: string): (name: string) => boolean {
+  const source = segment.replace(/\[!?\]?[^\]]*\]|[\s\S]/g, (part) =>
+    part === '*'
+      ? '.*'
+      : part === '?'
+        ? '.'
+        : part.length > 1
+          ? classOf(part)
+          : part.replace(/[$()*+./?[\\\]^{|}-]/g, '\\$&'),
+  )
+  const expression = new RegExp(`^${source}$`, 's')
+  return (name) => (name.startsWith('.') ? segment.startsWith('.') : true) && expression.test(name)
+}
+
+function classOf(part: string): string {
+  const not = part.startsWith('[!') || part.startsWith('[^')
+  const inside = part.slice(not ? 2 : 1, -1).replace(/[\\\]^[]/g, '\\$&')
+  // A range the wrong way round matches nothing, and is no mistake either.
+  const valid = !/(.)-(.)/s.test(inside) || [...inside.matchAll(/(.)-(.)/gs)].every(([, a = '', b = '']) => a <= b)
+  return inside === '' || !valid ? '(?!)' : `[${not ? '^' : ''}${inside}]`
+}

@@ -1,0 +1,62 @@
+/**
+ * global_defs: what instances and scripts take when they say nothing themselves. This file does not know instances.
+ */
+import { userOf } from './import-check.ts'
+import type { Line } from './parser.ts'
+import { type Ledger, Section } from './section.ts'
+import type { Surroundings } from './source.ts'
+import { type Written, written } from './written.ts'
+
+export type Found<T> = { readonly value: T; readonly at: Written['at'] } | undefined
+
+export type Globals = {
+  readonly version: Found<number>
+  readonly defaultInterface: Written | undefined
+  readonly scriptUser: Written | undefined
+  readonly onlyListedPeers: boolean
+  readonly lowerPrioNoAdvert: Found<boolean>
+  readonly higherPrioSendAdvert: Found<boolean>
+  /** Why every instance is refused that does not say otherwise, by the keyword that it can say it with. */
+  readonly refusals: readonly { readonly line: Line; readonly unless: string | undefined; readonly message: string }[]
+  readonly section: Section
+}
+
+/** Several blocks add up. */
+export function globalsOf(blocks: readonly Line[], ledger: Ledger, surroundings: Surroundings): Globals {
+  const section = new Section(
+    'global_defs',
+    blocks.flatMap(({ block }) => block ?? []),
+    ledger,
+  )
+  const refusals: { line: Line; unless: string | undefined; message: string }[] = []
+  const refuse = (name: string, unless: string | undefined, harmless: (line: Line) => boolean) => {
+    const line = section.line(name)
+    if (line === undefined) return
+    if (harmless(line)) ledger.turn(line, 'noEffect', 'it says what holds anyway')
+    else refusals.push({ line, unless, message: `"${name}" of global_defs cannot be done` })
+  }
+  const first = ({ words }: Line) => words[1]?.text
+  refuse('vrrp_mcast_group4', 'mcast_dst_ip', (line) => first(line) === '224.0.0.18')
+  refuse('vrrp_mcast_group6', 'mcast_dst_ip', (line) => first(line)?.toLowerCase() === 'ff02::12')
+  refuse('vrrp_down_timer_adverts', 'down_timer_adverts', (line) => first(line) === '3')
+  refuse('vrrp_strict', 'strict_mode', (line) => ['off', 'no', 'false'].includes(first(line) ?? ''))
+  const user = userOf(section.line('script_user'))
+  const interfaceName = section.line('default_interface') && section.word('default_interface')
+  section.line('enable_script_security')
+  return {
+    version: section.integer('vrrp_version', 2, 3),
+    defaultInterface: interfaceName && written(interfaceName.text, interfaceName.at),
+    scriptUser: user ?? nobodyNamed(surroundings, blocks),
+    onlyListedPeers: section.line('vrrp_check_unicast_src') !== undefined,
+    lowerPrioNoAdvert: section.flag('vrrp_lower_prio_no_advert'),
+    higherPrioSendAdvert: section.flag('vrrp_higher_prio_send_advert'),
+    refusals,
+    section,
+  }
+}
+
+/** keepalived_script, where there is such a user. */
+function nobodyNamed({ scriptUser }: Surroundings, [block]: readonly Line[]): Written | undefined {
+  if (scriptUser === undefined) return undefined
+  return written(scriptUser, block?.at ?? { line: 1, column: 1 })
+}

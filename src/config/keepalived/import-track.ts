@@ -1,0 +1,80 @@
+/**
+ * track_script, track_interface, track_file and track_process of an instance or a group as trackers. Decided here: a
+ * tracker that keepalived would go on without is left out and told. This file does not know what a check asks.
+ */
+import type { Tracked, Weight } from './import-check.ts'
+import type { Line } from './parser.ts'
+import type { Section } from './section.ts'
+import { type Fields, mapping, type Written, written } from './written.ts'
+
+export type Checks = {
+  readonly find: (kind: Tracked['kind'], name: string) => Tracked | undefined
+  /** Its name here; from then on it is part of the configuration. */
+  readonly use: (check: Tracked) => string
+}
+
+export type Tracks = {
+  readonly entries: readonly Written[]
+  readonly weighted: boolean
+  readonly refusals: readonly { readonly line: Line; readonly message: string }[]
+}
+
+const KINDS: readonly (readonly [string, Tracked['kind']])[] = [
+  ['track_script', 'script'],
+  ['track_file', 'file'],
+  ['track_process', 'process'],
+]
+
+export function tracksOf(section: Section, checks: Checks): Tracks {
+  const entries: Written[] = []
+  const refusals: { line: Line; message: string }[] = []
+  let weighted = false
+  const add = (line: Line, subject: Fields, weight: Weight) => {
+    if (weight.value !== 0) weighted = true
+    const fields: Fields = {
+      ...subject,
+      weight: weight.value === 0 ? undefined : written(weight.value, line.at),
+      reverse: weight.reverse ? written(true, line.at) : undefined,
+    }
+    entries.push(mapping(fields, line.at))
+  }
+  for (const line of section.entries('track_interface')) {
+    const [name] = line.words
+    const weight = weightIn(line, 253, { value: 0, reverse: false }, section)
+    if (name === undefined) continue
+    if (weight.reverse) refusals.push({ line, message: `interface "${name.text}" cannot be weighed in reverse` })
+    else add(line, { interface: written(name.text, name.at) }, weight)
+  }
+  for (const [keyword, kind] of KINDS)
+    for (const line of section.entries(keyword)) {
+      const [name] = line.words
+      if (name === undefined) continue
+      const check = checks.find(kind, name.text)
+      if (check?.refused !== undefined) refusals.push({ line, message: check.refused })
+      else if (check?.fields === undefined)
+        section.ledger.warn(
+          name.at,
+          check === undefined
+            ? `Cannot track "${name.text}": there is no such ${kind}; it is left out, as keepalived does`
+            : `Cannot track "${name.text}": it cannot be used; it is left out, as keepalived does`,
+        )
+      else {
+        const weight = weightIn(line, kind === 'script' ? 253 : 254, check.weight, section)
+        add(line, { healthcheck: written(checks.use(check), name.at) }, weight)
+      }
+    }
+  return { entries, weighted, refusals }
+}
+
+/** `weight N`, `weight N reverse`, `weight N noreverse`. */
+function weightIn(line: Line, most: number, otherwise: Weight, section: Section): Weight {
+  const [, keyword, amount, direction] = line.words
+  if (keyword === undefined) return otherwise
+  const value = amount !== undefined && /^[-+]?\d{1,4}$/.test(amount.text) ? Number(amount.text) : Number.NaN
+  if (keyword.text !== 'weight' || !(Math.abs(value) <= most)) {
+    const wanted = `weight and a whole number from -${most} to ${most} wanted`
+    section.ledger.warn(keyword.at, `Cannot use "${keyword.text}" here: ${wanted}; it is left out, as keepalived does`)
+    return otherwise
+  }
+  return { value, reverse: direction === undefined ? false : direction.text === 'reverse' }
+}

@@ -1,0 +1,49 @@
+/**
+ * A value of the configuration that remembers where a keepalived file says it, so that problems found by the schema and
+ * the cross checks point at the line that the operator wrote. This file does not know which keys there are.
+ */
+import type { Locate, Path, Position } from '../problem.ts'
+
+export type Scalar = string | number | boolean
+export type Fields = { readonly [key: string]: Written | undefined }
+export type Written = {
+  readonly at: Position
+  /** Where its name is; the same place where it has none. */
+  readonly key?: Position
+  readonly value: Scalar | readonly Written[] | Fields
+}
+
+export const written = (value: Written['value'], at: Position, key?: Position): Written =>
+  key === undefined ? { at, value } : { at, key, value }
+
+/** The fields that are there, in the order in which they are written down. */
+export const mapping = (fields: Fields, at: Position): Written => written(fields, at)
+
+const isList = (value: Written['value']): value is readonly Written[] => Array.isArray(value)
+
+export function plain({ value }: Written): unknown {
+  if (isList(value)) return value.map(plain)
+  if (typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, field]) => (field === undefined ? [] : [[key, plain(field)]])),
+  )
+}
+
+export function locateIn(root: Written): Locate {
+  return (path: Path, at = 'value') => {
+    let place: Written = root
+    for (const [depth, step] of path.entries()) {
+      const next = stepInto(place, step)
+      if (next === undefined) return place.at
+      if (at === 'key' && depth === path.length - 1) return next.key ?? next.at
+      place = next
+    }
+    return place.at
+  }
+}
+
+function stepInto({ value }: Written, step: string | number): Written | undefined {
+  if (isList(value)) return typeof step === 'number' ? value[step] : undefined
+  if (typeof value !== 'object' || typeof step === 'number') return undefined
+  return Object.hasOwn(value, step) ? value[step] : undefined
+}
