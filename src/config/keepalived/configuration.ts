@@ -1,25 +1,122 @@
 /**
  * A keepalived file to configuration, by the same schema and the same cross checks as YAML. Decided here: a syntax
- * error refuses the file, and what is wrong with one instance is the problem of that instance: it does not run, the
- * others do. This file does not know the disk: other files come from `source`.
+ * error refuses the file, and what is wrong with one instance is the problem of that instance: it stays in fault, and
+ * where it cannot even be that it is left out; the others run. This file does not know the disk: other files come from
+ * `source`.
  */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { byPosition, isError, type Problem } from '../problem.ts'
-import { imported } from './fate.ts'
-import { importDocument } from './import.ts'
+import { type Fate, imported } from './fate.ts'
+import { type ImportedDocument, importDocument } from './import.ts'
 import { parseKeepalived } from './parser.ts'
 import type { KeepalivedSource, SourceFile, Surroundings } from './source.ts'
-import { locateIn, plain } from './written.ts'
+import { fieldsOf, inFault, itemsOf, locateIn, mapping, plain, type Written, written } from './written.ts'
+
+export type KeepalivedDocument = ImportedDocument & {
+  /** Every problem, the warnings of the import among them. */
+  readonly parsed: ParsedConfig
+}
 
 export function parseKeepalivedConfig(
   file: SourceFile,
   source: KeepalivedSource,
   surroundings: Surroundings,
 ): ParsedConfig {
-  const parsed = parseKeepalived(file, source, surroundings)
-  if (parsed.problems.some(isError)) return { problems: [...parsed.problems].sort(byPosition) }
-  const { document, fates, warnings } = importDocument(parsed.lines, file.file, surroundings)
-  const problems: readonly Problem[] = [...parsed.problems, ...warnings]
-  const result = configFrom({ value: plain(document), locate: locateIn(document), problems, wellFormed: true })
-  return 'problems' in result ? result : { ...result, imported: imported(file.file, fates) }
+  const read = readKeepalived(file, source, surroundings)
+  return 'problems' in read ? read : read.parsed
+}
+
+/** With the document itself, for whoever wants to print it. */
+export function readKeepalived(
+  file: SourceFile,
+  source: KeepalivedSource,
+  surroundings: Surroundings,
+): KeepalivedDocument | { readonly problems: readonly Problem[] } {
+  const { lines, problems } = parseKeepalived(file, source, surroundings)
+  if (problems.some(isError)) return { problems: [...problems].sort(byPosition) }
+  const first = importDocument(lines, file.file, surroundings)
+  const { parsed, document, fates } = withoutBadRouters({ ...first, warnings: [...problems, ...first.warnings] })
+  return {
+    document,
+    fates,
+    warnings: first.warnings,
+    parsed: 'problems' in parsed ? parsed : { ...parsed, imported: imported(file.file, fates) },
+  }
+}
+
+/** Two rounds at most for each: first it is put in fault with next to nothing, then it is left out. */
+function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readonly parsed: ParsedConfig } {
+  let { document, fates, warnings } = found
+  const bare = new Set<Written>()
+  for (;;) {
+    const problems = [...warnings]
+    const parsed = configFrom({ value: plain(document), locate: locateIn(document), problems, wellFormed: true })
+    if (!('problems' in parsed)) return { document, fates, warnings, parsed }
+    const wrong = wrongRouters(parsed.problems)
+    if (wrong.size === 0) return { document, fates, warnings, parsed }
+    const routers = itemsOf(fieldsOf(document).virtualRouters)
+    const kept = routers.flatMap((router, index): Written[] => {
+      const problem = wrong.get(index)
+      if (problem === undefined) return [router]
+      warnings = [...warnings, { ...problem, severity: 'warning' }]
+      if (bare.has(router)) {
+        fates = refused(fates, router, `${problem.message}; it does not run`)
+        return []
+      }
+      const { name, vrid, interface: device, addresses, version } = fieldsOf(router)
+      const place = `${problem.file ?? ''}:${problem.line}: `
+      const replaced = inFault(
+        mapping(
+          { name, vrid, interface: device, addresses, profile: written('keepalived', router.at), version },
+          router.at,
+        ),
+        place + problem.message,
+      )
+      bare.add(replaced)
+      fates = refused(fates, router, problem.message)
+      return [replaced]
+    })
+    document = withRouters(document, kept)
+  }
+}
+
+/** The first error of each virtual router that has one. */
+function wrongRouters(problems: readonly Problem[]): ReadonlyMap<number, Problem> {
+  const wrong = new Map<number, Problem>()
+  for (const problem of problems.filter(isError)) {
+    const [, index] = /^virtualRouters\[(\d+)\]/.exec(problem.path) ?? []
+    if (index !== undefined && !wrong.has(Number(index))) wrong.set(Number(index), problem)
+  }
+  return wrong
+}
+
+const refused = (fates: readonly Fate[], { at }: Written, message: string): readonly Fate[] =>
+  fates.map((fate) =>
+    fate.keyword === 'vrrp_instance' &&
+    fate.at.line === at.line &&
+    fate.at.column === at.column &&
+    fate.at.file === at.file
+      ? { ...fate, kind: 'refused', message }
+      : fate,
+  )
+
+/** Groups lose the members that are left out. */
+function withRouters(document: Written, routers: readonly Written[]): Written {
+  const fields = fieldsOf(document)
+  const names = new Set(routers.map((router) => fieldsOf(router).name?.value))
+  const groups = itemsOf(fields.syncGroups).flatMap((group): Written[] => {
+    const members = itemsOf(fieldsOf(group).members)
+    const kept = members.filter(({ value }) => names.has(value))
+    if (kept.length === 0) return []
+    return [mapping({ ...fieldsOf(group), members: written(kept, kept[0]?.at ?? group.at) }, group.at)]
+  })
+  const list = fields.virtualRouters
+  return mapping(
+    {
+      ...fields,
+      virtualRouters: written(routers, list?.at ?? document.at),
+      syncGroups: groups.length === 0 ? undefined : written(groups, groups[0]?.at ?? document.at),
+    },
+    document.at,
+  )
 }

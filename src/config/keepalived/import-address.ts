@@ -3,7 +3,10 @@
  * instance has, nor in which block the line stands.
  */
 import { type Family, familyOf, parseAddress } from '../../wire/address.ts'
+import type { Refusal } from './import-refusal.ts'
 import type { Line, Word } from './parser.ts'
+import type { Section } from './section.ts'
+import { mapping, type Written, written } from './written.ts'
 
 export type ImportedAddress = {
   readonly line: Line
@@ -56,4 +59,36 @@ export function addressOf(line: Line): ImportedAddress | undefined {
 function familyIn(text: string): Family | undefined {
   const address = parseAddress(text.replace(/\/.*$/, ''))
   return address === undefined ? undefined : familyOf(address)
+}
+
+export function addressLines(section: Section, keyword: string, refusals: Refusal[]): readonly ImportedAddress[] {
+  return section.entries(keyword).flatMap((line) => {
+    const address = addressOf(line)
+    if (address === undefined) {
+      section.ledger.warn(line.at, 'Cannot use this line: an IP address wanted; it is left out, as keepalived does')
+      return []
+    }
+    const { label, missing, refused } = address
+    const name = address.address.text
+    for (const option of missing)
+      section.ledger.warn(line.at, `"${option}" of ${name} is not supported: the address is installed without it`)
+    if (label !== undefined && address.family === 'ipv6')
+      section.ledger.warn(label.at, `The label of ${name} is left out: IPv6 addresses have none`)
+    if (refused !== undefined) refusals.push({ line, message: refused })
+    return [address]
+  })
+}
+
+export function addressEntry({ address, family, device, label, line }: ImportedAddress): Written {
+  const plain = written(address.text, address.at)
+  const named = family === 'ipv4' ? label : undefined
+  if (device === undefined && named === undefined) return plain
+  return mapping(
+    {
+      address: plain,
+      interface: device && written(device.text, device.at),
+      label: named && written(named.text, named.at),
+    },
+    line.at,
+  )
 }

@@ -1,7 +1,9 @@
 /**
  * global_defs: what instances and scripts take when they say nothing themselves. This file does not know instances.
  */
+import { type GarpGroup, garpGroupOf } from './import-announce.ts'
 import { userOf } from './import-check.ts'
+import { reasonOf } from './import-refusal.ts'
 import type { Line } from './parser.ts'
 import { type Ledger, Section } from './section.ts'
 import type { Surroundings } from './source.ts'
@@ -18,11 +20,13 @@ export type Globals = {
   readonly higherPrioSendAdvert: Found<boolean>
   /** Why every instance is refused that does not say otherwise, by the keyword that it can say it with. */
   readonly refusals: readonly { readonly line: Line; readonly unless: string | undefined; readonly message: string }[]
+  readonly garpGroups: readonly GarpGroup[]
   readonly section: Section
 }
 
 /** Several blocks add up. */
-export function globalsOf(blocks: readonly Line[], ledger: Ledger, surroundings: Surroundings): Globals {
+export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundings): Globals {
+  const blocks = file.all('global_defs')
   const section = new Section(
     'global_defs',
     blocks.flatMap(({ block }) => block ?? []),
@@ -33,13 +37,16 @@ export function globalsOf(blocks: readonly Line[], ledger: Ledger, surroundings:
     const line = section.line(name)
     if (line === undefined) return
     if (harmless(line)) ledger.turn(line, 'noEffect', 'it says what holds anyway')
-    else refusals.push({ line, unless, message: `"${name}" of global_defs cannot be done` })
+    else refusals.push({ line, unless, message: reasonOf('global_defs', name) })
   }
   const first = ({ words }: Line) => words[1]?.text
   refuse('vrrp_mcast_group4', 'mcast_dst_ip', (line) => first(line) === '224.0.0.18')
   refuse('vrrp_mcast_group6', 'mcast_dst_ip', (line) => first(line)?.toLowerCase() === 'ff02::12')
   refuse('vrrp_down_timer_adverts', 'down_timer_adverts', (line) => first(line) === '3')
   refuse('vrrp_strict', 'strict_mode', (line) => ['off', 'no', 'false'].includes(first(line) ?? ''))
+  const namespace = file.line('net_namespace')
+  if (namespace !== undefined)
+    refusals.push({ line: namespace, unless: undefined, message: reasonOf('file', 'net_namespace') })
   const user = userOf(section.line('script_user'))
   const interfaceName = section.line('default_interface') && section.word('default_interface')
   section.line('enable_script_security')
@@ -51,6 +58,7 @@ export function globalsOf(blocks: readonly Line[], ledger: Ledger, surroundings:
     lowerPrioNoAdvert: section.flag('vrrp_lower_prio_no_advert'),
     higherPrioSendAdvert: section.flag('vrrp_higher_prio_send_advert'),
     refusals,
+    garpGroups: file.all('garp_group').map((line) => garpGroupOf(line, ledger)),
     section,
   }
 }

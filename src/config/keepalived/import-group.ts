@@ -2,11 +2,18 @@
  * A vrrp_sync_group. Decided here: members that are not there are left out as keepalived does, and a group without
  * any is none. This file does not know what an instance says.
  */
+import { whereTaken } from './capability.ts'
+import type { Globals } from './import-global.ts'
 import type { Instance } from './import-instance.ts'
+import { notifyOf } from './import-notify.ts'
+import { reasonOf } from './import-refusal.ts'
 import { type Checks, tracksOf } from './import-track.ts'
 import type { Line } from './parser.ts'
 import { type Ledger, Section } from './section.ts'
+import type { Surroundings } from './source.ts'
 import { mapping, type Written, written } from './written.ts'
+
+const NOTIFIED = ['notify_master', 'notify_backup', 'notify_fault', 'notify_stop', 'notify']
 
 export type Group = {
   readonly entry: Written | undefined
@@ -21,12 +28,14 @@ export function groupOf(
   instances: ReadonlyMap<string, Instance>,
   checks: Checks,
   ledger: Ledger,
+  globals: Globals,
+  surroundings: Surroundings,
 ): Group {
   const section = new Section('vrrp_sync_group', line.block ?? [], ledger)
   const members = section.entries('group').flatMap(({ words }) =>
     words.flatMap((word) => {
       const instance = instances.get(word.text)
-      if (instance?.router !== undefined && instance.refusal === undefined) return [{ word, instance }]
+      if (instance?.router !== undefined) return [{ word, instance }]
       const what = instance === undefined ? 'there is no such instance' : 'it does not run'
       ledger.warn(word.at, `Cannot have "${word.text}" in a sync group: ${what}; it is left out, as keepalived does`)
       return []
@@ -37,10 +46,10 @@ export function groupOf(
   const apart = section.line('sync_group_tracking_weight') ?? section.line('global_tracking')
   const weighted = members.some(({ instance }) => instance.weighted)
   if (apart !== undefined && weighted)
-    refusals.push({ line: apart, message: 'weights of single members would pull the group apart' })
+    refusals.push({ line: apart, message: reasonOf('vrrp_sync_group', 'sync_group_tracking_weight') })
   else if (apart !== undefined) ledger.turn(apart, 'noEffect', 'no member weighs anything by itself')
   const bfd = section.line('track_bfd')
-  if (bfd !== undefined) refusals.push({ line: bfd, message: '"track_bfd" cannot be done' })
+  if (bfd !== undefined) refusals.push({ line: bfd, message: reasonOf('vrrp_sync_group', 'track_bfd') })
   for (const { line: refused, message } of refusals) ledger.turn(refused, 'refused', message)
   const [first] = refusals
   const at = line.words[1]?.at ?? line.at
@@ -55,6 +64,9 @@ export function groupOf(
       members: written(
         members.map(({ word, instance }) => written(instance.name, word.at)),
         section.line('group')?.at ?? at,
+      ),
+      notify: whereTaken({ notify: { active: ['/bin/true'] } }, section, NOTIFIED, () =>
+        notifyOf(section, globals.scriptUser, surroundings),
       ),
       track: tracks.entries.length === 0 ? undefined : written(tracks.entries, at),
     },

@@ -4,12 +4,28 @@
  */
 import type { Family } from '../../wire/address.ts'
 import { formatDuration } from '../duration.ts'
-import { addressOf, type ImportedAddress } from './import-address.ts'
+import { whereTaken } from './capability.ts'
+import { addressEntry, addressLines, type ImportedAddress } from './import-address.ts'
+import { announceOf } from './import-announce.ts'
 import type { Found, Globals } from './import-global.ts'
+import { notifyOf } from './import-notify.ts'
+import { type Refusal, reasonOf, refusalsOf } from './import-refusal.ts'
 import { type Checks, tracksOf } from './import-track.ts'
+import { transportOf } from './import-transport.ts'
 import type { Line } from './parser.ts'
 import { type Ledger, Section } from './section.ts'
+import type { Surroundings } from './source.ts'
 import { type Fields, mapping, type Written, written } from './written.ts'
+
+const ANNOUNCED = [
+  'garp_master_delay',
+  'garp_master_repeat',
+  'garp_master_refresh',
+  'garp_master_refresh_repeat',
+  'garp_lower_prio_delay',
+  'garp_lower_prio_repeat',
+]
+const NOTIFIED = ['notify_master', 'notify_backup', 'notify_fault', 'notify_stop', 'notify']
 
 export type Instance = {
   readonly line: Line
@@ -24,12 +40,18 @@ export type Instance = {
   readonly weighted: boolean
 }
 
-type Refusal = { readonly line: Line; readonly message: string }
-
-export function instanceOf(line: Line, name: string, globals: Globals, checks: Checks, ledger: Ledger): Instance {
+export function instanceOf(
+  line: Line,
+  name: string,
+  globals: Globals,
+  checks: Checks,
+  ledger: Ledger,
+  surroundings: Surroundings,
+): Instance {
   const section = new Section('vrrp_instance', line.block ?? [], ledger)
   const refusals: Refusal[] = [...refusalsOf(section, globals)]
   const addresses = addressesOf(section, refusals)
+  const excluded = addressLines(section, 'virtual_ipaddress_excluded', refusals)
   const family = addresses[0]?.family
   const vrid = section.integer('virtual_router_id', 1, 255)
   const device = section.line('interface') === undefined ? globals.defaultInterface : textOf(section, 'interface')
@@ -41,32 +63,44 @@ export function instanceOf(line: Line, name: string, globals: Globals, checks: C
         : device === undefined
           ? 'interface'
           : undefined
+  const version = family && versionOf(section, globals, family)
+  const authentication = authenticationOf(section, version?.value, refusals)
   const tracks = tracksOf(section, checks)
   refusals.push(...tracks.refusals)
   const word = line.words[1]?.text ?? ''
-  if (vrid === undefined || family === undefined || device === undefined || missing !== undefined) {
+  if (vrid === undefined || version === undefined || family === undefined || device === undefined) {
     ledger.turn(line, 'refused', `"${word}" has no usable ${missing ?? ''}, so there is nothing that could run`)
     return { line, word, name, router: undefined, refusal: undefined, weighted: false }
   }
-  const version = versionOf(section, globals, family)
-  const startsActive = section.line('state')?.words[1]?.text === 'MASTER'
+  const state = section.line('state')
+  const startsActive = state?.words[1]?.text === 'MASTER'
   // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
   const priority = section.integer('priority', 1, 255) ?? { value: startsActive ? 255 : 100, at: line.at }
+  const labelled = { addresses: [{ address: '192.0.2.1', label: 'vip' }] }
+  const entry = (address: ImportedAddress) =>
+    whereTaken(labelled, section, [], () => addressEntry(address)) ?? written(address.address.text, address.address.at)
   const fields: Fields = {
     name: written(name, line.words[1]?.at ?? line.at),
     vrid: written(vrid.value, vrid.at),
     interface: device,
-    addresses: written(
-      addresses.map((each) => written(each.address.text, each.address.at)),
-      section.line('virtual_ipaddress')?.at ?? line.at,
+    addresses: written(addresses.map(entry), addresses[0]?.address.at ?? line.at),
+    excludedAddresses: whereTaken({ excludedAddresses: ['192.0.2.2'] }, section, ['virtual_ipaddress_excluded'], () =>
+      excluded.length === 0 ? undefined : written(excluded.map(entry), excluded[0]?.address.at ?? line.at),
     ),
     profile: written('keepalived', line.at),
     version: written(version.value, version.at),
     priority: written(priority.value, priority.at),
     advertisementInterval: intervalOf(section, version.value),
-    authentication: version.value === 2 ? authenticationOf(section, refusals) : unauthenticated(section),
+    authentication,
+    startAs: state && startsActive ? written('active', state.at) : undefined,
     ...preemption(section, startsActive, priority.value),
     transport: transportOf(section, refusals),
+    announce: whereTaken({ announce: { copies: 1 } }, section, ANNOUNCED, () =>
+      announceOf(section, globals, device.value),
+    ),
+    notify: whereTaken({ notify: { active: ['/bin/true'] } }, section, NOTIFIED, () =>
+      notifyOf(section, globals.scriptUser, surroundings),
+    ),
     track: tracks.entries.length === 0 ? undefined : written(tracks.entries, line.at),
     ...knobsOf(section, globals, family, line),
   }
@@ -83,47 +117,10 @@ export function instanceOf(line: Line, name: string, globals: Globals, checks: C
   }
 }
 
-/** Keywords that nothing can be made of, with what they say when they say nothing new. */
-function refusalsOf(section: Section, globals: Globals): readonly Refusal[] {
-  const harmless: Readonly<Record<string, (value: string | undefined) => boolean>> = {
-    down_timer_adverts: (value) => value === '3',
-    strict_mode: (value) => ['off', 'no', 'false'].includes(value ?? ''),
-    mcast_dst_ip: (value) => value === '224.0.0.18' || value?.toLowerCase() === 'ff02::12',
-    old_unicast_checksum: (value) => value === 'never',
-  }
-  const always = [
-    'use_vmac',
-    'use_vmac_addr',
-    'vmac_xmit_base',
-    'use_ipvlan',
-    'vrf',
-    'no_virtual_ipaddress',
-    'track_bfd',
-    'auth_hmac',
-  ]
-  const own = [...always, ...Object.keys(harmless)].flatMap((name): Refusal[] => {
-    const line = section.line(name)
-    if (line === undefined) return []
-    if (harmless[name]?.(line.words[1]?.text) !== true) return [{ line, message: `"${name}" cannot be done` }]
-    section.ledger.turn(line, 'noEffect', 'it says what holds anyway')
-    return []
-  })
-  const inherited = globals.refusals.filter(({ unless }) => unless === undefined || section.line(unless) === undefined)
-  return [...own, ...inherited]
-}
-
 function addressesOf(section: Section, refusals: Refusal[]): readonly ImportedAddress[] {
-  const found = section.entries('virtual_ipaddress').flatMap((line) => {
-    const address = addressOf(line)
-    if (address === undefined)
-      section.ledger.warn(line.at, 'Cannot use this line: an IP address wanted; it is left out, as keepalived does')
-    return address ?? []
-  })
+  const found = addressLines(section, 'virtual_ipaddress', refusals)
   const family = found[0]?.family
   return found.filter((address) => {
-    for (const option of address.missing)
-      section.ledger.warn(address.line.at, `"${option}" of ${address.address.text} is not supported: it is not set`)
-    if (address.refused !== undefined) refusals.push({ line: address.line, message: address.refused })
     if (address.family === family) return true
     section.ledger.warn(
       address.address.at,
@@ -159,28 +156,26 @@ function intervalOf(section: Section, version: number): Written | undefined {
   return written(formatDuration(rounded), found.at)
 }
 
-function authenticationOf(section: Section, refusals: Refusal[]): Written | undefined {
+/** Looked at even where nothing comes of it, so that each of its lines has a fate. */
+function authenticationOf(section: Section, version: number | undefined, refusals: Refusal[]): Written | undefined {
   const line = section.line('authentication')
   if (line === undefined) return undefined
   const inside = new Section('authentication', line.block ?? [], section.ledger)
   const type = inside.line('auth_type')
-  const password = inside.word('auth_pass')
+  const kind = type?.words[1]?.text
+  const password = inside.line('auth_pass') && inside.word('auth_pass')
   const signed = inside.line('auth_hmac')
-  if (type?.words[1]?.text === 'AH')
-    refusals.push({ line: type, message: 'authentication headers (AH) are not spoken' })
-  if (signed !== undefined) refusals.push({ line: signed, message: '"auth_hmac" is not spoken' })
-  if (type?.words[1]?.text !== 'PASS' || password === undefined) return undefined
+  if (signed !== undefined) refusals.push({ line: signed, message: reasonOf('authentication', 'auth_hmac') })
+  if (version === 3) {
+    const why = 'version 3 has no authentication, and keepalived leaves it out as well'
+    for (const each of [line, type, inside.line('auth_pass')])
+      if (each !== undefined) section.ledger.turn(each, 'noEffect', why)
+    return undefined
+  }
+  if (type !== undefined && kind === 'AH')
+    refusals.push({ line: type, message: '"auth_type AH" is refused: authentication headers are not spoken' })
+  if (type === undefined || kind !== 'PASS' || password === undefined) return undefined
   return mapping({ type: written('simple', type.at), password: written(password.text, password.at) }, line.at)
-}
-
-function unauthenticated(section: Section): undefined {
-  const line = section.line('authentication')
-  if (line === undefined) return undefined
-  const inside = new Section('authentication', line.block ?? [], section.ledger)
-  const why = 'version 3 has no authentication, and keepalived leaves it out as well'
-  for (const each of [line, inside.line('auth_type'), inside.line('auth_pass')])
-    if (each !== undefined) section.ledger.turn(each, 'noEffect', why)
-  return undefined
 }
 
 function preemption(section: Section, startsActive: boolean, priority: number): Fields {
@@ -197,36 +192,12 @@ function preemption(section: Section, startsActive: boolean, priority: number): 
   }
 }
 
-function transportOf(section: Section, refusals: Refusal[]): Written | undefined {
-  const source = section.line('unicast_src_ip') && textOf(section, 'unicast_src_ip')
-  const peerBlock = section.line('unicast_peer')
-  const peers = section.entries('unicast_peer').flatMap((line) => peerOf(line))
-  const alone = section.line('unicast_fault_no_peer')
-  if (peers.length === 0 && alone !== undefined) refusals.push({ line: alone, message: 'there are no unicast peers' })
-  if (source === undefined && peerBlock === undefined) return undefined
-  const at = peerBlock?.at ?? source?.at ?? { line: 1, column: 1 }
-  return mapping({ unicast: mapping({ source, peers: written(peers, at) }, at) }, at)
-}
-
-function peerOf(line: Line): Written[] {
-  const [address, ...options] = line.words
-  if (address === undefined) return []
-  const bound = (name: string): Written | undefined => {
-    const word = options[options.findIndex(({ text }) => text === name) + 1]
-    const given = options.some(({ text }) => text === name)
-    return given && word !== undefined && /^\d{1,3}$/.test(word.text) ? written(Number(word.text), word.at) : undefined
-  }
-  const [minTtl, maxTtl] = [bound('min_ttl'), bound('max_ttl')]
-  const plain = written(address.text, address.at)
-  return [minTtl === undefined && maxTtl === undefined ? plain : mapping({ address: plain, minTtl, maxTtl }, line.at)]
-}
-
 function knobsOf(section: Section, globals: Globals, family: Family, line: Line): Fields {
   const listed = section.line('check_unicast_src') !== undefined || globals.onlyListedPeers
   const quiet = section.flag('lower_prio_no_advert') ?? globals.lowerPrioNoAdvert
   const last = section.flag('higher_prio_send_advert') ?? globals.higherPrioSendAdvert
   const sum = section.line('v3_checksum_as_v2')
-  const unicast = section.line('unicast_peer') ?? section.line('unicast_src_ip')
+  const [unicast] = section.entries('unicast_peer')
   return {
     onlyListedPeers: listed ? written(true, section.line('check_unicast_src')?.at ?? line.at) : undefined,
     assertOnLower: flagWritten(quiet, (value) => !value),

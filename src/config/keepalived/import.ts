@@ -15,7 +15,7 @@ import { ItemNames } from './item-name.ts'
 import type { Line } from './parser.ts'
 import { Ledger, Section } from './section.ts'
 import type { Surroundings } from './source.ts'
-import { mapping, type Written, written } from './written.ts'
+import { inFault, mapping, type Written, written } from './written.ts'
 
 export type ImportedDocument = {
   readonly document: Written
@@ -26,7 +26,7 @@ export type ImportedDocument = {
 export function importDocument(lines: readonly Line[], file: string, surroundings: Surroundings): ImportedDocument {
   const ledger = new Ledger()
   const section = new Section('file', lines, ledger)
-  const globals = globalsOf(section.all('global_defs'), ledger, surroundings)
+  const globals = globalsOf(section, ledger, surroundings)
   const found: readonly Tracked[] = [
     ...named(section, 'vrrp_script', ledger).map((line) =>
       scriptOf(line, { user: globals.scriptUser }, ledger, surroundings),
@@ -52,24 +52,34 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
     const word = line.words[1]?.text ?? ''
     const name = routerNames.give(word, 'router')
     if (name !== word) ledger.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" here`)
-    instances.set(word, instanceOf(line, name, globals, checks, ledger))
+    instances.set(word, instanceOf(line, name, globals, checks, ledger, surroundings))
   }
   const groupNames = new ItemNames()
   const groups = named(section, 'vrrp_sync_group', ledger).map((line) =>
-    groupOf(line, groupNames.give(line.words[1]?.text ?? '', 'group'), instances, checks, ledger),
+    groupOf(
+      line,
+      groupNames.give(line.words[1]?.text ?? '', 'group'),
+      instances,
+      checks,
+      ledger,
+      globals,
+      surroundings,
+    ),
   )
   for (const check of found)
     if (!used.has(check)) ledger.turn(check.line, 'noEffect', 'nobody tracks it, so it is not run')
+  const reasons = new Map(groups.flatMap(({ members, refusal }) => members.map((member) => [member, refusal] as const)))
   const at = { file, line: 1, column: 1 }
   const list = (entries: readonly Written[]) =>
     entries.length === 0 ? undefined : written(entries, entries[0]?.at ?? at)
+  const routers = [...instances.values()].flatMap(({ router, ...instance }) => {
+    const reason = instance.refusal ?? reasons.get(instances.get(instance.word) ?? { ...instance, router })
+    return router === undefined ? [] : [reason === undefined ? router : inFault(router, reason)]
+  })
   const document = mapping(
     {
       healthchecks: list([...used].map(([check, name]) => checkEntry(name, check))),
-      virtualRouters: written(
-        [...instances.values()].flatMap(({ router, refusal }) => (refusal === undefined ? (router ?? []) : [])),
-        at,
-      ),
+      virtualRouters: written(routers, routers[0]?.at ?? at),
       syncGroups: list(groups.flatMap(({ entry }) => entry ?? [])),
     },
     at,

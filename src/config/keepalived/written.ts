@@ -47,3 +47,14 @@ function stepInto({ value }: Written, step: string | number): Written | undefine
   if (typeof value !== 'object' || typeof step === 'number') return undefined
   return Object.hasOwn(value, step) ? value[step] : undefined
 }
+
+export const fieldsOf = ({ value }: Written): Fields => (isList(value) || typeof value !== 'object' ? {} : value)
+
+export const itemsOf = (entry: Written | undefined): readonly Written[] =>
+  entry !== undefined && isList(entry.value) ? entry.value : []
+
+/** A virtual router that takes no part, and says why. */
+export function inFault(router: Written, reason: string): Written {
+  const fault = reason.replace(/\p{Cc}/gu, ' ').slice(0, 1000)
+  return mapping({ ...fieldsOf(router), fault: written(fault, router.at) }, router.at)
+}
