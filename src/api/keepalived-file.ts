@@ -3,8 +3,9 @@
  * reload that changes an included file is a change. This file does not know what the text means.
  */
 import { createHash } from 'node:crypto'
-import { parseKeepalivedConfig } from '../config/keepalived/configuration.ts'
+import { type KeepalivedDocument, parseKeepalivedConfig, readKeepalived } from '../config/keepalived/configuration.ts'
 import type { KeepalivedSource, Surroundings } from '../config/keepalived/source.ts'
+import type { Problem } from '../config/problem.ts'
 import { HASH_DIGITS, type LoadedConfig, problemOfReading, readText } from './configuration-file.ts'
 import { keepalivedSource, surroundingsHere } from './keepalived-source.ts'
 
@@ -27,4 +28,18 @@ export function loadKeepalivedConfig(
   }
   const parsed = parseKeepalivedConfig({ file, text }, source, surroundings)
   return { hash: digest.digest('hex').slice(0, HASH_DIGITS), ...parsed }
+}
+
+/** With the document that it comes to, for `holdfast convert`. */
+export function readKeepalivedFile(
+  file: string,
+  surroundings: Surroundings = surroundingsHere(),
+): KeepalivedDocument | { readonly problems: readonly Problem[] } {
+  let text: string
+  try {
+    text = readText(file)
+  } catch (error) {
+    return { problems: [problemOfReading(file, error)] }
+  }
+  return readKeepalived({ file, text }, keepalivedSource, surroundings)
 }

@@ -58,6 +58,16 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
 
   program
+    .command('convert')
+    .description("print a keepalived file as holdfast's YAML, and what was not carried over; exit 0 or 78")
+    .argument('<file>')
+    .option('-i, --config-id <name>', 'what @name lines are compared with (default: the host name)')
+    .action(async (file: string, options: { configId?: string }) => {
+      const { convertCommand } = await import('./convert.ts')
+      print(convertCommand(file, options.configId))
+    })
+
+  program
     .command('status')
     .description('who holds the addresses, and why')
     .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)

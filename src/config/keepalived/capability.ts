@@ -8,7 +8,7 @@ import type { Section } from './section.ts'
 const ROUTER = { name: 'a', vrid: 1, interface: 'eth0', addresses: ['192.0.2.1'] }
 const answers = new Map<string, boolean>()
 
-function takes(example: Readonly<Record<string, unknown>>): boolean {
+export function takes(example: Readonly<Record<string, unknown>>): boolean {
   const key = JSON.stringify(example)
   const known = answers.get(key) ?? virtualRouterSchema.safeParse({ ...ROUTER, ...example }).success
   answers.set(key, known)

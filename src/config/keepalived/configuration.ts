@@ -35,10 +35,11 @@ export function readKeepalived(
   const { lines, problems } = parseKeepalived(file, source, surroundings)
   if (problems.some(isError)) return { problems: [...problems].sort(byPosition) }
   const first = importDocument(lines, file.file, surroundings)
-  const { parsed, document, fates } = withoutBadRouters({ ...first, warnings: [...problems, ...first.warnings] })
+  const { parsed, document, fates, notes } = withoutBadRouters({ ...first, warnings: [...problems, ...first.warnings] })
   return {
     document,
     fates,
+    notes,
     warnings: first.warnings,
     parsed: 'problems' in parsed ? parsed : { ...parsed, imported: imported(file.file, fates) },
   }
@@ -46,19 +47,20 @@ export function readKeepalived(
 
 /** Two rounds at most for each: first it is put in fault with next to nothing, then it is left out. */
 function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readonly parsed: ParsedConfig } {
-  let { document, fates, warnings } = found
+  let { document, fates, notes, warnings } = found
   const bare = new Set<Written>()
   for (;;) {
     const problems = [...warnings]
     const parsed = configFrom({ value: plain(document), locate: locateIn(document), problems, wellFormed: true })
-    if (!('problems' in parsed)) return { document, fates, warnings, parsed }
+    if (!('problems' in parsed)) return { document, fates, notes, warnings, parsed }
     const wrong = wrongRouters(parsed.problems)
-    if (wrong.size === 0) return { document, fates, warnings, parsed }
+    if (wrong.size === 0) return { document, fates, notes, warnings, parsed }
     const routers = itemsOf(fieldsOf(document).virtualRouters)
     const kept = routers.flatMap((router, index): Written[] => {
       const problem = wrong.get(index)
       if (problem === undefined) return [router]
       warnings = [...warnings, { ...problem, severity: 'warning' }]
+      notes = [...notes, { ...problem, severity: 'warning' }]
       if (bare.has(router)) {
         fates = refused(fates, router, `${problem.message}; it does not run`)
         return []

@@ -46,8 +46,8 @@ export type Replaced = {
   readonly endless: string | undefined
 }
 
-const LONGEST_LINE = 65_536
-const MOST_REPLACEMENTS = 10_000
+const LONGEST_LINE = 8192
+const MOST_REPLACEMENTS = 1000
 /** A name in braces may be followed by anything, a bare one only by white space, a comma or a parenthesis. */
 const NAME = /\$(?:\{([A-Za-z_][A-Za-z0-9_]*)((?: +\d+)*)\}|([A-Za-z_][A-Za-z0-9_]*)(?=[ \t,)]|$))/g
 

@@ -20,6 +20,9 @@ import { inFault, mapping, type Written, written } from './written.ts'
 export type ImportedDocument = {
   readonly document: Written
   readonly fates: readonly Fate[]
+  /** What is to be said beside the fates. */
+  readonly notes: readonly Problem[]
+  /** All of it: the notes, and what the fates come to. */
   readonly warnings: readonly Problem[]
 }
 
@@ -84,7 +87,7 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
     },
     at,
   )
-  return { document, fates: ledger.fates, warnings: ledger.warnings }
+  return { document, fates: ledger.fates, notes: ledger.notes, warnings: [...ledger.notes, ...ledger.told] }
 }
 
 /** keepalived skips a block that has no name, and the second of a name. */

@@ -3,7 +3,7 @@
  * quote ends on its line, and a NUL is no text. This file knows no keyword, no variable and no block.
  */
 import { type Problem, problemAt } from '../problem.ts'
-import { type Passage, placeIn, slice, splice, trimEnd, trimStart } from './place.ts'
+import { joined, type Passage, placeIn, slice, splice, trimEnd, trimStart } from './place.ts'
 
 export type LexedText = { readonly lines: readonly Passage[]; readonly problems: readonly Problem[] }
 
@@ -48,8 +48,7 @@ function withoutComment(raw: Passage, problems: Problem[]): Passage {
   if (!continued) return trimEnd(comment < 0 ? line : slice(line, 0, comment))
   const end = line.text.length - 1
   const content = trimEnd(slice(line, 0, comment < 0 ? end : comment))
-  const { length } = content.text
-  return { ...splice(content, length, length, '\\') }
+  return joined(content, slice(line, end, end + 1))
 }
 
 export type Word = {

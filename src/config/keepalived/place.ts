@@ -43,6 +43,13 @@ export function splice(passage: Passage, start: number, end: number, text: strin
   }
 }
 
+/** Of one line. */
+export const joined = (first: Passage, second: Passage): Passage => ({
+  ...first,
+  text: first.text + second.text,
+  columns: [...columnsOf(first), ...columnsOf(second)],
+})
+
 export function trimEnd(passage: Passage): Passage {
   const { length } = passage.text.replace(/[ \t]+$/, '')
   return length === passage.text.length ? passage : slice(passage, 0, length)

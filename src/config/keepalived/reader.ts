@@ -16,7 +16,7 @@ export type ReadFiles = {
   readonly files: readonly string[]
 }
 
-const MOST_LINES = 200_000
+const MOST_LINES = 100_000
 const MOST_CHARACTERS = 4 * 1024 * 1024
 const DEEPEST = 32
 const MOST_PROBLEMS = 100

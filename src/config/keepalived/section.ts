@@ -32,13 +32,17 @@ export class Ledger {
     return [...this.#fates.values()]
   }
 
-  /** What was said in so many words, and what the fates come to. */
-  get warnings(): readonly Problem[] {
-    const told = this.fates.flatMap(({ kind, keyword, at, message }): Problem[] => {
+  /** What was said in so many words. */
+  get notes(): readonly Problem[] {
+    return this.#warnings
+  }
+
+  /** What the fates come to. */
+  get told(): readonly Problem[] {
+    return this.fates.flatMap(({ kind, keyword, at, message }): Problem[] => {
       const begin = WORDS[kind]
       return begin === undefined ? [] : [{ ...at, path: '', message: begin(keyword, message), severity: 'warning' }]
     })
-    return [...this.#warnings, ...told]
   }
 }
 
@@ -58,10 +62,10 @@ export class Section {
       const name = line.words[0]?.text ?? ''
       const keyword = keywordIn(block, name)
       if (keyword === undefined) {
-        const where = block === 'file' ? 'the file' : block
+        const where = block === 'file' ? 'top level' : block
         // Half of a password that was cut in two may stand where a keyword should.
         const shown = block === 'authentication' ? '' : ` "${name.slice(0, 64)}"`
-        ledger.fate(line, 'unknown', where, `there is no keyword${shown} in keepalived's ${where}, it is skipped`)
+        ledger.fate(line, 'unknown', where, `keepalived has no keyword${shown} there, it is skipped`)
         continue
       }
       ledger.fate(line, keyword.fate, name, keyword.fate === 'carried' ? '' : keyword.says)

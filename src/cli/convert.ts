@@ -1,0 +1,19 @@
+/**
+ * `holdfast convert FILE`: a keepalived file as YAML with the same configuration. What is wrong goes to standard error,
+ * what was not carried over stands in comments of the YAML itself, where the next reader finds it. Returns what is to be
+ * printed. This file does not know keywords.
+ */
+import { readKeepalivedFile } from '../api/keepalived-file.ts'
+import { surroundingsHere } from '../api/keepalived-source.ts'
+import { conversionText } from '../config/keepalived/conversion.ts'
+import { formatProblem } from '../config/problem.ts'
+import type { CommandResult } from './check.ts'
+import { EXIT } from './exit-code.ts'
+
+export function convertCommand(file: string, configId?: string): CommandResult {
+  const read = readKeepalivedFile(file, surroundingsHere(configId))
+  const problems = 'problems' in read ? read.problems : 'problems' in read.parsed ? read.parsed.problems : []
+  const stderr = problems.map((problem) => `${formatProblem(problem)}\n`).join('')
+  if ('problems' in read || 'problems' in read.parsed) return { exitCode: EXIT.configuration, stdout: '', stderr }
+  return { exitCode: EXIT.ok, stdout: conversionText(file, read), stderr }
+}
