@@ -12,8 +12,8 @@ import { type LauncherPort, Launchers } from './launchers.ts'
 import type { WorkerMessage } from './worker-message.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
-/** A thread that runs says something every 2.5 s at the latest (healthcheck/check-service.ts). */
-const SILENT_AFTER = 4_000
+/** A thread that runs says something every 3.75 s at the latest (healthcheck/check-service.ts). */
+const SILENT_AFTER = 5_000
 /** So much longer before its first word: it loads, on a node that may be booting. */
 const LOADING = 4
 /** Share of it for a second look: an engine that was stalled has the thread's words still before it. */

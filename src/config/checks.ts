@@ -40,7 +40,7 @@ const INTERVAL = millis(1000)
 const FAST_INTERVAL = millis(20)
 const JITTER = 0.1
 /** The last result outlives a thread that hangs, is found out and starts again. */
-const LEAST_UNKNOWN_AFTER = 6000
+const LEAST_UNKNOWN_AFTER = 8000
 
 /** What is not written: for a shorter or longer interval other values make sense. */
 export function timesOf(keys: Pick<HealthcheckKeys, 'interval' | 'fastInterval' | 'timeout' | 'unknownAfter'>): {

@@ -11,7 +11,7 @@ import { monotonicNow } from './probe.ts'
 import type { ProbePorts } from './probe-of.ts'
 
 /** The longest silence of a thread that runs is a quarter more. */
-export const BEAT = 2_000
+export const BEAT = 3_000
 /** A result that stands for a short time only must be told more often than that. */
 const BEATS_WHILE_IT_STANDS = 3
 const LATEST = 1.25

@@ -36,7 +36,7 @@ describe('what is not written', () => {
       probe: { kind: 'tcp', host: '127.0.0.1', port: 9445, send: undefined, expect: undefined, events: true },
       timeout: 1000,
       cadence: { interval: 1000, fastInterval: 20, jitter: 0.1 },
-      rule: { rise: 1, fall: 1, initial: 'firstResult', onUnknown: 'hold', unknownAfter: 6000 },
+      rule: { rise: 1, fall: 1, initial: 'firstResult', onUnknown: 'hold', unknownAfter: 8000 },
     })
   })
 
