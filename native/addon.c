@@ -1155,21 +1155,6 @@ static napi_value drop_privileges(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/*
- * How much less than others the calling thread matters to the scheduler (setpriority(2) counts by thread on Linux). To
- * become less so needs no right, and there is no way back without one.
- */
-static napi_value be_nice(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  int nice = 0;
-  if (!arguments(env, info, 1, values, NULL) || !int_argument(env, values[0], &nice)) return NULL;
-  if (syscall(SYS_gettid) == getpid())
-    throw_errno(env, "setpriority", EINVAL);
-  else if (setpriority(PRIO_PROCESS, 0, nice) != 0)
-    throw_errno(env, "setpriority", errno);
-  return NULL;
-}
-
 /* Of the whole process: no core, and nobody of the same user reads its memory. */
 static napi_value forbid_dumps(napi_env env, napi_callback_info info) {
   (void)info;
@@ -1238,7 +1223,6 @@ NAPI_MODULE_INIT() {
       {"keepLast", NULL, keep_last, NULL, NULL, NULL, napi_enumerable, NULL},
       {"interfaceIndex", NULL, interface_index, NULL, NULL, NULL, napi_enumerable, NULL},
       {"dropPrivileges", NULL, drop_privileges, NULL, NULL, NULL, napi_enumerable, NULL},
-      {"beNice", NULL, be_nice, NULL, NULL, NULL, napi_enumerable, NULL},
       {"streamPair", NULL, stream_pair, NULL, NULL, NULL, napi_enumerable, NULL},
       {"forbidDumps", NULL, forbid_dumps, NULL, NULL, NULL, napi_enumerable, NULL},
       {"peerOf", NULL, peer_of, NULL, NULL, NULL, napi_enumerable, NULL},

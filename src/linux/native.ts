@@ -134,8 +134,6 @@ export type Credentials = {
    * Throws EINVAL on the main thread, and when something is left afterwards.
    */
   dropPrivileges(): void
-  /** The nice value of the calling thread, and of what it starts. There is no way back without a privilege. Throws EINVAL on the main thread. */
-  beNice(nice: number): void
   /** PR_SET_DUMPABLE 0 for the whole process. */
   forbidDumps(): void
   /** SO_PEERCRED: who connected to this end of a unix socket, or listens at the other one. */

@@ -44,7 +44,7 @@ describe('what is not written', () => {
     const { timeout, cadence, rule } = probe('process: x, interval: 10s')
     expect([timeout, cadence.fastInterval, rule.unknownAfter]).toEqual([10_000, 20, 40_000])
     expect(probe('tcp: "a:1", interval: 10ms').cadence.fastInterval).toBe(10)
-    expect(probe('tcp: "a:1", interval: 2s, timeout: 500ms').rule.unknownAfter).toBe(6500)
+    expect(probe('tcp: "a:1", interval: 3s, timeout: 500ms').rule.unknownAfter).toBe(9500)
   })
 
   test.each([
