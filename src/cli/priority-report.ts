@@ -4,7 +4,7 @@
  */
 import type { Config } from '../config/config.ts'
 import { presetNotes } from '../config/preset.ts'
-import { MOST_INDEPENDENT } from '../config/priority-table.ts'
+import { MOST_INDEPENDENT, type PriorityTable } from '../config/priority-table.ts'
 import type { TrackReport } from '../config/track-advice.ts'
 
 export function priorityReport(tables: readonly TrackReport[]): readonly string[] {
@@ -22,7 +22,7 @@ export function priorityReport(tables: readonly TrackReport[]): readonly string[
           fault ? 'FAULT' : String(priority),
         ),
       ),
-      ...files.map(({ name, weight }) => `  and what the file of "${name}" holds, times ${weight}`),
+      ...files.map(fileLine),
       ...(complete
         ? []
         : [
@@ -31,6 +31,12 @@ export function priorityReport(tables: readonly TrackReport[]): readonly string[
           ]),
     ]
   })
+}
+
+/** Weight 0 makes a fault of what a file holds, and adds none of it. */
+const fileLine = ({ name, weight, reverse }: PriorityTable['files'][number]): string => {
+  if (weight !== 0) return `  and what the file of "${name}" holds, times ${weight}`
+  return `  FAULT while the file of "${name}" holds ${reverse ? '0, or is empty or missing' : 'anything but 0'}`
 }
 
 /** Once for each preset, whoever uses it. */

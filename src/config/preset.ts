@@ -6,6 +6,7 @@
 import type { Check } from './checks.ts'
 import { nameOf } from './checks.ts'
 import { healthcheckSchema } from './healthcheck.ts'
+import type { Path } from './problem.ts'
 import { type Track, trackerKey } from './track.ts'
 
 export const PRESETS = ['openshift-api', 'openshift-ingress'] as const
@@ -89,6 +90,13 @@ export function expandPresets<R extends Tracking, G extends Tracking>(config: Se
     virtualRouters: virtualRouters.map(withTrack),
     syncGroups: syncGroups.map(withTrack),
   }
+}
+
+/** Where the file says that this is tracked: in its own entry, or by the preset that brings it. */
+export function trackerPath({ preset, track }: Readonly<Tracking>, path: Path, index: number, key?: string): Path {
+  const tracker = track[index]
+  if (preset !== undefined && tracker !== undefined && TRACK[preset].includes(tracker)) return [...path, 'preset']
+  return [...path, 'track', index, ...(key === undefined ? [] : [key])]
 }
 
 export const checksOfPreset = (name: PresetName): readonly Check[] =>

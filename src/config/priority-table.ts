@@ -28,8 +28,11 @@ export type PriorityTable = {
   readonly independent: number
   /** False: there are too many; then the rows are all up, each one down alone, and all down. */
   readonly complete: boolean
-  /** Files that hold a weight: taken to hold 0, and what they hold comes on top. */
-  readonly files: readonly { readonly name: string; readonly weight: number }[]
+  /**
+   * Files that hold a weight: taken to hold 0, and what they hold comes on top, times this weight; where that is 0 it
+   * decides about a fault alone (VR-TRK-09).
+   */
+  readonly files: readonly { readonly name: string; readonly weight: number; readonly reverse: boolean }[]
 }
 
 type Results = ReadonlyMap<string, boolean>
@@ -40,6 +43,7 @@ export function priorityTable(base: number, track: readonly Track[], checks: rea
   const files = track.filter(weighing).map((tracker) => ({
     name: trackedName(tracker),
     weight: 'reverse' in tracker && tracker.reverse ? -tracker.weight : tracker.weight,
+    reverse: 'reverse' in tracker && tracker.reverse,
   }))
   const shown = track.filter((tracker) => !weighing(tracker))
   const leaves = [...new Set(shown.flatMap((tracker) => leavesOf(tracker, byName)))]

@@ -6,6 +6,7 @@
 import type { SyncGroup } from './config.ts'
 import type { Placed } from './contradiction.ts'
 import { already, type Claim, repeated, trackerClaims } from './cross-check.ts'
+import { trackerPath } from './preset.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from './problem.ts'
 import { nearestWord } from './spelling.ts'
 import { trackedName, trackerKey, trackerKind } from './track.ts'
@@ -93,25 +94,25 @@ function trackProblems({ group, path }: PlacedGroup, byName: ReadonlyMap<string,
   const lines = new Map(
     group.track.map((tracker, index) => [
       trackerKey(tracker),
-      locate([...path, 'track', index, trackerKind(tracker)]).line,
+      locate(trackerPath(group, path, index, trackerKind(tracker))).line,
     ]),
   )
   for (const member of group.members) {
     const placed = byName.get(member)
     if (placed === undefined) continue
     for (const [index, tracker] of placed.router.track.entries()) {
-      const at: Path = [...placed.path, 'track', index]
+      const at = (key: string) => trackerPath(placed.router, placed.path, index, key)
       const line = lines.get(trackerKey(tracker))
       if (line !== undefined)
         say(
           'error',
-          [...at, trackerKind(tracker)],
+          at(trackerKind(tracker)),
           `Cannot track "${trackedName(tracker)}" in "${member}": its sync group "${group.name}" tracks it ${already(line)}`,
         )
       else if (tracker.weight !== 0 && placed.router.priority !== 255)
         say(
           'warning',
-          [...at, 'weight'],
+          at('weight'),
           `The weight of "${trackedName(tracker)}" has no effect in "${member}", a member of sync group "${group.name}": ` +
             'track it at the group, whose members all follow',
         )

@@ -1,6 +1,7 @@
 /**
- * Verdicts of health checks for people: one line for each change, with what the last run found. Decided here: how many
- * lines a check that flaps gets, and that the last one told is how things are. Refuses to know what a verdict is worth.
+ * Verdicts of health checks for people: one line for each change, with what the last run found and what that does to the
+ * routers that track it. Decided here: how many lines a check that flaps gets, that the last one told is how things are,
+ * and the words. Refuses to know how anything is added up.
  */
 import type { Verdict } from '../healthcheck/health.ts'
 import type { Millis } from '../wire/units.ts'
@@ -12,6 +13,11 @@ import type { Recorder } from './recorder.ts'
 const MOST_AT_ONCE = 10
 const PACE = 2_000
 
+/** What a check does to a router that tracks it: adds to its priority, or, without a weight, decides about a fault. */
+export type CheckEffect =
+  | { readonly router: string; readonly adds: number }
+  | { readonly router: string; readonly fault: boolean }
+
 type Told = {
   verdict: Verdict
   readonly budget: LineBudget
@@ -21,10 +27,12 @@ type Told = {
 
 export class CheckLog {
   readonly #recorder: Recorder
+  readonly #effects: (check: string) => readonly CheckEffect[]
   readonly #told = new Map<string, Told>()
 
-  constructor(recorder: Recorder) {
+  constructor(recorder: Recorder, effects: (check: string) => readonly CheckEffect[]) {
     this.#recorder = recorder
+    this.#effects = effects
   }
 
   tell(changes: readonly CheckChange[], now: Millis): void {
@@ -64,17 +72,32 @@ export class CheckLog {
     const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
     const counts = to.verdict === 'unknown' && to.standing !== 'nothing' ? `, counts as ${to.standing}` : ''
     const found = last === undefined ? '' : `: ${last.reason}${last.ok ? '' : ` (${last.detail})`}`
+    const effects = this.#effects(name)
+    const does = effects.length === 0 ? '' : `; ${effects.map(inWords).join(', ')}`
     const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not told` : ''
     this.#recorder.log(
       to.standing === 'up' ? 'info' : 'warn',
-      `healthcheck ${name}: ${path}${counts}${found}${unsaid}`,
+      `healthcheck ${name}: ${path}${counts}${found}${does}${unsaid}`,
       {
         check: name,
         from,
         to: to.verdict,
+        since: new Date(Date.now() - now + to.since).toISOString(),
+        effects,
         ...(last === undefined ? {} : { reason: last.reason, latencyMs: Math.round(last.latency * 100) / 100 }),
         ...(silent > 1 ? { suppressed: silent - 1 } : {}),
       },
     )
   }
+}
+
+function inWords(effect: CheckEffect): string {
+  const { router } = effect
+  if ('fault' in effect) return effect.fault ? `${router} is in fault for it` : `no fault of ${router}`
+  const { adds } = effect
+  return adds === 0
+    ? `adds nothing to ${router}`
+    : adds > 0
+      ? `adds ${adds} to ${router}`
+      : `takes ${-adds} from ${router}`
 }

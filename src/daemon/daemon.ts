@@ -16,7 +16,7 @@ import { CheckBoard } from './check-board.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { GuardianWatch } from './guardian-watch.ts'
 import { HealthWatch } from './health-watch.ts'
-import { healthcheckSnapshots } from './healthcheck-snapshot.ts'
+import { healthcheckSnapshots, WallClock } from './healthcheck-snapshot.ts'
 import { Journal } from './journal.ts'
 import { Leftovers } from './leftovers.ts'
 import { lifetimeOf } from './lifetime.ts'
@@ -88,6 +88,7 @@ export class Daemon {
   readonly #watch: GuardianWatch
   readonly #absence: AbsenceWatch
   readonly #board = new CheckBoard()
+  readonly #checksSince = new WallClock()
   readonly #health: HealthWatch
 
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
@@ -257,7 +258,7 @@ export class Daemon {
       routers: this.#roster.all.map((router) => routerSnapshot(router, now, this.#roster.departing.has(router))),
       groups: groupSnapshots(this.#roster.groups),
       interfaces: this.#placement.segments.map(interfaceSnapshot),
-      healthchecks: healthcheckSnapshots(this.#board, [...this.#roster.routers.values()], now),
+      healthchecks: healthcheckSnapshots(this.#board, [...this.#roster.routers.values()], now, this.#checksSince),
     }
   }
 

@@ -10,7 +10,7 @@ import type { CheckReport } from '../healthcheck/check-report.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Schedule } from './alarm.ts'
 import type { CheckBoard, CheckChange } from './check-board.ts'
-import { CheckLog } from './check-log.ts'
+import { type CheckEffect, CheckLog } from './check-log.ts'
 import { CheckQuestions } from './check-question.ts'
 import type { Placement } from './placement.ts'
 import type { CheckPort, CheckPortNews } from './ports.ts'
@@ -43,7 +43,7 @@ export class HealthWatch {
 
   constructor(context: HealthWatchContext) {
     this.#context = context
-    this.#log = new CheckLog(context.recorder)
+    this.#log = new CheckLog(context.recorder, (check) => this.#effectsOf(check))
     this.#questions = new CheckQuestions(context.trackers)
   }
 
@@ -131,10 +131,30 @@ export class HealthWatch {
   #follow(changes: readonly CheckChange[], now: Millis): void {
     if (changes.length === 0) return
     const { placement, roster } = this.#context
+    // What it leads to is told behind it.
     this.#log.tell(changes, now)
     const names = new Set(changes.map(({ name }) => name))
-    const tracks = (router: Router) =>
-      router.spec.track.some((tracker) => !isInterface(tracker) && names.has(tracker.healthcheck))
-    placement.retrack([...roster.routers.values()].filter(tracks), now)
+    placement.retrack(
+      [...roster.routers.values()].filter((router) => tracks(router, (name) => names.has(name))),
+      now,
+    )
+  }
+
+  /** By what the board says now: the routers may be told a moment later. */
+  #effectsOf(check: string): readonly CheckEffect[] {
+    const { roster, trackers } = this.#context
+    return [...roster.routers.values()].flatMap((router): CheckEffect[] => {
+      if (!tracks(router, (name) => name === check)) return []
+      const { name, priority, spec, state } = router
+      const starts = state.name === 'Initialize'
+      const { parts, faults } = trackers.of(spec.basePriority, spec.track, starts, priority.replaced)
+      const own = [`healthcheckDown:${check}`, `healthcheckUndecided:${check}`]
+      const fault = faults.some((each) => each.present && own.includes(each.fault))
+      const part = parts.find((each) => each.kind === 'healthcheck' && each.name === check)
+      return [part === undefined || fault ? { router: name, fault } : { router: name, adds: part.adds }]
+    })
   }
 }
+
+const tracks = ({ spec }: Router, wanted: (check: string) => boolean): boolean =>
+  spec.track.some((tracker) => !isInterface(tracker) && wanted(tracker.healthcheck))

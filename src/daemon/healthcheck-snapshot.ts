@@ -53,18 +53,44 @@ export type HealthcheckSnapshot = {
   }[]
 }
 
+/**
+ * Since when by the wall clock, the same each time: what is worked out anew from two clocks differs by a millisecond now and
+ * then, and whoever watches the figure would see changes. A clock that was set makes it another one.
+ */
+export class WallClock {
+  readonly #known = new Map<string, { readonly since: Millis; readonly at: number }>()
+
+  at(check: string, since: Millis, wall: number): string {
+    const fresh = wall + since
+    const known = this.#known.get(check)
+    const holds = known !== undefined && known.since === since && Math.abs(known.at - fresh) < CLOCK_SET
+    if (!holds) this.#known.set(check, { since, at: fresh })
+    return new Date(holds ? known.at : fresh).toISOString()
+  }
+
+  /** Of checks that are no more nothing is kept. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
+  }
+}
+
+/** More than what NTP slews within the life of a verdict, as a rule. */
+const CLOCK_SET = 1_000
+
 export function healthcheckSnapshots(
   board: CheckBoard,
   routers: readonly Router[],
   now: Millis,
+  clock: WallClock,
 ): readonly HealthcheckSnapshot[] {
   const wall = Date.now() - now
+  clock.keep(new Set([...board.probes.keys(), ...board.combinations.keys()]))
   const effects = effectsOf(routers)
   const common = (name: string, { verdict, standing, since }: CheckState) => ({
     name,
     verdict,
     standing,
-    since: new Date(wall + since).toISOString(),
+    since: clock.at(name, since, wall),
     partOf: [...board.combinations].flatMap(([other, { members }]) => (members.includes(name) ? [other] : [])),
     routers: effects.get(name) ?? [],
   })

@@ -131,6 +131,16 @@ a: effective priority, base 40
     )
   })
 
+  test('a file of weights that weighs 0: what it holds is a fault or not', async () => {
+    const checks = [`name: w, file: /x, content: weight, ${QUICK}`, `name: r, file: /y, content: weight, ${QUICK}`]
+    const { stdout } = await checkCommand(
+      write('files.yaml', router('track: [{ healthcheck: w }, { healthcheck: r, reverse: true }]', checks)),
+    )
+    expect(stdout).toContain('  FAULT while the file of "w" holds anything but 0\n')
+    expect(stdout).toContain('  FAULT while the file of "r" holds 0, or is empty or missing\n')
+    expect(stdout).not.toContain('times 0')
+  })
+
   test('more than 8 independent results: said, and not all shown', async () => {
     const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
     const track = names.map((name) => `{ healthcheck: ${name}, weight: 5 }`).join(', ')

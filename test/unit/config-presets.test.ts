@@ -138,6 +138,15 @@ describe('beside what the file says', () => {
     expect(member.warnings).toContainEqual(expect.stringContaining('The weight of "openshift-lb" has no effect in "a"'))
   })
 
+  test('at a group and at its member: each at the line of its preset', () => {
+    const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    stagger: false\n    preset: openshift-api\nsyncGroups:\n  - name: g\n    members: [a]\n    preset: openshift-api\n`
+    const parsed = parseConfig(text)
+    if (!('problems' in parsed)) throw new Error('it was taken')
+    const twice = parsed.problems.filter(({ message }) => message.includes('its sync group "g" tracks it already'))
+    expect(twice.map(({ line, column }) => [line, column])).toEqual([7, 7, 7].map((line) => [line, 13]))
+    expect(twice[0]?.message).toContain('line 11')
+  })
+
   test('an unknown one is refused', () => {
     const parsed = parseConfig(`virtualRouters:\n${router('preset: openshift')}`)
     expect('problems' in parsed && parsed.problems.map(({ message }) => message)).toEqual([

@@ -256,7 +256,9 @@ describe('a thread that says nothing', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.advance(20_000)
     expect(world.router().priority.effective).toBe(178)
-    expect(world.records.map(({ message }) => message)).toContain('healthcheck lb: up → unknown, counts as up: ok')
+    expect(world.records.map(({ message }) => message)).toContain(
+      'healthcheck lb: up → unknown, counts as up: ok; adds 50 to api',
+    )
   })
 
   test('fail: as if it had failed, from then on', () => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { samplesOf } from '../../src/api/samples.ts'
 import { formatStatus } from '../../src/cli/status.ts'
 import { withoutDetails } from '../../src/daemon/healthcheck-snapshot.ts'
+import { sleep } from '../support/wait.ts'
 import { report } from './fake-checks.ts'
 import { FakeWorld, ROUTER } from './fake-world.ts'
 
@@ -138,4 +139,38 @@ test('a check that flaps gets a bounded number of lines, and the last one is how
   }
   expect(lines().at(-1)).toMatch(/→ down|down again/)
   expect(lines().at(-1)).toContain('changes that were not told')
+})
+
+test('a line of the log says what a check adds where, since when and how long its last run took', () => {
+  const world = trackingWorld()
+  world.health('alive', 'down')
+  const lines = world.records.filter(({ message }) => message.startsWith('healthcheck '))
+  expect(lines.map(({ message }) => message)).toEqual([
+    'healthcheck lb: undecided → up: ok; adds 50 to api',
+    'healthcheck alive: undecided → up: ok; no fault of api',
+    'healthcheck lb: up → unknown, counts as up: ok; adds 50 to api',
+    'healthcheck mcs: undecided → unknown',
+    'healthcheck alive: up → unknown, counts as up: ok; no fault of api',
+    'healthcheck both: undecided → unknown; adds nothing to api',
+    'healthcheck mcs: unknown → down: connectionRefused (connect ECONNREFUSED)',
+    'healthcheck both: unknown → down; takes 20 from api',
+    'healthcheck alive: unknown → down: connectionRefused (connect ECONNREFUSED); api is in fault for it',
+  ])
+  expect(lines.at(-1)?.fields).toMatchObject({
+    check: 'alive',
+    latencyMs: 1.5,
+    since: expect.stringMatching(/^20\S+Z$/),
+    effects: [{ router: 'api', fault: true }],
+  })
+})
+
+test('since when is the same in every snapshot, whatever two clocks say to the millisecond', async () => {
+  const world = trackingWorld()
+  const since = named(world, 'mcs')?.since
+  for (let i = 0; i < 5; i++) {
+    await sleep(7)
+    expect(named(world, 'mcs')?.since).toBe(since)
+  }
+  world.health('mcs', 'up')
+  expect(named(world, 'mcs')?.since, 'another verdict').not.toBe(since)
 })
