@@ -93,8 +93,8 @@ class QuestionStream {
     }
     const read = () => this.#read()
     const failed = (errno: number) => {
-      // What came before it counts.
-      this.#read()
+      // What came before it counts; behind it the kernel says that it is the end, and no more why.
+      this.#read(-errno)
       this.#end(-errno)
     }
     if (this.#connected) {
@@ -113,13 +113,14 @@ class QuestionStream {
     return sent
   }
 
-  #read(): void {
+  /** `why`: what the end of it means, when that is known already. */
+  #read(why?: number): void {
     while (!this.#over) {
       const count = this.#socket.receive()
       if (count === 0) return
-      if (count < 0) return this.#end(count)
+      if (count < 0) return this.#end(why ?? count)
       const length = this.#length.getUint32(0, true)
-      if (length === 0) return this.#end(undefined)
+      if (length === 0) return this.#end(why)
       this.#events.onBytes(this.#received.subarray(0, length))
     }
   }
