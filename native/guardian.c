@@ -2,7 +2,8 @@
  * The guardian: parent of the engine, PID 1 of a container, executor of the engine's last will, and the only one who
  * renews the lifetime of its addresses. Decided here: when the engine counts as gone (its process ended, or its end of
  * the channel closed) or as absent (a deadline passed), that everything it sent before is read first, that addresses go
- * before packets, that one request that fails stops no other, and that nothing is renewed after a withdrawal.
+ * before packets, that one request that fails stops no other, that nothing is renewed after a withdrawal, and that a
+ * signal which would end an engine that is still starting waits until it listens.
  * Refuses to know: VRRP, rtnetlink and addresses. A will is bytes: requests and packets that arrive complete.
  *
  * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends; the engine finds its descriptor's number in
@@ -41,6 +42,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -64,6 +66,9 @@
 
 #define CHANNEL_VARIABLE "HOLDFAST_GUARDIAN_FD"
 #define EXIT_USAGE 64
+#define HOLD_MS 60000 /* for an engine that never listens; a node that boots may need that long to start one */
+#define HOLD_LOOK_MS 20
+#define NAME_SIZE 16 /* of a process, with its end (prctl(2)) */
 #define EXIT_NOT_STARTED 127
 #define REALTIME_DEFAULT 20
 #define REALTIME_MAX 99
@@ -127,11 +132,16 @@ struct engine {
   int channel; /* -1 once it was closed */
   int status; /* of waitpid, valid when pid is 0 */
   bool gone; /* dead or out of touch: the wills have been executed */
+  bool listens; /* it has said what its signals mean */
+  uint64_t held; /* signals that wait until it does, a bit each */
+  uint64_t hold_until; /* ns, 0 = nothing is held */
 };
 
 struct options {
   int realtime; /* 0 = no */
   bool core;
+  bool background;
+  const char *name; /* NULL = as it is */
   char **program;
 };
 
@@ -143,6 +153,7 @@ static uint32_t sequence;
 static double patience; /* ms that all ACKs of one execution or renewal may take together */
 static struct guardian_words *words; /* NULL where the kernel gave no memory: then only death executes a will */
 static int words_fd = -1;
+static int started_fd = -1; /* to the process that was started, until it knows */
 
 /* ---- time and log ---- */
 
@@ -883,16 +894,19 @@ static void keep_deadlines(struct engine *engine) {
 /* ---- the engine's process ---- */
 
 static void usage(FILE *out) {
-  (void)fputs("usage: holdfast-guardian [--realtime[=PRIORITY]] [--core] [--] PROGRAM [ARGUMENT...]\n"
+  (void)fputs("usage: holdfast-guardian [--realtime[=PRIORITY]] [--core] [--name=NAME] [--background] [--] PROGRAM "
+              "[ARGUMENT...]\n"
               "Runs PROGRAM, forwards HUP TERM INT USR1 USR2, exits with its status (128 + signal when a signal ended\n"
               "it), and executes the last will that it sent over the descriptor in " CHANNEL_VARIABLE ".\n"
               "  --realtime[=PRIORITY]  SCHED_RR for its main thread (1 to 99, default 20), and one more for the guardian\n"
-              "  --core                 let it write a core dump (that delays the notice of its death)\n",
+              "  --core                 let it write a core dump (that delays the notice of its death)\n"
+              "  --name=NAME            what the guardian is called in the list of processes\n"
+              "  --background           leave the terminal; the process that was started ends at once\n",
               out);
 }
 
 static struct options read_options(int count, char **arguments) {
-  struct options options = {0, false, NULL};
+  struct options options = {0, false, false, NULL, NULL};
   int i = 1;
   for (; i < count && strncmp(arguments[i], "--", 2) == 0; i++) {
     const char *const word = arguments[i];
@@ -906,6 +920,10 @@ static struct options read_options(int count, char **arguments) {
     }
     if (strcmp(word, "--core") == 0) {
       options.core = true;
+    } else if (strcmp(word, "--background") == 0) {
+      options.background = true;
+    } else if (strncmp(word, "--name=", 7) == 0 && word[7] != '\0') {
+      options.name = word + 7;
     } else if (strcmp(word, "--realtime") == 0) {
       options.realtime = REALTIME_DEFAULT;
     } else {
@@ -924,6 +942,65 @@ static struct options read_options(int count, char **arguments) {
   }
   options.program = arguments + i;
   return options;
+}
+
+/*
+ * Whoever looks for the daemon by its name finds the process that takes its signals: pgrep and killall read the name of
+ * the process, pidof the first argument, which is overwritten in place.
+ */
+static void be_called(const char *name, char *first_argument) {
+  char own[NAME_SIZE];
+  (void)snprintf(own, sizeof own, "%s", name);
+  (void)prctl(PR_SET_NAME, own);
+  const size_t room = strlen(first_argument);
+  if (strlen(own) > room) return;
+  memset(first_argument, 0, room);
+  memcpy(first_argument, own, strlen(own));
+}
+
+/* Tells the process that was started how it went, once. */
+static void tell_start(int status) {
+  const unsigned char byte = (unsigned char)status;
+  if (started_fd < 0) return;
+  ssize_t written;
+  do {
+    written = write(started_fd, &byte, 1);
+  } while (written < 0 && errno == EINTR);
+  (void)close(started_fd);
+  started_fd = -1;
+}
+
+/*
+ * A service manager that waits for the process that it started (Type=forking) sees it end when the engine runs, and with
+ * its status when it does not. The log goes where it went.
+ */
+static void go_to_background(void) {
+  int started[2];
+  if (pipe2(started, O_CLOEXEC) != 0) {
+    complain(ERROR, "cannot go to the background", "pipe2", errno);
+    exit(EXIT_FAILURE);
+  }
+  const pid_t pid = fork();
+  if (pid < 0) {
+    complain(ERROR, "cannot go to the background", "fork", errno);
+    exit(EXIT_FAILURE);
+  }
+  if (pid > 0) {
+    unsigned char status = EXIT_FAILURE;
+    ssize_t length;
+    (void)close(started[1]);
+    do {
+      length = read(started[0], &status, 1);
+    } while (length < 0 && errno == EINTR);
+    _exit(length == 1 ? status : EXIT_FAILURE);
+  }
+  (void)close(started[0]);
+  started_fd = started[1];
+  (void)setsid();
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) return complain(WARN, "keeps its standard input", "open", errno);
+  (void)dup2(null, STDIN_FILENO);
+  (void)close(null);
 }
 
 /* The environment names only what is there: an engine without it is guarded against its death alone. */
@@ -1068,6 +1145,41 @@ static void reap(struct engine *engine) {
   }
 }
 
+/* Whether the engine has said what SIGHUP means: before that it would end it. Its other listeners come first (run.ts). */
+static bool listens(struct engine *engine) {
+  if (engine->listens) return true;
+  char path[32], line[128];
+  (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)engine->pid);
+  FILE *const status = fopen(path, "re");
+  if (status == NULL) return true; /* no /proc: then as every parent does */
+  while (!engine->listens && fgets(line, sizeof line, status) != NULL)
+    if (strncmp(line, "SigCgt:", 7) == 0)
+      engine->listens = (strtoull(line + 7, NULL, 16) & (UINT64_C(1) << (SIGHUP - 1))) != 0;
+  (void)fclose(status);
+  return engine->listens;
+}
+
+static void forward(const struct engine *engine, int number) {
+  if (engine->pid > 0 && kill(engine->pid, number) != 0 && errno != ESRCH)
+    complain(WARN, "cannot forward a signal", "kill", errno);
+}
+
+/* An order to leave is obeyed at once, by any engine: before it listens it has nothing to leave behind. */
+static void pass_on(struct engine *engine, int number) {
+  if (engine->pid <= 0) return;
+  if (number == SIGTERM || number == SIGINT || listens(engine)) return forward(engine, number);
+  engine->held |= UINT64_C(1) << number;
+  if (engine->hold_until == 0) engine->hold_until = now_ns() + HOLD_MS * UINT64_C(1000000);
+}
+
+static void let_go(struct engine *engine) {
+  if (engine->held == 0 || engine->pid <= 0 || (!listens(engine) && now_ns() < engine->hold_until)) return;
+  for (int number = 1; number < 64; number++)
+    if ((engine->held & (UINT64_C(1) << number)) != 0) forward(engine, number);
+  engine->held = 0;
+  engine->hold_until = 0;
+}
+
 static void take_signals(int fd, struct engine *engine) {
   struct signalfd_siginfo info;
   for (;;) {
@@ -1078,8 +1190,11 @@ static void take_signals(int fd, struct engine *engine) {
       reap(engine);
     } else if (info.ssi_signo == SIGINT && info.ssi_code == SI_KERNEL) {
       /* The terminal's Ctrl-C goes to the whole foreground group: the engine has it already. */
-    } else if (engine->pid > 0 && kill(engine->pid, (int)info.ssi_signo) != 0 && errno != ESRCH) {
-      complain(WARN, "cannot forward a signal", "kill", errno);
+    } else if ((int)info.ssi_signo >= SIGRTMIN) {
+      /* Tools send some of them to other daemons, to whom they mean something; nobody dies of a question. */
+      complain(WARN, "ignored a real-time signal", NULL, 0);
+    } else {
+      pass_on(engine, (int)info.ssi_signo);
     }
   }
 }
@@ -1108,12 +1223,15 @@ int main(int count, char **arguments) {
   sigset_t set, mask;
   sigemptyset(&set);
   for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) sigaddset(&set, forwarded[i]);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; number++) sigaddset(&set, number);
   /* First of all: a signal that comes before the engine runs waits for it. */
   if (sigprocmask(SIG_BLOCK, &set, &mask) != 0) {
     complain(ERROR, "cannot block signals", "sigprocmask", errno);
     return EXIT_FAILURE;
   }
   const struct options options = read_options(count, arguments);
+  if (options.background) go_to_background();
+  if (options.name != NULL) be_called(options.name, arguments[0]);
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would swallow the exit status */
   const int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -1123,8 +1241,11 @@ int main(int count, char **arguments) {
   }
   open_sockets();
   share_words();
-  struct engine engine = {0, -1, -1, 0, false};
-  if (!start_engine(&options, &mask, &engine)) return EXIT_NOT_STARTED;
+  struct engine engine = {.pid = 0, .pidfd = -1, .channel = -1};
+  if (!start_engine(&options, &mask, &engine)) {
+    tell_start(EXIT_NOT_STARTED);
+    return EXIT_NOT_STARTED;
+  }
   /*
    * Above the engine, which must not be able to keep its guardian from it, and not below anybody who keeps the engine
    * waiting: between the removal of addresses and priority 0 there must be no pause, and a guardian that seems silent
@@ -1145,7 +1266,10 @@ int main(int count, char **arguments) {
     struct timespec wait = {0, 0};
     const bool timed = words != NULL && !engine.gone;
     if (timed) wait = next_look(now_ns());
-    if (ppoll(watched, SLOTS, timed ? &wait : NULL, NULL) < 0) {
+    const struct timespec look = {.tv_sec = 0, .tv_nsec = HOLD_LOOK_MS * 1000000L};
+    const bool looks = engine.held != 0 || started_fd >= 0;
+    if (looks && (!timed || wait.tv_sec > 0 || wait.tv_nsec > look.tv_nsec)) wait = look;
+    if (ppoll(watched, SLOTS, timed || looks ? &wait : NULL, NULL) < 0) {
       if (errno == EINTR || errno == EAGAIN || errno == ENOMEM) continue;
       complain(ERROR, "cannot wait for the engine", "poll", errno);
       return EXIT_FAILURE;
@@ -1155,6 +1279,8 @@ int main(int count, char **arguments) {
         read_channel(engine.channel, MESSAGES_PER_TURN) == READ_CLOSED)
       engine_gone(&engine);
     if (watched[SIGNALS].revents != 0) take_signals(signals, &engine);
+    let_go(&engine);
+    if (started_fd >= 0 && engine.pid > 0 && listens(&engine)) tell_start(EXIT_SUCCESS);
     if (timed && !engine.gone) {
       keep_deadlines(&engine);
       const uint64_t now = now_ns();
@@ -1162,5 +1288,7 @@ int main(int count, char **arguments) {
       beat(now);
     }
   }
-  return exit_status(&engine);
+  const int status = exit_status(&engine);
+  tell_start(status);
+  return status;
 }
