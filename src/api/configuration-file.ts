@@ -4,14 +4,10 @@
  * know what a configuration means, nor whether it is read at start, for a check or for a reload (docs/adr/0010).
  */
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { ParsedConfig } from '../config/configuration.ts'
-import { diffConfig } from '../config/diff.ts'
-import { byPosition, isError, type Problem } from '../config/problem.ts'
-import { resolveRouters } from '../config/resolve.ts'
+import type { Problem } from '../config/problem.ts'
 import { parseConfig } from '../config/yaml.ts'
-import { scriptProblems } from './script-problem.ts'
-import type { FreshConfig, ReadOrder } from './worker-message.ts'
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -46,29 +42,3 @@ export function problemOfReading(file: string, error: unknown): Problem {
 }
 
 export const readText = (file: string): string => readFileSync(file, 'utf8')
-
-/** A pipe that nobody writes to would keep this thread, and with it the process, from ever ending. */
-function readRegular(file: string): string {
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    if (!fstatSync(descriptor).isFile()) throw new Error('a reload wants a regular file')
-    return readFileSync(descriptor, 'utf8')
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
-/**
- * For a reload: also judged against the node, and compared with what is in force, so that what comes out can be put in
- * force at little cost. Plain data.
- */
-export async function freshConfig({ file, node, inForce }: ReadOrder): Promise<FreshConfig> {
-  const loaded = loadConfig(file, readRegular)
-  if ('problems' in loaded) return { ok: false, problems: loaded.problems }
-  const { config, hash, warnings, locate } = loaded
-  const scripts = await scriptProblems(config, locate)
-  const problems: Problem[] = [...warnings, ...resolveRouters(config, node, locate).problems, ...scripts]
-  problems.sort(byPosition)
-  if (problems.some(isError)) return { ok: false, problems }
-  return { ok: true, config, hash, diff: diffConfig(inForce, config), warnings: problems }
-}

@@ -1,12 +1,15 @@
 /** What engine and worker say to each other. Values only; neither side shares memory with the other. */
 import type { Config } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
+import type { Imported } from '../config/keepalived/fate.ts'
 import type { NodeView } from '../config/node-view.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
 import type { ExecSpec } from '../healthcheck/check.ts'
 import type { CheckNews, CheckOrder } from '../healthcheck/check-message.ts'
 import type { Refusal } from '../healthcheck/exec.ts'
+import type { KeepalivedReading } from './configuration-language.ts'
+import type { Dumped, DumpKind } from './keepalived-dump.ts'
 
 export type WorkerSettings = {
   /** False: nothing is served, there is only parsing. What another address than loopback means: docs/privileges.md. */
@@ -23,18 +26,27 @@ export type FreshConfig =
       /** From the configuration in force to this one. */
       readonly diff: ConfigDiff
       readonly warnings: readonly Problem[]
+      /** Of keepalived's file. */
+      readonly imported?: Imported | undefined
     }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
 export type ReadOrder = {
   readonly file: string
+  /** How, when it is keepalived's. */
+  readonly keepalived?: KeepalivedReading | undefined
   readonly node: NodeView
   readonly inForce: Config
 }
 
+/** A dump in keepalived's words, into this file. */
+export type DumpOrder = { readonly kind: DumpKind; readonly file: string; readonly dumped: Dumped }
+
 export type WorkerMessage =
   | { readonly kind: 'snapshotWanted'; readonly id: number }
   | { readonly kind: 'parsed'; readonly id: number; readonly fresh: FreshConfig }
+  /** `problem`: why not. */
+  | { readonly kind: 'dumped'; readonly id: number; readonly problem: string | undefined }
   | { readonly kind: 'check'; readonly news: CheckNews }
   /**
    * A launcher for a program of a check (docs/adr/0026). `channel`: the descriptor that it is to have, the engine's from
@@ -47,6 +59,7 @@ export type WorkerMessage =
 export type EngineMessage =
   | { readonly kind: 'snapshot'; readonly id: number; readonly snapshot: Snapshot }
   | { readonly kind: 'parse'; readonly id: number; readonly order: ReadOrder }
+  | { readonly kind: 'dump'; readonly id: number; readonly order: DumpOrder }
   | { readonly kind: 'checkOrder'; readonly order: CheckOrder }
   | { readonly kind: 'launched'; readonly id: number; readonly refusal: Refusal | undefined }
   /** Open the port: said once, when what comes first has begun. */

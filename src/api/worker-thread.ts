@@ -5,13 +5,22 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '../daemon/snapshot.ts'
-import type { EngineMessage, FreshConfig, ReadOrder, WorkerMessage, WorkerSettings } from './worker-message.ts'
+import type {
+  DumpOrder,
+  EngineMessage,
+  FreshConfig,
+  ReadOrder,
+  WorkerMessage,
+  WorkerSettings,
+} from './worker-message.ts'
 
 /** Doubled for each thread that did not live for GROWN_UP. */
 const RESTART = { first: 100, last: 30_000 }
 const GROWN_UP = 10_000
 /** A file on a dead network disk, a FIFO: whoever waits for them is told, and the thread is given up. */
 const PARSE_TIMEOUT = 10_000
+/** Who asks for a dump has stopped waiting for it by then; the thread is not to blame for a disk. */
+const DUMP_TIMEOUT = 5_000
 
 export type WorkerListener = {
   readonly snapshot: () => Snapshot
@@ -30,9 +39,11 @@ export type WorkerGuest = {
   readonly onEnd: () => void
 }
 
+type Answer = Extract<WorkerMessage, { kind: 'parsed' | 'dumped' }>
+
 type Waiting = {
   readonly reader: Worker
-  readonly resolve: (fresh: FreshConfig) => void
+  readonly resolve: (answer: Answer) => void
   readonly reject: (error: Error) => void
 }
 
@@ -95,21 +106,47 @@ export class WorkerThread {
 
   /** Rejects with Error when there is no answer; never because of what the file says. */
   async parse(wanted: ReadOrder): Promise<FreshConfig> {
+    const answer = await this.#ask(
+      (id) => ({ kind: 'parse', id, order: wanted }),
+      PARSE_TIMEOUT,
+      (reader) => {
+        // What hangs in there would hang the next one as well.
+        if (this.#worker === reader) this.giveUp()
+        return 'it was not read'
+      },
+    )
+    if (answer.kind !== 'parsed') throw new Error('the worker thread has answered something else')
+    return answer.fresh
+  }
+
+  /** Rejects with Error when it could not be written. */
+  async dump(wanted: DumpOrder): Promise<void> {
+    const answer = await this.#ask(
+      (id) => ({ kind: 'dump', id, order: wanted }),
+      DUMP_TIMEOUT,
+      () => 'it was not written',
+    )
+    if (answer.kind !== 'dumped') throw new Error('the worker thread has answered something else')
+    if (answer.problem !== undefined) throw new Error(answer.problem)
+  }
+
+  async #ask(
+    order: (id: number) => EngineMessage,
+    within: number,
+    onLate: (reader: Worker) => string,
+  ): Promise<Answer> {
     if (this.#closed) throw new Error('the worker thread is closed')
     const reader = this.#worker ?? this.#start()
     const id = ++this.#lastId
     let late: NodeJS.Timeout | undefined
     try {
-      return await new Promise<FreshConfig>((resolve, reject) => {
+      return await new Promise<Answer>((resolve, reject) => {
         this.#waiting.set(id, { reader, resolve, reject })
         late = setTimeout(() => {
-          reject(new Error(`it was not read within ${PARSE_TIMEOUT / 1000} s`))
           this.#waiting.delete(id)
-          // What hangs in there would hang the next one as well.
-          if (this.#worker === reader) this.giveUp()
-        }, PARSE_TIMEOUT)
-        const order: EngineMessage = { kind: 'parse', id, order: wanted }
-        reader.postMessage(order)
+          reject(new Error(`${onLate(reader)} within ${within / 1000} s`))
+        }, within)
+        reader.postMessage(order(id))
       })
     } finally {
       clearTimeout(late)
@@ -168,7 +205,7 @@ export class WorkerThread {
   #hear(thread: Worker, message: WorkerMessage): void {
     if (message.kind === 'listening') this.#listener.onListening()
     else if (message.kind === 'failed') this.#listener.onProblem(message.message)
-    else if (message.kind === 'parsed') this.#answered(message.id, message.fresh)
+    else if (message.kind === 'parsed' || message.kind === 'dumped') this.#answered(message)
     else if (message.kind === 'snapshotWanted') {
       const answer: EngineMessage = { kind: 'snapshot', id: message.id, snapshot: this.#listener.snapshot() }
       thread.postMessage(answer)
@@ -197,10 +234,10 @@ export class WorkerThread {
     if (this.#guestStays) this.#guest?.onEnd()
   }
 
-  #answered(id: number, fresh: FreshConfig): void {
-    const asked = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    asked?.resolve(fresh)
+  #answered(answer: Answer): void {
+    const asked = this.#waiting.get(answer.id)
+    this.#waiting.delete(answer.id)
+    asked?.resolve(answer)
     this.#rest()
   }
 }

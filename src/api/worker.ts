@@ -1,8 +1,8 @@
 /**
  * The worker thread (design.md §2): the health checks, the TCP side of the API, and the reading of a configuration that
  * is to be put in force. A check that hangs, a slow scrape, a large file and a bug in here cannot delay an
- * advertisement. Decided here: first the privileges go, and a thread that keeps them opens no port (docs/adr/0019);
- * each of the three is loaded when it is asked for. Refuses to know how privileges are dropped.
+ * advertisement; nor can the dumps that keepalived's users ask for. Decided here: first the privileges go, and a thread
+ * that keeps them opens no port (docs/adr/0019); each of them is loaded when it is asked for. Refuses to know how privileges are dropped.
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { CheckService } from '../healthcheck/check-service.ts'
@@ -47,6 +47,9 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
     switch (message.kind) {
       case 'parse':
         void parse(message, tell)
+        break
+      case 'dump':
+        void dump(message, tell)
         break
       case 'checkOrder':
         checks ??= startChecks(tell, { launch: (spec) => launches.launch(spec), openStream, watchEnd })
@@ -99,13 +102,24 @@ const cannotOpen = ({ listen }: Pick<WorkerSettings, 'listen'>): string =>
 
 async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>, tell: Tell) {
   try {
-    const { freshConfig } = await import('./configuration-file.ts')
+    const { freshConfig } = await import('./fresh-configuration.ts')
     tell({ kind: 'parsed', id, fresh: await freshConfig(order) })
   } catch (error) {
     // A package that only its owner may read: this thread has no right to read what belongs to others.
     const problem = { file: order.file, line: 0, column: 0, path: '', severity: 'error' } as const
     const message = `Cannot load what reads a configuration: ${wordsOf(error)}`
     tell({ kind: 'parsed', id, fresh: { ok: false, problems: [{ ...problem, message }] } })
+  }
+}
+
+async function dump({ id, order }: Extract<EngineMessage, { kind: 'dump' }>, tell: Tell) {
+  try {
+    const { keepalivedDump } = await import('./keepalived-dump.ts')
+    const { replaceFile } = await import('./fresh-file.ts')
+    await replaceFile(order.file, keepalivedDump(order.kind, order.dumped))
+    tell({ kind: 'dumped', id, problem: undefined })
+  } catch (error) {
+    tell({ kind: 'dumped', id, problem: wordsOf(error) })
   }
 }
 

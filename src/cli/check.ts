@@ -1,10 +1,11 @@
 /**
- * `holdfast check FILE`: every problem and every warning of a configuration, one line each, in reading order, and what
- * its health checks come to. Returns what is to be printed instead of printing it. With a node it also says what that
+ * `holdfast check FILE`: every problem and every warning of a configuration, YAML or keepalived's, one line each, in
+ * reading order, and what its health checks come to. Returns what is to be printed instead of printing it. With a node it also says what that
  * node makes of the file. Warnings do not fail: they are advice.
  */
 
-import { loadConfig } from '../api/configuration-file.ts'
+import { readText } from '../api/configuration-file.ts'
+import { type AnyConfig, loadAny, looksLikeKeepalived } from '../api/configuration-language.ts'
 import { scriptProblems } from '../api/script-problem.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { byPosition, formatProblem, isError, type Problem } from '../config/problem.ts'
@@ -17,6 +18,8 @@ export type CommandResult = { readonly exitCode: number; readonly stdout: string
 
 export type CheckOptions = {
   readonly json?: boolean
+  /** In keepalived's language, whatever it looks like. */
+  readonly keepalived?: boolean
   /** Also check against the addresses and interfaces of a node. */
   readonly node?: NodeView
   /** What else is to be said of that node: it is not the file's fault, but `run` will stumble over it. */
@@ -24,7 +27,7 @@ export type CheckOptions = {
 }
 
 export async function checkCommand(file: string, options: CheckOptions = {}): Promise<CommandResult> {
-  const parsed = loadConfig(file)
+  const parsed = load(file, options.keepalived === true)
   const problems: Problem[] = [...('problems' in parsed ? parsed.problems : parsed.warnings)]
   if ('config' in parsed && options.node !== undefined)
     problems.push(...environmentProblems(parsed.config, options.node, parsed.locate))
@@ -49,6 +52,18 @@ export async function checkCommand(file: string, options: CheckOptions = {}): Pr
   if (!failed) lines.push(`${file}: ok${summary(problems.length)}`, ...priorityReport(tables), ...notes)
   const text = lines.map((line) => `${line}\n`).join('')
   return failed ? { exitCode, stdout: '', stderr: text } : { exitCode, stdout: text, stderr: '' }
+}
+
+/** Read once: it may be a pipe. */
+function load(file: string, isKeepalived: boolean): AnyConfig {
+  let text: string
+  try {
+    text = readText(file)
+  } catch {
+    return loadAny(file, undefined)
+  }
+  const reading = isKeepalived || looksLikeKeepalived(text) ? { configId: undefined, allFiles: true } : undefined
+  return loadAny(file, reading, () => text)
 }
 
 const summary = (warnings: number): string =>

@@ -5,7 +5,7 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ControlPeer } from '../api/control-socket.ts'
+import type { ControlPeer } from '../api/private-socket.ts'
 import type { Commands } from '../api/server.ts'
 import type { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'

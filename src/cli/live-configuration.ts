@@ -5,11 +5,11 @@
  */
 import type { FreshConfig } from '../api/worker-message.ts'
 import type { Config } from '../config/config.ts'
-import type { ConfigDiff } from '../config/diff.ts'
+import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import { formatProblem, isError } from '../config/problem.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import type { ReloadReport } from '../daemon/reload.ts'
-import type { ConfigProblem, ConfigSnapshot } from '../daemon/snapshot.ts'
+import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../daemon/snapshot.ts'
 
 /** In the status and in the log; the answer to `holdfast reload` has all. */
 const MOST_TOLD = 20
@@ -35,9 +35,16 @@ export type LiveConfigurationPorts = {
   /** Rejects with Error when it got no answer. */
   readonly read: (file: string) => Promise<FreshConfig>
   readonly apply: (next: Config, diff: ConfigDiff) => ReloadReport
+  readonly inForce: () => Config
 }
 
-type Source = { readonly file: string; readonly hash: string }
+type Source = {
+  readonly file: string
+  readonly hash: string
+  readonly imported?: ImportedSnapshot | undefined
+  /** It begins with nothing in force. */
+  readonly stopped?: boolean
+}
 
 export class LiveConfiguration {
   readonly #ports: LiveConfigurationPorts
@@ -46,12 +53,16 @@ export class LiveConfiguration {
   #loadedAt = new Date()
   readonly #reloads = { ok: 0, failed: 0 }
   #last: ConfigSnapshot['lastReload'] = null
+  #imported: ImportedSnapshot | null
+  #stoppedAt: string | null
   #running: Promise<unknown> = Promise.resolve()
   /** Asked for and not begun. */
   #next: Promise<ReloadAnswer> | undefined
 
-  constructor({ file, hash }: Source, ports: LiveConfigurationPorts) {
+  constructor({ file, hash, imported, stopped = false }: Source, ports: LiveConfigurationPorts) {
     this.#file = file
+    this.#imported = counts(imported)
+    this.#stoppedAt = stopped ? new Date().toISOString() : null
     this.#hash = hash
     this.#ports = ports
   }
@@ -63,6 +74,8 @@ export class LiveConfiguration {
       loadedAt: this.#loadedAt.toISOString(),
       reloads: { ...this.#reloads },
       lastReload: this.#last,
+      imported: this.#imported,
+      stoppedAt: this.#stoppedAt,
     }
   }
 
@@ -71,6 +84,20 @@ export class LiveConfiguration {
     this.#ports.recorder.log('info', `${trigger}: reading ${this.#file} again`, { trigger })
     this.#next ??= this.#enqueue()
     return this.#next
+  }
+
+  /** Nothing of the file is in force until the next reload: every router leaves. Never rejects. */
+  standDown(trigger: string): Promise<void> {
+    const turn = this.#running.then(() => {
+      const before = this.#ports.inForce()
+      const next = idle(before)
+      const report = this.#ports.apply(next, diffConfig(before, next))
+      if (!report.ok) return this.#ports.recorder.log('error', `${trigger}: ${report.reason}`, { trigger })
+      this.#stoppedAt = new Date().toISOString()
+      this.#ports.recorder.log('info', `${trigger}: no virtual router runs until the next reload`, { trigger })
+    })
+    this.#running = turn
+    return turn
   }
 
   #enqueue(): Promise<ReloadAnswer> {
@@ -93,11 +120,12 @@ export class LiveConfiguration {
       const count = fresh.problems.filter(isError).length
       return this.#fail('invalid', count === 1 ? 'one problem' : `${count} problems`, fresh.problems)
     }
-    const { config, diff, hash, warnings } = fresh
+    const { config, diff, hash, imported, warnings } = fresh
     const before = performance.now()
     const report = this.#ports.apply(config, diff)
     const pausedMs = Math.round((performance.now() - before) * 10) / 10
     if (!report.ok) return this.#fail('failed', report.reason, [])
+    this.#imported = counts(imported)
     return this.#succeed({ file: this.#file, hash, warnings, pausedMs, ...report })
   }
 
@@ -106,6 +134,7 @@ export class LiveConfiguration {
     const { file, hash, warnings, pausedMs, changes, unchanged, checksChanged, restartOnly } = answer
     this.#hash = hash
     this.#loadedAt = new Date()
+    this.#stoppedAt = null
     this.#reloads.ok++
     this.#last = { at: this.#loadedAt.toISOString(), ok: true, reason: null, problems: warnings.slice(0, MOST_TOLD) }
     const done = changes.map(({ router, change }) => `${router} ${change}`)
@@ -134,4 +163,14 @@ export class LiveConfiguration {
       recorder.log('error', `${problems.length - told.length} more: holdfast check ${this.#file} tells all`)
     return { ok: false, file: this.#file, fault, reason, problems }
   }
+}
+
+/** The same daemon without anything to do. */
+export const idle = (config: Config): Config => ({ ...config, virtualRouters: [], syncGroups: [], healthchecks: [] })
+
+/** Without what each keyword has become: holdfast convert tells. */
+function counts(imported: ImportedSnapshot | undefined): ImportedSnapshot | null {
+  if (imported === undefined) return null
+  const { carried, withoutEffect, notSupported, refused, unknown } = imported
+  return { carried, withoutEffect, notSupported, refused, unknown }
 }

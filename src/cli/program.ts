@@ -2,7 +2,7 @@
  * The command line (design.md §4): words to commands, results to output and exit status. Commands are loaded when they
  * are asked for, because `run` must not pay for the others. No command is implemented here.
  */
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import { VERSION } from './version.ts'
@@ -10,8 +10,20 @@ import { VERSION } from './version.ts'
 const DEFAULT_CONFIG = '/etc/holdfast/holdfast.yaml'
 const DEFAULT_SOCKET = '/run/holdfast/holdfast.sock'
 
+type RunWords = {
+  config: string
+  keepalived?: string
+  keepalivedSocket?: string
+  core?: boolean
+  force?: boolean
+}
+
 /** Returns the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {
+  if (argv[0] === 'keepalived') {
+    const { keepalivedCommand } = await import('./keepalived.ts')
+    return keepalivedCommand(argv.slice(1))
+  }
   let status: number = EXIT.ok
   const print = (result: CommandResult) => {
     process.stdout.write(result.stdout)
@@ -31,13 +43,19 @@ export async function main(argv: readonly string[]): Promise<number> {
   program
     .command('run')
     .description('run the daemon in the foreground')
-    .option('-c, --config <file>', 'configuration (YAML)', DEFAULT_CONFIG)
+    .addOption(
+      new Option('-c, --config <file>', 'configuration (YAML)').default(DEFAULT_CONFIG).conflicts('keepalived'),
+    )
+    .option('-f, --keepalived <file>', "keepalived's configuration instead, as it is")
+    .option('--keepalived-socket <path>', 'with -f: a unix socket that takes the lines reload and stop')
     .option('--realtime [priority]', 'real-time priority for the engine, one more for the guardian (which takes it)')
     .option('--core', 'allow a core dump of the engine (taken by the guardian)')
     .option('--force', 'run beside a keepalived that speaks VRRP in this network namespace')
-    .action(async ({ config, core = false, force = false }: { config: string; core?: boolean; force?: boolean }) => {
+    .action(async ({ config, keepalived: file, keepalivedSocket: socket, core = false, force = false }: RunWords) => {
       const { runCommand } = await import('./run.ts')
-      status = await runCommand(config, { core, force })
+      const reading = { configId: undefined, allFiles: false }
+      const keepalived = { reading, socket, pidFile: undefined, vrrpPidFile: undefined, warnings: [] }
+      status = await runCommand(file ?? config, { core, force, ...(file === undefined ? {} : { keepalived }) })
     })
 
   program
@@ -46,15 +64,17 @@ export async function main(argv: readonly string[]): Promise<number> {
     .argument('<file>')
     .option('--json', 'as JSON')
     .option('--node', 'also against the interfaces and addresses of this node')
-    .action(async (file: string, options: { json?: boolean; node?: boolean }) => {
+    .option('-f, --keepalived', "it is keepalived's, also where it does not look like that")
+    .action(async (file: string, options: { json?: boolean; node?: boolean; keepalived?: boolean }) => {
       const { checkCommand } = await import('./check.ts')
       const json = options.json === true
-      if (options.node !== true) return print(await checkCommand(file, { json }))
+      const keepalived = options.keepalived === true
+      if (options.node !== true) return print(await checkCommand(file, { json, keepalived }))
       const { vrrpBeside } = await import('./vrrp-beside.ts')
       // Whoever else speaks VRRP here may be the very daemon whose next configuration this is.
       const { refusal } = vrrpBeside(false)
       const beside = refusal === undefined ? [] : [refusal]
-      print(await checkCommand(file, { json, node: await thisNode(), beside }))
+      print(await checkCommand(file, { json, keepalived, node: await thisNode(), beside }))
     })
 
   program

@@ -3,7 +3,8 @@
  * already runs, everything a person looks at (log, control socket, worker), because the first advertisement comes
  * first. Decides what a signal means; knows nothing of VRRP.
  */
-import { loadConfig } from '../api/configuration-file.ts'
+import type { Socket } from 'node:net'
+import { type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
 import { scriptProblems } from '../api/script-problem.ts'
 import { formatProblem, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
@@ -23,7 +24,8 @@ import { missingCapabilities } from './capability.ts'
 import { untilCrashed } from './crash.ts'
 import { type Doors, type Inside, openDoors } from './doors.ts'
 import { EXIT } from './exit-code.ts'
-import { LiveConfiguration } from './live-configuration.ts'
+import { type FaceOptions, KeepalivedFace, wasStopped } from './keepalived-face.ts'
+import { idle, LiveConfiguration } from './live-configuration.ts'
 import { nodeView } from './node.ts'
 import { startRehearsal } from './rehearsal.ts'
 import { VERSION } from './version.ts'
@@ -37,6 +39,14 @@ export type RunOptions = {
   readonly force: boolean
   /** Allow a core dump. */
   readonly core: boolean
+  /** The file is keepalived's, and so are those who look at the daemon. */
+  readonly keepalived?: KeepalivedOptions
+}
+
+export type KeepalivedOptions = FaceOptions & {
+  readonly reading: KeepalivedReading
+  /** What is to be said once about the way it was started. */
+  readonly warnings: readonly string[]
 }
 
 /** Returns the exit status when the daemon has left, or cannot go on. */
@@ -76,9 +86,12 @@ function kept(native: NativeAddon, channel: string | undefined): string | undefi
 type Given = { readonly recorder: Recorder; readonly will: Guardian; readonly native: NativeAddon & Credentials }
 
 async function serve(file: string, options: RunOptions, { recorder, will, native }: Given): Promise<number> {
-  const parsed = loadConfig(file)
+  const { keepalived } = options
+  const parsed = loadAny(file, keepalived?.reading)
   if ('problems' in parsed) return refuse(parsed.problems)
-  const { config, locate } = parsed
+  const { locate } = parsed
+  const stands = wasStopped(keepalived?.socket)
+  const config = stands ? idle(parsed.config) : parsed.config
   const { worker, checks } = workerRoom(config, recorder, () => daemon.snapshot())
   const scripts = await scriptProblems(config, locate)
   if (scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
@@ -121,15 +134,21 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
     opened = resolve
   })
   const live = new LiveConfiguration(
-    { file, hash: parsed.hash },
+    { file, hash: parsed.hash, imported: parsed.imported, stopped: stands },
     {
       recorder,
       // Asked for before the doors are open it waits for them.
       read: async (path) => {
         await doors
-        return worker.parse({ file: path, node: daemon.nodeView(), inForce: daemon.config })
+        return worker.parse({
+          file: path,
+          keepalived: keepalived?.reading,
+          node: daemon.nodeView(),
+          inForce: daemon.config,
+        })
       },
       apply: (next, diff) => daemon.reload(next, diff),
+      inForce: () => daemon.config,
     },
   )
   const daemon = new Daemon(config, {
@@ -149,13 +168,33 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   let controlRefused = 0
   let status: number = EXIT.ok
   const { stopped, leave } = untilStopped(daemon, recorder)
-  listenToSignals(daemon, recorder, { leave, reload: (trigger) => void live.reload(trigger) })
+  const peerOf = (socket: Socket) => socketPeer(native, socket)
+  const onRefused = () => {
+    controlRefused++
+  }
+  const face =
+    keepalived === undefined
+      ? undefined
+      : new KeepalivedFace(keepalived, {
+          recorder,
+          dump: (order) => worker.dump(order),
+          dumped: () => ({ snapshot: daemon.snapshot(), config: daemon.config }),
+          reload: (trigger) => live.reload(trigger),
+          standDown: (trigger) => live.standDown(trigger),
+          peerOf,
+          onRefused,
+          pid: will.armed ? process.ppid : process.pid,
+        })
+  const reload = (trigger: string) => (face ?? live).reload(trigger)
+  listenToSignals(daemon, recorder, { leave, reload: (trigger) => void reload(trigger), face })
   daemon.start()
   recorder.log('info', `holdfast ${VERSION} runs with ${config.virtualRouters.length} virtual routers`, {
     version: VERSION,
     config: file,
     guardian: will.armed,
   })
+  if (stands) recorder.log('warn', `Stopped over keepalived's socket in an earlier life: idle until a reload`)
+  for (const warning of keepalived?.warnings ?? []) recorder.log('warn', warning)
   for (const problem of [...parsed.warnings, ...scripts, ...environment]) recorder.log('warn', formatProblem(problem))
   if (raw !== undefined) for (const limit of LIMITS) recorder.log('warn', `io: raw-socket: ${limit}`, { limit })
   for (const warning of beside.warnings) recorder.log('warn', warning, { processes: beside.processes })
@@ -171,20 +210,20 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
     worker,
     leave,
     snapshot: () => daemon.snapshot(),
-    reload: (trigger) => live.reload(trigger),
+    reload,
     yield: (router, forMs) => daemon.yield(router, forMs),
-    peerOf: (socket) => socketPeer(native, socket),
-    onRefused: () => {
-      controlRefused++
-    },
+    peerOf,
+    onRefused,
   }
   opened(await openDoors(config.api, inside))
+  await face?.open()
   startRehearsal(recorder)
   await stopped
   recorder.log('info', 'holdfast has left')
   daemon.close()
   await log.flush()
   lock.release()
+  await face?.close()
   // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
   await (await doors).close()
   return status
@@ -221,18 +260,28 @@ function untilStopped(daemon: Daemon, recorder: Recorder) {
   return { stopped, leave }
 }
 
-type Orders = { readonly leave: (trigger: string) => void; readonly reload: (trigger: string) => void }
+type Orders = {
+  readonly leave: (trigger: string) => void
+  readonly reload: (trigger: string) => void
+  readonly face: KeepalivedFace | undefined
+}
 
-function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload }: Orders): void {
+function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload, face }: Orders): void {
   process.on('SIGTERM', leave)
   process.on('SIGINT', leave)
-  process.on('SIGHUP', reload)
   // Without a listener the first would open Node's debugger and the second would kill the engine.
-  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+  for (const [signal, kind] of [
+    ['SIGUSR1', 'data'],
+    ['SIGUSR2', 'stats'],
+  ] as const) {
     process.on(signal, () => {
+      // Somebody looks every few seconds: the log is not what he looks at.
+      if (face !== undefined) return face.dump(kind)
       for (const router of daemon.snapshot().routers) {
         recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, { router })
       }
     })
   }
+  // The last: the guardian takes it for the sign that signals may come (native/guardian.c).
+  process.on('SIGHUP', reload)
 }

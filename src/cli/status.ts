@@ -7,6 +7,7 @@ import { strangeWords } from '../daemon/foreign-peers.ts'
 import type {
   ConfigSnapshot,
   DuplicateSnapshot,
+  ImportedSnapshot,
   RouterSnapshot,
   Snapshot,
   StrangerSnapshot,
@@ -49,11 +50,24 @@ export function formatStatus(snapshot: Snapshot): string {
   return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter), ...checks].join('\n')}\n`
 }
 
-function formatConfig({ file, hash, loadedAt, lastReload }: ConfigSnapshot): string[] {
+function formatConfig({ file, hash, loadedAt, lastReload, imported, stoppedAt }: ConfigSnapshot): string[] {
   const lines = file === null ? [] : [`configuration: ${file}, ${hash}, loaded ${loadedAt}`]
+  if (imported !== null) lines.push(`  keepalived's file: ${importedWords(imported)} (holdfast convert tells which)`)
+  if (stoppedAt !== null) lines.push(`STOPPED at ${stoppedAt} over keepalived's socket: nothing runs until a reload`)
   if (lastReload?.ok !== false) return lines
   lines.push(`LAST RELOAD FAILED at ${lastReload.at}, the configuration in force was kept: ${lastReload.reason}`)
   return [...lines, ...lastReload.problems.map((problem) => `  ${formatProblem(problem)}`)]
+}
+
+function importedWords({ carried, withoutEffect, notSupported, refused, unknown }: ImportedSnapshot): string {
+  const rest = [
+    [withoutEffect, 'without effect'],
+    [notSupported, 'NOT SUPPORTED'],
+    [refused, 'REFUSED'],
+    [unknown, 'UNKNOWN'],
+  ] as const
+  const told = rest.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]))
+  return [`${carried} keywords carried over`, ...told].join(', ')
 }
 
 function formatRouter(router: RouterSnapshot): string[] {

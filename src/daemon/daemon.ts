@@ -264,7 +264,15 @@ export class Daemon {
 
   #givenConfig(): ConfigSnapshot {
     const loadedAt = this.#startedAt.toISOString()
-    return { file: null, hash: null, loadedAt, reloads: { ok: 0, failed: 0 }, lastReload: null }
+    return {
+      file: null,
+      hash: null,
+      loadedAt,
+      reloads: { ok: 0, failed: 0 },
+      lastReload: null,
+      imported: null,
+      stoppedAt: null,
+    }
   }
 
   // Who comes and goes with a reload ------------------------------------------------------------------------------

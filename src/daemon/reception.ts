@@ -39,6 +39,7 @@ export class Reception {
     const router = this.#lan.routers.get(advertisement.vrid)
     if (router === undefined) return
     router.received++
+    if (advertisement.priority === 0) router.receivedZero++
     router.history.strangers.note({
       address: packet.source,
       reasons: warnings,

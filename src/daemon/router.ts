@@ -84,6 +84,8 @@ export class Router {
   readonly suppressed = new Counters()
   readonly history: TransitionHistory
   received = 0
+  /** Of them, with priority 0. */
+  receivedZero = 0
   /** Times that another host answered for an address of ours while we were Active. */
   rivalAnswers = 0
   /** Set by the daemon, which ends a turn differently when a state changed. */

@@ -86,6 +86,8 @@ export type RouterSnapshot = {
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
     readonly received: number
+    /** Of them, with priority 0: somebody resigned. */
+    readonly receivedZero: number
     /** Times that another host answered for an address while this node was Active. */
     readonly rivalAnswers: number
     /** Times that the guardian took the addresses off because this engine was late. */
@@ -122,6 +124,14 @@ export type ConfigProblem = {
   readonly severity: 'error' | 'warning'
 }
 
+export type ImportedSnapshot = {
+  readonly carried: number
+  readonly withoutEffect: number
+  readonly notSupported: number
+  readonly refused: number
+  readonly unknown: number
+}
+
 export type ConfigSnapshot = {
   /** Null: the configuration came from no file. */
   readonly file: string | null
@@ -139,6 +149,10 @@ export type ConfigSnapshot = {
     /** The first of them; `holdfast check` tells all. */
     readonly problems: readonly ConfigProblem[]
   } | null
+  /** Of keepalived's file: what became of its keywords, in numbers. Null: it is YAML. */
+  readonly imported: ImportedSnapshot | null
+  /** Since when nothing of it is in force, because somebody has said stop to keepalived's socket; a reload ends that. */
+  readonly stoppedAt: string | null
 }
 
 /** What the engine does not see itself. */
@@ -226,6 +240,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     restorationsPaused: pauseOf(router, now),
     counters: {
       received: router.received,
+      receivedZero: router.receivedZero,
       rivalAnswers: router.rivalAnswers,
       willsExecuted: router.willsExecuted,
       sent: router.advertiser.sent.toJSON(),

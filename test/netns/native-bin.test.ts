@@ -2,14 +2,26 @@
  * bin/holdfast: which process it becomes, from anywhere and through links, and what it says when a part is missing. A
  * stand-in for Node prints what it was given.
  */
-import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/wait.ts'
 import { GUARDIAN } from './native-fixture.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
+
+const named = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
 
 describe('bin/holdfast', () => {
   let home = ''
@@ -66,6 +78,74 @@ describe('bin/holdfast', () => {
     expect(process).toBe('holdfast-guardi|set|0|1')
     expect(args).toEqual(['--max-semi-space-size=1', main, 'run', '-c', 'a b.yaml'])
     expect(status).toBe(33)
+  })
+
+  describe('under the name keepalived', () => {
+    let keepalived = ''
+    beforeAll(() => {
+      keepalived = join(home, 'keepalived')
+      symlinkSync(link, keepalived)
+    })
+    const start = (args: readonly string[]) => {
+      const env = { ...process.env, HOLDFAST_NODE: standIn() }
+      const { stdout, status } = spawnSync(keepalived, args, { encoding: 'utf8', cwd: '/', env })
+      const [parent, ...given] = stdout.trim().split('\n')
+      return { parent, given, status }
+    }
+
+    test.each([
+      [['-f', '/etc/keepalived/keepalived.conf', '--dont-fork', '--vrrp', '--log-detail', '--log-console'], '1'],
+      [['-nPDlf', 'x'], '1'],
+      [['-nm'], 'unlimited'],
+      [['-f', '-t', '-n'], '1'],
+      [['-n', '--pid', '--version'], '1'],
+      // In the background: the first process ends as the engine does, which ends before it listens.
+      [['-f', 'x'], '1'],
+      [['-D', '--use-file=-n'], '1'],
+    ])('%j: the guardian takes the name, and passes on the status', (args, core) => {
+      const { parent, given, status } = start(args)
+      expect(parent).toMatch(new RegExp(`^keepalived\\|set\\|0\\|${core === '1' ? '1$' : ''}`))
+      expect([given, status]).toEqual([['--max-semi-space-size=1', main, 'keepalived', ...args], 33])
+    })
+
+    test.each([[['-t']], [['-ntx']], [['--config-test=x', '-f', 'y']], [['-v']], [['--signum=DATA']], [['-nh']]])(
+      '%j: an answer needs no guardian',
+      (args) => {
+        const { parent, given, status } = start(args)
+        expect(parent).not.toMatch(/\|set\|/)
+        expect([given, status]).toEqual([[main, 'keepalived', ...args], 33])
+      },
+    )
+
+    test('a signal that comes before the engine listens waits for it, and one that means nothing here is ignored', async () => {
+      const listen = "for (const s of ['SIGUSR1', 'SIGHUP']) process.on(s, () => console.log(s))"
+      const engine = `setTimeout(() => { ${listen}; console.log('listens') }, 300); setTimeout(() => {}, 60_000)`
+      const guardian = spawn(GUARDIAN, ['--name=keepalived', '--', process.execPath, '-e', engine])
+      const said: string[] = []
+      const complaints: string[] = []
+      guardian.stdout.on('data', (text) => said.push(...String(text).trim().split('\n')))
+      guardian.stderr.on('data', (text) => complaints.push(String(text)))
+      const ended = new Promise((resolve) => guardian.once('close', (code) => resolve(code)))
+      const pid = guardian.pid ?? 0
+      await eventually(
+        'its name',
+        () => named(pid) === 'keepalived',
+        () => named(pid),
+        { within: 5_000 },
+      )
+      for (const signal of ['SIGUSR1', 'SIGHUP', 'SIGHUP'] as const) process.kill(pid, signal)
+      process.kill(pid, 36)
+      await eventually(
+        'both signals',
+        () => said.length === 3,
+        () => [said, complaints],
+        { within: 20_000 },
+      )
+      expect([said[0], said.slice(1).sort()]).toEqual(['listens', ['SIGHUP', 'SIGUSR1']])
+      expect(complaints.join()).toContain('ignored a real-time signal')
+      process.kill(pid, 'SIGTERM')
+      expect(await ended).toBe(128 + 15)
+    })
   })
 
   const root = process.getuid?.() === 0

@@ -58,6 +58,7 @@ function setUp(apply: (next: Config) => ReloadReport = () => DONE) {
         applied.push(next)
         return apply(next)
       },
+      inForce: someConfig,
     },
   )
   const turn = () => new Promise((resolve) => setImmediate(resolve))

@@ -5,7 +5,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { isAnswered, openControlSocket } from '../../src/api/control-socket.ts'
+import { openControlSocket } from '../../src/api/control-socket.ts'
+import { isAnswered } from '../../src/api/private-socket.ts'
 import { createApi, json, text } from '../../src/api/server.ts'
 import type { ReloadAnswer } from '../../src/cli/live-configuration.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
@@ -262,6 +263,19 @@ test('reload: what changed in lines, or what is wrong with the file; the exit st
     const { stdout, ...rest } = await reloadCommand(path, { json: true })
     expect([rest, JSON.parse(stdout)]).toEqual([{ exitCode, stderr: '' }, answers[i]?.[1]])
   }
+})
+
+test("status counts what became of keepalived's keywords, and tells of a stop", async () => {
+  const { world } = await control()
+  const snapshot = world.daemon.snapshot()
+  const counts = { carried: 41, withoutEffect: 3, notSupported: 1, refused: 0, unknown: 2 }
+  const config = { ...snapshot.config, file: '/k.conf', imported: counts, stoppedAt: '2026-11-22T00:00:00.000Z' }
+  const told = formatStatus({ ...snapshot, config })
+  expect(told).toContain(
+    "keepalived's file: 41 keywords carried over, 3 without effect, 1 NOT SUPPORTED, 2 UNKNOWN (holdfast convert",
+  )
+  expect(told).toContain('STOPPED at 2026-11-22T00:00:00.000Z')
+  expect(formatStatus(snapshot)).not.toMatch(/keepalived's|STOPPED/)
 })
 
 test('status tells of a reload that failed, until one works', async () => {

@@ -1,0 +1,149 @@
+/**
+ * What the daemon says of itself in keepalived's words, for the probes, exporters and people who read its dumps:
+ * keepalived.data (SIGUSR1) and keepalived.stats (SIGUSR2), as 2.2.7 lays them out. Decided here: which of its lines
+ * there are, which is what holdfast knows; no password is among them, and no number is made up. Pure: a snapshot in, a
+ * text out. Refuses to know files and signals. The only place besides config/keepalived that speaks of its states.
+ */
+import type { Config, VirtualRouter } from '../config/config.ts'
+import type { HealthcheckSnapshot } from '../daemon/healthcheck-snapshot.ts'
+import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+
+export type DumpKind = 'data' | 'stats'
+export type Dumped = { readonly snapshot: Snapshot; readonly config: Config }
+
+export function keepalivedDump(kind: DumpKind, dumped: Dumped): string {
+  const lines = kind === 'data' ? dataLines(dumped) : dumped.snapshot.routers.flatMap(statsLines)
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function dataLines({ snapshot, config }: Dumped): readonly string[] {
+  const { routers, groups, healthchecks } = snapshot
+  const states = new Map(routers.map((router) => [router.name, stateWord(router)]))
+  return [
+    '------< Global definitions >------',
+    ` Router ID = ${snapshot.hostname}`,
+    ...section(
+      'VRRP Topology',
+      routers.flatMap((router) => instanceLines(router, config, healthchecks)),
+    ),
+    ...section(
+      'VRRP Sync groups',
+      groups.flatMap(({ name, members }) => [
+        ` VRRP Sync Group = ${name}, ${states.get(members[0] ?? '') ?? 'INIT'}`,
+        '   VRRP member instances :',
+        ...members.map((member) => `     ${member}`),
+      ]),
+    ),
+    ...section('VRRP Scripts', healthchecks.flatMap(scriptLines)),
+  ]
+}
+
+const section = (title: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : [`------< ${title} >------`, ...lines]
+
+/** Waiting for the first results is no fault: a probe that looks for one would restart a pod that only starts. */
+function stateWord({ state, faults }: RouterSnapshot): string {
+  switch (state) {
+    case 'Active':
+    case 'Leaving':
+      return 'MASTER'
+    case 'Backup':
+    case 'Returning':
+      return 'BACKUP'
+    case 'Initialize':
+      return faults.every((fault) => fault.startsWith('healthcheckUndecided:')) ? 'INIT' : 'FAULT'
+  }
+}
+
+function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Snapshot['healthchecks']): string[] {
+  const { name, version, family, group, owner, priority, tracking, addresses, faults } = router
+  const state = stateWord(router)
+  const spec = config.virtualRouters.find((one) => one.name === name)
+  const device = router.interface ?? spec?.interface ?? 'none'
+  const peers = peersOf(spec?.transport)
+  const lines = [
+    ` VRRP Instance = ${name}`,
+    `   VRRP Version = ${version}`,
+    ...(group === null ? [] : [`   Sync group = ${group}`]),
+    ...(family === 'ipv6' ? ['   Using Native IPv6'] : []),
+    `   State = ${state}`,
+  ]
+  if (state === 'BACKUP' && owner.address !== null)
+    lines.push(`   Master router = ${owner.address}`, `   Master priority = ${owner.priority ?? 0}`)
+  lines.push(
+    `   Wantstate = ${state}`,
+    `   Number of interface and track script faults = ${faults.length}`,
+    ...faults.map((fault) => `   Fault reason = ${fault}`),
+    `   Last transition = ${seconds(router.since)} (${router.since})`,
+    `   Interface = ${device}`,
+    `   Using src_ip = ${router.source ?? '(none)'}`,
+  )
+  if (peers.length === 0) lines.push(`   Multicast address ${family === 'ipv6' ? 'ff02::12' : '224.0.0.18'}`)
+  lines.push(
+    `   Virtual Router ID = ${router.vrid}`,
+    `   Priority = ${priority.base}`,
+    `   Effective priority = ${priority.effective}`,
+    `   Total priority = ${tracking.sum}`,
+    `   Advert interval = ${interval(router.advertisementIntervalMs)}`,
+    ...(spec === undefined ? [] : [`   Preempt = ${spec.preempt ? 'enabled' : 'disabled'}`]),
+    `   Virtual IP (${addresses.length}):`,
+    ...addresses.map(({ address, present }) => `     ${address} dev ${device} scope global${present ? ' set' : ''}`),
+  )
+  if (peers.length > 0) lines.push('   Unicast Peer :', ...peers.map(({ address }) => `     ${address}`))
+  const scripts = tracked(name, healthchecks)
+  if (scripts.length > 0) lines.push('   Tracked scripts :', ...scripts)
+  return lines
+}
+
+const peersOf = (transport: VirtualRouter['transport'] | undefined) =>
+  typeof transport === 'object' && 'unicast' in transport ? transport.unicast.peers : []
+
+function tracked(name: string, healthchecks: Snapshot['healthchecks']): readonly string[] {
+  return healthchecks.flatMap((check) =>
+    check.routers.some(({ router }) => router === name) ? [`     ${check.name}`] : [],
+  )
+}
+
+const seconds = (iso: string): string => (Date.parse(iso) / 1000).toFixed(6)
+const interval = (ms: number): string => (ms % 1000 === 0 ? `${ms / 1000} sec` : `${ms} milli-sec`)
+
+function scriptLines({ name, target, standing, verdict, routers }: HealthcheckSnapshot): readonly string[] {
+  return [
+    ` VRRP Script = ${name}`,
+    `   Command = '${target}'`,
+    `   Status = ${standing === 'up' ? 'GOOD' : 'BAD'}`,
+    '   Tracking instances :',
+    ...routers.map(({ router, adds }) => `     ${router}, adds ${adds}`),
+    `   State = ${verdict === 'unknown' ? 'running' : 'idle'}`,
+  ]
+}
+
+function statsLines({ name, counters }: RouterSnapshot): readonly string[] {
+  const { received, sent, discarded, warnings, transitions } = counters
+  const times = (isMeant: (step: { readonly from: string; readonly to: string }) => boolean) =>
+    transitions.filter(isMeant).reduce((sum, { count }) => sum + count, 0)
+  const of = (counts: Readonly<Record<string, number>>, ...keys: readonly string[]) =>
+    keys.reduce((sum, key) => sum + (counts[key] ?? 0), 0)
+  return [
+    `VRRP Instance: ${name}`,
+    '  Advertisements:',
+    `    Received: ${received}`,
+    `    Sent: ${of(sent, 'advertisement')}`,
+    `  Became master: ${times(({ to }) => to === 'Active')}`,
+    `  Released master: ${times(({ from, to }) => from === 'Active' && to !== 'Active')}`,
+    '  Packet Errors:',
+    `    Length: ${of(discarded, 'length', 'truncated', 'truncated-ip')}`,
+    `    TTL: ${of(discarded, 'ttl', 'ttl-range')}`,
+    `    Invalid Type: ${of(discarded, 'type')}`,
+    `    Advertisement Interval: ${of(discarded, 'interval-mismatch') + of(warnings, 'interval-mismatch')}`,
+    `    Address List: ${of(discarded, 'address-list-mismatch') + of(warnings, 'address-list-mismatch')}`,
+    '  Authentication Errors:',
+    // A type that is no type at all is among the mismatches.
+    '    Invalid Type: 0',
+    `    Type Mismatch: ${of(discarded, 'auth-type')}`,
+    `    Failure: ${of(discarded, 'auth-data')}`,
+    '  Priority Zero:',
+    `    Received: ${counters.receivedZero}`,
+    `    Sent: ${of(sent, 'priorityZero')}`,
+  ]
+}

@@ -1,0 +1,63 @@
+/**
+ * A unix socket for those who may command. Decided here: they are root and the daemon's own user, and the kernel says
+ * who it is (SO_PEERCRED); mode 0600 keeps the others from connecting at all. A socket file that an earlier life left is
+ * taken over; one that somebody still listens on is not. Refuses to know what is said over it.
+ */
+import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { connect, type Server } from 'node:net'
+import { dirname } from 'node:path'
+import { unsafeFolder } from './socket-folder.ts'
+
+export type ControlPeer = { readonly pid: number; readonly uid: number }
+
+/** Undefined: nobody can say who it is; then it is refused. */
+export function mayCommand(peer: ControlPeer | undefined, own = process.geteuid?.() ?? 0): boolean {
+  return peer !== undefined && (peer.uid === 0 || peer.uid === own)
+}
+
+/** Rejects with Error when the path cannot be used; its message names the path. */
+export async function listenPrivately(server: Server, path: string, onUnsafe: (why: string) => void): Promise<void> {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  } catch (cause) {
+    throw new Error(`Cannot listen on ${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+  const unsafe = unsafeFolder(path)
+  if (unsafe !== undefined) onUnsafe(unsafe)
+  if (await isAnswered(path)) throw new Error(`Cannot listen on ${path}: another daemon answers there`)
+  if (isSocket(path)) rmSync(path)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(new Error(`Cannot listen on ${path}: ${cause.message}`, { cause })))
+    // Bound before listen() returns: with a chmod afterwards it would be open to all for a moment.
+    const before = process.umask(0o177)
+    try {
+      server.listen(path, () => resolve())
+    } finally {
+      process.umask(before)
+    }
+  })
+}
+
+/** Another daemon lives behind this path. */
+export async function isAnswered(path: string): Promise<boolean> {
+  return isSocket(path) && (await answers(path))
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return statSync(path).isSocket()
+  } catch {
+    return false
+  }
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path)
+    probe.once('connect', () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', () => resolve(false))
+  })
+}

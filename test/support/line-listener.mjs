@@ -1,0 +1,9 @@
+/** For each client of a unix socket a shell with the pod's handler, whose standard input is the connection. */
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+
+createServer((client) => {
+  client.on('error', () => {})
+  const shell = spawn('bash', ['-c', 'msg_handler'], { stdio: ['pipe', 'inherit', 'inherit'] })
+  client.pipe(shell.stdin)
+}).listen(process.argv[2])

@@ -1,0 +1,29 @@
+# What stands around keepalived in a cluster's static pod, step by step: the file when there is one, a socket whose lines
+# become signals for the oldest process of the name, the daemon started by the first reload otherwise. Decided here: only
+# where the pod's folders are (POD), which daemon plays keepalived (KEEPALIVED), and who listens (LISTENER, for socat).
+set -u
+mount -t tmpfs none /run
+export POD KEEPALIVED
+start() {
+  "$KEEPALIVED" -f "$POD/keepalived.conf" --dont-fork --vrrp --log-detail --log-console &
+}
+reload_keepalived() {
+  if pid=$(pgrep -o keepalived); then kill -s SIGHUP "$pid"; else start; fi
+}
+stop_keepalived() {
+  echo stopped >> "$POD/stopped"
+  if pid=$(pgrep -o keepalived); then kill -s TERM "$pid"; fi
+}
+msg_handler() {
+  while read -r line; do
+    case $line in
+      reload) reload_keepalived ;;
+      stop) stop_keepalived ;;
+    esac
+  done
+}
+export -f start reload_keepalived stop_keepalived msg_handler
+if [ -s "$POD/keepalived.conf" ]; then start; fi
+rm -f "$POD/keepalived.sock"
+# The shell stays the first process: it buries what its handlers have left.
+$LISTENER "$POD/keepalived.sock"
