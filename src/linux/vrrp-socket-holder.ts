@@ -23,6 +23,7 @@ const NOBODY: VrrpSocketHolders = { holders: [], closed: [], unseen: 0 }
 const VRRP_PORT = '0070'
 const INODE = 9
 const KEEPALIVED = 'keepalived'
+const GUARDIAN = 'holdfast-guardian'
 
 /** Its processes may have names of their own (`process_names`): keepalived_vrrp. */
 export const isKeepalived = ({ name }: VrrpSocketHolder): boolean => name.startsWith(KEEPALIVED)
@@ -90,9 +91,13 @@ function targetOf(path: string): string {
   }
 }
 
-/** By its binary where that can be seen: keepalived lets the operator choose the names of its processes. */
+/**
+ * By its binary where that can be seen: keepalived lets the operator choose the names of its processes, and a guardian
+ * in keepalived's place has its name.
+ */
 function nameOf(folder: string): string {
-  return basename(linkOf(`${folder}/exe`)) === KEEPALIVED ? KEEPALIVED : textOf(`${folder}/comm`).trim()
+  const binary = basename(linkOf(`${folder}/exe`))
+  return binary === KEEPALIVED || binary === GUARDIAN ? binary : textOf(`${folder}/comm`).trim()
 }
 
 function linkOf(path: string): string {

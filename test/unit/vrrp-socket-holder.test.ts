@@ -54,9 +54,12 @@ test('a process under another name is known by its binary', () => {
   place('self', { comm: 'node', raw: HERE })
   place(7, { comm: 'vip', raw: HERE, fds: ['socket:[100]'], exe: '/usr/sbin/keepalived' })
   place(8, { comm: 'vrrpd', raw: HERE, fds: ['socket:[101]'], exe: '/usr/lib/frr/vrrpd' })
+  // In keepalived's place (docs/adr/0030).
+  place(9, { comm: 'keepalived', raw: HERE, fds: ['socket:[101]'], exe: '/opt/native/holdfast-guardian' })
   expect(look().holders).toEqual([
     { pid: 7, name: 'keepalived' },
     { pid: 8, name: 'vrrpd' },
+    { pid: 9, name: 'holdfast-guardian' },
   ])
 })
 
