@@ -50,7 +50,7 @@ export function groupOf(
   else if (apart !== undefined) ledger.turn(apart, 'noEffect', 'no member weighs anything by itself')
   const bfd = section.line('track_bfd')
   if (bfd !== undefined) refusals.push({ line: bfd, message: reasonOf('vrrp_sync_group', 'track_bfd') })
-  for (const { line: refused, message } of refusals) ledger.turn(refused, 'refused', message)
+  for (const { line: refused, message } of refusals) ledger.refuse(refused, message)
   const [first] = refusals
   const at = line.words[1]?.at ?? line.at
   const all = members.map(({ instance }) => instance)

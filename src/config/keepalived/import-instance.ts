@@ -5,7 +5,7 @@
 import type { Family } from '../../wire/address.ts'
 import { formatDuration } from '../duration.ts'
 import { whereTaken } from './capability.ts'
-import { addressEntry, addressLines, type ImportedAddress } from './import-address.ts'
+import { addressEntry, addressLines, type ImportedAddress, plainAddress } from './import-address.ts'
 import { announceOf } from './import-announce.ts'
 import type { Found, Globals } from './import-global.ts'
 import { notifyOf } from './import-notify.ts'
@@ -74,11 +74,13 @@ export function instanceOf(
   }
   const state = section.line('state')
   const startsActive = state?.words[1]?.text === 'MASTER'
+  if (state !== undefined && !startsActive && state.words[1]?.text !== 'BACKUP')
+    section.ignore(state, 'MASTER or BACKUP wanted')
   // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
   const priority = section.integer('priority', 1, 255) ?? { value: startsActive ? 255 : 100, at: line.at }
   const labelled = { addresses: [{ address: '192.0.2.1', label: 'vip' }] }
   const entry = (address: ImportedAddress) =>
-    whereTaken(labelled, section, [], () => addressEntry(address)) ?? written(address.address.text, address.address.at)
+    whereTaken(labelled, section, [], () => addressEntry(address)) ?? plainAddress(address, ledger)
   const fields: Fields = {
     name: written(name, line.words[1]?.at ?? line.at),
     vrid: written(vrid.value, vrid.at),
@@ -105,7 +107,7 @@ export function instanceOf(
     ...knobsOf(section, globals, family, line),
   }
   const [first] = refusals
-  for (const { line: refused, message } of refusals) ledger.turn(refused, 'refused', message)
+  for (const { line: refused, message } of refusals) ledger.refuse(refused, message)
   const place = first?.line.at
   return {
     line,
@@ -174,7 +176,12 @@ function authenticationOf(section: Section, version: number | undefined, refusal
   }
   if (type !== undefined && kind === 'AH')
     refusals.push({ line: type, message: '"auth_type AH" is refused: authentication headers are not spoken' })
-  if (type === undefined || kind !== 'PASS' || password === undefined) return undefined
+  if (type === undefined || kind !== 'PASS' || password === undefined) {
+    const lines = [line, inside.line('auth_pass')].filter((each) => each !== undefined)
+    if (kind !== 'AH' && signed === undefined)
+      for (const each of lines) section.ledger.turn(each, 'noEffect', 'without PASS and a password there is none')
+    return undefined
+  }
   return mapping({ type: written('simple', type.at), password: written(password.text, password.at) }, line.at)
 }
 

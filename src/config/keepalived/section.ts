@@ -21,7 +21,12 @@ export class Ledger {
   /** Of a line that has one already. */
   turn(line: Line, kind: FateKind, message: string): void {
     const before = this.#fates.get(line)
-    this.fate(line, kind, before?.keyword ?? '', message)
+    this.fate(line, kind, before?.keyword ?? line.words[0]?.text ?? '', message)
+  }
+
+  /** `message` says it whole, with the name of the keyword, as the reason of a fault does. */
+  refuse(line: Line, message: string): void {
+    this.turn(line, 'refused', message.replace(/^"[^"]*" is refused: /, ''))
   }
 
   warn(at: Position, message: string): void {
