@@ -5,6 +5,7 @@
 
 import { simplePassword } from '../vrrp/authentication.ts'
 import { staggerStep } from '../vrrp/timers.ts'
+import { familyOf } from '../wire/address.ts'
 import { centis } from '../wire/units.ts'
 import { type Placed, peerList } from './contradiction.ts'
 import { datagramLength, USUAL_MTU } from './datagram.ts'
@@ -14,6 +15,7 @@ import { familyOfAll, scopeOf } from './network.ts'
 import { type Locate, type Problem, problemAt } from './problem.ts'
 import { interfacesIn } from './track.ts'
 import { unicastOf } from './transport.ts'
+import { allAddresses, installsAsWritten, type PlacedAddress } from './virtual-address.ts'
 
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
 const REALTIME_BELOW = 100
@@ -59,6 +61,18 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
       `"${router.name}" has no link-local virtual address: RFC 9568 §5.2.9 wants one first, and a peer may insist; ` +
         'add one, or set "firstAddressLinkLocal: false" to say that this is wanted',
     )
+  const [asNetwork] = owner || !installsAsWritten(router) ? [] : allAddresses(router).filter(isIpv4Network)
+  if (asNetwork !== undefined)
+    problems.push(
+      problemAt(
+        locate,
+        [...path, ...asNetwork.path],
+        'warning',
+        `"${router.name}" installs ${asNetwork.entry.address}/${asNetwork.entry.prefixLength} as it is written: beside an ` +
+          'address of that network it goes when that one goes, and without one it is a source address and a route of ' +
+          'this node; /32 is neither',
+      ),
+    )
   const octets = datagramLength({
     addresses: router.addresses.map(({ address }) => address),
     family: familyOfAll(router.addresses),
@@ -90,6 +104,9 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
   problems.push(...staggerAdvice(placed, locate))
   return problems
 }
+
+const isIpv4Network = ({ entry: { address, prefixLength = 32 } }: PlacedAddress): boolean =>
+  familyOf(address) === 'ipv4' && prefixLength < 32
 
 /** Stagger is meant for equals; it must not use up the Skew_Time by which a better router comes first. */
 function staggerAdvice(placed: Placed, locate: Locate): Problem[] {

@@ -14,7 +14,6 @@ import {
   list,
   listenAddress,
   macAddress,
-  networkAddress,
   oneOf,
   pattern,
   section,
@@ -25,6 +24,7 @@ import { knobShape } from './knobs.ts'
 import { expandPresets, PRESETS } from './preset.ts'
 import { trackSchema } from './track.ts'
 import { hint, PEERS_WANTED, transportSchema } from './transport.ts'
+import { virtualAddress } from './virtual-address.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
@@ -50,12 +50,16 @@ export const virtualRouterSchema = section(
     interface: interfaceName().describe(
       'Name, or auto: the interface whose network holds the first address that is not link-local',
     ),
-    addresses: list(networkAddress(), 'a list of addresses wanted')
+    addresses: list(virtualAddress(), 'a list of addresses wanted')
       .min(1, { error: 'at least one address wanted' })
       .max(255, { error: 'at most 255 addresses wanted, because the packet counts them in one octet' })
       .describe(
         'The VIPs (IPvX_Address) of one family, installed as /32 or /128; a prefix only selects the network for auto',
       ),
+    excludedAddresses: list(virtualAddress(), 'a list of addresses wanted')
+      .max(255, { error: 'at most 255 excluded addresses wanted' })
+      .default([])
+      .describe('Further addresses, of either family, that are not in the packet'),
     version: z
       .union([z.literal(2), z.literal(3)], { error: '2 or 3 wanted' })
       .default(3)
@@ -105,6 +109,9 @@ export const virtualRouterSchema = section(
       .default([])
       .describe('MAC addresses whose answers for the addresses mean nothing, such as a fabric with proxy ARP'),
     profile: oneOf('holdfast', 'keepalived', 'rfc9568').default('holdfast').describe('Defaults of the options below'),
+    addressPrefix: oneOf('host', 'written')
+      .optional()
+      .describe('written: addresses are installed with the prefix length that is written, default: by profile'),
     ...knobShape,
   },
   'a mapping with name, vrid, interface and addresses wanted',

@@ -10,6 +10,7 @@ import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
 import { type ConfiguredPeer, sourceOf, sourcePath, unicastOf } from './transport.ts'
+import { allAddresses, heldAddresses } from './virtual-address.ts'
 
 /** A router and where it stands in the file. */
 export type Placed = { readonly router: VirtualRouter; readonly path: Path }
@@ -33,6 +34,7 @@ export function contradictions(placed: Placed, locate: Locate): Problem[] {
   families(placed, refuse)
   versions(placed.router, refuse)
   linkLocals(placed.router, refuse)
+  labels(placed.router, refuse)
   peering(placed, refuse)
   return problems
 }
@@ -109,10 +111,16 @@ function linkLocals(router: VirtualRouter, refuse: Refuse): void {
     )
 }
 
+function labels(router: VirtualRouter, refuse: Refuse): void {
+  for (const { entry, path } of allAddresses(router))
+    if (entry.label !== undefined && familyOf(entry.address) === 'ipv6')
+      refuse([...path, 'label'], `Cannot label ${entry.address}: the kernel has no labels for IPv6 addresses`)
+}
+
 function peering(placed: Placed, refuse: Refuse): void {
   const { router, path } = placed
   const { name } = router
-  const virtual = new Set<string>(router.addresses.map(({ address }) => address))
+  const virtual = new Set<string>(heldAddresses(router))
   const listed = peerList(placed)
   const at = listed.path.slice(path.length)
   const peers = listed.peers ?? []

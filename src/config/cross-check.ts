@@ -10,6 +10,7 @@ import type { ListenAddress } from './field.ts'
 import { familyName, familyOfAll } from './network.ts'
 import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
 import { trackedName, trackerKey, trackerKind } from './track.ts'
+import { allAddresses } from './virtual-address.ts'
 
 export type Claim = { readonly key: string; readonly path: Path; readonly message: (line: number) => string }
 
@@ -62,9 +63,9 @@ function vridClaims({ router, path }: Placed): Claim[] {
 }
 
 function addressClaims({ router, path }: Placed): Claim[] {
-  return router.addresses.map(({ address }, index) => ({
+  return allAddresses(router).map(({ entry: { address }, path: at }) => ({
     key: address,
-    path: [...path, 'addresses', index],
+    path: [...path, ...at],
     message: (line) => `Cannot use ${address} twice as a virtual address: it is used ${already(line)}`,
   }))
 }

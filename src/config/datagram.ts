@@ -11,5 +11,5 @@ const IP_HEADER: Readonly<Record<Family, number>> = { ipv4: 20, ipv6: 40 }
 /** Of Ethernet; what does not fit needs an interface of which somebody made sure. */
 export const USUAL_MTU = 1500
 
-export const datagramLength = (of: Pick<Parameters, 'addresses' | 'family' | 'version'>): number =>
+export const datagramLength = (of: Pick<Parameters, 'addresses' | 'advertised' | 'family' | 'version'>): number =>
   IP_HEADER[of.family] + messageLength(of)

@@ -71,11 +71,12 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
   return JSON.stringify([router.interface, vrid, version, family, transport.mode, source, priority === 255])
 }
 
-function restOf({ addresses, lifetime }: VirtualRouter, resolved: ResolvedRouter): string {
+function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: ResolvedRouter): string {
   const { parameters, announce, configuredFault, track, onDuplicate, duplicateAllowed } = resolved
   return JSON.stringify([
     { ...parameters, peers: inAnyOrder(parameters.peers), transport: undefined },
     announce,
+    forms,
     lifetime,
     inAnyOrder(track),
     onDuplicate,

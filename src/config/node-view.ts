@@ -45,6 +45,7 @@ export type OwnView = {
   /** Every place where an address is, VIPs included. */
   readonly places: ReadonlyMap<Address, readonly Place[]>
 }
+export type OwnViews = { readonly [family in Family]: OwnView }
 export type Place = { readonly on: OwnInterface; readonly present: Standing }
 
 export function ownView(node: NodeView, family: Family, virtual: ReadonlySet<Address>): OwnView {

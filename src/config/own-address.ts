@@ -3,30 +3,33 @@
  * what is an own address and what an earlier life or another daemon left, which the sweep removes. This file does not
  * remove anything, nor know who put an address there.
  */
-import { type Address, addressBytes, isLinkLocal } from '../wire/address.ts'
+import { addressBytes, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Report } from './choice.ts'
 import type { VirtualRouter } from './config.ts'
-import { familyOfAll, hostPrefixLength, sameNetwork } from './network.ts'
-import type { OwnInterface, OwnView, Standing } from './node-view.ts'
+import { hostPrefixLength, sameNetwork } from './network.ts'
+import type { OwnInterface, OwnViews, Standing } from './node-view.ts'
+import { addressForms, allAddresses } from './virtual-address.ts'
 
 /** False: an address of the owner is missing. */
 export function checkOwnAddresses(
   router: VirtualRouter,
-  { places }: OwnView,
+  views: OwnViews,
   chosen: OwnInterface | undefined,
   report: Report,
 ): boolean {
-  if (router.priority === 255) return ownerHasAll(router, chosen, report)
-  const hostPrefix = hostPrefixLength(familyOfAll(router.addresses))
-  for (const [index, { address }] of router.addresses.entries()) {
-    for (const { on, present } of places.get(address) ?? []) {
+  if (router.priority === 255) return ownerHasAll(router, views, chosen, report)
+  const forms = addressForms(router)
+  for (const [index, { entry, path }] of allAddresses(router).entries()) {
+    const { address } = entry
+    const here = forms[index]?.interfaceName ?? chosen?.name
+    for (const { on, present } of views[familyOf(address)].places.get(address) ?? []) {
       // Of another interface: another address, although it reads the same.
-      if (isLinkLocal(address) && on !== chosen) continue
-      const verdict = judge(present, on, hostPrefix)
+      if (isLinkLocal(address) && on.name !== here) continue
+      const verdict = judge(present, on, hostPrefixLength(familyOf(address)), forms[index]?.prefixLength)
       if (verdict === 'leftover') continue
       report(
         verdict === 'another daemon' ? 'warning' : 'error',
-        ['addresses', index],
+        path,
         verdict === 'another daemon'
           ? `Found ${address}/${present.prefixLength} on "${on.name}": it will be removed, because it is a virtual address`
           : `Cannot use ${address} as a virtual address: it is the own address of "${on.name}" ` +
@@ -37,16 +40,19 @@ export function checkOwnAddresses(
   return true
 }
 
-function ownerHasAll(router: VirtualRouter, chosen: OwnInterface | undefined, report: Report): boolean {
+function ownerHasAll(
+  router: VirtualRouter,
+  views: OwnViews,
+  chosen: OwnInterface | undefined,
+  report: Report,
+): boolean {
   if (chosen === undefined) return true
-  const present = new Set<Address>(chosen.all.map(({ address }) => address))
-  const missing = router.addresses.flatMap(({ address }, index) => (present.has(address) ? [] : [{ address, index }]))
-  for (const { address, index } of missing)
-    report(
-      'warning',
-      ['addresses', index],
-      `Cannot own ${address}: "${chosen.name}" does not have it, "${router.name}" is in fault until then`,
-    )
+  const missing = allAddresses(router).flatMap(({ entry: { address, interface: on = chosen.name }, path }) => {
+    const place = views[familyOf(address)].places.get(address)?.find((found) => found.on.name === on)
+    return place === undefined ? [{ address, on, path }] : []
+  })
+  for (const { address, on, path } of missing)
+    report('warning', path, `Cannot own ${address}: "${on}" does not have it, "${router.name}" is in fault until then`)
   return missing.length === 0
 }
 
@@ -54,10 +60,17 @@ function ownerHasAll(router: VirtualRouter, chosen: OwnInterface | undefined, re
  * A host address beside an own one is a leftover; alone it is what the node lives on, as DHCPv6 gives it. Every
  * interface has a link-local address, so that does not count as company; preferred lifetime 0 is how VIPs are made.
  */
-function judge(present: Standing, { own }: OwnInterface, hostPrefix: number): 'leftover' | 'another daemon' | 'own' {
+function judge(
+  present: Standing,
+  { own }: OwnInterface,
+  hostPrefix: number,
+  installed: number | undefined,
+): 'leftover' | 'another daemon' | 'own' {
   if (present.deprecated === false && hostPrefix === 128) return 'own'
   const company = own.filter(({ address }) => isLinkLocal(present.address) || !isLinkLocal(address))
   if (present.prefixLength === hostPrefix && (company.length > 0 || present.deprecated === true)) return 'leftover'
+  // As this very file installs it: beside any other address the node does not live on it.
+  if (present.prefixLength === installed && company.length > 0) return 'another daemon'
   const octets = addressBytes(present.address)
   // What has the form of a VIP may be one that is configured no longer: it does not put the node into a network.
   const further = company.some(

@@ -16,10 +16,11 @@ import type { Config, SyncGroup, Track, VirtualRouter } from './config.ts'
 import { datagramLength } from './datagram.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll } from './network.ts'
-import { type NodeView, type OwnView, ownView } from './node-view.ts'
+import { type NodeView, type OwnViews, ownView } from './node-view.ts'
 import { checkOwnAddresses } from './own-address.ts'
 import { type Locate, nowhere, type Path, type Problem, problemAt } from './problem.ts'
 import { type ConfiguredPeer, unicastOf } from './transport.ts'
+import { type AddressForm, addressForms, heldAddresses } from './virtual-address.ts'
 
 export type ResolvedRouter = {
   readonly name: string
@@ -35,9 +36,13 @@ export type ResolvedRouter = {
   readonly fault: 'interfaceMissing' | 'sourceAddressMissing' | 'vridTaken' | undefined
   /** The file itself says that it takes no part, and why. */
   readonly configuredFault: string | undefined
+  /** One for each of `parameters.addresses`, in the order of the file. */
+  readonly forms: readonly AddressForm[]
   /** `priority` is the base priority: what is tracked has not been added yet (weights.ts). */
   readonly parameters: Parameters
   readonly announce: AnnounceSchedule
+  /** For excluded addresses of the other family. */
+  readonly announceOther: AnnounceSchedule
   readonly onDuplicate: OnDuplicate
   readonly duplicateAllowed: readonly Mac[]
   /** Whether the kernel drops its addresses when nobody renews them. */
@@ -54,11 +59,7 @@ const NO_ADDRESS: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0')
 /** `locate` comes with the parsed text; without it the problems have no position. */
 export function resolveRouters(config: Config, node: NodeView, locate: Locate = nowhere): Resolution {
   const problems: Problem[] = []
-  const virtual = new Set(
-    config.virtualRouters
-      .filter(({ priority }) => priority !== 255)
-      .flatMap((router) => router.addresses.map((vip) => vip.address)),
-  )
+  const virtual = new Set(config.virtualRouters.filter(({ priority }) => priority !== 255).flatMap(heldAddresses))
   const views = { ipv4: ownView(node, 'ipv4', virtual), ipv6: ownView(node, 'ipv6', virtual) }
   const groups = new Map(config.syncGroups.flatMap((group) => group.members.map((member) => [member, group] as const)))
   const taken = new Map<string, string>()
@@ -67,7 +68,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     const report: Report = (severity, at, message) =>
       problems.push(problemAt(locate, [...path, ...at], severity, message))
     const family = familyOfAll(router.addresses)
-    const resolved = resolveRouter(router, groups.get(router.name), views[family], report)
+    const resolved = resolveRouter(router, groups.get(router.name), views, report)
     const { interfaceName } = resolved
     const key = `${interfaceName} ${family} ${router.vrid}`
     const other = taken.get(key)
@@ -93,14 +94,15 @@ export function environmentProblems(config: Config, node: NodeView, locate: Loca
 function resolveRouter(
   router: VirtualRouter,
   group: SyncGroup | undefined,
-  view: OwnView,
+  views: OwnViews,
   report: Report,
 ): ResolvedRouter {
   const family = familyOfAll(router.addresses)
+  const view = views[family]
   const chosen = chooseInterface(router, view.interfaces, report)
   const interfaceName = router.interface === 'auto' ? chosen?.name : router.interface
   const source = chosen === undefined ? undefined : chooseSource(router, chosen, report)
-  const owned = checkOwnAddresses(router, view, chosen, report)
+  const owned = checkOwnAddresses(router, views, chosen, report)
   const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
   // So that one file with one peer list serves every node.
   const isHere = (peer: Address) =>
@@ -114,7 +116,7 @@ function resolveRouter(
     version: router.version,
     priority: router.priority,
     advertisementInterval: centis(router.advertisementInterval / 10),
-    addresses: inPacketOrder(router),
+    ...addressesOf(router),
     ...preemptionOf(router),
     minHold: router.minHold,
     margin: router.margin,
@@ -131,7 +133,7 @@ function resolveRouter(
     report(
       'error',
       ['addresses'],
-      `Cannot advertise ${parameters.addresses.length} addresses of "${router.name}" on "${chosen?.name}": ` +
+      `Cannot advertise ${router.addresses.length} addresses of "${router.name}" on "${chosen?.name}": ` +
         `the packet has ${datagramLength(parameters)} octets and the MTU is ${mtu}, make two routers of it`,
     )
   return {
@@ -142,7 +144,9 @@ function resolveRouter(
     fault,
     configuredFault: router.fault,
     parameters,
+    forms: addressForms(router),
     announce: announceSchedule(router.announce, router.profile, family),
+    announceOther: announceSchedule(router.announce, router.profile, family === 'ipv4' ? 'ipv6' : 'ipv4'),
     onDuplicate: router.onDuplicate,
     duplicateAllowed: router.duplicateAllowed,
     lifetime: router.lifetime,
@@ -155,6 +159,12 @@ const asPeer = ({ address, priority, minTtl, maxTtl }: ConfiguredPeer): Peer => 
   ...(priority === undefined ? {} : { priority }),
   ...(minTtl === undefined && maxTtl === undefined ? {} : { ttl: { least: minTtl ?? 0, most: maxTtl ?? 255 } }),
 })
+
+function addressesOf(router: VirtualRouter): Pick<Parameters, 'addresses' | 'advertised'> {
+  const advertised = inPacketOrder(router)
+  if (router.excludedAddresses.length === 0) return { addresses: advertised }
+  return { addresses: [...advertised, ...router.excludedAddresses.map(({ address }) => address)], advertised }
+}
 
 /** RFC 9568 §5.2.9: the link-local address first, wherever it was written (VR-TX-04). */
 function inPacketOrder(router: VirtualRouter): readonly Address[] {

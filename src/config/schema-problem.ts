@@ -10,7 +10,6 @@ import { nearestWord } from './spelling.ts'
 
 const NOT_YET: Readonly<Record<string, string>> = {
   notify: 'notify programs are',
-  label: 'address labels are',
 }
 
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], value: unknown, locate: Locate): Problem[] {

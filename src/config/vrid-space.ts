@@ -33,7 +33,8 @@ function spaceOf(entry: unknown): string | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined
   const name: unknown = Reflect.get(entry, 'interface')
   const addresses: unknown = Reflect.get(entry, 'addresses')
-  const first: unknown = Array.isArray(addresses) ? addresses[0] : undefined
+  const one: unknown = Array.isArray(addresses) ? addresses[0] : undefined
+  const first: unknown = typeof one === 'object' && one !== null ? Reflect.get(one, 'address') : one
   if (typeof name !== 'string' || name === 'auto' || typeof first !== 'string') return undefined
   return `virtual routers for ${familyName(first.includes(':') ? 'ipv6' : 'ipv4')} on "${name}"`
 }

@@ -6,11 +6,11 @@
 import { isOwner, type Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
-import { type AddressIo, type AddressKeeper, type AddressTarget, hostPrefix } from './address-keeper.ts'
+import type { AddressIo, AddressKeeper, AddressTarget } from './address-keeper.ts'
 import type { Act } from './effect-runner.ts'
 import { hasAnEnd } from './last-will.ts'
 import { lifetimeOf } from './lifetime.ts'
-import type { WantedAddress } from './ports.ts'
+import type { AddressStep, WantedAddress } from './ports.ts'
 import type { Router } from './router.ts'
 
 /** Where the addresses are, and which: of the moment of a decision. */
@@ -97,30 +97,38 @@ export class AddressDuty {
 
   /** The addresses that the router answers for in its present state. */
   #wanted(): readonly WantedAddress[] {
-    const { io, held } = this.#router
-    if (io === undefined) return []
-    return held.map((address) => ({
-      interfaceIndex: io.interfaceIndex,
-      address,
-      prefixLength: hostPrefix(address),
-    }))
+    const { io, held, places } = this.#router
+    return io === undefined ? [] : places.all(held, io)
   }
 
   /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
   #target({ io, parameters }: Place = this.#router): AddressTarget | undefined {
     if (io === undefined || isOwner(parameters)) return undefined
-    const { group, spec } = this.#router
+    const { group, places, spec } = this.#router
+    const placeOf = (address: Address) => places.at(address, io)
     const lifetime = group.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined
-    return { io, managed: parameters.addresses, wanted: this.#wanted(), lifetime, mayAdd: !group.forsaken }
+    return { io, managed: parameters.addresses, placeOf, wanted: this.#wanted(), lifetime, mayAdd: !group.forsaken }
   }
 
-  #install(target: AddressTarget | undefined, mayRetry: boolean, at: Millis): Act | undefined {
+  /** A reload wants these elsewhere or under another label: a label cannot be changed in place. */
+  reform(renamed: readonly Address[], now: Millis): Act | undefined {
+    const target = this.#target()
+    const before = target === undefined ? [] : this.#keeper.removalSteps(target, renamed)
+    return this.#install(target, true, now, before)
+  }
+
+  #install(
+    target: AddressTarget | undefined,
+    mayRetry: boolean,
+    at: Millis,
+    before: readonly AddressStep[] = [],
+  ): Act | undefined {
     const { group } = this.#router
     // Before and after: what was added meanwhile is taken off on the way to Returning.
     if (target === undefined || group.noticeExecution(at)) return undefined
     return {
       kind: 'apply',
-      items: this.#keeper.installSteps(target),
+      items: [...before, ...this.#keeper.installSteps(target)],
       done: (outcomes, now) => {
         const outcome = this.#keeper.installed(outcomes, now, mayRetry)
         if (group.noticeExecution(now)) return

@@ -6,13 +6,13 @@
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { addressFlags } from './address-flags.ts'
+import type { Base } from './address-places.ts'
 import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from './ports.ts'
 import { isOurs, reconcile } from './reconcile.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import { MOST_RESTORATIONS, type Pause, RestorationLimit } from './restoration-limit.ts'
 
-export type AddressIo = {
-  readonly interfaceIndex: number
+export type AddressIo = Base & {
   where(address: Address): readonly PresentAddress[]
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
   /** What to call an interface in a sentence. */
@@ -25,6 +25,8 @@ export type AddressTarget = {
   readonly managed: readonly Address[]
   /** Those of them that should be here now. */
   readonly wanted: readonly WantedAddress[]
+  /** Where one of them is when it is here; undefined: nowhere. */
+  readonly placeOf: (address: Address) => WantedAddress | undefined
   /** What is added is dropped by the kernel after so many seconds, unless the guardian renews it; undefined = never. */
   readonly lifetime: number | undefined
   /** False: there is nobody to renew any more. What the kernel has dropped then stays off. */
@@ -38,9 +40,6 @@ const REPAIR_AGAIN = 1_000
 const AFTERTHOUGHT = 50
 /** So long an address that appears is not called somebody else's. */
 const DOUBT = 1_000
-
-/** A VIP is a host address: anything shorter could become another address's primary, or the node's source. */
-export const hostPrefix = (address: Address): number => (address.includes(':') ? 128 : 32)
 
 export class AddressKeeper {
   readonly foreignChanges = new Counters()
@@ -121,14 +120,11 @@ export class AddressKeeper {
   }
 
   /** Unconditionally: what the kernel has counts, not what we believe it has. */
-  removalSteps({ io }: AddressTarget, addresses: readonly Address[]): readonly AddressStep[] {
-    const { interfaceIndex } = io
-    return addresses.map((address) => ({
-      action: 'remove',
-      interfaceIndex,
-      address,
-      prefixLength: hostPrefix(address),
-    }))
+  removalSteps({ placeOf }: AddressTarget, addresses: readonly Address[]): readonly AddressStep[] {
+    return addresses.flatMap((address) => {
+      const place = placeOf(address)
+      return place === undefined ? [] : { action: 'remove', ...place }
+    })
   }
 
   /** What came of removalSteps(). */
@@ -218,8 +214,11 @@ export class AddressKeeper {
   }
 }
 
-function stepsTo({ io, lifetime, managed, mayAdd, wanted }: AddressTarget): readonly AddressStep[] {
-  const present = managed.flatMap((address) => io.where(address)).filter((each) => isOurs(each, io.interfaceIndex))
+function stepsTo({ io, lifetime, managed, mayAdd, placeOf, wanted }: AddressTarget): readonly AddressStep[] {
+  const present = managed.flatMap((address) => {
+    const interfaceIndex = placeOf(address)?.interfaceIndex ?? io.interfaceIndex
+    return io.where(address).filter((each) => isOurs(each, interfaceIndex))
+  })
   const steps = reconcile({ wanted, managed: new Set(managed), present })
   return steps.flatMap((step): readonly AddressStep[] =>
     step.action === 'remove' ? [step] : mayAdd ? [{ ...step, lifetime }] : [],

@@ -8,6 +8,7 @@ import type { Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { isUp } from './link-state.ts'
+import type { NetworkView } from './network-view.ts'
 import type { Link } from './ports.ts'
 import type { Trackers } from './trackers.ts'
 import type { Replaced, Tracking } from './tracking.ts'
@@ -29,9 +30,14 @@ export type Place = {
 const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean => mtu > 0 && datagramLength(parameters) > mtu
 
 export function circumstancesOf(
-  { configuredFault, track, parameters }: Pick<ResolvedRouter, 'configuredFault' | 'track' | 'parameters'>,
+  {
+    configuredFault,
+    forms,
+    track,
+    parameters,
+  }: Pick<ResolvedRouter, 'configuredFault' | 'forms' | 'track' | 'parameters'>,
   { link, source, taken }: Place,
-  trackers: Trackers,
+  { trackers, view }: { readonly trackers: Trackers; readonly view: Pick<NetworkView, 'linkNamed'> },
   starts: boolean,
   replaced?: Replaced,
 ): Circumstances {
@@ -48,5 +54,12 @@ export function circumstancesOf(
     // The kernel sends it in fragments, and a neighbour that reassembles them learns of the priority 0.
     { fault: 'messageTooLarge', present: link !== undefined && isTooLarge(parameters, link), canSend: true },
   ] as const
-  return { faults: [...faults, ...tracking.faults], tracking }
+  // As keepalived has it: who cannot have all of its addresses has none of them.
+  const places = [...new Set(forms.flatMap(({ interfaceName }) => interfaceName ?? []))]
+  const unplaced = places.map((name) => ({
+    fault: `addressInterfaceDown:${name}` as const,
+    present: !isUp(view.linkNamed(name)),
+    canSend: true,
+  }))
+  return { faults: [...faults, ...unplaced, ...tracking.faults], tracking }
 }

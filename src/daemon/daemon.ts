@@ -33,6 +33,7 @@ import {
   type ConfigSnapshot,
   groupSnapshots,
   interfaceSnapshot,
+  outpostSnapshots,
   routerSnapshot,
   type Snapshot,
   type SurroundingsSnapshot,
@@ -257,7 +258,10 @@ export class Daemon {
       ...(this.#ports.surroundings?.() ?? { controlRefused: 0, keepalivedBeside: [] }),
       routers: this.#roster.all.map((router) => routerSnapshot(router, now, this.#roster.departing.has(router))),
       groups: groupSnapshots(this.#roster.groups),
-      interfaces: this.#placement.segments.map(interfaceSnapshot),
+      interfaces: this.#placement.segments.flatMap((segment) => [
+        interfaceSnapshot(segment),
+        ...outpostSnapshots(segment),
+      ]),
       healthchecks: healthcheckSnapshots(this.#board, [...this.#roster.routers.values()], now, this.#checksSince),
     }
   }
@@ -378,7 +382,7 @@ export class Daemon {
     this.#runner.run(now)
     if (this.#roster.departing.size > 0) this.#letGo(now)
     // Advertisements go before all announcements (design.md §3).
-    for (const segment of this.#placement.segments) segment.announcer.run(now)
+    for (const segment of this.#placement.segments) segment.runAnnouncements(now)
     for (const segment of this.#placement.segments) segment.askForRadar()
     if (this.#stateChanged) {
       this.#stateChanged = false
@@ -394,9 +398,9 @@ export class Daemon {
     consider(this.#leftovers.nextAt)
     consider(this.#health.nextAt)
     for (const router of this.#roster.all) consider(router.nextDeadline())
-    for (const { announcer, radar } of this.#placement.segments) {
-      consider(announcer.nextAt())
-      consider(radar.nextAt())
+    for (const segment of this.#placement.segments) {
+      consider(segment.nextAnnouncementAt())
+      consider(segment.radar.nextAt())
     }
     this.#absence.alarmAt = nearest
     this.#alarm.set(nearest)

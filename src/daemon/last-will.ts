@@ -7,7 +7,6 @@ import { isOwner } from '../vrrp/parameters.ts'
 import { skewTime } from '../vrrp/timers.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import { type Millis, millis } from '../wire/units.ts'
-import { hostPrefix } from './address-keeper.ts'
 import { lifetimeOf } from './lifetime.ts'
 import type { LastWill, Renewal, WantedAddress } from './ports.ts'
 import type { Router } from './router.ts'
@@ -26,9 +25,7 @@ export function bequestOf(router: Router): Bequest | undefined {
   if (io === undefined || !(holds || keeper.stuck)) return undefined
   const { family, primaryAddress: source, addresses, priority, advertisementInterval, version } = parameters
   const { interfaceIndex } = io
-  const remove = isOwner(parameters)
-    ? []
-    : addresses.map((address) => ({ interfaceIndex, address, prefixLength: hostPrefix(address) }))
+  const remove = isOwner(parameters) ? [] : router.places.all(addresses, io)
   const datagrams = holds ? advertisementDatagrams(parameters, 0) : []
   return {
     remove,

@@ -7,10 +7,10 @@ import type { Config } from '../config/config.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
 import { interfacesIn } from '../config/track.ts'
+import { otherInterfaces } from '../config/virtual-address.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
-import { hostPrefix } from './address-keeper.ts'
 import { circumstancesOf, type Place } from './circumstances.ts'
 import type { Journal } from './journal.ts'
 import { isUp } from './link-state.ts'
@@ -120,7 +120,8 @@ export class Placement {
     const { view } = this.#context
     const link = io === undefined ? undefined : view.link(io.interfaceIndex)
     const place = { link, source: resolved.source, taken: false }
-    return circumstancesOf(resolved, place, this.#trackers, false, priority.replaced).tracking.priority
+    return circumstancesOf(resolved, place, { trackers: this.#trackers, view }, false, priority.replaced).tracking
+      .priority
   }
 
   /** The router is nobody's any more; closes what nobody uses. */
@@ -145,7 +146,13 @@ export class Placement {
       const { link, source, taken } = place
       if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source, now)
       const starts = router.state.name === 'Initialize'
-      const { faults, tracking } = circumstancesOf(resolved, place, this.#trackers, starts, router.priority.replaced)
+      const { faults, tracking } = circumstancesOf(
+        resolved,
+        place,
+        { trackers: this.#trackers, view },
+        starts,
+        router.priority.replaced,
+      )
       return { router, faults, tracking, lost: link === undefined || taken }
     })
     for (const { router, faults, tracking, lost } of found) {
@@ -268,10 +275,12 @@ export class Placement {
   /** Before the first VIP can be installed on an interface, which for `auto` may be found late. */
   keepJournal(resolved: readonly ResolvedRouter[]): void {
     const problem = this.#journal.add(
-      resolved.flatMap(({ interfaceName, parameters }) =>
-        interfaceName === undefined || isOwner(parameters)
+      resolved.flatMap(({ forms, interfaceName: own, parameters }) =>
+        isOwner(parameters)
           ? []
-          : parameters.addresses.map((address) => ({ address, prefixLength: hostPrefix(address), interfaceName })),
+          : forms.flatMap(({ address, prefixLength, interfaceName = own }) =>
+              interfaceName === undefined ? [] : { address, prefixLength, interfaceName },
+            ),
       ),
     )
     // Tried again with every change of the network: a full disk must not fill the log as well.
@@ -284,6 +293,6 @@ function interfacesOf({ virtualRouters, syncGroups }: Config): ReadonlySet<strin
   const tracked = [...virtualRouters, ...syncGroups].flatMap(({ track }) =>
     interfacesIn(track).map((tracker) => tracker.interface),
   )
-  const names = [...virtualRouters.map((router) => router.interface), ...tracked]
+  const names = [...virtualRouters.flatMap((router) => [router.interface, ...otherInterfaces(router)]), ...tracked]
   return names.includes('auto') ? undefined : new Set(names)
 }

@@ -151,6 +151,8 @@ export type WantedAddress = {
   readonly interfaceIndex: number
   readonly address: Address
   readonly prefixLength: number
+  /** IPv4: what the kernel is to call it; it says nothing about which address it is. */
+  readonly label?: string
 }
 
 export type AddressStep =

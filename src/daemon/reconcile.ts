@@ -17,11 +17,12 @@ export type Reconciliation = {
 const keyOf = ({ interfaceIndex, address, prefixLength }: WantedAddress): string =>
   `${address}/${prefixLength}@${interfaceIndex}`
 
-const stepOf = (action: AddressStep['action'], { interfaceIndex, address, prefixLength }: WantedAddress) => ({
+const stepOf = (action: AddressStep['action'], { interfaceIndex, address, label, prefixLength }: WantedAddress) => ({
   action,
   interfaceIndex,
   address,
   prefixLength,
+  ...(label === undefined ? {} : { label }),
 })
 
 function unique<T extends WantedAddress>(list: readonly T[]): readonly T[] {

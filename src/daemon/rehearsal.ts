@@ -48,6 +48,8 @@ const SPEC: RouterSpec = {
   basePriority: 100,
   track: [],
   announce: { at: [millis(0), millis(20), millis(500)], refresh: undefined },
+  announceOther: { at: [millis(0)], refresh: undefined },
+  forms: [{ address: VIP, prefixLength: 32 }],
   onDuplicate: 'announce',
   duplicateAllowed: [],
   lifetime: 'auto',

@@ -7,10 +7,10 @@ import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { sourceOf } from '../config/transport.ts'
+import { heldAddresses } from '../config/virtual-address.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
-import { hostPrefix } from './address-keeper.ts'
 import type { Placement } from './placement.ts'
 import type { WantedAddress } from './ports.ts'
 import { type Roster, specOf } from './roster.ts'
@@ -78,20 +78,18 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
   }
 }
 
-const addressesOf = ({ addresses }: VirtualRouter): readonly Address[] => addresses.map(({ address }) => address)
-
 /** Addresses that another router had: whoever gets them waits until that one has left them. */
 function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {
-  const holder = new Map(old.virtualRouters.flatMap((router) => addressesOf(router).map((vip) => [vip, router.name])))
+  const holder = new Map(old.virtualRouters.flatMap((router) => heldAddresses(router).map((vip) => [vip, router.name])))
   return new Set(
     next.virtualRouters.flatMap((router) =>
-      addressesOf(router).filter((vip) => holder.has(vip) && holder.get(vip) !== router.name),
+      heldAddresses(router).filter((vip) => holder.has(vip) && holder.get(vip) !== router.name),
     ),
   )
 }
 
 const gains = (then: VirtualRouter, now: VirtualRouter, moved: ReadonlySet<Address>): boolean =>
-  addressesOf(now).some((vip) => moved.has(vip) && !addressesOf(then).includes(vip))
+  heldAddresses(now).some((vip) => moved.has(vip) && !heldAddresses(then).includes(vip))
 
 export type Reloading = {
   readonly roster: Roster
@@ -131,19 +129,18 @@ function change(router: Router, resolved: ResolvedRouter, placement: Placement, 
   const { parameters: previous, io } = router
   placement.keepReplaced(resolved, router)
   const priority = placement.priorityOf(resolved, router)
+  const dropped = previous.addresses.filter((address) => !resolved.parameters.addresses.includes(address))
   router.reconfigure(specOf(resolved), { ...resolved.parameters, priority }, now)
-  if (io === undefined || isOwner(previous)) return []
-  const { interfaceIndex } = io
-  return previous.addresses
-    .filter((address) => !resolved.parameters.addresses.includes(address))
-    .map((address) => ({ interfaceIndex, address, prefixLength: hostPrefix(address) }))
+  return io === undefined || isOwner(previous) ? [] : router.places.all(dropped, io)
 }
 
 /** What is tracked no longer cannot be in the way: nobody else would ever clear that fault. */
 function dropTrackers(router: Router, now: Millis): void {
   const tracked = new Set<string>(router.priority.tracking.faults.map(({ fault }) => fault))
   for (const fault of router.faults) {
-    const isTracker = fault.startsWith('trackedInterfaceDown:') || fault.startsWith('healthcheck')
+    const place = /^addressInterfaceDown:(.*)$/.exec(fault)?.[1]
+    const isLeft = place !== undefined && router.spec.forms.every(({ interfaceName }) => interfaceName !== place)
+    const isTracker = fault.startsWith('trackedInterfaceDown:') || fault.startsWith('healthcheck') || isLeft
     if (isTracker && !tracked.has(fault)) router.setFault(fault, false, false, now)
   }
 }

@@ -25,9 +25,31 @@ export type RosterContext = {
 }
 
 export function specOf(resolved: ResolvedRouter): RouterSpec {
-  const { name, configuredFault, parameters, announce, lifetime, onDuplicate, duplicateAllowed, track } = resolved
+  const {
+    name,
+    configuredFault,
+    forms,
+    parameters,
+    announce,
+    announceOther,
+    lifetime,
+    onDuplicate,
+    duplicateAllowed,
+    track,
+  } = resolved
   const basePriority = parameters.priority
-  return { name, basePriority, configuredFault, track, announce, lifetime, onDuplicate, duplicateAllowed }
+  return {
+    name,
+    basePriority,
+    configuredFault,
+    forms,
+    track,
+    announce,
+    announceOther,
+    lifetime,
+    onDuplicate,
+    duplicateAllowed,
+  }
 }
 
 export class Roster {

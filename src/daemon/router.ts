@@ -6,10 +6,11 @@
 
 import type { AnnounceSchedule } from '../config/announce.ts'
 import type { Track } from '../config/track.ts'
+import type { AddressForm } from '../config/virtual-address.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { AdvertisementReason, Effect, MoveSuppression } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
-import type { Parameters } from '../vrrp/parameters.ts'
+import { isOwner, type Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
@@ -17,12 +18,14 @@ import { type Mac, virtualRouterMac } from '../wire/mac.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { AddressDuty } from './address-duty.ts'
 import { AddressKeeper } from './address-keeper.ts'
+import { AddressPlaces } from './address-places.ts'
 import { Advertiser } from './advertiser.ts'
 import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
 import { DuplicateWatch } from './duplicate-watch.ts'
 import type { Act, EffectRunner, Order } from './effect-runner.ts'
 import { EffectivePriority } from './effective-priority.ts'
 import type { LifetimeOption } from './lifetime.ts'
+import type { WantedAddress } from './ports.ts'
 import { Presence, wasSent } from './presence.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
@@ -36,6 +39,10 @@ export type RouterSpec = {
   readonly configuredFault: string | undefined
   readonly track: readonly Track[]
   readonly announce: AnnounceSchedule
+  /** For addresses of the other family. */
+  readonly announceOther: AnnounceSchedule
+  /** How its addresses are in the kernel. */
+  readonly forms: readonly AddressForm[]
   readonly onDuplicate: OnDuplicate
   /** Whose answers for our addresses mean nothing. */
   readonly duplicateAllowed: readonly Mac[]
@@ -94,6 +101,7 @@ export class Router {
   onAskChecks: (within: Millis) => void = () => {}
   readonly priority: EffectivePriority
   readonly keeper: AddressKeeper
+  readonly places: AddressPlaces
   readonly advertiser: Advertiser
   readonly duplicates: DuplicateWatch
   readonly presence = new Presence()
@@ -114,6 +122,7 @@ export class Router {
     this.priority = new EffectivePriority(this, parameters.priority, recorder)
     this.history = new TransitionHistory(recorder, now)
     this.keeper = new AddressKeeper(spec.name, recorder)
+    this.places = new AddressPlaces(spec.forms)
     this.#duty = new AddressDuty(this, this.keeper)
     this.advertiser = new Advertiser(spec.name, recorder)
     this.duplicates = new DuplicateWatch(this, recorder)
@@ -136,7 +145,9 @@ export class Router {
    */
   reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
     const previous = this.parameters
+    const places = this.#placesOf(previous.addresses)
     this.spec = spec
+    this.places.follow(spec.forms)
     this.parameters = {
       ...parameters,
       priority: this.priority.reconfigure(parameters.priority),
@@ -146,7 +157,29 @@ export class Router {
     if (this.holds) this.group.arm()
     this.io?.reschedule(this, now)
     this.post({ kind: 'parametersChanged', previous }, now)
+    this.#reform(places)
     this.duplicates.follow(now)
+  }
+
+  #placesOf(addresses: readonly Address[]): readonly WantedAddress[] {
+    return this.io === undefined ? [] : this.places.all(addresses, this.io)
+  }
+
+  /** Addresses that it goes on holding, and that are to be elsewhere or otherwise in the kernel. */
+  #reform(before: readonly WantedAddress[]): void {
+    if (isOwner(this.parameters)) return
+    const [renamed, moved]: [Address[], Address[]] = [[], []]
+    for (const after of this.#placesOf(this.held)) {
+      const was = before.find(({ address }) => address === after.address)
+      if (was === undefined) continue
+      if (was.interfaceIndex !== after.interfaceIndex || was.prefixLength !== after.prefixLength)
+        moved.push(after.address)
+      else if (was.label !== after.label) renamed.push(after.address)
+    }
+    if (renamed.length + moved.length === 0) return
+    this.#runner.add(this, [(at) => this.#duty.reform(renamed, at)])
+    if (moved.length > 0 && this.state.name === 'Active')
+      this.take(this.state, [{ kind: 'announce', reason: 'takeover' }])
   }
 
   /** A running group is to take it in: no longer missing there, and not started ahead of it (VR-SG-01). */

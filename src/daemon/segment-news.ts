@@ -55,7 +55,7 @@ export function segmentContext(news: SegmentNews): SegmentContext {
       // Also about the address of a router, which is nobody's VIP.
       for (const { duplicates } of segment.routers.values()) duplicates.hear(claim, heardAt, now)
       if (news.isBusy()) return endTurn(now)
-      for (const at of [segment.radar.nextAt(), segment.announcer.nextAt()]) if (at !== undefined) news.alarmBy(at)
+      for (const at of [segment.radar.nextAt(), segment.nextAnnouncementAt()]) if (at !== undefined) news.alarmBy(at)
       // 255 addresses are claimed at once: only the deadlines of these routers can have moved, and only to be sooner.
       for (const router of claimed) {
         const at = router.nextDeadline()

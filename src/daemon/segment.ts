@@ -4,16 +4,15 @@
  * What becomes of a packet is reception.ts; what a lost interface means is the daemon's.
  */
 import { ONE_ROUND } from '../arp/announcement.ts'
-import { neighborSolicitation } from '../arp/neighbor-solicitation.ts'
-import { arpProbe } from '../arp/probe.ts'
-import { type Address, type Family, isLinkLocal } from '../wire/address.ts'
+import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
-import type { Millis } from '../wire/units.ts'
+import { type Millis, millis } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
 import { Inquiry } from './inquiry.ts'
 import { isUp } from './link-state.ts'
 import type { NetworkView } from './network-view.ts'
+import { Outpost, probesFor } from './outpost.ts'
 import { PeerWatch } from './peer-watch.ts'
 import type {
   AddressOutcome,
@@ -71,6 +70,7 @@ export class Segment implements RouterIo {
   readonly #peers: PeerWatch
   readonly #inquiry = new Inquiry(() => ({ mac: this.mac, source: this.source }))
   readonly announcer: Announcer
+  readonly #outposts = new Map<string, Outpost>()
   readonly radar = new RadarSchedule(() => this.routers.values())
   readonly #context: SegmentContext
 
@@ -84,7 +84,7 @@ export class Segment implements RouterIo {
       (frames) => this.#frames?.send(frames) ?? [],
       () => this.mac,
       (address) => view.canSendFrom(this.interfaceIndex, address) || !view.isOn(this.interfaceIndex, address),
-      () => this.#spacing(),
+      () => this.#spacing(family),
     )
     this.#reception = new Reception(this, recorder)
     this.#claims = new ClaimTap(family, () => this.#link, {
@@ -180,6 +180,8 @@ export class Segment implements RouterIo {
     this.#frames?.close()
     this.#claims.close()
     this.#peers.close()
+    for (const outpost of this.#outposts.values()) outpost.close()
+    this.#outposts.clear()
     this.#advertisements = undefined
     this.#frames = undefined
   }
@@ -209,7 +211,10 @@ export class Segment implements RouterIo {
     const between = routers.some(({ state }) => state.name === 'Leaving' || state.name === 'Returning')
     const asking = routers.some(({ asks, duplicates }) => asks || duplicates.isOn)
     if (!this.isOpen) return
-    this.#claims.listen(between ? 'claims' : asking ? 'answers' : 'nothing')
+    const hears = between ? 'claims' : asking ? 'answers' : 'nothing'
+    this.#claims.listen(hears)
+    this.#keepOutposts()
+    for (const outpost of this.#outposts.values()) outpost.listen(hears)
     if (!routers.some(({ asks }) => asks)) this.#inquiry.end()
     this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
   }
@@ -223,16 +228,24 @@ export class Segment implements RouterIo {
   }
 
   /** Before they are taken back: everybody is asked for every address, because whoever has it need not speak VRRP. */
-  probesOf({ parameters: { addresses } }: Router): readonly Uint8Array[] {
+  probesOf(router: Router): readonly Uint8Array[] {
     // Who was Active without asking (rfc9568) has not listened so far, and an answer comes within microseconds.
     this.watchClaims()
-    return this.#probes(addresses)
+    return this.#probes(this.#atHome(router, router.parameters.addresses, (outpost, those) => outpost.ask(those)))
   }
 
   /** What the radars want to know now; after everything else of a turn. */
   askForRadar(): void {
     const addresses = this.radar.take()
-    if (addresses.length > 0) this.ask(this.#probes(addresses))
+    if (addresses.length === 0) return
+    const own = new Set(addresses)
+    // A peer that is asked for its own address is on this LAN.
+    for (const router of this.routers.values()) {
+      const asked = router.parameters.addresses.filter((address) => own.has(address))
+      const here = this.#atHome(router, asked, (outpost, those) => outpost.ask(those))
+      for (const address of asked) if (!here.includes(address)) own.delete(address)
+    }
+    if (own.size > 0) this.ask(this.#probes([...own]))
   }
 
   radarDelay(): number {
@@ -240,10 +253,63 @@ export class Segment implements RouterIo {
   }
 
   #probes(addresses: readonly Address[]): readonly Uint8Array[] {
-    const { mac } = this
-    if (this.family === 'ipv4') return addresses.map((address) => arpProbe({ address, mac }))
-    const source = this.#linkLocal()
-    return addresses.map((target) => neighborSolicitation({ target, source, mac }))
+    const { family, mac } = this
+    return probesFor(addresses, { family, mac, source: family === 'ipv4' ? undefined : this.#linkLocal() })
+  }
+
+  /** Those that are here; the others are given to where they are. */
+  #atHome(
+    router: Router,
+    addresses: readonly Address[],
+    elsewhere: (outpost: Outpost, addresses: readonly Address[]) => void,
+  ): readonly Address[] {
+    const away = new Map<Outpost, Address[]>()
+    const here = addresses.filter((address) => {
+      const place = router.places.at(address, this)
+      if (place === undefined) return false
+      const family = familyOf(address)
+      if (family === this.family && place.interfaceIndex === this.interfaceIndex) return true
+      const outpost = this.#outpost(place.interfaceIndex, family)
+      if (outpost !== undefined) away.set(outpost, [...(away.get(outpost) ?? []), address])
+      return false
+    })
+    for (const [outpost, those] of away) elsewhere(outpost, those)
+    return here
+  }
+
+  #outpost(interfaceIndex: number, family: Family): Outpost | undefined {
+    const { recorder, sockets, view } = this.#context
+    const key = `${interfaceIndex} ${family}`
+    const known = this.#outposts.get(key)
+    const link = view.link(interfaceIndex)
+    if (known !== undefined || link === undefined || !this.isOpen) return known
+    const outpost = new Outpost(link, family, {
+      sockets,
+      view,
+      recorder,
+      spacing: (family) => this.#spacing(family),
+      isVirtual: (address) => [...this.routers.values()].some((each) => each.parameters.addresses.includes(address)),
+      onFailure: (failure) => this.#context.onFailure(this, failure),
+      onClaim: (claim, heardAt) => this.#context.onClaim(this, claim, heardAt),
+    })
+    this.#outposts.set(key, outpost)
+    return outpost
+  }
+
+  /** One for each place where a router of ours has an address, and no other. */
+  #keepOutposts(): void {
+    const needed = new Set<Outpost>()
+    for (const router of this.routers.values())
+      this.#atHome(router, router.parameters.addresses, (outpost) => needed.add(outpost))
+    for (const [key, outpost] of this.#outposts) {
+      if (needed.has(outpost)) continue
+      outpost.close()
+      this.#outposts.delete(key)
+    }
+  }
+
+  get outposts(): readonly Outpost[] {
+    return [...this.#outposts.values()]
   }
 
   /** Of this node, not a VIP: whoever is asked learns where it is, and that must be true for longer than a takeover. */
@@ -283,16 +349,45 @@ export class Segment implements RouterIo {
     return this.#context.apply(steps)
   }
 
+  indexOf(interfaceName: string): number | undefined {
+    return this.#context.view.linkNamed(interfaceName)?.index
+  }
+
   announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void {
-    const { spec, parameters } = router
-    const { family, addresses } = parameters
-    this.announcer.announce({ name: spec.name, family, addresses, ...spec.announce }, reason, now)
+    this.#announce(router, router.parameters.addresses, reason, now)
   }
 
   announceOver(router: Router, addresses: readonly Address[], now: Millis): void {
-    const { spec, parameters } = router
-    const { family } = parameters
-    this.announcer.announce({ name: spec.name, family, addresses, ...spec.announce }, 'duplicate', now)
+    this.#announce(router, addresses, 'duplicate', now)
+  }
+
+  #announce(
+    router: Router,
+    addresses: readonly Address[],
+    reason: 'takeover' | 'rival' | 'duplicate',
+    now: Millis,
+  ): void {
+    const { name, announce, announceOther } = router.spec
+    const here = this.#atHome(router, addresses, ({ announcer, family }, those) => {
+      const schedule = family === this.family ? announce : announceOther
+      announcer.announce({ name, family, addresses: those, ...schedule }, reason, now)
+    })
+    this.announcer.announce({ name, family: this.family, addresses: here, ...announce }, reason, now)
+  }
+
+  get #announcers(): readonly Announcer[] {
+    return [this.announcer, ...this.outposts.map(({ announcer }) => announcer)]
+  }
+
+  runAnnouncements(now: Millis): void {
+    if (this.#outposts.size === 0) return this.announcer.run(now)
+    for (const announcer of this.#announcers) announcer.run(now)
+  }
+
+  nextAnnouncementAt(): Millis | undefined {
+    if (this.#outposts.size === 0) return this.announcer.nextAt()
+    const due = this.#announcers.flatMap((announcer) => announcer.nextAt() ?? [])
+    return due.length === 0 ? undefined : millis(Math.min(...due))
   }
 
   /** Once, however many of its routers ask in one turn. */
@@ -303,17 +398,18 @@ export class Segment implements RouterIo {
   }
 
   reschedule({ spec, parameters: { addresses } }: Router, now: Millis): void {
-    this.announcer.reschedule({ name: spec.name, addresses, ...spec.announce }, now)
+    for (const announcer of this.#announcers)
+      announcer.reschedule({ name: spec.name, addresses, ...spec.announce }, now)
   }
 
   /** One interface, one pace: that of the slowest. */
-  #spacing(): number | undefined {
-    const wanted = [...this.routers.values()].flatMap(({ spec }) => spec.announce.spacing?.[this.family] ?? [])
+  #spacing(family: Family): number | undefined {
+    const wanted = [...this.routers.values()].flatMap(({ spec }) => spec.announce.spacing?.[family] ?? [])
     return wanted.length === 0 ? undefined : Math.max(...wanted)
   }
 
   cancelAnnouncements(router: Router): void {
-    this.announcer.cancel(router.name)
+    for (const announcer of this.#announcers) announcer.cancel(router.name)
   }
 }
 

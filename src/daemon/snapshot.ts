@@ -269,6 +269,17 @@ export function interfaceSnapshot(segment: Segment): InterfaceSnapshot {
   }
 }
 
+/** Where routers have addresses and speak no VRRP. */
+export const outpostSnapshots = ({ outposts }: Segment): readonly InterfaceSnapshot[] =>
+  outposts.map(({ announcer, family, isOpen, link }) => ({
+    name: link.name,
+    family,
+    open: isOpen,
+    discarded: {},
+    overflowed: 0,
+    announced: announcer.sent.toJSON(),
+  }))
+
 export function groupSnapshots(groups: Iterable<RouterGroup>): readonly GroupSnapshot[] {
   return [...groups].flatMap(({ name, members }) =>
     name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
@@ -284,10 +295,10 @@ const wallClock = (fromNow: number): string => new Date(Date.now() + fromNow).to
 
 function isPresent(router: Router, address: Address): boolean {
   // An owner's addresses are the node's own: whether they are there is not our doing.
-  const found = router.io?.where(address) ?? []
-  return isOwner(router.parameters)
-    ? found.length > 0
-    : found.some((p) => p.interfaceIndex === router.io?.interfaceIndex)
+  const { io, places } = router
+  const found = io?.where(address) ?? []
+  const place = io === undefined ? undefined : places.at(address, io)
+  return isOwner(router.parameters) ? found.length > 0 : found.some((p) => p.interfaceIndex === place?.interfaceIndex)
 }
 
 function deadlinesOf(state: State, now: Millis): Record<string, number> {

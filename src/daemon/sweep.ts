@@ -5,6 +5,7 @@
  * Decided here: which addresses are stale. How they are removed is the caller's business.
  */
 import type { Config } from '../config/config.ts'
+import { heldAddresses } from '../config/virtual-address.ts'
 import type { Address } from '../wire/address.ts'
 import type { JournalEntry } from './journal.ts'
 import type { NetworkView } from './network-view.ts'
@@ -43,5 +44,5 @@ export const ownedAddresses = (config: Config): ReadonlySet<Address> => addresse
 
 function addressesWhere(config: Config, wanted: (priority: number) => boolean): ReadonlySet<Address> {
   const routers = config.virtualRouters.filter(({ priority }) => wanted(priority))
-  return new Set(routers.flatMap(({ addresses }) => addresses.map(({ address }) => address)))
+  return new Set(routers.flatMap(heldAddresses))
 }

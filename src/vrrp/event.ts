@@ -29,6 +29,8 @@ export type Fault =
   | 'addressInstallFailed'
   /** Another router has our addresses and would win, but its advertisements do not reach us. */
   | 'duplicateOwner'
+  /** Where one of its addresses is to be, which is not its own interface. */
+  | `addressInterfaceDown:${string}`
   | `trackedInterfaceDown:${string}`
   | `healthcheckDown:${string}`
   /** No result yet, and the router was not running before (VR-TRK-05). */

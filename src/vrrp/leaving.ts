@@ -3,7 +3,7 @@
  * until the successor is heard, so that a planned move loses nothing. Rivals are ignored and nothing but the second
  * priority 0 is sent. This file does not know why the operator wants to leave, only whether he stays (yield) or not.
  */
-import type { Address } from '../wire/address.ts'
+import { type Address, familyOf } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
 import type { StateEvent } from './event.ts'
@@ -66,13 +66,13 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
         ...state,
         successor,
         repeatAt: undefined,
-        kept: offBy(state.kept, plus(receivedAt, OFF_AFTER_ADVERTISEMENT[parameters.family])),
+        kept: offBy(state.kept, ({ address }) => plus(receivedAt, OFF_AFTER_ADVERTISEMENT[familyOf(address)])),
       }
       // Its claims were heard first and took every address: there is nothing left to wait for.
       return next.kept.length === 0 ? follow(next, successor, parameters, now) : [next, []]
     }
     case 'claimHeard':
-      return [{ ...state, kept: offBy(state.kept, plus(event.heardAt, OFF_AFTER_CLAIM), event.address) }, []]
+      return [{ ...state, kept: offBy(state.kept, () => plus(event.heardAt, OFF_AFTER_CLAIM), event.address) }, []]
     case 'deadlineReached':
       return expire(state, event.receptionLost, parameters, now)
     case 'shutdown':
@@ -117,9 +117,14 @@ function willExecuted(state: Leaving, parameters: Parameters, now: Millis): Step
 }
 
 /** A deadline that is known is never moved back: the first sign of the successor counts, a nearer one shortens. */
-function offBy(kept: Leaving['kept'], at: Millis, only?: Address): Leaving['kept'] {
+function offBy(
+  kept: Leaving['kept'],
+  off: (entry: Leaving['kept'][number]) => Millis,
+  only?: Address,
+): Leaving['kept'] {
   return kept.map((entry) => {
     if (only !== undefined && entry.address !== only) return entry
+    const at = off(entry)
     return { address: entry.address, offAt: entry.offAt === undefined ? at : millis(Math.min(entry.offAt, at)) }
   })
 }

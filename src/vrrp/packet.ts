@@ -11,7 +11,7 @@ import { checksumHolds, checksumOf, pseudoHeaderSum, wordSum } from '../wire/che
 import { type Centis, centis } from '../wire/units.ts'
 import type { Advertisement } from './advertisement.ts'
 import { AUTHENTICATION_LENGTH, type Authentication, authenticationData } from './authentication.ts'
-import type { ChecksumForm, Parameters } from './parameters.ts'
+import { advertisedBy, type ChecksumForm, type Parameters } from './parameters.ts'
 
 /** Protocol number in the IP header (RFC 9568 §5.1.1.4). */
 export const VRRP_PROTOCOL = 112
@@ -59,8 +59,8 @@ function lengthOf(version: 2 | 3, family: Family, count: number): number {
 }
 
 /** Octets of the VRRP message of a router; the datagram has 20 (IPv4) or 40 (IPv6) more (VR-PKT-10). */
-export function messageLength({ addresses, family, version }: Pick<Parameters, 'addresses' | 'family' | 'version'>) {
-  return lengthOf(version, family, addresses.length)
+export function messageLength(of: Pick<Parameters, 'addresses' | 'advertised' | 'family' | 'version'>): number {
+  return lengthOf(of.version, of.family, advertisedBy(of).length)
 }
 
 /** The version that stands in the message, whether or not anybody can read it. */

@@ -80,7 +80,10 @@ export type Parameters = {
   /** Effective priority, 1–254, or 255 for the address owner. */
   readonly priority: number
   readonly advertisementInterval: Centis
+  /** All that an Active holds, those of the packet first. */
   readonly addresses: readonly Address[]
+  /** Those of the packet, of the family of the router; absent = all (VR-CFG-06). */
+  readonly advertised?: readonly Address[] | undefined
   readonly preempt: boolean
   /** Follow lower-priority advertisements this long before preempting (VR-PRE-02); 0 = off. */
   readonly preemptDelay: Millis
@@ -104,6 +107,9 @@ export type Parameters = {
    */
   readonly phase?: number | undefined
 }
+
+export const advertisedBy = ({ addresses, advertised }: Pick<Parameters, 'addresses' | 'advertised'>) =>
+  advertised ?? addresses
 
 export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255
 

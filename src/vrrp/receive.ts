@@ -21,7 +21,7 @@ import {
   versionOf,
   vrrpGroup,
 } from './packet.ts'
-import { type ChecksumForm, isOwner, type Parameters } from './parameters.ts'
+import { advertisedBy, type ChecksumForm, isOwner, type Parameters } from './parameters.ts'
 
 /** What a raw socket of protocol 112 hands over. */
 export type IncomingPacket = {
@@ -128,7 +128,7 @@ export function receive(
   if ((message.version === 2 || knobs.intervalCheck) && message.interval !== parameters.advertisementInterval)
     return discard('interval-mismatch')
   // 19. Our addresses, where that is asked for (VR-V2-08). An owner knows better.
-  if (knobs.addressListCheck && message.priority !== 255 && !sameSet(addresses, parameters.addresses))
+  if (knobs.addressListCheck && message.priority !== 255 && !sameSet(addresses, advertisedBy(parameters)))
     return discard('address-list-mismatch')
 
   const { interval, priority } = message
@@ -155,7 +155,7 @@ export function advertisementWarnings(advertisement: Advertisement, parameters: 
   if (advertisement.addresses.length === 0) warnings.push('addr-count-zero')
   // RFC 9568 §7.1: log it, and learn it all the same (VR-RX-12).
   if (advertisement.interval !== parameters.advertisementInterval) warnings.push('interval-mismatch')
-  if (!sameSet(advertisement.addresses, parameters.addresses)) warnings.push('address-list-mismatch')
+  if (!sameSet(advertisement.addresses, advertisedBy(parameters))) warnings.push('address-list-mismatch')
   // EID 8298: an owner logs and goes on; two owners are settled by address (VR-RX-11).
   if (isOwner(parameters)) {
     warnings.push(advertisement.priority === 255 ? 'multiple-owners' : 'advert-received-while-owner')

@@ -5,12 +5,13 @@
 import { type Address, isLinkLocal } from '../wire/address.ts'
 import type { Advertisement } from './advertisement.ts'
 import { encodeAdvertisement } from './packet.ts'
-import type { Parameters } from './parameters.ts'
+import { advertisedBy, type Parameters } from './parameters.ts'
 
 /** Priority 0 is the release packet: everything else stays as it is (VR-TX-02). */
 export function advertisementOf(parameters: Parameters, priority: number): Advertisement {
-  const { addresses, advertisementInterval, version, vrid } = parameters
-  return { version, vrid, priority, interval: advertisementInterval, addresses: linkLocalFirst(addresses) }
+  const { advertisementInterval, version, vrid } = parameters
+  const addresses = linkLocalFirst(advertisedBy(parameters))
+  return { version, vrid, priority, interval: advertisementInterval, addresses }
 }
 
 /** One copy per destination; with the message-only checksum, and in version 2, all copies are the same octets (VR-UC-06). */

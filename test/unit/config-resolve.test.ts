@@ -73,6 +73,8 @@ describe('parameters', () => {
       onDuplicate: 'announce',
       duplicateAllowed: [],
       announce: { at: [0, 20, 100, 500, 2000, 5000], refresh: 60_000 },
+      announceOther: { at: [0, 1000, 2000], refresh: 60_000 },
+      forms: [{ address: '10.0.0.200', prefixLength: 32 }],
       lifetime: 'auto',
       track: [],
     })

@@ -312,6 +312,14 @@ describe('hostile bytes', () => {
   })
 })
 
+test('a label goes along with its final zero, and only to IPv4', () => {
+  const asked = (host: string, prefixLength: number) =>
+    Buffer.from(addAddressRequest({ interfaceIndex: 2, address: address(host), prefixLength, label: 'vip' }, 1))
+  const attribute = Buffer.from([8, 0, 3, 0, 0x76, 0x69, 0x70, 0])
+  expect(asked('192.0.2.1', 32).includes(attribute)).toBe(true)
+  expect(asked('2001:db8::1', 128).includes('vip')).toBe(false)
+})
+
 test('round trip: what is asked for is what the kernel would tell', () => {
   const octets = fc.oneof(
     fc.uint8Array({ minLength: 4, maxLength: 4 }),
@@ -320,7 +328,8 @@ test('round trip: what is asked for is what the kernel would tell', () => {
   fc.assert(
     fc.property(octets, fc.nat(128), fc.nat(0xffffffff), fc.nat(0xffffffff), (octet, prefixLength, index, sequence) => {
       const wanted = { interfaceIndex: index, address: addressFromBytes(octet), prefixLength }
-      const present = { ...wanted, ...QUIET, permanent: false, flags: octet.length === 4 ? 0x200 : 0x202 }
+      const alone = prefixLength === 8 * octet.length ? 0x200 : 0
+      const present = { ...wanted, ...QUIET, permanent: false, flags: alone | (octet.length === 4 ? 0 : 0x2) }
       expect(parseMessages(addAddressRequest(wanted, sequence))).toEqual([
         { sequence, interrupted: false, message: { kind: 'address', present } },
       ])

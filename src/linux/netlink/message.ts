@@ -48,6 +48,7 @@ const TAKES_ALL = new Set(['bridge', 'openvswitch', 'bond', 'team'])
 
 const IFA_ADDRESS = 1
 const IFA_LOCAL = 2
+const IFA_LABEL = 3
 const IFA_CACHEINFO = 6
 const IFA_FLAGS = 8
 const IFA_F_NODAD = 0x02
@@ -132,11 +133,16 @@ function newAddressRequest(flags: number, wanted: WantedAddress, sequence: numbe
   const value = addressBytes(wanted.address)
   const v6 = value.length === 16
   const valid = lifetime ?? FOREVER
+  // With a shorter prefix than a host's somebody wants its network as well (design: Addresses, as written).
+  const alone = wanted.prefixLength === 8 * value.length ? IFA_F_NOPREFIXROUTE : 0
+  const label =
+    wanted.label === undefined || v6 ? [] : [Uint8Array.from([...wanted.label, '\0'], (char) => char.charCodeAt(0))]
   const cacheInfo = v6 || lifetime !== undefined ? [words(v6 ? 0 : valid, valid, 0, 0)] : []
   return request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | flags, sequence, ifaddrmsg(wanted), [
     { type: IFA_LOCAL, value },
-    { type: IFA_FLAGS, value: words(IFA_F_NOPREFIXROUTE | (v6 ? IFA_F_NODAD : 0)) },
+    { type: IFA_FLAGS, value: words(alone | (v6 ? IFA_F_NODAD : 0)) },
     { type: IFA_ADDRESS, value },
+    ...label.map((value) => ({ type: IFA_LABEL, value })),
     ...cacheInfo.map((value) => ({ type: IFA_CACHEINFO, value })),
   ])
 }
