@@ -66,7 +66,7 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
         ...state,
         successor,
         repeatAt: undefined,
-        kept: offBy(state.kept, ({ address }) => plus(receivedAt, OFF_AFTER_ADVERTISEMENT[familyOf(address)])),
+        kept: offBy(state.kept, ({ address }) => plus(receivedAt, offAfterAdvertisement(address, parameters))),
       }
       // Its claims were heard first and took every address: there is nothing left to wait for.
       return next.kept.length === 0 ? follow(next, successor, parameters, now) : [next, []]
@@ -115,6 +115,10 @@ function willExecuted(state: Leaving, parameters: Parameters, now: Millis): Step
   const next: Leaving = { ...state, kept: [], repeatAt: undefined }
   return state.successor === undefined ? [next, removed] : follow(next, state.successor, parameters, now, removed)
 }
+
+/** An excluded address may be of the other family. */
+const offAfterAdvertisement = (address: Address, { family }: Parameters): number =>
+  Math.max(OFF_AFTER_ADVERTISEMENT[family], OFF_AFTER_ADVERTISEMENT[familyOf(address)])
 
 /** A deadline that is known is never moved back: the first sign of the successor counts, a nearer one shortens. */
 function offBy(
