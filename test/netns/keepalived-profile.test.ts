@@ -1,0 +1,181 @@
+/**
+ * What a keepalived file can say about addresses, announcements and packets, on real kernels: how the addresses are
+ * listed and that nothing of them stays, whatever ends the daemon; and the same settings in a LAN of keepalived's and in
+ * one of ours, as tshark sees both.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { Holdfast, holdfastConfig } from '../support/holdfast.ts'
+import { createLab, type Host, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeInterop } from '../support/require.ts'
+import { Capture, type Frame } from '../support/tshark.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const VIP = '10.77.0.100'
+const VIP6 = 'fd00:77::100'
+/** A second address of the host, to be sent from. */
+const SOURCE = '10.77.0.31'
+const WITHIN = 10_000
+const ADDRESSES = [{ address: `${VIP}/24`, label: 'vip' }]
+const EXTRA = { profile: 'keepalived', addresses: ADDRESSES, excludedAddresses: [`${VIP6}/64`] }
+
+const labs: Lab[] = []
+afterEach(() => {
+  for (const lab of labs.splice(0)) lab.destroy()
+})
+
+function layLan(): { lab: Lab; host: Host } {
+  const lab = createLab({ routers: 1 })
+  labs.push(lab)
+  return { lab, host: lab.router(1) }
+}
+
+const plan = (host: Host) => ({ host, priority: 100, intervalMs: 200, address: VIP })
+
+type Shown = Readonly<Record<string, unknown>>
+function listed(host: Host): Shown[] {
+  const links: unknown = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'address', 'show', 'dev', 'eth0']))
+  const infos: Shown[] = Array.isArray(links) ? links.flatMap((link) => link.addr_info ?? []) : []
+  return infos.filter(({ local }) => local === VIP || local === VIP6)
+}
+
+const waitFor = (what: string, host: Host, count: number, within = WITHIN) =>
+  eventually(
+    what,
+    () => listed(host).length === count,
+    () => listed(host),
+    { within, every: 20 },
+  )
+
+describeInterop('what a keepalived file can say', () => {
+  test('label, prefix and an address of the other family: listed, answered, and gone after reload, kill and stop', async () => {
+    const { lab, host } = layLan()
+    const first = new Holdfast(lab, plan(host), EXTRA)
+    await waitFor('both addresses', host, 2)
+    expect(listed(host)).toEqual([
+      expect.objectContaining({ local: VIP, prefixlen: 24, label: 'vip' }),
+      expect.objectContaining({ local: VIP6, prefixlen: 64, deprecated: true, nodad: true }),
+    ])
+    run(lab.commandOn(lab.client, ['ip', 'address', 'add', 'fd00:77::2/64', 'dev', 'eth0', 'nodad']))
+    startResponder(lab, host)
+    const client = new Prober(lab, lab.client, VIP6)
+    await eventually(
+      `${VIP6} to answer a client`,
+      () => client.owners.at(-1)?.name === host.name,
+      () => client.owners,
+      { within: WITHIN, every: 20 },
+    )
+    await client.stop()
+
+    const keys = { ...EXTRA, addresses: [{ address: `${VIP}/24`, label: 'other' }], excludedAddresses: [] }
+    writeFileSync(first.file, holdfastConfig(plan(host), join(lab.directory, `holdfast-${host.name}`), keys))
+    first.process.signal('SIGHUP')
+    await waitFor('one address after the reload', host, 1)
+    await eventually(
+      'the new label',
+      () => listed(host)[0]?.label === 'other',
+      () => listed(host),
+      { within: WITHIN, every: 20 },
+    )
+    expect(await first.state()).toBe('Active')
+
+    first.killAll()
+    await first.exited
+    await waitFor('no address after the death of all of its processes', host, 0)
+
+    const second = new Holdfast(lab, plan(host), EXTRA)
+    await waitFor('both addresses again', host, 2)
+    second.terminate()
+    await second.exited
+    expect(listed(host), 'after SIGTERM').toEqual([])
+  })
+
+  test("the same settings: announcements, source, count of addresses and the wait before the start as keepalived's", async () => {
+    const [ours, theirs] = [layLan(), layLan()]
+    for (const { host } of [ours, theirs])
+      run(['ip', '-n', host.namespace, 'address', 'add', `${SOURCE}/24`, 'dev', 'eth0'])
+    const captures = await Promise.all(
+      [ours, theirs].map(({ lab }) => Capture.start(lab, 'wire', 'ip proto 112 or arp or icmp6')),
+    )
+    new Holdfast(
+      ours.lab,
+      { ...plan(ours.host), intervalMs: 1000 },
+      {
+        ...EXTRA,
+        startAs: 'active',
+        transport: { multicast: { source: SOURCE } },
+        announce: { at: ['0ms', '2s'], copies: 3 },
+      },
+    )
+    const startedAt = [Date.now()]
+    const file = join(theirs.lab.directory, 'keepalived.conf')
+    writeFileSync(
+      file,
+      `vrrp_instance V {
+  state MASTER
+  interface eth0
+  virtual_router_id 51
+  priority 100
+  advert_int 1
+  version 3
+  mcast_src_ip ${SOURCE}
+  garp_master_delay 2
+  garp_master_repeat 3
+  virtual_ipaddress {
+    ${VIP}/24 label vip
+  }
+  virtual_ipaddress_excluded {
+    ${VIP6}/64
+  }
+}
+`,
+    )
+    const pids = ['-p', join(theirs.lab.directory, 'pid'), '-r', join(theirs.lab.directory, 'vrrp')]
+    const argv = ['keepalived', '-n', '-P', '-l', '-D', '-f', file, ...pids]
+    startedAt.push(Date.now())
+    const keepalived = new LoggedProcess(theirs.lab, theirs.host, argv)
+    await keepalived.line(/Entering BACKUP STATE/, WITHIN)
+    await waitFor('keepalived to be Active', theirs.host, 2)
+    await waitFor('holdfast to be Active', ours.host, 2)
+    await sleep(2_700)
+    const frames = await Promise.all(captures.map((capture) => capture.stop()))
+    const seen = frames.map(summaryOf)
+    const waits = frames.map((each, i) => firstOf(each) * 1000 - (startedAt[i] ?? 0))
+    for (const wait of waits)
+      expect(wait, `${waits} ms: both listen for an Active_Down_Interval`).toBeGreaterThan(3_500)
+    expect(seen[0], 'holdfast, against keepalived').toEqual(seen[1])
+    expect(seen[1]).toEqual({ source: SOURCE, ttl: '255', addresses: VIP, arp: [3, 3], na: [3, 3] })
+  })
+
+  test('unicast_ttl: what leaves has it', async () => {
+    const { lab, host } = layLan()
+    const capture = await Capture.start(lab, 'ttl', 'ip proto 112')
+    new Holdfast(lab, plan(host), { ...EXTRA, transport: { unicast: { peers: ['10.77.0.2'], ttl: 3 } } })
+    await waitFor('both addresses', host, 2)
+    await sleep(500)
+    const sent = await capture.stop()
+    expect(new Set(sent.map(({ ttl, destination }) => `${destination} ${ttl}`))).toEqual(new Set(['10.77.0.2 3']))
+  })
+})
+
+const isAdvertisement = ({ vrid }: Frame): boolean => vrid !== ''
+/** In seconds since 1970. */
+const firstOf = (frames: readonly Frame[]): number => Number(frames.find(isAdvertisement)?.at ?? 0)
+
+/** Of the time since the first advertisement: how many announcements came at once, and how many 2 s later. */
+function summaryOf(frames: readonly Frame[]) {
+  const advertisement = frames.find(isAdvertisement)
+  if (advertisement === undefined) throw new Error('no advertisement was seen')
+  const { addresses, at, source, ttl } = advertisement
+  const counts = (those: readonly Frame[]) => {
+    const after = those.map((frame) => Number(frame.at) - Number(at))
+    return [after.filter((s) => s < 0.5).length, after.filter((s) => Math.abs(s - 2) < 0.5).length]
+  }
+  const arp = frames.filter(({ arpSender, arpTarget }) => arpSender === VIP && arpTarget === VIP)
+  const na = frames.filter(({ naTarget, naSolicited }) => naTarget === VIP6 && !['1', 'True'].includes(naSolicited))
+  return { source, ttl, addresses, arp: counts(arp), na: counts(na) }
+}
