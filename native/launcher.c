@@ -1,17 +1,22 @@
 /*
- * Runs the program of one health check, again and again, as one user and with no privilege. Decided here: what is given up
- * before the first run, and that nothing a program started outlives its run: this process is the reaper of whatever a
- * descendant leaves behind (PR_SET_CHILD_SUBREAPER), so that a new session or a double fork is no way out.
- * Refuses to know: when a check is due, how long it may take, and what its result comes to. It can run nothing but what its
- * command line names: whoever holds the other end of the channel only says when.
+ * Runs the programs of one health check, or of one virtual router's notifications, one at a time, as one user and with no
+ * privilege. Decided here: what is given up before the first run, and that nothing a program started outlives its run: this
+ * process is the reaper of whatever a descendant leaves behind (PR_SET_CHILD_SUBREAPER), so that a new session or a double
+ * fork is no way out. With --spare that holds only for a run that was to be ended: a program that ended by itself may
+ * have started a service, which stays, and so as not to kill it later this process makes room for another launcher.
+ * Refuses to know: when a run is due, how long it may take, and what its result comes to. It can run nothing but what its
+ * command line names: whoever holds the other end of the channel only says when, and which number is appended.
  *
- *   holdfast-launcher [--user UID:GID] -- PROGRAM [ARGUMENT]...
+ *   holdfast-launcher [--user UID:GID] [--spare] {--program | --numbered} COUNT PROGRAM [ARGUMENT]... ...
  *
- * The program gets this process's environment, /dev/null as input and a session of its own. Channel: descriptor 3, a
- * stream. Orders are single bytes: 'r' run (ignored while one is under way), 't' SIGTERM to the program's group, 'k'
- * SIGKILL to all. End of file: everything is killed, then this process ends. Answers, native byte order:
+ * COUNT is how many words follow, the program's path among them; the last argument of a --numbered one is the number that
+ * was told last. A program gets this process's environment, /dev/null as input and a session of its own. Channel:
+ * descriptor 3, a stream. Orders: a byte of 0x80 + N runs the program N, from 0 on (ignored while one is under way), 'n' and
+ * one more byte tell the number, 't' SIGTERM to the program's group, 'k' SIGKILL to all. End of file: everything is
+ * killed that belongs to a run under way, then this process ends. Answers, native byte order:
  *   @0 u8 kind: 0 ready, 1 exited, 2 killed by a signal, 3 not started, 4 told to end (answers 't'), 5 no such user for us
- *   @1 u8 more output than LIMIT    @2 u16 length of the output that follows    @4 i32 exit status, signal or errno
+ *   @1 u8 bit 0: more output than LIMIT, bit 1: this process takes no more orders
+ *   @2 u16 length of the output that follows    @4 i32 exit status, signal or errno
  * 1 to 3 come when nothing is left of the run.
  */
 #define _GNU_SOURCE
@@ -44,18 +49,32 @@
 #define LIMIT (1u << 20)
 #define EXIT_USAGE 64
 #define EXIT_NOT_STARTED 127
+#define MOST_PROGRAMS 16u
+#define RUN 0x80u
+#define NUMBER_SIZE 4u
 
+enum flags { EXCEEDED = 1, NO_MORE = 2 };
 enum kind { READY, EXITED, KILLED, NOT_STARTED, TOLD_TO_END, REFUSED };
 
 struct answer {
   uint8_t kind;
-  uint8_t exceeded;
+  uint8_t flags;
   uint16_t length;
   int32_t value;
   char output[KEPT];
 };
 
-static char **program;
+/* `words` ends with NULL; `number` is where the number goes, NULL: nowhere. */
+struct program {
+  char **words;
+  char *number;
+};
+
+static struct program programs[MOST_PROGRAMS];
+static unsigned program_count;
+static bool spares;
+static bool spared; /* somebody whom a run has left behind, and who stays */
+static bool ended_by_us; /* the run under way was told to end, or killed */
 static pid_t leader; /* of the run under way; 0 = none, or it has been reaped */
 static bool under_way; /* a run of which something is left */
 static bool leaving;
@@ -69,7 +88,7 @@ static void tell(enum kind kind, int value) {
   const uint32_t length = written < KEPT ? written : KEPT;
   memset(&answer, 0, sizeof answer);
   answer.kind = (uint8_t)kind;
-  answer.exceeded = written > LIMIT;
+  answer.flags = (uint8_t)((written > LIMIT ? EXCEEDED : 0) | (spared ? NO_MORE : 0));
   answer.length = (uint16_t)length;
   answer.value = value;
   memcpy(answer.output, kept, length);
@@ -127,7 +146,7 @@ static int give_up(const char *user) {
 /* ---- a run ---- */
 
 /* In the child, up to exec. */
-static void become_program(int out, int failed) {
+static void become_program(char **words, int out, int failed) {
   sigset_t none;
   (void)sigemptyset(&none);
   (void)signal(SIGPIPE, SIG_DFL);
@@ -138,7 +157,7 @@ static void become_program(int out, int failed) {
   if (setsid() < 0 || chdir("/") != 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
     number = errno;
   else {
-    (void)execv(program[0], program);
+    (void)execv(words[0], words);
     number = errno;
   }
   const ssize_t said = write(failed, &number, sizeof number);
@@ -146,9 +165,10 @@ static void become_program(int out, int failed) {
   _exit(EXIT_NOT_STARTED);
 }
 
-static void begin(void) {
+static void begin(const struct program *program) {
   int out[2], failed[2];
   written = 0;
+  ended_by_us = false;
   if (pipe2(out, O_CLOEXEC) != 0) {
     tell(NOT_STARTED, errno);
     return;
@@ -164,7 +184,7 @@ static void begin(void) {
   (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
   const pid_t pid = fork();
   const int number = errno;
-  if (pid == 0) become_program(out[1], failed[1]);
+  if (pid == 0) become_program(program->words, out[1], failed[1]);
   (void)close(out[1]);
   (void)close(failed[1]);
   if (pid < 0) {
@@ -203,6 +223,7 @@ static bool kill_children(void) {
 }
 
 static bool kill_all(void) {
+  ended_by_us = true;
   /* Its number is its own until it is reaped. */
   if (leader > 0) (void)kill(-leader, SIGKILL);
   return !under_way || kill_children();
@@ -237,8 +258,11 @@ static void finish(void) {
   (void)close(failure);
   failure = -1;
   if (output >= 0) take_output();
-  if (output >= 0) (void)close(output);
-  output = -1;
+  /* Who writes to a pipe that nobody reads is killed by that. */
+  if (output >= 0 && !spared) {
+    (void)close(output);
+    output = -1;
+  }
   under_way = false;
   if (!started)
     tell(NOT_STARTED, number);
@@ -259,12 +283,16 @@ static void reap(void) {
     if (child.si_pid == 0) {
       /* Somebody is left. Whose parent has just died is our child by now. */
       if (!under_way || leader > 0) return;
+      if (spares && !ended_by_us) {
+        spared = true;
+        break;
+      }
       if (kill_children()) return;
       break;
     }
     const bool is_leader = child.si_pid == leader;
     /* Before it is reaped: while it has a number nobody else's group has it. */
-    if (is_leader) (void)kill_all();
+    if (is_leader && (!spares || ended_by_us)) (void)kill_all();
     int ended = 0;
     if (waitpid(child.si_pid, &ended, WNOHANG) == child.si_pid && is_leader) {
       status = ended;
@@ -274,14 +302,44 @@ static void reap(void) {
   if (under_way && leader == 0) finish();
 }
 
+/* For those who stay: somebody reads what they write, as long as they may. The channel is free for the next launcher. */
+static void see_off(void) {
+  char text[16384];
+  (void)close(CHANNEL);
+  (void)signal(SIGCHLD, SIG_IGN);
+  while (output >= 0) {
+    struct pollfd watched = {output, POLLIN, 0};
+    if (poll(&watched, 1, -1) < 0 && errno != EINTR) return;
+    ssize_t size;
+    while ((size = read(output, text, sizeof text)) > 0) continue;
+    if (size == 0 || (errno != EAGAIN && errno != EINTR)) return;
+  }
+}
+
 /* ---- orders ---- */
 
-static void obey(char order) {
+static void take_number(unsigned char number) {
+  for (unsigned i = 0; i < program_count; i++)
+    if (programs[i].number != NULL) (void)snprintf(programs[i].number, NUMBER_SIZE, "%u", number);
+}
+
+static void obey(unsigned char order) {
+  static bool number_follows;
+  if (number_follows) {
+    number_follows = false;
+    take_number(order);
+    return;
+  }
+  if (order >= RUN) {
+    if (!under_way && order - RUN < program_count) begin(&programs[order - RUN]);
+    return;
+  }
   switch (order) {
-    case 'r':
-      if (!under_way) begin();
+    case 'n':
+      number_follows = true;
       break;
     case 't':
+      ended_by_us = true;
       if (leader > 0) (void)kill(-leader, SIGTERM);
       if (output >= 0) take_output();
       tell(TOLD_TO_END, 0);
@@ -295,11 +353,41 @@ static void obey(char order) {
 }
 
 static void take_orders(void) {
-  char orders[16];
+  unsigned char orders[16];
   const ssize_t size = read(CHANNEL, orders, sizeof orders);
   if (size < 0 && errno == EINTR) return;
   if (size <= 0) leaving = true;
   for (ssize_t i = 0; i < size && !leaving; i++) obey(orders[i]);
+}
+
+/* ---- the command line ---- */
+
+static bool add_program(char **words, unsigned long count, bool numbered) {
+  if (program_count == MOST_PROGRAMS) return false;
+  struct program *program = &programs[program_count++];
+  program->words = calloc(count + 2, sizeof *program->words);
+  if (program->words == NULL) return false;
+  memcpy(program->words, words, count * sizeof *words);
+  if (!numbered) return true;
+  program->number = calloc(1, NUMBER_SIZE);
+  if (program->number == NULL) return false;
+  program->words[count] = program->number;
+  take_number(0);
+  return true;
+}
+
+static bool take_programs(int count, char **arguments, int at) {
+  while (at + 1 < count) {
+    const bool numbered = strcmp(arguments[at], "--numbered") == 0;
+    if (!numbered && strcmp(arguments[at], "--program") != 0) return false;
+    char *end = NULL;
+    const unsigned long words = strtoul(arguments[at + 1], &end, 10);
+    at += 2;
+    if (*end != '\0' || words == 0 || words > (unsigned long)(count - at)) return false;
+    if (!add_program(arguments + at, words, numbered)) return false;
+    at += (int)words;
+  }
+  return at == count && program_count > 0;
 }
 
 int main(int count, char **arguments) {
@@ -309,11 +397,15 @@ int main(int count, char **arguments) {
     user = arguments[at + 1];
     at += 2;
   }
-  if (at + 1 >= count || strcmp(arguments[at], "--") != 0 || fcntl(CHANNEL, F_SETFD, FD_CLOEXEC) != 0) {
-    (void)fprintf(stderr, "usage: holdfast-launcher [--user UID:GID] -- PROGRAM [ARGUMENT]..., a channel as descriptor 3\n");
+  if (at < count && strcmp(arguments[at], "--spare") == 0) {
+    spares = true;
+    at++;
+  }
+  if (!take_programs(count, arguments, at) || fcntl(CHANNEL, F_SETFD, FD_CLOEXEC) != 0) {
+    (void)fprintf(stderr, "usage: holdfast-launcher [--user UID:GID] [--spare] {--program | --numbered} COUNT PROGRAM "
+                          "[ARGUMENT]... ..., a channel as descriptor 3\n");
     return EXIT_USAGE;
   }
-  program = arguments + at + 1;
   (void)syscall(SYS_close_range, CHANNEL + 1, ~0u, 0);
   (void)signal(SIGPIPE, SIG_IGN);
 
@@ -353,6 +445,10 @@ int main(int count, char **arguments) {
       if (info.ssi_signo == SIGTERM) leaving = true;
     if (watched[1].revents != 0 && output >= 0) take_output();
     reap();
+    if (spared) {
+      see_off();
+      return 0;
+    }
     if (watched[2].revents != 0) take_orders();
     if (leaving) (void)kill_all();
   }

@@ -18,10 +18,12 @@ const PLAN: Record<string, Rule> = {
   vrrp: { folders: ['wire'], ...PURE },
   arp: { folders: ['wire'], ...PURE },
   healthcheck: { folders: ['wire'], packages: ['node:'] },
-  config: { folders: ['wire', 'vrrp', 'healthcheck'], packages: ['yaml', 'zod'] },
+  // Programs that are told of changes of state (docs/adr/0029).
+  notify: { folders: ['wire', 'healthcheck'], packages: ['node:'] },
+  config: { folders: ['wire', 'vrrp', 'healthcheck', 'notify'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
-  daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'metrics'], packages: ['node:'] },
-  api: { folders: ['wire', 'config', 'daemon', 'healthcheck', 'metrics'], packages: ['node:'] },
+  daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'metrics', 'notify'], packages: ['node:'] },
+  api: { folders: ['wire', 'config', 'daemon', 'healthcheck', 'metrics', 'notify'], packages: ['node:'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0011).
@@ -36,7 +38,7 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
   // design.md §2: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
   // Values only (docs/adr/0024).
-  config: { healthcheck: ['check.ts'] },
+  config: { healthcheck: ['check.ts'], notify: ['notification.ts'] },
   api: { daemon: ['healthcheck-snapshot.ts', 'ports.ts', 'snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
   daemon: {
@@ -49,14 +51,15 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
       'held-health.ts',
       'probe-result.ts',
     ],
+    notify: ['keepalived-words.ts', 'notification.ts'],
   },
 }
 
 /**
  * Where keepalived's words are spoken besides its own reader, because those who listen know no others: the dumps that
- * probes and exporters read (docs/adr/0030).
+ * probes and exporters read (docs/adr/0030), and programs that are told of changes (docs/adr/0029).
  */
-const SPEAKS_KEEPALIVED = ['api/keepalived-dump.ts']
+const SPEAKS_KEEPALIVED = ['api/keepalived-dump.ts', 'notify/keepalived-words.ts']
 
 /** iproute2's keyword for the bridge of a port, which has no other word. */
 const IPROUTE2 = /link set \S+ master \S+/g
@@ -71,9 +74,12 @@ const PURE_FILES = [
   'healthcheck/health.ts',
   'healthcheck/held-health.ts',
   'healthcheck/probe-result.ts',
+  'healthcheck/program-set.ts',
   'healthcheck/schedule.ts',
   'linux/netlink/message.ts',
   'metrics/names.ts',
+  'notify/keepalived-words.ts',
+  'notify/notification.ts',
 ]
 
 function sources(dir: string): string[] {

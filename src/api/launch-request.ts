@@ -5,8 +5,8 @@
  */
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { ExecSpec } from '../healthcheck/check.ts'
-import type { Refusal } from '../healthcheck/exec.ts'
+import type { Refusal } from '../healthcheck/launched-programs.ts'
+import type { ProgramSet } from '../healthcheck/program-set.ts'
 import type { EngineMessage, WorkerMessage } from './worker-message.ts'
 
 export class LaunchRequests {
@@ -20,21 +20,21 @@ export class LaunchRequests {
     this.#tell = tell
   }
 
-  async launch(spec: ExecSpec): Promise<Duplex | Refusal> {
+  async launch(programs: ProgramSet): Promise<Duplex | Refusal> {
     try {
       const [ours, theirs] = this.#streamPair()
       // From here on it is closed with this thread, however that ends.
       const stream = new Socket({ fd: ours, readable: true, writable: true })
       const id = ++this.#lastId
       const answer = new Promise<Refusal | undefined>((resolve) => this.#waiting.set(id, resolve))
-      this.#tell({ kind: 'launchWanted', id, spec, channel: theirs })
+      this.#tell({ kind: 'launchWanted', id, programs, channel: theirs })
       const refusal = await answer
       if (refusal === undefined) return stream
       stream.destroy()
       return refusal
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error)
-      return { reason: 'notPossible', detail: `Cannot run ${spec.argv[0]}: ${words}` }
+      return { reason: 'notPossible', detail: `Cannot run ${programs.programs[0]?.argv[0]}: ${words}` }
     }
   }
 

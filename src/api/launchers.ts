@@ -1,16 +1,15 @@
 /**
- * The engine's side of launchers: whoever asks for one gets it for a program that a check in force names, and for no
- * other. Decided here: that, and that none outlives the thread that asked. Refuses to know how a process is started.
+ * The engine's side of launchers: whoever asks for one gets it for programs that the configuration in force names, and for
+ * no others. Decided here: that, and that none outlives the thread that asked. Refuses to know how a process is started.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { CheckSpec, ExecSpec } from '../healthcheck/check.ts'
-import type { Refusal } from '../healthcheck/exec.ts'
+import type { Refusal } from '../healthcheck/launched-programs.ts'
+import type { ProgramSet } from '../healthcheck/program-set.ts'
 import { type User, userNamed } from '../healthcheck/user.ts'
 
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-export type Program = {
-  readonly argv: readonly string[]
+export type Programs = Pick<ProgramSet, 'programs' | 'spare'> & {
   /** All of it: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>
   /** undefined: as the daemon. */
@@ -19,7 +18,7 @@ export type Program = {
 
 export type LauncherPort = {
   /** The caller's end of the channel stays with the caller. Throws Error with a `code`. */
-  readonly start: (program: Program, channel: number, onEnd: () => void) => { end(): void }
+  readonly start: (programs: Programs, channel: number, onEnd: () => void) => { end(): void }
   /** Nobody is to have it (any more). */
   readonly closeChannel: (channel: number) => void
 }
@@ -27,29 +26,34 @@ export type LauncherPort = {
 export class Launchers {
   readonly #port: LauncherPort
   readonly #running = new Set<{ end(): void }>()
+  readonly #inForce = new Map<string, readonly ProgramSet[]>()
 
   constructor(port: LauncherPort) {
     this.#port = port
   }
 
+  /** From now on these of `owner` may be asked for, instead of those before. */
+  permit(owner: 'healthchecks' | 'notify', sets: readonly ProgramSet[]): void {
+    this.#inForce.set(owner, sets)
+  }
+
   /** Takes the descriptor, whatever comes of it. `isWanted`: whether whoever asked is still there. */
   async launch(
-    wanted: ExecSpec,
+    wanted: ProgramSet,
     channel: number,
-    inForce: readonly CheckSpec[],
     isWanted: () => boolean = () => true,
   ): Promise<Refusal | undefined> {
-    const [path] = wanted.argv
+    const path = wanted.programs[0]?.argv[0] ?? 'nothing'
     const refuse = (reason: Refusal['reason'], detail: string): Refusal => ({ reason, detail })
     try {
-      const known = inForce.some(({ probe }) => isDeepStrictEqual(probe, wanted))
-      if (!known) return refuse('notPossible', `Cannot run ${path}: no check in force names it`)
+      const known = [...this.#inForce.values()].some((sets) => sets.some((set) => isDeepStrictEqual(set, wanted)))
+      if (!known) return refuse('notPossible', `Cannot run ${path}: nothing in force names it`)
       const user = wanted.user === undefined ? undefined : await userNamed(wanted.user)
       if (user === 'missing') return refuse('userNotPermitted', `There is no user "${wanted.user}" on this node`)
       // It would have the name of a thread that is gone, and nobody would end it with that.
       if (!isWanted()) return refuse('notPossible', `Cannot run ${path}: the thread that asked is gone`)
-      const program = { argv: wanted.argv, environment: { PATH, ...wanted.environment }, user }
-      const launcher = this.#port.start(program, channel, () => this.#running.delete(launcher))
+      const programs = { ...wanted, environment: { PATH, ...wanted.environment }, user }
+      const launcher = this.#port.start(programs, channel, () => this.#running.delete(launcher))
       this.#running.add(launcher)
       return undefined
     } catch (error) {
@@ -57,6 +61,11 @@ export class Launchers {
     } finally {
       this.#port.closeChannel(channel)
     }
+  }
+
+  /** Whoever asked is gone: nobody is to have the descriptor. */
+  discard(channel: number): void {
+    this.#port.closeChannel(channel)
   }
 
   /** The thread that had them is gone: so are their channels, as a rule. */

@@ -18,6 +18,10 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
     ...configSamples(snapshot.config),
     ...snapshot.routers.flatMap(routerSamples),
     ...snapshot.healthchecks.flatMap(healthcheckSamples),
+    ...snapshot.notifications.flatMap(({ kind, name, runs, waiting }) => [
+      sample('holdfast_notify_waiting', waiting, { kind, name }),
+      ...byKey('holdfast_notify_runs_total', { kind, name }, 'result', runs),
+    ]),
     ...snapshot.interfaces.flatMap(({ name, discarded, overflowed, announced }) => [
       sample('holdfast_vrrp_receive_overflow_total', overflowed, { interface: name }),
       ...byKey('holdfast_vrrp_advertisements_discarded_total', { interface: name }, 'reason', discarded),

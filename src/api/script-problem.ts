@@ -1,12 +1,12 @@
 /**
- * The programs that health checks run, judged on this node: whether they may be run at all (VR-TRK-07), and as whom.
+ * The programs that health checks and notifications run, judged on this node: whether they may be run at all (VR-TRK-07), and as whom.
  * Decided here: what another user could change is an error, because it would run with our rights; what is not there yet,
  * or cannot be known from here, is a warning, because it may come. Refuses to know what makes a program safe.
  */
 import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
+import { EVENTS as NOTIFY_EVENTS } from '../config/notify.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from '../config/problem.ts'
-import type { ExecSpec } from '../healthcheck/check.ts'
 import { disks } from '../healthcheck/disk-queue.ts'
 import { unsafeBecause } from '../healthcheck/script-safety.ts'
 import { userNamed } from '../healthcheck/user.ts'
@@ -14,34 +14,79 @@ import { userNamed } from '../healthcheck/user.ts'
 /** A disk that does not answer must not keep a daemon from starting. */
 const PATIENCE = 1_000
 
-export async function scriptProblems({ healthchecks }: Config, locate: Locate): Promise<readonly Problem[]> {
-  const found = healthchecks.map((check, index) => {
-    if (check.kind !== 'probe' || check.spec.probe.kind !== 'exec') return []
-    const { name, probe } = check.spec
-    return within(PATIENCE, judged(name, probe, ['healthchecks', index], locate), () => [
+/** One of those that the configuration names. */
+type NamedProgram = {
+  readonly argv: readonly [string, ...string[]]
+  readonly user: string | undefined
+  /** As the end of a sentence: of whom it is. */
+  readonly owner: string
+  readonly path: Path
+  /** Where its user stands. */
+  readonly userPath: Path
+  /** What it means that there is no such user. */
+  readonly userMissing: string
+}
+
+export async function scriptProblems(config: Config, locate: Locate): Promise<readonly Problem[]> {
+  const found = [...checkPrograms(config), ...notifyPrograms(config)].map((program) =>
+    within(PATIENCE, judged(program, locate), () => [
       problemAt(
         locate,
-        ['healthchecks', index, 'exec', 0],
+        program.path,
         'warning',
-        `Cannot say whether ${probe.argv[0]} may be run, for "${name}": its disk has not answered for ${PATIENCE} ms`,
+        `Cannot say whether ${program.argv[0]} may be run, ${program.owner}: its disk has not answered for ${PATIENCE} ms`,
       ),
-    ])
-  })
+    ]),
+  )
   return (await Promise.all(found)).flat()
 }
 
-async function judged(name: string, { argv, user }: ExecSpec, path: Path, locate: Locate): Promise<Problem[]> {
+const checkPrograms = ({ healthchecks }: Config): readonly NamedProgram[] =>
+  healthchecks.flatMap((check, index) => {
+    if (check.kind !== 'probe' || check.spec.probe.kind !== 'exec') return []
+    const { name, probe } = check.spec
+    const base = ['healthchecks', index]
+    return [
+      {
+        ...probe,
+        owner: `for "${name}"`,
+        path: [...base, 'exec', 0],
+        userPath: [...base, 'user'],
+        userMissing: `"${name}" is unknown`,
+      },
+    ]
+  })
+
+const notifyPrograms = ({ syncGroups, virtualRouters }: Config): readonly NamedProgram[] => {
+  const sections = { virtualRouters, syncGroups }
+  return Object.entries(sections).flatMap(([key, entries]) =>
+    entries.flatMap(({ name, notify }, index) =>
+      NOTIFY_EVENTS.flatMap((event) => {
+        const argv = notify?.[event]
+        if (argv === undefined) return []
+        const base = [key, index, 'notify']
+        const owner = `to notify of "${name}"`
+        const userMissing = `Cannot run ${argv[0]}, ${owner}`
+        const path = [...base, event, 0]
+        return [{ argv, user: notify?.user, owner, path, userPath: [...base, 'user'], userMissing }]
+      }),
+    ),
+  )
+}
+
+async function judged(
+  { argv, owner, path, user, userMissing, userPath }: NamedProgram,
+  locate: Locate,
+): Promise<Problem[]> {
   const runsAs = user === undefined ? undefined : await userNamed(user)
   const problems: Problem[] = []
   if (runsAs === 'missing')
-    problems.push(
-      problemAt(locate, [...path, 'user'], 'warning', `"${name}" is unknown: there is no user "${user}" here`),
-    )
+    problems.push(problemAt(locate, userPath, 'warning', `${userMissing}: there is no user "${user}" here`))
   const unsafe = await disks.ask(argv[0], () =>
     unsafeBecause(argv[0], typeof runsAs === 'object' ? runsAs.uid : undefined),
   )
   const say = (severity: Severity, message: string) =>
-    problems.push(problemAt(locate, [...path, 'exec', 0], severity, `${message}, for "${name}"`))
+    problems.push(problemAt(locate, path, severity, `${message}, ${owner}`))
   if (unsafe !== undefined) say(unsafe.reason === 'scriptUnsafe' ? 'error' : 'warning', unsafe.detail)
   else if (user === undefined && !(await isExecutable(argv[0]))) say('warning', `Cannot run ${argv[0]}: EACCES`)
   return problems

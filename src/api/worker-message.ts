@@ -5,9 +5,10 @@ import type { Imported } from '../config/keepalived/fate.ts'
 import type { NodeView } from '../config/node-view.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
-import type { ExecSpec } from '../healthcheck/check.ts'
 import type { CheckNews, CheckOrder } from '../healthcheck/check-message.ts'
-import type { Refusal } from '../healthcheck/exec.ts'
+import type { Refusal } from '../healthcheck/launched-programs.ts'
+import type { ProgramSet } from '../healthcheck/program-set.ts'
+import type { NotifyNews, NotifyOrder } from '../notify/notification.ts'
 import type { KeepalivedReading } from './configuration-language.ts'
 import type { Dumped, DumpKind } from './keepalived-dump.ts'
 
@@ -48,11 +49,12 @@ export type WorkerMessage =
   /** `problem`: why not. */
   | { readonly kind: 'dumped'; readonly id: number; readonly problem: string | undefined }
   | { readonly kind: 'check'; readonly news: CheckNews }
+  | { readonly kind: 'notify'; readonly news: NotifyNews }
   /**
-   * A launcher for a program of a check (docs/adr/0026). `channel`: the descriptor that it is to have, the engine's from
+   * A launcher for programs of a check or of notifications (docs/adr/0026). `channel`: the descriptor that it is to have, the engine's from
    * now on; the other end stays with the worker.
    */
-  | { readonly kind: 'launchWanted'; readonly id: number; readonly spec: ExecSpec; readonly channel: number }
+  | { readonly kind: 'launchWanted'; readonly id: number; readonly programs: ProgramSet; readonly channel: number }
   | { readonly kind: 'listening' }
   | { readonly kind: 'failed'; readonly message: string }
 
@@ -61,6 +63,7 @@ export type EngineMessage =
   | { readonly kind: 'parse'; readonly id: number; readonly order: ReadOrder }
   | { readonly kind: 'dump'; readonly id: number; readonly order: DumpOrder }
   | { readonly kind: 'checkOrder'; readonly order: CheckOrder }
+  | { readonly kind: 'notifyOrder'; readonly order: NotifyOrder }
   | { readonly kind: 'launched'; readonly id: number; readonly refusal: Refusal | undefined }
   /** Open the port: said once, when what comes first has begun. */
   | { readonly kind: 'serve' }

@@ -5,6 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '../daemon/snapshot.ts'
+import type { Launchers } from './launchers.ts'
 import type {
   DumpOrder,
   EngineMessage,
@@ -26,6 +27,8 @@ export type WorkerListener = {
   readonly snapshot: () => Snapshot
   readonly onProblem: (message: string) => void
   readonly onListening: () => void
+  /** For whatever a thread has run. */
+  readonly launchers: Pick<Launchers, 'launch' | 'discard' | 'endAll'>
 }
 
 /** Who needs a thread that runs, and talks to it. */
@@ -33,8 +36,6 @@ export type WorkerGuest = {
   /** A thread has begun and hears orders. */
   readonly onStart: () => void
   readonly onMessage: (message: WorkerMessage) => void
-  /** From a thread that has been given up: only to let go of what it brings. */
-  readonly onOrphan: (message: WorkerMessage) => void
   /** Not told of a thread that close() ended. */
   readonly onEnd: () => void
 }
@@ -52,8 +53,8 @@ export class WorkerThread {
   readonly #settings: WorkerSettings
   readonly #listener: WorkerListener
   readonly #waiting = new Map<number, Waiting>()
-  #guest: WorkerGuest | undefined
-  #guestStays = false
+  /** And whether each needs a thread. */
+  readonly #guests = new Map<WorkerGuest, boolean>()
   #serves = false
   #closed = false
   #worker: Worker | undefined
@@ -78,16 +79,16 @@ export class WorkerThread {
   }
 
   host(guest: WorkerGuest): void {
-    this.#guest = guest
+    this.#guests.set(guest, false)
   }
 
   /** Whether the guest needs a thread. It hears `onStart` when there is one, which may be during this call. */
-  keep(wanted: boolean): void {
-    const stayed = this.#guestStays
-    this.#guestStays = wanted
+  keep(guest: WorkerGuest, wanted: boolean): void {
+    const stayed = this.#guests.get(guest)
+    this.#guests.set(guest, wanted)
     if (!wanted) this.#rest()
     else if (this.#worker === undefined) this.#ensure()
-    else if (!stayed) this.#guest?.onStart()
+    else if (!stayed) guest.onStart()
   }
 
   /** To the thread that runs; lost without one. */
@@ -95,7 +96,7 @@ export class WorkerThread {
     this.#worker?.postMessage(message)
   }
 
-  /** It does not answer any more. The guest is told at once; the next thread comes in its time. */
+  /** It does not answer any more. Its guests are told at once; the next thread comes in its time. */
   giveUp(): void {
     const thread = this.#worker
     if (thread === undefined) return
@@ -160,7 +161,11 @@ export class WorkerThread {
   }
 
   get #isNeeded(): boolean {
-    return !this.#closed && (this.#serves || this.#guestStays)
+    return !this.#closed && (this.#serves || this.#staying.length > 0)
+  }
+
+  get #staying(): readonly WorkerGuest[] {
+    return [...this.#guests].flatMap(([guest, stays]) => (stays ? [guest] : []))
   }
 
   /** One that is to follow another waits for its turn: who asks does not make it sooner. */
@@ -196,8 +201,8 @@ export class WorkerThread {
     started.on('message', (message: WorkerMessage) => this.#hear(started, message))
     started.on('error', (error) => this.#listener.onProblem(`The worker thread failed: ${error.message}`))
     started.on('exit', () => this.#lost(started))
-    if (this.#guestStays) this.#guest?.onStart()
-    // After the guest's orders: what serves is loaded for 100 ms.
+    for (const guest of this.#staying) guest.onStart()
+    // After the guests' orders: what serves is loaded for 100 ms.
     if (this.#serves) this.post({ kind: 'serve' })
     return started
   }
@@ -209,8 +214,21 @@ export class WorkerThread {
     else if (message.kind === 'snapshotWanted') {
       const answer: EngineMessage = { kind: 'snapshot', id: message.id, snapshot: this.#listener.snapshot() }
       thread.postMessage(answer)
-    } else if (thread === this.#worker) this.#guest?.onMessage(message)
-    else this.#guest?.onOrphan(message)
+    } else if (thread !== this.#worker) this.#orphaned(message)
+    else if (message.kind === 'launchWanted') void this.#launch(thread, message)
+    else for (const guest of this.#guests.keys()) guest.onMessage(message)
+  }
+
+  async #launch(thread: Worker, { id, programs, channel }: Extract<WorkerMessage, { kind: 'launchWanted' }>) {
+    // To this thread and no other: each counts its questions from 1.
+    const refusal = await this.#listener.launchers.launch(programs, channel, () => thread === this.#worker)
+    const answer: EngineMessage = { kind: 'launched', id, refusal }
+    thread.postMessage(answer)
+  }
+
+  /** What a thread said that has been given up: nobody is to have the descriptor. */
+  #orphaned(message: WorkerMessage): void {
+    if (message.kind === 'launchWanted') this.#listener.launchers.discard(message.channel)
   }
 
   #lost(thread: Worker): void {
@@ -221,6 +239,8 @@ export class WorkerThread {
     }
     if (this.#worker !== thread) return
     this.#worker = undefined
+    // Their channels are gone with it, as a rule: one that hangs may still hold them.
+    this.#listener.launchers.endAll()
     if (performance.now() - this.#startedAt > GROWN_UP) this.#restartAfter = RESTART.first
     if (this.#closed) return
     if (this.#isNeeded) {
@@ -231,7 +251,7 @@ export class WorkerThread {
       }, this.#restartAfter).unref()
       this.#restartAfter = Math.min(this.#restartAfter * 2, RESTART.last)
     }
-    if (this.#guestStays) this.#guest?.onEnd()
+    for (const guest of this.#staying) guest.onEnd()
   }
 
   #answered(answer: Answer): void {

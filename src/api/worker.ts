@@ -9,6 +9,7 @@ import type { CheckService } from '../healthcheck/check-service.ts'
 import type { WatchEnd } from '../healthcheck/probe.ts'
 import type { ProbePorts } from '../healthcheck/probe-of.ts'
 import type { OpenStream } from '../healthcheck/stream.ts'
+import type { NotifyService } from '../notify/notify-service.ts'
 import { LaunchRequests } from './launch-request.ts'
 import { SnapshotQuestions } from './snapshot-questions.ts'
 import type { EngineMessage, WorkerMessage, WorkerSettings } from './worker-message.ts'
@@ -38,6 +39,7 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
   const launches = new LaunchRequests(streamPair, tell)
   let checks: Promise<CheckService> | undefined
   let checking: CheckService | undefined
+  let notices: Promise<NotifyService> | undefined
   const snapshots = new SnapshotQuestions((question) => {
     // The engine hears it before the question, and answers with what is so now.
     checking?.tellAll()
@@ -52,7 +54,7 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
         void dump(message, tell)
         break
       case 'checkOrder':
-        checks ??= startChecks(tell, { launch: (spec) => launches.launch(spec), openStream, watchEnd })
+        checks ??= startChecks(tell, { launch: (programs) => launches.launch(programs), openStream, watchEnd })
         // The engine notices the silence of a thread that cannot check.
         void checks
           .then((service) => {
@@ -60,6 +62,12 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
             return service.obey(message.order)
           })
           .catch((error) => tell({ kind: 'failed', message: `Cannot check anything: ${wordsOf(error)}` }))
+        break
+      case 'notifyOrder':
+        notices ??= startNotices(tell, launches)
+        void notices
+          .then((service) => service.obey(message.order))
+          .catch((error) => tell({ kind: 'failed', message: `Cannot notify anybody: ${wordsOf(error)}` }))
         break
       case 'launched':
         launches.answered(message)
@@ -78,6 +86,14 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
 async function startChecks(tell: Tell, ports: ProbePorts): Promise<CheckService> {
   const { CheckService } = await import('../healthcheck/check-service.ts')
   return new CheckService((news) => tell({ kind: 'check', news }), ports)
+}
+
+async function startNotices(tell: Tell, launches: LaunchRequests): Promise<NotifyService> {
+  const { NotifyService } = await import('../notify/notify-service.ts')
+  return new NotifyService(
+    (news) => tell({ kind: 'notify', news }),
+    (programs) => launches.launch(programs),
+  )
 }
 
 /** What serves takes 100 ms of this thread to load; a router may wait for the first result of a check. */

@@ -92,7 +92,7 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   const { locate } = parsed
   const stands = wasStopped(keepalived?.socket)
   const config = stands ? idle(parsed.config) : parsed.config
-  const { worker, checks } = workerRoom(config, recorder, () => daemon.snapshot())
+  const { worker, checks, notify } = workerRoom(config, recorder, () => daemon.snapshot())
   const scripts = await scriptProblems(config, locate)
   if (scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
 
@@ -158,6 +158,7 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
     will,
     recorder,
     checks,
+    notify,
     configuration: () => live.snapshot(),
     surroundings: () => ({ controlRefused, keepalivedBeside: beside.keepalived }),
     onForsaken: () => {

@@ -16,6 +16,7 @@ import type { CommandResult } from './check.ts'
 import { ask, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
 import { formatHealthchecks, prioritySum } from './status-healthcheck.ts'
+import { formatNotifications } from './status-notify.ts'
 
 const TIMEOUT = 3_000
 
@@ -46,7 +47,11 @@ export function formatStatus(snapshot: Snapshot): string {
   )
   if (controlRefused > 0)
     around.push(`REFUSED at the control socket, neither root nor the daemon's user: ${times(controlRefused)}`)
-  const checks = formatHealthchecks(snapshot.healthchecks, Date.parse(snapshot.takenAt))
+  const now = Date.parse(snapshot.takenAt)
+  const checks = [
+    ...formatHealthchecks(snapshot.healthchecks, now),
+    ...formatNotifications(snapshot.notifications, now),
+  ]
   return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter), ...checks].join('\n')}\n`
 }
 

@@ -1,9 +1,11 @@
 /**
- * The worker thread of this program, and the health checks in it: wiring. Made before the engine, because the engine may
- * need its checks at once. Decided here: the thread is started ahead of the engine where a router has to wait for what a
+ * The worker thread of this program, and what runs in it: wiring. Made before the engine, because the engine may need its
+ * checks at once. Decided here: the thread is started ahead of the engine where a router has to wait for what a
  * check finds; otherwise nothing runs in it until somebody asks, because the first advertisement comes first.
  */
 import { CheckThread } from '../api/check-thread.ts'
+import { Launchers } from '../api/launchers.ts'
+import { NotifyThread } from '../api/notify-thread.ts'
 import { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
 import { healthchecksIn } from '../config/track.ts'
@@ -18,22 +20,28 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worke
 const waitsForChecks = ({ virtualRouters, syncGroups }: Config): boolean =>
   [...virtualRouters, ...syncGroups].some(({ track }) => healthchecksIn(track).some(({ weight }) => weight === 0))
 
-export type WorkerRoom = { readonly worker: WorkerThread; readonly checks: CheckThread }
+export type WorkerRoom = {
+  readonly worker: WorkerThread
+  readonly checks: CheckThread
+  readonly notify: NotifyThread
+}
 
 export function workerRoom(config: Config, recorder: Recorder, snapshot: () => Snapshot): WorkerRoom {
   const { listen } = config.api
+  const launchers = new Launchers({ start: startLauncher, closeChannel })
   const worker = new WorkerThread(
     ENTRY,
     { listen, version: VERSION },
     {
       snapshot,
+      launchers,
       onListening: () => {
         if (listen !== false) recorder.log('info', `Serving /metrics on ${listen.host}:${listen.port}`)
       },
       onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
     },
   )
-  const checks = new CheckThread(worker, { start: startLauncher, closeChannel })
+  const checks = new CheckThread(worker, launchers)
   if (waitsForChecks(config)) checks.prepare()
-  return { worker, checks }
+  return { worker, checks, notify: new NotifyThread(worker, launchers) }
 }

@@ -21,6 +21,7 @@ import {
 } from './field.ts'
 import { healthcheckSchema } from './healthcheck.ts'
 import { knobShape } from './knobs.ts'
+import { notify } from './notify.ts'
 import { expandPresets, PRESETS } from './preset.ts'
 import { trackSchema } from './track.ts'
 import { hint, PEERS_WANTED, transportSchema } from './transport.ts'
@@ -108,6 +109,7 @@ export const virtualRouterSchema = section(
       .max(64, { error: 'at most 64 MAC addresses wanted' })
       .default([])
       .describe('MAC addresses whose answers for the addresses mean nothing, such as a fabric with proxy ARP'),
+    notify: notify().optional().describe('Programs that are told of its changes of state (docs/notify.md)'),
     profile: oneOf('holdfast', 'keepalived', 'rfc9568').default('holdfast').describe('Defaults of the options below'),
     addressPrefix: oneOf('host', 'written')
       .optional()
@@ -127,6 +129,7 @@ export const syncGroupSchema = section(
     preset: oneOf(...PRESETS)
       .optional()
       .describe('Health checks that come by a name, tracked by every member'),
+    notify: notify().optional().describe('Programs that are told when the group as a whole has changed'),
   },
   'a mapping with name and members wanted',
 )

@@ -18,10 +18,10 @@ export type ConfigDiff = {
    * reverse.
    */
   readonly recreated: readonly string[]
-  /** Parameters, announcements, the lifetime, what is done about duplicates or what is tracked, the trackers of its sync group included. */
+  /** Parameters, announcements, the lifetime, what is done about duplicates, who is notified or what is tracked, the trackers of its sync group included. */
   readonly changed: readonly string[]
   readonly unchanged: readonly string[]
-  /** Names, members or trackers of sync groups. */
+  /** Names, members, trackers or notify programs of sync groups. */
   readonly groupsChanged: boolean
   /** Names of health checks that came, went or mean something else; no router changes for it (docs/adr/0024). */
   readonly checksChanged: readonly string[]
@@ -72,7 +72,7 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
 }
 
 function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: ResolvedRouter): string {
-  const { parameters, announce, configuredFault, track, onDuplicate, duplicateAllowed } = resolved
+  const { parameters, announce, configuredFault, track, onDuplicate, duplicateAllowed, notify } = resolved
   return JSON.stringify([
     { ...parameters, peers: inAnyOrder(parameters.peers), transport: undefined },
     announce,
@@ -80,6 +80,7 @@ function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: 
     lifetime,
     inAnyOrder(track),
     onDuplicate,
+    notify,
     inAnyOrder(duplicateAllowed),
     configuredFault,
     // For interface and source `auto`.
@@ -90,10 +91,11 @@ function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: 
 const groupsOf = ({ syncGroups }: Config): string =>
   JSON.stringify(
     inAnyOrder(
-      syncGroups.map(({ name, members, track }: SyncGroup) => ({
+      syncGroups.map(({ name, members, track, notify }: SyncGroup) => ({
         name,
         members: inAnyOrder(members),
         track: inAnyOrder(track),
+        notify,
       })),
     ),
   )

@@ -17,12 +17,12 @@ import {
   urlFrom,
 } from './healthcheck-field.ts'
 import { kindProblems } from './healthcheck-kind.ts'
+import { argv, user } from './program.ts'
 
 const HOUR = 3_600_000
 const URL_WANTED = 'an absolute URL wanted, written like https://localhost:6443/readyz'
 const JITTER_WANTED = 'a percentage from 0% to 100% wanted'
 const TCP_WANTED = 'a host and a port wanted, written like 127.0.0.1:9445 or [::1]:9445'
-const EXEC_WANTED = 'a program with its absolute path and its arguments wanted, as a list'
 const MEMBERS_WANTED = 'a list of names of health checks wanted'
 const PATTERN_WANTED = 'a regular expression wanted'
 
@@ -59,14 +59,6 @@ const answer = () =>
         ? ({ kind: 'contains', text: value } as const)
         : ({ kind: 'matches', pattern: value.matches } as const),
     )
-
-const argv = () =>
-  list(pattern(/^[^\0]*$/, 'a text wanted'), EXEC_WANTED).transform((words, context): [string, ...string[]] => {
-    const [program, ...rest] = words
-    if (program !== undefined && /^\/[^/]/.test(program)) return [program, ...rest]
-    context.issues.push({ code: 'custom', message: EXEC_WANTED, input: words })
-    return z.NEVER
-  })
 
 const texts = (wanted: string) =>
   z.record(z.string(), z.string({ error: 'a text wanted, in quotes' }), { error: wanted })
@@ -150,17 +142,7 @@ const keys = () =>
       unixSocket: absolutePath().optional().describe('http: a unix socket to talk to instead of the host of the URL'),
       send: someText().optional().describe('tcp: what is sent after connecting'),
       expect: answer().optional().describe('tcp: what must come back'),
-      user: z
-        .union(
-          [
-            whole(0, 4_294_967_294),
-            pattern(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?$/, 'the name or number of a user wanted'),
-          ],
-          { error: 'the name or number of a user wanted' },
-        )
-        .transform(String)
-        .optional()
-        .describe('exec: runs as this user of /etc/passwd, default: as the daemon'),
+      user: user().optional().describe('exec: runs as this user of /etc/passwd, default: as the daemon'),
       environment: texts(ENVIRONMENT_WANTED).optional().describe('exec: variables beside PATH'),
       content: oneOf('present', 'weight')
         .optional()

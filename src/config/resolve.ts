@@ -4,6 +4,7 @@
  * makes, an address that DHCP brings) is a warning and a fault of the router; what only an edit can mend is an error.
  * This file does not know sockets, states, or whether a VIP that it sees was installed by us.
  */
+import type { NotifyPrograms } from '../notify/notification.ts'
 import { type Authentication, simplePassword } from '../vrrp/authentication.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { Parameters, Peer, Transport } from '../vrrp/parameters.ts'
@@ -49,6 +50,8 @@ export type ResolvedRouter = {
   readonly lifetime: 'auto' | 'off'
   /** Its own and those of its group; weights of a single member are not among them (VR-SG-04). */
   readonly track: readonly Track[]
+  /** What is told of its changes of state. */
+  readonly notify: NotifyPrograms | undefined
 }
 
 export type Resolution = { readonly routers: readonly ResolvedRouter[]; readonly problems: readonly Problem[] }
@@ -151,6 +154,7 @@ function resolveRouter(
     duplicateAllowed: router.duplicateAllowed,
     lifetime: router.lifetime,
     track: trackOf(router, group),
+    notify: router.notify,
   }
 }
 

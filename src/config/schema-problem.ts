@@ -1,16 +1,11 @@
 /**
- * What the schema found, in words: what was found, what was wanted, where, and what was probably meant. Options of
- * the design that this version does not have yet are named as such, because silence about them would be a promise.
- * This file does not know single keys, except those that do not exist yet.
+ * What the schema found, in words: what was found, what was wanted, where, and what was probably meant.
+ * This file does not know single keys, except those whose values may be secrets.
  */
 import type { z } from 'zod'
 import { jsonSchema } from './config.ts'
 import { formatPath, type Locate, type Path, type Problem, problemAt } from './problem.ts'
 import { nearestWord } from './spelling.ts'
-
-const NOT_YET: Readonly<Record<string, string>> = {
-  notify: 'notify programs are',
-}
 
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], value: unknown, locate: Locate): Problem[] {
   return issues.flatMap((issue) => issueProblems(issue, [], value, locate))
@@ -47,7 +42,7 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locat
  * A password must not come back in a message, not even one that stands where it should not (VR-V2-06). What is sent to
  * whoever is checked may hold one, and so may a URL.
  */
-const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec']
+const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec', 'notify']
 const isSecret = (path: Path): boolean => path.some((step) => SECRETS.includes(step))
 
 /** Of the alternatives of a union, the one meant is that whose kind of value was given. */
@@ -56,8 +51,6 @@ function isAboutContent(issue: z.core.$ZodIssue): boolean {
 }
 
 function unknownKey(key: string, parent: Path): string {
-  const missing = Object.hasOwn(NOT_YET, key) ? NOT_YET[key] : undefined
-  if (missing !== undefined) return `Cannot use "${key}": ${missing} not supported by this version of holdfast`
   const known = knownKeys(parent)
   const meant = nearestWord(key, known)
   if (isSecret(parent)) return `Cannot use an unknown key in ${place(parent)}: known keys are ${known.join(', ')}`

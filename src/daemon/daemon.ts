@@ -22,8 +22,18 @@ import { Leftovers } from './leftovers.ts'
 import { lifetimeOf } from './lifetime.ts'
 import { NetworkNews } from './network-news.ts'
 import { NetworkView } from './network-view.ts'
+import { Notices } from './notices.ts'
 import { Placement } from './placement.ts'
-import type { AddressStep, CheckPort, Clock, LastWillPort, NetworkEvent, NetworkPort, SocketPort } from './ports.ts'
+import type {
+  AddressStep,
+  CheckPort,
+  Clock,
+  LastWillPort,
+  NetworkEvent,
+  NetworkPort,
+  NotifyPort,
+  SocketPort,
+} from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import { applyReload, planReload, type ReloadReport } from './reload.ts'
 import { Roster } from './roster.ts'
@@ -40,6 +50,7 @@ import {
 } from './snapshot.ts'
 import { StaleAddresses } from './stale-addresses.ts'
 import { Trackers } from './trackers.ts'
+import type { Transition } from './transition-history.ts'
 
 export type DaemonPorts = {
   readonly clock: Clock
@@ -49,6 +60,8 @@ export type DaemonPorts = {
   readonly recorder: Recorder
   /** Without one no check ever has a result. */
   readonly checks?: CheckPort
+  /** Without one no program is told of anything. */
+  readonly notify?: NotifyPort
   /** Where the configuration came from, and how its reloads went; the daemon only passes it on. */
   readonly configuration?: () => ConfigSnapshot
   /** What goes on around the engine, for the status alone. */
@@ -91,13 +104,15 @@ export class Daemon {
   readonly #board = new CheckBoard()
   readonly #checksSince = new WallClock()
   readonly #health: HealthWatch
+  readonly #notices: Notices
 
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
     this.#config = config
     this.#ports = ports
     this.#options = options
     this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
-    const { checks, clock, network, recorder, schedule = onTheEventLoop, sockets, will } = ports
+    const { checks, clock, network, notify: port, recorder, schedule = onTheEventLoop, sockets, will } = ports
+    this.#notices = new Notices({ port, clock, recorder, schedule })
     this.#watch = new GuardianWatch({
       clock,
       will,
@@ -120,8 +135,9 @@ export class Daemon {
     const board = this.#board
     const trackers = new Trackers(view, board)
     this.#placement = new Placement(config, context, journal, trackers)
-    const onTransition = () => {
+    const onTransition = (router: Router, transition: Transition) => {
       this.#stateChanged = true
+      this.#notices.transition(router, transition, { departing: this.#roster.departing, stopping: this.#stopping })
     }
     const onAskChecks = (router: Router, within: Millis) => this.#health.ask(router, within)
     this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition, onAskChecks })
@@ -154,6 +170,7 @@ export class Daemon {
     this.#stale.sweep(this.#config)
     const now = clock.now()
     this.#health.know(this.#config, now)
+    this.#notices.know(this.#config)
     for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
     this.#roster.regroup(this.#config.syncGroups, now)
     this.#placement.refresh(this.#roster.routers, now)
@@ -161,11 +178,12 @@ export class Daemon {
     network.watch((event) => this.#onNetworkEvent(event))
     this.#endTurn(clock.now())
     this.#health.start()
+    this.#notices.prepare()
     // Whoever is found forsaken leaves: nobody may be started after that.
     this.#watch.start()
   }
 
-  /** Through Leaving (design.md §3); resolves when no router answers for anything any more and no check runs. */
+  /** Through Leaving (design.md §3); resolves when no router answers for anything any more and no program runs. */
   stop(): Promise<void> {
     const now = this.#beginTurn()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
@@ -176,7 +194,8 @@ export class Daemon {
     // What they say changes nothing any more, and what they run must not outlive us.
     const checksStopped = this.#health.stop()
     this.#endTurn(now)
-    return Promise.all([stopped, checksStopped]).then(() => undefined)
+    const told = stopped.then(() => this.#notices.finish())
+    return Promise.all([told, checksStopped]).then(() => undefined)
   }
 
   /**
@@ -211,6 +230,7 @@ export class Daemon {
     this.#config = next
     this.#placement.reconfigure(next)
     this.#health.know(next, now)
+    this.#notices.know(next)
     const resolution = this.#placement.resolve()
     const elsewhere = this.#placement.elsewhere(this.#roster.routers, resolution)
     const plan = planReload(before, next, diff, { held: this.#roster.heldByDeparting(), elsewhere })
@@ -223,6 +243,7 @@ export class Daemon {
     this.#stateChanged = true
     this.#endTurn(now)
     this.#health.reload(diff.checksChanged)
+    this.#notices.prepare()
     return plan.report
   }
 
@@ -263,6 +284,7 @@ export class Daemon {
         ...outpostSnapshots(segment),
       ]),
       healthchecks: healthcheckSnapshots(this.#board, [...this.#roster.routers.values()], now, this.#checksSince),
+      notifications: this.#notices.snapshot(),
     }
   }
 
@@ -304,7 +326,10 @@ export class Daemon {
   #letGo(now: Millis): void {
     const departed = this.#roster.takeDeparted()
     if (departed.length === 0) return
-    for (const router of departed) this.#placement.release(router)
+    for (const router of departed) {
+      this.#placement.release(router)
+      this.#notices.removed(router)
+    }
     this.#admit(now)
     this.#runner.run(now)
   }
@@ -374,7 +399,10 @@ export class Daemon {
 
   /** No router answers for anything; after stop() that is the end. */
   #finish(now: Millis): void {
-    if (this.#stopping) this.#leftovers.runLast(now)
+    if (this.#stopping) {
+      this.#leftovers.runLast(now)
+      this.#notices.stop(this.#roster.all)
+    }
     for (const resolve of this.#stopped.splice(0)) resolve()
   }
 
@@ -390,6 +418,8 @@ export class Daemon {
       const running = this.#roster.all.some((router) => router.state.name !== 'Initialize')
       if (!running) this.#finish(now)
     }
+    // After the first announcements (VR-NTF-08).
+    this.#notices.settle(this.#roster)
     let nearest: Millis | undefined
     const consider = (at: Millis | undefined) => {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at

@@ -4,6 +4,7 @@
  */
 import type { CheckSpec } from '../healthcheck/check.ts'
 import type { Asked, CheckNews, Formerly } from '../healthcheck/check-message.ts'
+import type { Lane, Notification, NotifyNews } from '../notify/notification.ts'
 import type { Address, Family } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import type { Millis } from '../wire/units.ts'
@@ -285,4 +286,23 @@ export type CheckPort = {
   onNews(listener: (news: CheckPortNews) => void): void
   /** No run begins any more and what is under way is ended. Settles soon, whatever hangs. */
   stop(): Promise<void>
+}
+
+/** What the engine hears of notifications. That a thread died in between is told, and is the port's to mend. */
+export type NotifyPortNews =
+  | Exclude<NotifyNews, { readonly kind: 'beat' }>
+  | { readonly kind: 'postedAgain'; readonly ids: readonly number[] }
+
+/**
+ * Programs that are told of changes, run elsewhere: nothing here waits for one, and news is told from the event loop, never
+ * during a call. What is posted is run, in the order of its lane, also when the thread that had it dies.
+ */
+export type NotifyPort = {
+  /** From now on these are likely to be posted to. */
+  set(lanes: readonly Lane[]): void
+  post(notification: Notification): void
+  /** One listener, the engine. */
+  onNews(listener: (news: NotifyPortNews) => void): void
+  /** Nothing is run any more, and what runs is killed. */
+  stop(): void
 }

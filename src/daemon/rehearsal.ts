@@ -53,6 +53,7 @@ const SPEC: RouterSpec = {
   onDuplicate: 'announce',
   duplicateAllowed: [],
   lifetime: 'auto',
+  notify: undefined,
 }
 const PARAMETERS: Parameters = {
   vrid: 255,

@@ -15,12 +15,13 @@ import type { LastWillPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import { Router, type RouterSpec } from './router.ts'
 import { RouterGroup } from './router-group.ts'
+import type { Transition } from './transition-history.ts'
 
 export type RosterContext = {
   readonly recorder: Recorder
   readonly runner: EffectRunner
   readonly will: LastWillPort
-  readonly onTransition: () => void
+  readonly onTransition: (router: Router, transition: Transition) => void
   readonly onAskChecks: (router: Router, within: Millis) => void
 }
 
@@ -33,6 +34,7 @@ export function specOf(resolved: ResolvedRouter): RouterSpec {
     announce,
     announceOther,
     lifetime,
+    notify,
     onDuplicate,
     duplicateAllowed,
     track,
@@ -47,6 +49,7 @@ export function specOf(resolved: ResolvedRouter): RouterSpec {
     announce,
     announceOther,
     lifetime,
+    notify,
     onDuplicate,
     duplicateAllowed,
   }
@@ -91,7 +94,7 @@ export class Roster {
     const { recorder, runner, onAskChecks, onTransition } = this.#context
     const group = this.#newGroup(undefined)
     const router = new Router(specOf(resolved), resolved.parameters, { group, runner, recorder }, now)
-    router.onTransition = onTransition
+    router.onTransition = (transition) => onTransition(router, transition)
     router.onAskChecks = (within) => onAskChecks(router, within)
     const yieldingUntil = this.#yields.get(resolved.name)
     this.#yields.delete(resolved.name)

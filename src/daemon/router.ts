@@ -7,6 +7,7 @@
 import type { AnnounceSchedule } from '../config/announce.ts'
 import type { Track } from '../config/track.ts'
 import type { AddressForm } from '../config/virtual-address.ts'
+import type { NotifyPrograms } from '../notify/notification.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { AdvertisementReason, Effect, MoveSuppression } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
@@ -30,7 +31,7 @@ import { Presence, wasSent } from './presence.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { RouterIo } from './router-io.ts'
-import { TransitionHistory } from './transition-history.ts'
+import { type Transition, TransitionHistory } from './transition-history.ts'
 
 export type RouterSpec = {
   readonly name: string
@@ -47,6 +48,7 @@ export type RouterSpec = {
   /** Whose answers for our addresses mean nothing. */
   readonly duplicateAllowed: readonly Mac[]
   readonly lifetime: LifetimeOption
+  readonly notify: NotifyPrograms | undefined
 }
 
 /** Advertisements of an Active to which a rival may yield, and which no announcement follows anyway. */
@@ -96,7 +98,7 @@ export class Router {
   /** Times that another host answered for an address of ours while we were Active. */
   rivalAnswers = 0
   /** Set by the daemon, which ends a turn differently when a state changed. */
-  onTransition: () => void = () => {}
+  onTransition: (transition: Transition) => void = () => {}
   /** The checks that lift its priority are to run once more. */
   onAskChecks: (within: Millis) => void = () => {}
   readonly priority: EffectivePriority
@@ -423,7 +425,7 @@ export class Router {
           this.duplicates.end()
         }
         if (effect.to === 'Active') this.duplicates.begin(now)
-        this.onTransition()
+        this.onTransition(effect)
         this.history.tell(effect, this, io?.interfaceName, now)
         return undefined
       case 'askChecks':

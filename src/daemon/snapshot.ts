@@ -10,6 +10,7 @@ import type { Millis } from '../wire/units.ts'
 import type { Strangeness } from './foreign-peers.ts'
 import type { HealthcheckSnapshot } from './healthcheck-snapshot.ts'
 import { lifetimeOf } from './lifetime.ts'
+import type { NoticeSnapshot } from './notice-account.ts'
 import type { Router } from './router.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { Segment } from './segment.ts'
@@ -182,6 +183,8 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly groups: readonly GroupSnapshot[]
   readonly interfaces: readonly InterfaceSnapshot[]
   readonly healthchecks: readonly HealthcheckSnapshot[]
+  /** Of routers and groups with programs to be told. */
+  readonly notifications: readonly NoticeSnapshot[]
 }
 
 export function routerSnapshot(router: Router, now: Millis, departing = false): RouterSnapshot {

@@ -1,8 +1,9 @@
 /**
- * The stream to the launcher of one program (native/launcher.c): three orders, six answers. Decided here: how answers lie
- * in the bytes. Refuses to know what a program is run for, when its time is over, and how a launcher comes about.
+ * The stream to a launcher (native/launcher.c): four orders, six answers. Decided here: how they lie in the bytes. Refuses
+ * to know what a program is run for, when its time is over, and how a launcher comes about.
  */
 import type { Duplex } from 'node:stream'
+import type { WantedRun } from './program-set.ts'
 
 const KINDS = ['ready', 'exited', 'killed', 'notStarted', 'toldToEnd', 'refused'] as const
 
@@ -18,6 +19,10 @@ export type LauncherAnswer = {
 }
 
 const HEADER = 8
+const RUN = 0x80
+const NUMBER = 0x6e
+const EXCEEDED = 1
+const NO_MORE = 2
 
 export class LauncherChannel {
   readonly #stream: Duplex
@@ -37,12 +42,14 @@ export class LauncherChannel {
     })
   }
 
+  /** It takes orders. */
   get open(): boolean {
     return this.#open
   }
 
-  run(): void {
-    this.#stream.write('r')
+  run({ index, number }: WantedRun): void {
+    const told = number === undefined ? [] : [NUMBER, number]
+    this.#stream.write(Uint8Array.of(...told, RUN + index))
   }
 
   /** SIGTERM for the program and its group; answered by what it has said so far. */
@@ -66,7 +73,9 @@ export class LauncherChannel {
       const length = this.#bytes.readUInt16LE(2)
       if (this.#bytes.length < HEADER + length) return
       const kind = KINDS[this.#bytes.readUInt8(0)]
-      const exceeded = this.#bytes.readUInt8(1) !== 0
+      const flags = this.#bytes.readUInt8(1)
+      const exceeded = (flags & EXCEEDED) !== 0
+      if ((flags & NO_MORE) !== 0) this.#open = false
       const value = this.#bytes.readInt32LE(4)
       const output = this.#bytes.toString('utf8', HEADER, HEADER + length)
       this.#bytes = this.#bytes.subarray(HEADER + length)

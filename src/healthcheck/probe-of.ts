@@ -1,8 +1,9 @@
 /** From what is asked to who asks it. A specification that no probe can be made of becomes one that says why. */
 import type { ProbeSpec } from './check.ts'
-import { execProbe, type Launch } from './exec.ts'
+import { execProbe } from './exec.ts'
 import { fileProbe } from './file.ts'
 import { httpProbe } from './http.ts'
+import type { Launch } from './launched-programs.ts'
 import { impossibleProbe, type Probe, type WatchEnd } from './probe.ts'
 import { processProbe } from './process.ts'
 import type { OpenStream } from './stream.ts'

@@ -1,18 +1,21 @@
 /**
- * Starts native/launcher.c for one program: the only place where the engine makes a process. Decided here: where the
- * binary lies and what it inherits, which is one end of a channel and the environment that was asked for. Refuses to know
- * what the program is run for, and what is said over the channel.
+ * Starts native/launcher.c for the programs of one check or of one router's notifications: the only place where the
+ * engine makes a process. Decided here: where the binary lies and what it inherits, which is one end of a channel and the
+ * environment that was asked for. Refuses to know what the programs are run for, and what is said over the channel.
  */
 import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { NATIVE } from './native.ts'
 
-export type LaunchedProgram = {
-  readonly argv: readonly string[]
+export type LaunchedPrograms = {
+  /** `numbered`: a number that is told before each run is its last argument. */
+  readonly programs: readonly { readonly argv: readonly string[]; readonly numbered: boolean }[]
   readonly environment: Readonly<Record<string, string>>
   /** undefined: as this process. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
+  /** What a program leaves behind when it ends by itself stays. */
+  readonly spare: boolean
 }
 
 export type Launcher = {
@@ -31,10 +34,14 @@ export function closeChannel(channel: number): void {
  * The launcher gets `channel` as its descriptor 3; the caller's own is to be closed afterwards. Throws Error with the
  * `code` of what failed. That it lacks a privilege it says over the channel.
  */
-export function startLauncher(program: LaunchedProgram, channel: number, onEnd: () => void): Launcher {
-  const { argv, environment, user } = program
-  const as = user === undefined ? [] : ['--user', `${user.uid}:${user.gid}`]
-  const child = spawn(BINARY, [...as, '--', ...argv], {
+export function startLauncher(wanted: LaunchedPrograms, channel: number, onEnd: () => void): Launcher {
+  const { environment, programs, spare, user } = wanted
+  const words = [
+    ...(user === undefined ? [] : ['--user', `${user.uid}:${user.gid}`]),
+    ...(spare ? ['--spare'] : []),
+    ...programs.flatMap(({ argv, numbered }) => [numbered ? '--numbered' : '--program', String(argv.length), ...argv]),
+  ]
+  const child = spawn(BINARY, words, {
     cwd: '/',
     detached: true,
     env: { ...environment },

@@ -173,6 +173,16 @@ export const METRICS = {
     help: 'How long the last run of the health check took',
     labels: ['check'],
   },
+  holdfast_notify_runs_total: {
+    kind: 'counter',
+    help: 'Notify programs run, of virtual routers and sync groups (kind), by how they ended; superseded were not run, postedAgain once more',
+    labels: ['kind', 'name', 'result'],
+  },
+  holdfast_notify_waiting: {
+    kind: 'gauge',
+    help: 'Notifications under way or waiting for their turn',
+    labels: ['kind', 'name'],
+  },
   holdfast_vrrp_restorations_paused: {
     kind: 'gauge',
     help: '1 while the router has resigned because somebody else removes its addresses again and again',

@@ -1,11 +1,10 @@
 /** The engine's side of the checks, with a real thread that dies and hangs on purpose. */
 import { afterEach, expect, test } from 'vitest'
 import { CheckThread } from '../../src/api/check-thread.ts'
-import { Launchers, type Program } from '../../src/api/launchers.ts'
-import type { EngineMessage } from '../../src/api/worker-message.ts'
-import { type WorkerGuest, WorkerThread } from '../../src/api/worker-thread.ts'
+import { Launchers, type Programs } from '../../src/api/launchers.ts'
+import { WorkerThread } from '../../src/api/worker-thread.ts'
 import type { CheckPortNews } from '../../src/daemon/ports.ts'
-import type { ExecSpec } from '../../src/healthcheck/check.ts'
+import { type ProgramSet, programSetOf } from '../../src/healthcheck/program-set.ts'
 import { closeChannel } from '../../src/linux/launcher.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { millis } from '../../src/wire/units.ts'
@@ -26,22 +25,18 @@ type Heard = CheckPortNews & { readonly at: number }
 function port(options: { silentAfter?: number } = {}) {
   const world = new FakeWorld().start()
   const problems: string[] = []
+  const start = () => {
+    throw new Error('nobody asks for a program here')
+  }
+  const launchers = new Launchers({ start, closeChannel })
+  const onProblem = (words: string) => void problems.push(words)
   const thread = new WorkerThread(
     ENTRY,
     { listen: false, version: '1' },
-    { snapshot: () => world.daemon.snapshot(), onProblem: (words) => problems.push(words), onListening: () => {} },
+    { snapshot: () => world.daemon.snapshot(), onProblem, onListening: () => {}, launchers },
   )
   threads.push(thread)
-  const checks = new CheckThread(
-    thread,
-    {
-      start: () => {
-        throw new Error('nobody asks for a program here')
-      },
-      closeChannel,
-    },
-    options.silentAfter,
-  )
+  const checks = new CheckThread(thread, launchers, options.silentAfter)
   const heard: Heard[] = []
   checks.onNews((news) => heard.push({ ...news, at: monotonicMs() }))
   const names = (news: CheckPortNews) => (news.kind === 'checkBeat' ? news.reports.map(({ check }) => check) : [])
@@ -162,66 +157,46 @@ test('stop is answered by a thread that runs, and does not wait for one that han
 })
 
 test('programs: only what a check in force names is started, with what it names and nothing of ours', async () => {
-  const started: Program[] = []
-  const start = (program: Program) => {
+  const started: Programs[] = []
+  const start = (program: Programs) => {
     started.push(program)
     return { end: () => {} }
   }
   const launchers = new Launchers({ start, closeChannel })
   const { streamPair } = loadNative()
-  const spec: ExecSpec = { kind: 'exec', argv: ['/bin/true', '-x'], environment: { A: '1' }, user: '12' }
-  const ask = (wanted: ExecSpec) => launchers.launch(wanted, streamPair()[1], [checkSpec(spec)])
-  expect(await ask({ ...spec, argv: ['/bin/sh'] })).toMatchObject({ reason: 'notPossible' })
-  expect(await ask({ ...spec, user: undefined }), 'as another user than the one in force').toBeDefined()
-  expect(await ask({ ...spec, environment: { A: '1', LD_PRELOAD: '/tmp/x.so' } })).toBeDefined()
+  const set = programSetOf({ kind: 'exec', argv: ['/bin/true', '-x'], environment: { A: '1' }, user: '12' })
+  const other: ProgramSet = { ...set, programs: [{ argv: ['/bin/sh'], numbered: false }] }
+  const ask = (wanted: ProgramSet) => launchers.launch(wanted, streamPair()[1])
+  expect(await ask(set), 'before anything is in force').toMatchObject({ reason: 'notPossible' })
+  launchers.permit('healthchecks', [set])
+  launchers.permit('notify', [])
+  expect(await ask(other)).toMatchObject({ reason: 'notPossible' })
+  expect(await ask({ ...set, programs: [...set.programs, ...other.programs] }), 'one more').toBeDefined()
+  expect(await ask({ ...set, user: undefined }), 'as another user than the one in force').toBeDefined()
+  expect(await ask({ ...set, environment: { A: '1', LD_PRELOAD: '/tmp/x.so' } })).toBeDefined()
   expect(started).toEqual([])
-  expect(await ask(spec)).toBeUndefined()
-  expect(started).toMatchObject([{ argv: ['/bin/true', '-x'], user: { uid: 12 } }])
+  expect(await ask(set)).toBeUndefined()
+  expect(started).toMatchObject([{ programs: [{ argv: ['/bin/true', '-x'] }], user: { uid: 12 } }])
   expect(Object.keys(started[0]?.environment ?? {}).sort()).toEqual(['A', 'PATH'])
 })
 
-test('a program that was asked for by a thread that is gone is not started, and the next thread hears nothing of it', async () => {
-  let guest: WorkerGuest | undefined
-  const posted: EngineMessage[] = []
+test('a program that was asked for by a thread that is gone is not started, and its descriptor is let go', async () => {
   const started: string[] = []
   const closed: number[] = []
-  const thread = {
-    host: (who: WorkerGuest) => {
-      guest = who
-    },
-    keep: (wanted: boolean) => void (wanted && guest?.onStart()),
-    post: (message: EngineMessage) => void posted.push(message),
-    giveUp: () => {},
+  const start = ({ programs }: Programs) => {
+    started.push(programs.map(({ argv }) => argv.join(' ')).join())
+    return { end: () => {} }
   }
-  const launcher = {
-    start: ({ argv }: Program) => {
-      started.push(argv.join(' '))
-      return { end: () => {} }
-    },
-    closeChannel: (channel: number) => void closed.push(channel),
-  }
-  const checks = new CheckThread(thread, launcher)
+  const launchers = new Launchers({ start, closeChannel: (channel) => void closed.push(channel) })
   // The name has to be looked up: the answer takes its time.
-  const spec: ExecSpec = { kind: 'exec', argv: ['/bin/true'], environment: {}, user: 'root' }
-  checks.set([checkSpec(spec)], [])
-  guest?.onMessage({ kind: 'launchWanted', id: 1, spec, channel: 1001 })
-  guest?.onEnd()
-  guest?.onStart()
-  await eventually(
-    'the descriptor to be let go',
-    () => closed.includes(1001),
-    () => closed,
-    PATIENCE,
-  )
-  guest?.onMessage({ kind: 'launchWanted', id: 1, spec, channel: 1002 })
-  guest?.onOrphan({ kind: 'launchWanted', id: 2, spec, channel: 1003 })
-  await eventually(
-    'all descriptors',
-    () => closed.length === 3,
-    () => closed,
-    PATIENCE,
-  )
-  expect(started, 'one for the thread that is there').toEqual(['/bin/true'])
-  expect(posted.filter(({ kind }) => kind === 'launched')).toEqual([{ kind: 'launched', id: 1, refusal: undefined }])
-  checks.set([], [])
+  const set = programSetOf({ kind: 'exec', argv: ['/bin/true'], environment: {}, user: 'root' })
+  launchers.permit('healthchecks', [set])
+  let isThere = true
+  const answer = launchers.launch(set, 1001, () => isThere)
+  isThere = false
+  expect(await answer).toMatchObject({ detail: 'Cannot run /bin/true: the thread that asked is gone' })
+  isThere = true
+  expect(await launchers.launch(set, 1002, () => isThere)).toBeUndefined()
+  launchers.discard(1003)
+  expect([started, closed]).toEqual([['/bin/true'], [1001, 1002, 1003]])
 })

@@ -169,14 +169,6 @@ describe('durations carry their unit (VR-CFG-02: nothing is rounded)', () => {
   })
 })
 
-describe('what this version does not have is said, never ignored', () => {
-  test.each([['notify', '/bin/true', 'notify programs are']])('%s', (key, value, subject) => {
-    expect(about({ [key]: value })).toEqual([
-      `Cannot use "${key}": ${subject} not supported by this version of holdfast`,
-    ])
-  })
-})
-
 describe('unknown keys', () => {
   test.each([
     ['vird', 'did you mean "vrid"?'],

@@ -16,7 +16,7 @@ async function isSettled(promise: Promise<void>): Promise<boolean> {
   void promise.then(() => {
     settled = true
   })
-  for (let i = 0; i < 5; i++) await Promise.resolve()
+  for (let i = 0; i < 20; i++) await Promise.resolve()
   return settled
 }
 

@@ -44,6 +44,7 @@ import { macFromBytes } from '../../src/wire/mac.ts'
 import { centis, type Millis, millis } from '../../src/wire/units.ts'
 import { ipv4Packet } from '../support/ipv4-packet.ts'
 import { FakeChecks, report } from './fake-checks.ts'
+import { FakeNotify } from './fake-notify.ts'
 
 export const SELF = '192.0.2.10'
 export const PEER = '192.0.2.20'
@@ -114,6 +115,7 @@ export type WorldOptions = {
     readonly name: string
     readonly members: readonly string[]
     readonly track?: readonly RouterConfig[]
+    readonly notify?: RouterConfig
   }[]
   /** With them the daemon has a thread that checks, which the test speaks for. */
   readonly healthchecks?: readonly RouterConfig[]
@@ -175,6 +177,7 @@ export class FakeWorld {
   readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
   readonly recorder = new Recorder(() => this.now)
   readonly checks = new FakeChecks()
+  readonly notices = new FakeNotify()
   readonly daemon: Daemon
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
@@ -214,6 +217,7 @@ export class FakeWorld {
     const keys = { virtualRouters: routers, syncGroups, ...(healthchecks === undefined ? {} : { healthchecks }) }
     return new Daemon(this.config(keys), {
       ...(healthchecks === undefined ? {} : { checks: this.checks }),
+      notify: this.notices,
       clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
       network: this.#network(),
       sockets: this.#socketPort(),

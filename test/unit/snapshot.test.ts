@@ -12,7 +12,8 @@ const DOWN = 3_500
 /** One daemon whose counters have all counted something. */
 function busyWorld(): FakeWorld {
   const syncGroups = [{ name: 'alone', members: ['api'], track: [{ healthcheck: 'lb', weight: -20 }] }]
-  const tracking = { ...ROUTER, margin: 10, track: [{ interface: 'eth1', weight: -20 }] }
+  const notify = { change: ['/bin/told'] }
+  const tracking = { ...ROUTER, notify, margin: 10, track: [{ interface: 'eth1', weight: -20 }] }
   const world = new FakeWorld([tracking], { syncGroups, healthchecks: [{ name: 'lb', tcp: '[::1]:9445' }] }).start()
   world.health('lb', 'up')
   world.hear(120)
@@ -26,6 +27,7 @@ function busyWorld(): FakeWorld {
   world.sendFailure = failure('ENOBUFS')
   world.advance(1_000)
   world.sendFailure = undefined
+  for (const notification of world.notices.posted) world.notices.end(notification)
   return world
 }
 

@@ -1,0 +1,179 @@
+/**
+ * Programs that are told of changes of state: real keepalived and holdfast, each on its node, with the same programs and the
+ * same events at the same time (docs/notify.md). What they run must be the same, event by event; the order within one is
+ * undefined in keepalived. A third node has a program that hangs: it holds nobody up, and nothing of it is left.
+ */
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LONGEST_LAST_WORD } from '../../src/daemon/notices.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { markedProcesses } from '../support/marked-processes.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+
+const WITHIN = 10_000
+/** In which a line too many would come. */
+const QUIET = 700
+const INTERVAL = 200
+const MOMENTS = ['active', 'backup', 'fault', 'stop'] as const
+const SUBJECTS = [
+  { name: 'one', vrid: 1, priority: 100 },
+  { name: 'two', vrid: 2, priority: 100 },
+  { name: 'lone', vrid: 3, priority: 90 },
+] as const
+
+/** What both have to run when all routers enter a state. */
+const linesOf = (moment: (typeof MOMENTS)[number], word: string) =>
+  [
+    `${moment} of one`,
+    `${moment} of pair`,
+    `INSTANCE one ${word} 100`,
+    `INSTANCE two ${word} 100`,
+    `INSTANCE lone ${word} 90`,
+    `GROUP pair ${word} 0`,
+  ].sort()
+
+/** keepalived's words for our moments. */
+const OPTION = { active: 'notify_master', backup: 'notify_backup', fault: 'notify_fault', stop: 'notify_stop' } as const
+
+function keepalivedFile(program: string): string {
+  const told = (name: string) => MOMENTS.map((moment) => `  ${OPTION[moment]} "${program} ${moment} of ${name}"`)
+  const change = `  notify "${program}"`
+  return [
+    'global_defs {\n  script_user root\n  enable_script_security\n}',
+    ['vrrp_sync_group pair {', '  group {\n    one\n    two\n  }', ...told('pair'), change, '}'].join('\n'),
+    ...SUBJECTS.map(({ name, priority, vrid }) =>
+      [
+        `vrrp_instance ${name} {`,
+        '  state BACKUP\n  interface eth0\n  version 3',
+        `  virtual_router_id ${100 + vrid}\n  priority ${priority}\n  advert_int ${INTERVAL / 1000}`,
+        `  virtual_ipaddress {\n    10.77.0.${100 + vrid}\n  }`,
+        ...(name === 'one' ? told(name) : []),
+        change,
+        '}',
+      ].join('\n'),
+    ),
+    '',
+  ].join('\n')
+}
+
+function holdfastKeys(program: string): Record<string, unknown> {
+  const change = [program]
+  const told = (name: string) => Object.fromEntries(MOMENTS.map((moment) => [moment, [program, moment, 'of', name]]))
+  const virtualRouters = SUBJECTS.map(({ name, priority, vrid }) => ({
+    ...{ name, vrid: 200 + vrid, interface: 'eth0', addresses: [`10.77.0.${200 + vrid}`], priority },
+    advertisementInterval: `${INTERVAL}ms`,
+    notify: { ...(name === 'one' ? told(name) : {}), change },
+  }))
+  return {
+    virtualRouters,
+    syncGroups: [{ name: 'pair', members: ['one', 'two'], notify: { ...told('pair'), change } }],
+  }
+}
+
+describeNetns('programs that are told', () => {
+  let lab: Lab
+  let keepalived: LoggedProcess
+  let holdfast: Holdfast
+  let hung: Holdfast
+
+  beforeAll(() => {
+    lab = createLab({ routers: 3 })
+  })
+  afterAll(() => lab?.destroy())
+
+  function script(name: string, text: string): string {
+    const path = join(lab.directory, name)
+    writeFileSync(path, `#!/bin/sh\n${text}\n`)
+    chmodSync(path, 0o755)
+    return path
+  }
+
+  const seenBy = (name: string) => {
+    const path = join(lab.directory, `${name}.seen`)
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+  }
+  const recorder = (name: string) => script(name, `echo "$*" >> ${lab.directory}/${name}.seen`)
+  const told: Record<string, number> = { keepalived: 0, holdfast: 0 }
+
+  /** What each has run since the last time, when both have run as much as they should and no more comes. */
+  async function expectBoth(event: string, expected: readonly string[]): Promise<void> {
+    const fresh = (name: string) => seenBy(name).slice(told[name])
+    const sight = () => ({
+      keepalived: fresh('keepalived'),
+      holdfast: fresh('holdfast'),
+      log: holdfast.lines.slice(-5),
+    })
+    const names = ['keepalived', 'holdfast']
+    const enough = () => names.every((name) => fresh(name).length >= expected.length)
+    await eventually(`both to have run ${expected.length} programs: ${event}`, enough, sight, { within: WITHIN })
+    await sleep(QUIET)
+    for (const name of names) {
+      expect(fresh(name).sort(), `what ${name} has run: ${event}`).toEqual([...expected])
+      told[name] = seenBy(name).length
+    }
+  }
+
+  const host = (position: number): Host => lab.router(position)
+  const hungMark = () => `HOLDFAST_HUNG=${lab.directory}`
+  const hanging = () => markedProcesses(hungMark())
+
+  test('the same programs, with the same words, at the same events', async () => {
+    const file = join(lab.directory, 'keepalived.conf')
+    writeFileSync(file, keepalivedFile(recorder('keepalived')))
+    const pids = ['--pid', join(lab.directory, 'pid'), '--vrrp_pid', join(lab.directory, 'vrrp.pid')]
+    keepalived = new LoggedProcess(
+      lab,
+      host(1),
+      ['keepalived', '--vrrp', '--dont-fork', '--log-console', '--use-file', file, ...pids],
+      { TMPDIR: lab.directory },
+    )
+    const plan = { host: host(2), priority: 100, intervalMs: INTERVAL, address: '10.77.0.200' }
+    holdfast = new Holdfast(lab, plan, {}, [], holdfastKeys(recorder('holdfast')))
+    const hangs = script(
+      'hangs',
+      `export ${hungMark()}\ntrap '' TERM\nsetsid sh -c 'trap "" TERM; sleep 91; sleep 92' &\nsleep 93`,
+    )
+    const notify = { change: [hangs], timeout: '1m' }
+    hung = new Holdfast(lab, { ...plan, host: host(3), address: '10.77.0.220' }, { vrid: 220, notify })
+
+    // Both start, and take over when nobody is heard: what comes in between is told as well.
+    await expectBoth('start and takeover', [...linesOf('backup', 'BACKUP'), ...linesOf('active', 'MASTER')].sort())
+    for (const position of [1, 2]) lab.unplug(host(position))
+    await expectBoth('their cables are pulled', linesOf('fault', 'FAULT'))
+    for (const position of [1, 2]) lab.plug(host(position))
+    await expectBoth('plugged in again', [...linesOf('backup', 'BACKUP'), ...linesOf('active', 'MASTER')].sort())
+
+    const { notifications = [] } = (await holdfast.snapshot()) ?? {}
+    expect(notifications.map(({ last, name, runs, waiting }) => [name, runs, waiting, last?.event])).toEqual([
+      ['one', { ok: 10 }, 0, 'active'],
+      ['two', { ok: 5 }, 0, 'active'],
+      ['lone', { ok: 5 }, 0, 'active'],
+      ['pair', { ok: 10 }, 0, 'active'],
+    ])
+    keepalived.signal('SIGTERM')
+    holdfast.terminate()
+    await expectBoth('SIGTERM', linesOf('stop', 'STOP'))
+  })
+
+  test('one that hangs holds up neither the takeover nor the end, and nothing of it is left', async () => {
+    expect(await hung.state()).toBe('Active')
+    expect(lab.holders('10.77.0.220')).toEqual(['r3'])
+    expect(hanging().length, 'the program of its start, still running').toBeGreaterThan(0)
+    expect((await hung.snapshot())?.notifications, 'that of its takeover waits').toMatchObject([
+      { waiting: 2, runs: {} },
+    ])
+    const from = monotonicMs()
+    hung.terminate()
+    const gone = () => hung.process.exit !== undefined
+    await eventually('its end', gone, () => hung.lines.slice(-5), { within: LONGEST_LAST_WORD + WITHIN })
+    const took = monotonicMs() - from
+    expect(hung.process.exit, `after ${took.toFixed(0)} ms`).toMatchObject({ code: 0 })
+    expect(took, 'ms from SIGTERM to the end').toBeLessThan(LONGEST_LAST_WORD + 3_000)
+    expect(lab.holders('10.77.0.220')).toEqual([])
+    await eventually('nobody', () => hanging().length === 0, hanging, { within: 2_000 })
+  })
+})
