@@ -93,3 +93,16 @@ test('a file that cannot be read', () => {
   })
   expect(convertCommand(join(folder, 'nowhere.conf')).exitCode).toBe(78)
 })
+
+test('a password is in the YAML alone: no list and no problem shows it, not even where it stands in the wrong place', () => {
+  const text = (inside: string) =>
+    `vrrp_instance A {\ninterface eth0\nvirtual_router_id 1\nauthentication {\n${inside}\n}\nvirtual_ipaddress {\n10.0.0.6\n}\n}\n`
+  for (const inside of [
+    'auth_type PASS\nauth_pass "s3cret',
+    's3cret x',
+    'auth_pass\ns3cret',
+    'auth_type s3cret',
+    'auth_pass s3cret',
+  ])
+    expect(JSON.stringify(convert(text(inside)))).not.toContain('s3cret')
+})
