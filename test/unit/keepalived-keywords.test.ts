@@ -483,6 +483,14 @@ describe('refused: the instance stays in fault with file and line, the other one
   )
 })
 
+test.each(['priority 255', 'state MASTER'])('%s: an owner has its addresses by itself, and that is told', (line) => {
+  const parsed = config(read(fileWith('vrrp_instance', line)))
+  expect(at(parsed.config, `${A}.priority`)).toBe(255)
+  expect(parsed.warnings.map(({ message }) => message)).toEqual(
+    expect.arrayContaining([expect.stringContaining('keepalived would install them')]),
+  )
+})
+
 test('an unknown keyword is told with its place, and its block is skipped', () => {
   const parsed = config(read(`foo {\n bar\n}\n${fileWith('vrrp_instance', 'baz 1')}`))
   expect(parsed.imported?.unknown).toBe(2)

@@ -78,6 +78,12 @@ export function instanceOf(
     section.ignore(state, 'MASTER or BACKUP wanted')
   // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
   const priority = section.integer('priority', 1, 255) ?? { value: startsActive ? 255 : 100, at: line.at }
+  if (priority.value === 255)
+    ledger.warn(
+      priority.at,
+      `"${word}" has priority 255, the owner of its addresses: this node must have them by itself, and the instance is ` +
+        'in fault until then; keepalived would install them',
+    )
   const labelled = { addresses: [{ address: '192.0.2.1', label: 'vip' }] }
   const entry = (address: ImportedAddress) =>
     whereTaken(labelled, section, [], () => addressEntry(address)) ?? plainAddress(address, ledger)
