@@ -361,10 +361,7 @@ const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = 
 ]
 
 /** Keywords that become something only together with others, or nothing that would differ here; tested below. */
-const isTaken = (path: string): boolean =>
-  path.includes('.notify.')
-    ? takes({ notify: { active: ['/bin/true'] } })
-    : !path.includes('.excludedAddresses.') || takes({ excludedAddresses: ['192.0.2.2'] })
+const isTaken = (path: string): boolean => !path.includes('.notify.') || takes({ notify: { active: ['/bin/true'] } })
 
 const ELSEWHERE = ['script_user', 'enable_script_security', 'default_interface', 'native_ipv6']
 

@@ -5,7 +5,7 @@
 import { type Family, familyOf, parseAddress } from '../../wire/address.ts'
 import type { Refusal } from './import-refusal.ts'
 import type { Line, Word } from './parser.ts'
-import type { Ledger, Section } from './section.ts'
+import type { Section } from './section.ts'
 import { mapping, type Written, written } from './written.ts'
 
 export type ImportedAddress = {
@@ -77,14 +77,6 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
     if (refused !== undefined) refusals.push({ line, message: refused })
     return [address]
   })
-}
-
-/** Where this version has neither labels nor devices of addresses. */
-export function plainAddress({ address, device, label }: ImportedAddress, ledger: Ledger): Written {
-  for (const [option, word] of Object.entries({ dev: device, label }))
-    if (word !== undefined)
-      ledger.warn(word.at, `"${option}" of ${address.text} is not supported: the address is installed without it`)
-  return written(address.text, address.at)
 }
 
 export function addressEntry({ address, family, device, label, line }: ImportedAddress): Written {

@@ -5,7 +5,7 @@
 import type { Family } from '../../wire/address.ts'
 import { formatDuration } from '../duration.ts'
 import { whereTaken } from './capability.ts'
-import { addressEntry, addressLines, type ImportedAddress, plainAddress } from './import-address.ts'
+import { addressEntry, addressLines, type ImportedAddress } from './import-address.ts'
 import { announceOf } from './import-announce.ts'
 import type { Found, Globals } from './import-global.ts'
 import { notifyOf } from './import-notify.ts'
@@ -17,14 +17,6 @@ import { type Ledger, Section } from './section.ts'
 import type { Surroundings } from './source.ts'
 import { type Fields, mapping, type Written, written } from './written.ts'
 
-const ANNOUNCED = [
-  'garp_master_delay',
-  'garp_master_repeat',
-  'garp_master_refresh',
-  'garp_master_refresh_repeat',
-  'garp_lower_prio_delay',
-  'garp_lower_prio_repeat',
-]
 const NOTIFIED = ['notify_master', 'notify_backup', 'notify_fault', 'notify_stop', 'notify']
 
 export type Instance = {
@@ -84,17 +76,13 @@ export function instanceOf(
       `"${word}" has priority 255, the owner of its addresses: this node must have them by itself, and the instance is ` +
         'in fault until then; keepalived would install them',
     )
-  const labelled = { addresses: [{ address: '192.0.2.1', label: 'vip' }] }
-  const entry = (address: ImportedAddress) =>
-    whereTaken(labelled, section, [], () => addressEntry(address)) ?? plainAddress(address, ledger)
   const fields: Fields = {
     name: written(name, line.words[1]?.at ?? line.at),
     vrid: written(vrid.value, vrid.at),
     interface: device,
-    addresses: written(addresses.map(entry), addresses[0]?.address.at ?? line.at),
-    excludedAddresses: whereTaken({ excludedAddresses: ['192.0.2.2'] }, section, ['virtual_ipaddress_excluded'], () =>
-      excluded.length === 0 ? undefined : written(excluded.map(entry), excluded[0]?.address.at ?? line.at),
-    ),
+    addresses: written(addresses.map(addressEntry), addresses[0]?.address.at ?? line.at),
+    excludedAddresses:
+      excluded.length === 0 ? undefined : written(excluded.map(addressEntry), excluded[0]?.address.at ?? line.at),
     profile: written('keepalived', line.at),
     version: written(version.value, version.at),
     priority: written(priority.value, priority.at),
@@ -103,9 +91,7 @@ export function instanceOf(
     startAs: state && startsActive ? written('active', state.at) : undefined,
     ...preemption(section, startsActive, priority.value),
     transport: transportOf(section, refusals),
-    announce: whereTaken({ announce: { copies: 1 } }, section, ANNOUNCED, () =>
-      announceOf(section, globals, device.value),
-    ),
+    announce: announceOf(section, globals, device.value),
     notify: whereTaken({ notify: { active: ['/bin/true'] } }, section, NOTIFIED, () =>
       notifyOf(section, globals.scriptUser, surroundings),
     ),

@@ -2,7 +2,6 @@
  * unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl as a transport. Decided here: that an empty list of peers
  * means multicast, as it does for keepalived. This file does not know what else an instance says.
  */
-import { whereTaken } from './capability.ts'
 import type { Refusal } from './import-refusal.ts'
 import type { Line } from './parser.ts'
 import type { Section } from './section.ts'
@@ -18,12 +17,7 @@ export function transportOf(section: Section, refusals: Refusal[]): Written | un
   const [first] = blocks
   if (peers.length > 0) {
     const at = first?.at ?? source?.at ?? { line: 1, column: 1 }
-    const hops = whereTaken(
-      { transport: { unicast: { peers: [], ttl: 64 } } },
-      section,
-      ['unicast_ttl'],
-      () => ttl && written(Math.max(1, ttl.value), ttl.at),
-    )
+    const hops = ttl && written(Math.max(1, ttl.value), ttl.at)
     return mapping({ unicast: mapping({ source, peers: written(peers, at), ttl: hops }, at) }, at)
   }
   const odd = first ?? section.line('unicast_src_ip')
@@ -34,12 +28,7 @@ export function transportOf(section: Section, refusals: Refusal[]): Written | un
   if (alone !== undefined && odd === undefined) section.ledger.turn(alone, 'noEffect', 'the instance uses multicast')
   const hops = section.line('unicast_ttl')
   if (hops !== undefined) section.ledger.turn(hops, 'noEffect', 'the instance uses multicast')
-  if (source === undefined) return undefined
-  return (
-    whereTaken({ transport: { multicast: {} } }, section, ['mcast_src_ip'], () =>
-      mapping({ multicast: mapping({ source }, source.at) }, source.at),
-    ) ?? mapping({ unicast: mapping({ peers: written([], source.at) }, source.at) }, source.at)
-  )
+  return source && mapping({ multicast: mapping({ source }, source.at) }, source.at)
 }
 
 function sourceIn(section: Section, keyword: string): Written | undefined {
