@@ -83,9 +83,9 @@ export class AddressDuty {
     // It was our guardian that took them off: then they must not come back (design.md ground rule 3).
     if (router.group.noticeExecution(now)) return
     // With an end that they should not have: the guardian takes it away.
-    const ending = target.lifetime === undefined && router.group.guarded
+    const ending = target.lifetime === undefined && router.group.will.guarded
     if (ending && target.wanted.some((wanted) => target.io.where(wanted.address).some((is) => hasAnEnd(is, wanted)))) {
-      router.group.armLater()
+      router.group.will.armLater()
     }
     const outcome = this.#keeper.restore(target, router.state.name, now)
     if (router.group.noticeExecution(now)) return
@@ -106,8 +106,8 @@ export class AddressDuty {
     if (io === undefined || isOwner(parameters)) return undefined
     const { group, places, spec } = this.#router
     const placeOf = (address: Address) => places.at(address, io)
-    const lifetime = group.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined
-    return { io, managed: parameters.addresses, placeOf, wanted: this.#wanted(), lifetime, mayAdd: !group.forsaken }
+    const lifetime = group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined
+    return { io, managed: parameters.addresses, placeOf, wanted: this.#wanted(), lifetime, mayAdd: !group.will.forsaken }
   }
 
   /** A reload wants these elsewhere or under another label: a label cannot be changed in place. */
@@ -154,6 +154,6 @@ export class AddressDuty {
     // Nowhere any more: what could not be taken off where it was may be gone with its interface, and may not.
     const target = this.#target() ?? this.#target(this.#removedFrom)
     if (target === undefined) return
-    if (this.#keeper.finishRemoval(target, now)) this.#router.group.settleLater()
+    if (this.#keeper.finishRemoval(target, now)) this.#router.group.will.settleLater()
   }
 }

@@ -359,7 +359,7 @@ export class Daemon {
   #forsaken(silence: number | undefined): void {
     const why = silence === undefined ? 'is gone' : `has been silent for ${Math.round(silence)} ms`
     this.#ports.recorder.log('error', `The guardian ${why}: leaving, because nobody stands behind this engine`)
-    for (const group of this.#roster.groups) group.forsaken = true
+    for (const group of this.#roster.groups) group.will.forsaken = true
     void this.stop()
     this.#ports.onForsaken?.()
   }

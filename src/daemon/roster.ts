@@ -169,7 +169,7 @@ export class Roster {
         return group
       })
     // New wills before old ones go: there is no moment in which a crash leaves an address behind.
-    for (const group of fresh) if (group.owes) group.arm()
+    for (const group of fresh) if (group.will.owes) group.will.arm()
     const executed = new Set<RouterGroup>()
     for (const [group, members] of before) {
       if (group.members.length > 0 || this.#dissolve(group)) continue
@@ -188,8 +188,8 @@ export class Roster {
 
   /** False: the guardian has executed its will, and nobody has noticed so far. */
   #dissolve(group: RouterGroup): boolean {
-    this.#freeUnits.push(group.unit)
-    return group.handOver()
+    this.#freeUnits.push(group.will.unit)
+    return group.will.handOver()
   }
 
   #count(): void {

@@ -156,7 +156,7 @@ export class Router {
       primaryAddress: this.io === undefined ? parameters.primaryAddress : previous.primaryAddress,
     }
     // What was promised to the guardian names addresses and peers.
-    if (this.holds) this.group.arm()
+    if (this.holds) this.group.will.arm()
     this.io?.reschedule(this, now)
     this.post({ kind: 'parametersChanged', previous }, now)
     this.#reform(places)
@@ -322,7 +322,7 @@ export class Router {
   moveTo(io: RouterIo, parameters: Parameters): void {
     this.io = io
     this.parameters = parameters
-    if (this.holds) this.group.arm()
+    if (this.holds) this.group.will.arm()
   }
 
   /** After moveTo() to another interface or source address: its announcements began anew. */
@@ -342,7 +342,7 @@ export class Router {
     this.priority.catchUp(now)
     this.history.catchUp(this, now)
     const { aliveAt } = this.presence
-    if (aliveAt !== undefined && now >= aliveAt) this.group.stayAlive(this, now)
+    if (aliveAt !== undefined && now >= aliveAt) this.group.will.stayAlive(this, now)
   }
 
   /** Somebody else says that he has this address. */
@@ -404,7 +404,7 @@ export class Router {
         const datagrams = this.advertiser.datagrams(parameters, priority)
         const done: Extract<Act, { kind: 'send' }>['done'] = (outcomes) => {
           this.advertiser.sentAs(priority, datagrams, outcomes)
-          if (priority !== 0 && wasSent(outcomes, io.canSend)) this.group.heardOf(this, priority, now)
+          if (priority !== 0 && wasSent(outcomes, io.canSend)) this.group.will.heardOf(this, priority, now)
         }
         return { kind: 'send', sender: io, items: datagrams, done }
       }
@@ -414,7 +414,7 @@ export class Router {
         return this.#duty.install({ io, parameters }, now)
       case 'removeAddresses':
         // Before the first one goes: what is renewed after that comes back.
-        this.group.letGo(now)
+        this.group.will.letGo(now)
         return this.#duty.remove({ io, parameters }, effect.addresses)
       case 'announce':
         io?.announce(this, effect.reason, effect.after === undefined ? now : plus(now, effect.after))

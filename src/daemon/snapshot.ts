@@ -223,7 +223,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     activeAdverIntervalMs: state.name === 'Backup' ? state.activeAdverInterval * 10 : null,
     deadlines: deadlinesOf(state, now),
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
-    lifetimeSeconds: (router.group.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
+    lifetimeSeconds: (router.group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
     strangers: router.history.strangers
       .list(now)
       .map(({ address, count, lastHeardAt, listenedTo, reason, version }) => ({
