@@ -3,7 +3,7 @@
  * guardian (guardian-words.h), because JavaScript promises nothing about memory that another process writes; and what a
  * thread or the process may do (docs/adr/0019).
  * One generic class carries raw IPv4, raw IPv6, AF_PACKET, AF_NETLINK and the streams of health checks; every number that means something to a protocol comes from TypeScript.
- * It also watches a process: what a pidfd reports is that it is readable, and that is all that the class needs to know.
+ * A second one watches a process: what a pidfd reports is that it is readable, so it shares the first one's watcher.
  * Decided here: nothing that the kernel reports may end or stall the process. A poll error is read, reported and the
  * watcher goes on; a receive or send error is a negative errno in the result, never an exception.
  * Refuses to know: VRRP, ARP, Neighbor Discovery, rtnetlink, and what a packet is worth.
@@ -60,8 +60,6 @@
 #define META_PKTTYPE 80
 #define FLAG_TRUNCATED 1u
 #define FLAG_CONTROL_TRUNCATED 2u
-
-#define FAMILY_PROCESS (-1) /* no socket: the pidfd of the process that `type` names */
 
 #define MAX_BATCH 1024u /* the kernel's UIO_MAXIOV: one recvmmsg or sendmmsg takes no more */
 #define MAX_PACKET (1u << 20)
@@ -304,14 +302,63 @@ static bool attach_array(napi_env env, napi_value self, const char *name, size_t
   return ok(env, napi_define_properties(env, self, 1, &property));
 }
 
-static napi_value construct(napi_env env, napi_callback_info info) {
-  napi_value values[5], self, target = NULL;
-  int number[5] = {0};
-  if (!ok(env, napi_get_new_target(env, info, &target))) return NULL;
-  if (target == NULL) {
-    throw_type(env, "NativeSocket needs new");
-    return NULL;
+static bool called_with_new(napi_env env, napi_callback_info info) {
+  napi_value target = NULL;
+  if (!ok(env, napi_get_new_target(env, info, &target))) return false;
+  if (target == NULL) throw_type(env, "needs new");
+  return target != NULL;
+}
+
+/* Without a descriptor yet. */
+static struct sock *fresh(napi_env env, const char *syscall_name, unsigned batch, unsigned size) {
+  struct sock *s = calloc(1, sizeof *s);
+  if (s != NULL) {
+    s->references = 1;
+    s->env = env;
+    s->fd = -1;
+    s->batch = batch;
+    s->size = size;
+    if (allocate(s)) return s;
+    release(s);
   }
+  throw_errno(env, syscall_name, ENOMEM);
+  return NULL;
+}
+
+/* With the descriptor, or the errno of what failed. Then the finalizer owns s, also when a later step throws. */
+static bool adopt(napi_env env, napi_value self, struct sock *s, const char *syscall_name, int fd, int failure) {
+  s->fd = fd;
+  if (fd < 0) {
+    release(s);
+    throw_errno(env, syscall_name, failure);
+    return false;
+  }
+  if (!ok(env, napi_wrap(env, self, s, on_collected, NULL, &s->wrapper))) {
+    release(s);
+    return false;
+  }
+  if (ok(env, napi_type_tag_object(env, self, &socket_tag))) return true;
+  shut(s);
+  return false;
+}
+
+/* ProcessEnd: start() and close() of the class below, for the pidfd of a process. */
+static napi_value construct_process_end(napi_env env, napi_callback_info info) {
+  napi_value value, self;
+  int pid = 0;
+  if (!called_with_new(env, info) || !arguments(env, info, 1, &value, &self) || !int_argument(env, value, &pid))
+    return NULL;
+  struct sock *s = fresh(env, "pidfd_open", 1, 1);
+  if (s == NULL) return NULL;
+  /* Close-on-exec by itself. */
+  const int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+  return adopt(env, self, s, "pidfd_open", fd, errno) ? self : NULL;
+}
+
+static napi_value construct(napi_env env, napi_callback_info info) {
+  napi_value values[5], self;
+  int number[5] = {0};
+  if (!called_with_new(env, info)) return NULL;
   if (!arguments(env, info, 5, values, &self)) return NULL;
   for (int i = 0; i < 5; i++)
     if (!int_argument(env, values[i], &number[i])) return NULL;
@@ -321,38 +368,11 @@ static napi_value construct(napi_env env, napi_callback_info info) {
     return NULL;
   }
 
-  struct sock *s = calloc(1, sizeof *s);
-  if (s == NULL) {
-    throw_errno(env, "socket", ENOMEM);
-    return NULL;
-  }
-  s->references = 1;
-  s->env = env;
-  s->fd = -1;
-  s->batch = (unsigned)number[3];
-  s->size = (unsigned)number[4];
-  if (!allocate(s)) {
-    release(s);
-    throw_errno(env, "socket", ENOMEM);
-    return NULL;
-  }
-  const bool process = number[0] == FAMILY_PROCESS;
-  /* A pidfd is close-on-exec by itself. */
-  s->fd = process ? (int)syscall(SYS_pidfd_open, (pid_t)number[1], 0)
-                  : socket(number[0], number[1] | SOCK_CLOEXEC | SOCK_NONBLOCK, number[2]);
-  if (s->fd < 0) {
-    const int failure = errno;
-    release(s);
-    throw_errno(env, process ? "pidfd_open" : "socket", failure);
-    return NULL;
-  }
-  if (!ok(env, napi_wrap(env, self, s, on_collected, NULL, &s->wrapper))) {
-    release(s);
-    return NULL;
-  }
-  /* From here on the finalizer owns s, also when one of the next steps throws. */
-  if (!ok(env, napi_type_tag_object(env, self, &socket_tag)) ||
-      !attach_array(env, self, "meta", (size_t)s->batch * META_SIZE, &s->meta) ||
+  struct sock *s = fresh(env, "socket", (unsigned)number[3], (unsigned)number[4]);
+  if (s == NULL) return NULL;
+  const int fd = socket(number[0], number[1] | SOCK_CLOEXEC | SOCK_NONBLOCK, number[2]);
+  if (!adopt(env, self, s, "socket", fd, errno)) return NULL;
+  if (!attach_array(env, self, "meta", (size_t)s->batch * META_SIZE, &s->meta) ||
       !attach_array(env, self, "data", (size_t)s->batch * s->size, &s->data)) {
     shut(s);
     return NULL;
@@ -1202,6 +1222,15 @@ NAPI_MODULE_INIT() {
   if (!ok(env, napi_define_class(env, "NativeSocket", NAPI_AUTO_LENGTH, construct, NULL,
                                  sizeof methods / sizeof *methods, methods, &class)))
     return NULL;
+  /* Those of a socket that mean something to a process. */
+  static const napi_property_descriptor process_methods[] = {
+      {"start", NULL, start, NULL, NULL, NULL, napi_default_method, NULL},
+      {"close", NULL, close_socket, NULL, NULL, NULL, napi_default_method, NULL},
+  };
+  napi_value process_class;
+  if (!ok(env, napi_define_class(env, "ProcessEnd", NAPI_AUTO_LENGTH, construct_process_end, NULL,
+                                 sizeof process_methods / sizeof *process_methods, process_methods, &process_class)))
+    return NULL;
   static const napi_property_descriptor words_methods[] = {
       {"word", NULL, words_word, NULL, NULL, NULL, napi_default_method, NULL},
       {"arm", NULL, words_arm, NULL, NULL, NULL, napi_default_method, NULL},
@@ -1218,6 +1247,7 @@ NAPI_MODULE_INIT() {
     return NULL;
   const napi_property_descriptor exported[] = {
       {"NativeSocket", NULL, NULL, NULL, NULL, class, napi_enumerable, NULL},
+      {"ProcessEnd", NULL, NULL, NULL, NULL, process_class, napi_enumerable, NULL},
       {"GuardianWords", NULL, NULL, NULL, NULL, words_class, napi_enumerable, NULL},
       {"clocks", NULL, clocks, NULL, NULL, NULL, napi_enumerable, NULL},
       {"keepLast", NULL, keep_last, NULL, NULL, NULL, napi_enumerable, NULL},

@@ -107,7 +107,14 @@ export class AddressDuty {
     const { group, places, spec } = this.#router
     const placeOf = (address: Address) => places.at(address, io)
     const lifetime = group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined
-    return { io, managed: parameters.addresses, placeOf, wanted: this.#wanted(), lifetime, mayAdd: !group.will.forsaken }
+    return {
+      io,
+      managed: parameters.addresses,
+      placeOf,
+      wanted: this.#wanted(),
+      lifetime,
+      mayAdd: !group.will.forsaken,
+    }
   }
 
   /** A reload wants these elsewhere or under another label: a label cannot be changed in place. */

@@ -53,6 +53,7 @@ class MuteWords implements GuardianWords {
 
 export const MUTE_NATIVE: NativeAddon = {
   NativeSocket: MuteSocket,
+  ProcessEnd: MuteSocket,
   GuardianWords: MuteWords,
   clocks: (out) => void out.fill(0),
   interfaceIndex: () => 0,

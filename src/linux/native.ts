@@ -100,9 +100,7 @@ export type NativeAddon = {
   readonly GuardianWords: new (
     descriptor: number,
   ) => GuardianWords
-  /**
-   * socket(2) with SOCK_CLOEXEC and SOCK_NONBLOCK; family -1 = pidfd_open(2) of the process `type` instead (process-end.ts).
-   * `batch` packets (at most 1 024) of `size` bytes per receive(). */
+  /** socket(2) with SOCK_CLOEXEC and SOCK_NONBLOCK; `batch` packets (at most 1 024) of `size` bytes per receive(). */
   readonly NativeSocket: new (
     family: number,
     type: number,
@@ -110,6 +108,10 @@ export type NativeAddon = {
     batch: number,
     size: number,
   ) => NativeSocket
+  /** pidfd_open(2) with what a socket does when it is readable, which a pidfd is from the end of its process on. */
+  readonly ProcessEnd: new (
+    pid: number,
+  ) => Pick<NativeSocket, 'start' | 'close'>
   /** Milliseconds with fractions: [0] CLOCK_MONOTONIC, [1] CLOCK_REALTIME, [2] CLOCK_BOOTTIME. */
   clocks(out: Float64Array): void
   /** 0 when there is no interface of that name in this network namespace. */

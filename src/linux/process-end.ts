@@ -2,19 +2,16 @@
  * Hears of the end of a process that is not ours, by its pidfd. Decided here: what cannot be watched is undefined, whatever
  * the reason. Refuses to know whose process it is.
  */
-import type { NativeAddon, NativeSocket } from './native.ts'
-
-/** native/addon.c: no socket, but the process that the second argument names. */
-const FAMILY_PROCESS = -1
+import type { NativeAddon } from './native.ts'
 
 export function watchProcessEnd(
   native: NativeAddon,
   pid: number,
   onEnd: () => void,
 ): { readonly close: () => void } | undefined {
-  let watch: NativeSocket | undefined
+  let watch: InstanceType<NativeAddon['ProcessEnd']> | undefined
   try {
-    const opened = new native.NativeSocket(FAMILY_PROCESS, pid, 0, 1, 1)
+    const opened = new native.ProcessEnd(pid)
     watch = opened
     // It stays readable: once is enough.
     const ended = () => {
