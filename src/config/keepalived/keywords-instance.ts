@@ -20,7 +20,10 @@ const notifications = (block: Block): readonly Keyword[] => [
   ...keywords(block, 'carried')('notify.fault', 'notify_fault'),
   ...keywords(block, 'carried')('notify.stop', 'notify_stop'),
   ...keywords(block, 'carried')('notify.change, which gets the arguments that keepalived appends', 'notify'),
-  ...keywords(block, 'notSupported')('no program is run for a router that a reload takes away', 'notify_deleted'),
+  ...keywords(block, 'notSupported')(
+    'a router that a reload takes away reports FAULT to its notify program',
+    'notify_deleted',
+  ),
   ...keywords(block, 'notSupported')(FIFO, 'notify_priority_changes'),
   ...keywords(block, 'notSupported')(MAIL, 'smtp_alert'),
 ]
