@@ -4,7 +4,6 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { ParsedConfig } from '../../src/config/configuration.ts'
-import { takes } from '../../src/config/keepalived/capability.ts'
 import type { Block, Keyword } from '../../src/config/keepalived/keyword.ts'
 import { KEYWORDS } from '../../src/config/keepalived/keywords.ts'
 import { FILE, read } from '../support/keepalived-text.ts'
@@ -361,8 +360,6 @@ const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = 
 ]
 
 /** Keywords that become something only together with others, or nothing that would differ here; tested below. */
-const isTaken = (path: string): boolean => !path.includes('.notify.') || takes({ notify: { active: ['/bin/true'] } })
-
 const ELSEWHERE = ['script_user', 'enable_script_security', 'default_interface', 'native_ipv6']
 
 describe('carried over', () => {
@@ -372,25 +369,18 @@ describe('carried over', () => {
     expect(missing).toEqual([])
   })
 
-  test.each(CARRIED.filter(([, name, , path]) => !ELSEWHERE.includes(name) && isTaken(path)))(
-    '%s: %s',
-    (block, name, line, path, expected) => {
-      // The members of a group are one list, and a name in it twice is a mistake that YAML would refuse as well.
-      if (block === 'vrrp_sync_group' && name === 'group') {
-        expect(read(fileWith(block, line))).toHaveProperty('problems')
-        return
-      }
-      const parsed = config(read(fileWith(block, line)))
-      expect(at(parsed.config, path)).toEqual(expected)
-      expect(at(config(read(fileWith(block, ''))).config, path)).not.toEqual(
-        expected === true && name === 'preempt'
-          ? false
-          : name === 'preempt' || name === 'interface'
-            ? 'never'
-            : expected,
-      )
-    },
-  )
+  test.each(CARRIED.filter(([, name]) => !ELSEWHERE.includes(name)))('%s: %s', (block, name, line, path, expected) => {
+    // The members of a group are one list, and a name in it twice is a mistake that YAML would refuse as well.
+    if (block === 'vrrp_sync_group' && name === 'group') {
+      expect(read(fileWith(block, line))).toHaveProperty('problems')
+      return
+    }
+    const parsed = config(read(fileWith(block, line)))
+    expect(at(parsed.config, path)).toEqual(expected)
+    expect(at(config(read(fileWith(block, ''))).config, path)).not.toEqual(
+      expected === true && name === 'preempt' ? false : name === 'preempt' || name === 'interface' ? 'never' : expected,
+    )
+  })
 
   test('script_user is the user of scripts and notify programs that name none', () => {
     const text =
@@ -401,7 +391,7 @@ describe('carried over', () => {
       ),
     )
     expect(at(found, 'healthchecks.s1.spec.probe.user')).toBe('nobody')
-    if (isTaken('.notify.')) expect(at(found, 'virtualRouters.C.notify.user')).toBe('nobody')
+    expect(at(found, 'virtualRouters.C.notify.user')).toBe('nobody')
   })
 
   test('default_interface is that of an instance without one, native_ipv6 says what the addresses say', () => {

@@ -2,7 +2,6 @@
  * A vrrp_sync_group. Decided here: members that are not there are left out as keepalived does, and a group without
  * any is none. This file does not know what an instance says.
  */
-import { whereTaken } from './capability.ts'
 import type { Globals } from './import-global.ts'
 import type { Instance } from './import-instance.ts'
 import { notifyOf } from './import-notify.ts'
@@ -12,8 +11,6 @@ import type { Line } from './parser.ts'
 import { type Ledger, Section } from './section.ts'
 import type { Surroundings } from './source.ts'
 import { mapping, type Written, written } from './written.ts'
-
-const NOTIFIED = ['notify_master', 'notify_backup', 'notify_fault', 'notify_stop', 'notify']
 
 export type Group = {
   readonly entry: Written | undefined
@@ -65,9 +62,7 @@ export function groupOf(
         members.map(({ word, instance }) => written(instance.name, word.at)),
         section.line('group')?.at ?? at,
       ),
-      notify: whereTaken({ notify: { active: ['/bin/true'] } }, section, NOTIFIED, () =>
-        notifyOf(section, globals.scriptUser, surroundings),
-      ),
+      notify: notifyOf(section, globals.scriptUser, surroundings),
       track: tracks.entries.length === 0 ? undefined : written(tracks.entries, at),
     },
     line.at,

@@ -4,7 +4,6 @@
  */
 import type { Family } from '../../wire/address.ts'
 import { formatDuration } from '../duration.ts'
-import { whereTaken } from './capability.ts'
 import { addressEntry, addressLines, type ImportedAddress } from './import-address.ts'
 import { announceOf } from './import-announce.ts'
 import type { Found, Globals } from './import-global.ts'
@@ -16,8 +15,6 @@ import type { Line } from './parser.ts'
 import { type Ledger, Section } from './section.ts'
 import type { Surroundings } from './source.ts'
 import { type Fields, mapping, type Written, written } from './written.ts'
-
-const NOTIFIED = ['notify_master', 'notify_backup', 'notify_fault', 'notify_stop', 'notify']
 
 export type Instance = {
   readonly line: Line
@@ -92,9 +89,7 @@ export function instanceOf(
     ...preemption(section, startsActive, priority.value),
     transport: transportOf(section, refusals),
     announce: announceOf(section, globals, device.value),
-    notify: whereTaken({ notify: { active: ['/bin/true'] } }, section, NOTIFIED, () =>
-      notifyOf(section, globals.scriptUser, surroundings),
-    ),
+    notify: notifyOf(section, globals.scriptUser, surroundings),
     track: tracks.entries.length === 0 ? undefined : written(tracks.entries, line.at),
     ...knobsOf(section, globals, family, line),
   }
