@@ -69,7 +69,8 @@ export function chooseInterface(
 
 /** Undefined: none yet, and why has been said. */
 export function chooseSource(router: VirtualRouter, chosen: OwnInterface, report: Report): Address | undefined {
-  const wanted = sourceOf(router)
+  // Peers that were taken for nobody have no source to be spoken to from: it might not be one of multicast.
+  const wanted = usesMulticast(router) && unicastOf(router) !== undefined ? 'auto' : sourceOf(router)
   const untilThen = `"${router.name}" is in fault until then`
   if (wanted !== 'auto') {
     const standing = chosen.own.find(({ address }) => address === wanted)
