@@ -399,39 +399,40 @@ static napi_value set_option(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-static napi_value bind_socket(napi_env env, napi_callback_info info) {
-  napi_value values[1], self;
+/* The only argument of bind() and connect(), and whose it is; NULL when something was thrown. */
+static struct sock *with_sockaddr(napi_env env, napi_callback_info info, const char *syscall_name,
+                                  struct sockaddr_storage *address, size_t *length) {
+  napi_value value, self;
   unsigned char *bytes = NULL;
-  size_t length = 0;
-  struct sockaddr_storage address;
-  if (!arguments(env, info, 1, values, &self)) return NULL;
+  *length = 0;
+  if (!arguments(env, info, 1, &value, &self)) return NULL;
   struct sock *s = unwrap(env, self);
-  if (s == NULL || !bytes_argument(env, values[0], &bytes, &length)) return NULL;
-  if (length == 0 || length > sizeof address) {
-    throw_errno(env, "bind", EINVAL);
+  if (s == NULL || !bytes_argument(env, value, &bytes, length)) return NULL;
+  if (*length == 0 || *length > sizeof *address) {
+    throw_errno(env, syscall_name, EINVAL);
     return NULL;
   }
-  memset(&address, 0, sizeof address);
-  memcpy(&address, bytes, length);
+  memset(address, 0, sizeof *address);
+  memcpy(address, bytes, *length);
+  return s;
+}
+
+static napi_value bind_socket(napi_env env, napi_callback_info info) {
+  struct sockaddr_storage address;
+  size_t length;
+  struct sock *s = with_sockaddr(env, info, "bind", &address, &length);
+  if (s == NULL) return NULL;
   if (bind(s->fd, (const struct sockaddr *)&address, (socklen_t)length) != 0) throw_errno(env, "bind", errno);
   return NULL;
 }
 
 /* What the network says to it is a result: 0, or a negative errno, -EINPROGRESS among them. */
 static napi_value connect_socket(napi_env env, napi_callback_info info) {
-  napi_value values[1], self, result;
-  unsigned char *bytes = NULL;
-  size_t length = 0;
   struct sockaddr_storage address;
-  if (!arguments(env, info, 1, values, &self)) return NULL;
-  struct sock *s = unwrap(env, self);
-  if (s == NULL || !bytes_argument(env, values[0], &bytes, &length)) return NULL;
-  if (length == 0 || length > sizeof address) {
-    throw_errno(env, "connect", EINVAL);
-    return NULL;
-  }
-  memset(&address, 0, sizeof address);
-  memcpy(&address, bytes, length);
+  size_t length;
+  napi_value result;
+  struct sock *s = with_sockaddr(env, info, "connect", &address, &length);
+  if (s == NULL) return NULL;
   const int failed = connect(s->fd, (const struct sockaddr *)&address, (socklen_t)length);
   return ok(env, napi_create_int32(env, failed == 0 ? 0 : -errno, &result)) ? result : NULL;
 }

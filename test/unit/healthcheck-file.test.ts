@@ -66,17 +66,20 @@ describe('what a file says', () => {
 })
 
 describe('what the kernel reports', () => {
-  async function watch(): Promise<() => number> {
-    let events = 0
-    const probe = fileProbe({ kind: 'file', path, content: 'weight' })
-    source = probe.events?.(() => events++)
-    source?.afterRun(await ask(probe))
-    await eventually(
+  const watched = () =>
+    eventually(
       'a watch',
       () => source?.armed,
       () => source?.armed,
       { within: 1_000 },
     )
+
+  async function watch(): Promise<() => number> {
+    let events = 0
+    const probe = fileProbe({ kind: 'file', path, content: 'weight' })
+    source = probe.events?.(() => events++)
+    source?.afterRun(await ask(probe))
+    await watched()
     const before = events
     return () => events - before
   }
@@ -140,12 +143,7 @@ describe('what the kernel reports', () => {
       mkdirSync(deep)
       await sleep(20)
       source?.afterRun(await ask(probe))
-      await eventually(
-        'a watch',
-        () => source?.armed,
-        () => source?.armed,
-        { within: 1_000 },
-      )
+      await watched()
       await sleep(20)
       const before = events
       writeFileSync(path, String(i))

@@ -124,7 +124,7 @@ test('a thread that hangs falls silent, and what it started ends with it', async
   const checks = [checkSpec(probe, { name: 'slow', timeout: millis(60_000) })]
   thread.order({ kind: 'setChecks', checks, formerly: [] })
   const running = () => Number(spawnSync('pgrep', ['-xf', '/bin/sleep 69'], { encoding: 'utf8' }).stdout.trim())
-  const pid = await eventually('a program', () => running() > 0 && running(), running, { within: 20_000 })
+  const pid = await eventually('a program', () => running() > 0 && running(), running, { within: 20_000, every: 200 })
   await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
   thread.order({ kind: 'hang' })
   await sleep(1_200)
