@@ -99,7 +99,7 @@ class FolderWatch implements EventSource {
   readonly #onEvent: () => void
   #watcher: FSWatcher | undefined
   /** A folder that was replaced has another one, and the old watch hears nothing any more. */
-  #inode: number | undefined
+  #identity: string | undefined
   #checking = false
 
   constructor(path: string, queue: DiskQueue, onEvent: () => void) {
@@ -118,11 +118,13 @@ class FolderWatch implements EventSource {
     this.#checking = true
     this.#queue
       .ask(this.#folder, () => stat(this.#folder))
-      .then(({ ino }) => {
+      .then(({ dev, ino, birthtimeMs }) => {
         if (!this.#checking) return
-        if (this.#watcher !== undefined && ino === this.#inode) return
+        // A file system gives the number of an inode that has gone to the next one.
+        const identity = `${dev} ${ino} ${birthtimeMs}`
+        if (this.#watcher !== undefined && identity === this.#identity) return
         this.#end()
-        this.#inode = ino
+        this.#identity = identity
         this.#watch()
         // What happened between the run and the watch is seen by another run.
         if (this.#watcher !== undefined) this.#onEvent()
@@ -155,6 +157,6 @@ class FolderWatch implements EventSource {
   #end(): void {
     this.#watcher?.close()
     this.#watcher = undefined
-    this.#inode = undefined
+    this.#identity = undefined
   }
 }
