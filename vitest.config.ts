@@ -22,6 +22,8 @@ const COMPUTING = [
  * when all the others are through.
  */
 const WAITING = [
+  'test/interop/rolling-replacement.test.ts',
+  'test/interop/file-matrix.test.ts',
   'test/interop/keepalived-v3.test.ts',
   'test/netns/reload.test.ts',
   'test/netns/radar.test.ts',
@@ -34,6 +36,7 @@ const WAITING = [
   'test/interop/strangers.test.ts',
   'test/netns/shared-backend.test.ts',
   'test/netns/crash-steady.test.ts',
+  'test/interop/samples.test.ts',
   'test/interop/haproxy.test.ts',
   'test/netns/presets.test.ts',
 ]

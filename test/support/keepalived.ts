@@ -27,6 +27,10 @@ const NEWS = [
   /Backup received priority 0 advertisement|sent 0 priority$|(Received|received) lower priority \(\d+\) advert from/,
   /Received advert from \S+ with lower priority \d+, ours \d+, forcing new election$/,
   /Master received advert from \S+ with higher priority \d+, ours \d+$/,
+  /^VRRP_Script\(\w+\) succeeded$|Changing effective priority from \d+ to \d+$|: sending gratuitous (ARP|NA) for [\da-f.:]+$/,
+  /advert from \S+ with same priority \d+ but (higher|lower) IP address than ours$/,
+  // Of a machine that is busy.
+  /^Track script \w+ is already running, expect idle - skipping run$|^A thread timer expired [\d.]+ seconds ago$/,
   /Printing VRRP|^Terminating on signal|^VRRP_Instance\(\w+\) (sent|Entering)|^Removed pid|^$/,
 ]
 
@@ -113,13 +117,14 @@ export class Keepalived implements Daemon {
   readonly #process: LoggedProcess
   readonly #directory: string
 
-  constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = []) {
+  /** `file`: one that is there already. */
+  constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = [], file?: string) {
     this.plan = plan
     this.#directory = join(lab.directory, `keepalived-${plan.host.name}`)
     rmSync(this.#directory, { recursive: true, force: true })
     mkdirSync(this.#directory)
     const at = (name: string) => join(this.#directory, name)
-    writeFileSync(at('keepalived.conf'), keepalivedConfig(plan, scripts))
+    if (file === undefined) writeFileSync(at('keepalived.conf'), keepalivedConfig(plan, scripts))
     const argv = [
       'keepalived',
       '--vrrp',
@@ -127,7 +132,7 @@ export class Keepalived implements Daemon {
       '--log-console',
       '--log-detail',
       '--use-file',
-      at('keepalived.conf'),
+      file ?? at('keepalived.conf'),
     ]
     // Its statistics go to TMPDIR; both processes write their pid where no other instance does.
     this.#process = new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
@@ -164,6 +169,10 @@ export class Keepalived implements Daemon {
 
   terminate(): number {
     return this.#process.signal('SIGTERM')
+  }
+
+  reload(): number {
+    return this.#process.signal('SIGHUP')
   }
 
   killEngine(): number {

@@ -1,0 +1,47 @@
+/**
+ * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/migrating-from-keepalived.md:
+ * the two cells in which most differs. All twelve, beside groups of one kind: npm run bench:matrix. Decides the bounds
+ * (what keepalived alone shows, by its formula).
+ */
+import { expect, type TestContext } from 'vitest'
+import type { Row } from '../support/file-group.ts'
+import { type Measured, playEvents } from '../support/group-events.ts'
+import { describeInterop } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
+
+const CELLS: Readonly<Record<string, Row>> = {
+  'IPv4 unicast': { family: 'ipv4', version: 2, transport: 'unicast', intervalMs: 1_000 },
+  'IPv6 multicast': { family: 'ipv6', version: 3, transport: 'multicast', intervalMs: 1_000 },
+}
+/** A busy machine; the formula's parts are 844 ms and more apart. */
+const SLACK = 400
+/** Equals that take over together are told apart by one advertisement; npm run bench:matrix holds the figure itself. */
+const SEVERAL = 100
+/** Of 40, 60 and 70 the smallest has the longest Skew_Time. */
+const SKEW = ((256 - 40) / 256) * 1_000
+
+function nobodyAllowed({ event, outcome }: Measured): number {
+  if (outcome === 'holds') return 0
+  if (outcome === 'comes') return 20_000
+  if (event.startsWith('SIGKILL')) return 3_000 + SKEW + SLACK
+  if (event.startsWith('SIGTERM') || event.endsWith('FAULT')) return SKEW + SLACK
+  // Somebody better takes it from an owner that is there.
+  return SLACK / 4
+}
+
+async function plays(row: Row, { onTestFinished }: TestContext): Promise<void> {
+  const measured = await playEvents({ lineUp: 'mixed', row }, (group) => onTestFinished(() => group.destroy()))
+  if (process.env.HOLDFAST_FIGURES === '1') process.stderr.write(`${JSON.stringify({ row, measured })}\n`)
+  for (const one of measured) {
+    const told = JSON.stringify(one)
+    expect(one.nobody, `ms with no owner: ${told}`).toBeLessThanOrEqual(nobodyAllowed(one))
+    if (one.outcome === 'holds') expect(one.to, `the owner after: ${told}`).toBe(one.from)
+    if (one.rivals.some((name) => name.endsWith('holdfast')))
+      expect(one.several, `ms with two owners, one of them a holdfast: ${told}`).toBeLessThanOrEqual(SEVERAL)
+  }
+}
+
+describeInterop('holdfast among keepalived nodes, all with the same file', () => {
+  const turns = new Turns(2)
+  for (const [name, row] of Object.entries(CELLS)) turns.test(name, (context) => plays(row, context))
+})

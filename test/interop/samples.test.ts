@@ -1,0 +1,117 @@
+/**
+ * Every sample of test/samples/keepalived runs: on a node that looks as its file says (interface, addresses), real
+ * keepalived and holdfast, each alone on its LAN, tell the same table of instances in their dumps. Decides only that
+ * scripts are replaced by one that passes: those of the samples are on no test machine. Refuses to know what a sample says
+ * (test/unit/keepalived-samples.test.ts does).
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { createLab, type Host, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeInterop } from '../support/require.ts'
+import { eventually } from '../support/wait.ts'
+
+const SAMPLES = join(packageRoot(), 'test', 'samples', 'keepalived')
+/** keepalived waits 3 × interval + Skew_Time as its checks have passed; a busy machine takes longer. */
+const WITHIN = { within: 40_000, every: 500 }
+
+type Instance = Readonly<Record<string, string | readonly string[]>>
+
+/** The lines of an instance that both write; of addresses and peers the addresses. */
+const KEYS = ['VRRP Version', 'State', 'Interface', 'Virtual Router ID', 'Priority', 'Effective priority']
+
+function instancesIn(dump: string): Record<string, Instance> {
+  const found: Record<string, Instance> = {}
+  for (const block of dump.split(/^ VRRP Instance = /m).slice(1)) {
+    const [name = '', ...lines] = block.split(/^-{3,}/m, 1)[0]?.split('\n') ?? []
+    const values = KEYS.map((key) => [key, lines.find((line) => line.startsWith(`   ${key} = `))?.split(' = ', 2)[1]])
+    const below = (head: RegExp) => {
+      const at = lines.findIndex((line) => head.test(line))
+      const list = at < 0 ? [] : lines.slice(at + 1)
+      const end = list.findIndex((line) => !line.startsWith('     '))
+      return list.slice(0, end < 0 ? undefined : end).map((line) => line.trim().split(/[ /]/, 1)[0] ?? '')
+    }
+    found[name] = {
+      ...Object.fromEntries(values),
+      addresses: below(/^ {3}Virtual IP/),
+      peers: below(/^ {3}Unicast Peer/).sort(),
+    }
+  }
+  return found
+}
+
+type Node = { readonly folder: string; readonly file: string; readonly host: Host }
+
+/** An interface of the file's name, with the address that the file sends from and one in the network of its address. */
+function nodeFor(lab: Lab, host: Host, sample: string, kind: string): Node {
+  const text = readFileSync(join(SAMPLES, sample), 'utf8').replace(/^(\s*script ).*$/gm, '$1"/bin/true"')
+  const [, link = 'eth0'] = /^\s*interface (\S+)/m.exec(text) ?? []
+  const sources = [...text.matchAll(/^ *unicast_src_ip (\S+)/gm)].map(([, source = '']) => source)
+  const own = [...new Set([...sources, '10.0.0.77', '192.168.111.20', 'fd2e:6f44:5dd8:c956::14'])]
+  const at = (address: string) => `${address}/${address.includes(':') ? '64 nodad' : '24'}`
+  // Two nodes of the same address: each is alone on its side of the cable.
+  run(['ip', '-n', lab.bridge, 'link', 'set', host.port, 'nomaster'])
+  for (const command of ['link set eth0 down', `link set eth0 name ${link}`, `link set ${link} up`])
+    lab.exec(host, ['ip', ...command.split(' ')])
+  for (const address of own) {
+    const [value = '', ...options] = at(address).split(' ')
+    lab.exec(host, ['ip', 'address', 'add', value, 'dev', link, ...options])
+  }
+  const folder = join(lab.directory, `${kind}-${sample}`)
+  mkdirSync(folder)
+  const file = join(folder, 'keepalived.conf')
+  writeFileSync(file, text)
+  return { folder, file, host }
+}
+
+function start(lab: Lab, { folder, file, host }: Node, daemon: readonly string[]): LoggedProcess {
+  // The folders of a machine are shared by its namespaces; these nodes have their own.
+  const script = 'mount -t tmpfs none /run && exec "$@"'
+  const argv = [...daemon, '-f', file, '--dont-fork', '--vrrp', '--log-detail', '--log-console']
+  return new LoggedProcess(lab, host, ['sh', '-c', script, 'sh', ...argv], { TMPDIR: folder })
+}
+
+/** When nothing in it is on its way any more. */
+async function table(node: Node, process: LoggedProcess): Promise<Record<string, Instance>> {
+  const path = join(node.folder, 'keepalived.data')
+  let found: Record<string, Instance> = {}
+  // Before that the signal would end it.
+  await process.line(/Entering|Initialize/, WITHIN.within)
+  await eventually(
+    `${node.file} to be in force`,
+    () => {
+      // Asked each time, read the next: who writes it is in no hurry.
+      if (existsSync(path)) found = instancesIn(readFileSync(path, 'utf8'))
+      process.signal('SIGUSR1')
+      const all = Object.values(found)
+      return all.length > 0 && all.every(({ State }) => State === 'MASTER')
+    },
+    () => [found, process.lines.slice(-8).map(({ text }) => text)],
+    WITHIN,
+  )
+  return found
+}
+
+describeInterop('a sample runs as in keepalived', () => {
+  const samples = readdirSync(SAMPLES).filter((name) => name.endsWith('.conf'))
+  // All wait for the same few seconds.
+  test.concurrent.each(samples)('%s', { timeout: 120_000 }, async (sample) => {
+    const lab = createLab({ routers: 2, clients: [] })
+    try {
+      const [ours, theirs] = [
+        nodeFor(lab, lab.router(1), sample, 'holdfast'),
+        nodeFor(lab, lab.router(2), sample, 'keepalived'),
+      ]
+      const holdfast = start(lab, ours, [join(packageRoot(), 'bin', 'holdfast'), 'keepalived'])
+      const keepalived = start(lab, theirs, ['keepalived'])
+      const [mine, real] = await Promise.all([table(ours, holdfast), table(theirs, keepalived)])
+      expect(Object.keys(mine).length, 'instances in the dump').toBeGreaterThan(0)
+      expect(mine, 'the instances in the dump of holdfast, beside those of keepalived').toEqual(real)
+    } finally {
+      lab.destroy()
+    }
+  })
+})

@@ -1,0 +1,294 @@
+/**
+ * Nodes of one virtual router that all run keepalived's kind of file, each by keepalived or by holdfast, and a client and
+ * an observer beside them. Decides what the file says (OpenShift's, with two checks that a test can fail), how a node's
+ * holdfast gets its own /run, and who is taken for an owner: whose kernel answers. Refuses to know what happens to them.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import type { Family } from '../../src/wire/address.ts'
+import { ArpObserver } from './arp-observer.ts'
+import type { RouterPlan } from './daemon.ts'
+import { Holdfast } from './holdfast.ts'
+import { Keepalived } from './keepalived.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from './lab.ts'
+import { longestSpan, type Span } from './span.ts'
+import { eventually, monotonicMs } from './wait.ts'
+
+export type FileKind = 'holdfast' | 'keepalived'
+
+export type Row = {
+  readonly family: Family
+  readonly version: 2 | 3
+  readonly transport: 'unicast' | 'multicast'
+  readonly intervalMs: number
+}
+
+/** What a file says besides the row. */
+export type NodeFile = {
+  readonly priority: number
+  /** Positions, with or without the node's own; all that are in the group when left out. */
+  readonly peers?: readonly number[]
+  readonly checks?: boolean
+}
+
+export const BASE = { priority: 40, weight: 20 } as const
+export const BOOTSTRAP = 70
+const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd77::100' }
+
+/** Of equals the higher address wins: the last node is the first owner. */
+const lastPart = (host: Host) => host.address.split('.').at(-1) ?? ''
+
+function addIpv6(host: Host): void {
+  const own = [`fe80::${lastPart(host)}`, `fd77::${lastPart(host)}`].map(
+    (one) => `address add ${one}/64 dev eth0 nodad`,
+  )
+  const lines = ['address flush dev eth0 scope link', ...own]
+  run(['ip', '-6', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+}
+
+type Node = { readonly host: Host; daemon: Holdfast | Keepalived | undefined; file: NodeFile }
+
+/** Between the two its kernel may have what its daemon left behind when it was killed. */
+type Death = { readonly name: string; readonly from: number; to: number }
+
+export class FileGroup {
+  readonly lab: Lab
+  readonly row: Row
+  readonly vip: string
+  readonly prober: Prober
+  readonly #nodes: readonly Node[]
+  readonly #members: readonly number[]
+  readonly #observer: ArpObserver
+  readonly #names: ReadonlyMap<string, string>
+  readonly #deaths: Death[] = []
+
+  /** `members` are in everybody's list of peers; further nodes know them and are known by nobody. */
+  constructor(row: Row, members: number, strangers = 0) {
+    this.row = row
+    this.vip = VIPS[row.family]
+    this.lab = createLab({ routers: members + strangers })
+    this.#members = Array.from({ length: members }, (_, i) => i + 1)
+    const { lab, vip } = this
+    for (const host of row.family === 'ipv6' ? lab.hosts.values() : []) addIpv6(host)
+    this.#nodes = lab.routers.map((host) => ({ host, daemon: undefined, file: { priority: BASE.priority } }))
+    for (const { host } of this.#nodes) {
+      startResponder(lab, host)
+      mkdirSync(this.#folder(host))
+      for (const check of ['serves', 'lives'] as const) this.setCheck(host.name, check, true)
+    }
+    this.#names = new Map(lab.routers.map((host) => [this.#macOf(host), host.name]))
+    this.#observer = new ArpObserver(lab, lab.host('observer'), vip)
+    this.prober = new Prober(lab, lab.client, vip)
+  }
+
+  #folder(host: Host): string {
+    return join(this.lab.directory, `node-${host.name}`)
+  }
+
+  #macOf(host: Host): string {
+    return this.lab.exec(host, ['cat', '/sys/class/net/eth0/address']).trim()
+  }
+
+  #at(position: number): Node {
+    const node = this.#nodes[position - 1]
+    if (node === undefined) throw new Error(`Cannot find node ${position}: have ${this.#nodes.length}`)
+    return node
+  }
+
+  positionOf(name: string): number {
+    return this.#nodes.findIndex(({ host }) => host.name === name) + 1
+  }
+
+  nameOf(position: number): string {
+    return this.#at(position).host.name
+  }
+
+  daemon(position: number): Holdfast | Keepalived {
+    const { daemon, host } = this.#at(position)
+    if (daemon === undefined) throw new Error(`Cannot use the daemon of ${host.name}: it was not started`)
+    return daemon
+  }
+
+  /** A check of the node passes or fails from now on: `serves` is weighed, without `lives` the instance is in FAULT. */
+  setCheck(name: string, check: 'serves' | 'lives', passes: boolean): void {
+    const path = join(this.#folder(this.lab.host(name)), check)
+    if (passes) writeFileSync(path, '')
+    else rmSync(path, { force: true })
+  }
+
+  #source(host: Host): string {
+    return this.row.family === 'ipv4' ? host.address : `fd77::${lastPart(host)}`
+  }
+
+  #text({ host }: Node, { priority, peers = this.#members, checks = true }: NodeFile): string {
+    const { family, version, transport, intervalMs } = this.row
+    const folder = this.#folder(host)
+    const others = peers.map((position) => this.#at(position).host).filter((other) => other !== host)
+    const byDefault = version === (family === 'ipv4' ? 2 : 3)
+    const length = family === 'ipv4' ? '/32 label vip' : '/128'
+    const script = (name: string, file: string, rest: readonly string[]) => [
+      `vrrp_script ${name} {`,
+      `  script "/usr/bin/test -e ${join(folder, file)}"`,
+      ...rest,
+      '}',
+    ]
+    // A busy machine starts a program late; keepalived gives it as long as the interval otherwise.
+    const pace = ['  interval 1', '  timeout 3', '  rise 2', '  fall 2']
+    return [
+      'global_defs {',
+      '  enable_script_security',
+      '  script_user root',
+      '  max_auto_priority -1',
+      '  vrrp_garp_master_refresh 60',
+      ...(byDefault ? [] : [`  vrrp_version ${version}`]),
+      '}',
+      ...(checks ? script('chk_serves', 'serves', [...pace, `  weight ${BASE.weight}`]) : []),
+      ...(checks ? script('chk_lives', 'lives', pace) : []),
+      'vrrp_instance hf_API_0 {',
+      '  state BACKUP',
+      '  interface eth0',
+      '  virtual_router_id 51',
+      `  priority ${priority}`,
+      `  advert_int ${intervalMs / 1_000}`,
+      ...(transport === 'multicast'
+        ? []
+        : [
+            `  unicast_src_ip ${this.#source(host)}`,
+            '  unicast_peer {',
+            ...others.map((other) => `    ${this.#source(other)}`),
+            '  }',
+          ]),
+      ...(version === 2 ? ['  authentication {', '    auth_type PASS', '    auth_pass hf_api_v', '  }'] : []),
+      '  virtual_ipaddress {',
+      `    ${this.vip}${length}`,
+      '  }',
+      ...(checks ? ['  track_script {', '    chk_serves', '    chk_lives', '  }'] : []),
+      '}',
+      '',
+    ].join('\n')
+  }
+
+  /** Resolves when its state machine runs. */
+  async start(position: number, kind: FileKind, file: NodeFile = { priority: BASE.priority }): Promise<void> {
+    const node = this.#at(position)
+    const { host } = node
+    node.file = file
+    const plan: RouterPlan = { host, priority: file.priority, intervalMs: this.row.intervalMs, address: this.vip }
+    const path = this.#write(node)
+    node.daemon = kind === 'holdfast' ? holdfastFrom(this.lab, plan, path) : new Keepalived(this.lab, plan, [], path)
+    await node.daemon.ready(60_000)
+    for (const death of this.#deaths) if (death.name === host.name) death.to = Math.min(death.to, monotonicMs())
+  }
+
+  #write(node: Node): string {
+    const path = join(this.#folder(node.host), 'keepalived.conf')
+    writeFileSync(path, this.#text(node, node.file))
+    return path
+  }
+
+  /** The operator's way; resolves when it has ended. */
+  async stop(position: number): Promise<number> {
+    const daemon = this.daemon(position)
+    const at = daemon.terminate()
+    await daemon.exited
+    this.#at(position).daemon = undefined
+    return at
+  }
+
+  /** All its processes at once; its kernel keeps what it has. */
+  async kill(position: number): Promise<number> {
+    const daemon = this.daemon(position)
+    const at = daemon.killAll()
+    this.#deaths.push({ name: this.nameOf(position), from: at, to: Number.POSITIVE_INFINITY })
+    await daemon.exited
+    this.#at(position).daemon = undefined
+    return at
+  }
+
+  /** Reads the file again, with these changes. */
+  reload(position: number, change: Partial<NodeFile> = {}): void {
+    const node = this.#at(position)
+    node.file = { ...node.file, ...change }
+    this.#write(node)
+    const daemon = this.daemon(position)
+    if (daemon instanceof Holdfast) daemon.process.signal('SIGHUP')
+    else daemon.reload()
+  }
+
+  /** Whose kernel answers, over time; a node whose daemon was killed is no owner until the daemon is back. */
+  owners(): Span[] {
+    const { claims } = this.#observer
+    const turns = this.#deaths.flatMap(({ from, to }) => [from, to]).filter(Number.isFinite)
+    const atTurns = turns.map((at) => ({ at, macs: claims.findLast((claim) => claim.at <= at)?.macs ?? [] }))
+    const inOrder = [...claims, ...atTurns].sort((one, other) => one.at - other.at)
+    return inOrder.map(({ at, macs }) => {
+      const names = macs.map((mac) => this.#names.get(mac) ?? mac)
+      return { at, nodes: names.filter((name) => !this.#isDead(name, at)).sort() }
+    })
+  }
+
+  #isDead(name: string, at: number): boolean {
+    return this.#deaths.some((death) => death.name === name && at >= death.from && at < death.to)
+  }
+
+  owner(): string | undefined {
+    const last = this.owners().at(-1)
+    return last?.nodes.length === 1 ? last.nodes[0] : undefined
+  }
+
+  longest(wanted: (count: number) => boolean, from: number, to: number): number {
+    return longestSpan(this.owners(), wanted, from, to)
+  }
+
+  /** Who was one of two or more at some time in the window. */
+  rivals(from: number, to: number): string[] {
+    const spans = this.owners()
+    const within = spans.filter(({ at, nodes }, i) => nodes.length > 1 && at < to && (spans[i + 1]?.at ?? to) > from)
+    return [...new Set(within.flatMap(({ nodes }) => nodes))].sort()
+  }
+
+  /** Probes without an answer in silences that overlap the window, and the longest of these. */
+  silence(from: number, to: number): { readonly longest: number; readonly lost: number } {
+    const gaps = this.prober.gaps.filter((gap) => gap.to >= from && gap.from <= to)
+    return { longest: this.prober.longestGap(from, to), lost: gaps.reduce((sum, { lost }) => sum + lost, 0) }
+  }
+
+  /** Until one node that passes alone has answered for `steady` ms, and the client is answered by it. */
+  async settles(occasion: string, steady: number, within: number, passes = (_name: string) => true): Promise<string> {
+    const look = () => {
+      const last = this.owners().at(-1)
+      const [name, ...others] = last?.nodes ?? []
+      if (last === undefined || name === undefined || others.length > 0) return undefined
+      const settled = monotonicMs() - last.at >= steady && this.prober.owner === name && passes(name)
+      return settled ? name : undefined
+    }
+    const sight = () => ({ claims: this.owners().slice(-4), client: this.prober.owner, log: this.#lastLines() })
+    return eventually(`one owner after ${occasion}`, look, sight, { within, every: 20 })
+  }
+
+  #lastLines(): Record<string, readonly string[]> {
+    const lines = this.#nodes.map(({ host, daemon }) => [
+      host.name,
+      daemon?.lines.slice(-4).map(({ text }) => text) ?? [],
+    ])
+    return Object.fromEntries(lines)
+  }
+
+  destroy(): void {
+    this.lab.destroy()
+  }
+}
+
+/** Of its own: a holdfast without a folder in its file has the one of the machine. */
+function holdfastFrom(lab: Lab, plan: RouterPlan, file: string): Holdfast {
+  // Called as: sh -c SCRIPT holdfast run -c YAML; the YAML's folder, where the socket is looked for, becomes the daemon's.
+  const script = [
+    'mount -t tmpfs none /run',
+    'mkdir /run/holdfast',
+    'mount --bind "$(dirname "$3")" /run/holdfast',
+    `exec "$0" run -f ${file}`,
+  ].join(' && ')
+  return new Holdfast(lab, plan, {}, [], {}, ['sh', '-c', script])
+}

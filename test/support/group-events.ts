@@ -1,0 +1,164 @@
+/**
+ * What happens to a group of nodes with keepalived's file, event after event, and how long nobody or more than one had the
+ * address each time (docs/migrating-from-keepalived.md). Decides the events, their order and what is measured of each.
+ * Refuses to know which figures are good.
+ */
+import { BOOTSTRAP, FileGroup, type FileKind, type Row } from './file-group.ts'
+import { monotonicMs, sleep } from './wait.ts'
+
+export const LINE_UPS = ['holdfast', 'mixed', 'keepalived'] as const
+export type LineUp = (typeof LINE_UPS)[number]
+
+/** The members, then the bootstrap node. */
+const KINDS: Readonly<Record<LineUp, readonly FileKind[]>> = {
+  holdfast: ['holdfast', 'holdfast', 'holdfast', 'holdfast'],
+  mixed: ['keepalived', 'holdfast', 'keepalived', 'holdfast'],
+  keepalived: ['keepalived', 'keepalived', 'keepalived', 'keepalived'],
+}
+const MEMBERS = [1, 2, 3] as const
+const BOOTSTRAP_NODE = 4
+
+export type Cell = { readonly lineUp: LineUp; readonly row: Row }
+
+/** Does the address move? `holds`: nothing may happen. */
+export type Outcome = 'comes' | 'moves' | 'holds'
+
+export type Measured = {
+  readonly event: string
+  readonly outcome: Outcome
+  /** Of the node that it happened to; with an outcome `holds` and several nodes, of the owner. */
+  readonly kind: FileKind
+  readonly from: string | undefined
+  readonly to: string
+  /** ms until another node alone answered. */
+  readonly took: number
+  /** The longest times in ms in which nobody, or two and more, answered. */
+  readonly nobody: number
+  readonly several: number
+  /** Who was among several. */
+  readonly rivals: readonly string[]
+  /** ms that a client, with its neighbour entry, had no answer. */
+  readonly silence: number
+}
+
+/** keepalived's 3 × interval + Skew_Time after two failed checks, and a busy machine. */
+const WITHIN = 30_000
+const STEADY = 300
+
+class Course {
+  readonly measured: Measured[] = []
+  readonly #group: FileGroup
+  readonly #kinds: readonly FileKind[]
+
+  constructor(group: FileGroup, kinds: readonly FileKind[]) {
+    this.#group = group
+    this.#kinds = kinds
+  }
+
+  kindOf(name: string): FileKind {
+    return this.#kinds[this.#group.positionOf(name) - 1] ?? 'keepalived'
+  }
+
+  get owner(): string {
+    const owner = this.#group.owner()
+    if (owner === undefined) throw new Error('Cannot go on: not exactly one node answers')
+    return owner
+  }
+
+  async comes(event: string, cause: () => Promise<unknown>): Promise<void> {
+    const at = monotonicMs()
+    await cause()
+    const to = await this.#group.settles(event, STEADY, WITHIN)
+    this.#note(event, 'comes', undefined, to, at)
+  }
+
+  /** From the owner to another node. */
+  async moves(event: string, cause: (owner: string) => unknown): Promise<void> {
+    const from = this.owner
+    const at = monotonicMs()
+    await cause(from)
+    const to = await this.#group.settles(event, STEADY, WITHIN, (name) => name !== from)
+    this.#note(event, 'moves', from, to, at)
+  }
+
+  /** For `ms` after it was caused. */
+  async holds(event: string, cause: (owner: string) => unknown, ms: number): Promise<void> {
+    const from = this.owner
+    const at = monotonicMs()
+    await cause(from)
+    await sleep(ms)
+    this.#note(event, 'holds', from, this.#group.owner() ?? 'nobody alone', at)
+  }
+
+  #note(event: string, outcome: Outcome, from: string | undefined, to: string, at: number): void {
+    const group = this.#group
+    const until = monotonicMs()
+    const moved = group
+      .owners()
+      .find((span) => span.at >= at && span.nodes.length > 0 && !span.nodes.includes(from ?? ''))
+    this.measured.push({
+      ...{ event, outcome, from, to, kind: this.kindOf(from ?? to) },
+      took: moved === undefined ? 0 : moved.at - at,
+      nobody: group.longest((count) => count === 0, at, until),
+      several: group.longest((count) => count > 1, at, until),
+      rivals: group.rivals(at, until).map((name) => `${name} ${this.kindOf(name)}`),
+      silence: group.silence(at, until).longest,
+    })
+  }
+}
+
+/** Fails with what was seen when an event does not end with one owner. */
+export async function playEvents(
+  { lineUp, row }: Cell,
+  opened: (group: FileGroup) => void,
+): Promise<readonly Measured[]> {
+  const group = new FileGroup(row, MEMBERS.length, 1)
+  opened(group)
+  const kinds = KINDS[lineUp]
+  const course = new Course(group, kinds)
+  const kindAt = (position: number) => kinds[position - 1] ?? 'keepalived'
+  const start = (name: string) => group.start(group.positionOf(name), course.kindOf(name))
+  const startAll = () => Promise.all(MEMBERS.map((position) => group.start(position, kindAt(position))))
+  let gone = ''
+  const goes = (how: (position: number) => Promise<unknown>) => (owner: string) => {
+    gone = owner
+    return how(group.positionOf(owner))
+  }
+  /** Three checks that pass, a second apart, and two advertisements. */
+  const recovered = 3_500
+
+  await course.comes('cold start of three nodes', startAll)
+  await sleep(2 * row.intervalMs)
+  await course.moves(
+    'SIGTERM of the owner',
+    goes((position) => group.stop(position)),
+  )
+  await course.holds('it is started again', () => start(gone), recovered)
+  await course.moves(
+    'SIGKILL of the owner',
+    goes((position) => group.kill(position)),
+  )
+  await course.holds('it is started again after SIGKILL', () => start(gone), recovered)
+  for (const [check, how] of [
+    ['serves', 'its weight is taken away'],
+    ['lives', 'FAULT'],
+  ] as const) {
+    await course.moves(`a check of the owner fails: ${how}`, (owner) => {
+      gone = owner
+      group.setCheck(owner, check, false)
+    })
+    await course.holds(`it passes again (${check})`, () => group.setCheck(gone, check, true), recovered)
+  }
+  await course.moves('the bootstrap node (70, in nobody’s list) is started', () =>
+    group.start(BOOTSTRAP_NODE, kindAt(BOOTSTRAP_NODE), { priority: BOOTSTRAP, peers: MEMBERS, checks: false }),
+  )
+  await course.holds('it stays beside them', () => {}, 3 * row.intervalMs)
+  await course.moves('SIGTERM of the bootstrap node', () => group.stop(BOOTSTRAP_NODE))
+  const reloadAll = (peers: readonly number[]) => {
+    for (const position of MEMBERS) group.reload(position, { peers })
+  }
+  await course.holds('SIGHUP of all, same file', () => reloadAll(MEMBERS), 2_500)
+  if (row.transport === 'unicast')
+    await course.holds('SIGHUP of all, a peer added', () => reloadAll([...MEMBERS, BOOTSTRAP_NODE]), 2_500)
+  return course.measured
+}
