@@ -1,0 +1,73 @@
+/**
+ * The matrix as a table: a row for each event, a column for each kind of group, over its four transports and families.
+ * Decides what counts as exceeded. Refuses to know how it was measured.
+ */
+import { type Cell, LINE_UPS, type LineUp, type Measured } from '../../test/support/group-events.ts'
+
+export type Played = { readonly cell: Cell; readonly measured: readonly Measured[]; readonly failure?: string }
+
+export type Machine = {
+  readonly node: string
+  readonly kernel: string
+  readonly cpus: number
+  readonly load: number
+}
+
+/** Owners are asked every 10 ms, and a process starts when the machine lets it: only waiting adds up to more. */
+const TOLERANCE = 100
+/** Two owners of whom one at least is a holdfast. */
+const SEVERAL = 20
+
+const rowName = ({ row }: Cell) => `${row.family === 'ipv4' ? 'v2 IPv4' : 'v3 IPv6'} ${row.transport}`
+const ms = (value: number) => value.toFixed(0)
+const hasHoldfast = ({ rivals }: Measured) => rivals.some((name) => name.endsWith('holdfast'))
+
+export function violations(played: readonly Played[]): string[] {
+  return played.flatMap(({ cell, measured, failure }) => {
+    const name = `${cell.lineUp}, ${rowName(cell)}`
+    if (failure !== undefined) return [`${name}: ${failure}`]
+    const theirs = played.find((one) => one.cell.lineUp === 'keepalived' && rowName(one.cell) === rowName(cell))
+    return measured.flatMap((one) => {
+      const where = `${name}, ${one.event}`
+      const limit = theirs?.measured.find(({ event }) => event === one.event)?.nobody
+      const several = cell.lineUp === 'holdfast' ? 0 : SEVERAL
+      return [
+        ...(cell.lineUp !== 'keepalived' && limit !== undefined && one.nobody > limit + TOLERANCE
+          ? [`${where}: nobody for ${ms(one.nobody)} ms, keepalived ${ms(limit)} ms`]
+          : []),
+        ...(hasHoldfast(one) && one.several > several
+          ? [`${where}: ${one.rivals.join(' and ')} for ${ms(one.several)} ms`]
+          : []),
+        ...(one.outcome === 'holds' && one.from !== one.to ? [`${where}: moved from ${one.from} to ${one.to}`] : []),
+      ]
+    })
+  })
+}
+
+function figure(one: Measured | undefined): string {
+  if (one === undefined) return '–'
+  const several = one.several > 0 ? `, two ${ms(one.several)}${hasHoldfast(one) ? '' : ' (keepalived only)'}` : ''
+  const moved = one.outcome === 'moves' ? `${ms(one.took)}: ` : ''
+  const strayed = one.outcome === 'holds' && one.from !== one.to ? ', moved' : ''
+  return `${moved}${ms(one.nobody)}${several}${strayed}`
+}
+
+export function markdown(played: readonly Played[], { node, kernel, cpus, load }: Machine): string {
+  const rows = [...new Set(played.map(({ cell }) => rowName(cell)))]
+  const of = (row: string, lineUp: LineUp) =>
+    played.find(({ cell }) => rowName(cell) === row && cell.lineUp === lineUp)?.measured
+  const tables = rows.flatMap((row) => {
+    const events = [...new Set(LINE_UPS.flatMap((lineUp) => of(row, lineUp)?.map(({ event }) => event) ?? []))]
+    const lines = events.map((event) => {
+      const cells = LINE_UPS.map((lineUp) => figure(of(row, lineUp)?.find((one) => one.event === event)))
+      return `| ${[event, ...cells].join(' | ')} |`
+    })
+    return [`**${row}**`, '', `| event | ${LINE_UPS.join(' | ')} |`, '|---|---|---|---|', ...lines, '']
+  })
+  return [
+    `Node ${node}, Linux ${kernel}, ${cpus} CPUs, load ${load.toFixed(1)}. In ms: where the address moves, until another node alone`,
+    'answers; then the longest time in which nobody answers; then, where there were any, the longest with two.',
+    '',
+    ...tables,
+  ].join('\n')
+}
