@@ -15,8 +15,11 @@ export type Machine = {
 
 /** Owners are asked every 10 ms, and a process starts when the machine lets it: only waiting adds up to more. */
 const TOLERANCE = 100
-/** Two owners of whom one at least is a holdfast. */
+/** Two owners of whom one at least is a holdfast. None is wanted among holdfasts, but for a leaving one's hand-over. */
 const SEVERAL = 20
+
+/** Whether an owner dies right after its advertisement or right before is chance. */
+const phase = ({ event }: Measured, { row }: Cell) => (event.startsWith('SIGKILL') ? row.intervalMs : 0)
 
 const rowName = ({ row }: Cell) => `${row.family === 'ipv4' ? 'v2 IPv4' : 'v3 IPv6'} ${row.transport}`
 const ms = (value: number) => value.toFixed(0)
@@ -30,9 +33,10 @@ export function violations(played: readonly Played[]): string[] {
     return measured.flatMap((one) => {
       const where = `${name}, ${one.event}`
       const limit = theirs?.measured.find(({ event }) => event === one.event)?.nobody
-      const several = cell.lineUp === 'holdfast' ? 0 : SEVERAL
+      const handsOver = one.event.startsWith('SIGTERM') && one.rivals.some((name) => name.startsWith(`${one.from} `))
+      const several = cell.lineUp === 'holdfast' && !handsOver ? 0 : SEVERAL
       return [
-        ...(cell.lineUp !== 'keepalived' && limit !== undefined && one.nobody > limit + TOLERANCE
+        ...(cell.lineUp !== 'keepalived' && limit !== undefined && one.nobody > limit + TOLERANCE + phase(one, cell)
           ? [`${where}: nobody for ${ms(one.nobody)} ms, keepalived ${ms(limit)} ms`]
           : []),
         ...(hasHoldfast(one) && one.several > several
@@ -47,7 +51,7 @@ export function violations(played: readonly Played[]): string[] {
 function figure(one: Measured | undefined): string {
   if (one === undefined) return '–'
   const several = one.several > 0 ? `, two ${ms(one.several)}${hasHoldfast(one) ? '' : ' (keepalived only)'}` : ''
-  const moved = one.outcome === 'moves' ? `${ms(one.took)}: ` : ''
+  const moved = one.outcome !== 'holds' ? `${ms(one.took)}: ` : ''
   const strayed = one.outcome === 'holds' && one.from !== one.to ? ', moved' : ''
   return `${moved}${ms(one.nobody)}${several}${strayed}`
 }

@@ -96,10 +96,12 @@ class Course {
     const moved = group
       .owners()
       .find((span) => span.at >= at && span.nodes.length > 0 && !span.nodes.includes(from ?? ''))
+    const took = moved === undefined ? 0 : moved.at - at
     this.measured.push({
       ...{ event, outcome, from, to, kind: this.kindOf(from ?? to) },
-      took: moved === undefined ? 0 : moved.at - at,
-      nobody: group.longest((count) => count === 0, at, until),
+      took,
+      // Nobody is asked for before the first one comes.
+      nobody: outcome === 'comes' ? took : group.longest((count) => count === 0, at, until),
       several: group.longest((count) => count > 1, at, until),
       rivals: group.rivals(at, until).map((name) => `${name} ${this.kindOf(name)}`),
       silence: group.silence(at, until).longest,
