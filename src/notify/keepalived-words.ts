@@ -1,7 +1,7 @@
 /**
  * The words that notify programs have been written for: keepalived's, because the programs exist already and are not ours
  * to change (VR-NTF-01). Decided here: which programs are run for which event, in which order, with which arguments; all as
- * keepalived 2.2.7 was seen to do it. The only file outside config/keepalived/ with its word for the Active router.
+ * keepalived 2.2.7 was seen to do it. Refuses to know how a program is run.
  */
 import type { LaunchedArgv, ProgramSet } from '../healthcheck/program-set.ts'
 import type { NotifyEvent, NotifyPrograms, NotifySubject } from './notification.ts'

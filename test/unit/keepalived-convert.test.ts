@@ -53,7 +53,7 @@ vrrp_instance BAD {
 #   /keepalived.conf:4: global_defs: keepalived has no keyword "colour" there, it is skipped
 #
 # Without effect here (1):
-#   /keepalived.conf:3: max_auto_priority: scheduling is set by whoever starts holdfast, such as systemd (CPUSchedulingPolicy=)
+#   /keepalived.conf:3: max_auto_priority: scheduling is set at the start of holdfast (--realtime) or by systemd
 #
 # Also (1):
 #   /keepalived.conf:12: "scope" of 10.0.0.7/24 is not supported: the address is installed without it

@@ -11,7 +11,7 @@ const refused = keywords('global_defs', 'refused')
 const MAIL = 'no mail is sent: use metrics and their alerts'
 const IPVS = 'it is about IPVS (virtual_server), which holdfast does not do'
 const BFD = 'it is about BFD, which holdfast does not do'
-const SCHEDULING = 'scheduling is set by whoever starts holdfast, such as systemd (CPUSchedulingPolicy=)'
+const SCHEDULING = 'scheduling is set at the start of holdfast (--realtime) or by systemd'
 const BUFFERS = 'receive buffers are at least 4 MiB, and an overflow is told and survived'
 const SNMP = 'there is no SNMP agent: use /metrics'
 const FIFO = 'nothing is written to it: use notify programs, or events of the status API'
