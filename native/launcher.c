@@ -1,17 +1,19 @@
 /*
  * Runs the programs of one health check, or of one virtual router's notifications, one at a time, as one user and with no
- * privilege. Decided here: what is given up before the first run, and that nothing a program started outlives its run: this
- * process is the reaper of whatever a descendant leaves behind (PR_SET_CHILD_SUBREAPER), so that a new session or a double
- * fork is no way out. With --spare that holds only for a run that was to be ended: a program that ended by itself may
- * have started a service, which stays, and so as not to kill it later this process makes room for another launcher.
+ * privilege, or with those that it has (--keep, ADR 0033). Decided here: what is given up before the first run, and that
+ * nothing a program started outlives its run: this process is the reaper of whatever a descendant leaves behind
+ * (PR_SET_CHILD_SUBREAPER), so that a new session or a double fork is no way out. With --spare that holds only for a run
+ * that was to be ended: a program that ended by itself may have started a service, which stays, and so as not to kill it
+ * later this process makes room for another launcher.
  * Refuses to know: when a run is due, how long it may take, and what its result comes to. It can run nothing but what its
  * command line names: whoever holds the other end of the channel only says when, and which number is appended.
  *
- *   holdfast-launcher [--user UID:GID] [--spare] {--program | --numbered} COUNT PROGRAM [ARGUMENT]... ...
+ *   holdfast-launcher [--user UID:GID] [--spare] [--keep] {--program | --numbered} COUNT PROGRAM [ARGUMENT]... ...
  *
  * COUNT is how many words follow, the program's path among them; the last argument of a --numbered one is the number that
- * was told last. A program gets this process's environment, /dev/null as input and a session of its own. Channel:
- * descriptor 3, a stream. Orders: a byte of 0x80 + N runs the program N, from 0 on (ignored while one is under way), 'n' and
+ * was told last. --keep holds for the user that this process is and for root; whoever becomes another one keeps nothing.
+ * A program gets this process's environment, /dev/null as input and a session of its own. Channel: descriptor 3, a
+ * stream. Orders: a byte of 0x80 + N runs the program N, from 0 on (ignored while one is under way), 'n' and
  * one more byte tell the number, 't' SIGTERM to the program's group, 'k' SIGKILL to all. End of file: everything is
  * killed that belongs to a run under way, then this process ends. Answers, native byte order:
  *   @0 u8 kind: 0 ready, 1 exited, 2 killed by a signal, 3 not started, 4 told to end (answers 't'), 5 no such user for us
@@ -73,6 +75,7 @@ struct program {
 static struct program programs[MOST_PROGRAMS];
 static unsigned program_count;
 static bool spares;
+static bool keeps;
 static bool spared; /* somebody whom a run has left behind, and who stays */
 static bool ended_by_us; /* the run under way was told to end, or killed */
 static pid_t leader; /* of the run under way; 0 = none, or it has been reaped */
@@ -108,29 +111,34 @@ static void tell(enum kind kind, int value) {
 
 /* ---- what is given up ---- */
 
-/* Everything, for good. With it goes what would come back by a program that is set-user-ID or has capabilities. */
-static int give_up(const char *user) {
-  unsigned long uid = 0, gid = 0;
+static bool take_user(const char *text, uid_t *uid, gid_t *gid) {
   char *end = NULL;
-  if (user != NULL) {
-    uid = strtoul(user, &end, 10);
-    if (end == user || *end != ':') return EINVAL;
-    const char *group = end + 1;
-    gid = strtoul(group, &end, 10);
-    if (end == group || *end != '\0' || uid >= UINT_MAX || gid >= UINT_MAX) return EINVAL;
-  }
+  const unsigned long user = strtoul(text, &end, 10);
+  if (end == text || *end != ':') return false;
+  const char *rest = end + 1;
+  const unsigned long group = strtoul(rest, &end, 10);
+  if (end == rest || *end != '\0' || user >= UINT_MAX || group >= UINT_MAX) return false;
+  *uid = (uid_t)user;
+  *gid = (gid_t)group;
+  return true;
+}
+
+/* Who is that user already needs no capability, and keeps the groups that the daemon was given. */
+static int become(uid_t uid, gid_t gid) {
+  if (getuid() == uid && geteuid() == uid && getgid() == gid && getegid() == gid) return 0;
+  return setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 ? errno : 0;
+}
+
+/* Everything, for good. With it goes what would come back by a program that is set-user-ID or has capabilities. */
+static int give_up(uid_t uid, gid_t gid) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   /* Both need CAP_SETPCAP; without it no_new_privs keeps a program of uid 0 from having them again. */
   for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
     (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   (void)prctl(PR_SET_SECUREBITS, SECURE_ALL_BITS | SECURE_ALL_LOCKS, 0, 0, 0);
   (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  /* Who is that user already needs no capability, and keeps the groups that the daemon was given. */
-  if (user != NULL && (getuid() != uid || geteuid() != uid || getgid() != gid || getegid() != gid)) {
-    if (setgroups(0, NULL) != 0 || setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) != 0 ||
-        setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) != 0)
-      return errno;
-  }
+  const int refused = become(uid, gid);
+  if (refused != 0) return refused;
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
   memset(sets, 0, sizeof sets);
@@ -141,6 +149,17 @@ static int give_up(const char *user) {
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     left |= sets[i].effective | sets[i].permitted | sets[i].inheritable;
   return left != 0 ? EPERM : 0;
+}
+
+static int take_rights(const char *user) {
+  uid_t uid = getuid();
+  gid_t gid = getgid();
+  if (user != NULL && !take_user(user, &uid, &gid)) return EINVAL;
+  const bool is_own = getuid() == uid && geteuid() == uid;
+  if (!keeps || (!is_own && uid != 0)) return give_up(uid, gid);
+  /* Root's exec has the whole bounding set: more than a daemon of another user was given. */
+  if (!is_own && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
+  return become(uid, gid);
 }
 
 /* ---- a run ---- */
@@ -401,15 +420,19 @@ int main(int count, char **arguments) {
     spares = true;
     at++;
   }
+  if (at < count && strcmp(arguments[at], "--keep") == 0) {
+    keeps = true;
+    at++;
+  }
   if (!take_programs(count, arguments, at) || fcntl(CHANNEL, F_SETFD, FD_CLOEXEC) != 0) {
-    (void)fprintf(stderr, "usage: holdfast-launcher [--user UID:GID] [--spare] {--program | --numbered} COUNT PROGRAM "
-                          "[ARGUMENT]... ..., a channel as descriptor 3\n");
+    (void)fprintf(stderr, "usage: holdfast-launcher [--user UID:GID] [--spare] [--keep] {--program | --numbered} COUNT "
+                          "PROGRAM [ARGUMENT]... ..., a channel as descriptor 3\n");
     return EXIT_USAGE;
   }
   (void)syscall(SYS_close_range, CHANNEL + 1, ~0u, 0);
   (void)signal(SIGPIPE, SIG_IGN);
 
-  const int refused = give_up(user);
+  const int refused = take_rights(user);
   if (refused != 0) {
     tell(REFUSED, refused);
     return 1;

@@ -9,7 +9,7 @@ import { type User, userNamed } from '../healthcheck/user.ts'
 
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-export type Programs = Pick<ProgramSet, 'programs' | 'spare'> & {
+export type Programs = Pick<ProgramSet, 'programs' | 'spare' | 'capabilities'> & {
   /** All of it: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>
   /** undefined: as the daemon. */

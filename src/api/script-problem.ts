@@ -18,11 +18,12 @@ const PATIENCE = 1_000
 type NamedProgram = {
   readonly argv: readonly [string, ...string[]]
   readonly user: string | undefined
+  readonly capabilities?: 'keep' | undefined
   /** As the end of a sentence: of whom it is. */
   readonly owner: string
   readonly path: Path
-  /** Where its user stands. */
-  readonly userPath: Path
+  /** Where its user and its capabilities stand. */
+  readonly base: Path
   /** What it means that there is no such user. */
   readonly userMissing: string
 }
@@ -51,7 +52,7 @@ const checkPrograms = ({ healthchecks }: Config): readonly NamedProgram[] =>
         ...probe,
         owner: `for "${name}"`,
         path: [...base, 'exec', 0],
-        userPath: [...base, 'user'],
+        base,
         userMissing: `"${name}" is unknown`,
       },
     ]
@@ -68,20 +69,26 @@ const notifyPrograms = ({ syncGroups, virtualRouters }: Config): readonly NamedP
         const owner = `to notify of "${name}"`
         const userMissing = `Cannot run ${argv[0]}, ${owner}`
         const path = [...base, event, 0]
-        return [{ argv, user: notify?.user, owner, path, userPath: [...base, 'user'], userMissing }]
+        const { capabilities, user } = notify ?? {}
+        return [{ argv, user, capabilities, owner, path, base, userMissing }]
       }),
     ),
   )
 }
 
 async function judged(
-  { argv, owner, path, user, userMissing, userPath }: NamedProgram,
+  { argv, base, capabilities, owner, path, user, userMissing }: NamedProgram,
   locate: Locate,
 ): Promise<Problem[]> {
   const runsAs = user === undefined ? undefined : await userNamed(user)
   const problems: Problem[] = []
   if (runsAs === 'missing')
-    problems.push(problemAt(locate, userPath, 'warning', `${userMissing}: there is no user "${user}" here`))
+    problems.push(problemAt(locate, [...base, 'user'], 'warning', `${userMissing}: there is no user "${user}" here`))
+  // The launcher decides the same (native/launcher.c); the daemon may be another user than who asks here.
+  else if (capabilities === 'keep' && runsAs !== undefined && ![0, process.geteuid?.()].includes(runsAs.uid)) {
+    const message = `${argv[0]} has no capability, ${owner}, unless "${user}" is the user of the daemon`
+    problems.push(problemAt(locate, [...base, 'capabilities'], 'warning', message))
+  }
   const unsafe = await disks.ask(argv[0], () =>
     unsafeBecause(argv[0], typeof runsAs === 'object' ? runsAs.uid : undefined),
   )

@@ -98,7 +98,10 @@ function probeFrom(keys: HealthcheckKeys): ProbeSpec | undefined {
       events,
     }
   if (tcp !== undefined) return { kind: 'tcp', ...tcp, send: keys.send, expect: keys.expect, events }
-  if (exec !== undefined) return { kind: 'exec', argv: exec, environment: keys.environment ?? {}, user: keys.user }
+  if (exec !== undefined) {
+    const { capabilities, environment = {}, user } = keys
+    return { kind: 'exec', argv: exec, environment, user, capabilities }
+  }
   if (file !== undefined) return { kind: 'file', path: file, content: keys.content ?? 'present' }
   if (process !== undefined) return { kind: 'process', name: process, count: keys.count ?? 1 }
   return undefined

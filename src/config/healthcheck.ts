@@ -17,7 +17,7 @@ import {
   urlFrom,
 } from './healthcheck-field.ts'
 import { kindProblems } from './healthcheck-kind.ts'
-import { argv, user } from './program.ts'
+import { argv, capabilities, user } from './program.ts'
 
 const HOUR = 3_600_000
 const URL_WANTED = 'an absolute URL wanted, written like https://localhost:6443/readyz'
@@ -143,6 +143,9 @@ const keys = () =>
       send: someText().optional().describe('tcp: what is sent after connecting'),
       expect: answer().optional().describe('tcp: what must come back'),
       user: user().optional().describe('exec: runs as this user of /etc/passwd, default: as the daemon'),
+      capabilities: capabilities()
+        .optional()
+        .describe("exec: keep = it has the daemon's capabilities, as its own user and as root; default none"),
       environment: texts(ENVIRONMENT_WANTED).optional().describe('exec: variables beside PATH'),
       content: oneOf('present', 'weight')
         .optional()

@@ -4,7 +4,7 @@
  */
 import type { NotifyPrograms } from '../notify/notification.ts'
 import { duration, section } from './field.ts'
-import { argv, user } from './program.ts'
+import { argv, capabilities, user } from './program.ts'
 
 const NOTIFY_WANTED = 'a mapping with one of active, backup, fault, stop and change wanted'
 
@@ -27,6 +27,9 @@ export const notify = () =>
           'Run for each of these with four more arguments, which are those of keepalived: INSTANCE or GROUP, name, state, priority',
         ),
       user: user().optional().describe('They run as this user of /etc/passwd, default: as the daemon'),
+      capabilities: capabilities()
+        .optional()
+        .describe("keep: they have the daemon's capabilities, as its own user and as root; default none"),
       timeout: duration(100, 600_000).prefault(TIMEOUT).describe('One that runs for longer is killed, default 30s'),
     },
     NOTIFY_WANTED,

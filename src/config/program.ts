@@ -1,9 +1,9 @@
 /**
- * A program that holdfast runs, as a file names it: absolute path and arguments, and the user it runs as. Decided here:
- * there is never a shell. This file does not know what a program is run for, nor whether it may be (api/script-problem.ts).
+ * A program that holdfast runs, as a file names it: absolute path and arguments, the user it runs as, and whether it has
+ * the daemon's capabilities. Decided here: there is never a shell. This file does not know what a program is run for, nor whether it may be (api/script-problem.ts).
  */
 import * as z from 'zod'
-import { list, pattern, whole } from './field.ts'
+import { list, oneOf, pattern, whole } from './field.ts'
 
 const ARGV_WANTED = 'a program with its absolute path and its arguments wanted, as a list'
 
@@ -25,3 +25,6 @@ export const user = () =>
       { error: 'the name or number of a user wanted' },
     )
     .transform(String)
+
+/** `none`, written, means the same as nothing. */
+export const capabilities = () => oneOf('none', 'keep').transform((wanted) => (wanted === 'keep' ? wanted : undefined))

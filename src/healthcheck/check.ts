@@ -79,6 +79,8 @@ export type ExecSpec = {
   readonly environment: Readonly<Record<string, string>>
   /** A name of /etc/passwd or a number; undefined: as the daemon. */
   readonly user: string | undefined
+  /** `keep`: those of the daemon, where the user is its own or root. undefined: none. */
+  readonly capabilities?: 'keep' | undefined
 }
 
 export type FileSpec = {

@@ -13,6 +13,8 @@ export type ProgramSet = {
   readonly environment: Readonly<Record<string, string>>
   /** A name of /etc/passwd or a number; undefined: as the daemon. */
   readonly user: string | undefined
+  /** `keep`: those of the daemon, where the user is its own or root (docs/adr/0033). undefined: none. */
+  readonly capabilities?: 'keep' | undefined
   /** What a program leaves behind when it ends by itself lives on; what is killed leaves nothing either way. */
   readonly spare: boolean
 }
@@ -20,9 +22,10 @@ export type ProgramSet = {
 /** Which of the programs, and with which number. */
 export type WantedRun = { readonly index: number; readonly number: number | undefined }
 
-export const programSetOf = ({ argv, environment, user }: ExecSpec): ProgramSet => ({
+export const programSetOf = ({ argv, capabilities, environment, user }: ExecSpec): ProgramSet => ({
   programs: [{ argv, numbered: false }],
   environment,
   user,
+  capabilities,
   spare: false,
 })

@@ -16,6 +16,8 @@ export type LaunchedPrograms = {
   readonly user: { readonly uid: number; readonly gid: number } | undefined
   /** What a program leaves behind when it ends by itself stays. */
   readonly spare: boolean
+  /** `keep`: those that this process has, unless `user` is another one than its own and root. undefined: none. */
+  readonly capabilities?: 'keep' | undefined
 }
 
 export type Launcher = {
@@ -35,10 +37,11 @@ export function closeChannel(channel: number): void {
  * `code` of what failed. That it lacks a privilege it says over the channel.
  */
 export function startLauncher(wanted: LaunchedPrograms, channel: number, onEnd: () => void): Launcher {
-  const { environment, programs, spare, user } = wanted
+  const { capabilities, environment, programs, spare, user } = wanted
   const words = [
     ...(user === undefined ? [] : ['--user', `${user.uid}:${user.gid}`]),
     ...(spare ? ['--spare'] : []),
+    ...(capabilities === 'keep' ? ['--keep'] : []),
     ...programs.flatMap(({ argv, numbered }) => [numbered ? '--numbered' : '--program', String(argv.length), ...argv]),
   ]
   const child = spawn(BINARY, words, {

@@ -26,7 +26,7 @@ export type NotifyPlan = {
 }
 
 export function planOf({ kind, name }: NotifySubject, programs: NotifyPrograms): NotifyPlan {
-  const { change, user } = programs
+  const { capabilities, change, user } = programs
   const found: { readonly event: NotifyEvent; readonly argv: LaunchedArgv; readonly numbered: boolean }[] = []
   for (const event of EVENTS) {
     const own = event === 'removed' ? undefined : programs[event]
@@ -37,7 +37,13 @@ export function planOf({ kind, name }: NotifySubject, programs: NotifyPrograms):
   }
   const runsOf = (event: NotifyEvent) => found.flatMap((each, index) => (each.event === event ? [index] : []))
   return {
-    set: { programs: found.map(({ argv, numbered }) => ({ argv, numbered })), environment: {}, user, spare: true },
+    set: {
+      programs: found.map(({ argv, numbered }) => ({ argv, numbered })),
+      environment: {},
+      user,
+      capabilities,
+      spare: true,
+    },
     runs: {
       active: runsOf('active'),
       backup: runsOf('backup'),

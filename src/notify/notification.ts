@@ -19,6 +19,8 @@ export type NotifyPrograms = {
   readonly change?: LaunchedArgv | undefined
   /** undefined: as the daemon. */
   readonly user?: string | undefined
+  /** `keep`: those of the daemon, where the user is its own or root. undefined: none. */
+  readonly capabilities?: 'keep' | undefined
   /** Of each run. */
   readonly timeout: Millis
 }

@@ -173,6 +173,7 @@ test('programs: only what a check in force names is started, with what it names 
   expect(await ask(other)).toMatchObject({ reason: 'notPossible' })
   expect(await ask({ ...set, programs: [...set.programs, ...other.programs] }), 'one more').toBeDefined()
   expect(await ask({ ...set, user: undefined }), 'as another user than the one in force').toBeDefined()
+  expect(await ask({ ...set, capabilities: 'keep' }), 'with rights that it has not in force').toBeDefined()
   expect(await ask({ ...set, environment: { A: '1', LD_PRELOAD: '/tmp/x.so' } })).toBeDefined()
   expect(started).toEqual([])
   expect(await ask(set)).toBeUndefined()

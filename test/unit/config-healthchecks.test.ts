@@ -64,6 +64,10 @@ describe('what is not written', () => {
       },
     ],
     ['exec: [/bin/true]', { kind: 'exec', argv: ['/bin/true'], environment: {}, user: undefined }],
+    [
+      'exec: [/bin/true], capabilities: keep',
+      { kind: 'exec', argv: ['/bin/true'], environment: {}, user: undefined, capabilities: 'keep' },
+    ],
     ['file: /x', { kind: 'file', path: '/x', content: 'present' }],
     ['process: haproxy', { kind: 'process', name: 'haproxy', count: 1 }],
   ])('of %s', (check, wanted) => expect(probe(check).probe).toEqual(wanted))

@@ -57,7 +57,7 @@ test.each([
   ],
   [
     '{ master: [/bin/true] }',
-    'Cannot use an unknown key in virtualRouters[0].notify: known keys are active, backup, fault, stop, change, user, timeout',
+    'Cannot use an unknown key in virtualRouters[0].notify: known keys are active, backup, fault, stop, change, user, capabilities, timeout',
   ],
 ])('%s', (notify, message) => {
   expect(said(notify)).toContain(message)
@@ -71,11 +71,29 @@ test('another program changes the router, and nothing about what it is; one of a
   }
   const before = config('{ stop: [/bin/true] }')
   expect(diffConfig(before, config('{ stop: [/bin/true], timeout: 30s }'))).toMatchObject({ unchanged: ['a'] })
+  const kept = config('{ stop: [/bin/true], capabilities: keep }')
+  expect(diffConfig(before, kept)).toMatchObject({ changed: ['a'], groupsChanged: true })
+  const none = config('{ stop: [/bin/true], capabilities: none }')
+  expect(diffConfig(before, none), 'none says nothing new').toMatchObject({ unchanged: ['a'], groupsChanged: false })
   expect(diffConfig(before, config('{ stop: [/bin/false] }'))).toMatchObject({ changed: ['a'], groupsChanged: true })
   expect(diffConfig(before, config('{ stop: [/bin/true] }', '{ fault: [/bin/true] }'))).toMatchObject({
     unchanged: ['a'],
     groupsChanged: true,
   })
+})
+
+test('capabilities of a user who has none are a warning, with its place; those of root are not', async () => {
+  const told = async (notify: string) => {
+    const parsed = parse(`{ active: [/bin/true], capabilities: keep${notify} }`, '{ active: [/bin/true] }')
+    if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+    return (await scriptProblems(parsed.config, parsed.locate)).map(formatProblem)
+  }
+  expect(await told('')).toEqual([])
+  expect(await told(', user: 0')).toEqual([])
+  expect(await told(`, user: ${process.geteuid?.() ?? 0}`)).toEqual([])
+  expect(await told(', user: 64999')).toEqual([
+    '2:110: warning: /bin/true has no capability, to notify of "a", unless "64999" is the user of the daemon',
+  ])
 })
 
 test('a program that others can write is refused, one that is not there may come, each with its place', async () => {

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -14,16 +14,20 @@ import {
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Duplex } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ExecSpec } from '../../src/healthcheck/check.ts'
 import { execProbe } from '../../src/healthcheck/exec.ts'
+import { type LauncherAnswer, LauncherChannel } from '../../src/healthcheck/launcher-channel.ts'
 import { monotonicNow, type Probe } from '../../src/healthcheck/probe.ts'
 import { userNamed } from '../../src/healthcheck/user.ts'
+import { NATIVE } from '../../src/linux/native.ts'
 import { ask } from '../support/check-spec.ts'
 import { markedProcesses, programsOf } from '../support/marked-processes.ts'
 import { probePorts } from '../support/probe-ports.ts'
 import { eventually, sleep } from '../support/wait.ts'
 
+const LAUNCHER = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
 const isRoot = process.getuid?.() === 0
 
 let folder = ''
@@ -276,6 +280,51 @@ describe('user', () => {
     expect(detail).toContain(
       'CapInh: 0000000000000000 CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000 CapAmb: 0000000000000000 NoNewPrivs: 1',
     )
+  })
+
+  const RIGHTS = 'grep -E "^(CapPrm|CapEff|CapBnd|NoNewPrivs)" /proc/self/status | tr -s "\\t\\n" " " >&2; exit 1'
+  const ours = () => {
+    const status = readFileSync('/proc/self/status', 'utf8')
+    const lines = status.split('\n').filter((line) => /^(CapPrm|CapEff|CapBnd|NoNewPrivs)/.test(line))
+    return lines.join(' ').replaceAll('\t', ' ')
+  }
+
+  test.skipIf(!isRoot).each([[undefined], ['root'], ['0']])(
+    'user %s: with "keep" it has what we have',
+    async (user) => {
+      const { detail } = await ask(probe(script(RIGHTS), { user, capabilities: 'keep' }))
+      expect(detail).toContain(ours())
+    },
+  )
+
+  test.skipIf(!isRoot)('another user has nothing for all that', async () => {
+    const { detail } = await ask(probe(script(RIGHTS), { user: 'nobody', capabilities: 'keep' }))
+    expect(detail).toContain('CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1')
+  })
+
+  test.skipIf(!isRoot).each([
+    ['none', [], 0],
+    ['its own', ['--user', '65534:65534'], 0],
+    // Its exec would have whatever is in the bounding set.
+    ['root', ['--user', '0:0'], 1],
+  ] as const)('a daemon of another user, user %s: "keep" gives what that daemon has', async (_, user, noNewPrivs) => {
+    const some = '-all,+net_admin,+setuid,+setgid'
+    const daemon = ['--reuid=65534', '--regid=65534', '--clear-groups', `--inh-caps=${some}`, `--ambient-caps=${some}`]
+    const argv = [...daemon, LAUNCHER, ...user, '--keep', '--program', '1', script(RIGHTS)]
+    const child = spawn('setpriv', argv, { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
+    const stream = child.stdio[3]
+    if (!(stream instanceof Duplex)) throw new Error('no channel')
+    const channel = new LauncherChannel(stream)
+    const { output } = await new Promise<LauncherAnswer>((resolve) => {
+      channel.onAnswer = (answer) => {
+        if (answer.kind === 'ready') channel.run({ index: 0, number: undefined })
+        else resolve(answer)
+      }
+    })
+    channel.close()
+    const right = '00000000000010c0'
+    expect(output).toContain(`CapPrm: ${right} CapEff: ${right}`)
+    expect(output).toContain(`NoNewPrivs: ${noNewPrivs}`)
   })
 
   test.skipIf(!isRoot)('it runs as the user, with no other groups', async () => {

@@ -61,6 +61,22 @@ describe('one check', () => {
     expect(detail.length).toBeLessThanOrEqual(500)
   })
 
+  test.skipIf(process.getuid?.() !== 0)(
+    'another "capabilities" is another launcher: the next run has others',
+    async () => {
+      const argv = ['/usr/sbin/chroot', '/', '/bin/true'] as const
+      const spec = (capabilities?: 'keep') =>
+        checkSpec({ kind: 'exec', argv: [...argv], environment: {}, user: undefined, capabilities })
+      void monitor.configure([spec()])
+      await heard('check down')
+      void monitor.configure([spec('keep')])
+      await heard('check up')
+      changes.length = 0
+      void monitor.configure([spec()])
+      await heard('check down')
+    },
+  )
+
   test('is asked every interval, and skips the slots that a run takes', async () => {
     const server = await serveHttp((_request, response) => setTimeout(() => response.end(), 120))
     const spec = checkSpec(

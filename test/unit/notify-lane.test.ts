@@ -123,6 +123,19 @@ test "$(cut -d' ' -f5,6 /proc/$$/stat)" = "$$ $$" && echo own; cat; } > ${folder
   )
 })
 
+test.skipIf(process.getuid?.() !== 0)(
+  'with "keep" they have the rights of the daemon, from the next one on',
+  async () => {
+    const change = program('change', `grep ^CapEff /proc/self/status >> ${folder}/found`)
+    await done(post({ change, timeout }, 'active'))
+    await done(post({ change, capabilities: 'keep', timeout }, 'backup'))
+    await done(post({ change, timeout }, 'fault'))
+    const own = /^CapEff:.*$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[0]
+    const none = `CapEff:\t${'0'.repeat(16)}`
+    expect(readFileSync(join(folder, 'found'), 'utf8').trim().split('\n')).toEqual([none, own, none])
+  },
+)
+
 test('a failure is told with status and first words, and does not keep the next one from being run', async () => {
   const change = program('change', 'echo no service >&2; exit 3')
   const id = post({ active: ['/nonexistent/program'], change, timeout }, 'active')
