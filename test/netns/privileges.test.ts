@@ -3,9 +3,11 @@
  * worker thread with nothing at all; and who is answered at the control socket (docs/adr/0019).
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { convertCommand } from '../../src/cli/convert.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
@@ -13,6 +15,7 @@ import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
 import { eventually } from '../support/wait.ts'
 
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 const NOBODY = 65_534
 const OTHER = 4_711
 const TWO = '-all,+net_admin,+net_raw'
@@ -194,6 +197,81 @@ describeNetns('the worker thread of a daemon with every capability', () => {
     await active(daemon)
     const found = execFileSync('stat', ['-c', '%u', `/proc/${engineOf(daemon)}/environ`], { encoding: 'utf8' })
     expect(Number(found), 'root: PR_SET_DUMPABLE is 0').toBe(owner)
+  })
+})
+
+/** As the daemon's engine has it, all of it: a script asks whether it does. */
+const rightsHere = () => /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 'nothing'
+
+const keepalivedFile = (program: string) => `
+global_defs {
+    enable_script_security
+    script_user root
+}
+vrrp_script roots {
+    script "/usr/sbin/chroot / /bin/true"
+    interval 1
+    timeout 10
+    weight 20
+}
+vrrp_script rights {
+    script "/bin/grep -q CapEff:.${rightsHere()} /proc/self/status"
+    interval 1
+    timeout 10
+    weight 20
+}
+vrrp_instance vip {
+    interface eth0
+    virtual_router_id 51
+    virtual_ipaddress {
+        ${LAB_VIP}/32
+    }
+    track_script {
+        roots
+        rights
+    }
+    notify "${program}"
+}
+`
+
+describeNetns('the scripts of a keepalived file', () => {
+  test('have the rights of the daemon, and notify programs too; the same ones without "keep" have none', async () => {
+    const own = createLab({ routers: 2 })
+    lab = own
+    chmodSync(own.directory, 0o755)
+    const told = join(own.directory, 'told')
+    const program = join(own.directory, 'notify')
+    writeFileSync(program, `#!/bin/sh\ngrep ^CapEff /proc/self/status >> ${told}.$2\n`)
+    chmodSync(program, 0o755)
+    const file = join(own.directory, 'keepalived.conf')
+    writeFileSync(file, keepalivedFile(program))
+
+    // A folder /run of its own: the file cannot name another one.
+    const first = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /run && exec "$@"', 'sh']
+    const kept = new LoggedProcess(own, own.router(1), [...first, HOLDFAST, 'run', '-f', file])
+    const { stdout } = convertCommand(file)
+    const yaml = join(own.directory, 'without.yaml')
+    expect(stdout.match(/capabilities: keep\n/g), 'two scripts, one instance').toHaveLength(3)
+    const without = stdout.replaceAll('capabilities: keep', 'capabilities: none').replaceAll('name: vip', 'name: other')
+    writeFileSync(yaml, `${without}runDirectory: ${own.directory}\n`)
+    const bare = new LoggedProcess(own, own.router(2), [HOLDFAST, 'run', '-c', yaml])
+
+    for (const name of ['roots', 'rights']) {
+      await kept.line(new RegExp(`healthcheck ${name}: undecided → up`), 20_000)
+      await bare.line(new RegExp(`healthcheck ${name}: undecided → down`), 20_000)
+    }
+    await eventually(
+      'each node to be told of its first state',
+      () => existsSync(`${told}.vip`) && existsSync(`${told}.other`),
+      () => [...kept.lines.slice(-5), ...bare.lines.slice(-5)].map(({ text }) => text),
+      { within: 20_000 },
+    )
+    expect(readFileSync(`${told}.vip`, 'utf8').split('\n')[0]).toBe(`CapEff:\t${rightsHere()}`)
+    expect(readFileSync(`${told}.other`, 'utf8').split('\n')[0]).toBe(`CapEff:\t${'0'.repeat(16)}`)
+    const { bare: workers } = threads(kept.children[0] ?? 0)
+    expect(workers, 'the worker has nothing for all that').toMatchObject([
+      { effective: 0n, permitted: 0n, ambient: 0n },
+    ])
   })
 })
 

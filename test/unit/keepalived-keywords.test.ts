@@ -99,7 +99,7 @@ const A = 'virtualRouters.A'
 const S = 'healthchecks.s2.spec'
 const F = 'healthchecks.f2.spec'
 const P = 'healthchecks.p2.spec'
-const SCRIPT = { kind: 'exec', argv: ['/bin/true', 'x'], environment: {}, user: undefined }
+const SCRIPT = { kind: 'exec', argv: ['/bin/true', 'x'], environment: {}, user: undefined, capabilities: 'keep' }
 
 /** Keyword, what is written, where it must be found, and what must stand there. */
 const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = [
@@ -392,6 +392,24 @@ describe('carried over', () => {
     )
     expect(at(found, 'healthchecks.s1.spec.probe.user')).toBe('nobody')
     expect(at(found, 'virtualRouters.C.notify.user')).toBe('nobody')
+  })
+
+  test.each([
+    ['', 'keep', 'keep'],
+    ['script_user root', 'keep', 'keep'],
+    ['script_user 0', 'keep', 'keep'],
+    ['script_user nobody', undefined, undefined],
+    ['script_user nobody', 'keep', 'keep', 'root'],
+    ['', undefined, undefined, 'nobody'],
+  ])('%s: programs of root keep the capabilities, those of others do not', (global, script, notify, user = '') => {
+    const own = user === '' ? '' : `user ${user}\n`
+    const text = `global_defs {\n${global}\n}
+vrrp_script s {\nscript "/bin/true"\n${own}}
+vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns\n}
+notify /bin/true ${user}\n}\n`
+    const { config: found } = config(read(text))
+    expect(at(found, 'healthchecks.s.spec.probe.capabilities')).toBe(script)
+    expect(at(found, 'virtualRouters.C.notify.capabilities')).toBe(notify)
   })
 
   test('default_interface is that of an instance without one, native_ipv6 says what the addresses say', () => {

@@ -123,6 +123,7 @@ describe('checks of', () => {
           ],
           environment: {},
           user: 'root',
+          capabilities: 'keep',
         },
         timeout: 1000,
         cadence: { interval: 1000, fastInterval: 1000, jitter: 0 },

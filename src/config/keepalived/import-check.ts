@@ -1,7 +1,8 @@
 /**
  * vrrp_script, track_file and vrrp_track_process as health checks. Decided here: that they keep keepalived's pace (no
- * fast interval, no jitter) and its first result, and that a command is cut and never given to a shell. This file does
- * not know who tracks a check; the weight that a check has by itself is handed on to whoever does.
+ * fast interval, no jitter) and its first result, that a command is cut and never given to a shell, and that root's has
+ * the daemon's capabilities. This file does not know who tracks a check; the weight that a check has by itself is handed
+ * on to whoever does.
  */
 import { formatDuration } from '../duration.ts'
 import { commandWordsOf } from './lexer.ts'
@@ -35,6 +36,7 @@ export function scriptOf(line: Line, { user }: CheckDefaults, ledger: Ledger, { 
   const timeout = section.seconds('timeout', 0.001, 86_400)
   const pace = written(duration(interval?.value ?? 1000), interval?.at ?? line.at)
   const initial = section.line('init_fail')
+  const runsAs = userOf(section.line('user')) ?? user
   return {
     kind: 'script',
     name: line.words[1]?.text ?? '',
@@ -49,7 +51,8 @@ export function scriptOf(line: Line, { user }: CheckDefaults, ledger: Ledger, { 
       fall: count(section, 'fall'),
       initial: initial && written('down', initial.at),
       jitter: written('0%', line.at),
-      user: userOf(section.line('user')) ?? user,
+      user: runsAs,
+      capabilities: capabilitiesOf(runsAs, section.line('script') ?? line),
     }),
   }
 }
@@ -58,6 +61,11 @@ export function scriptOf(line: Line, { user }: CheckDefaults, ledger: Ledger, { 
 export function userOf(line: Line | undefined): Written | undefined {
   const word = line?.words[1]
   return word === undefined ? undefined : written(word.text, word.at)
+}
+
+/** keepalived's programs have its own rights, unless it becomes another user for them: then the kernel takes them away. */
+export function capabilitiesOf(user: Written | undefined, line: Line): Written | undefined {
+  return user === undefined || user.value === 'root' || user.value === '0' ? written('keep', line.at) : undefined
 }
 
 const duration = (ms: number) => formatDuration(Math.min(LONGEST_INTERVAL * 1000, Math.max(10, ms)))

@@ -2,7 +2,7 @@
  * notify_* of an instance or a group as programs. Decided here: a program that keepalived would not find is left out,
  * and one user runs them all. This file does not know when they run, nor with which arguments.
  */
-import { programOf } from './import-check.ts'
+import { capabilitiesOf, programOf } from './import-check.ts'
 import { commandWordsOf } from './lexer.ts'
 import type { Line } from './parser.ts'
 import type { Section } from './section.ts'
@@ -46,6 +46,7 @@ export function notifyOf(
   for (const [index, { line }] of found.entries())
     if (users[index] !== user)
       section.ledger.turn(line, 'notSupported', 'it runs as the user of the first notify program of this block')
+  const runsAs = user === undefined ? scriptUser : written(user, first.line.at)
   return mapping(
     {
       active: programs.active?.argv,
@@ -53,7 +54,8 @@ export function notifyOf(
       fault: programs.fault?.argv,
       stop: programs.stop?.argv,
       change: programs.change?.argv,
-      user: user === undefined ? scriptUser : written(user, first.line.at),
+      user: runsAs,
+      capabilities: capabilitiesOf(runsAs, first.line),
     },
     first.line.at,
   )

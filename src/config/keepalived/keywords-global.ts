@@ -66,7 +66,7 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
     'net_namespace',
   ),
 
-  ...carried('user of each check and notify program', 'script_user'),
+  ...carried('user of each check and notify program; for root also capabilities: keep', 'script_user'),
   ...carried('always on: a program that others can change is refused', 'enable_script_security'),
   ...carried('version', 'vrrp_version'),
   ...carried('announce.at', 'vrrp_garp_master_delay'),
