@@ -16,9 +16,10 @@ export async function freshConfig({ file, keepalived, node, inForce }: ReadOrder
   const reading = keepalived === undefined ? undefined : { ...keepalived, allFiles: true }
   const loaded = loadAny(file, reading, readRegular)
   if ('problems' in loaded) return { ok: false, problems: loaded.problems }
-  const { config, hash, warnings, locate, imported } = loaded
-  const scripts = await scriptProblems(config, locate)
-  const problems: Problem[] = [...warnings, ...resolveRouters(config, node, locate).problems, ...scripts]
+  const { config: read, hash, warnings, locate, imported } = loaded
+  const scripts = await scriptProblems(read, locate)
+  const { config, problems: found } = resolveRouters(read, node, locate)
+  const problems: Problem[] = [...warnings, ...found, ...scripts]
   problems.sort(byPosition)
   if (problems.some(isError)) return { ok: false, problems }
   return { ok: true, config, hash, diff: diffConfig(inForce, config), warnings: problems, imported }

@@ -123,7 +123,7 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   }
   const clock = openClock(native)
   const network = openNetwork(native, clock)
-  const environment = resolveRouters(config, nodeView(network), locate).problems
+  const { problems: environment, config: settled } = resolveRouters(config, nodeView(network), locate)
   if (environment.some(isError)) {
     network.close()
     return refuse([...parsed.warnings, ...environment])
@@ -151,7 +151,7 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
       inForce: () => daemon.config,
     },
   )
-  const daemon = new Daemon(config, {
+  const daemon = new Daemon(settled, {
     clock,
     network,
     sockets: openSockets(native, clock, raw),

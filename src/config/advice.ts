@@ -15,7 +15,7 @@ import { familyOfAll, scopeOf } from './network.ts'
 import { type Locate, type Problem, problemAt } from './problem.ts'
 import { interfacesIn } from './track.ts'
 import { unicastOf } from './transport.ts'
-import { allAddresses, installsAsWritten, type PlacedAddress } from './virtual-address.ts'
+import { allAddresses, installsAsWritten, ownAddressesOf, type PlacedAddress } from './virtual-address.ts'
 
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
 const REALTIME_BELOW = 100
@@ -61,7 +61,8 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
       `"${router.name}" has no link-local virtual address: RFC 9568 §5.2.9 wants one first, and a peer may insist; ` +
         'add one, or set "firstAddressLinkLocal: false" to say that this is wanted',
     )
-  const [asNetwork] = owner || !installsAsWritten(router) ? [] : allAddresses(router).filter(isIpv4Network)
+  const [asNetwork] =
+    ownAddressesOf(router) === 'node' || !installsAsWritten(router) ? [] : allAddresses(router).filter(isIpv4Network)
   if (asNetwork !== undefined)
     problems.push(
       problemAt(

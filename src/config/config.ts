@@ -114,6 +114,11 @@ export const virtualRouterSchema = section(
     addressPrefix: oneOf('host', 'written')
       .optional()
       .describe('written: addresses are installed with the prefix length that is written, default: by profile'),
+    ownAddresses: oneOf('node', 'installed')
+      .optional()
+      .describe(
+        'Priority 255. node: this node has the addresses; installed: like any other router, default: by profile',
+      ),
     ...knobShape,
   },
   'a mapping with name, vrid, interface and addresses wanted',

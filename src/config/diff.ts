@@ -8,6 +8,7 @@ import { checksOf, nameOf } from './checks.ts'
 import type { Config, SyncGroup, VirtualRouter } from './config.ts'
 import { type ResolvedRouter, resolveRouters } from './resolve.ts'
 import { sourceOf } from './transport.ts'
+import { ownAddressesOf } from './virtual-address.ts'
 
 export type ConfigDiff = {
   /** Names of routers; each router of either configuration is in exactly one of these five lists. */
@@ -68,7 +69,16 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
   const { vrid, version, family, transport, priority } = parameters
   // Another source is another socket, and another side of every tie-break.
   const source = sourceOf(router)
-  return JSON.stringify([router.interface, vrid, version, family, transport.mode, source, priority === 255])
+  return JSON.stringify([
+    router.interface,
+    vrid,
+    version,
+    family,
+    transport.mode,
+    source,
+    priority === 255,
+    ownAddressesOf(router),
+  ])
 }
 
 function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: ResolvedRouter): string {

@@ -1,14 +1,18 @@
 /**
- * VIPs against the addresses that the node has now: an owner (255) must have its own, nobody else may. Decided here:
- * what is an own address and what an earlier life or another daemon left, which the sweep removes. This file does not
- * remove anything, nor know who put an address there.
+ * VIPs against the addresses that the node has now: an owner (255) of the node's own must have them, nobody else may, and
+ * one that installs them leaves alone what is the node's. Decided here: what is an own address and what an earlier life
+ * or another daemon left, which the sweep removes. This file does not remove anything, nor know who put an address there.
  */
 import { addressBytes, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Report } from './choice.ts'
 import type { VirtualRouter } from './config.ts'
 import { hostPrefixLength, sameNetwork } from './network.ts'
 import type { OwnInterface, OwnViews, Standing } from './node-view.ts'
-import { addressForms, allAddresses } from './virtual-address.ts'
+import type { Path } from './problem.ts'
+import { addressForms, allAddresses, ownAddressesOf } from './virtual-address.ts'
+
+/** An owner would install what the node itself lives on. */
+export type LeaveAlone = (path: Path, message: string) => void
 
 /** False: an address of the owner is missing. */
 export function checkOwnAddresses(
@@ -16,8 +20,10 @@ export function checkOwnAddresses(
   views: OwnViews,
   chosen: OwnInterface | undefined,
   report: Report,
+  leaveAlone: LeaveAlone,
 ): boolean {
-  if (router.priority === 255) return ownerHasAll(router, views, chosen, report)
+  const owner = ownAddressesOf(router)
+  if (owner === 'node') return ownerHasAll(router, views, chosen, report)
   const forms = addressForms(router)
   for (const [index, { entry, path }] of allAddresses(router).entries()) {
     const { address } = entry
@@ -27,6 +33,16 @@ export function checkOwnAddresses(
       if (isLinkLocal(address) && on.name !== here) continue
       const verdict = judge(present, on, hostPrefixLength(familyOf(address)), forms[index]?.prefixLength)
       if (verdict === 'leftover') continue
+      if (verdict === 'own' && owner === 'installed') {
+        // With a prefix as written it looks like an own one where it has no company; a VIP is made deprecated all the same.
+        if (present.deprecated === true) continue
+        leaveAlone(
+          path,
+          `Found ${address}/${present.prefixLength} on "${on.name}": it is the node's own, so "${router.name}" (priority 255) ` +
+            'takes all its addresses for the node\'s and neither installs nor removes any; "ownAddresses: node" says so',
+        )
+        continue
+      }
       report(
         verdict === 'another daemon' ? 'warning' : 'error',
         path,

@@ -18,10 +18,10 @@ import { datagramLength } from './datagram.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll } from './network.ts'
 import { type NodeView, type OwnViews, ownView } from './node-view.ts'
-import { checkOwnAddresses } from './own-address.ts'
+import { checkOwnAddresses, type LeaveAlone } from './own-address.ts'
 import { type Locate, nowhere, type Path, type Problem, problemAt } from './problem.ts'
 import { type ConfiguredPeer, unicastOf } from './transport.ts'
-import { type AddressForm, addressForms, heldAddresses } from './virtual-address.ts'
+import { type AddressForm, addressForms, heldAddresses, ownAddressesOf } from './virtual-address.ts'
 
 export type ResolvedRouter = {
   readonly name: string
@@ -54,7 +54,15 @@ export type ResolvedRouter = {
   readonly notify: NotifyPrograms | undefined
 }
 
-export type Resolution = { readonly routers: readonly ResolvedRouter[]; readonly problems: readonly Problem[] }
+export type Resolution = {
+  readonly routers: readonly ResolvedRouter[]
+  readonly problems: readonly Problem[]
+  /**
+   * To put in force: an owner (255) that would install what the node lives on leaves it alone. Said once, when the file is
+   * read, and not with every change of the node: what was installed meanwhile must not be taken for the node's own.
+   */
+  readonly config: Config
+}
 
 /** RFC 9568 §5.1.1.2, §5.1.2.2. */
 const GROUP: Readonly<Record<Family, Address>> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
@@ -62,16 +70,23 @@ const NO_ADDRESS: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0')
 /** `locate` comes with the parsed text; without it the problems have no position. */
 export function resolveRouters(config: Config, node: NodeView, locate: Locate = nowhere): Resolution {
   const problems: Problem[] = []
-  const virtual = new Set(config.virtualRouters.filter(({ priority }) => priority !== 255).flatMap(heldAddresses))
+  const virtual = new Set(
+    config.virtualRouters.filter((router) => ownAddressesOf(router) !== 'node').flatMap(heldAddresses),
+  )
   const views = { ipv4: ownView(node, 'ipv4', virtual), ipv6: ownView(node, 'ipv6', virtual) }
   const groups = new Map(config.syncGroups.flatMap((group) => group.members.map((member) => [member, group] as const)))
   const taken = new Map<string, string>()
+  const standing = new Map<string, Problem[]>()
   const routers = config.virtualRouters.map((router, index): ResolvedRouter => {
     const path: Path = ['virtualRouters', index]
     const report: Report = (severity, at, message) =>
       problems.push(problemAt(locate, [...path, ...at], severity, message))
     const family = familyOfAll(router.addresses)
-    const resolved = resolveRouter(router, groups.get(router.name), views, report)
+    const leaveAlone: LeaveAlone = (at, message) => {
+      const told = problemAt(locate, [...path, ...at], 'warning', message)
+      standing.set(router.name, [...(standing.get(router.name) ?? []), told])
+    }
+    const resolved = resolveRouter(router, groups.get(router.name), views, report, leaveAlone)
     const { interfaceName } = resolved
     const key = `${interfaceName} ${family} ${router.vrid}`
     const other = taken.get(key)
@@ -87,8 +102,18 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     )
     return { ...resolved, fault: 'vridTaken' }
   })
-  return { routers, problems }
+  if (standing.size === 0) return { routers, problems, config }
+  // What is to be said is said of what will be in force.
+  const settled = resolveRouters(leftAlone(config, new Set(standing.keys())), node, locate)
+  return { routers, problems: [...[...standing.values()].flat(), ...settled.problems], config: settled.config }
 }
+
+const leftAlone = (config: Config, names: ReadonlySet<string>): Config => ({
+  ...config,
+  virtualRouters: config.virtualRouters.map((router) =>
+    names.has(router.name) ? { ...router, ownAddresses: 'node' } : router,
+  ),
+})
 
 export function environmentProblems(config: Config, node: NodeView, locate: Locate = nowhere): readonly Problem[] {
   return resolveRouters(config, node, locate).problems
@@ -99,13 +124,14 @@ function resolveRouter(
   group: SyncGroup | undefined,
   views: OwnViews,
   report: Report,
+  leaveAlone: LeaveAlone,
 ): ResolvedRouter {
   const family = familyOfAll(router.addresses)
   const view = views[family]
   const chosen = chooseInterface(router, view.interfaces, report)
   const interfaceName = router.interface === 'auto' ? chosen?.name : router.interface
   const source = chosen === undefined ? undefined : chooseSource(router, chosen, report)
-  const owned = checkOwnAddresses(router, views, chosen, report)
+  const owned = checkOwnAddresses(router, views, chosen, report, leaveAlone)
   const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
   // So that one file with one peer list serves every node.
   const isHere = (peer: Address) =>
@@ -118,6 +144,7 @@ function resolveRouter(
     family,
     version: router.version,
     priority: router.priority,
+    ownAddresses: ownAddressesOf(router),
     advertisementInterval: centis(router.advertisementInterval / 10),
     ...addressesOf(router),
     ...preemptionOf(router),

@@ -4,6 +4,7 @@
  * installed as written (design: Addresses). This file does not know which addresses go into a packet.
  */
 import * as z from 'zod'
+import type { OwnAddresses } from '../vrrp/parameters.ts'
 import { type Address, familyOf } from '../wire/address.ts'
 import type { VirtualRouter } from './config.ts'
 import { interfaceName, type NetworkAddress, networkAddress, pattern, section } from './field.ts'
@@ -69,6 +70,10 @@ export const heldAddresses = (router: Keys): readonly Address[] =>
 
 export const installsAsWritten = ({ addressPrefix, profile }: VirtualRouter): boolean =>
   (addressPrefix ?? (profile === 'keepalived' ? 'written' : 'host')) === 'written'
+
+/** Undefined: nothing of the kind is asked, without priority 255. */
+export const ownAddressesOf = ({ ownAddresses, priority, profile }: VirtualRouter): OwnAddresses | undefined =>
+  priority === 255 ? (ownAddresses ?? (profile === 'keepalived' ? 'installed' : 'node')) : undefined
 
 export function addressForms(router: VirtualRouter): readonly AddressForm[] {
   const asWritten = installsAsWritten(router)

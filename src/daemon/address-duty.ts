@@ -3,7 +3,7 @@
  * them, and when a failure to keep them is a fault of the router, and for how long (ground rule 6). Refuses to know
  * packets, groups' decisions and how the kernel is brought to a target, which is address-keeper.ts's.
  */
-import { isOwner, type Parameters } from '../vrrp/parameters.ts'
+import { ownsAddresses, type Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import type { AddressIo, AddressKeeper, AddressTarget } from './address-keeper.ts'
@@ -103,7 +103,7 @@ export class AddressDuty {
 
   /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
   #target({ io, parameters }: Place = this.#router): AddressTarget | undefined {
-    if (io === undefined || isOwner(parameters)) return undefined
+    if (io === undefined || ownsAddresses(parameters)) return undefined
     const { group, places, spec } = this.#router
     const placeOf = (address: Address) => places.at(address, io)
     const lifetime = group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined

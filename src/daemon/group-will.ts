@@ -3,7 +3,7 @@
  * deadlines, because who is absent for one is so for all (design.md §2). Decided here: when the guardian is told what. Refuses to
  * know what a will says (last-will.ts), and what the members do about an execution.
  */
-import { isOwner } from '../vrrp/parameters.ts'
+import { ownsAddresses } from '../vrrp/parameters.ts'
 import { type Millis, millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { bequestOf, lastWillOf } from './last-will.ts'
@@ -60,8 +60,8 @@ export class GroupWill {
   /** False: a guardian that is held up while it executes; the same deadline asks again. */
   mayBegin(): boolean {
     const { will } = this.#context
-    // Owners begin with their link, which comes back only once; the guardian takes nothing off them.
-    if (this.#members.every(({ parameters }) => isOwner(parameters))) return true
+    // They begin with their link, which comes back only once; the guardian takes nothing off them.
+    if (this.#members.every(({ parameters }) => ownsAddresses(parameters))) return true
     if (will.state(this.unit) !== 'executed') return true
     return will.acknowledge(this.unit)
   }

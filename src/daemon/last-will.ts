@@ -1,9 +1,9 @@
 /**
  * What the guardian does when this engine is gone or absent (design.md §2): addresses off, then priority 0, for all
- * members of a sync group at once; and which addresses it renews meanwhile. An owner's (255) addresses are the node's own
- * and are in no will.
+ * members of a sync group at once; and which addresses it renews meanwhile. Addresses that are the node's own
+ * (255) are in no will.
  */
-import { isOwner } from '../vrrp/parameters.ts'
+import { ownsAddresses } from '../vrrp/parameters.ts'
 import { skewTime } from '../vrrp/timers.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import { type Millis, millis } from '../wire/units.ts'
@@ -25,7 +25,7 @@ export function bequestOf(router: Router): Bequest | undefined {
   if (io === undefined || !(holds || keeper.stuck)) return undefined
   const { family, primaryAddress: source, addresses, priority, advertisementInterval, version } = parameters
   const { interfaceIndex } = io
-  const remove = isOwner(parameters) ? [] : router.places.all(addresses, io)
+  const remove = ownsAddresses(parameters) ? [] : router.places.all(addresses, io)
   const datagrams = holds ? advertisementDatagrams(parameters, 0) : []
   return {
     remove,

@@ -8,7 +8,7 @@ import type { NodeView } from '../config/node-view.ts'
 import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
 import { interfacesIn } from '../config/track.ts'
 import { otherInterfaces } from '../config/virtual-address.ts'
-import { isOwner } from '../vrrp/parameters.ts'
+import { ownsAddresses } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { circumstancesOf, type Place } from './circumstances.ts'
@@ -276,7 +276,7 @@ export class Placement {
   keepJournal(resolved: readonly ResolvedRouter[]): void {
     const problem = this.#journal.add(
       resolved.flatMap(({ forms, interfaceName: own, parameters }) =>
-        isOwner(parameters)
+        ownsAddresses(parameters)
           ? []
           : forms.flatMap(({ address, prefixLength, interfaceName = own }) =>
               interfaceName === undefined ? [] : { address, prefixLength, interfaceName },

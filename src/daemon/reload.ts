@@ -8,7 +8,7 @@ import type { ConfigDiff } from '../config/diff.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { sourceOf } from '../config/transport.ts'
 import { heldAddresses } from '../config/virtual-address.ts'
-import { isOwner } from '../vrrp/parameters.ts'
+import { ownsAddresses } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Placement } from './placement.ts'
@@ -131,7 +131,7 @@ function change(router: Router, resolved: ResolvedRouter, placement: Placement, 
   const priority = placement.priorityOf(resolved, router)
   const dropped = previous.addresses.filter((address) => !resolved.parameters.addresses.includes(address))
   router.reconfigure(specOf(resolved), { ...resolved.parameters, priority }, now)
-  return io === undefined || isOwner(previous) ? [] : router.places.all(dropped, io)
+  return io === undefined || ownsAddresses(previous) ? [] : router.places.all(dropped, io)
 }
 
 /** What is tracked no longer cannot be in the way: nobody else would ever clear that fault. */

@@ -9,6 +9,7 @@ import type { StartReason } from '../vrrp/group-agreement.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import { wasSilentTooLong } from '../vrrp/returning.ts'
 import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
+import { enterBackup } from '../vrrp/transition.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import { GroupWill } from './group-will.ts'
@@ -65,10 +66,31 @@ export class RouterGroup {
     this.#take(settleGroup(this.#members, now, reason), now)
   }
 
+  /**
+   * An owner that installs begins with its last fault, whose end comes only once and has no deadline: it starts as anybody
+   * else, and asks when its deadline comes. Undefined: who begins has a deadline.
+   */
+  #listenFirst(steps: readonly GroupStep[], now: Millis): readonly GroupStep[] | undefined {
+    const starts = steps.map(({ state }, i) => state.name === 'Active' && this.#members[i]?.state.name === 'Initialize')
+    if (!starts.includes(true)) return undefined
+    return steps.map((one, i) => {
+      const member = this.#members[i]
+      if (member === undefined || !starts[i]) return one
+      const { advertisementInterval: activeAdverInterval } = member.parameters
+      const entry = { from: 'Initialize', reason: 'faultCleared', active: undefined, activeAdverInterval } as const
+      const [state, effects] = enterBackup(member.parameters, now, { ...entry, ownerChanged: false })
+      return { state, effects }
+    })
+  }
+
   #take(steps: readonly GroupStep[], now: Millis): void {
     const begins = steps.some(({ state }, i) => holdsIn(state) && this.#members[i]?.holds === false)
     // A guardian that is held up while it executes: the same deadline asks again.
-    if (begins && !this.will.mayBegin()) return
+    if (begins && !this.will.mayBegin()) {
+      const listening = this.#listenFirst(steps, now)
+      if (listening !== undefined) this.#take(listening, now)
+      return
+    }
     let ends = false
     for (const [i, { state, effects }] of steps.entries()) {
       const member = this.#members[i]

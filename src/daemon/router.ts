@@ -11,7 +11,7 @@ import type { NotifyPrograms } from '../notify/notification.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { AdvertisementReason, Effect, MoveSuppression } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
-import { isOwner, type Parameters } from '../vrrp/parameters.ts'
+import { ownsAddresses, type Parameters } from '../vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
@@ -169,7 +169,7 @@ export class Router {
 
   /** Addresses that it goes on holding, and that are to be elsewhere or otherwise in the kernel. */
   #reform(before: readonly WantedAddress[]): void {
-    if (isOwner(this.parameters)) return
+    if (ownsAddresses(this.parameters)) return
     const [renamed, moved]: [Address[], Address[]] = [[], []]
     for (const after of this.#placesOf(this.held)) {
       const was = before.find(({ address }) => address === after.address)

@@ -3,7 +3,7 @@
  * API and the metrics. Deadlines are remaining milliseconds, because nobody outside shares our clock.
  */
 import type { StateName } from '../vrrp/effect.ts'
-import { isOwner } from '../vrrp/parameters.ts'
+import { ownsAddresses } from '../vrrp/parameters.ts'
 import type { State } from '../vrrp/state.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -301,7 +301,9 @@ function isPresent(router: Router, address: Address): boolean {
   const { io, places } = router
   const found = io?.where(address) ?? []
   const place = io === undefined ? undefined : places.at(address, io)
-  return isOwner(router.parameters) ? found.length > 0 : found.some((p) => p.interfaceIndex === place?.interfaceIndex)
+  return ownsAddresses(router.parameters)
+    ? found.length > 0
+    : found.some((p) => p.interfaceIndex === place?.interfaceIndex)
 }
 
 function deadlinesOf(state: State, now: Millis): Record<string, number> {

@@ -1,11 +1,12 @@
 /**
  * What an earlier life left on this node (ground rule 4): configured VIPs by address, on any interface and with any
- * prefix (link-local ones only in our form, see reconcile.ts); journalled ones only exactly as they were installed; an
- * owner's (255) never, because they are the node's own.
+ * prefix (link-local ones only in our form, see reconcile.ts); journalled ones only exactly as they were installed; those
+ * of an owner (255) that are the node's own never.
  * Decided here: which addresses are stale. How they are removed is the caller's business.
  */
 import type { Config } from '../config/config.ts'
-import { heldAddresses } from '../config/virtual-address.ts'
+import { heldAddresses, ownAddressesOf } from '../config/virtual-address.ts'
+import type { OwnAddresses } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { JournalEntry } from './journal.ts'
 import type { NetworkView } from './network-view.ts'
@@ -15,7 +16,7 @@ import { isOurs } from './reconcile.ts'
 export type Sweep = {
   readonly view: NetworkView
   readonly journal: readonly JournalEntry[]
-  /** Of routers that are not owners. */
+  /** Ours to add and remove. */
   readonly vips: ReadonlySet<Address>
   readonly owned: ReadonlySet<Address>
 }
@@ -36,13 +37,14 @@ export function sweepSteps({ view, journal, vips, owned }: Sweep): readonly Addr
   }))
 }
 
-/** Of routers that are not owners: ours to add and remove. */
-export const virtualAddresses = (config: Config): ReadonlySet<Address> => addressesWhere(config, (p) => p !== 255)
+/** Ours to add and remove. */
+export const virtualAddresses = (config: Config): ReadonlySet<Address> =>
+  addressesWhere(config, (own) => own !== 'node')
 
-/** Of owners (255): the node's own. */
-export const ownedAddresses = (config: Config): ReadonlySet<Address> => addressesWhere(config, (p) => p === 255)
+/** The node's own, of owners (255). */
+export const ownedAddresses = (config: Config): ReadonlySet<Address> => addressesWhere(config, (own) => own === 'node')
 
-function addressesWhere(config: Config, wanted: (priority: number) => boolean): ReadonlySet<Address> {
-  const routers = config.virtualRouters.filter(({ priority }) => wanted(priority))
+function addressesWhere(config: Config, wanted: (own: OwnAddresses | undefined) => boolean): ReadonlySet<Address> {
+  const routers = config.virtualRouters.filter((router) => wanted(ownAddressesOf(router)))
   return new Set(routers.flatMap(heldAddresses))
 }

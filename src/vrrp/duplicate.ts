@@ -4,21 +4,21 @@
  * be a router whose advertisement was heard. How it was found out, and what an order costs, is not known here.
  */
 import { type Address, compareAddresses } from '../wire/address.ts'
-import { isOwner, type Parameters } from './parameters.ts'
+import { ownsAddresses, type Parameters } from './parameters.ts'
 
 export type OnDuplicate = 'announce' | 'yield' | 'alarm'
 
 /** The router behind the MAC, as last heard; undefined: whoever it is, it speaks no VRRP that reaches us. */
 export type DuplicateRival = { readonly source: Address; readonly priority: number }
 
-/** Who speaks no VRRP wins no election, and an owner (255) loses none: against both the addresses are held. */
+/** Who speaks no VRRP wins no election, and addresses that are the node's own (255) cannot be given up. */
 export function answerToDuplicate(
   wanted: OnDuplicate,
   parameters: Parameters,
   rival: DuplicateRival | undefined,
 ): OnDuplicate {
   if (wanted !== 'yield') return wanted
-  if (rival === undefined || isOwner(parameters)) return 'announce'
+  if (rival === undefined || ownsAddresses(parameters)) return 'announce'
   return outranks(rival, parameters) ? 'yield' : 'announce'
 }
 

@@ -7,7 +7,7 @@ import { type Address, familyOf } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
 import type { StateEvent } from './event.ts'
-import { isOwner, type Parameters } from './parameters.ts'
+import { ownsAddresses, type Parameters } from './parameters.ts'
 import type { Leaving } from './state.ts'
 import { staggerStep } from './timers.ts'
 import { becomeActive, enterBackup, fail, type Step, stop } from './transition.ts'
@@ -26,7 +26,7 @@ const LONGEST = 10_000
 /** Nobody can follow: the profile does not wait, there is no listed peer, or the addresses are the node's own. */
 export function leavesAtOnce(parameters: Parameters): boolean {
   const { transport, knobs } = parameters
-  return !knobs.leaving || isOwner(parameters) || (transport.mode === 'unicast' && transport.peers.length === 0)
+  return !knobs.leaving || ownsAddresses(parameters) || (transport.mode === 'unicast' && transport.peers.length === 0)
 }
 
 export function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 'yield'): Step {

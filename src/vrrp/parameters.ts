@@ -8,6 +8,7 @@ import { type Centis, type Millis, millis } from '../wire/units.ts'
 import type { Authentication } from './authentication.ts'
 
 export type ProfileName = 'holdfast' | 'keepalived' | 'rfc9568'
+export type OwnAddresses = 'node' | 'installed'
 export type ChecksumForm = 'pseudo-header' | 'message-only'
 
 export type Peer = {
@@ -79,6 +80,11 @@ export type Parameters = {
   readonly version: 2 | 3
   /** Effective priority, 1–254, or 255 for the address owner. */
   readonly priority: number
+  /**
+   * What priority 255 says of the addresses; absent = node, as RFC 9568 §6.1 has it: they are there without us. installed:
+   * they come and go like those of any other router, as in keepalived. Without 255 it says nothing.
+   */
+  readonly ownAddresses?: OwnAddresses | undefined
   readonly advertisementInterval: Centis
   /** All that an Active holds, those of the packet first. */
   readonly addresses: readonly Address[]
@@ -111,7 +117,12 @@ export type Parameters = {
 export const advertisedBy = ({ addresses, advertised }: Pick<Parameters, 'addresses' | 'advertised'>) =>
   advertised ?? addresses
 
+/** In the election (RFC 9568 §6.4): Active from its start, never outranked, never aside. Says nothing of who installs. */
 export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255
+
+/** The addresses are the node's own (RFC 9568 §1.7): nobody of ours installs them, renews them or takes them off. */
+export const ownsAddresses = (parameters: Parameters): boolean =>
+  isOwner(parameters) && parameters.ownAddresses !== 'installed'
 
 /** `own`: a priority of ours; the advantage that is enough to preempt that Active. */
 export const outranks = (own: number, active: number, { margin = 0 }: Pick<Parameters, 'margin'>): boolean =>

@@ -9,7 +9,7 @@ import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { AdvertisementReason, Effect } from './effect.ts'
 import { priorityChangedInBackup } from './fast-preempt.ts'
 import { keepOnlyOurs } from './leaving.ts'
-import { isOwner, type Parameters } from './parameters.ts'
+import { ownsAddresses, type Parameters } from './parameters.ts'
 import type { Active, Backup, State } from './state.ts'
 import { activeDownDelay, type Step } from './transition.ts'
 
@@ -58,11 +58,11 @@ function activeChanges(state: Active, previous: Parameters, parameters: Paramete
   const [next, said] = advertiseChange(sooner, parameters, now, restSaid ? 'parametersChanged' : 'priorityChanged')
   const effects: Effect[] = []
   // First, so that another router that is told to hold it finds nobody else here who answers.
-  // What an owner loses here stays the node's own.
-  if (removed.length > 0 && !isOwner(previous)) effects.push({ kind: 'removeAddresses', addresses: removed })
+  // What was the node's own stays there.
+  if (removed.length > 0 && !ownsAddresses(previous)) effects.push({ kind: 'removeAddresses', addresses: removed })
   effects.push(...said)
-  // An owner's addresses were the node's own; what it now holds as anybody else, it has to install.
-  const disowned = isOwner(previous) && !isOwner(parameters)
+  // They were the node's own; what it now holds as anybody else, it has to install.
+  const disowned = ownsAddresses(previous) && !ownsAddresses(parameters)
   if (added.length > 0 || disowned) effects.push({ kind: 'installAddresses' })
   // Also after a removal: what is still to be repeated must not name an address that is gone.
   if (added.length > 0 || removed.length > 0) effects.push({ kind: 'announce', reason: 'takeover' })

@@ -7,7 +7,7 @@
 import { centisToMillis, type Millis, plus } from '../wire/units.ts'
 import type { Effect, TransitionReason } from './effect.ts'
 import type { Event, StateEvent } from './event.ts'
-import { isOwner, type Parameters } from './parameters.ts'
+import { ownsAddresses, type Parameters } from './parameters.ts'
 import type { Active, HeardActive, Returning, State } from './state.ts'
 import { skewTime, staggerDelay } from './timers.ts'
 import { becomeActive, enterBackup, fail, type Step, stop } from './transition.ts'
@@ -32,9 +32,12 @@ export function wasSilentTooLong(state: State, parameters: Parameters, now: Mill
   return now - state.adverAt > (SILENCE - 1) * centisToMillis(parameters.advertisementInterval)
 }
 
-/** An owner is Active whenever it runs (RFC 9568 §6.1); its addresses were never taken off, but others took over. */
+/**
+ * Whose addresses are the node's own is Active whenever it runs (RFC 9568 §6.1): they were never taken off, but others took
+ * over. An owner that installs them (docs/adr/0034) has lost them to its guardian and listens like anybody else.
+ */
 export function comeBack(state: Active, event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
-  if (!isOwner(parameters)) return enterReturning(event, parameters, now)
+  if (!ownsAddresses(parameters)) return enterReturning(event, parameters, now)
   const adverAt = plus(now, centisToMillis(parameters.advertisementInterval))
   const effects: Effect[] = [
     { kind: 'sendAdvertisement', priority: parameters.priority, reason: 'returned' },

@@ -13,7 +13,7 @@ import { type StartReason, settle } from './group-agreement.ts'
 import { atRest, enter, type Member, type Moving, post, stepDown } from './group-member.ts'
 import { rememberTie, tieOf } from './group-tie.ts'
 import { giveWay } from './leaving.ts'
-import { isOwner } from './parameters.ts'
+import { isOwner, ownsAddresses } from './parameters.ts'
 import { enterReturning, retreat, standBy, takeBack } from './returning.ts'
 import { announceOverRival } from './rival.ts'
 import type { State } from './state.ts'
@@ -100,13 +100,16 @@ function leaveTogether(members: readonly Moving[], event: Event, now: Millis): r
   )
 }
 
-/** Who was away was it with all its members (design.md ground rule 3); only owners alone need not listen first. */
+/**
+ * Who was away was it with all its members (design.md ground rule 3). Only where all addresses are the node's own need
+ * nobody listen first.
+ */
 function returnTogether(
   members: readonly Moving[],
   event: Extract<Event, { kind: 'absenceNoticed' }>,
   now: Millis,
 ): readonly Moving[] {
-  const owners = members.every(({ parameters }) => isOwner(parameters))
+  const owners = members.every(({ parameters }) => ownsAddresses(parameters))
   const listens = ({ state }: Moving) => state.name === 'Active' && !owners
   const moved = members.map((member) => (listens(member) ? member : post(member, event, now)))
   // One whose successor was there already, so there is nothing to listen for. Only a reload puts it beside an Active.

@@ -58,6 +58,7 @@ const router = fc.boolean().chain((isIpv6) =>
     vrid: fc.constantFrom(1, 1, 2),
     addresses: isIpv6 ? v6 : v4,
     priority: fc.constantFrom(100, 255),
+    ownAddresses: fc.constantFrom('node', 'installed'),
     transport: transport(isIpv6),
     profile: fc.constantFrom('holdfast', 'keepalived'),
   }),
@@ -73,7 +74,7 @@ test('sources are there, own, ready and of the right scope; faults say the rest'
       accepted++
       const virtual = new Set(
         parsed.config.virtualRouters.flatMap((each) =>
-          each.priority === 255 ? [] : each.addresses.map((vip) => vip.address),
+          each.priority === 255 && each.ownAddresses === 'node' ? [] : each.addresses.map((vip) => vip.address),
         ),
       )
       const resolved = resolveRouters(parsed.config, view, parsed.locate).routers

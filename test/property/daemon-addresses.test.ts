@@ -49,8 +49,8 @@ function perform(world: FakeWorld, what: string): void {
 
 test('kernel, state and status agree once it is quiet', () => {
   fc.assert(
-    fc.property(fc.array(action, { maxLength: 25 }), (actions) => {
-      const world = new FakeWorld([ROUTER]).start()
+    fc.property(fc.array(action, { maxLength: 25 }), fc.constantFrom(128, 255), (actions, priority) => {
+      const world = new FakeWorld([{ ...ROUTER, priority, ownAddresses: 'installed' }]).start()
       for (const one of actions) perform(world, one)
       perform(world, 'release')
       perform(world, 'renameBack')
@@ -58,7 +58,7 @@ test('kernel, state and status agree once it is quiet', () => {
       const { state, addresses } = world.router()
       const has = world.addresses.filter(({ address }) => address === VIP).map(({ prefixLength }) => prefixLength)
       const said = addresses.map((one) => one.present)
-      expect([state, has, said], `after ${actions.join(', ')}`).toEqual(
+      expect([state, has, said], `${priority} after ${actions.join(', ')}`).toEqual(
         state === 'Active' ? ['Active', [32], [true]] : [state, [], [false]],
       )
       expect(state, 'alone on the LAN at last').toBe('Active')

@@ -28,7 +28,9 @@ const configuration = fc
     rest: fc.array(
       fc.record({
         interface: fc.constantFrom('eth0', 'auto', 'eth1', 'eth9'),
-        priority: fc.constantFrom(50, 128, 200),
+        priority: fc.constantFrom(50, 128, 200, 255),
+        // What a keepalived file makes of 255; the others would wait for addresses that this node never has.
+        ownAddresses: fc.constant('installed'),
         advertisementInterval: fc.constantFrom('100ms', '1s'),
       }),
       { minLength: 3, maxLength: 3 },

@@ -8,7 +8,7 @@ import { announcementOffsets } from '../../src/arp/announcement.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
 import { step } from '../../src/vrrp/fsm.ts'
-import { type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import { ownsAddresses, type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import { centis, millis, plus } from '../../src/wire/units.ts'
@@ -26,6 +26,7 @@ const parameters: fc.Arbitrary<Parameters> = fc
     profile: fc.constantFrom('holdfast' as const, 'keepalived' as const, 'rfc9568' as const),
     version: fc.constantFrom(2 as const, 3 as const),
     priority,
+    ownAddresses: fc.constantFrom(undefined, 'node' as const, 'installed' as const),
     interval,
     preempt: fc.boolean(),
     preemptDelay: fc.constantFrom(0, 50, 5000),
@@ -214,8 +215,8 @@ class Walk {
         : state.name === 'Leaving'
           ? state.kept.map(({ address: kept }) => kept)
           : []
-    // What an owner loses by a reload stays the node's own: its addresses are on the interface in every state.
-    if (this.parameters.priority !== 255) {
+    // What is the node's own stays so, whatever a reload takes away: it is on the interface in every state.
+    if (!ownsAddresses(this.parameters)) {
       expect([...this.installed].sort(), `addresses in ${state.name}`).toEqual([...wanted].sort())
     }
     const transitions = effects.filter((effect) => effect.kind === 'transition')

@@ -282,7 +282,7 @@ export class FileGroup {
 }
 
 /** Of its own: a holdfast without a folder in its file has the one of the machine. */
-function holdfastFrom(lab: Lab, plan: RouterPlan, file: string): Holdfast {
+export function holdfastFrom(lab: Lab, plan: RouterPlan, file: string): Holdfast {
   // Called as: sh -c SCRIPT holdfast run -c YAML; the YAML's folder, where the socket is looked for, becomes the daemon's.
   const script = [
     'mount -t tmpfs none /run',

@@ -257,6 +257,50 @@ describe('own addresses', () => {
   })
 })
 
+describe('own addresses of an owner that installs', () => {
+  const OWNER = `${API}, interface: eth0, profile: keepalived, priority: 255`
+  const ownAddresses = ({ config: { virtualRouters } }: Resolution) => virtualRouters[0]?.ownAddresses
+
+  test('nothing there: nothing to say', () => {
+    const resolution = resolve(LAN, `${OWNER}, addressPrefix: host, preempt: true, stagger: false`)
+    expect([resolution.said, resolution.router.fault]).toEqual([[], undefined])
+    expect(resolution.router.parameters.ownAddresses).toBe('installed')
+    expect(ownAddresses(resolution)).toBeUndefined()
+  })
+
+  test('what another daemon left is removed, as for anybody', () => {
+    const resolution = resolve(node('eth0 10.0.0.11/24 10.0.0.200/24'), OWNER)
+    expect(resolution.said).toEqual([expect.stringContaining('Found 10.0.0.200/24 on "eth0": it will be removed')])
+    expect(ownAddresses(resolution)).toBeUndefined()
+  })
+
+  test('what the node lives on stays: a warning, and the router is one of ownAddresses: node', () => {
+    const resolution = resolve(node('eth0 10.0.0.200/24'), OWNER)
+    expect(resolution.said).toEqual([
+      expect.stringMatching(/^h\.yaml:2:40: warning: Found 10\.0\.0\.200\/24 on "eth0": it is the node's own/),
+    ])
+    expect(ownAddresses(resolution)).toBe('node')
+    const settled = resolveRouters(resolution.config, node('eth0 10.0.0.200/24'))
+    expect([said(settled), settled.routers[0]?.fault, settled.routers[0]?.source]).toEqual([
+      [],
+      undefined,
+      '10.0.0.200',
+    ])
+  })
+
+  test('an IPv6 address that was made as VIPs are made is none of the node, whatever its prefix', () => {
+    const here = { address: address('fd00::200'), prefixLength: 64, deprecated: true }
+    const view = {
+      interfaces: [{ name: 'eth0', addresses: [{ address: address('fe80::11'), prefixLength: 64 }, here] }],
+    }
+    const router =
+      'name: api, vrid: 51, addresses: ["fd00::200/64"], interface: eth0, profile: keepalived, priority: 255'
+    expect(ownAddresses(resolve(view, router))).toBeUndefined()
+    const living = { ...here, deprecated: false }
+    expect(ownAddresses(resolve({ interfaces: [{ name: 'eth0', addresses: [living] }] }, router))).toBe('node')
+  })
+})
+
 test('environmentProblems are the problems of the resolution, also without positions', () => {
   const { config: value } = config(`${API}, interface: br0`)
   expect(environmentProblems(value, LAN).map(formatProblem)).toEqual([

@@ -67,6 +67,13 @@ describe('noticing', () => {
     ])
   })
 
+  test('an owner that installs its addresses has lost them, and listens like anybody else', () => {
+    const installing = { ...OWNER, ownAddresses: 'installed' } as const
+    const [next, effects] = step(active(), absent('willExecuted'), installing, ms(9000))
+    expect(next).toEqual(returning({ phase: 'drain', until: ms(9000) }))
+    expect(effects[0]).toEqual(REMOVE)
+  })
+
   const elsewhere: readonly [string, State][] = [
     ['Backup', backup()],
     ['Initialize', initialize()],

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { ParsedConfig } from '../../src/config/configuration.ts'
 import type { Block, Keyword } from '../../src/config/keepalived/keyword.ts'
 import { KEYWORDS } from '../../src/config/keepalived/keywords.ts'
+import { resolveRouters } from '../../src/config/resolve.ts'
 import { FILE, read } from '../support/keepalived-text.ts'
 
 /** The line that is under test stands at `@@`, other instances and trackers around it. */
@@ -488,12 +489,11 @@ describe('refused: the instance stays in fault with file and line, the other one
   )
 })
 
-test.each(['priority 255', 'state MASTER'])('%s: an owner has its addresses by itself, and that is told', (line) => {
+test.each(['priority 255', 'state MASTER'])('%s: an owner that installs its addresses, as in keepalived', (line) => {
   const parsed = config(read(fileWith('vrrp_instance', line)))
   expect(at(parsed.config, `${A}.priority`)).toBe(255)
-  expect(parsed.warnings.map(({ message }) => message)).toEqual(
-    expect.arrayContaining([expect.stringContaining('keepalived would install them')]),
-  )
+  const [router] = resolveRouters(parsed.config, { interfaces: [] }).routers
+  expect(router?.parameters).toMatchObject({ priority: 255, ownAddresses: 'installed' })
 })
 
 test('an unknown keyword is told with its place, and its block is skipped', () => {

@@ -67,12 +67,6 @@ export function instanceOf(
     section.ignore(state, 'MASTER or BACKUP wanted')
   // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
   const priority = section.integer('priority', 1, 255) ?? { value: startsActive ? 255 : 100, at: line.at }
-  if (priority.value === 255)
-    ledger.warn(
-      priority.at,
-      `"${word}" has priority 255, the owner of its addresses: this node must have them by itself, and the instance is ` +
-        'in fault until then; keepalived would install them',
-    )
   const fields: Fields = {
     name: written(name, line.words[1]?.at ?? line.at),
     vrid: written(vrid.value, vrid.at),

@@ -1,0 +1,172 @@
+/**
+ * Priority 255 of a keepalived file (docs/adr/0034): an owner in the election whose addresses come and go like those of any
+ * other router. What never may happen: one that stays behind, and one of the node's own that goes.
+ */
+import { describe, expect, test } from 'vitest'
+import { FakeWorld, link, PEER, present, ROUTER, type RouterConfig, SELF, VIP, VIP2 } from './fake-world.ts'
+
+const DOWN = 3_500
+const OWNER: RouterConfig = { ...ROUTER, priority: 255, ownAddresses: 'installed' }
+const HERE = `${VIP}/32@2`
+
+type Options = ConstructorParameters<typeof FakeWorld>[1] & { readonly guarded?: boolean }
+
+function started(routers: readonly RouterConfig[] = [OWNER], { guarded = false, ...options }: Options = {}): FakeWorld {
+  const world = new FakeWorld(routers, options)
+  world.guarded = guarded
+  return world.start()
+}
+
+const touched = (world: FakeWorld) => world.calls.filter((call) => /^(add|remove)/.test(call))
+
+describe('an owner that installs', () => {
+  test('is Active at its start, with the addresses installed and in the will, behind the first advertisement', () => {
+    const world = started()
+    expect([world.router().state, world.router().faults, world.installed]).toEqual(['Active', [], [HERE]])
+    expect(world.sent.map(({ priority }) => priority)).toEqual([255])
+    const [advertised, added] = [/^advertise/, /^add/].map((word) => world.calls.findIndex((call) => word.test(call)))
+    expect(advertised).toBeLessThan(added ?? -1)
+    expect(world.wills.get(0)?.remove.map(({ address }) => address)).toEqual([VIP])
+    expect(world.wills.get(0)?.packets.length).toBe(1)
+    expect(world.router().addresses).toEqual([{ address: VIP, present: true }])
+  })
+
+  test('profile keepalived is enough; with ownAddresses: node it is in fault until the node has them', () => {
+    const { ownAddresses, ...silent } = OWNER
+    expect(ownAddresses).toBe('installed')
+    const file = { ...silent, profile: 'keepalived', addresses: [`${VIP}/24`] }
+    expect(started([file]).installed).toEqual([`${VIP}/24@2`])
+    const node = started([{ ...file, ownAddresses: 'node' }])
+    expect([node.router().faults, touched(node)]).toEqual([['sourceAddressMissing'], []])
+  })
+
+  test('what an earlier life left is swept before it', () => {
+    const world = started([OWNER], { present: [present(3, `${VIP}/32`)] })
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+  })
+
+  test('has its addresses renewed under a guardian', () => {
+    const world = started([OWNER], { guarded: true })
+    expect(world.wills.get(0)?.guard?.renew.map(({ address, lifetime }) => [address, lifetime])).toEqual([[VIP, 4]])
+  })
+
+  test('puts one back that somebody removes', () => {
+    const world = started()
+    world.foreign('remove', present(2, HERE.replace('@2', '')))
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+  })
+
+  test('on shutdown says priority 0, answers until the successor is heard, and takes them off', async () => {
+    const world = started()
+    world.sent.length = 0
+    const stopped = world.daemon.stop()
+    expect([world.router().state, world.sent.map(({ priority }) => priority)]).toEqual(['Leaving', [0]])
+    expect(world.installed).toEqual([HERE])
+    world.hear(100)
+    world.advance(30)
+    await stopped
+    expect(world.installed).toEqual([])
+    expect(world.wills.size).toBe(0)
+  })
+
+  test('that leaves alone takes them off all the same', async () => {
+    const world = started()
+    const stopped = world.daemon.stop()
+    world.advance(10_000)
+    await stopped
+    expect(world.installed).toEqual([])
+  })
+
+  test('in fault has none, and is Active with them when that ends', () => {
+    const world = started()
+    world.setLink(link(2, 'eth0', { running: false }))
+    expect([world.router().state, world.installed]).toEqual(['Initialize', []])
+    world.setLink(link(2, 'eth0'))
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+  })
+
+  test('whose guardian has acted listens first: its addresses were taken off', () => {
+    const world = started([OWNER], { guarded: true })
+    world.execute()
+    world.settle()
+    expect([world.router().state, world.installed]).toEqual(['Returning', []])
+    world.advance(50)
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+    expect(world.wills.get(0)?.remove.length, 'armed again').toBe(1)
+  })
+
+  test('whose link comes back while the guardian is held up starts as anybody else, and is Active when that is over', () => {
+    const world = started([OWNER], { guarded: true })
+    world.advance(10)
+    world.busy = true
+    world.execute()
+    world.setLink(link(2, 'eth0', { running: false }))
+    expect([world.router().state, world.installed]).toEqual(['Initialize', []])
+    world.setLink(link(2, 'eth0'))
+    expect([world.router().state, world.installed]).toEqual(['Backup', []])
+    world.advance(DOWN)
+    expect([world.router().state, world.installed], 'still held up').toEqual(['Backup', []])
+    world.busy = false
+    world.advance(1_000)
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+    expect(world.wills.get(0)?.remove.length, 'armed again').toBe(1)
+  })
+
+  test('gives way to nobody below it, and does not step aside', () => {
+    const world = started()
+    for (let second = 0; second < 5; second++) {
+      world.hear(254)
+      world.advance(1_000)
+    }
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+    expect(world.daemon.yield('api', 60_000)).toMatchObject({
+      message: 'Cannot yield "api": it owns its addresses (priority 255)',
+    })
+  })
+
+  test('loses to an owner with a higher address, and then has none', () => {
+    const world = started()
+    expect(PEER > SELF).toBe(true)
+    world.hear(255)
+    expect([world.router().state, world.installed]).toEqual(['Backup', []])
+    world.hear(0)
+    world.advance(DOWN)
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+  })
+})
+
+describe('a reload', () => {
+  test('that drops an address takes it off, one that adds it installs it', () => {
+    const world = started([{ ...OWNER, addresses: [VIP, VIP2] }])
+    world.reload([OWNER])
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+    world.reload([{ ...OWNER, addresses: [VIP, VIP2] }])
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE, `${VIP2}/32@2`]])
+  })
+
+  test('that drops the router leaves nothing', () => {
+    const world = started()
+    world.reload([{ ...ROUTER, name: 'web', vrid: 52, addresses: [VIP2] }])
+    world.advance(10_000)
+    expect(world.installed).toEqual([`${VIP2}/32@2`])
+  })
+
+  test.each([
+    ['from 254', { ...OWNER, priority: 254, ownAddresses: undefined }, OWNER],
+    ['to 254', OWNER, { ...OWNER, priority: 254, ownAddresses: undefined }],
+  ])('%s: another router, and one place of the address at the end', (_, before, after) => {
+    const world = started([JSON.parse(JSON.stringify(before))])
+    world.advance(DOWN)
+    expect(world.installed).toEqual([HERE])
+    world.reload([JSON.parse(JSON.stringify(after))])
+    world.advance(10_000)
+    expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
+  })
+
+  test('to ownAddresses: node takes off what it had installed, and waits for the node to have it', () => {
+    const world = started()
+    world.reload([{ ...OWNER, ownAddresses: 'node' }])
+    world.advance(10_000)
+    expect([world.router().faults, world.installed]).toEqual([['sourceAddressMissing'], []])
+  })
+})
