@@ -1,0 +1,134 @@
+/**
+ * `state MASTER` with priority 255 in a keepalived file, run by holdfast and then by keepalived itself beside the same
+ * neighbour of keepalived's: what the kernel lists and what the wire says while it starts, stops and is killed. Refuses to
+ * know how an owner decides.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import type { RouterPlan } from '../support/daemon.ts'
+import { holdfastFrom } from '../support/file-group.ts'
+import { Keepalived } from '../support/keepalived.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeInterop } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually } from '../support/wait.ts'
+
+const WITHIN = 10_000
+
+const labs: Lab[] = []
+afterEach(() => {
+  for (const lab of labs.splice(0)) lab.destroy()
+})
+
+function addressesOf({ namespace }: Host): string[] {
+  const links: unknown = JSON.parse(run(['ip', '-n', namespace, '-4', '-json', 'address', 'show', 'dev', 'eth0']))
+  const infos: { local: string; prefixlen: number }[] = Array.isArray(links)
+    ? links.flatMap((link) => link.addr_info ?? [])
+    : []
+  return infos.map(({ local, prefixlen }) => `${local}/${prefixlen}`)
+}
+
+const waitFor = (what: string, host: Host, wanted: readonly string[]) =>
+  eventually(
+    `${what}: ${host.name} has ${wanted.join(' and ')}`,
+    () => addressesOf(host).join() === wanted.join(),
+    () => addressesOf(host),
+    { within: WITHIN, every: 20 },
+  )
+
+const fileOf = (state: string, priority: number, address = LAB_VIP) => `vrrp_instance V {
+  state ${state}
+  interface eth0
+  virtual_router_id 51
+  priority ${priority}
+  advert_int 1
+  virtual_ipaddress {
+    ${address}/24
+  }
+}
+`
+
+describeInterop('priority 255 of a keepalived file', () => {
+  test("installs, leaves and is killed beside a lower keepalived as keepalived's does, and its own address stays", async () => {
+    const lab = createLab({ routers: 2 })
+    labs.push(lab)
+    const [host, other] = [lab.router(1), lab.router(2)]
+    const [own, lower] = [`${host.address}/24`, `${other.address}/24`]
+    const vip = `${LAB_VIP}/24`
+    const written = (name: string, text: string) => {
+      const path = join(lab.directory, `${name}.conf`)
+      writeFileSync(path, text)
+      return path
+    }
+    const plan = (at: Host, priority: number): RouterPlan => ({
+      host: at,
+      priority,
+      intervalMs: 1_000,
+      address: LAB_VIP,
+    })
+    const owner = written('owner', fileOf('MASTER', 255))
+    const neighbour = new Keepalived(lab, plan(other, 100), [], written('lower', fileOf('BACKUP', 100)))
+    await neighbour.ready()
+    await waitFor('alone', other, [lower, vip])
+
+    for (const start of [
+      () => holdfastFrom(lab, plan(host, 255), owner),
+      () => new Keepalived(lab, plan(host, 255), [], owner),
+    ]) {
+      const capture = await Capture.start(lab, 'owner', 'ip proto 112')
+      const daemon = start()
+      await waitFor(`${daemon.kind} started`, host, [own, vip])
+      await waitFor(`${daemon.kind} started`, other, [lower])
+      daemon.terminate()
+      await daemon.exited
+      expect(addressesOf(host), `${daemon.kind} after SIGTERM`).toEqual([own])
+      await waitFor(`${daemon.kind} has left`, other, [lower, vip])
+      const said = (await capture.stop()).filter(({ source }) => source === host.address)
+      const priorities = new Set(said.map(({ priority }) => priority))
+      expect(priorities, `what ${daemon.kind} said: 255, then 0`).toEqual(new Set(['255', '0']))
+    }
+
+    const dying = holdfastFrom(lab, plan(host, 255), owner)
+    await waitFor('started again', host, [own, vip])
+    dying.killAll()
+    await dying.exited
+    await waitFor('the end of the lifetime', host, [own])
+    await waitFor('after the kill', other, [lower, vip])
+
+    // As keepalived leaves it when it is killed: the next start takes it for a leftover, installs it, and takes it off.
+    run(['ip', '-n', host.namespace, 'address', 'add', vip, 'dev', 'eth0'])
+    const heir = holdfastFrom(lab, plan(host, 255), owner)
+    await heir.ready()
+    await waitFor('over a leftover', host, [own, vip])
+    heir.killEngine()
+    await heir.exited
+    expect(addressesOf(host), 'when the guardian has executed the last will').toEqual([own])
+  })
+
+  test('what the node lives on is neither installed nor removed: start, reload, SIGTERM', async () => {
+    const lab = createLab({ routers: 1 })
+    labs.push(lab)
+    const host = lab.router(1)
+    const own = `${host.address}/24`
+    const file = join(lab.directory, 'own.conf')
+    writeFileSync(file, fileOf('MASTER', 255, host.address))
+    const plan: RouterPlan = { host, priority: 255, intervalMs: 1_000, address: host.address }
+    const daemon = holdfastFrom(lab, plan, file)
+    const isActive = async () => (await daemon.state()) === 'Active'
+    const reloads = () => daemon.records.filter(({ msg }) => /^Reloaded /.test(msg)).map(({ msg }) => msg)
+    await eventually('the owner to be Active', isActive, addressesNow, { within: WITHIN, every: 20 })
+    writeFileSync(file, fileOf('MASTER', 255, host.address).replace('advert_int 1', 'advert_int 2'))
+    daemon.process.signal('SIGHUP')
+    await eventually('the reload', () => reloads().length > 0, reloads, { within: WITHIN, every: 20 })
+    expect([await daemon.state(), addressesNow()]).toEqual(['Active', [own]])
+    daemon.terminate()
+    await daemon.exited
+    expect(addressesNow(), 'after SIGTERM').toEqual([own])
+
+    function addressesNow(): string[] {
+      return addressesOf(host)
+    }
+  })
+})
