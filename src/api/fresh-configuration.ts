@@ -8,7 +8,7 @@ import { diffConfig } from '../config/diff.ts'
 import { byPosition, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
 import { loadAny } from './configuration-language.ts'
-import { scriptProblems } from './script-problem.ts'
+import { judgeScripts } from './script-problem.ts'
 import type { FreshConfig, ReadOrder } from './worker-message.ts'
 
 /** Plain data. */
@@ -16,8 +16,8 @@ export async function freshConfig({ file, keepalived, node, inForce }: ReadOrder
   const reading = keepalived === undefined ? undefined : { ...keepalived, allFiles: true }
   const loaded = loadAny(file, reading, readRegular)
   if ('problems' in loaded) return { ok: false, problems: loaded.problems }
-  const { config: read, hash, warnings, locate, imported } = loaded
-  const scripts = await scriptProblems(read, locate)
+  const { hash, warnings, locate, imported } = loaded
+  const { config: read, problems: scripts } = await judgeScripts(loaded.config, locate)
   const { config, problems: found } = resolveRouters(read, node, locate)
   const problems: Problem[] = [...warnings, ...found, ...scripts]
   problems.sort(byPosition)

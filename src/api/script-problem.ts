@@ -1,10 +1,12 @@
 /**
  * The programs that health checks and notifications run, judged on this node: whether they may be run at all (VR-TRK-07), and as whom.
- * Decided here: what another user could change is an error, because it would run with our rights; what is not there yet,
- * or cannot be known from here, is a warning, because it may come. Refuses to know what makes a program safe.
+ * Decided here: what another user could change is an error, because it would run with our rights, unless the configuration
+ * says that it is left out or run all the same; what is not there yet, or cannot be known from here, is a warning, because
+ * it may come. Refuses to know what makes a program safe.
  */
 import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
+import { type LeftOut, withoutPrograms } from '../config/left-out.ts'
 import { EVENTS as NOTIFY_EVENTS } from '../config/notify.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from '../config/problem.ts'
 import { disks } from '../healthcheck/disk-queue.ts'
@@ -19,6 +21,8 @@ type NamedProgram = {
   readonly argv: readonly [string, ...string[]]
   readonly user: string | undefined
   readonly capabilities?: 'keep' | undefined
+  readonly unsafe?: 'skip' | 'run' | undefined
+  readonly leftOut: LeftOut
   /** As the end of a sentence: of whom it is. */
   readonly owner: string
   readonly path: Path
@@ -28,18 +32,27 @@ type NamedProgram = {
   readonly userMissing: string
 }
 
-export async function scriptProblems(config: Config, locate: Locate): Promise<readonly Problem[]> {
+type Judgement = { readonly problems: readonly Problem[]; readonly leftOut?: LeftOut }
+
+export type JudgedConfig = {
+  readonly problems: readonly Problem[]
+  /** To put in force: without the programs that are to be left out. */
+  readonly config: Config
+}
+
+export const scriptProblems = async (config: Config, locate: Locate): Promise<readonly Problem[]> =>
+  (await judgeScripts(config, locate)).problems
+
+export async function judgeScripts(config: Config, locate: Locate): Promise<JudgedConfig> {
   const found = [...checkPrograms(config), ...notifyPrograms(config)].map((program) =>
-    within(PATIENCE, judged(program, locate), () => [
-      problemAt(
-        locate,
-        program.path,
-        'warning',
-        `Cannot say whether ${program.argv[0]} may be run, ${program.owner}: its disk has not answered for ${PATIENCE} ms`,
-      ),
-    ]),
+    within(PATIENCE, judged(program, locate), (): Judgement => {
+      const message = `Cannot say whether ${program.argv[0]} may be run, ${program.owner}: its disk has not answered for ${PATIENCE} ms`
+      return { problems: [problemAt(locate, program.path, 'warning', message)] }
+    }),
   )
-  return (await Promise.all(found)).flat()
+  const judgements = await Promise.all(found)
+  const leftOut = judgements.flatMap((each) => each.leftOut ?? [])
+  return { problems: judgements.flatMap(({ problems }) => problems), config: withoutPrograms(config, leftOut) }
 }
 
 const checkPrograms = ({ healthchecks }: Config): readonly NamedProgram[] =>
@@ -50,6 +63,7 @@ const checkPrograms = ({ healthchecks }: Config): readonly NamedProgram[] =>
     return [
       {
         ...probe,
+        leftOut: { kind: 'healthcheck', name },
         owner: `for "${name}"`,
         path: [...base, 'exec', 0],
         base,
@@ -59,8 +73,11 @@ const checkPrograms = ({ healthchecks }: Config): readonly NamedProgram[] =>
   })
 
 const notifyPrograms = ({ syncGroups, virtualRouters }: Config): readonly NamedProgram[] => {
-  const sections = { virtualRouters, syncGroups }
-  return Object.entries(sections).flatMap(([key, entries]) =>
+  const sections = [
+    { key: 'virtualRouters', entries: virtualRouters },
+    { key: 'syncGroups', entries: syncGroups },
+  ] as const
+  return sections.flatMap(({ key, entries }) =>
     entries.flatMap(({ name, notify }, index) =>
       NOTIFY_EVENTS.flatMap((event) => {
         const argv = notify?.[event]
@@ -69,17 +86,18 @@ const notifyPrograms = ({ syncGroups, virtualRouters }: Config): readonly NamedP
         const owner = `to notify of "${name}"`
         const userMissing = `Cannot run ${argv[0]}, ${owner}`
         const path = [...base, event, 0]
-        const { capabilities, user } = notify ?? {}
-        return [{ argv, user, capabilities, owner, path, base, userMissing }]
+        const { capabilities, unsafe, user } = notify ?? {}
+        const leftOut: LeftOut = { kind: 'notify', section: key, name, event }
+        return [{ argv, user, capabilities, unsafe, leftOut, owner, path, base, userMissing }]
       }),
     ),
   )
 }
 
 async function judged(
-  { argv, base, capabilities, owner, path, user, userMissing }: NamedProgram,
+  { argv, base, capabilities, leftOut, owner, path, unsafe: wanted, user, userMissing }: NamedProgram,
   locate: Locate,
-): Promise<Problem[]> {
+): Promise<Judgement> {
   const runsAs = user === undefined ? undefined : await userNamed(user)
   const problems: Problem[] = []
   if (runsAs === 'missing')
@@ -94,9 +112,14 @@ async function judged(
   )
   const say = (severity: Severity, message: string) =>
     problems.push(problemAt(locate, path, severity, `${message}, ${owner}`))
-  if (unsafe !== undefined) say(unsafe.reason === 'scriptUnsafe' ? 'error' : 'warning', unsafe.detail)
+  if (unsafe?.reason === 'scriptUnsafe' && wanted === 'skip') {
+    say('warning', `Left out ${argv[0]}: ${unsafe.why}`)
+    return { problems, leftOut }
+  }
+  if (unsafe?.reason === 'scriptUnsafe' && wanted === 'run') say('warning', `Runs ${argv[0]}, although ${unsafe.why}`)
+  else if (unsafe !== undefined) say(unsafe.reason === 'scriptUnsafe' ? 'error' : 'warning', unsafe.detail)
   else if (user === undefined && !(await isExecutable(argv[0]))) say('warning', `Cannot run ${argv[0]}: EACCES`)
-  return problems
+  return { problems }
 }
 
 async function isExecutable(program: string): Promise<boolean> {

@@ -5,15 +5,19 @@
  */
 import { readKeepalivedFile } from '../api/keepalived-file.ts'
 import { surroundingsHere } from '../api/keepalived-source.ts'
+import { scriptProblems } from '../api/script-problem.ts'
 import { conversionText } from '../config/keepalived/conversion.ts'
-import { formatProblem } from '../config/problem.ts'
+import { formatProblem, type Problem } from '../config/problem.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 
-export function convertCommand(file: string, configId?: string): CommandResult {
+export async function convertCommand(file: string, configId?: string): Promise<CommandResult> {
   const read = readKeepalivedFile(file, surroundingsHere(configId))
   const problems = 'problems' in read ? read.problems : 'problems' in read.parsed ? read.parsed.problems : []
-  const stderr = problems.map((problem) => `${formatProblem(problem)}\n`).join('')
-  if ('problems' in read || 'problems' in read.parsed) return { exitCode: EXIT.configuration, stdout: '', stderr }
+  const text = (found: readonly Problem[]) => found.map((problem) => `${formatProblem(problem)}\n`).join('')
+  if ('problems' in read || 'problems' in read.parsed)
+    return { exitCode: EXIT.configuration, stdout: '', stderr: text(problems) }
+  // Of this node, which may not be the one that will run it: nothing of that is in the YAML.
+  const stderr = text(await scriptProblems(read.parsed.config, read.parsed.locate))
   return { exitCode: EXIT.ok, stdout: conversionText(file, read), stderr }
 }

@@ -14,7 +14,7 @@ export const TEST_EXIT = {
   missing: 4,
   /** Something in it is wrong, or does not mean what it seems to. */
   faulty: 5,
-  /** A script that others could change, or scripts without enable_script_security. */
+  /** Scripts without enable_script_security. */
   insecure: 6,
 } as const
 
@@ -46,12 +46,12 @@ function adviceOf({ config, locate, warnings }: Read): readonly Problem[] {
   return [...idle, ...given.filter(({ path }) => !/\.(authentication|transport)$/.test(path))]
 }
 
-/** Here they are as safe as with it; keepalived calls it a violation, and so does whoever looks for the 6. */
+/** keepalived calls it a violation, and so does whoever looks for the 6. */
 function unguarded(file: string, { config, imported }: Read): readonly Problem[] {
   const runs = config.healthchecks.some((check) => check.kind === 'probe' && check.spec.probe.kind === 'exec')
   const isSafe = imported?.fates.some(({ keyword }) => /(^|\.)enable_script_security$/.test(keyword)) === true
   if (!runs || isSafe) return []
   const message =
-    'Scripts are run without enable_script_security (holdfast refuses programs that others can change anyway)'
+    'Scripts are run without enable_script_security (they run as keepalived runs them, also those that others can change)'
   return [{ file, line: 0, column: 0, path: '', message, severity: 'error' }]
 }

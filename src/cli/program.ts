@@ -84,7 +84,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('-i, --config-id <name>', 'what @name lines are compared with (default: the host name)')
     .action(async (file: string, options: { configId?: string }) => {
       const { convertCommand } = await import('./convert.ts')
-      print(convertCommand(file, options.configId))
+      print(await convertCommand(file, options.configId))
     })
 
   program

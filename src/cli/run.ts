@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import { type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
-import { scriptProblems } from '../api/script-problem.ts'
+import { judgeScripts } from '../api/script-problem.ts'
 import { formatProblem, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
 import { Daemon } from '../daemon/daemon.ts'
@@ -91,9 +91,9 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   if ('problems' in parsed) return refuse(parsed.problems)
   const { locate } = parsed
   const stands = wasStopped(keepalived?.socket)
-  const config = stands ? idle(parsed.config) : parsed.config
-  const { worker, checks, notify } = workerRoom(config, recorder, () => daemon.snapshot())
-  const scripts = await scriptProblems(config, locate)
+  const read = stands ? idle(parsed.config) : parsed.config
+  const { worker, checks, notify } = workerRoom(read, recorder, () => daemon.snapshot())
+  const { config, problems: scripts } = await judgeScripts(read, locate)
   if (scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
 
   const missing = missingCapabilities()

@@ -99,8 +99,8 @@ function probeFrom(keys: HealthcheckKeys): ProbeSpec | undefined {
     }
   if (tcp !== undefined) return { kind: 'tcp', ...tcp, send: keys.send, expect: keys.expect, events }
   if (exec !== undefined) {
-    const { capabilities, environment = {}, user } = keys
-    return { kind: 'exec', argv: exec, environment, user, capabilities }
+    const { capabilities, environment = {}, unsafe, user } = keys
+    return { kind: 'exec', argv: exec, environment, user, capabilities, unsafe }
   }
   if (file !== undefined) return { kind: 'file', path: file, content: keys.content ?? 'present' }
   if (process !== undefined) return { kind: 'process', name: process, count: keys.count ?? 1 }

@@ -23,7 +23,7 @@ const OF_PROBES: readonly Key[] = [
 const GOES_WITH: Readonly<Record<Kind, readonly Key[]>> = {
   http: [...OF_PROBES, 'events', 'method', 'headers', 'status', 'body', 'redirects', 'tls', 'unixSocket'],
   tcp: [...OF_PROBES, 'events', 'send', 'expect'],
-  exec: [...OF_PROBES, 'user', 'capabilities', 'environment'],
+  exec: [...OF_PROBES, 'user', 'capabilities', 'unsafe', 'environment'],
   file: [...OF_PROBES, 'content'],
   process: [...OF_PROBES, 'count'],
   all: [],

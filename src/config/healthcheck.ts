@@ -17,7 +17,7 @@ import {
   urlFrom,
 } from './healthcheck-field.ts'
 import { kindProblems } from './healthcheck-kind.ts'
-import { argv, capabilities, user } from './program.ts'
+import { argv, capabilities, unsafe, user } from './program.ts'
 
 const HOUR = 3_600_000
 const URL_WANTED = 'an absolute URL wanted, written like https://localhost:6443/readyz'
@@ -146,6 +146,11 @@ const keys = () =>
       capabilities: capabilities()
         .optional()
         .describe("exec: keep = it has the daemon's capabilities, as its own user and as root; default none"),
+      unsafe: unsafe()
+        .optional()
+        .describe(
+          'exec: one that others can change: refuse = the file is wrong, skip = nobody tracks it, run; default refuse',
+        ),
       environment: texts(ENVIRONMENT_WANTED).optional().describe('exec: variables beside PATH'),
       content: oneOf('present', 'weight')
         .optional()

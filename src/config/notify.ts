@@ -4,7 +4,7 @@
  */
 import type { NotifyPrograms } from '../notify/notification.ts'
 import { duration, section } from './field.ts'
-import { argv, capabilities, user } from './program.ts'
+import { argv, capabilities, unsafe, user } from './program.ts'
 
 const NOTIFY_WANTED = 'a mapping with one of active, backup, fault, stop and change wanted'
 
@@ -30,6 +30,9 @@ export const notify = () =>
       capabilities: capabilities()
         .optional()
         .describe("keep: they have the daemon's capabilities, as its own user and as root; default none"),
+      unsafe: unsafe()
+        .optional()
+        .describe('One that others can change: refuse = the file is wrong, skip = it is left out, run; default refuse'),
       timeout: duration(100, 600_000).prefault(TIMEOUT).describe('One that runs for longer is killed, default 30s'),
     },
     NOTIFY_WANTED,

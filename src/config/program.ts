@@ -1,6 +1,7 @@
 /**
  * A program that holdfast runs, as a file names it: absolute path and arguments, the user it runs as, and whether it has
- * the daemon's capabilities. Decided here: there is never a shell. This file does not know what a program is run for, nor whether it may be (api/script-problem.ts).
+ * the daemon's capabilities, and what becomes of one that others can change. Decided here: there is never a shell. This
+ * file does not know what a program is run for, nor whether it may be (api/script-problem.ts).
  */
 import * as z from 'zod'
 import { list, oneOf, pattern, whole } from './field.ts'
@@ -25,6 +26,10 @@ export const user = () =>
       { error: 'the name or number of a user wanted' },
     )
     .transform(String)
+
+/** Of a program that others can change; `refuse`, written, means the same as nothing. */
+export const unsafe = () =>
+  oneOf('refuse', 'skip', 'run').transform((wanted) => (wanted === 'refuse' ? undefined : wanted))
 
 /** `none`, written, means the same as nothing. */
 export const capabilities = () => oneOf('none', 'keep').transform((wanted) => (wanted === 'keep' ? wanted : undefined))

@@ -81,6 +81,8 @@ export type ExecSpec = {
   readonly user: string | undefined
   /** `keep`: those of the daemon, where the user is its own or root. undefined: none. */
   readonly capabilities?: 'keep' | undefined
+  /** When others can change it: `skip`: it is not run, and says nothing; `run`. undefined: that is wrong, and a failure. */
+  readonly unsafe?: 'skip' | 'run' | undefined
 }
 
 export type FileSpec = {

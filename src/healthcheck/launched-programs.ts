@@ -85,7 +85,10 @@ export class LaunchedPrograms {
     if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${name}" on this node`)
     if (signal.aborted) return late()
     const unsafe = await disks.ask(program, () => unsafeBecause(program, user?.uid), signal)
-    if (unsafe !== undefined) return say('fail', unsafe.reason, unsafe.detail)
+    if (unsafe?.reason === 'notRunnable') return say('fail', unsafe.reason, unsafe.detail)
+    // It was safe when the configuration was read: keepalived, which looks then alone, would run it all the same.
+    if (unsafe !== undefined && this.#set.unsafe !== 'run')
+      return say(this.#set.unsafe === 'skip' ? 'unknown' : 'fail', unsafe.reason, unsafe.detail)
     signal.removeEventListener('abort', late)
     if (signal.aborted) return late()
     const channel = await this.#open(signal)

@@ -15,6 +15,8 @@ export type ProgramSet = {
   readonly user: string | undefined
   /** `keep`: those of the daemon, where the user is its own or root (docs/adr/0033). undefined: none. */
   readonly capabilities?: 'keep' | undefined
+  /** `run`: also what others can change; `skip`: that is no failure. undefined: it is one. */
+  readonly unsafe?: 'skip' | 'run' | undefined
   /** What a program leaves behind when it ends by itself lives on; what is killed leaves nothing either way. */
   readonly spare: boolean
 }
@@ -22,10 +24,11 @@ export type ProgramSet = {
 /** Which of the programs, and with which number. */
 export type WantedRun = { readonly index: number; readonly number: number | undefined }
 
-export const programSetOf = ({ argv, capabilities, environment, user }: ExecSpec): ProgramSet => ({
+export const programSetOf = ({ argv, capabilities, environment, unsafe, user }: ExecSpec): ProgramSet => ({
   programs: [{ argv, numbered: false }],
   environment,
   user,
   capabilities,
+  unsafe,
   spare: false,
 })

@@ -5,9 +5,14 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
 import { codeOf } from './failed-probe.ts'
-import type { Reason } from './probe-result.ts'
 
-export type Unsafe = { readonly reason: Extract<Reason, 'scriptUnsafe' | 'notRunnable'>; readonly detail: string }
+export type Unsafe =
+  | {
+      readonly reason: 'scriptUnsafe'
+      readonly detail: string /** Without the rest of a sentence. */
+      readonly why: string
+    }
+  | { readonly reason: 'notRunnable'; readonly detail: string }
 
 const GROUP_WRITES = 0o020
 const OTHERS_WRITE = 0o002
@@ -16,7 +21,11 @@ const STICKY = 0o1000
 /** undefined = it may be run. `runsAs`: the user of the check, who may own it. */
 export async function unsafeBecause(program: string, runsAs?: number): Promise<Unsafe | undefined> {
   if (!isAbsolute(program))
-    return { reason: 'scriptUnsafe', detail: `Cannot run "${program}": an absolute path wanted` }
+    return {
+      reason: 'scriptUnsafe',
+      detail: `Cannot run "${program}": an absolute path wanted`,
+      why: 'its path is not absolute',
+    }
   const trusted = new Set([0, process.geteuid?.() ?? 0, ...(runsAs === undefined ? [] : [runsAs])])
   try {
     const real = await realpath(program)
@@ -32,7 +41,7 @@ export async function unsafeBecause(program: string, runsAs?: number): Promise<U
           : !kept && (mode & GROUP_WRITES) !== 0 && gid !== 0
             ? `${path} can be written by group ${gid}`
             : undefined
-      if (why !== undefined) return { reason: 'scriptUnsafe', detail: `Refused to run ${program}: ${why}` }
+      if (why !== undefined) return { reason: 'scriptUnsafe', detail: `Refused to run ${program}: ${why}`, why }
       if (path === dirname(path)) return undefined
     }
   } catch (error) {

@@ -26,7 +26,7 @@ export type NotifyPlan = {
 }
 
 export function planOf({ kind, name }: NotifySubject, programs: NotifyPrograms): NotifyPlan {
-  const { capabilities, change, user } = programs
+  const { capabilities, change, unsafe, user } = programs
   const found: { readonly event: NotifyEvent; readonly argv: LaunchedArgv; readonly numbered: boolean }[] = []
   for (const event of EVENTS) {
     const own = event === 'removed' ? undefined : programs[event]
@@ -42,6 +42,7 @@ export function planOf({ kind, name }: NotifySubject, programs: NotifyPrograms):
       environment: {},
       user,
       capabilities,
+      unsafe,
       spare: true,
     },
     runs: {

@@ -21,6 +21,8 @@ export type NotifyPrograms = {
   readonly user?: string | undefined
   /** `keep`: those of the daemon, where the user is its own or root. undefined: none. */
   readonly capabilities?: 'keep' | undefined
+  /** Those that others can change: `skip`: left out; `run`. undefined: that is wrong. */
+  readonly unsafe?: 'skip' | 'run' | undefined
   /** Of each run. */
   readonly timeout: Millis
 }

@@ -249,7 +249,7 @@ describeNetns('the scripts of a keepalived file', () => {
     // A folder /run of its own: the file cannot name another one.
     const first = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /run && exec "$@"', 'sh']
     const kept = new LoggedProcess(own, own.router(1), [...first, HOLDFAST, 'run', '-f', file])
-    const { stdout } = convertCommand(file)
+    const { stdout } = await convertCommand(file)
     const yaml = join(own.directory, 'without.yaml')
     expect(stdout.match(/capabilities: keep\n/g), 'two scripts, one instance').toHaveLength(3)
     const without = stdout.replaceAll('capabilities: keep', 'capabilities: none').replaceAll('name: vip', 'name: other')
@@ -272,6 +272,104 @@ describeNetns('the scripts of a keepalived file', () => {
     expect(workers, 'the worker has nothing for all that').toMatchObject([
       { effective: 0n, permitted: 0n, ambient: 0n },
     ])
+  })
+})
+
+/** Of root, in a folder of root: `open` can be written by everybody, `shut` cannot. */
+const openFile = (folder: string, name: string, vrid: number, security: boolean) => `
+global_defs {
+    script_user root
+    ${security ? 'enable_script_security' : ''}
+}
+vrrp_script open {
+    script "${folder}/open check"
+    interval 1
+    timeout 10
+    weight 20
+}
+vrrp_script alone {
+    script "${folder}/open alone"
+    interval 1
+    timeout 10
+}
+vrrp_script shut {
+    script "${folder}/shut check"
+    interval 1
+    timeout 10
+    weight 3
+}
+vrrp_instance ${name} {
+    interface eth0
+    virtual_router_id ${vrid}
+    virtual_ipaddress {
+        10.77.0.${vrid}/32
+    }
+    track_script {
+        open
+        alone
+        shut
+    }
+    notify_master "${folder}/open told ${name}"
+    notify "${folder}/shut told"
+}
+`
+
+describeNetns('scripts of a keepalived file that others can change', () => {
+  test('are left out with enable_script_security and run without, as by keepalived beside it', async () => {
+    const own = createLab({ routers: 4 })
+    lab = own
+    const { directory } = own
+    chmodSync(directory, 0o755)
+    const script = (program: string, mode: number) => {
+      const path = join(directory, program)
+      writeFileSync(path, `#!/bin/sh\n[ $1 = told ] && echo "${program} $*" >> ${directory}/told\nexit 0\n`)
+      chmodSync(path, mode)
+    }
+    script('open', 0o777)
+    script('shut', 0o755)
+    const processes = [
+      { name: 'kSecure', security: true },
+      { name: 'kPlain', security: false },
+      { name: 'hSecure', security: true },
+      { name: 'hPlain', security: false },
+    ].map(({ name, security }, index) => {
+      const file = join(directory, `${name}.conf`)
+      writeFileSync(file, openFile(directory, name, 101 + index, security))
+      const pids = ['--pid', join(directory, `${name}.pid`), '--vrrp_pid', join(directory, `${name}.vrrp`)]
+      const keepalived = ['keepalived', '--vrrp', '--dont-fork', '--log-console', '--use-file', file, ...pids]
+      const first = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /run && exec "$@"', 'sh']
+      const argv = name.startsWith('k') ? keepalived : [...first, HOLDFAST, 'run', '-f', file]
+      return new LoggedProcess(own, own.router(index + 1), argv, { TMPDIR: directory })
+    })
+    const told = () => (existsSync(`${directory}/told`) ? readFileSync(`${directory}/told`, 'utf8').split('\n') : [])
+    const ofTakeover = () => told().filter((line) => / MASTER |^open/.test(line))
+    await eventually(
+      'four to be told that they are Active',
+      () => ofTakeover().length >= 6,
+      () => [...told(), ...processes.map(({ lines }) => lines.slice(-5).map(({ text }) => text))],
+      { within: 30_000 },
+    )
+    const both = (who: string) => [
+      `open told ${who}Plain`,
+      `shut told INSTANCE ${who}Plain MASTER 123`,
+      `shut told INSTANCE ${who}Secure MASTER 103`,
+    ]
+    expect(ofTakeover().sort(), 'what keepalived runs and weighs, and holdfast').toEqual(
+      [...both('k'), ...both('h')].sort(),
+    )
+    const [, , secure, plain] = processes
+    const said = (of: LoggedProcess | undefined, words: string) =>
+      of?.lines
+        .flatMap(({ text }) => /:\d+:\d+: warning: (.*)$/.exec(text.replaceAll('\\"', '"'))?.[1] ?? [])
+        .filter((line) => line.startsWith(words))
+    const why = `${directory}/open can be written by everybody`
+    const whom = ['for "open"', 'for "alone"', 'to notify of']
+    expect(said(secure, 'Left out')).toEqual(
+      whom.map((each) => expect.stringContaining(`Left out ${directory}/open: ${why}, ${each}`)),
+    )
+    expect(said(plain, 'Runs')).toEqual(
+      whom.map((each) => expect.stringContaining(`Runs ${directory}/open, although ${why}, ${each}`)),
+    )
   })
 })
 

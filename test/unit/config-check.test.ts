@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/api/configuration-file.ts'
+import { loadAny } from '../../src/api/configuration-language.ts'
 import { freshConfig } from '../../src/api/fresh-configuration.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { schemaCommand } from '../../src/cli/schema.ts'
@@ -207,6 +208,35 @@ test('a reload with a script that others can write is refused as well, with its 
       message: expect.stringContaining('Refused to run'),
     }),
   ])
+})
+
+test('a reload of a keepalived file leaves such a script out, and takes it in again', async () => {
+  const script = write('open.sh', '#!/bin/sh\n')
+  const file = write(
+    'open.conf',
+    `global_defs {\nenable_script_security\n}\nvrrp_script s {\nscript ${script}\nweight 9\n}\nvrrp_instance A {\ninterface eth0\n` +
+      'virtual_router_id 1\nvirtual_ipaddress {\n10.0.0.6\n}\ntrack_script {\ns\n}\n}\n',
+  )
+  const keepalived = { configId: undefined, allFiles: false }
+  const parsed = loadAny(file, keepalived)
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
+  const reload = async (mode: number, inForce = parsed.config) => {
+    chmodSync(script, mode)
+    const fresh = await freshConfig({ file, keepalived, node: { interfaces: [] }, inForce })
+    if ('config' in fresh) return fresh
+    throw new Error(JSON.stringify(fresh))
+  }
+  const without = await reload(0o777)
+  expect(without).toMatchObject({
+    config: { healthchecks: [], virtualRouters: [{ name: 'A', track: [] }] },
+    warnings: expect.arrayContaining([
+      expect.objectContaining({ line: 5, column: 8, message: expect.stringContaining(`Left out ${script}: `) }),
+    ]),
+  })
+  expect(await reload(0o755, without.config)).toMatchObject({
+    config: parsed.config,
+    diff: { checksChanged: ['s'] },
+  })
 })
 
 test('the schema is JSON Schema that knows the keys, and refuses others', () => {

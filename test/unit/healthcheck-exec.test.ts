@@ -262,6 +262,16 @@ describe('what is not run', () => {
     expect(await ask(probe(path))).toMatchObject({ outcome: 'fail', reason })
   })
 
+  test('unless it is to be: that others can change it; or it is no failure that it is not', async () => {
+    const path = script(`echo ran >> ${folder}/ran`, 0o777)
+    expect(await ask(probe(path, { unsafe: 'skip' }))).toMatchObject({ outcome: 'unknown', reason: 'scriptUnsafe' })
+    expect(existsSync(join(folder, 'ran')), 'it ran').toBe(false)
+    expect(await ask(probe(path, { unsafe: 'run' }))).toMatchObject({ outcome: 'ok' })
+    expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('ran\n')
+    chmodSync(path, 0o666)
+    expect(await ask(probe(path, { unsafe: 'run' }))).toMatchObject({ outcome: 'fail', reason: 'notRunnable' })
+  })
+
   test.skipIf(!isRoot)("another user's, and another group's to write", async () => {
     const path = script('exit 0')
     chownSync(path, 65_534, 0)

@@ -1,5 +1,5 @@
 /** `holdfast convert`: what it prints, for a file in which everything happens, and for one that cannot be read. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -8,16 +8,16 @@ import { convertCommand } from '../../src/cli/convert.ts'
 const folder = mkdtempSync(join(tmpdir(), 'hf-convert-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function convert(text: string, others: Readonly<Record<string, string>> = {}, configId?: string) {
+async function convert(text: string, others: Readonly<Record<string, string>> = {}, configId?: string) {
   const file = join(folder, 'keepalived.conf')
   writeFileSync(file, text)
   for (const [name, content] of Object.entries(others)) writeFileSync(join(folder, name), content)
-  const { exitCode, stdout, stderr } = convertCommand(file, configId)
+  const { exitCode, stdout, stderr } = await convertCommand(file, configId)
   return { exitCode, stdout: stdout.replaceAll(folder, ''), stderr: stderr.replaceAll(folder, '') }
 }
 
-test('a file in which everything happens', () => {
-  const { exitCode, stdout, stderr } = convert(
+test('a file in which everything happens', async () => {
+  const { exitCode, stdout, stderr } = await convert(
     `global_defs {
   smtp_alert
   max_auto_priority -1
@@ -85,16 +85,16 @@ virtualRouters:
 `)
 })
 
-test('a file that cannot be read', () => {
-  expect(convert('vrrp_instance A {\n')).toEqual({
+test('a file that cannot be read', async () => {
+  expect(await convert('vrrp_instance A {\n')).toEqual({
     exitCode: 78,
     stdout: '',
     stderr: '/keepalived.conf:1:17: Cannot find the "}" of this block: "vrrp_instance" is not closed\n',
   })
-  expect(convertCommand(join(folder, 'nowhere.conf')).exitCode).toBe(78)
+  expect((await convertCommand(join(folder, 'nowhere.conf'))).exitCode).toBe(78)
 })
 
-test('a password is in the YAML alone: no list and no problem shows it, not even where it stands in the wrong place', () => {
+test('a password is in the YAML alone: no list and no problem shows it, not even where it stands in the wrong place', async () => {
   const text = (inside: string) =>
     `vrrp_instance A {\ninterface eth0\nvirtual_router_id 1\nauthentication {\n${inside}\n}\nvirtual_ipaddress {\n10.0.0.6\n}\n}\n`
   for (const inside of [
@@ -104,5 +104,28 @@ test('a password is in the YAML alone: no list and no problem shows it, not even
     'auth_type s3cret',
     'auth_pass s3cret',
   ])
-    expect(JSON.stringify(convert(text(inside)))).not.toContain('s3cret')
+    expect(JSON.stringify(await convert(text(inside)))).not.toContain('s3cret')
 })
+
+test.each([
+  ['', 'run', 'Runs'],
+  ['enable_script_security', 'skip', 'Left out'],
+])(
+  'programs that others can change, with "%s": unsafe: %s, and a warning with its place',
+  async (line, word, begin) => {
+    const program = join(folder, 'open')
+    writeFileSync(program, '#!/bin/sh\n')
+    chmodSync(program, 0o777)
+    const { exitCode, stdout, stderr } = await convert(
+      `global_defs {\n${line}\n}\nvrrp_script s {\nscript ${program}\n}\nvrrp_instance A {\ninterface eth0\n` +
+        `virtual_router_id 1\nvirtual_ipaddress {\n10.0.0.6\n}\ntrack_script {\ns\n}\nnotify ${program}\n}\n`,
+    )
+    expect(exitCode).toBe(0)
+    expect(stdout.match(/unsafe: \w+/g)).toEqual([`unsafe: ${word}`, `unsafe: ${word}`])
+    expect(stderr.split('\n').map((each) => each.replace(/ [^ ]*open.*, /, ' … '))).toEqual([
+      `/keepalived.conf:5:8: warning: ${begin} … for "s"`,
+      `/keepalived.conf:16:8: warning: ${begin} … to notify of "A"`,
+      '',
+    ])
+  },
+)

@@ -100,7 +100,14 @@ const A = 'virtualRouters.A'
 const S = 'healthchecks.s2.spec'
 const F = 'healthchecks.f2.spec'
 const P = 'healthchecks.p2.spec'
-const SCRIPT = { kind: 'exec', argv: ['/bin/true', 'x'], environment: {}, user: undefined, capabilities: 'keep' }
+const SCRIPT = {
+  kind: 'exec',
+  argv: ['/bin/true', 'x'],
+  environment: {},
+  user: undefined,
+  capabilities: 'keep',
+  unsafe: 'run',
+}
 
 /** Keyword, what is written, where it must be found, and what must stand there. */
 const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = [
@@ -411,6 +418,27 @@ notify /bin/true ${user}\n}\n`
     const { config: found } = config(read(text))
     expect(at(found, 'healthchecks.s.spec.probe.capabilities')).toBe(script)
     expect(at(found, 'virtualRouters.C.notify.capabilities')).toBe(notify)
+  })
+
+  test.each([
+    ['', '', 'run'],
+    ['enable_script_security', '', 'skip'],
+    ['enable_script_security', 'root', 'skip'],
+    ['enable_script_security', '0', 'skip'],
+    ['enable_script_security', 'nobody', 'run'],
+    ['script_user nobody\nenable_script_security', '', 'run'],
+    ['script_user nobody\nenable_script_security', 'root', 'skip'],
+  ])('%s, of "%s": what others can change is to %s', (global, user, word) => {
+    const own = user === '' ? '' : `user ${user}\n`
+    const text = `global_defs {\n${global}\n}
+vrrp_script s {\nscript "/bin/true"\n${own}}
+vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns\n}
+notify /bin/true ${user}\n}
+vrrp_sync_group G {\ngroup {\nC\n}\nnotify /bin/true ${user}\n}\n`
+    const { config: found } = config(read(text))
+    expect(at(found, 'healthchecks.s.spec.probe.unsafe')).toBe(word)
+    expect(at(found, 'virtualRouters.C.notify.unsafe')).toBe(word)
+    expect(at(found, 'syncGroups.G.notify.unsafe')).toBe(word)
   })
 
   test('default_interface is that of an instance without one, native_ipv6 says what the addresses say', () => {

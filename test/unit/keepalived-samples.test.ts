@@ -124,6 +124,7 @@ describe('checks of', () => {
           environment: {},
           user: 'root',
           capabilities: 'keep',
+          unsafe: 'skip',
         },
         timeout: 1000,
         cadence: { interval: 1000, fastInterval: 1000, jitter: 0 },

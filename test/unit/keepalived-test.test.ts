@@ -64,16 +64,23 @@ describe('-t', () => {
     expect(await keepalivedTest(file, { ...READING, allFiles: true })).toMatchObject({ exitCode: 4 })
   })
 
-  test('a script that others can change is a violation', async () => {
+  test.each([
+    ['run, which is a violation', '', 6],
+    ['left out, which is a warning', SECURE, 5],
+  ])('a script that others can change is %s, as keepalived has it', async (_, security, status) => {
     const program = join(folder, 'check')
     writeFileSync(program, '#!/bin/sh\n')
     chmodSync(program, 0o777)
     const file = join(folder, 'keepalived.conf')
-    writeFileSync(file, SECURE + script(program) + instance(TRACK))
+    writeFileSync(file, security + script(program) + instance(TRACK))
     expect(await keepalivedTest(file, READING)).toMatchObject({
-      exitCode: 6,
-      lines: [expect.stringContaining(program)],
+      exitCode: status,
+      lines: expect.arrayContaining([expect.stringContaining(program)]),
     })
+    if (!AS_ROOT) return
+    const wiring = `ip link add ${INTERFACE} type veth peer name other`
+    const argv = ['-n', 'sh', '-c', `${wiring}; exec keepalived -t -f ${file}`]
+    expect(spawnSync('unshare', argv).status, 'of keepalived').toBe(status)
   })
 
   test('advice that only holdfast gives does not fail it', async () => {

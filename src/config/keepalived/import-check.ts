@@ -1,7 +1,7 @@
 /**
  * vrrp_script, track_file and vrrp_track_process as health checks. Decided here: that they keep keepalived's pace (no
- * fast interval, no jitter) and its first result, that a command is cut and never given to a shell, and that root's has
- * the daemon's capabilities. This file does not know who tracks a check; the weight that a check has by itself is handed
+ * fast interval, no jitter) and its first result, that a command is cut and never given to a shell, that root's has
+ * the daemon's capabilities, and what becomes of one that others can change. This file does not know who tracks a check; the weight that a check has by itself is handed
  * on to whoever does.
  */
 import { formatDuration } from '../duration.ts'
@@ -25,12 +25,17 @@ export type Tracked = {
   readonly refused: string | undefined
 }
 
-export type CheckDefaults = { readonly user: Written | undefined }
+export type CheckDefaults = { readonly user: Written | undefined; readonly security: boolean }
 
 const LONGEST_INTERVAL = 3600
 const MOST_RESULTS = 1000
 
-export function scriptOf(line: Line, { user }: CheckDefaults, ledger: Ledger, { programPath }: Surroundings): Tracked {
+export function scriptOf(
+  line: Line,
+  { user, security }: CheckDefaults,
+  ledger: Ledger,
+  { programPath }: Surroundings,
+): Tracked {
   const section = new Section('vrrp_script', line.block ?? [], ledger)
   const interval = section.seconds('interval', 0.001, 86_400)
   const timeout = section.seconds('timeout', 0.001, 86_400)
@@ -53,6 +58,7 @@ export function scriptOf(line: Line, { user }: CheckDefaults, ledger: Ledger, { 
       jitter: written('0%', line.at),
       user: runsAs,
       capabilities: capabilitiesOf(runsAs, section.line('script') ?? line),
+      unsafe: unsafeOf(runsAs, security, section.line('script') ?? line),
     }),
   }
 }
@@ -65,8 +71,14 @@ export function userOf(line: Line | undefined): Written | undefined {
 
 /** keepalived's programs have its own rights, unless it becomes another user for them: then the kernel takes them away. */
 export function capabilitiesOf(user: Written | undefined, line: Line): Written | undefined {
-  return user === undefined || user.value === 'root' || user.value === '0' ? written('keep', line.at) : undefined
+  return isRoot(user) ? written('keep', line.at) : undefined
 }
+
+/** With enable_script_security keepalived drops what root would run and others can change; whom else it runs it does not ask. */
+export const unsafeOf = (user: Written | undefined, security: boolean, line: Line): Written =>
+  written(security && isRoot(user) ? 'skip' : 'run', line.at)
+
+const isRoot = (user: Written | undefined): boolean => user === undefined || user.value === 'root' || user.value === '0'
 
 const duration = (ms: number) => formatDuration(Math.min(LONGEST_INTERVAL * 1000, Math.max(10, ms)))
 

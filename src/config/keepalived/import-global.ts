@@ -2,7 +2,7 @@
  * global_defs: what instances and scripts take when they say nothing themselves. This file does not know instances.
  */
 import { type GarpGroup, garpGroupOf } from './import-announce.ts'
-import { userOf } from './import-check.ts'
+import { type CheckDefaults, userOf } from './import-check.ts'
 import { reasonOf } from './import-refusal.ts'
 import type { Line } from './parser.ts'
 import { type Ledger, Section } from './section.ts'
@@ -14,7 +14,7 @@ export type Found<T> = { readonly value: T; readonly at: Written['at'] } | undef
 export type Globals = {
   readonly version: Found<number>
   readonly defaultInterface: Written | undefined
-  readonly scriptUser: Written | undefined
+  readonly scripts: CheckDefaults
   readonly onlyListedPeers: boolean
   readonly lowerPrioNoAdvert: Found<boolean>
   readonly higherPrioSendAdvert: Found<boolean>
@@ -49,11 +49,11 @@ export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundi
     refusals.push({ line: namespace, unless: undefined, message: reasonOf('file', 'net_namespace') })
   const user = userOf(section.line('script_user'))
   const interfaceName = section.line('default_interface') && section.word('default_interface')
-  section.line('enable_script_security')
+  const security = section.line('enable_script_security') !== undefined
   return {
     version: section.integer('vrrp_version', 2, 3),
     defaultInterface: interfaceName && written(interfaceName.text, interfaceName.at),
-    scriptUser: user ?? nobodyNamed(surroundings, blocks),
+    scripts: { user: user ?? nobodyNamed(surroundings, blocks), security },
     onlyListedPeers: section.line('vrrp_check_unicast_src') !== undefined,
     lowerPrioNoAdvert: section.flag('vrrp_lower_prio_no_advert'),
     higherPrioSendAdvert: section.flag('vrrp_higher_prio_send_advert'),

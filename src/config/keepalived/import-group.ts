@@ -62,7 +62,7 @@ export function groupOf(
         members.map(({ word, instance }) => written(instance.name, word.at)),
         section.line('group')?.at ?? at,
       ),
-      notify: notifyOf(section, globals.scriptUser, surroundings),
+      notify: notifyOf(section, globals.scripts, surroundings),
       track: tracks.entries.length === 0 ? undefined : written(tracks.entries, at),
     },
     line.at,

@@ -83,7 +83,7 @@ export function instanceOf(
     ...preemption(section, startsActive, priority.value),
     transport: transportOf(section, refusals),
     announce: announceOf(section, globals, device.value),
-    notify: notifyOf(section, globals.scriptUser, surroundings),
+    notify: notifyOf(section, globals.scripts, surroundings),
     track: tracks.entries.length === 0 ? undefined : written(tracks.entries, line.at),
     ...knobsOf(section, globals, family, line),
   }

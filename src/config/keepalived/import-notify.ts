@@ -2,7 +2,7 @@
  * notify_* of an instance or a group as programs. Decided here: a program that keepalived would not find is left out,
  * and one user runs them all. This file does not know when they run, nor with which arguments.
  */
-import { capabilitiesOf, programOf } from './import-check.ts'
+import { type CheckDefaults, capabilitiesOf, programOf, unsafeOf } from './import-check.ts'
 import { commandWordsOf } from './lexer.ts'
 import type { Line } from './parser.ts'
 import type { Section } from './section.ts'
@@ -19,7 +19,7 @@ const KEYS = {
 
 export function notifyOf(
   section: Section,
-  scriptUser: Written | undefined,
+  defaults: CheckDefaults,
   { programPath }: Surroundings,
 ): Written | undefined {
   const program = (keyword: string): { readonly line: Line; readonly argv: Written } | undefined => {
@@ -46,7 +46,7 @@ export function notifyOf(
   for (const [index, { line }] of found.entries())
     if (users[index] !== user)
       section.ledger.turn(line, 'notSupported', 'it runs as the user of the first notify program of this block')
-  const runsAs = user === undefined ? scriptUser : written(user, first.line.at)
+  const runsAs = user === undefined ? defaults.user : written(user, first.line.at)
   return mapping(
     {
       active: programs.active?.argv,
@@ -56,6 +56,7 @@ export function notifyOf(
       change: programs.change?.argv,
       user: runsAs,
       capabilities: capabilitiesOf(runsAs, first.line),
+      unsafe: unsafeOf(runsAs, defaults.security, first.line),
     },
     first.line.at,
   )

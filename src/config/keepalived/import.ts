@@ -31,9 +31,7 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
   const section = new Section('file', lines, ledger)
   const globals = globalsOf(section, ledger, surroundings)
   const found: readonly Tracked[] = [
-    ...named(section, 'vrrp_script', ledger).map((line) =>
-      scriptOf(line, { user: globals.scriptUser }, ledger, surroundings),
-    ),
+    ...named(section, 'vrrp_script', ledger).map((line) => scriptOf(line, globals.scripts, ledger, surroundings)),
     ...[...named(section, 'track_file', ledger), ...named(section, 'vrrp_track_file', ledger)].map((line) =>
       fileOf(line, ledger),
     ),

@@ -67,7 +67,10 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
   ),
 
   ...carried('user of each check and notify program; for root also capabilities: keep', 'script_user'),
-  ...carried('always on: a program that others can change is refused', 'enable_script_security'),
+  ...carried(
+    'unsafe: skip, without it run: what becomes of a program of root that others can change',
+    'enable_script_security',
+  ),
   ...carried('version', 'vrrp_version'),
   ...carried('announce.at', 'vrrp_garp_master_delay'),
   ...carried('announce.copies', 'vrrp_garp_master_repeat'),
