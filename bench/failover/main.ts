@@ -9,22 +9,16 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
 import type { DaemonKind } from '../../test/support/daemon.ts'
+import { LINE_UPS, type LineUp } from './accident.ts'
+import type { Measurement } from './observation.ts'
 import { loadAverage, pressureNow, pressureSince } from './pressure.ts'
 import { type CellResult, markdown, type Result } from './report.ts'
-import {
-  LINE_UPS,
-  type LineUp,
-  type Measurement,
-  measure,
-  ROUTER_SCENARIOS,
-  SCENARIOS,
-  type Scenario,
-} from './scenario.ts'
+import { measure, SCENARIOS } from './scenario.ts'
 
 const USAGE = `usage: make bench ARGS='[options]'
   --runs N            per cell (default 20)
   --interval LIST     advertisement intervals (default 100ms)
-  --scenario LIST     of ${SCENARIOS.join(',')} (default those of routers)
+  --scenario LIST     of ${SCENARIOS.join(',')} (default all)
   --daemon LIST       of holdfast,keepalived,holdfast+keepalived,keepalived+holdfast
                       (default the first two; a+b: a on the first router, b on the others)
   --out DIRECTORY     for failover.md and failover.json (default bench/results)
@@ -63,7 +57,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '20' },
     interval: { type: 'string', default: '100ms' },
-    scenario: { type: 'string', default: ROUTER_SCENARIOS.join(',') },
+    scenario: { type: 'string', default: SCENARIOS.join(',') },
     daemon: { type: 'string', default: KINDS.join(',') },
     out: { type: 'string', default: join(packageRoot(), 'bench', 'results') },
     help: { type: 'boolean', default: false },
@@ -77,7 +71,7 @@ if (process.getuid?.() !== 0)
   fail('Cannot make network namespaces: not root (CAP_SYS_ADMIN and CAP_NET_ADMIN are needed)', 77)
 const runs = Number(values.runs)
 if (!Number.isInteger(runs) || runs < 1) fail(`Cannot use --runs "${values.runs}": a number from 1 wanted`, 64)
-const scenarios: Scenario[] = chosen('scenario', values.scenario, SCENARIOS)
+const scenarios: string[] = chosen('scenario', values.scenario, SCENARIOS)
 const lineUps = chosen('daemon', values.daemon, LINE_UP_NAMES)
 const kinds = KINDS.filter((kind) => lineUps.some((lineUp) => LINE_UPS[lineUp].some((k) => k === kind)))
 const intervals = values.interval.split(',').map(milliseconds)
@@ -87,7 +81,7 @@ const collected = intervals.flatMap((intervalMs) =>
   scenarios.flatMap((scenario) =>
     lineUps.map((lineUp) => {
       const empty: Collected = { measurements: [], failures: [], pressures: [] }
-      return { cell: { scenario, intervalMs, lineUp }, ...empty }
+      return { cell: { scenario, intervalMs, lineUp, family: 4 } as const, ...empty }
     }),
   ),
 )
@@ -116,6 +110,7 @@ for (let run = 1; run <= runs; run++) {
     const name = `${run}/${runs} ${scenario} ${intervalMs} ms ${lineUp}`
     try {
       const measurement = await measure(cell)
+      if ('unsupported' in measurement) throw new Error(`cannot: ${measurement.unsupported}`)
       const { outageMs, movedMs, lost, overlapMs } = measurement
       measurements.push(measurement)
       process.stderr.write(

@@ -3,7 +3,9 @@
  * cell: every figure side by side with the other daemon's and with what the protocol alone makes of it.
  */
 import type { DaemonKind } from '../../test/support/daemon.ts'
-import { type Cell, type Measurement, type Scenario, theory } from './scenario.ts'
+import type { Cell } from './accident.ts'
+import type { Measurement } from './observation.ts'
+import { theory, titleOf } from './scenario.ts'
 import { spreadOf } from './statistics.ts'
 
 export type CellResult = Cell & {
@@ -22,22 +24,6 @@ export type Result = {
   readonly loadBefore: number
   readonly versions: Readonly<Partial<Record<DaemonKind, string>>>
   readonly cells: readonly CellResult[]
-}
-
-const TITLES: Readonly<Record<Scenario, string>> = {
-  cut: 'silent death (path cut, carrier up)',
-  sigterm: 'SIGTERM',
-  engine: 'engine killed, its parent lives',
-  group: 'all its processes killed',
-  heal: 'cut healed, both were Active',
-  frozen: 'engine frozen for 5 s, then resumed',
-  'check-killed': 'service killed (one page, every 1 s, 40 + 50, equals)',
-  'check-hung': 'service hangs (one page, every 1 s, 40 + 50, equals)',
-  'check-500': 'service answers 500 (one page, every 1 s, 40 + 50, equals)',
-  'openshift-killed': 'load balancer killed (OpenShift, every 2 s, 3 in a row, 68 to 48, equals)',
-  'openshift-hung': 'load balancer hangs (OpenShift, every 2 s, 3 in a row, 68 to 48, equals)',
-  'openshift-500': 'load balancer answers 500 (OpenShift, every 2 s, 3 in a row, 68 to 48, equals)',
-  equal: 'silent death among equals (priority 100, unicast)',
 }
 
 const ms = (value: number) => (value < 100 ? value.toFixed(1) : value.toFixed(0))
@@ -86,7 +72,7 @@ export function markdown(result: Result): string {
   const scenarios = [...new Set(result.cells.map(({ scenario }) => scenario))]
   const tables = scenarios.flatMap((scenario) => [
     '',
-    `## ${TITLES[scenario]}`,
+    `## ${titleOf(scenario)}`,
     '',
     '| interval | daemon | n | outage | moved | lost | overlap | stale | protocol alone | pressure |',
     '|---|---|---|---|---|---|---|---|---|---|',

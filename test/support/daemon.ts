@@ -27,6 +27,8 @@ export type RouterPlan = {
   /** Multicast: the other routers, a hint to holdfast. */
   readonly peers?: readonly string[]
   readonly preempt?: boolean
+  /** With the daemon's own option for real-time priority, 20. */
+  readonly realtime?: boolean
 }
 
 export type Daemon = {
@@ -40,6 +42,8 @@ export type Daemon = {
   state(): Promise<string>
   /** The operator's way to end it (SIGTERM, unless the daemon has a better one); returns when. */
   terminate(): number
+  /** Writes the plan as its file and has it read that (SIGHUP); returns when it was told. */
+  reload(plan: RouterPlan): number
   /** SIGKILL of the process that speaks VRRP, alone; its parent lives. */
   killEngine(): number
   /** SIGKILL of all its processes. */

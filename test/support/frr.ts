@@ -106,6 +106,16 @@ export class Frr implements Daemon {
     return at
   }
 
+  /** SIGTERM of vrrpd, while its zebra lives and can turn the macvlan off. */
+  endAlone(): number {
+    return this.#process.signal('SIGTERM')
+  }
+
+  reload(plan: RouterPlan): number {
+    writeFileSync(join(this.#directory, 'vrrpd.conf'), frrConfig(plan))
+    return this.#process.signal('SIGHUP')
+  }
+
   killEngine(): number {
     return this.#process.signal('SIGKILL')
   }

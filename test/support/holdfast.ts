@@ -4,13 +4,14 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ask } from '../../src/cli/control-client.ts'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import type { RouterSnapshot, Snapshot } from '../../src/daemon/snapshot.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
 import type { Lab } from './lab.ts'
 import { LoggedProcess } from './logged-process.ts'
-import { eventually } from './wait.ts'
+import { eventually, monotonicMs } from './wait.ts'
 
 /** Another build may be tried in place of this checkout's. */
 const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
@@ -48,6 +49,9 @@ export class Holdfast implements Daemon {
   readonly socket: string
   readonly file: string
   readonly process: LoggedProcess
+  readonly #directory: string
+  readonly #extra: Extra
+  readonly #top: Extra
 
   /** `options` go to `holdfast run`; `launcher` is the command that starts it. */
   constructor(
@@ -64,9 +68,20 @@ export class Holdfast implements Daemon {
     mkdirSync(directory, { recursive: true })
     const file = join(directory, 'holdfast.yaml')
     writeFileSync(file, holdfastConfig(plan, directory, extra, top))
+    this.#directory = directory
+    this.#extra = extra
+    this.#top = top
     this.file = file
     this.socket = join(directory, 'holdfast.sock')
-    this.process = new LoggedProcess(lab, plan.host, [...launcher, HOLDFAST, 'run', '-c', file, ...options])
+    this.process = new LoggedProcess(lab, plan.host, [
+      ...launcher,
+      HOLDFAST,
+      'run',
+      '-c',
+      file,
+      ...(plan.realtime === true ? ['--realtime'] : []),
+      ...options,
+    ])
   }
 
   get lines() {
@@ -120,6 +135,23 @@ export class Holdfast implements Daemon {
         return []
       }
     })
+  }
+
+  reload(plan: RouterPlan): number {
+    writeFileSync(this.file, holdfastConfig(plan, this.#directory, this.#extra, this.#top))
+    return this.process.signal('SIGHUP')
+  }
+
+  /** Its only router; returns when it was asked. Throws when that is refused. */
+  async yieldFor(forMs: number): Promise<number> {
+    const at = monotonicMs()
+    const { status, body } = await ask(this.socket, {
+      path: '/v1/yield',
+      order: { router: 'vip', forMs },
+      within: 3_000,
+    })
+    if (status !== 200) throw new Error(`holdfast on ${this.plan.host.name} does not yield: ${status} ${body}`)
+    return at
   }
 
   terminate(): number {

@@ -81,6 +81,7 @@ export function keepalivedConfig(plan: RouterPlan, scripts: readonly TrackedScri
     unicastPeers,
     unicastSource = host.address,
     preempt = true,
+    realtime = false,
   } = plan
   const transport = unicastPeers
     ? [`  unicast_src_ip ${unicastSource}`, '  unicast_peer {', ...unicastPeers.map((peer) => `    ${peer}`), '  }']
@@ -90,6 +91,7 @@ export function keepalivedConfig(plan: RouterPlan, scripts: readonly TrackedScri
     `  router_id ${host.name}`,
     '  script_user root',
     '  enable_script_security',
+    ...(realtime ? ['  vrrp_rt_priority 20'] : []),
     '}',
     ...scripts.flatMap(scriptLines),
     'vrrp_instance VI {',
@@ -116,10 +118,12 @@ export class Keepalived implements Daemon {
   readonly plan: RouterPlan
   readonly #process: LoggedProcess
   readonly #directory: string
+  readonly #scripts: readonly TrackedScript[]
 
   /** `file`: one that is there already. */
   constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = [], file?: string) {
     this.plan = plan
+    this.#scripts = scripts
     this.#directory = join(lab.directory, `keepalived-${plan.host.name}`)
     rmSync(this.#directory, { recursive: true, force: true })
     mkdirSync(this.#directory)
@@ -171,7 +175,10 @@ export class Keepalived implements Daemon {
     return this.#process.signal('SIGTERM')
   }
 
-  reload(): number {
+  /** Absent: the file is as it is. */
+  reload(plan?: RouterPlan): number {
+    if (plan !== undefined)
+      writeFileSync(join(this.#directory, 'keepalived.conf'), keepalivedConfig(plan, this.#scripts))
     return this.#process.signal('SIGHUP')
   }
 

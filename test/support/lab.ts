@@ -97,6 +97,15 @@ export class Lab extends DemoNetwork {
     return this.#accident(`link set dev ${host.port} type bridge_slave state 3`)
   }
 
+  /** These hear everybody but each other. */
+  isolate(hosts: readonly Host[]): number {
+    return this.#accident(hosts.map(({ port }) => `link set dev ${port} type bridge_slave isolated on`).join('\n'))
+  }
+
+  unite(hosts: readonly Host[]): number {
+    return this.#accident(hosts.map(({ port }) => `link set dev ${port} type bridge_slave isolated off`).join('\n'))
+  }
+
   /** The cable is pulled: the host sees its carrier go. */
   unplug(host: Host): number {
     return this.#accident(`link set dev ${host.port} down`)

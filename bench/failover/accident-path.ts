@@ -1,0 +1,101 @@
+/**
+ * What happens to cables: r1 or all routers are cut off and come back, with the carrier or without. Decides how long both
+ * sides of a cut are alone before it is healed. Refuses to know what happens to daemons.
+ * In the partition the client hears all three routers, who do not hear each other: the commonest split brain (multicast
+ * that does not arrive), and the one that can mislead a client.
+ */
+import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { type Accident, afterMove, downMs, EQUAL, nothing, only, PRIORITIES, type Stage, silence } from './accident.ts'
+
+/** A blackhole after a heal takes up to 8 s (a neighbour entry's delay and probes), and more for a client that is idle. */
+const LED_ASTRAY = 9_000
+/** The last announcement after a takeover comes after 5 s, with either daemon, and would hide a stale entry. */
+const ANNOUNCED = 5_500
+
+/** Both sides Active for two Active_Down_Intervals at least, the client following the second. */
+async function cutForLong({ cell, lab, observation }: Stage): Promise<void> {
+  await sleep(ANNOUNCED)
+  const down = downMs(cell)
+  const cutAt = lab.cut(lab.router(1))
+  await observation.answeredBy('r2', 5_000 + 3 * down)
+  await sleep(Math.max(0, cutAt + 3.5 * down - monotonicMs()))
+}
+
+async function partForLong({ cell, daemons, lab }: Stage): Promise<void> {
+  await sleep(ANNOUNCED)
+  lab.isolate(lab.routers)
+  const down = downMs(cell, PRIORITIES[2])
+  const until = monotonicMs() + 5_000 + 3 * down
+  const states = () => Promise.all(daemons.map((daemon) => daemon.state()))
+  while ((await states()).some((state) => state !== 'Active')) {
+    if (monotonicMs() > until) throw new Error(`three parted routers are ${await states()}`)
+    await sleep(50)
+  }
+  await sleep(2.5 * down)
+}
+
+type Variant = { readonly suffix: string; readonly title: string; readonly forward: boolean; readonly fresh: boolean }
+const VARIANTS: readonly Variant[] = [
+  { suffix: '', title: '', forward: false, fresh: false },
+  { suffix: '-forward', title: ', ip_forward 1', forward: true, fresh: false },
+  { suffix: '-fresh', title: ', client without a neighbour entry', forward: false, fresh: true },
+  { suffix: '-forward-fresh', title: ', ip_forward 1, client without a neighbour entry', forward: true, fresh: true },
+]
+
+const healed = (shape: Pick<Accident, 'name' | 'title' | 'prepare' | 'strike'>): readonly Accident[] =>
+  VARIANTS.map(({ suffix, title, forward, fresh }) => ({
+    ...shape,
+    name: `${shape.name}${suffix}`,
+    title: `${shape.title}${title}`,
+    group: { forward, freshNeighbour: fresh },
+    theory: nothing,
+    windowMs: (cell) => afterMove(cell, LED_ASTRAY),
+  }))
+
+const first = (lab: Stage['lab']) => lab.router(1)
+
+export const PATH_ACCIDENTS: readonly Accident[] = [
+  {
+    name: 'cut',
+    title: 'silent death (path cut, carrier up)',
+    strike: ({ lab }) => lab.cut(first(lab)),
+    theory: silence,
+    windowMs: afterMove,
+  },
+  {
+    name: 'carrier',
+    title: 'carrier lost (cable pulled)',
+    strike: ({ lab }) => lab.unplug(first(lab)),
+    theory: silence,
+    windowMs: afterMove,
+  },
+  {
+    name: 'interface-down',
+    title: 'interface turned off on the node',
+    strike: ({ lab }) => lab.setLink(first(lab), 'down'),
+    theory: silence,
+    windowMs: afterMove,
+  },
+  {
+    name: 'equal',
+    title: 'silent death among equals (priority 100, unicast)',
+    group: { equal: true },
+    unsupported: only(['holdfast', 'keepalived'], 'vrrpd speaks multicast only'),
+    strike: ({ lab }) => lab.cut(first(lab)),
+    theory: (cell) => silence(cell, EQUAL),
+    // A duel may lead the client astray until the second batch of announcements, 5 s later.
+    windowMs: (cell) => afterMove(cell, 6_000),
+  },
+  ...healed({
+    name: 'heal',
+    title: 'cut healed, both were Active',
+    prepare: cutForLong,
+    strike: ({ lab }) => lab.heal(first(lab)),
+  }),
+  ...healed({
+    name: 'partition',
+    title: 'three-way partition healed, all were Active',
+    prepare: partForLong,
+    strike: ({ lab }) => lab.unite(lab.routers),
+  }),
+]

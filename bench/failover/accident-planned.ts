@@ -1,0 +1,74 @@
+/**
+ * What an operator does to the daemon of r1: ends it, hands its addresses over, starts it again, has it read its file
+ * again. Refuses to know what happens by itself.
+ */
+import { Frr } from '../../test/support/frr.ts'
+import { Holdfast } from '../../test/support/holdfast.ts'
+import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { type Accident, afterMove, downMs, farewell, nothing, only, PRIORITIES, type Stage } from './accident.ts'
+import { first } from './accident-process.ts'
+
+/** From the start of a process to its first word, at most. */
+const START = 2_000
+
+/** FRR's manual way, `vrrp shutdown`, is a process start away: its moment would not be known. */
+function end(stage: Stage): number {
+  const daemon = first(stage)
+  return daemon instanceof Frr ? daemon.endAlone() : daemon.terminate()
+}
+
+async function goneForLong(stage: Stage): Promise<void> {
+  const { cell, observation } = stage
+  const daemon = first(stage)
+  end(stage)
+  await observation.answeredBy('r2', 5_000 + 3 * downMs(cell))
+  // Of FRR its zebra is left, which the next one cannot use.
+  if (daemon instanceof Frr) daemon.killAll()
+  await daemon.exited
+  await sleep(2 * downMs(cell))
+}
+
+/** Still the best. */
+const CHANGED = PRIORITIES[0] - 10
+
+export const PLANNED_ACCIDENTS: readonly Accident[] = [
+  { name: 'sigterm', title: 'SIGTERM', strike: end, theory: farewell, windowMs: afterMove },
+  {
+    name: 'yield',
+    title: 'addresses handed over, the daemon stays',
+    unsupported: only(['holdfast'], 'neither keepalived nor vrrpd can be asked to hand its addresses over and stay'),
+    strike: (stage) => {
+      const daemon = first(stage)
+      if (!(daemon instanceof Holdfast)) throw new Error(`${daemon.kind} cannot yield`)
+      return daemon.yieldFor(60_000)
+    },
+    theory: farewell,
+    windowMs: afterMove,
+  },
+  {
+    name: 'failback',
+    title: 'the best router starts again',
+    prepare: goneForLong,
+    strike: (stage) => {
+      const at = monotonicMs()
+      stage.restart(1)
+      return at
+    },
+    theory: nothing,
+    windowMs: (cell) => START + afterMove(cell, 3_000),
+  },
+  {
+    name: 'reload',
+    title: 'the Active reads its unchanged file again (SIGHUP)',
+    strike: (stage) => first(stage).reload(stage.plan(1)),
+    theory: nothing,
+    windowMs: afterMove,
+  },
+  {
+    name: 'reload-changed',
+    title: `the Active reads its changed file (SIGHUP, priority ${PRIORITIES[0]} to ${CHANGED})`,
+    strike: (stage) => first(stage).reload({ ...stage.plan(1), priority: CHANGED }),
+    theory: nothing,
+    windowMs: afterMove,
+  },
+]
