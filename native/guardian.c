@@ -20,7 +20,8 @@
  *       @20 u32 generation of the word that speaks of this will (guardian-words.h)
  *       @24 u32 grace      ms: later than that after the deadline the packets are left out, 0 = never
  *   then per request:  @0 u32 length; @4 the bytes (one complete nlmsghdr message), zeros up to a multiple of 4
- *        per packet:   @0 u8 family (4 or 6); @1 u8, u16 zero; @4 u32 interface index; @8 16 bytes source;
+ *        per packet:   @0 u8 family (4 or 6); @1 u8 TTL or hop limit, 0 = 255; @2 u16 zero; @4 u32 interface index;
+ *                     @8 16 bytes source;
  *                     @24 16 bytes destination (IPv4 in the first 4); @40 u32 length; @44 the bytes (payload of
  *                     protocol 112, checksum included), zeros up to a multiple of 4
  * Sequence numbers are set here, NLM_F_REQUEST and NLM_F_ACK too. A message that breaks these rules is told on stderr
@@ -618,16 +619,17 @@ static void send_requests(struct will *will, uint32_t from, uint32_t to, struct 
   }
 }
 
-/* 0 or errno. Source and interface go along as a control message: no bind, one socket for all. */
+/* 0 or errno. Source, interface and hops go along as control messages: no bind, one socket for all. */
 static int send_packet(const unsigned char *record) {
   union {
     struct cmsghdr align;
-    char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+    char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int))];
   } control;
   struct sockaddr_in to4;
   struct sockaddr_in6 to6;
   const bool v4 = record[0] == 4;
   const uint32_t index = u32_at(record + 4);
+  const int hops = record[1];
   struct iovec vector = {(unsigned char *)record + PACKET_SIZE, u32_at(record + 40)};
   struct msghdr header;
   memset(&control, 0, sizeof control);
@@ -667,6 +669,14 @@ static int send_packet(const unsigned char *record) {
     info->cmsg_type = IPV6_PKTINFO;
     info->cmsg_len = CMSG_LEN(sizeof packet);
     memcpy(CMSG_DATA(info), &packet, sizeof packet);
+  }
+  if (hops != 0) { /* otherwise those of the socket */
+    struct cmsghdr *const limit = (struct cmsghdr *)(control.bytes + header.msg_controllen);
+    limit->cmsg_level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
+    limit->cmsg_type = v4 ? IP_TTL : IPV6_HOPLIMIT;
+    limit->cmsg_len = CMSG_LEN(sizeof hops);
+    memcpy(CMSG_DATA(limit), &hops, sizeof hops);
+    header.msg_controllen += CMSG_SPACE(sizeof hops);
   }
   for (int tries = 1;; tries++) {
     if (sendmsg(v4 ? raw4_fd : raw6_fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return 0;

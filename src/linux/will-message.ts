@@ -76,8 +76,9 @@ export function armMessage(will: LastWill, generation = 0): Uint8Array {
     message.set(bytes, at + 4)
     at += 4 + align(bytes.length)
   }
-  for (const { family, interfaceIndex, source, destination, bytes } of packets) {
+  for (const { family, interfaceIndex, source, destination, bytes, ttl = 0 } of packets) {
     message[at] = family === 'ipv4' ? 4 : 6
+    message[at + 1] = ttl
     out.setUint32(at + 4, interfaceIndex, true)
     message.set(addressBytes(source), at + 8)
     message.set(addressBytes(destination), at + 24)

@@ -113,7 +113,7 @@ const calls: AgentCalls = {
       ...will,
       packets: packets.map(({ datagrams, ...group }) => ({
         ...group,
-        datagrams: datagrams.map((one) => ({ destination: one.destination, bytes: bytes(one.bytes) })),
+        datagrams: datagrams.map((one) => ({ ...one, bytes: bytes(one.bytes) })),
       })),
     }),
   withdraw: (unit) => guardian.withdraw(unit),

@@ -23,7 +23,7 @@ import type {
 import type { Address } from '../../src/wire/address.ts'
 
 export type AgentPacket = Omit<ReceivedPacket, 'bytes'> & { readonly bytes: string }
-export type AgentDatagram = { readonly destination: Address; readonly bytes: string }
+export type AgentDatagram = { readonly destination: Address; readonly bytes: string; readonly ttl?: number }
 export type Opened = { readonly socket?: number; readonly failure?: Failure }
 type AdvertOptions = Omit<AdvertisementSocketOptions, 'onReadable' | 'onFailure' | 'group'> & {
   readonly group?: Address

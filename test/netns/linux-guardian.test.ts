@@ -14,20 +14,21 @@ const VIPS = [
 const GROUP = address('224.0.0.18')
 const GROUP6 = address('ff02::12')
 const PEER = address('198.51.100.2')
+const PEER6 = address('fe80::2')
 
-const group = (family: 'ipv4' | 'ipv6', source: string, ...sent: readonly (readonly [Address, string])[]) => ({
+const group = (family: 'ipv4' | 'ipv6', source: string, ...sent: readonly (readonly [Address, string, number?])[]) => ({
   family,
   interfaceIndex: 7,
   source: address(source),
-  datagrams: sent.map(([destination, bytes]) => ({ destination, bytes })),
+  datagrams: sent.map(([destination, bytes, ttl]) => ({ destination, bytes, ...(ttl === undefined ? {} : { ttl }) })),
 })
 const WILL: AgentWill = {
   unit: 3,
   name: 'api',
   remove: VIPS,
   packets: [
-    group('ipv4', '198.51.100.1', [GROUP, '3133000102030405'], [PEER, '31330001020304']),
-    group('ipv6', 'fe80::1', [GROUP6, '3133000102']),
+    group('ipv4', '198.51.100.1', [GROUP, '3133000102030405'], [PEER, '31330001020304', 3], [PEER, '313300010203']),
+    group('ipv6', 'fe80::1', [GROUP6, '3133000102'], [PEER6, '31330001', 7]),
   ],
 }
 
@@ -70,12 +71,12 @@ describeNetns('the last will', () => {
     await until('the VIPs are gone', present, (list) => list.length === 0)
     const heard: unknown[] = []
     await until(
-      'three packets',
+      'five packets',
       async () => {
         for (const socket of [four, six]) heard.push(...(await neighbour.call('drain', socket, 4)).kept)
         return heard
       },
-      (list) => list.length === 3,
+      (list) => list.length === 5,
     )
     expect(heard).toMatchObject([
       {
@@ -84,8 +85,10 @@ describeNetns('the last will', () => {
         ttl: 255,
         bytes: expect.stringMatching(/^45c0.*3133000102030405$/),
       },
-      { source: '198.51.100.1', destination: PEER, ttl: 255, bytes: expect.stringMatching(/^45c0.*31330001020304$/) },
+      { source: '198.51.100.1', destination: PEER, ttl: 3, bytes: expect.stringMatching(/^45c0.*31330001020304$/) },
+      { source: '198.51.100.1', destination: PEER, ttl: 255, bytes: expect.stringMatching(/^45c0.*313300010203$/) },
       { source: 'fe80::1', destination: GROUP6, ttl: 255, bytes: '3133000102' },
+      { source: 'fe80::1', destination: PEER6, ttl: 7, bytes: '31330001' },
     ])
     await neighbour.call('closeAdvert', four)
     await neighbour.call('closeAdvert', six)

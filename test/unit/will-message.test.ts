@@ -38,16 +38,23 @@ test('arm: one IPv4 address, one packet whose five octets are padded to eight', 
   )
 })
 
-test('arm: IPv6 addresses fill their sixteen octets; every datagram of a group is a packet', () => {
+test('arm: IPv6 addresses fill their sixteen octets; every datagram of a group is a packet, with its hops', () => {
   const datagram = { destination: address('ff02::12'), bytes: Uint8Array.of(0xaa, 0xbb, 0xcc, 0xdd) }
   const message = armMessage({
     unit: 7,
     name: 'api6',
     remove: [],
-    packets: [{ family: 'ipv6', interfaceIndex: 258, source: address('fe80::1'), datagrams: [datagram, datagram] }],
+    packets: [
+      {
+        family: 'ipv6',
+        interfaceIndex: 258,
+        source: address('fe80::1'),
+        datagrams: [datagram, { ...datagram, ttl: 3 }],
+      },
+    ],
   })
-  const packet = '06000000 02010000 fe800000000000000000000000000001 ff020000000000000000000000000012 04000000 aabbccdd'
-  expect(hex(message)).toBe(`0101 0700 00000000 02000000${packet}${packet}`.replace(/ /g, ''))
+  const packet = '02010000 fe800000000000000000000000000001 ff020000000000000000000000000012 04000000 aabbccdd'
+  expect(hex(message)).toBe(`0101 0700 00000000 02000000 06000000${packet} 06030000${packet}`.replace(/ /g, ''))
 })
 
 test('the largest single router fits: 255 IPv6 addresses to 254 unicast peers', () => {
