@@ -5,8 +5,11 @@
  * text out. Refuses to know files and signals. The only place besides config/keepalived that speaks of its states.
  */
 import type { Config, VirtualRouter } from '../config/config.ts'
+import { hostPrefixLength } from '../config/network.ts'
+import { type AddressForm, addressForms } from '../config/virtual-address.ts'
 import type { HealthcheckSnapshot } from '../daemon/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+import { familyOf } from '../wire/address.ts'
 
 export type DumpKind = 'data' | 'stats'
 export type Dumped = { readonly snapshot: Snapshot; readonly config: Config }
@@ -86,13 +89,39 @@ function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Sna
     `   Total priority = ${tracking.sum}`,
     `   Advert interval = ${interval(router.advertisementIntervalMs)}`,
     ...(spec === undefined ? [] : [`   Preempt = ${spec.preempt ? 'enabled' : 'disabled'}`]),
-    `   Virtual IP (${addresses.length}):`,
-    ...addresses.map(({ address, present }) => `     ${address} dev ${device} scope global${present ? ' set' : ''}`),
+    ...addressLines(spec, device, new Set(addresses.flatMap(({ address, present }) => (present ? [address] : [])))),
   )
   if (peers.length > 0) lines.push('   Unicast Peer :', ...peers.map(({ address }) => `     ${address}`))
   const scripts = tracked(name, healthchecks)
   if (scripts.length > 0) lines.push('   Tracked scripts :', ...scripts)
   return lines
+}
+
+/** As they are installed, in the order of the file. */
+function addressLines(
+  spec: VirtualRouter | undefined,
+  device: string,
+  present: ReadonlySet<string>,
+): readonly string[] {
+  if (spec === undefined) return []
+  const lines = addressForms(spec).map(
+    (form) => `     ${addressLine(form, device)}${present.has(form.address) ? ' set' : ''}`,
+  )
+  const { length } = spec.addresses
+  const excluded = lines.slice(length)
+  return [
+    `   Virtual IP (${length}):`,
+    ...lines.slice(0, length),
+    ...(excluded.length === 0 ? [] : ['   Virtual IP Excluded :', ...excluded]),
+  ]
+}
+
+function addressLine({ address, interfaceName, label, prefixLength }: AddressForm, device: string): string {
+  const family = familyOf(address)
+  const prefix = prefixLength === hostPrefixLength(family) ? '' : `/${prefixLength}`
+  // Never a source, whatever its prefix (docs/profiles.md); keepalived's are with 128 bits alone.
+  const more = family === 'ipv6' ? ' deprecated' : label === undefined ? '' : ` label ${label}`
+  return `${address}${prefix} dev ${interfaceName ?? device} scope global${more}`
 }
 
 const peersOf = (transport: VirtualRouter['transport'] | undefined) =>

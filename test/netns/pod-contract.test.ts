@@ -14,6 +14,8 @@ import { familyOf, LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
 import { eventually, sleep } from '../support/wait.ts'
 
+/** For the dump: what an address can have besides. */
+const EXCLUDED = 'virtual_ipaddress_excluded {\n        10.77.9.9/28\n        fd00:77::77\n    }'
 const SUPPORT = join(packageRoot(), 'test', 'support')
 const VIPS = ['10.77.0.100', '10.77.0.101'] as const
 const CONTAINER = ['unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc']
@@ -27,7 +29,7 @@ afterEach(() => {
   lab = undefined
 })
 
-const instance = (name: string, vrid: number, priority: number, vip: string, interfaceName = 'eth0') => `
+const instance = (name: string, vrid: number, priority: number, vip: string, interfaceName = 'eth0', more = '') => `
 vrrp_instance ${name} {
     state BACKUP
     interface ${interfaceName}
@@ -40,8 +42,9 @@ vrrp_instance ${name} {
         auth_pass ostest_a
     }
     virtual_ipaddress {
-        ${vip}/32
+        ${vip}/${more === '' ? '32' : '24 label eth0:v'}
     }
+    ${more}
     track_script {
         chk_lb
     }
@@ -61,7 +64,7 @@ vrrp_script chk_lb {
     fall 3
 }
 ${instance('ostest_API_0', 14, priority, VIPS[0])}
-${instance('ostest_INGRESS_0', 93, priority, VIPS[1])}
+${instance('ostest_INGRESS_0', 93, priority, VIPS[1], 'eth0', EXCLUDED)}
 `
 
 /** With elections that cost the test no seconds. */
@@ -81,7 +84,10 @@ function instancesIn(dump: string): Record<string, Record<string, string>> {
       return line === undefined ? [] : [[key, line.slice(key.length + 3).replace(/^ = | (?=\S)/, '')] as const]
     })
     const at = lines.findIndex((line) => line.startsWith('   Virtual IP ('))
-    found[head] = { ...Object.fromEntries(keys), [lines[at] ?? 'no addresses']: (lines[at + 1] ?? '').trim() }
+    const addresses = lines
+      .slice(at)
+      .filter((_, index, all) => all.slice(0, index + 1).every((one) => /^ {3}Virtual| dev /.test(one)))
+    found[head] = { ...Object.fromEntries(keys), addresses: at < 0 ? '' : addresses.join('\n') }
   }
   return found
 }
@@ -221,7 +227,7 @@ describeNetns('a static pod', () => {
           const { 'Using src_ip': _source, 'Effective priority': _effective, 'Total priority': _total, ...same } = rest
           return [
             name,
-            Object.fromEntries(Object.entries(same).map(([key, value]) => [key, value.replace(/ set$/, '')])),
+            Object.fromEntries(Object.entries(same).map(([key, value]) => [key, value.replace(/ set$/gm, '')])),
           ]
         })
       expect(common(mine)).toEqual(common(real))

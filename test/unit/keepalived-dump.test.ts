@@ -47,10 +47,6 @@ describe('keepalived.data', () => {
       since: '2026-11-22T02:13:21.649Z',
       priority: { base: 40, effective: 68 },
       advertisementIntervalMs: 1000,
-      addresses: [
-        { address: '10.0.0.100', present: true },
-        { address: '10.0.0.101', present: false },
-      ],
     })
     const from = text.indexOf(' VRRP Instance = api\n')
     const lines = text.slice(from).split('\n')
@@ -65,11 +61,51 @@ describe('keepalived.data', () => {
       '   Priority = 40',
       '   Effective priority = 68',
       '   Advert interval = 1 sec',
-      '   Virtual IP (2):',
-      '     10.0.0.100 dev eth0 scope global set',
-      '     10.0.0.101 dev eth0 scope global',
     ])
       expect(lines).toContain(line)
+  })
+
+  test('addresses as they are installed: network, interface, label; those of the packet apart from the others', () => {
+    const addresses = [
+      '192.0.2.100/24',
+      { address: '192.0.2.101', label: 'vip' },
+      { address: '198.51.100.9/24', interface: 'eth1' },
+    ]
+    const router = (profile: string) => ({
+      name: 'api',
+      vrid: 51,
+      interface: 'eth0',
+      profile,
+      addresses,
+      excludedAddresses: ['192.0.2.102/25', '2001:db8::100/64', { address: '2001:db8::101', interface: 'eth1' }],
+    })
+    const lines = (profile: string, set: readonly string[]) => {
+      const world = new FakeWorld([router(profile)]).start()
+      const { config } = world.daemon
+      const snapshot = world.daemon.snapshot()
+      const routers = snapshot.routers.map((each) => ({
+        ...each,
+        addresses: each.addresses.map(({ address }) => ({ address, present: set.includes(address) })),
+      }))
+      const text = keepalivedDump('data', { snapshot: { ...snapshot, routers }, config })
+      return text
+        .slice(text.indexOf('   Virtual IP'))
+        .split('\n')
+        .filter((line) => / dev |Virtual/.test(line))
+    }
+    expect(lines('keepalived', ['192.0.2.101', '2001:db8::100'])).toEqual([
+      '   Virtual IP (3):',
+      '     192.0.2.100/24 dev eth0 scope global',
+      '     192.0.2.101 dev eth0 scope global label vip set',
+      '     198.51.100.9/24 dev eth1 scope global',
+      '   Virtual IP Excluded :',
+      '     192.0.2.102/25 dev eth0 scope global',
+      '     2001:db8::100/64 dev eth0 scope global deprecated set',
+      '     2001:db8::101 dev eth1 scope global deprecated',
+    ])
+    expect(lines('holdfast', []), 'where a prefix selects the network alone').toContain(
+      '     192.0.2.100 dev eth0 scope global',
+    )
   })
 
   test('a Backup names the one whom it follows', () => {
