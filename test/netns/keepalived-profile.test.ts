@@ -17,6 +17,8 @@ import { eventually, sleep } from '../support/wait.ts'
 
 const VIP = '10.77.0.100'
 const VIP6 = 'fd00:77::100'
+/** On another interface. */
+const AWAY = '10.88.0.100'
 /** A second address of the host, to be sent from. */
 const SOURCE = '10.77.0.31'
 const WITHIN = 10_000
@@ -94,6 +96,51 @@ describeInterop('what a keepalived file can say', () => {
     expect(listed(host), 'after SIGTERM').toEqual([])
   })
 
+  test('an address on another interface: announced there, in fault while it is down, and gone with its engine', async () => {
+    const { lab, host } = layLan()
+    const { namespace } = host
+    const far = lab.client.namespace
+    run(['ip', '-n', namespace, 'link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'far', 'netns', far])
+    for (const [where, link] of [
+      [namespace, 'eth1'],
+      [far, 'far'],
+    ] as const)
+      run(['ip', '-n', where, 'link', 'set', link, 'up'])
+    run(['ip', '-n', far, 'address', 'add', '10.88.0.2/24', 'dev', 'far'])
+    // Somebody had the address before: only an announcement makes the client forget him.
+    run(['ip', '-n', far, 'neighbour', 'add', AWAY, 'lladdr', '02:00:00:00:00:99', 'dev', 'far', 'nud', 'stale'])
+    const on = (device: string) => run(['ip', '-n', namespace, '-o', '-4', 'address', 'show', 'dev', device])
+    const held = () => [on('eth0').includes(` ${VIP}/`), on('eth1').includes(` ${AWAY}/24 `), on('eth0').includes(AWAY)]
+    const both = (what: string, wanted: boolean) =>
+      eventually(
+        what,
+        () =>
+          held()
+            .slice(0, 2)
+            .every((has) => has === wanted),
+        held,
+        { within: WITHIN, every: 20 },
+      )
+
+    const addresses = [VIP, { address: `${AWAY}/24`, interface: 'eth1' }]
+    const daemon = new Holdfast(lab, plan(host), { profile: 'keepalived', addresses })
+    await both('each address on its interface', true)
+    expect(held()[2], `${AWAY} on eth0 as well`).toBe(false)
+    const mac = /link\/ether (\S+)/.exec(run(['ip', '-n', namespace, 'link', 'show', 'eth1']))?.[1] ?? 'no MAC'
+    const known = () => run(['ip', '-n', far, 'neighbour', 'show', AWAY])
+    await eventually('the client to hear of it', () => known().includes(mac), known, { within: WITHIN, every: 20 })
+
+    run(['ip', '-n', namespace, 'link', 'set', 'eth1', 'down'])
+    await both('neither while eth1 is down', false)
+    expect((await daemon.router()).faults).toEqual(['addressInterfaceDown:eth1'])
+    run(['ip', '-n', namespace, 'link', 'set', 'eth1', 'up'])
+    await both('both when it is up again', true)
+
+    daemon.killEngine()
+    await daemon.process.line(/executed the last will: /, WITHIN)
+    await both('neither after kill -9', false)
+  })
+
   test("the same settings: announcements, source, count of addresses and the wait before the start as keepalived's", async () => {
     const [ours, theirs] = [layLan(), layLan()]
     for (const { host } of [ours, theirs])
@@ -151,13 +198,17 @@ describeInterop('what a keepalived file can say', () => {
     expect(seen[1]).toEqual({ source: SOURCE, ttl: '255', addresses: VIP, arp: [3, 3], na: [3, 3] })
   })
 
-  test('unicast_ttl: what leaves has it', async () => {
+  test('unicast_ttl: what leaves has it, the last word of the guardian too', async () => {
     const { lab, host } = layLan()
     const capture = await Capture.start(lab, 'ttl', 'ip proto 112')
-    new Holdfast(lab, plan(host), { ...EXTRA, transport: { unicast: { peers: ['10.77.0.2'], ttl: 3 } } })
+    const daemon = new Holdfast(lab, plan(host), { ...EXTRA, transport: { unicast: { peers: ['10.77.0.2'], ttl: 3 } } })
     await waitFor('both addresses', host, 2)
-    await sleep(500)
+    await sleep(300)
+    daemon.killEngine()
+    await waitFor('no address', host, 0)
+    await sleep(300)
     const sent = await capture.stop()
+    expect(sent.at(-1)?.priority, 'the last word of the guardian').toBe('0')
     expect(new Set(sent.map(({ ttl, destination }) => `${destination} ${ttl}`))).toEqual(new Set(['10.77.0.2 3']))
   })
 })

@@ -484,6 +484,16 @@ describe('not supported: the same, and a warning with its line says what is miss
     expect(warning).toMatchObject({ file: FILE, line: fate?.at.line, severity: 'warning' })
   })
 
+  test('no_track of an address on another interface; without one it says nothing', () => {
+    const text = (line: string) =>
+      `vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n${line}\n}\n}\n`
+    const told = (line: string) => config(read(text(line))).warnings.map(({ line: at, message }) => `${at}: ${message}`)
+    expect(told('10.0.2.9 no_track dev eth3')).toEqual([
+      '5: "no_track" of 10.0.2.9 is not supported: the instance is in fault while "eth3" is down',
+    ])
+    expect(told('10.0.2.9 no_track')).toEqual([])
+  })
+
   test('init_file with 0, which a missing file is anyway, has no effect', () => {
     expect(fateIn(read(fileWith('track_file', 'init_file')), 'init_file')?.kind).toBe('noEffect')
     expect(fateIn(read(fileWith('track_file', 'init_file overwrite')), 'init_file')?.kind).toBe('notSupported')

@@ -17,6 +17,8 @@ export type ImportedAddress = {
   readonly label: Word | undefined
   /** Options that keepalived would obey and nobody does here. */
   readonly missing: readonly string[]
+  /** keepalived would go on while the interface is down. */
+  readonly untracked: boolean
   readonly refused: string | undefined
 }
 
@@ -41,19 +43,21 @@ export function addressOf(line: Line): ImportedAddress | undefined {
   let device: Word | undefined
   let label: Word | undefined
   let refused: string | undefined
+  let untracked = false
   const missing: string[] = []
   for (let i = 0; i < options.length; i++) {
     const option = options[i]?.text ?? ''
     const value = WITH_VALUE.includes(option) ? options[++i] : undefined
     if (option === 'dev') device = value
     else if (option === 'label') label = value
+    else if (option === 'no_track') untracked = true
     else if (option === 'use_vmac') refused = 'the MAC of an address is always the one of its interface'
     else if (option === 'scope' && value?.text === 'global') continue
     // This is what is done with IPv6 addresses anyway, and IPv4 has no such thing.
     else if (option === 'preferred_lft' && value?.text === '0') continue
     else if (!DONE.includes(option)) missing.push(option)
   }
-  return { line, address, family, device, label, missing, refused }
+  return { line, address, family, device, label, missing, untracked, refused }
 }
 
 function familyIn(text: string): Family | undefined {
@@ -68,10 +72,15 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
       section.ledger.warn(line.at, 'Cannot use this line: an IP address wanted; it is left out, as keepalived does')
       return []
     }
-    const { label, missing, refused } = address
+    const { device, label, missing, refused, untracked } = address
     const name = address.address.text
     for (const option of missing)
       section.ledger.warn(line.at, `"${option}" of ${name} is not supported: the address is installed without it`)
+    if (untracked && device !== undefined)
+      section.ledger.warn(
+        line.at,
+        `"no_track" of ${name} is not supported: the instance is in fault while "${device.text}" is down`,
+      )
     if (label !== undefined && address.family === 'ipv6')
       section.ledger.warn(label.at, `The label of ${name} is left out: IPv6 addresses have none`)
     if (refused !== undefined) refusals.push({ line, message: refused })
