@@ -24,10 +24,12 @@ const PLAN: Record<string, Rule> = {
   metrics: { folders: [], packages: ['prom-client'] },
   daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'metrics', 'notify'], packages: ['node:'] },
   api: { folders: ['wire', 'config', 'daemon', 'healthcheck', 'metrics', 'notify'], packages: ['node:'] },
+  // What is wrong with a machine, judged from measurements alone (docs/adr/0037).
+  doctor: { folders: ['wire', 'vrrp'], ...PURE },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0011).
-    folders: ['wire', 'vrrp', 'arp', 'config', 'daemon', 'linux', 'metrics', 'api'],
+    folders: ['wire', 'vrrp', 'arp', 'config', 'daemon', 'doctor', 'linux', 'metrics', 'api'],
     packages: ['node:', 'commander', 'pino', 'zod', 'cap'],
   },
   'main.ts': { folders: ['cli'], packages: ['node:'] },

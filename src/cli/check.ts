@@ -27,7 +27,7 @@ export type CheckOptions = {
 }
 
 export async function checkCommand(file: string, options: CheckOptions = {}): Promise<CommandResult> {
-  const parsed = load(file, options.keepalived === true)
+  const parsed = loadWritten(file, options.keepalived === true)
   const problems: Problem[] = [...('problems' in parsed ? parsed.problems : parsed.warnings)]
   if ('config' in parsed && options.node !== undefined)
     problems.push(...environmentProblems(parsed.config, options.node, parsed.locate))
@@ -54,8 +54,8 @@ export async function checkCommand(file: string, options: CheckOptions = {}): Pr
   return failed ? { exitCode, stdout: '', stderr: text } : { exitCode, stdout: text, stderr: '' }
 }
 
-/** Read once: it may be a pipe. */
-function load(file: string, isKeepalived: boolean): AnyConfig {
+/** In whichever language it is written. Read once: it may be a pipe. */
+export function loadWritten(file: string, isKeepalived: boolean): AnyConfig {
   let text: string
   try {
     text = readText(file)

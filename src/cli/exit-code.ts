@@ -2,6 +2,9 @@
 export const EXIT = {
   ok: 0,
   failure: 1,
+  /** Of `holdfast doctor`: something will surprise, something does not work. */
+  warnings: 2,
+  errors: 3,
   usage: 64,
   unreachable: 69,
   privilege: 77,

@@ -18,6 +18,8 @@ type RunWords = {
   force?: boolean
 }
 
+type DoctorWords = { interface: string[]; keepalived?: boolean; duration?: string; json?: boolean }
+
 /** Returns the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'keepalived') {
@@ -140,6 +142,38 @@ export async function main(argv: readonly string[]): Promise<number> {
       const { close, look } = await interfaces()
       status = await captureCommand({ interfaceName: options.interface, write, count, json }, look)
       close()
+    })
+
+  program
+    .command('doctor')
+    .description('measure this machine and its networks: what is wrong, and how short an interval is safe')
+    .argument('[file]', "configuration, YAML or keepalived's; without one the machine alone")
+    .option(
+      '-i, --interface <name>',
+      'also look at this interface; may be repeated',
+      (name: string, all: string[]) => [...all, name],
+      [],
+    )
+    .option('-f, --keepalived', "the file is keepalived's, also where it does not look like that")
+    .option('-d, --duration <time>', 'how long to measure (default: 5s, or 3 of the intervals of the file)')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 nothing worse than a note, 2 warnings, 3 errors, 1 it could not be done, 64 usage, 78 configuration.' +
+        '\nHarmless beside a running daemon: no advertisement is sent, no address changed (docs/doctor.md).',
+    )
+    .action(async (file: string | undefined, options: DoctorWords) => {
+      const { doctorCommand } = await import('./doctor.ts')
+      const { duration, interface: interfaces, json = false, keepalived = false } = options
+      print(await doctorCommand({ file, keepalived, interfaces, json, duration }))
+    })
+
+  program
+    .command('doctor-timer', { hidden: true })
+    .argument('<ms>')
+    .action(async (ms: string) => {
+      const { measureTimer } = await import('./doctor-timer.ts')
+      process.stdout.write(JSON.stringify(await measureTimer(Number(ms))))
     })
 
   program

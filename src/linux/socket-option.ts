@@ -12,6 +12,7 @@ type Target = Pick<NativeSocket, 'setOption'>
 type Option = readonly [level: number, name: number]
 
 export const OPTION = {
+  reuseAddress: [1, 2],
   receiveBuffer: [1, 8],
   priority: [1, 12],
   bindToDevice: [1, 25],

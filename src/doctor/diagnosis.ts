@@ -1,0 +1,34 @@
+/** Everything that was measured, judged: the findings of one run of `holdfast doctor`, in the order in which they are told. */
+import type { Finding } from './finding.ts'
+import { addressFindings } from './judge-addresses.ts'
+import { lanFindings } from './judge-lan.ts'
+import { machineFindings } from './judge-machine.ts'
+import { multicastFindings, vridFindings } from './judge-multicast.ts'
+import { timerFindings } from './judge-timers.ts'
+import type { Measured } from './measurement.ts'
+
+export function diagnose(measured: Measured): readonly Finding[] {
+  const { lans, routers } = measured
+  return [
+    ...machineFindings(measured),
+    ...timerFindings(measured),
+    ...homeless(measured),
+    ...lans.flatMap((lan) => lanFindings(lan, routers)),
+    ...lans.flatMap((lan) => multicastFindings(lan, routers)),
+    ...lans.flatMap((lan) => vridFindings(lan, routers)),
+    ...addressFindings(lans, routers),
+  ]
+}
+
+/** Without its interface a router is in fault, and nothing about it can be asked. */
+function homeless({ lans, routers }: Measured): readonly Finding[] {
+  return routers
+    .filter((router) => !lans.some((lan) => lan.interface === router.interface))
+    .map(({ interface: on, name }) => ({
+      check: 'interface',
+      level: 'error',
+      about: name,
+      found: on === undefined ? 'no interface fits its addresses' : `the interface "${on}" does not exist`,
+      advice: 'holdfast check --node says more',
+    }))
+}

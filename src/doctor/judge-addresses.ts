@@ -1,0 +1,171 @@
+/**
+ * Who answers for the virtual addresses, and who else has an address of this node. Decided here: who a MAC is (a router that
+ * was heard, a peer that answered for its own address, a virtual router's MAC), and when an answer is no reason to worry.
+ * PURE. Refuses to know ARP and Neighbor Discovery.
+ */
+import { type Address, familyOf } from '../wire/address.ts'
+import { type Mac, virtualRouterMac } from '../wire/mac.ts'
+import type { Finding } from './finding.ts'
+import { isUnmeasured, type LanState, type PlannedRouter } from './measurement.ts'
+
+export function addressFindings(lans: readonly LanState[], routers: readonly PlannedRouter[]): readonly Finding[] {
+  return lans.flatMap((lan) => [
+    ...primaryFindings(lan, routers),
+    ...routers.filter((router) => router.interface === lan.interface).flatMap((router) => peerFindings(lan, router)),
+    ...routers.flatMap((router) => virtualFindings(lan, router)),
+  ])
+}
+
+const isVirtual = (routers: readonly PlannedRouter[], address: Address): boolean =>
+  routers.some(({ held, owner }) => !owner && held.some((one) => one.address === address))
+
+const askedFor = ({ asked }: LanState, address: Address): number =>
+  asked.find((one) => one.address === address)?.times ?? 0
+
+const holdersOf = ({ claims }: LanState, address: Address): readonly Mac[] =>
+  claims.filter((claim) => claim.address === address).map(({ mac }) => mac)
+
+/** RFC 5227 §2.1.1, §2.4; RFC 4862 §5.4. */
+function primaryFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
+  const { interface: about, own } = lan
+  const check = 'primary-address'
+  const primary = own.filter(({ address }) => !isVirtual(routers, address))
+  const failed = primary.filter(({ dadFailed }) => dadFailed)
+  const duplicates = primary.flatMap(({ address }) => {
+    const macs = holdersOf(lan, address)
+    return macs.length === 0 ? [] : [{ address, macs }]
+  })
+  const quiet = primary.filter(({ address }) => askedFor(lan, address) > 0 && holdersOf(lan, address).length === 0)
+  return [
+    ...failed.map(({ address }): Finding => {
+      const found = `duplicate address detection has found another host with ${address}: nothing is sent from it`
+      return { check, level: 'error', about, found, advice: 'Give one of them another address' }
+    }),
+    ...duplicates.map(({ address, macs }): Finding => {
+      const found = `${address} is this node's, and ${macs.join(', ')} has it as well`
+      const advice = 'Give one of them another address: routers with one source address take each other for themselves'
+      return { check, level: 'error', about, found, advice }
+    }),
+    ...(quiet.length === 0
+      ? []
+      : [
+          {
+            check,
+            level: 'ok',
+            about,
+            found: `nobody else has ${quiet.map(({ address }) => address).join(', ')}`,
+          } as const,
+        ]),
+  ]
+}
+
+function peerFindings(lan: LanState, { name, peers }: PlannedRouter): readonly Finding[] {
+  const silent = peers.filter((peer) => askedFor(lan, peer) > 0 && holdersOf(lan, peer).length === 0)
+  const there = peers.filter((peer) => holdersOf(lan, peer).length > 0)
+  const check = 'peers'
+  return [
+    ...(there.length === 0
+      ? []
+      : [{ check, level: 'ok', about: name, found: `peers that answer: ${there.join(', ')}` } as const]),
+    ...(silent.length === 0
+      ? []
+      : [
+          {
+            check,
+            level: 'note',
+            about: name,
+            found: `peers that do not answer: ${silent.join(', ')}`,
+            advice: 'They are off, in another network, or no longer in use: then take them out of the list',
+          } as const,
+        ]),
+  ]
+}
+
+type Known = { readonly mac: Mac; readonly who: string; readonly kind: 'router' | 'peer' | 'virtual' | 'stranger' }
+
+function virtualFindings(lan: LanState, router: PlannedRouter): readonly Finding[] {
+  if (router.owner) return []
+  return router.held
+    .filter((held) => (held.interface ?? router.interface) === lan.interface && askedFor(lan, held.address) > 0)
+    .map(({ address }) => virtualFinding(lan, router, address))
+}
+
+function virtualFinding(lan: LanState, router: PlannedRouter, address: Address): Finding {
+  const check = 'virtual-address'
+  const about = router.name
+  const here = lan.own.some((one) => one.address === address)
+  const macs = holdersOf(lan, address)
+  const known = macs.map((mac) => whoIs(mac, lan, router))
+  const who = known.map((one) => `${one.mac} (${one.who})`).join(' and ')
+  const heard = heardActive(lan, router)
+  if (here && macs.length > 0) {
+    const found = `${address} is on this node, and ${who} answers for it as well`
+    const advice = 'Two owners: look at holdfast status on both, and at whether they hear each other'
+    return { check, level: 'error', about, found, advice }
+  }
+  if (here) return { check, level: 'ok', about, found: `${address} is on this node, and nobody else answers for it` }
+  if (macs.length > 1) {
+    const found = `${address} is answered for by ${macs.length} hosts: ${who}`
+    return { check, level: 'error', about, found, advice: 'Find out which of them may have it' }
+  }
+  const [one] = known
+  if (one === undefined) {
+    if (heard === undefined) return { check, level: 'ok', about, found: `nobody answers for ${address} yet` }
+    const found = `${heard} advertises for it, and nobody answers for ${address}`
+    return {
+      check,
+      level: 'warning',
+      about,
+      found,
+      advice: 'Look at that node: its address is missing, or ARP is filtered',
+    }
+  }
+  if (one.kind === 'stranger') {
+    const found = `${address} is answered for by ${who}, and no router of VRID ${router.vrid} was heard`
+    const advice =
+      'Another host has the address: take it away there, or choose another (duplicateAllowed is for proxies)'
+    return { check, level: 'error', about, found, advice }
+  }
+  if (one.kind === 'peer' && heard === undefined) {
+    const found = `${address} is answered for by ${who}, whose advertisements do not come here: this node would take it over as well`
+    const advice = router.multicast
+      ? 'Look for what stops multicast between the two: packet filters, IGMP or MLD snooping; or use unicast'
+      : 'List this node among the peers there, and look for packet filters'
+    return { check, level: 'error', about, found, advice }
+  }
+  return { check, level: 'ok', about, found: `${address} is answered for by ${who}` }
+}
+
+/** Who was heard to be Active of this router. */
+function heardActive({ listening }: LanState, { family, vrid }: PlannedRouter): string | undefined {
+  const on = listening[family]
+  if (isUnmeasured(on)) return undefined
+  return on.heard.find((one) => one.vrid === vrid && one.priority > 0)?.source
+}
+
+function whoIs(mac: Mac, lan: LanState, { family, peers, vrid }: PlannedRouter): Known {
+  const on = lan.listening[family]
+  const router = isUnmeasured(on) ? undefined : on.heard.find((one) => one.mac === mac && one.vrid === vrid)
+  if (router !== undefined) {
+    const listed = peers.length === 0 || peers.includes(router.source) ? '' : ', not among the peers'
+    return {
+      mac,
+      kind: 'router',
+      who: `${router.source}, Active of VRID ${vrid} with priority ${router.priority}${listed}`,
+    }
+  }
+  const peer = peers.find((one) => lan.claims.some((claim) => claim.address === one && claim.mac === mac))
+  if (peer !== undefined) return { mac, kind: 'peer', who: `the peer ${peer}` }
+  if (mac === virtualRouterMac(vrid, family)) return { mac, kind: 'virtual', who: `the virtual MAC of VRID ${vrid}` }
+  const addresses = lan.claims
+    .filter((claim) => claim.mac === mac && !isHeld(claim.address, lan))
+    .map(({ address }) => address)
+  const alias = addresses.filter((address) => familyOf(address) === family)
+  return {
+    mac,
+    kind: 'stranger',
+    who: alias.length > 1 ? `a host that also has ${alias.slice(0, 3).join(', ')}` : 'a stranger',
+  }
+}
+
+const isHeld = (address: Address, { own }: LanState): boolean => own.some((one) => one.address === address)

@@ -1,0 +1,238 @@
+/**
+ * Whether VRRP packets get out of this node, come in, and who was heard on the way. Decided here: what one node alone may
+ * honestly say: a packet seen on the wire and not given to a socket was dropped here; silence proves nothing, because only
+ * the Active of a router speaks. PURE. Refuses to know whose addresses they are.
+ */
+import type { Address, Family } from '../wire/address.ts'
+import type { Finding } from './finding.ts'
+import { type HeardRouter, isUnmeasured, type LanState, type Listening, type PlannedRouter } from './measurement.ts'
+
+const GROUP = { ipv4: '224.0.0.18', ipv6: 'ff02::12' } as const
+const NAME = { ipv4: 'IPv4', ipv6: 'IPv6' } as const
+/** A beacon that came this often and still does not name us has not heard us. */
+const PATIENCE = 3
+const ALLOW = 'Allow protocol 112 (nft: meta l4proto 112 accept; firewall-cmd --add-protocol=vrrp)'
+
+/** Without a router of that family nobody asked; with none at all everybody does. */
+export function multicastFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
+  const here = routers.filter((router) => router.interface === lan.interface)
+  return (['ipv4', 'ipv6'] as const).flatMap((family) => {
+    const wanted = here.filter((router) => router.family === family)
+    if (routers.length > 0 && wanted.length === 0) return []
+    const listening = lan.listening[family]
+    const about = `${lan.interface}, ${NAME[family]}`
+    if (isUnmeasured(listening)) {
+      const level = wanted.length > 0 ? 'warning' : 'note'
+      return [{ check: 'multicast', level, about, found: `not tried: ${listening.unmeasured}` }]
+    }
+    const multicast = wanted.length === 0 || wanted.some((router) => router.multicast)
+    const filters = filterFindings(lan, listening, about)
+    return [...filters, ...(multicast ? pathFindings(listening, family, about, wanted) : [])]
+  })
+}
+
+/** What this node does to packets. */
+function filterFindings(lan: LanState, { heard, left, looped, refused }: Listening, about: string): readonly Finding[] {
+  const check = 'packet-filter'
+  const findings: Finding[] = []
+  if (refused !== undefined) {
+    const found = `this node refuses VRRP packets on their way out (${refused}): the daemon gives its addresses up after 3 intervals`
+    findings.push({ check, level: 'error', about, found, advice: `${ALLOW} in the output rules` })
+  }
+  const dropped = heard.filter(
+    ({ delivered, discard, packets }) => delivered === 0 && packets > 1 && discard === undefined,
+  )
+  for (const { packets, source } of dropped) {
+    const strict = lan.settings.rpFilter === 1 && isElsewhere(lan, source)
+    const found = `${packets} advertisements of ${source} came in, and this node dropped them: ${
+      strict ? 'rp_filter is 1 (strict) and the way back leads elsewhere' : 'a packet filter'
+    }; two owners of one address would follow`
+    const advice = strict ? `sysctl net.ipv4.conf.${lan.interface}.rp_filter=2` : `${ALLOW} in the input rules`
+    findings.push({ check, level: 'error', about, found, advice })
+  }
+  if (looped === false && dropped.length === 0 && refused === undefined) {
+    const found =
+      'a VRRP packet that this node sent to itself did not come in again: a packet filter of this node drops them ' +
+      '(or asks for TTL 255, which this one had not)'
+    findings.push({ check, level: 'warning', about, found, advice: `${ALLOW} in the input rules` })
+  }
+  if (findings.length > 0) return findings
+  const came = heard.some(({ delivered }) => delivered > 0)
+  const ways = [came || looped === true ? 'in' : undefined, left > 0 ? 'out' : undefined].flatMap((way) => way ?? [])
+  const found =
+    ways.length === 0
+      ? 'the output rules of this node let VRRP packets pass; whether the input rules do was not to be tried beside a daemon, which would have heard it'
+      : `VRRP packets pass this node’s rules (${ways.length === 2 ? 'seen both ways' : `seen ${ways.join()}${ways[0] === 'in' ? ', output tried' : ''}`})`
+  return [{ check, level: ways.length === 0 ? 'note' : 'ok', about, found }]
+}
+
+const isElsewhere = ({ interface: here, routes }: LanState, source: Address): boolean =>
+  routes.some(({ address, interface: by }) => address === source && by !== here)
+
+/** What the LAN does to them. */
+function pathFindings(
+  { beacon, forMs, heard, left }: Listening,
+  family: Family,
+  about: string,
+  wanted: readonly PlannedRouter[],
+): readonly Finding[] {
+  const check = 'multicast'
+  const group = GROUP[family]
+  const seconds = (forMs / 1000).toFixed(1)
+  const findings: Finding[] = []
+  if (beacon.failure !== undefined) {
+    findings.push({
+      check,
+      level: 'note',
+      about,
+      found: `nothing could be sent to ${group} for other doctors: ${beacon.failure}`,
+    })
+  } else if (beacon.sent > 0 && beacon.left === 0) {
+    findings.push({
+      check,
+      level: 'warning',
+      about,
+      found: `none of ${beacon.sent} packets to ${group} was seen to leave the interface`,
+      advice: 'Look at the output rules of this node (nft list ruleset, tc filter)',
+    })
+  }
+  const oneWay = beacon.heard.filter(({ hearsUs, packets }) => !hearsUs && packets >= PATIENCE)
+  for (const { from } of oneWay) {
+    findings.push({
+      check,
+      level: 'warning',
+      about,
+      found: `the doctor on ${from} is heard here and does not hear this one: ${group} passes one way only`,
+      advice:
+        'Look at the switches between them (IGMP or MLD snooping without a querier, filters), and at the input rules there',
+    })
+  }
+  const both = beacon.heard.filter(({ hearsUs }) => hearsUs).map(({ from }) => from)
+  if (both.length > 0)
+    findings.push({ check, level: 'ok', about, found: `heard both ways: the doctor on ${both.join(', ')}` })
+  const groupSources = [...new Set(heard.filter((one) => one.group).map(({ source }) => source))]
+  if (groupSources.length > 0) {
+    const found = `advertisements to ${group} come in from ${groupSources.join(', ')}`
+    findings.push({ check, level: 'ok', about, found })
+  } else if (both.length === 0) {
+    const silent =
+      left > 0 ? 'this node is Active, so the others are silent' : 'nobody is Active, or nothing comes through'
+    const peers = wanted.flatMap((router) => router.peers)
+    const whom = peers.length === 0 ? 'another node' : peers.join(', ')
+    findings.push({
+      check,
+      level: 'note',
+      about,
+      found: `no other router was heard at ${group} in ${seconds} s: ${silent}`,
+      advice: `Run holdfast doctor on ${whom} at the same time: two doctors find out whether the group passes both ways`,
+    })
+  }
+  return findings
+}
+
+/** Each VRRP router of the LAN that was heard: whether it is of one of ours, and what collides. */
+export function vridFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
+  const here = routers.filter((router) => router.interface === lan.interface)
+  return (['ipv4', 'ipv6'] as const).flatMap((family) => {
+    const listening = lan.listening[family]
+    if (isUnmeasured(listening)) return []
+    const about = `${lan.interface}, ${NAME[family]}`
+    const mine = here.filter((router) => router.family === family)
+    const found = listening.heard.map((heard) => heardFinding(heard, mine, about))
+    return [...found, ...quietVrids(listening, mine, about), ...missed(listening, mine, about)]
+  })
+}
+
+const sameSet = (one: readonly Address[], other: readonly Address[]): boolean =>
+  one.length === other.length && one.every((address) => other.includes(address))
+
+const spoken = ({ addresses, intervalMs, mac, priority, source, version, vrid }: HeardRouter): string =>
+  `VRID ${vrid} is spoken by ${source} (${mac}): VRRPv${version}, priority ${priority}, every ${intervalMs} ms, for ${addresses.length === 0 ? 'no address' : addresses.join(', ')}`
+
+function heardFinding(heard: HeardRouter, mine: readonly PlannedRouter[], about: string): Finding {
+  const { addresses, discard, intervalMs, priority, source, version, vrid } = heard
+  const check = 'vrid'
+  const router = mine.find((one) => one.vrid === vrid)
+  if (router === undefined) {
+    const ours = mine.filter(({ held }) => held.some(({ address }) => addresses.includes(address)))
+    if (ours.length > 0) {
+      const found = `${spoken(heard)}: these are addresses of "${ours.map(({ name }) => name).join('", "')}", which has another VRID`
+      return { check, level: 'error', about, found, advice: 'Give the routers of one address one VRID on all nodes' }
+    }
+    if (discard !== undefined) {
+      const found = `VRID ${vrid} of ${source}: everybody discards its packets (${discard})`
+      return { check, level: 'note', about, found }
+    }
+    return { check, level: mine.length === 0 ? 'note' : 'ok', about, found: spoken(heard) }
+  }
+  const named = `"${router.name}"`
+  const listed = router.peers.includes(source)
+  if (discard !== undefined && discard !== 'version') {
+    const found = `${source} (${heard.mac}) speaks for VRID ${vrid}, that of ${named}, and everybody discards it: ${discard}`
+    return {
+      check,
+      level: 'error',
+      about,
+      found,
+      advice: 'Find out what sends it (holdfast capture shows each packet)',
+    }
+  }
+  if (version !== router.version) {
+    const found = `${spoken(heard)}: ${named} is of version ${router.version}, and the two do not hear each other`
+    return { check, level: 'error', about, found, advice: `Set version: ${version}, or choose another VRID` }
+  }
+  const advertised = router.addresses
+  if (!sameSet(addresses, advertised)) {
+    const shared = addresses.some((address) => advertised.includes(address))
+    const found = `${spoken(heard)}: ${named} has the same VRID for ${advertised.join(', ')}`
+    const advice = shared ? 'Write the same addresses on all nodes of the group' : 'Choose a VRID that nobody has'
+    return { check, level: shared || listed ? 'warning' : 'error', about, found, advice }
+  }
+  if (heard.group !== router.multicast) {
+    const found = `${spoken(heard)}, by ${heard.group ? 'multicast' : 'unicast'}: ${named} is spoken to by ${router.multicast ? 'multicast' : 'unicast'}`
+    return { check, level: 'error', about, found, advice: 'Write the same transport on all nodes of the group' }
+  }
+  if (priority === 255 && router.priority === 255) {
+    return {
+      check,
+      level: 'error',
+      about,
+      found: `${spoken(heard)}: ${named} has priority 255 as well, and both own the addresses`,
+      advice: 'Give 255 to the one that has the addresses',
+    }
+  }
+  if (intervalMs !== router.intervalMs) {
+    const level = router.version === 2 ? 'error' : 'warning'
+    const found = `${spoken(heard)}: ${named} has ${router.intervalMs} ms here${router.version === 2 ? ', and version 2 discards what differs' : ''}`
+    return { check, level, about, found, advice: 'Write the same interval on all nodes of the group' }
+  }
+  if (router.peers.length > 0 && !listed) {
+    const found = `${spoken(heard)}: it is of the group of ${named}, and not among its peers (${router.peers.join(', ')})`
+    return { check, level: 'warning', about, found, advice: 'List it, or find out who it is' }
+  }
+  return { check, level: 'ok', about, found: `${spoken(heard)}: of the group of ${named}` }
+}
+
+function quietVrids({ forMs, heard }: Listening, mine: readonly PlannedRouter[], about: string): readonly Finding[] {
+  return mine
+    .filter(({ intervalMs, vrid }) => forMs >= 3 * intervalMs && !heard.some((one) => one.vrid === vrid))
+    .map(({ name, vrid }) => ({
+      check: 'vrid',
+      level: 'ok',
+      about,
+      found: `VRID ${vrid} ("${name}") is spoken by nobody else, in 3 of its intervals and more`,
+    }))
+}
+
+/** Silence shorter than three intervals says nothing. */
+function missed({ forMs }: Listening, mine: readonly PlannedRouter[], about: string): readonly Finding[] {
+  return mine
+    .filter(({ intervalMs }) => forMs < 3 * intervalMs)
+    .map(({ intervalMs, name }) => ({
+      check: 'vrid',
+      level: 'note',
+      about,
+      found: `listened for ${(forMs / 1000).toFixed(1)} s, less than 3 intervals of "${name}"`,
+      advice: `--duration ${Math.ceil((3.1 * intervalMs) / 1000)}s`,
+    }))
+}

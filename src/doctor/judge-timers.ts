@@ -1,0 +1,207 @@
+/**
+ * How late the timers are, what interval that allows, and whether the clocks can be believed. PURE. Refuses to know how
+ * time was measured, and what else is wrong with the machine.
+ */
+import type { Finding } from './finding.ts'
+import { asMillis, SAFETY, type Spread, smallestInterval, spreadOf } from './interval.ts'
+import {
+  isUnmeasured,
+  type MachineState,
+  type Measured,
+  type PlannedRouter,
+  type TimerRun,
+  type Timers,
+} from './measurement.ts'
+
+/** Ground rule 2 (design.md §1): with more between two drains the kernel's receive stamps are not believed. */
+const STEP = 1
+/** Equal routers act one after the other in steps of this (design.md §3, Stagger). */
+const STAGGER = 3
+/** A default that should work on every machine: where it does not, that is news by itself. */
+const USUAL_INTERVAL = 1_000
+
+export type Recommendation = {
+  /** Milliseconds; null: no interval of the protocol is long enough. */
+  readonly intervalMs: number | null
+  readonly worstMs: number
+  readonly samples: number
+}
+/** Null: could not be measured. */
+export type Recommendations = {
+  readonly ordinary: Recommendation | null
+  readonly realtime: Recommendation | null
+}
+
+const isRun = (run: Timers['ordinary']): run is TimerRun => !isUnmeasured(run)
+const isRealtime = ({ policy }: TimerRun): boolean => policy === 'SCHED_RR' || policy === 'SCHED_FIFO'
+
+export function recommend({ ordinary, realtime }: Timers): Recommendations {
+  const of = (run: Timers['ordinary']): Recommendation | null => {
+    if (!isRun(run) || run.lateness.length === 0) return null
+    const { max, samples } = spreadOf(run.lateness)
+    const interval = smallestInterval(max)
+    return { intervalMs: interval === undefined ? null : asMillis(interval), worstMs: max, samples }
+  }
+  return { ordinary: of(ordinary), realtime: isRun(realtime) && isRealtime(realtime) ? of(realtime) : null }
+}
+
+export function timerFindings({ machine, routers, timers }: Measured): readonly Finding[] {
+  const recommended = recommend(timers)
+  return [
+    lateness('without --realtime', timers.ordinary),
+    ...(isRun(timers.realtime) ? [lateness('with --realtime', timers.realtime)] : []),
+    ...smallest(recommended, machine),
+    ...routers.flatMap((router) => intervalOf(router, recommended, machine)),
+    ...staggerOf(routers, timers),
+    realtimeOf(timers.realtime, machine),
+    ...clockOf(timers),
+  ]
+}
+
+const ms = (value: number): string => `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ms`
+const words = ({ max, p50, p99, samples }: Spread): string =>
+  `p50 ${ms(p50)}, p99 ${ms(p99)}, worst ${ms(max)} of ${samples}`
+
+function lateness(how: string, run: Timers['ordinary']): Finding {
+  if (isUnmeasured(run))
+    return { check: 'timers', level: 'warning', about: how, found: `not measured: ${run.unmeasured}` }
+  if (run.lateness.length === 0) {
+    const found = 'no timer came at all while it was measured: the machine gives an ordinary process no processor'
+    return { check: 'timers', level: 'error', about: how, found, advice: 'Find out what keeps the processors busy' }
+  }
+  return { check: 'timers', level: 'ok', about: how, found: `late by ${words(spreadOf(run.lateness))}` }
+}
+
+const intervalWords = ({ intervalMs }: Recommendation): string =>
+  intervalMs === null ? 'none that VRRP has (40.95 s)' : `${intervalMs} ms`
+
+/** The recommendation with its reason, and what would lower it. */
+function smallest({ ordinary, realtime }: Recommendations, machine: MachineState): readonly Finding[] {
+  const one = (how: string, given: Recommendation, other: Recommendation | null): Finding => {
+    const { intervalMs, worstMs } = given
+    const usual = intervalMs !== null && intervalMs <= USUAL_INTERVAL
+    const found =
+      `smallest safe advertisement interval: ${intervalWords(given)}, ${SAFETY} x the worst lateness ` +
+      `(${ms(worstMs)}), so that Active_Down_Interval stands a lost advertisement beside it`
+    const lower =
+      other?.intervalMs != null && (intervalMs === null || other.intervalMs < intervalMs)
+        ? `--realtime lowers it to ${other.intervalMs} ms`
+        : intervalMs !== null && intervalMs <= 10
+          ? undefined
+          : lowered(machine)
+    return {
+      check: 'interval',
+      level: usual ? 'ok' : 'warning',
+      about: how,
+      found,
+      ...(lower === undefined ? {} : { advice: lower }),
+    }
+  }
+  return [
+    ...(ordinary === null ? [] : [one('without --realtime', ordinary, realtime)]),
+    ...(realtime === null ? [] : [one('with --realtime', realtime, null)]),
+  ]
+}
+
+function lowered({ mayRealtime, processors, stolenShare = 0, throttled = 0 }: MachineState): string {
+  if (throttled > 0) return 'A CPU limit of its cgroup stopped this process: without the limit timers come sooner'
+  if (stolenShare > 0.01)
+    return `The hypervisor ran others for ${(100 * stolenShare).toFixed(0)} % of the time: ask for reserved CPUs`
+  if (!mayRealtime) return 'Real-time priority lowers it: give the daemon CAP_SYS_NICE and start it with --realtime'
+  return `Less load, or more than ${processors} CPUs, lowers it`
+}
+
+/** What the file asks for, against what the machine can do. */
+function intervalOf(
+  { intervalMs, name, version }: PlannedRouter,
+  { ordinary, realtime }: Recommendations,
+  machine: MachineState,
+): readonly Finding[] {
+  if (ordinary === null) return []
+  const fits = ({ worstMs }: Recommendation) => {
+    const least = smallestInterval(worstMs, version)
+    return least !== undefined && asMillis(least) <= intervalMs
+  }
+  const about = name
+  if (fits(ordinary)) {
+    const found = `${intervalMs} ms is ${times(intervalMs / ordinary.worstMs)} the worst lateness (${ms(ordinary.worstMs)})`
+    return [{ check: 'interval', level: 'ok', about, found }]
+  }
+  if (realtime !== null && fits(realtime)) {
+    const runs = machine.processes.some(
+      ({ policy, vrrp }) => vrrp && (policy === 'SCHED_RR' || policy === 'SCHED_FIFO'),
+    )
+    const found = `${intervalMs} ms is safe with --realtime only (worst lateness ${ms(realtime.worstMs)}, without it ${ms(ordinary.worstMs)})`
+    if (runs) return [{ check: 'interval', level: 'ok', about, found: `${found}, and so the daemon here runs` }]
+    return [{ check: 'interval', level: 'warning', about, found, advice: 'Start the daemon with --realtime' }]
+  }
+  const best = realtime ?? ordinary
+  const overdue = best.worstMs >= intervalMs
+  const found = `${intervalMs} ms is ${times(intervalMs / best.worstMs)} the worst lateness (${ms(best.worstMs)}): ${
+    overdue
+      ? 'one lost advertisement beside it, and a Backup takes over from a living Active'
+      : `${SAFETY} times is what a busier hour asks for`
+  }`
+  const advice = `Set advertisementInterval to ${intervalWords(best)} or more on all its routers${
+    best === realtime ? ' and use --realtime' : `; ${lowered(machine).replace(/^./, (first) => first.toLowerCase())}`
+  }`
+  return [{ check: 'interval', level: overdue ? 'error' : 'warning', about, found, advice }]
+}
+
+const times = (share: number): string =>
+  `${Number.isFinite(share) ? share.toFixed(share < 10 ? 1 : 0) : 'far more than 100'} x`
+
+/** Where equals are kept apart by 3 ms, timers that are later than that let two of them act together. */
+function staggerOf(routers: readonly PlannedRouter[], { ordinary, realtime }: Timers): readonly Finding[] {
+  if (!routers.some(({ peers }) => peers.length > 1)) return []
+  const run = isRun(realtime) && isRealtime(realtime) ? realtime : ordinary
+  if (isUnmeasured(run)) return []
+  const { p99 } = spreadOf(run.lateness)
+  if (p99 <= STAGGER) return []
+  const found = `one timer in a hundred is more than ${ms(p99)} late, and equal priorities are kept apart by ${STAGGER} ms: two may take over together, and one steps down again`
+  return [
+    {
+      check: 'timers',
+      level: 'note',
+      about: 'equal priorities',
+      found,
+      advice: 'Give the routers different priorities',
+    },
+  ]
+}
+
+function realtimeOf(run: Timers['realtime'], { mayRealtime }: MachineState): Finding {
+  if (isUnmeasured(run)) return { check: 'realtime', level: 'note', found: `not tried: ${run.unmeasured}` }
+  if (isRealtime(run)) {
+    return { check: 'realtime', level: 'ok', found: `--realtime gets ${run.policy}, priority ${run.priority}` }
+  }
+  const found = `--realtime gets ${run.policy}: ${mayRealtime ? 'the kernel refuses it here' : 'CAP_SYS_NICE is missing, and RLIMIT_RTPRIO allows none'}`
+  const advice = 'Below 100 ms add CAP_SYS_NICE (docs/privileges.md); above it the daemon does without'
+  return { check: 'realtime', level: 'note', found, advice }
+}
+
+function clockOf({ ordinary, realtime }: Timers): readonly Finding[] {
+  const run = isRun(ordinary) ? ordinary : isRun(realtime) ? realtime : undefined
+  if (run === undefined || run.offsets.length < 2) return []
+  const changes = run.offsets.slice(1).map((offset, i) => offset - (run.offsets[i] ?? offset))
+  const steps = changes.filter((change) => Math.abs(change) > STEP)
+  const drift = (run.offsets.at(-1) ?? 0) - (run.offsets[0] ?? 0)
+  if (steps.length === 0) {
+    return [
+      {
+        check: 'clock',
+        level: 'ok',
+        found: `CLOCK_REALTIME went along with CLOCK_MONOTONIC (${drift.toFixed(3)} ms in all)`,
+      },
+    ]
+  }
+  const largest = steps.reduce((most, step) => (Math.abs(step) > Math.abs(most) ? step : most), 0)
+  return [
+    {
+      check: 'clock',
+      level: 'warning',
+      found: `the wall clock was stepped ${steps.length === 1 ? 'once' : `${steps.length} times`}, by ${ms(Math.abs(largest))} ${largest < 0 ? 'back' : 'forward'} at most: elections go by CLOCK_MONOTONIC and do not notice, but around a step the kernel's receive times are not used`,
+      advice: 'Let one time service slew the clock (chrony without makestep after the start)',
+    },
+  ]
+}

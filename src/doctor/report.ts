@@ -1,0 +1,74 @@
+/**
+ * A diagnosis as a text for people and as the value behind `--json`. Decided here: one line a finding, the advice indented
+ * below it, and the shape that programs may rely on (version 1: keys are added, never changed; docs/doctor.md). PURE.
+ */
+import { countOf, type Finding, type Level, worst } from './finding.ts'
+import { spreadOf } from './interval.ts'
+import { type Recommendations, recommend } from './judge-timers.ts'
+import { isUnmeasured, type Measured, type TimerRun, type Unmeasured } from './measurement.ts'
+
+export type About = { readonly version: string; readonly host: string; readonly takenAt: string }
+
+export type DoctorReport = {
+  readonly version: 1
+  readonly holdfast: string
+  readonly host: string
+  readonly takenAt: string
+  readonly durationMs: number
+  readonly worst: Level
+  readonly count: Readonly<Record<Level, number>>
+  /** Smallest safe advertisement interval of version 3. */
+  readonly interval: Recommendations
+  readonly findings: readonly Finding[]
+  readonly measured: unknown
+}
+
+export function doctorReport(measured: Measured, findings: readonly Finding[], about: About): DoctorReport {
+  return {
+    version: 1,
+    holdfast: about.version,
+    host: about.host,
+    takenAt: about.takenAt,
+    durationMs: measured.durationMs,
+    worst: worst(findings),
+    count: countOf(findings),
+    interval: recommend(measured.timers),
+    findings,
+    measured: { ...measured, timers: summary(measured.timers) },
+  }
+}
+
+/** Thousands of samples are nobody's reading. */
+function summary({ ordinary, realtime }: Measured['timers']): Readonly<Record<string, unknown>> {
+  const of = (run: TimerRun | Unmeasured) => {
+    if (isUnmeasured(run)) return run
+    const { everyMs, lateness, policy, priority } = run
+    return { policy, priority, everyMs, latenessMs: spreadOf(lateness) }
+  }
+  return { ordinary: of(ordinary), realtime: of(realtime) }
+}
+
+const WIDTH = Math.max(...(['ok', 'note', 'warning', 'error'] satisfies Level[]).map((level) => level.length))
+
+export function formatReport({ count, durationMs, findings, holdfast, host, interval }: DoctorReport): string {
+  const head = `holdfast ${holdfast} doctor on ${host}, measured for ${(durationMs / 1000).toFixed(1)} s`
+  const lines = findings.flatMap(({ about, advice, check, found, level }) => [
+    `${level.padEnd(WIDTH)}  ${check}${about === undefined ? '' : ` (${about})`}: ${found}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(WIDTH)}    -> ${advice}`]),
+  ])
+  const { ordinary, realtime } = interval
+  const told = (given: Recommendations['ordinary'], how: string): string[] =>
+    given === null ? [] : [`${given.intervalMs === null ? 'none' : `${given.intervalMs} ms`} ${how}`]
+  const smallest = [...told(ordinary, 'without --realtime'), ...told(realtime, 'with it')]
+  return [
+    head,
+    '',
+    ...lines,
+    '',
+    ...(smallest.length === 0 ? [] : [`smallest safe advertisement interval on this machine: ${smallest.join(', ')}`]),
+    `${plural(count.error, 'error')}, ${plural(count.warning, 'warning')}, ${plural(count.note, 'note')}, ${count.ok} ok`,
+    '',
+  ].join('\n')
+}
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`

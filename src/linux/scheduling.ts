@@ -1,0 +1,43 @@
+/**
+ * How the kernel schedules a process, out of /proc/PID/stat: what was got, not what was asked for. Decided here: the names.
+ * Refused here: what anybody makes of it.
+ */
+import { readFileSync } from 'node:fs'
+
+export type Scheduling = {
+  readonly policy: string
+  /** 1 to 99 of a real-time policy, 0 otherwise. */
+  readonly priority: number
+}
+
+const POLICIES: Readonly<Record<number, string>> = {
+  0: 'SCHED_OTHER',
+  1: 'SCHED_FIFO',
+  2: 'SCHED_RR',
+  3: 'SCHED_BATCH',
+  5: 'SCHED_IDLE',
+  6: 'SCHED_DEADLINE',
+  7: 'SCHED_EXT',
+}
+/** Fields 40 and 41 (proc_pid_stat(5)), counted from behind the name, which is the second and may hold anything. */
+const PRIORITY = 37
+const POLICY = 38
+
+export const isRealtime = ({ policy }: Scheduling): boolean => policy === 'SCHED_RR' || policy === 'SCHED_FIFO'
+
+/** Of its main thread. Undefined: there is no such process, or no /proc. */
+export function schedulingOf(pid: number | 'self', read: (path: string) => string = readText): Scheduling | undefined {
+  const text = read(`/proc/${pid}/stat`)
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [policy, priority] = [Number(fields[POLICY]), Number(fields[PRIORITY])]
+  if (!Number.isInteger(policy) || !Number.isInteger(priority)) return undefined
+  return { policy: POLICIES[policy] ?? `policy ${policy}`, priority }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
