@@ -50,7 +50,7 @@ export function timerFindings({ machine, routers, timers }: Measured): readonly 
   return [
     lateness('without --realtime', timers.ordinary),
     ...(isRun(timers.realtime) ? [lateness('with --realtime', timers.realtime)] : []),
-    ...smallest(recommended, machine),
+    ...smallest(recommended, machine, routers.length > 0),
     ...routers.flatMap((router) => intervalOf(router, recommended, machine)),
     ...staggerOf(routers, timers),
     realtimeOf(timers.realtime, machine),
@@ -76,10 +76,16 @@ const intervalWords = ({ intervalMs }: Recommendation): string =>
   intervalMs === null ? 'none that VRRP has (40.95 s)' : `${intervalMs} ms`
 
 /** The recommendation with its reason, and what would lower it. */
-function smallest({ ordinary, realtime }: Recommendations, machine: MachineState): readonly Finding[] {
+function smallest(
+  { ordinary, realtime }: Recommendations,
+  machine: MachineState,
+  configured: boolean,
+): readonly Finding[] {
+  // Where there is a configuration its own interval is what counts.
+  const usual =
+    configured || [ordinary, realtime].some((given) => given?.intervalMs != null && given.intervalMs <= USUAL_INTERVAL)
   const one = (how: string, given: Recommendation, other: Recommendation | null): Finding => {
     const { intervalMs, worstMs } = given
-    const usual = intervalMs !== null && intervalMs <= USUAL_INTERVAL
     const found =
       `smallest safe advertisement interval: ${intervalWords(given)}, ${SAFETY} x the worst lateness ` +
       `(${ms(worstMs)}), so that Active_Down_Interval stands a lost advertisement beside it`

@@ -1,0 +1,153 @@
+/**
+ * `holdfast doctor` on a LAN with a daemon that serves: in a lab where all is well it finds nothing and disturbs nobody, not
+ * even the daemon beside it; in the same lab with everything broken that one node can find out it names each. What it sends is
+ * read from the wire.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { Finding } from '../../src/doctor/finding.ts'
+import { Holdfast, holdfastConfig } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually } from '../support/wait.ts'
+
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
+const INTERVAL = 500
+/** Three intervals and more. */
+const DURATION = '2s'
+const PEERS = ['10.77.0.11', '10.77.0.12']
+/** Process starts on a machine that others keep busy. */
+const WITHIN = 30_000
+
+type Report = {
+  readonly version: number
+  readonly worst: string
+  readonly interval: { readonly ordinary: { readonly intervalMs: number } | null }
+  readonly findings: readonly Finding[]
+}
+type Doctored = { readonly code: number | null; readonly report: Report }
+
+let lab: Lab
+beforeEach(() => {
+  lab = createLab({ routers: 3, clients: ['client', 'observer'] })
+})
+afterEach(() => lab.destroy())
+
+const plan = (position: number, priority: number) => {
+  return { host: lab.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP, peers: PEERS }
+}
+
+function fileFor(position: number): string {
+  const file = join(lab.directory, `doctor-${position}.yaml`)
+  writeFileSync(file, holdfastConfig(plan(position, 100), lab.directory))
+  return file
+}
+
+async function doctor(host: Host, ...options: readonly string[]): Promise<Doctored> {
+  const process = new LoggedProcess(lab, host, [HOLDFAST, 'doctor', '--json', '--duration', DURATION, ...options])
+  const { code } = await process.exited
+  const text = process.lines.map((line) => line.text).join('\n')
+  try {
+    const report: Report = JSON.parse(text)
+    return { code, report }
+  } catch {
+    throw new Error(`holdfast doctor on ${host.name} ended with ${code} and said: ${text}`)
+  }
+}
+
+const lines = ({ findings }: Report) =>
+  findings.map(({ about, check, found, level }) => `${level} ${check} ${about}: ${found}`)
+/** How busy the machine is, is no property of the lab. */
+const WEATHER = ['timers', 'interval', 'processor', 'clock']
+const bad = (report: Report) =>
+  lines(report).filter((line) => /^(warning|error) /.test(line) && !WEATHER.includes(line.split(' ')[1] ?? ''))
+const STATUS: Readonly<Record<string, number>> = { ok: 0, note: 0, warning: 2, error: 3 }
+const inNamespace = (host: Host, ...argv: readonly string[]) => run(['ip', 'netns', 'exec', host.namespace, ...argv])
+
+async function active(daemon: Holdfast): Promise<void> {
+  await eventually(
+    'r1 to be Active',
+    async () => (await daemon.state()) === 'Active',
+    () => daemon.lines.slice(-5),
+    { within: WITHIN },
+  )
+}
+
+describeNetns('holdfast doctor', () => {
+  test('all is well: nothing is found on either node, and the daemon beside it notices nothing', async () => {
+    const daemon = new Holdfast(lab, plan(1, 200))
+    await active(daemon)
+    const before = { addresses: lab.addresses(lab.router(1)), router: await daemon.router() }
+    const capture = await Capture.start(lab, 'doctor')
+    const [beside, alone] = await Promise.all([doctor(lab.router(1), daemon.file), doctor(lab.router(2), fileFor(2))])
+    const frames = await capture.stop()
+    expect(bad(beside.report), 'on the node of the Active').toEqual([])
+    expect(bad(alone.report), 'on the other node').toEqual([])
+    for (const { code, report } of [beside, alone]) expect(code, report.worst).toBe(STATUS[report.worst])
+    expect(beside.report.version).toBe(1)
+    const said = lines(alone.report).join('\n')
+    expect(said).toContain('ok multicast eth0, IPv4: heard both ways: the doctor on 10.77.0.11')
+    expect(said).toContain(`${LAB_VIP} is answered for by`)
+    expect(said).toMatch(/10\.77\.0\.11, Active of VRID 51 with priority 200/)
+    expect(lines(beside.report).join('\n')).toContain(`${LAB_VIP} is on this node, and nobody else answers for it`)
+
+    // As a third on the LAN saw it: advertisements of the Active alone.
+    const speakers = frames.filter(({ versionAndType }) => versionAndType !== '').map(({ source }) => source)
+    expect([...new Set(speakers)], 'who sent advertisements').toEqual(['10.77.0.11'])
+    const after = await daemon.router()
+    expect(after).toMatchObject({ state: 'Active', since: before.router.since, duplicates: [], strangers: [] })
+    expect(after.counters.discarded).toEqual({})
+    expect((await daemon.snapshot())?.interfaces.map(({ discarded }) => discarded)).toEqual([{}])
+    expect(lab.addresses(lab.router(1))).toEqual(before.addresses)
+    expect(lab.addresses(lab.router(2))).not.toContain(`${LAB_VIP}/32`)
+  })
+
+  test('each thing that is wrong is named', async () => {
+    const [r1, r2, r3] = [lab.router(1), lab.router(2), lab.router(3)]
+    // Another group with the same VRID.
+    const stranger = new Holdfast(lab, { ...plan(3, 200), address: '10.77.0.150', peers: [] })
+    await active(stranger)
+    expect(r3.address).toBe('10.77.0.13')
+    // A host that has the virtual address, and one that has that of this node.
+    run(['ip', '-n', lab.client.namespace, 'address', 'add', `${LAB_VIP}/24`, 'dev', 'eth0'])
+    run(['ip', '-n', lab.host('observer').namespace, 'address', 'add', `${r2.address}/24`, 'dev', 'eth0'])
+    run(['ip', '-n', r2.namespace, 'link', 'set', 'eth0', 'mtu', '1000'])
+    // The way back to the peer leads elsewhere.
+    run(['ip', '-n', r2.namespace, 'link', 'add', 'away', 'type', 'veth', 'peer', 'name', 'far'])
+    for (const end of ['away', 'far']) run(['ip', '-n', r2.namespace, 'link', 'set', end, 'up'])
+    run(['ip', '-n', r2.namespace, 'route', 'add', `${r1.address}/32`, 'dev', 'away'])
+    inNamespace(r2, 'sysctl', '-qw', 'net.ipv4.conf.eth0.rp_filter=1', 'net.ipv4.conf.eth0.arp_ignore=8')
+    inNamespace(
+      r2,
+      'nft',
+      'add table ip t; add chain ip t in { type filter hook input priority 0; }; add rule ip t in ip protocol 112 drop;' +
+        'add chain ip t out { type filter hook output priority 0; }; add rule ip t out ip protocol 112 drop',
+    )
+    const { code, report } = await doctor(r2, fileFor(2))
+    const found = (check: string) =>
+      bad(report)
+        .filter((line) => line.split(' ')[1] === check)
+        .join('\n')
+    expect
+      .soft(found('vrid'))
+      .toMatch(/error .*VRID 51 is spoken by 10\.77\.0\.13 .*for 10\.77\.0\.150.*has the same VRID for 10\.77\.0\.100/)
+    expect
+      .soft(found('virtual-address'))
+      .toMatch(/error vip: 10\.77\.0\.100 is answered for by .*and no router|error .*10\.77\.0\.100 is answered for by/)
+    expect.soft(found('primary-address')).toMatch(/error .*10\.77\.0\.12 is this node's, and .* has it as well/)
+    expect.soft(found('mtu')).toMatch(/warning .*the MTU is 1000/)
+    expect.soft(found('reverse-path')).toMatch(/error .*10\.77\.0\.11 \(by away\)/)
+    expect.soft(found('arp-settings')).toMatch(/error .*arp_ignore is 8/)
+    expect.soft(found('packet-filter')).toMatch(/error .*refuses VRRP packets on their way out/)
+    expect
+      .soft(found('packet-filter'))
+      .toMatch(/error .*advertisements of 10\.77\.0\.13 came in, and this node dropped them: a packet filter/)
+    expect.soft(report.worst).toBe('error')
+    expect(code).toBe(3)
+  })
+})
