@@ -105,9 +105,10 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     expect(told().slice(lines), 'changes of a check').toEqual([])
     expect(prober.owners.slice(owners), 'changes of owner').toEqual([])
     for (const [i, { name, runs, skipped, results }] of after.entries()) {
-      const { runs: asked = 0, results: { ok = 0 } = {} } = before[i] ?? {}
+      const { runs: asked = 0, results: { ok = 0 } = {}, skipped: earlier = 0 } = before[i] ?? {}
       const failed = runs - asked - ((results.ok ?? 0) - ok)
-      expect([name, failed, skipped], 'failed runs, skipped slots').toEqual([name, 0, 0])
+      // A slot that a busy node skipped while all of them started is not what a reload does.
+      expect([name, failed, skipped - earlier], 'failed runs, skipped slots').toEqual([name, 0, 0])
       expect(runs - asked, `runs of ${name} in ${RELOADS} s`).toBeGreaterThanOrEqual(RELOADS - 1)
     }
   })

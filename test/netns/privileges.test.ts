@@ -260,9 +260,11 @@ describeNetns('the scripts of a keepalived file', () => {
       await kept.line(new RegExp(`healthcheck ${name}: undecided → up`), 20_000)
       await bare.line(new RegExp(`healthcheck ${name}: undecided → down`), 20_000)
     }
+    // The shell makes the file before grep writes.
+    const isWritten = (path: string) => existsSync(path) && readFileSync(path, 'utf8').endsWith('\n')
     await eventually(
       'each node to be told of its first state',
-      () => existsSync(`${told}.vip`) && existsSync(`${told}.other`),
+      () => isWritten(`${told}.vip`) && isWritten(`${told}.other`),
       () => [...kept.lines.slice(-5), ...bare.lines.slice(-5)].map(({ text }) => text),
       { within: 20_000 },
     )
