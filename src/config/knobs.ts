@@ -35,6 +35,9 @@ export const knobShape = {
     .describe(`An Active asks once a second who else has any of its addresses, ${profileDefault}`),
   stagger: flag().optional().describe(`Backups of equal priority expire one after the other, ${profileDefault}`),
   leaving: flag().optional().describe(`On shutdown keep the addresses until the successor is heard, ${profileDefault}`),
+  remindSuccessor: flag()
+    .optional()
+    .describe(`Who leaves has the winner of several successors announce again, ${profileDefault}`),
   onlyListedPeers: flag()
     .optional()
     .describe(`Refuse unicast advertisements of routers not in peers, ${profileDefault}`),
@@ -80,6 +83,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     radar: router.radar ?? profile.radar,
     stagger: router.stagger ?? profile.stagger,
     leaving: router.leaving ?? profile.leaving,
+    remindSuccessor: router.remindSuccessor ?? profile.remindSuccessor,
     onlyListedPeers: router.onlyListedPeers ?? (hasTtlRange(router) || profile.onlyListedPeers),
     ttlCheck: router.ttlCheck ?? profile.ttlCheck,
     firstAddressLinkLocal: router.firstAddressLinkLocal ?? profile.firstAddressLinkLocal,

@@ -16,6 +16,8 @@ export type AdvertisementReason =
   | 'priorityZeroHeard'
   | 'rivalHeard'
   | 'lost'
+  /** By one that leaves: several have followed, and clients may have heard a loser last. */
+  | 'contested'
   | 'priorityChanged'
   | 'parametersChanged'
   | 'shutdown'

@@ -9,6 +9,7 @@ import type { Effect } from './effect.ts'
 import type { StateEvent } from './event.ts'
 import { ownsAddresses, type Parameters } from './parameters.ts'
 import type { Leaving } from './state.ts'
+import { advance, bestOf, raceOn } from './succession.ts'
 import { staggerStep } from './timers.ts'
 import { becomeActive, enterBackup, fail, type Step, stop } from './transition.ts'
 
@@ -56,20 +57,23 @@ export function stepLeaving(state: Leaving, event: StateEvent, parameters: Param
         return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
       }
       if (advertisement.priority === 0) return [state, [{ kind: 'refused', reason: 'leaving', source }]]
-      const successor = {
+      const heard = {
         source,
         priority: advertisement.priority,
         interval: advertisement.interval,
         heardAt: receivedAt,
       }
+      const { remindSuccessor } = parameters.knobs
+      const successor = remindSuccessor ? bestOf(state.successor, heard) : heard
       const next: Leaving = {
         ...state,
         successor,
+        ...(remindSuccessor ? { succession: raceOn(state, heard) } : {}),
         repeatAt: undefined,
         kept: offBy(state.kept, ({ address }) => plus(receivedAt, offAfterAdvertisement(address, parameters))),
       }
       // Its claims were heard first and took every address: there is nothing left to wait for.
-      return next.kept.length === 0 ? follow(next, successor, parameters, now) : [next, []]
+      return isOver(next) ? follow(next, successor, parameters, now) : [next, []]
     }
     case 'claimHeard':
       return [{ ...state, kept: offBy(state.kept, () => plus(event.heardAt, OFF_AFTER_CLAIM), event.address) }, []]
@@ -145,14 +149,29 @@ function expire(state: Leaving, receptionLost: boolean, parameters: Parameters, 
     effects.push({ kind: 'sendAdvertisement', priority: 0, reason: state.reason })
   }
   const due = state.kept.filter(({ offAt }) => offAt !== undefined && now >= offAt)
-  const kept = state.kept.filter((entry) => !due.includes(entry))
   effects.push(...removal(due))
-  if (kept.length > 0 || successor === undefined) {
-    const repeatAt = state.repeatAt !== undefined && now >= state.repeatAt ? undefined : state.repeatAt
-    return [{ ...state, repeatAt, kept }, effects]
-  }
+  const repeatAt = state.repeatAt !== undefined && now >= state.repeatAt ? undefined : state.repeatAt
+  const next: Leaving = { ...state, repeatAt, kept: state.kept.filter((entry) => !due.includes(entry)) }
+  if (successor === undefined) return [next, effects]
+  const watched = watch(next, successor, parameters, now, effects)
+  if (!isOver(watched)) return [watched, effects]
   // Ground rule 2: its later advertisements may be among the lost packets.
   return follow(state, receptionLost ? { ...successor, heardAt: now } : successor, parameters, now, effects)
+}
+
+const isOver = ({ kept, succession }: Leaving): boolean => kept.length === 0 && succession === undefined
+
+function watch(
+  state: Leaving,
+  successor: NonNullable<Leaving['successor']>,
+  parameters: Parameters,
+  now: Millis,
+  effects: Effect[],
+): Leaving {
+  if (state.succession === undefined) return state
+  const [succession, due] = advance(state.succession, successor, parameters, now)
+  effects.push(...due)
+  return { ...state, succession }
 }
 
 /** Every address is off and the successor is known. */

@@ -44,6 +44,8 @@ export type Knobs = {
   readonly stagger: boolean
   /** Keep answering after shutdown or yield until the successor is heard (state Leaving). */
   readonly leaving: boolean
+  /** Who leaves stays, without addresses, until all who follow have spoken, and has the winner of several announce again. */
+  readonly remindSuccessor: boolean
   /** Unicast sources must be listed peers. */
   readonly onlyListedPeers: boolean
   /** TTL / hop limit 255 is required in unicast too. Multicast always requires it. */
@@ -138,6 +140,7 @@ const SAFE: Knobs = {
   radar: true,
   stagger: true,
   leaving: true,
+  remindSuccessor: false,
   onlyListedPeers: false,
   ttlCheck: false,
   firstAddressLinkLocal: false,
@@ -156,6 +159,8 @@ const SAFE: Knobs = {
  * `addressListCheck` is the other way round: RFC 9568 §7.1 only logs another list.
  */
 export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
+  // Equal keepalived nodes take over together (docs/adr/0036); holdfast nodes do not, or tell each other.
+  if (profile === 'keepalived') return { ...SAFE, remindSuccessor: true }
   if (profile !== 'rfc9568') return SAFE
   return {
     checksum: 'message-only',
@@ -167,6 +172,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     radar: false,
     stagger: false,
     leaving: false,
+    remindSuccessor: false,
     onlyListedPeers: true,
     ttlCheck: true,
     firstAddressLinkLocal: true,

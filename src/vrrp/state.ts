@@ -6,6 +6,7 @@ import type { Address } from '../wire/address.ts'
 import type { Centis, Millis } from '../wire/units.ts'
 import type { TransitionReason } from './effect.ts'
 import type { Fault } from './event.ts'
+import { nextOf, type Succession } from './succession.ts'
 
 /** The router that a Backup follows, as last heard. */
 export type HeardActive = {
@@ -79,6 +80,8 @@ export type Leaving = {
   /** When the second priority 0 is due. */
   readonly repeatAt: Millis | undefined
   readonly successor: (HeardActive & { readonly interval: Centis }) | undefined
+  /** Several may follow at once: how long that is watched; absent where it is not (knob remindSuccessor), or over. */
+  readonly succession?: Succession | undefined
   /** Still answered; `offAt` is known once the successor was heard. */
   readonly kept: readonly { readonly address: Address; readonly offAt: Millis | undefined }[]
 }
@@ -113,6 +116,7 @@ export function nextDeadline(state: State): Millis | undefined {
     case 'Leaving': {
       const due = [state.repeatAt, state.successor === undefined ? state.until : undefined]
       for (const { offAt } of state.kept) due.push(offAt)
+      if (state.succession !== undefined) due.push(nextOf(state.succession))
       return due.reduce(
         (least, at) => (at !== undefined && (least === undefined || at < least) ? at : least),
         undefined,

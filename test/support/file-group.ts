@@ -262,10 +262,17 @@ export class FileGroup {
       const [name, ...others] = last?.nodes ?? []
       if (last === undefined || name === undefined || others.length > 0) return undefined
       const settled = monotonicMs() - last.at >= steady && this.prober.owner === name && passes(name)
-      return settled ? name : undefined
+      return settled && this.#clientSendsTo() === name ? name : undefined
     }
-    const sight = () => ({ claims: this.owners().slice(-4), client: this.prober.owner, log: this.#lastLines() })
+    const client = () => `answered by ${this.prober.owner}, sends to ${this.#clientSendsTo()}`
+    const sight = () => ({ claims: this.owners().slice(-4), client: client(), log: this.#lastLines() })
     return eventually(`one owner after ${occasion}`, look, sight, { within, every: 20 })
+  }
+
+  /** Whose MAC it was told last: who answered it once may be followed by a loser's announcement. */
+  #clientSendsTo(): string | undefined {
+    const entry = this.lab.exec(this.lab.client, ['ip', 'neigh', 'show', 'to', this.vip, 'dev', 'eth0'])
+    return this.#names.get(/lladdr (\S+)/.exec(entry)?.[1] ?? '')
   }
 
   #lastLines(): Record<string, readonly string[]> {
