@@ -5,9 +5,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { type TimelineVector, timelineVectors } from './statemachine-vectors.ts'
-import { type Line, TimelineReplay } from './timeline-replay.ts'
+import { differenceOf, NONE } from './timeline-difference.ts'
 
-const { tolerance, vectors } = timelineVectors()
+const { vectors } = timelineVectors()
 
 const KNOWN = [
   'name version family vrid priority owner advertisement_interval_cs preempt initial_state primary_address addresses',
@@ -28,57 +28,17 @@ function waitsFor({ config, events }: TimelineVector): string | undefined {
       return `${unknown.join(', ')}: not offered, every node that was away returns (fsm-returning.test.ts)`
     const owned = instance.owner && instance.track.some(({ kind, weight }) => kind === 'file' && weight === 1)
     if (owned)
-      return 'an owner drops every weight: a file of keepalived whose weight is 1 by default is written with 0 (VR-TRK-08)'
+      return 'an owner drops every weight: that 1 of a file becomes 0 is the reader of keepalived files (timeline-keepalived.test.ts)'
   }
   const other = events.find(({ type }) => type === 'suspend')
   return other === undefined ? undefined : 'a process that was stopped: fsm-returning.test.ts'
-}
-
-/** VR-FSM-25: keepalived restarts Adver_Timer after an immediate advertisement, RFC 9568 §6.4.3 does not. Accept both:
- * from the first one on only what answers an event is compared. */
-function comparable(lines: readonly Line[], { events }: TimelineVector): Line[] {
-  const answers = ({ at }: Line) => events.some((event) => event.type === 'advert' && event.at_us === at)
-  const first = lines.find((line) => line.text.startsWith('advert') && answers(line))?.at ?? Number.POSITIVE_INFINITY
-  return lines.filter((line) => !line.text.startsWith('advert') || line.at <= first || answers(line))
-}
-
-/**
- * Lines of a group and of a priority that changed come with the issue that brings notifications. keepalived says
- * priority 0 of a fault twice; the notes accept one.
- */
-function wanted(vector: TimelineVector): Line[] {
-  const lines = vector.expect.flatMap((line): Line[] => {
-    const { at_us: at, instance } = line
-    if (instance === undefined) return []
-    if (line.type === 'advert') return [{ at, instance, text: `advert ${line.priority} ${line.interval_cs}` }]
-    if (line.type === 'garp') {
-      return Array.from({ length: line.count ?? 1 }, () => ({ at, instance, text: `garp ${line.address}` }))
-    }
-    const text = `notify ${line.line}`
-    return text.includes('_PRIORITY ') ? [] : [{ at, instance, text }]
-  })
-  return lines.filter(
-    (line, i) =>
-      !line.text.startsWith('advert 0 ') ||
-      lines.findIndex((same) => same.text === line.text && same.at === line.at && same.instance === line.instance) ===
-        i,
-  )
 }
 
 describe('statemachine-ext.json', () => {
   const expressible = vectors.filter((vector) => waitsFor(vector) === undefined)
 
   test.each(expressible.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
-    const left = comparable(new TimelineReplay(vector).play(), vector)
-    const missing = comparable(wanted(vector), vector).filter((line) => {
-      const found = left.findIndex(
-        ({ at, instance, text }) =>
-          instance === line.instance && text === line.text && Math.abs(at - line.at) <= tolerance,
-      )
-      if (found >= 0) left.splice(found, 1)
-      return found < 0
-    })
-    expect({ missing, extra: left }, `timeline up to ${vector.end_us} us`).toEqual({ missing: [], extra: [] })
+    expect(differenceOf(vector), `timeline up to ${vector.end_us} us`).toEqual(NONE)
   })
 
   const listed = vectors.flatMap((vector) => {

@@ -6,6 +6,7 @@
  */
 import { claimOf } from '../../src/arp/probe.ts'
 import { announceSchedule } from '../../src/config/announce.ts'
+import type { ResolvedRouter } from '../../src/config/resolve.ts'
 import type { Track } from '../../src/config/track.ts'
 import { Announcer } from '../../src/daemon/announcer.ts'
 import type { CheckState } from '../../src/daemon/check-board.ts'
@@ -88,11 +89,15 @@ class Instance {
   /** Started, and in Initialize for nothing but a first result: nobody is notified of that (VR-TRK-05). */
   waits = false
 
-  constructor(told: TimelineInstance, weighs: boolean) {
+  /** Of a file that was read; without one the letter of the RFC and what the vector says. */
+  readonly read: ResolvedRouter | undefined
+
+  constructor(told: TimelineInstance, weighs: boolean, read: ResolvedRouter | undefined) {
     this.told = told
-    this.track = trackOf(told).filter(({ weight }) => weighs || weight === 0)
+    this.read = read
+    this.track = read?.track ?? trackOf(told).filter(({ weight }) => weighs || weight === 0)
     this.name = told.name
-    this.parameters = parametersOf(told)
+    this.parameters = read?.parameters ?? parametersOf(told)
   }
 }
 
@@ -105,13 +110,13 @@ export class TimelineReplay {
   readonly #checks = new Map<string, CheckState>()
   readonly #runs: (TimelineVector['events'][number] & { readonly name: string; readonly state: CheckState })[] = []
 
-  constructor(vector: TimelineVector) {
+  constructor(vector: TimelineVector, read: ReadonlyMap<string, ResolvedRouter> = new Map()) {
     const { groups, instances } = vector.config
     this.#vector = vector
     // VR-SG-04: a member's own weights do not count, unless the group says so.
     const weighs = (told: TimelineInstance) =>
       groups.every(({ members, tracking_weight }) => !members.includes(told.name) || tracking_weight === true)
-    this.#instances = instances.map((told) => new Instance(told, weighs(told)))
+    this.#instances = instances.map((told) => new Instance(told, weighs(told), read.get(told.name)))
     for (const [name, { initial }] of Object.entries(vector.config.trackers.files ?? {})) {
       this.#checks.set(name, holding(initial))
     }
@@ -318,7 +323,8 @@ export class TimelineReplay {
 }
 
 /** By the daemon's own reading of what a keepalived file says. */
-function announcedBy({ name, parameters: { family, addresses }, told: { garp } }: Instance) {
+function announcedBy({ name, parameters: { family, addresses }, read, told: { garp } }: Instance) {
+  if (read !== undefined) return { name, family, addresses, ...read.announce }
   const ms = (us: number): Millis => millis(us / 1000)
   const { delay_us, lower_prio_delay_us = 5_000_000, lower_prio_repeat = 5, refresh_repeat, refresh_us, repeat } = garp
   const keys = {

@@ -54,8 +54,6 @@ export function instanceOf(
           : undefined
   const version = family && versionOf(section, globals, family)
   const authentication = authenticationOf(section, version?.value, refusals)
-  const tracks = tracksOf(section, checks)
-  refusals.push(...tracks.refusals)
   const word = line.words[1]?.text ?? ''
   if (vrid === undefined || version === undefined || family === undefined || device === undefined) {
     ledger.turn(line, 'refused', `"${word}" has no usable ${missing ?? ''}, so there is nothing that could run`)
@@ -67,6 +65,8 @@ export function instanceOf(
     section.ignore(state, 'MASTER or BACKUP wanted')
   // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
   const priority = section.integer('priority', 1, 255) ?? { value: startsActive ? 255 : 100, at: line.at }
+  const tracks = tracksOf(section, checks, priority.value === 255)
+  refusals.push(...tracks.refusals)
   const fields: Fields = {
     name: written(name, line.words[1]?.at ?? line.at),
     vrid: written(vrid.value, vrid.at),

@@ -25,7 +25,8 @@ const KINDS: readonly (readonly [string, Tracked['kind']])[] = [
   ['track_process', 'process'],
 ]
 
-export function tracksOf(section: Section, checks: Checks): Tracks {
+/** `isOwner`: of priority 255, for whom keepalived takes weight 1 of a file, which it has when it names none, for 0. */
+export function tracksOf(section: Section, checks: Checks, isOwner = false): Tracks {
   const entries: Written[] = []
   const refusals: { line: Line; message: string }[] = []
   let weighted = false
@@ -60,7 +61,10 @@ export function tracksOf(section: Section, checks: Checks): Tracks {
         )
       else {
         const weight = weightIn(line, kind === 'script' ? 253 : 254, check.weight, section)
-        add(line, { healthcheck: written(checks.use(check), name.at) }, weight)
+        const isFault = isOwner && kind === 'file' && weight.value === 1
+        if (isFault)
+          section.ledger.warn(name.at, `Weight 1 of "${name.text}" counts as 0 beside priority 255, as in keepalived`)
+        add(line, { healthcheck: written(checks.use(check), name.at) }, isFault ? { ...weight, value: 0 } : weight)
       }
     }
   return { entries, weighted, refusals }
