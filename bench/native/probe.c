@@ -1,0 +1,127 @@
+/*
+ * The client: one datagram a tick to the virtual address, and when the kernel got which node's answer. Decided here: with
+ * `fresh` the neighbour entry is removed before each probe, so that every probe has to find the address anew. Refuses
+ * to know what is lost, what is a gap and who should answer: that is read out of the records.
+ */
+#include "gauge.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAIN_MAX 4096
+#define LAST_ANSWERS_NS 200000000ll
+
+struct datagram {
+  uint64_t sequence;
+  uint64_t number;
+};
+
+/* RTM_DELNEIGH of the target, put together once. */
+struct forget {
+  struct nlmsghdr header;
+  struct ndmsg neighbour;
+  struct rtattr attribute;
+  unsigned char address[16];
+};
+
+static int open_forget(const char *interface, const struct sockaddr_storage *target, struct forget *request) {
+  memset(request, 0, sizeof *request);
+  const size_t length = target->ss_family == AF_INET ? 4 : 16;
+  if (length == 4)
+    memcpy(request->address, (const unsigned char *)target + offsetof(struct sockaddr_in, sin_addr), length);
+  else
+    memcpy(request->address, (const unsigned char *)target + offsetof(struct sockaddr_in6, sin6_addr), length);
+  request->attribute.rta_type = NDA_DST;
+  request->attribute.rta_len = (unsigned short)RTA_LENGTH(length);
+  request->neighbour.ndm_family = (unsigned char)target->ss_family;
+  request->neighbour.ndm_ifindex = (int)if_nametoindex(interface);
+  if (request->neighbour.ndm_ifindex == 0) fail("find that interface");
+  request->header.nlmsg_len = (uint32_t)(offsetof(struct forget, address) + length);
+  request->header.nlmsg_type = RTM_DELNEIGH;
+  request->header.nlmsg_flags = NLM_F_REQUEST;
+  const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  if (fd < 0) fail("open a netlink socket");
+  return fd;
+}
+
+static void forget_neighbour(int fd, const struct forget *request) {
+  char refused[256];
+  (void)send(fd, request, request->header.nlmsg_len, MSG_DONTWAIT);
+  /* That there was no entry is told, and is no news. */
+  while (recv(fd, refused, sizeof refused, MSG_DONTWAIT | MSG_TRUNC) > 0) continue;
+}
+
+/* Only the address that was asked may answer: an answer from another one would hide a broken service. */
+static bool same_address(const struct sockaddr_storage *one, const struct sockaddr_storage *other) {
+  if (one->ss_family != other->ss_family) return false;
+  if (one->ss_family == AF_INET) {
+    struct sockaddr_in a, b;
+    memcpy(&a, one, sizeof a);
+    memcpy(&b, other, sizeof b);
+    return a.sin_addr.s_addr == b.sin_addr.s_addr;
+  }
+  struct sockaddr_in6 a, b;
+  memcpy(&a, one, sizeof a);
+  memcpy(&b, other, sizeof b);
+  return memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
+}
+
+static void take_replies(int fd, const struct sockaddr_storage *target) {
+  struct packet packet;
+  for (int i = 0; i < DRAIN_MAX && take(fd, &packet); i++) {
+    struct datagram datagram;
+    if (packet.length != sizeof datagram || !same_address(&packet.from, target)) continue;
+    memcpy(&datagram, packet.bytes, sizeof datagram);
+    note(KIND_REPLY, (uint32_t)datagram.number, datagram.sequence, packet.at, packet.read_at);
+  }
+}
+
+int probe(const char *address, const char *port, nanos interval, const char *fresh_on) {
+  struct sockaddr_storage target;
+  struct forget request;
+  const socklen_t length = address_of(address, port, &target);
+  const int forgetting = fresh_on == NULL ? -1 : open_forget(fresh_on, &target, &request);
+  const int fd = socket(target.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) fail("open a socket");
+  enable(fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
+  enlarge_queue(fd);
+  const bool fifo = become_fifo();
+  const int signals = end_signals();
+  const nanos began = now();
+  nanos ended = INT64_MAX; /* no more probes after it */
+  struct datagram datagram = {0, 0};
+  nanos due = began;
+  struct pollfd watched[3] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
+                              {.fd = fd, .events = POLLIN, .revents = 0},
+                              {.fd = signals, .events = POLLIN, .revents = 0}};
+  note(KIND_BEGIN, fifo ? 1 : 0, 0, began, interval);
+  for (;;) {
+    if (poll(watched, 3, 100) < 0 && errno != EINTR) fail("poll");
+    const uint64_t ticked = expired(watched[0].fd);
+    due += (nanos)ticked * interval;
+    if (ticked > 0 && ended == INT64_MAX) {
+      if (forgetting >= 0) forget_neighbour(forgetting, &request);
+      const nanos at = now();
+      const ssize_t sent = sendto(fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL,
+                                  (const struct sockaddr *)&target, length);
+      /* Unreachable, for instance: that probe is lost, which is what a client sees. */
+      note(KIND_SENT, sent < 0 ? (uint32_t)errno : 0, datagram.sequence++, at, due);
+    }
+    take_replies(fd, &target);
+    const nanos time = now();
+    hand_on(time);
+    if (ended == INT64_MAX && watched[2].revents != 0) {
+      ended = time;
+      watched[2].fd = -1;
+    }
+    if (ended != INT64_MAX && time >= ended + LAST_ANSWERS_NS) close_journal();
+  }
+}
