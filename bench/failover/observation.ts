@@ -1,7 +1,7 @@
 /**
- * What the LAN saw of an accident: a client that probes the virtual address, an observer that asks who has it, a service
- * that answers on every router. Decides how both families are watched and which figures describe an accident. Refuses to
- * know which daemons run, what happens to them and what ought to come of it.
+ * What the LAN saw of an accident: a client that probes the virtual address every millisecond, an observer that asks
+ * everybody who has it, a service that answers on every router (bench/native). Decides how both families are watched and
+ * which figures describe an accident. Refuses to know which daemons run, what happens to them and what ought to come of it.
  *
  *   const observation = await startObservation(lab, { family: 4, cachedNeighbour: true })
  *   …                                                       // daemons start, one becomes Active
@@ -11,23 +11,43 @@
  *   await observation.close()
  */
 import { run } from '../../src/cli/demo-network.ts'
-import { type OwnerChange, Prober, startResponder } from '../../src/cli/demo-probe.ts'
-import { ArpObserver } from '../../test/support/arp-observer.ts'
+import type { OwnerChange } from '../../src/cli/demo-probe.ts'
 import { type Host, LAB_VIP, type Lab } from '../../test/support/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
+import { ClientRecord, type Punctuality } from './client-record.ts'
+import { GAUGE_PORT, Gauge } from './gauge.ts'
+import { ObserverRecord } from './observer-record.ts'
 
 export type Family = 4 | 6
+
+/** From the accident on, ms; what did not come about is undefined. */
+export type Phases = {
+  /** The last reply of who answered before; the address may be answered twice after it. */
+  readonly lastReplyMs: number | undefined
+  /** Another router's first gratuitous ARP or unsolicited advertisement. */
+  readonly announcedMs: number | undefined
+  /** The first question to everybody that another router answered. */
+  readonly claimedMs: number | undefined
+  /** From then on one router answered the client, until the end. */
+  readonly settledMs: number | undefined
+}
 
 export type Measurement = {
   /** Longest time between two replies around the accident; one probe interval when nothing was lost. */
   readonly outageMs: number
+  readonly sent: number
   readonly lost: number
   /** Accident until the first reply of another router; undefined when none came. */
   readonly movedMs: number | undefined
   /** Time in which two routers answered for the address. */
   readonly overlapMs: number
-  /** The old owner's kernel still answered when the observation ended. */
+  /** Time in which none did. */
+  readonly silenceMs: number
+  /** Two still answered when the observation ended. */
   readonly stale: boolean
+  readonly phases: Phases
+  /** How good the gauge itself was meanwhile. */
+  readonly gauge: Punctuality
 }
 
 export type ObservationOptions = {
@@ -35,6 +55,11 @@ export type ObservationOptions = {
   /** A client that has the address in its neighbour cache, or one that has to ask anew before each probe. */
   readonly cachedNeighbour: boolean
 }
+
+/** Probes and questions. */
+const INTERVAL_US = '1000'
+/** Until the last probes of a window count as lost. */
+const LAST_REPLIES = 250
 
 const VIPS: Readonly<Record<Family, string>> = { 4: LAB_VIP, 6: 'fd77::100' }
 /** The address that clients ask; the scenario has to configure this one. */
@@ -51,66 +76,110 @@ export function prepareFamily(lab: Lab, family: Family): void {
     run(['ip', '-n', host.namespace, 'address', 'replace', `${addressOf(host, 6)}/64`, 'dev', 'eth0', 'nodad'])
 }
 
+function macOf(host: Host): string {
+  const links: { address: string }[] = JSON.parse(
+    run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']),
+  )
+  return links[0]?.address ?? ''
+}
+
+const since = (from: number, at: number | undefined) => (at === undefined ? undefined : at - from)
+
 export class Observation {
   readonly address: string
-  readonly #prober: Prober
-  readonly #observer: ArpObserver
+  readonly #names: readonly string[]
+  readonly #macs: readonly string[]
+  readonly #client = new ClientRecord()
+  readonly #observer = new ObserverRecord()
+  readonly #gauges: readonly Gauge[]
 
   constructor(lab: Lab, { family, cachedNeighbour }: ObservationOptions) {
-    if (!cachedNeighbour) throw new Error('Cannot probe without a neighbour entry: not with this prober')
     this.address = vipOf(family)
     prepareFamily(lab, family)
-    for (const host of lab.routers) startResponder(lab, host)
-    this.#prober = new Prober(lab, lab.client, this.address)
-    this.#observer = new ArpObserver(lab, lab.host('observer'), this.address)
+    this.#names = lab.routers.map(({ name }) => name)
+    this.#macs = lab.routers.map(macOf)
+    const probe = ['probe', this.address, `${GAUGE_PORT}`, INTERVAL_US, ...(cachedNeighbour ? [] : ['eth0'])]
+    const ask = ['ask', 'eth0', this.address, INTERVAL_US]
+    this.#gauges = [
+      ...lab.routers.map((host, i) => new Gauge(lab, host, ['respond', `${i + 1}`, `${GAUGE_PORT}`], () => {})),
+      new Gauge(lab, lab.client, probe, (entry) => this.#client.take(entry)),
+      new Gauge(lab, lab.host('observer'), ask, (entry) => this.#observer.take(entry)),
+    ]
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all(this.#gauges.map((gauge) => gauge.ready()))
+  }
+
+  #nameOf(by: number): string {
+    return this.#names[by - 1] ?? `number ${by}`
   }
 
   /** Who answered the client, each time that it was another. */
   get owners(): readonly OwnerChange[] {
-    return this.#prober.owners
+    return this.#client.owners.map(({ at, by }) => ({ at, name: this.#nameOf(by) }))
   }
 
   /** Who answered the client last. */
   get owner(): string | undefined {
-    return this.#prober.owner
+    const last = this.#client.owners.at(-1)
+    return last === undefined ? undefined : this.#nameOf(last.by)
   }
 
   /** The first time at or after `at` that somebody other than `before` answered. */
   movedFrom(before: string, at: number): OwnerChange | undefined {
-    return this.#prober.movedFrom(before, at)
+    const moved = this.#client.movedFrom(this.#names.indexOf(before) + 1, at)
+    return moved === undefined ? undefined : { at: moved.at, name: this.#nameOf(moved.by) }
   }
 
   async answeredBy(name: string, within = 5_000): Promise<void> {
-    await eventually(
-      `the client to reach ${name}`,
-      () => this.owner === name,
-      () => this.owners,
-      { within, every: 20 },
-    )
+    const reached = () => {
+      for (const gauge of this.#gauges) gauge.check()
+      return this.owner === name
+    }
+    await eventually(`the client to reach ${name}`, reached, () => this.owners, { within, every: 20 })
   }
 
   /** Looks until `accidentAt + windowMs` (monotonicMs()) and says what was seen from the accident on. */
   async measure(accidentAt: number, windowMs: number): Promise<Measurement> {
-    await sleep(Math.max(0, accidentAt + windowMs - monotonicMs()))
     const until = accidentAt + windowMs
-    const gaps = this.#prober.gaps.filter((gap) => gap.to >= accidentAt - 5 && gap.from <= until)
-    const before = this.owners.findLast((change) => change.at <= accidentAt)?.name ?? ''
-    const moved = this.movedFrom(before, accidentAt)
+    await sleep(Math.max(0, until + LAST_REPLIES - monotonicMs()))
+    for (const gauge of this.#gauges) gauge.check()
+    const client = this.#client
+    const before = client.ownerAt(accidentAt) ?? 0
     return {
-      outageMs: Math.max(1, ...gaps.map((gap) => gap.to - gap.from)),
-      lost: gaps.reduce((sum, gap) => sum + gap.lost, 0),
-      movedMs: moved === undefined ? undefined : moved.at - accidentAt,
+      outageMs: client.outage(accidentAt, until),
+      sent: client.sent(accidentAt, until),
+      lost: client.lost(accidentAt, until),
+      movedMs: since(accidentAt, client.movedFrom(before, accidentAt, until)?.at),
       overlapMs: this.#observer.overlap(accidentAt, until),
-      stale: (this.#observer.claims.at(-1)?.macs.length ?? 0) > 1,
+      silenceMs: this.#observer.silence(accidentAt, until),
+      stale: this.#observer.doubled(until),
+      phases: this.#phases(before, accidentAt, until),
+      gauge: client.punctuality(accidentAt, until),
+    }
+  }
+
+  #phases(before: number, accidentAt: number, until: number): Phases {
+    const known = new Set(this.#macs[before - 1] === undefined ? [] : [this.#macs[before - 1] ?? ''])
+    const announced = this.#observer.announced(accidentAt, until).find(({ mac }) => !known.has(mac))
+    const settledAt = this.#client.settledAt(until)
+    return {
+      lastReplyMs: since(accidentAt, this.#client.lastOf(before, until)),
+      announcedMs: since(accidentAt, announced?.at),
+      claimedMs: since(accidentAt, this.#observer.claimedBy(known, accidentAt, until)),
+      settledMs: settledAt === undefined || settledAt < accidentAt ? undefined : settledAt - accidentAt,
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#prober.stop(), this.#observer.stop()])
+    await Promise.all(this.#gauges.map((gauge) => gauge.stop()))
   }
 }
 
 /** Resolves when client, observer and services run; nobody need answer yet. */
-export function startObservation(lab: Lab, options: ObservationOptions): Promise<Observation> {
-  return Promise.resolve(new Observation(lab, options))
+export async function startObservation(lab: Lab, options: ObservationOptions): Promise<Observation> {
+  const observation = new Observation(lab, options)
+  await observation.ready()
+  return observation
 }

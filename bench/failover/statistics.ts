@@ -5,6 +5,7 @@ export type Spread = {
   readonly min: number
   readonly median: number
   readonly p95: number
+  readonly p99: number
   readonly max: number
 }
 
@@ -20,6 +21,7 @@ export function spreadOf(values: readonly number[]): Spread {
     min: atRank(sorted, 0),
     median: atRank(sorted, 0.5),
     p95: atRank(sorted, 0.95),
+    p99: atRank(sorted, 0.99),
     max: atRank(sorted, 1),
   }
 }

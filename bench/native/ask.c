@@ -178,12 +178,13 @@ int ask(const char *interface, const char *address, nanos interval) {
     }
     if (watched[2].revents != 0) close_journal();
     const uint64_t ticked = expired(watched[0].fd);
+    const nanos first = due + interval; /* of the ticks that nothing was done at */
     due += (nanos)ticked * interval;
     if (ticked > 0) {
       const nanos at = now();
       const ssize_t sent = sendto(o.fd, &o.question, o.question_length, MSG_DONTWAIT | MSG_NOSIGNAL,
                                   (const struct sockaddr *)&o.everybody, o.everybody_length);
-      note(KIND_ASKED, sent < 0 ? (uint32_t)errno : 0, sequence++, at, due);
+      note(KIND_ASKED, sent < 0 ? (uint32_t)errno : 0, sequence++, at, first);
     }
     hand_on(now());
   }

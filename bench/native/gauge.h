@@ -14,9 +14,9 @@ typedef int64_t nanos; /* CLOCK_MONOTONIC, which all network namespaces share */
 
 enum kind {
   KIND_BEGIN = 1,     /* number: 1 with SCHED_FIFO; at; other: the interval */
-  KIND_SENT = 2,      /* a probe. number: errno, 0 when it left; value: its sequence; at; other: when it was due */
+  KIND_SENT = 2,      /* a probe. number: errno, 0 when it left; value: its sequence; at; other: since when it was due */
   KIND_REPLY = 3,     /* number: who answered; value: the sequence; at: in the kernel; other: when it was read */
-  KIND_ASKED = 4,     /* a question to everybody. number: errno; value: its sequence; at; other: when it was due */
+  KIND_ASKED = 4,     /* a question to everybody. number: errno; value: its sequence; at; other: since when it was due */
   KIND_CLAIM = 5,     /* an answer to it. value: the MAC; at: in the kernel; other: when it was read */
   KIND_ANNOUNCED = 6, /* a gratuitous ARP, an unsolicited advertisement. value: the MAC; at, other as above */
   KIND_END = 7,       /* value: records that found no room */
@@ -42,7 +42,7 @@ struct packet {
 void fail(const char *action) __attribute__((noreturn));
 void wrong_usage(void) __attribute__((noreturn));
 nanos now(void);
-/* Absolute ticks: a late one does not move the next. `due` says which one was due last. */
+/* Absolute ticks: a late one does not move the next. */
 int open_ticks(nanos first, nanos interval);
 uint64_t expired(int timer);
 int end_signals(void);

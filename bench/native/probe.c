@@ -106,6 +106,7 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
   for (;;) {
     if (poll(watched, 3, 100) < 0 && errno != EINTR) fail("poll");
     const uint64_t ticked = expired(watched[0].fd);
+    const nanos first = due + interval; /* of the ticks that nothing was done at */
     due += (nanos)ticked * interval;
     if (ticked > 0 && ended == INT64_MAX) {
       if (forgetting >= 0) forget_neighbour(forgetting, &request);
@@ -113,7 +114,7 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
       const ssize_t sent = sendto(fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL,
                                   (const struct sockaddr *)&target, length);
       /* Unreachable, for instance: that probe is lost, which is what a client sees. */
-      note(KIND_SENT, sent < 0 ? (uint32_t)errno : 0, datagram.sequence++, at, due);
+      note(KIND_SENT, sent < 0 ? (uint32_t)errno : 0, datagram.sequence++, at, first);
     }
     take_replies(fd, &target);
     const nanos time = now();

@@ -1,0 +1,155 @@
+/**
+ * What one client saw, out of its probes and the replies: outage, loss, who answered from when on, and how punctual the
+ * gauge itself was. Decides what is an outage and what is the gauge's own lateness. Pure; refuses to know where the
+ * entries come from and what happened to the routers.
+ */
+import type { Entry } from './journal.ts'
+import { spreadOf } from './statistics.ts'
+
+type Probe = { readonly sentAt: number; readonly lateness: number; readonly error: number }
+type Reply = { readonly at: number; readonly by: number; readonly sequence: number }
+
+export type OwnerNumber = { readonly at: number; readonly by: number }
+
+/** ms; all of it about the gauge, nothing about the routers. */
+export type Punctuality = {
+  readonly fifo: boolean
+  /** Between when a probe was due and when it left. */
+  readonly lateP50Ms: number
+  readonly lateP99Ms: number
+  readonly lateMaxMs: number
+  /** p99 of the time between two probes. */
+  readonly spacingP99Ms: number
+  /** Probe to reply, the kernel's time. */
+  readonly roundTripP50Ms: number
+  readonly roundTripP99Ms: number
+  /** Ticks at which none left, because the gauge was not scheduled for that long. */
+  readonly missedTicks: number
+}
+
+/** An answer that takes longer is none, as for most clients. */
+const ANSWER_LIMIT = 1_000
+/** A silence that the gauge's own lateness explains but for this much is not the routers'. */
+const EXPLAINED = 0.5
+
+export class ClientRecord {
+  #interval = 1
+  #fifo = false
+  readonly #probes: Probe[] = []
+  /** The first to each probe, in the order of their arrival. */
+  readonly #replies: Reply[] = []
+  readonly #answeredAt = new Map<number, number>()
+  readonly #owners: OwnerNumber[] = []
+  #doubled = 0
+
+  take({ kind, number, value, at, other }: Entry): void {
+    if (kind === 'begin') {
+      this.#interval = other
+      this.#fifo = number === 1
+    }
+    if (kind === 'sent') this.#probes[value] = { sentAt: at, lateness: at - other, error: number }
+    if (kind === 'reply') this.#takeReply({ at, by: number, sequence: value })
+  }
+
+  #takeReply(reply: Reply): void {
+    if (this.#answeredAt.has(reply.sequence)) {
+      this.#doubled += 1
+      return
+    }
+    this.#answeredAt.set(reply.sequence, reply.at)
+    this.#replies.push(reply)
+    if (this.#owners.at(-1)?.by !== reply.by) this.#owners.push({ at: reply.at, by: reply.by })
+  }
+
+  get owners(): readonly OwnerNumber[] {
+    return this.#owners
+  }
+
+  /** Probes that two services answered. */
+  get doubled(): number {
+    return this.#doubled
+  }
+
+  /** Who answered last before that moment. */
+  ownerAt(at: number): number | undefined {
+    return this.#owners.findLast((owner) => owner.at <= at)?.by
+  }
+
+  #within(from: number, to: number): readonly (Probe & { readonly sequence: number })[] {
+    const found: (Probe & { readonly sequence: number })[] = []
+    for (const [sequence, probe] of this.#probes.entries())
+      if (probe !== undefined && probe.sentAt >= from && probe.sentAt <= to) found.push({ ...probe, sequence })
+    return found
+  }
+
+  sent(from: number, to: number): number {
+    return this.#within(from, to).length
+  }
+
+  lost(from: number, to: number): number {
+    return this.#within(from, to).filter(({ sequence, sentAt }) => {
+      const answeredAt = this.#answeredAt.get(sequence)
+      return answeredAt === undefined || answeredAt - sentAt > ANSWER_LIMIT
+    }).length
+  }
+
+  /** The longest time between two probes of those that left around this span. */
+  #longestSpacing(from: number, to: number): number {
+    const around = this.#within(from - 2 * this.#interval, to)
+    return around.reduce((longest, { sentAt }, i) => Math.max(longest, sentAt - (around[i - 1]?.sentAt ?? sentAt)), 0)
+  }
+
+  /** The longest time between two replies that touches the window; one that lasts counts up to the window's end. */
+  outage(from: number, to: number): number {
+    const first = this.#replies.findLastIndex(({ at }) => at <= from)
+    const times = this.#replies.slice(Math.max(0, first)).flatMap(({ at }) => (at <= to ? [at] : []))
+    let longest = Math.min(this.#interval, to - from)
+    for (const [i, at] of times.entries()) {
+      const until = times[i + 1] ?? to
+      const silence = until - at
+      if (silence <= longest || until <= from) continue
+      if (silence > 1.5 * this.#interval && silence - this.#longestSpacing(at, until) < EXPLAINED) continue
+      // The last reply of the window is followed by one after it, unless the outage lasts.
+      if (times[i + 1] === undefined && silence < 3 * this.#interval) continue
+      longest = silence
+    }
+    return longest
+  }
+
+  /** The first reply in the window of somebody else. */
+  movedFrom(before: number, from: number, to = Number.POSITIVE_INFINITY): OwnerNumber | undefined {
+    return this.#replies.find(({ at, by }) => at >= from && at <= to && by !== before)
+  }
+
+  /** The last reply of that one up to `to`. */
+  lastOf(by: number, to: number): number | undefined {
+    return this.#replies.findLast((reply) => reply.by === by && reply.at <= to)?.at
+  }
+
+  /** When the one who answers at the end of the window began to, for good. */
+  settledAt(to: number): number | undefined {
+    return this.#owners.findLast((owner) => owner.at <= to)?.at
+  }
+
+  punctuality(from: number, to: number): Punctuality {
+    const probes = this.#within(from, to)
+    const late = probes.map(({ lateness }) => lateness)
+    const spacing = probes.slice(1).map(({ sentAt }, i) => sentAt - (probes[i]?.sentAt ?? sentAt))
+    const trips = probes.flatMap(({ sequence, sentAt }) => {
+      const answeredAt = this.#answeredAt.get(sequence)
+      return answeredAt === undefined ? [] : [answeredAt - sentAt]
+    })
+    const span = (probes.at(-1)?.sentAt ?? 0) - (probes[0]?.sentAt ?? 0)
+    const expected = Math.round(span / this.#interval) + 1
+    return {
+      fifo: this.#fifo,
+      lateP50Ms: spreadOf(late).median,
+      lateP99Ms: spreadOf(late).p99,
+      lateMaxMs: spreadOf(late).max,
+      spacingP99Ms: spreadOf(spacing).p99,
+      roundTripP50Ms: spreadOf(trips).median,
+      roundTripP99Ms: spreadOf(trips).p99,
+      missedTicks: Math.max(0, expected - probes.length),
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The programs that look (bench/native), each on a host of the lab. Decides that they are compiled when they are older than
+ * their sources, and that one that ends by itself fails the run. Refuses to know what their records mean.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from '../../src/cli/demo-network.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { Host, Lab } from '../../test/support/lab.ts'
+import { eventually } from '../../test/support/wait.ts'
+import { type Entry, JournalReader } from './journal.ts'
+
+export const GAUGE_PORT = 7008
+
+function builtAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+/** Compiles the gauge where that is needed; its path. */
+export function gaugePath(): string {
+  const sources = join(packageRoot(), 'bench', 'native')
+  const path = join(packageRoot(), 'build', 'native', 'gauge')
+  const newest = Math.max(...readdirSync(sources).map((name) => builtAt(join(sources, name))))
+  if (builtAt(path) < newest) run([join(sources, 'build.sh'), path])
+  return path
+}
+
+export class Gauge {
+  readonly #child: ChildProcess
+  readonly #ended: Promise<void>
+  #began = false
+  #exit: string | undefined
+  #stopping = false
+  #complaint = ''
+
+  constructor(lab: Lab, host: Host, argv: readonly string[], take: (entry: Entry) => void) {
+    const reader = new JournalReader()
+    this.#child = lab.spawn(host, [gaugePath(), ...argv])
+    this.#child.stdout?.on('data', (chunk: Buffer) => {
+      for (const entry of reader.take(chunk)) {
+        if (entry.kind === 'begin') this.#began = true
+        if (entry.kind === 'end' && entry.value > 0) this.#complaint += `${entry.value} records found no room`
+        take(entry)
+      }
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#complaint += chunk
+    })
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => {
+        this.#exit = `${code ?? signal}`
+        resolve()
+      })
+      this.#child.once('error', (error) => {
+        this.#complaint += error.message
+        resolve()
+      })
+    })
+  }
+
+  /** Throws when it is not there any more, which nobody asked it to. */
+  check(): void {
+    if (this.#exit !== undefined && !this.#stopping)
+      throw new Error(`Cannot measure: the gauge ended (${this.#exit}) ${this.#complaint.trim()}`)
+  }
+
+  async ready(): Promise<void> {
+    const began = () => {
+      this.check()
+      return this.#began
+    }
+    await eventually('the gauge to begin', began, () => this.#complaint, { within: 5_000, every: 2 })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#child.kill('SIGTERM')
+    await this.#ended
+  }
+}

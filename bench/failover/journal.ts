@@ -1,0 +1,50 @@
+/**
+ * The bytes that a gauge writes (bench/native/gauge.h), as values. Decides the layout of a record and that a chunk may end
+ * in the middle of one. Pure; refuses to know what the records mean.
+ */
+export const KINDS = ['begin', 'sent', 'reply', 'asked', 'claim', 'announced', 'end'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** Times are CLOCK_MONOTONIC in ms with fractions (monotonicMs()). */
+export type Entry = {
+  readonly kind: Kind
+  readonly number: number
+  /** A sequence, or a MAC as a number. */
+  readonly value: number
+  readonly at: number
+  readonly other: number
+}
+
+const LENGTH = 32
+const NANOS_PER_MS = 1e6
+
+export class JournalReader {
+  #rest = new Uint8Array(0)
+
+  /** The whole records of what has come so far. The machine's byte order is little-endian on every architecture we build for. */
+  take(chunk: Uint8Array): Entry[] {
+    const bytes = new Uint8Array(this.#rest.length + chunk.length)
+    bytes.set(this.#rest)
+    bytes.set(chunk, this.#rest.length)
+    const view = new DataView(bytes.buffer)
+    const entries: Entry[] = []
+    let offset = 0
+    for (; offset + LENGTH <= bytes.length; offset += LENGTH) {
+      const kind = KINDS[view.getUint32(offset, true) - 1]
+      if (kind === undefined) throw new Error(`Cannot read the gauge: no record at byte ${offset} of a chunk`)
+      entries.push({
+        kind,
+        number: view.getUint32(offset + 4, true),
+        value: Number(view.getBigUint64(offset + 8, true)),
+        at: Number(view.getBigInt64(offset + 16, true)) / NANOS_PER_MS,
+        other: Number(view.getBigInt64(offset + 24, true)) / NANOS_PER_MS,
+      })
+    }
+    this.#rest = bytes.slice(offset)
+    return entries
+  }
+}
+
+/** As iproute2 writes it. */
+export const macOfNumber = (value: number): string =>
+  (value.toString(16).padStart(12, '0').match(/../g) ?? []).join(':')
