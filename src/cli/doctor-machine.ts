@@ -159,7 +159,6 @@ export function lanSettings(name: string): LanSettings {
     arpIgnore: larger('arp_ignore'),
     arpFilter: larger('arp_filter'),
     disableIpv6: numberOf(`/proc/sys/net/ipv6/conf/${name}/disable_ipv6`),
-    linkLocalReports: numberOf('/proc/sys/net/ipv4/igmp_link_local_mcast_reports'),
   }
 }
 

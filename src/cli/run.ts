@@ -28,6 +28,7 @@ import { type FaceOptions, KeepalivedFace, wasStopped } from './keepalived-face.
 import { idle, LiveConfiguration } from './live-configuration.ts'
 import { nodeView } from './node.ts'
 import { startRehearsal } from './rehearsal.ts'
+import { schedulingHere, schedulingWords } from './scheduling.ts'
 import { VERSION } from './version.ts'
 import { lockedWords, vrrpBeside } from './vrrp-beside.ts'
 import { workerRoom } from './worker-thread.ts'
@@ -160,13 +161,14 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
     checks,
     notify,
     configuration: () => live.snapshot(),
-    surroundings: () => ({ controlRefused, keepalivedBeside: beside.keepalived }),
+    surroundings: () => ({ controlRefused, keepalivedBeside: beside.keepalived, scheduling: schedulingHere(guardian) }),
     onForsaken: () => {
       status = EXIT.failure
       leave('guardian lost')
     },
   })
   let controlRefused = 0
+  const guardian = will.armed ? process.ppid : undefined
   let status: number = EXIT.ok
   const { stopped, leave } = untilStopped(daemon, recorder)
   const peerOf = (socket: Socket) => socketPeer(native, socket)
@@ -194,6 +196,9 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
     config: file,
     guardian: will.armed,
   })
+  const scheduling = schedulingHere(guardian)
+  const words = schedulingWords(scheduling)
+  if (words !== undefined) recorder.log(words.level, words.message, { scheduling })
   if (stands) recorder.log('warn', `Stopped over keepalived's socket in an earlier life: idle until a reload`)
   for (const warning of keepalived?.warnings ?? []) recorder.log('warn', warning)
   for (const problem of [...parsed.warnings, ...scripts, ...environment]) recorder.log('warn', formatProblem(problem))

@@ -40,8 +40,8 @@ const behind: Readonly<Record<Snapshot['guardian'], string>> = {
 }
 
 export function formatStatus(snapshot: Snapshot): string {
-  const { hostname, pid, guardian, startedAt, config, routers, keepalivedBeside, controlRefused } = snapshot
-  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${behind[guardian]}`
+  const { hostname, pid, guardian, startedAt, config, routers, keepalivedBeside, controlRefused, scheduling } = snapshot
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${behind[guardian]}${preferred(scheduling)}`
   const around = keepalivedBeside.map(
     (process) => `BESIDE KEEPALIVED (pid ${process.pid}), which spoke VRRP here when holdfast was started with --force`,
   )
@@ -53,6 +53,14 @@ export function formatStatus(snapshot: Snapshot): string {
     ...formatNotifications(snapshot.notifications, now),
   ]
   return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter), ...checks].join('\n')}\n`
+}
+
+/** Absent in a daemon of an earlier version. */
+function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
+  if (scheduling == null) return ''
+  const { policy, priority, realtimeAsked } = scheduling
+  if (policy === 'SCHED_RR' || policy === 'SCHED_FIFO') return `, real-time priority ${priority}`
+  return realtimeAsked ? ', WITHOUT THE REAL-TIME PRIORITY it was asked for' : ''
 }
 
 function formatConfig({ file, hash, loadedAt, lastReload, imported, stoppedAt }: ConfigSnapshot): string[] {

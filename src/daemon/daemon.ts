@@ -276,7 +276,7 @@ export class Daemon {
       guardian: this.#ports.will.armed ? (this.#ports.will.guarded ? 'guarded' : 'armed') : 'none',
       logRecordsLost: this.#ports.recorder.lost,
       config: this.#ports.configuration?.() ?? this.#givenConfig(),
-      ...(this.#ports.surroundings?.() ?? { controlRefused: 0, keepalivedBeside: [] }),
+      ...(this.#ports.surroundings?.() ?? { controlRefused: 0, keepalivedBeside: [], scheduling: null }),
       routers: this.#roster.all.map((router) => routerSnapshot(router, now, this.#roster.departing.has(router))),
       groups: groupSnapshots(this.#roster.groups),
       interfaces: this.#placement.segments.flatMap((segment) => [

@@ -156,12 +156,24 @@ export type ConfigSnapshot = {
   readonly stoppedAt: string | null
 }
 
+export type SchedulingSnapshot = {
+  /** SCHED_OTHER, SCHED_RR, … as the kernel has it now. */
+  readonly policy: string
+  /** 1 to 99 of a real-time policy, 0 otherwise. */
+  readonly priority: number
+  readonly realtimeAsked: boolean
+  /** Null: there is none. */
+  readonly guardian: { readonly policy: string; readonly priority: number } | null
+}
+
 /** What the engine does not see itself. */
 export type SurroundingsSnapshot = {
   /** Connections to the control socket by users who may not command. */
   readonly controlRefused: number
   /** keepalived with VRRP in this network namespace, which `--force` has accepted at the start. */
   readonly keepalivedBeside: readonly { readonly pid: number; readonly name: string }[]
+  /** Of the engine's main thread and of its guardian. Null: nobody has looked. */
+  readonly scheduling: SchedulingSnapshot | null
 }
 
 export type GroupSnapshot = { readonly name: string; readonly members: readonly string[] }

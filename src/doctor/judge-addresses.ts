@@ -120,6 +120,10 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
       advice: 'Look at that node: its address is missing, or ARP is filtered',
     }
   }
+  if (heard === undefined && !listenedLongEnough(lan, router)) {
+    const found = `${address} is answered for by ${who}, none of whose advertisements came in the time: less than 3 intervals`
+    return { check, level: 'note', about, found, advice: 'Measure for longer (--duration)' }
+  }
   if (one.kind === 'stranger') {
     const found = `${address} is answered for by ${who}, and no router of VRID ${router.vrid} was heard`
     const advice =
@@ -134,6 +138,11 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
     return { check, level: 'error', about, found, advice }
   }
   return { check, level: 'ok', about, found: `${address} is answered for by ${who}` }
+}
+
+function listenedLongEnough({ listening }: LanState, { family, intervalMs }: PlannedRouter): boolean {
+  const on = listening[family]
+  return !isUnmeasured(on) && on.forMs >= 3 * intervalMs
 }
 
 /** Who was heard to be Active of this router. */

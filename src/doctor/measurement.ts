@@ -124,7 +124,6 @@ export type LanSettings = {
   readonly arpIgnore: number | undefined
   readonly arpFilter: number | undefined
   readonly disableIpv6: number | undefined
-  readonly linkLocalReports: number | undefined
 }
 
 export type LanManager = {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { run } from '../../src/cli/demo-network.ts'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { statusCommand } from '../../src/cli/status.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { Holdfast, holdfastConfig } from '../support/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
@@ -23,6 +24,7 @@ const DURATION = '2s'
 const PEERS = ['10.77.0.11', '10.77.0.12']
 /** Process starts on a machine that others keep busy. */
 const WITHIN = 30_000
+const WITHOUT_NICE = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
 
 type Report = {
   readonly version: number
@@ -80,7 +82,7 @@ async function active(daemon: Holdfast): Promise<void> {
 
 describeNetns('holdfast doctor', () => {
   test('all is well: nothing is found on either node, and the daemon beside it notices nothing', async () => {
-    const daemon = new Holdfast(lab, plan(1, 200))
+    const daemon = new Holdfast(lab, plan(1, 200), {}, ['--realtime'])
     await active(daemon)
     const before = { addresses: lab.addresses(lab.router(1)), router: await daemon.router() }
     const capture = await Capture.start(lab, 'doctor')
@@ -96,6 +98,18 @@ describeNetns('holdfast doctor', () => {
     expect(said).toMatch(/10\.77\.0\.11, Active of VRID 51 with priority 200/)
     expect(lines(beside.report).join('\n')).toContain(`${LAB_VIP} is on this node, and nobody else answers for it`)
 
+    // What --realtime got is in its log, its status, and seen by the doctor.
+    expect(lines(beside.report).join('\n')).toMatch(/ok processes undefined: holdfast \(pid \d+\) runs here, SCHED_RR/)
+    expect((await daemon.snapshot())?.scheduling).toEqual({
+      policy: 'SCHED_RR',
+      priority: 20,
+      realtimeAsked: true,
+      guardian: { policy: 'SCHED_RR', priority: 21 },
+    })
+    expect(daemon.records.map(({ msg }) => msg)).toContain(
+      "Real-time priority 20 (SCHED_RR) for the engine's own thread, the guardian 21",
+    )
+
     // As a third on the LAN saw it: advertisements of the Active alone.
     const speakers = frames.filter(({ versionAndType }) => versionAndType !== '').map(({ source }) => source)
     expect([...new Set(speakers)], 'who sent advertisements').toEqual(['10.77.0.11'])
@@ -110,8 +124,16 @@ describeNetns('holdfast doctor', () => {
   test('each thing that is wrong is named', async () => {
     const [r1, r2, r3] = [lab.router(1), lab.router(2), lab.router(3)]
     // Another group with the same VRID.
-    const stranger = new Holdfast(lab, { ...plan(3, 200), address: '10.77.0.150', peers: [] })
+    const strangers = { ...plan(3, 200), address: '10.77.0.150', peers: [] }
+    const stranger = new Holdfast(lab, strangers, {}, ['--realtime'], {}, WITHOUT_NICE)
     await active(stranger)
+    // It was asked for real-time priority, may not have it, and says so.
+    expect(await statusCommand(stranger.socket, { json: false })).toMatchObject({
+      stdout: expect.stringContaining(', WITHOUT THE REAL-TIME PRIORITY it was asked for\n'),
+    })
+    expect(stranger.records.map(({ msg }) => msg)).toContain(
+      'Asked for real-time priority, and runs with SCHED_OTHER: CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less',
+    )
     expect(r3.address).toBe('10.77.0.13')
     // A host that has the virtual address, and one that has that of this node.
     run(['ip', '-n', lab.client.namespace, 'address', 'add', `${LAB_VIP}/24`, 'dev', 'eth0'])

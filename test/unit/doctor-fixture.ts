@@ -75,7 +75,7 @@ export const LAN: LanState = {
   carrier: true,
   portOf: undefined,
   own: [{ address: SELF, prefixLength: 24, dadFailed: false, deprecated: false }],
-  settings: { rpFilter: 0, arpIgnore: 0, arpFilter: 0, disableIpv6: 0, linkLocalReports: 1 },
+  settings: { rpFilter: 0, arpIgnore: 0, arpFilter: 0, disableIpv6: 0 },
   manager: { networkManager: undefined, networkd: undefined },
   listening: { ipv4: LISTENING, ipv6: { unmeasured: 'the interface has no link-local IPv6 address' } },
   claims: [
