@@ -39,6 +39,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -155,6 +157,7 @@ static double patience; /* ms that all ACKs of one execution or renewal may take
 static struct guardian_words *words; /* NULL where the kernel gave no memory: then only death executes a will */
 static int words_fd = -1;
 static int started_fd = -1; /* to the process that was started, until it knows */
+static const char *manager; /* where a service manager waits to hear that the engine runs (sd_notify(3)), until it has */
 
 /* ---- time and log ---- */
 
@@ -980,6 +983,35 @@ static void tell_start(int status) {
   started_fd = -1;
 }
 
+/* The engine does not inherit the place: a word from it would come from the wrong process. */
+static void find_manager(void) {
+  const char *const place = getenv("NOTIFY_SOCKET");
+  if (place == NULL || (place[0] != '/' && place[0] != '@')) return;
+  manager = strdup(place);
+  (void)unsetenv("NOTIFY_SOCKET");
+}
+
+/* A service manager that waits for a word (Type=notify) hears it from its main process. '@' is an abstract name. */
+static void tell_manager(void) {
+  static const char word[] = "READY=1";
+  struct sockaddr_un to;
+  memset(&to, 0, sizeof to);
+  to.sun_family = AF_UNIX;
+  const char *const place = manager;
+  const size_t length = strlen(place);
+  manager = NULL;
+  int number = ENAMETOOLONG;
+  if (length < sizeof to.sun_path) {
+    memcpy(to.sun_path, place, length);
+    if (place[0] == '@') to.sun_path[0] = '\0';
+    const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    number = fd >= 0 && sendto(fd, word, sizeof word - 1, MSG_NOSIGNAL, (struct sockaddr *)&to, size) >= 0 ? 0 : errno;
+    if (fd >= 0) (void)close(fd);
+  }
+  if (number != 0) complain(WARN, "cannot tell the service manager that the engine runs", "sendto", number);
+}
+
 /*
  * A service manager that waits for the process that it started (Type=forking) sees it end when the engine runs, and with
  * its status when it does not. The log goes where it went.
@@ -1241,6 +1273,7 @@ int main(int count, char **arguments) {
   }
   const struct options options = read_options(count, arguments);
   if (options.background) go_to_background();
+  find_manager();
   if (options.name != NULL) be_called(options.name, arguments[0]);
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would swallow the exit status */
@@ -1277,7 +1310,7 @@ int main(int count, char **arguments) {
     const bool timed = words != NULL && !engine.gone;
     if (timed) wait = next_look(now_ns());
     const struct timespec look = {.tv_sec = 0, .tv_nsec = HOLD_LOOK_MS * 1000000L};
-    const bool looks = engine.held != 0 || started_fd >= 0;
+    const bool looks = engine.held != 0 || started_fd >= 0 || manager != NULL;
     if (looks && (!timed || wait.tv_sec > 0 || wait.tv_nsec > look.tv_nsec)) wait = look;
     if (ppoll(watched, SLOTS, timed || looks ? &wait : NULL, NULL) < 0) {
       if (errno == EINTR || errno == EAGAIN || errno == ENOMEM) continue;
@@ -1290,7 +1323,10 @@ int main(int count, char **arguments) {
       engine_gone(&engine);
     if (watched[SIGNALS].revents != 0) take_signals(signals, &engine);
     let_go(&engine);
-    if (started_fd >= 0 && engine.pid > 0 && listens(&engine)) tell_start(EXIT_SUCCESS);
+    if ((started_fd >= 0 || manager != NULL) && engine.pid > 0 && listens(&engine)) {
+      tell_start(EXIT_SUCCESS);
+      if (manager != NULL) tell_manager();
+    }
     if (timed && !engine.gone) {
       keep_deadlines(&engine);
       const uint64_t now = now_ns();

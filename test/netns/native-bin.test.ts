@@ -117,6 +117,49 @@ describe('bin/holdfast', () => {
       },
     )
 
+    test.each(['path', 'abstract'])(
+      'a service manager hears that the engine runs, when it does: %s name',
+      async (kind) => {
+        const place = kind === 'path' ? join(home, 'notify') : `@hf-notify-${process.pid}`
+        // Node has no datagram sockets of this family.
+        const listener = spawn('perl', [
+          '-MIO::Socket::UNIX',
+          '-e',
+          `$| = 1; my $s = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => "${place.replace('@', '\\0')}") or die $!;
+         print "ready\\n"; $s->recv(my $word, 100); print "$word\\n"; $s->recv($word, 100); print "$word\\n";`,
+        ])
+        const heard: string[] = []
+        listener.stdout.on('data', (text) => heard.push(...String(text).trim().split('\n')))
+        const eventuallyHeard = (words: readonly string[]) =>
+          eventually(
+            `the service manager to have heard ${words}`,
+            () => heard.length >= words.length,
+            () => heard,
+            { within: 10_000 },
+          )
+        await eventuallyHeard(['ready'])
+        const engine = `console.log(process.env.NOTIFY_SOCKET ?? 'nothing')
+        setTimeout(() => { process.on('SIGHUP', () => {}); process.on('SIGUSR1', () => {}); process.on('SIGUSR2', () => {}) }, 400)
+        setTimeout(() => {}, 60_000)`
+        const env = { ...process.env, NOTIFY_SOCKET: place }
+        const guardian = spawn(GUARDIAN, ['--', process.execPath, '-e', engine], { env })
+        const said: string[] = []
+        guardian.stdout.on('data', (text) => said.push(String(text).trim()))
+        await eventually(
+          'the engine',
+          () => said.length > 0,
+          () => said,
+          { within: 10_000 },
+        )
+        expect([said, heard], 'before it listens').toEqual([['nothing'], ['ready']])
+        await eventuallyHeard(['ready', 'READY=1'])
+        process.kill(guardian.pid ?? 0, 'SIGTERM')
+        await new Promise((resolve) => guardian.once('close', resolve))
+        listener.kill()
+        expect(heard).toEqual(['ready', 'READY=1'])
+      },
+    )
+
     test('a signal that comes before the engine listens waits for it, and one that means nothing here is ignored', async () => {
       const listen = "for (const s of ['SIGUSR1', 'SIGHUP']) process.on(s, () => console.log(s))"
       const engine = `setTimeout(() => { ${listen}; console.log('listens') }, 300); setTimeout(() => {}, 60_000)`
