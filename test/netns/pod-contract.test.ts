@@ -303,11 +303,12 @@ describeNetns('a static pod', () => {
       const host = home.router(1)
       const link = join(home.directory, 'keepalived')
       symlinkSync(join(packageRoot(), 'bin', 'holdfast'), link)
-      const socket = join(home.directory, `pod-${host.name}`, 'keepalived.sock')
       const argv = [
         'sh',
         '-c',
-        `mount -t tmpfs none /run && exec ${link} -nPDl -f "$POD/keepalived.conf" --keepalived-socket ${socket}`,
+        // The socket is where a monitor looks for it: /var/run/keepalived/keepalived.sock, a volume of the pod.
+        `mount -t tmpfs none /run && mkdir /run/keepalived && mount --bind "$POD" /run/keepalived &&
+         exec ${link} -nPDl -f "$POD/keepalived.conf"`,
       ]
       const first = new Pod(home, host, link, argv)
       // No file at all: alive, nothing in the dump, nothing in fault.
