@@ -42,7 +42,7 @@ const VARIANTS: readonly Variant[] = [
   { suffix: '-forward-fresh', title: ', ip_forward 1, client without a neighbour entry', forward: true, fresh: true },
 ]
 
-const healed = (shape: Pick<Accident, 'name' | 'title' | 'prepare' | 'strike'>): readonly Accident[] =>
+const healed = (shape: Pick<Accident, 'name' | 'title' | 'before' | 'prepare' | 'strike'>): readonly Accident[] =>
   VARIANTS.map(({ suffix, title, forward, fresh }) => ({
     ...shape,
     name: `${shape.name}${suffix}`,
@@ -89,6 +89,7 @@ export const PATH_ACCIDENTS: readonly Accident[] = [
   ...healed({
     name: 'heal',
     title: 'cut healed, both were Active',
+    before: 'r2',
     prepare: cutForLong,
     strike: ({ lab }) => lab.heal(first(lab)),
   }),

@@ -22,7 +22,7 @@ async function goneForLong(stage: Stage): Promise<void> {
   const daemon = first(stage)
   end(stage)
   await observation.answeredBy('r2', 5_000 + 3 * downMs(cell))
-  // Of FRR its zebra is left, which the next one cannot use.
+  // Of FRR its zebra is left, which the next one could not use.
   if (daemon instanceof Frr) daemon.killAll()
   await daemon.exited
   await sleep(2 * downMs(cell))
@@ -48,6 +48,7 @@ export const PLANNED_ACCIDENTS: readonly Accident[] = [
   {
     name: 'failback',
     title: 'the best router starts again',
+    before: 'r2',
     prepare: goneForLong,
     strike: (stage) => {
       const at = monotonicMs()

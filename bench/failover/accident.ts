@@ -82,6 +82,8 @@ type Common = {
 
 export type Accident = Common & {
   readonly group?: Group
+  /** Who answers the client when it happens; absent: r1, or with `prepare` whoever does. */
+  readonly before?: string
   /** What has to have happened before; nothing of it is measured. */
   readonly prepare?: (stage: Stage) => Promise<void>
   readonly strike: (stage: Stage) => Struck | Promise<Struck>

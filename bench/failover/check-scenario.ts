@@ -53,6 +53,7 @@ async function happen(lab: Lab, cell: Cell, questions: Asked, failure: string, n
   const down = activeDownIntervalMs(SUM[questions].well, intervalMs)
   await Promise.all(nodes.map((node) => node.ready()))
   prepareFamily(lab, family)
+  if (family === 6) await lab.addressesSettle()
   const start = (i: number): Daemon => {
     const host = lab.router(i + 1)
     const unicastPeers = lab.routers.filter((other) => other !== host).map((other) => addressOf(other, family))

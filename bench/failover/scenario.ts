@@ -10,7 +10,7 @@ import { namespacesStarting } from '../../src/cli/demo-network.ts'
 import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
 import { createLab, type Lab } from '../../test/support/lab.ts'
 import { startDaemon } from '../../test/support/start-daemon.ts'
-import { eventually, sleep } from '../../test/support/wait.ts'
+import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import {
   type Accident,
   type Cell,
@@ -29,7 +29,7 @@ import { PATH_ACCIDENTS } from './accident-path.ts'
 import { PLANNED_ACCIDENTS } from './accident-planned.ts'
 import { PROCESS_ACCIDENTS } from './accident-process.ts'
 import { CHECK_ACCIDENTS } from './check-scenario.ts'
-import { addressOf, prepareFamily, startObservation, vipOf } from './observation.ts'
+import { addressOf, type Observation, prepareFamily, startObservation, vipOf } from './observation.ts'
 
 const ACCIDENTS: readonly (Accident | Special)[] = [
   ...PROCESS_ACCIDENTS,
@@ -65,6 +65,18 @@ function plans(lab: Lab, { family, intervalMs }: Cell, { equal, realtime }: Acci
   }))
 }
 
+/** The client has been answered by nobody else for so long. */
+function answers(observation: Observation, name: string, forMs: number, within: number): Promise<true> {
+  const steady = () => {
+    const last = observation.owners.at(-1)
+    return last?.name === name && monotonicMs() - last.at >= forMs
+  }
+  return eventually(`${name} to answer for ${forMs.toFixed(0)} ms`, steady, () => observation.owners, {
+    within: within + forMs,
+    every: 20,
+  })
+}
+
 function relay(lab: Lab): void {
   const on = 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
   for (const host of lab.routers) lab.exec(host, ['sh', '-c', on])
@@ -73,6 +85,7 @@ function relay(lab: Lab): void {
 async function happen(accident: Accident, cell: Cell, lab: Lab): Promise<Run> {
   const { group = {} } = accident
   prepareFamily(lab, cell.family)
+  if (cell.family === 6) await lab.addressesSettle()
   if (group.forward === true) relay(lab)
   const planned = plans(lab, cell, group)
   const plan = (position: number): RouterPlan => {
@@ -100,9 +113,8 @@ async function happen(accident: Accident, cell: Cell, lab: Lab): Promise<Run> {
   try {
     await Promise.all(daemons.map((daemon) => daemon.ready()))
     await are(daemons, 'Active,Backup,Backup')
-    await observation.answeredBy('r1', within)
     // A Backup that has just come does not hurry.
-    await sleep(300 + downMs(cell))
+    await answers(observation, 'r1', 300 + downMs(cell), within)
     const restart = (position: number): Daemon => {
       const daemon = start(position)
       daemons[position - 1] = daemon
@@ -111,6 +123,11 @@ async function happen(accident: Accident, cell: Cell, lab: Lab): Promise<Run> {
     const stage: Stage = { cell, lab, daemons, observation, plan, restart }
     await accident.prepare?.(stage)
     await sleep(Math.random() * cell.intervalMs)
+    const { before = accident.prepare === undefined ? 'r1' : observation.owner } = accident
+    if (observation.owner !== before)
+      throw new Error(
+        `${observation.owner} answers before anything has happened: ${JSON.stringify(observation.owners)}`,
+      )
     const struck = await accident.strike(stage)
     const { at, meanwhile } = typeof struck === 'number' ? { at: struck, meanwhile: undefined } : struck
     const [measurement, figures] = await Promise.all([observation.measure(at, accident.windowMs(cell)), meanwhile])

@@ -43,6 +43,8 @@ export class Frr implements Daemon {
   readonly #process: LoggedProcess
   readonly #directory: string
   readonly #family: 'v4' | 'v6'
+  /** Its zebra, when it has ended alone. */
+  #left: number[] = []
 
   constructor(lab: Lab, plan: RouterPlan) {
     this.plan = plan
@@ -108,6 +110,7 @@ export class Frr implements Daemon {
 
   /** SIGTERM of vrrpd, while its zebra lives and can turn the macvlan off. */
   endAlone(): number {
+    this.#left = this.#process.children
     return this.#process.signal('SIGTERM')
   }
 
@@ -121,7 +124,15 @@ export class Frr implements Daemon {
   }
 
   killAll(): number {
-    return this.#process.killFamily()
+    const at = this.#process.killFamily()
+    for (const pid of this.#left.splice(0)) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It ended by itself.
+      }
+    }
+    return at
   }
 
   freeze(): number {

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DemoNetwork, type Host, run, sweepLeftovers } from '../../src/cli/demo-network.ts'
-import { monotonicMs } from './wait.ts'
+import { eventually, monotonicMs } from './wait.ts'
 
 export type { Host } from '../../src/cli/demo-network.ts'
 
@@ -120,6 +120,16 @@ export class Lab extends DemoNetwork {
     const at = monotonicMs()
     run(['ip', '-n', host.namespace, 'link', 'set', 'eth0', state])
     return at
+  }
+
+  /** IPv6 on a node that has been up for a while: duplicate address detection is over everywhere. */
+  async addressesSettle(within = 5_000): Promise<void> {
+    const tentative = () =>
+      [...this.hosts.values()].filter(
+        ({ namespace }) => run(['ip', '-n', namespace, '-6', 'address', 'show', 'tentative']).trim() !== '',
+      )
+    const sight = () => tentative().map(({ name }) => name)
+    await eventually('no tentative address', () => tentative().length === 0, sight, { within, every: 100 })
   }
 
   /** Names of the hosts on whose eth0 the kernel has the address, whatever its prefix length. */
