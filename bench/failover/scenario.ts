@@ -24,6 +24,7 @@ import {
   type Stage,
   type Theory,
 } from './accident.ts'
+import { FLEET_ACCIDENTS } from './accident-fleet.ts'
 import { LOAD_ACCIDENTS } from './accident-load.ts'
 import { PATH_ACCIDENTS } from './accident-path.ts'
 import { PLANNED_ACCIDENTS } from './accident-planned.ts'
@@ -37,6 +38,7 @@ const ACCIDENTS: readonly (Accident | Special)[] = [
   ...PATH_ACCIDENTS,
   ...CHECK_ACCIDENTS,
   ...LOAD_ACCIDENTS,
+  ...FLEET_ACCIDENTS,
 ]
 export const SCENARIOS: readonly string[] = ACCIDENTS.map(({ name }) => name)
 
