@@ -23,6 +23,8 @@ const CADENCE: Readonly<Record<Exclude<Questions, 'none'>, { interval: number; t
 }
 type Asked = keyof typeof CADENCE
 
+/** Daemons and services come up on a machine that others use. */
+const START = 30_000
 /** A duel of equals may end in a client that is led astray for 5 s. */
 const DUEL = 6_000
 
@@ -64,12 +66,12 @@ async function happen(lab: Lab, cell: Cell, questions: Asked, failure: string, n
     const startOne = lineUp === 'holdfast' ? startHoldfast : startKeepalived
     return startOne(lab, plan, questions, nodes[i]?.folder ?? '')
   }
-  const wait = { within: 10_000 + 6 * down, every: 50 }
+  const wait = { within: START + 6 * down, every: 50 }
   const first = start(0)
   const isActive = async () => (await first.state()) === 'Active'
   // Of equals the first to come is Active.
   await eventually('r1 to be Active', isActive, () => first.state(), wait)
-  await Promise.all([start(1), start(2)].map((daemon) => daemon.ready()))
+  await Promise.all([start(1), start(2)].map((daemon) => daemon.ready(START)))
   const observation = await startObservation(lab, { family, cachedNeighbour: true })
   try {
     await observation.answeredBy('r1')
