@@ -1,0 +1,116 @@
+/**
+ * A sync group on two LANs and the cable of one of them, seen from outside: the Active whose own carrier goes is in fault at once,
+ * takes all its addresses off and says priority 0 where it still can; a Backup without carrier takes nothing over, not even
+ * when nobody else is left (VR-TRK-11, VR-SG-01).
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { activeDownIntervalMs } from '../support/daemon.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture, type Frame } from '../support/tshark.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const INTERVAL = 100
+const WITHIN = 10_000
+/** Far from Active_Down_Interval, and enough for a process that has to be scheduled on a machine that others keep busy. */
+const AT_ONCE = 200
+const BACK_VIP = '10.78.0.100'
+/** iproute2's word for a port's bridge. */
+const ON_BRIDGE = 'master'
+
+let lab: Lab
+beforeEach(() => {
+  lab = createLab({ routers: 2, clients: ['client', 'back'] })
+  // The second LAN: eth1 of the routers, and all that its watcher has.
+  const lines = [
+    'link add br1 type bridge stp_state 0 mcast_snooping 0 forward_delay 0',
+    'link set br1 up',
+    `link set ${lab.host('back').port} ${ON_BRIDGE} br1`,
+    ...lab.routers.flatMap(({ namespace, port }) => [
+      `link add back${port} type veth peer name eth1 netns ${namespace}`,
+      `link set back${port} ${ON_BRIDGE} br1 up`,
+    ]),
+  ]
+  run(['ip', '-n', lab.bridge, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  for (const host of lab.routers) {
+    run(['ip', '-n', host.namespace, 'address', 'add', `${backOf(host)}/24`, 'dev', 'eth1'])
+    run(['ip', '-n', host.namespace, 'link', 'set', 'eth1', 'up'])
+  }
+})
+afterEach(() => lab.destroy())
+
+const backOf = ({ address }: Host): string => address.replace('10.77.', '10.78.')
+
+function start(host: Host, priority: number): Holdfast {
+  const common = { priority, advertisementInterval: `${INTERVAL}ms` }
+  const back = { name: 'back', vrid: 52, interface: 'eth1', addresses: [BACK_VIP], ...common }
+  const front = { name: 'front', vrid: 51, interface: 'eth0', addresses: [LAB_VIP], ...common }
+  const top = { virtualRouters: [front, back], syncGroups: [{ name: 'both', members: ['front', 'back'] }] }
+  return new Holdfast(lab, { host, priority, intervalMs: INTERVAL, address: LAB_VIP }, {}, [], top)
+}
+
+/** The virtual addresses that the kernel of a router has. */
+function held({ namespace }: Host): string[] {
+  const shown = run(['ip', '-n', namespace, '-4', '-oneline', 'address', 'show'])
+  return [LAB_VIP, BACK_VIP].filter((vip) => shown.includes(` ${vip}/`))
+}
+
+const holds = (host: Host, wanted: readonly string[], why: string) =>
+  eventually(
+    `${host.name} to hold [${wanted.join(', ')}] after ${why}`,
+    () => held(host).join() === wanted.join(),
+    () => lab.routers.map((one) => [one.name, held(one)]),
+    { within: WITHIN },
+  )
+
+const sentBy = (frames: readonly Frame[], host: Host) => frames.filter(({ source }) => source === backOf(host))
+
+describeNetns('the carrier of one LAN of a sync group', () => {
+  test('the Active loses it: all addresses off and priority 0 on the other LAN at once; the Backup follows', async () => {
+    const [r1, r2] = [lab.router(1), lab.router(2)]
+    const [one, two] = [start(r1, 200), start(r2, 150)]
+    const both = [LAB_VIP, BACK_VIP]
+    await holds(r1, both, 'the start')
+    await two.ready()
+    const capture = await Capture.start(lab, 'back', 'ip proto 112', lab.host('back'))
+    const at = Date.now()
+    lab.unplug(r1)
+    await holds(r1, [], 'its cable on the front LAN was pulled')
+    await holds(r2, both, 'the Active lost its carrier')
+    const frames = await capture.stop()
+    const released = sentBy(frames, r1).filter(({ priority }) => priority === '0')
+    const after = Number(released[0]?.at) * 1000 - at
+    expect(after, 'ms from the pulled cable to priority 0 on the other LAN').toBeGreaterThanOrEqual(0)
+    expect(after, 'ms from the pulled cable to priority 0 on the other LAN').toBeLessThan(AT_ONCE)
+    const rest = sentBy(frames, r1).filter(({ at: sentAt }) => Number(sentAt) > Number(released.at(-1)?.at))
+    expect(rest, 'nothing of r1 behind its last priority 0').toEqual([])
+    const routers = (await one.snapshot())?.routers ?? []
+    expect(routers.map(({ faults, name, state }) => [name, state, faults])).toEqual([
+      ['front', 'Initialize', ['linkDown']],
+      ['back', 'Initialize', ['syncGroup:front']],
+    ])
+  })
+
+  test('a Backup without it never takes over, also when nobody else is left', async () => {
+    const [r1, r2] = [lab.router(1), lab.router(2)]
+    const [one, two] = [start(r1, 200), start(r2, 150)]
+    await holds(r1, [LAB_VIP, BACK_VIP], 'the start')
+    await two.ready()
+    lab.unplug(r2)
+    await eventually(
+      'r2 to be in fault',
+      async () => (await two.state()) === 'Initialize',
+      () => two.lines.slice(-3),
+      { within: WITHIN },
+    )
+    const capture = await Capture.start(lab, 'back', 'ip proto 112', lab.host('back'))
+    one.killAll()
+    await sleep(3 * activeDownIntervalMs(150, INTERVAL))
+    expect(held(r2), 'what r2 holds without a carrier on one of its LANs').toEqual([])
+    expect(sentBy(await capture.stop(), r2), 'what r2 sends on the LAN that it still has').toEqual([])
+    lab.plug(r2)
+    await holds(r2, [LAB_VIP, BACK_VIP], 'its cable was plugged in again')
+  })
+})
