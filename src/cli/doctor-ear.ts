@@ -45,7 +45,7 @@ export class Ear {
   #failure: Failure | undefined
   #beacon: GroupSocket | undefined
   #beaconFailure: Failure | undefined
-  #refused: Failure | undefined
+  #unsent: ReturnType<typeof sendUnsent> = 'not tried'
   #looped: boolean | undefined
   #left = 0
   #beaconsSent = 0
@@ -86,7 +86,7 @@ export class Ear {
       this.#close.push(() => beacon.close())
     } else this.#beaconFailure = beacon
     if (!shared) this.#looped = false
-    this.#refused = sendUnsent(native, {
+    this.#unsent = sendUnsent(native, {
       ...{ interfaceIndex, interfaceName, family, source, group: this.#group },
       loop: !shared,
     })
@@ -145,7 +145,8 @@ export class Ear {
       forMs,
       heard: heard.sort((a, b) => a.vrid - b.vrid),
       left: this.#left,
-      refused: this.#refused?.message,
+      refused: typeof this.#unsent === 'string' ? undefined : this.#unsent.message,
+      passedOutput: this.#unsent === 'passed' || this.#left > 0,
       looped: this.#looped,
       beacon: {
         sent: this.#beaconsSent,

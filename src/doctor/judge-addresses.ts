@@ -97,7 +97,7 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
   const macs = holdersOf(lan, address)
   const known = macs.map((mac) => whoIs(mac, lan, router))
   const who = known.map((one) => `${one.mac} (${one.who})`).join(' and ')
-  const heard = heardActive(lan, router)
+  const heard = heardActive(lan, router, address)
   if (here && macs.length > 0) {
     const found = `${address} is on this node, and ${who} answers for it as well`
     const advice = 'Two owners: look at holdfast status on both, and at whether they hear each other'
@@ -125,7 +125,7 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
     return { check, level: 'note', about, found, advice: 'Measure for longer (--duration)' }
   }
   if (one.kind === 'stranger') {
-    const found = `${address} is answered for by ${who}, and no router of VRID ${router.vrid} was heard`
+    const found = `${address} is answered for by ${who}, and no router was heard to advertise it`
     const advice =
       'Another host has the address: take it away there, or choose another (duplicateAllowed is for proxies)'
     return { check, level: 'error', about, found, advice }
@@ -145,11 +145,16 @@ function listenedLongEnough({ listening }: LanState, { family, intervalMs }: Pla
   return !isUnmeasured(on) && on.forMs >= 3 * intervalMs
 }
 
-/** Who was heard to be Active of this router. */
-function heardActive({ listening }: LanState, { family, vrid }: PlannedRouter): string | undefined {
+/** Who was heard to be Active of this router, for this address; one that is not in the packet goes with the others. */
+function heardActive(
+  { listening }: LanState,
+  { addresses, family, vrid }: PlannedRouter,
+  address: Address,
+): string | undefined {
   const on = listening[family]
   if (isUnmeasured(on)) return undefined
-  return on.heard.find((one) => one.vrid === vrid && one.priority > 0)?.source
+  const wanted = addresses.includes(address) ? [address] : addresses
+  return on.heard.find((one) => one.vrid === vrid && one.addresses.some((each) => wanted.includes(each)))?.source
 }
 
 function whoIs(mac: Mac, lan: LanState, { family, peers, vrid }: PlannedRouter): Known {

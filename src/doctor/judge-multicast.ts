@@ -32,7 +32,11 @@ export function multicastFindings(lan: LanState, routers: readonly PlannedRouter
 }
 
 /** What this node does to packets. */
-function filterFindings(lan: LanState, { heard, left, looped, refused }: Listening, about: string): readonly Finding[] {
+function filterFindings(
+  lan: LanState,
+  { heard, looped, passedOutput, refused }: Listening,
+  about: string,
+): readonly Finding[] {
   const check = 'packet-filter'
   const findings: Finding[] = []
   if (refused !== undefined) {
@@ -57,13 +61,14 @@ function filterFindings(lan: LanState, { heard, left, looped, refused }: Listeni
     findings.push({ check, level: 'warning', about, found, advice: `${ALLOW} in the input rules` })
   }
   if (findings.length > 0) return findings
-  const came = heard.some(({ delivered }) => delivered > 0)
-  const ways = [came || looped === true ? 'in' : undefined, left > 0 ? 'out' : undefined].flatMap((way) => way ?? [])
-  const found =
-    ways.length === 0
-      ? 'the output rules of this node let VRRP packets pass; whether the input rules do was not to be tried beside a daemon, which would have heard it'
-      : `VRRP packets pass this node’s rules (${ways.length === 2 ? 'seen both ways' : `seen ${ways.join()}${ways[0] === 'in' ? ', output tried' : ''}`})`
-  return [{ check, level: ways.length === 0 ? 'note' : 'ok', about, found }]
+  const came = heard.some(({ delivered }) => delivered > 0) || looped === true
+  if (came && passedOutput) {
+    const found = 'VRRP packets pass the rules of this node, in and out'
+    return [{ check, level: 'ok', about, found }]
+  }
+  const untried = [came ? [] : 'in', passedOutput ? [] : 'out'].flat().join(' or ')
+  const found = `whether the rules of this node let VRRP packets ${untried} could not be tried beside the daemon, which would have heard it`
+  return [{ check, level: 'note', about, found }]
 }
 
 const isElsewhere = ({ interface: here, routes }: LanState, source: Address): boolean =>

@@ -138,8 +138,10 @@ export type Listening = {
   readonly heard: readonly HeardRouter[]
   /** VRRP packets of this node that were seen to leave. */
   readonly left: number
-  /** What became of a VRRP packet that no wire ever saw: `refused` in words, by the output rules of this node. */
+  /** In words, why the output rules of this node refuse a VRRP packet; it was one that no wire ever saw. */
   readonly refused: string | undefined
+  /** They let that packet pass, or the daemon's; false: not tried, or refused. */
+  readonly passedOutput: boolean
   /** That packet came back through the input rules of this node; undefined: not tried, a daemon would have heard it. */
   readonly looped: boolean | undefined
   readonly beacon: Beacon

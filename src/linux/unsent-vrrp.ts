@@ -1,7 +1,8 @@
 /**
  * Whether this node's own rules let VRRP packets pass, tried with one that no wire sees: TTL or hop limit 0 to the group, which
- * the kernel drops behind its output rules (RFC 1112 §6.1). Decided here: that it holds eight zeros, which is no version of
- * VRRP, so that it is no advertisement whoever gets it. Refused here: what follows from it.
+ * the kernel drops behind its output rules (RFC 1112 §6.1). Decided here: that IPv6 is only tried where a copy may come back,
+ * because Linux drops a hop limit of 0 only where it has made one; and that the packet holds eight zeros, which is no version
+ * of VRRP, so that it is no advertisement whoever gets it. Refused here: what follows from it.
  */
 import type { Failure } from '../daemon/ports.ts'
 import type { Address, Family } from '../wire/address.ts'
@@ -26,9 +27,10 @@ export type UnsentOptions = {
   readonly loop: boolean
 }
 
-/** Undefined: it passed the output rules. */
-export function sendUnsent(native: NativeAddon, options: UnsentOptions): Failure | undefined {
+/** The group must have been joined on the interface. */
+export function sendUnsent(native: NativeAddon, options: UnsentOptions): 'passed' | 'not tried' | Failure {
   const { family, group, interfaceIndex, interfaceName, loop, source } = options
+  if (family === 'ipv6' && !loop) return 'not tried'
   const action = `send to ${group} on "${interfaceName}"`
   const v4 = family === 'ipv4'
   let socket: NativeSocket | undefined
@@ -42,7 +44,7 @@ export function sendUnsent(native: NativeAddon, options: UnsentOptions): Failure
     else setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
     socket.bind(ipSockaddr(source, interfaceIndex))
     const result = socket.send([ZEROS], [ipSockaddr(group, interfaceIndex)])[0] ?? 0
-    return result < 0 ? failureOf(result, { action, syscall: 'sendmmsg' }) : undefined
+    return result < 0 ? failureOf(result, { action, syscall: 'sendmmsg' }) : 'passed'
   } catch (error) {
     return failureFrom(error, action)
   } finally {

@@ -85,7 +85,7 @@ describeNetns('holdfast doctor', () => {
     const daemon = new Holdfast(lab, plan(1, 200), {}, ['--realtime'])
     await active(daemon)
     const before = { addresses: lab.addresses(lab.router(1)), router: await daemon.router() }
-    const capture = await Capture.start(lab, 'doctor')
+    const capture = await Capture.start(lab, 'doctor', 'ip proto 112 or ip6 proto 112 or arp or udp port 9656')
     const [beside, alone] = await Promise.all([doctor(lab.router(1), daemon.file), doctor(lab.router(2), fileFor(2))])
     const frames = await capture.stop()
     expect(bad(beside.report), 'on the node of the Active').toEqual([])
@@ -113,6 +113,8 @@ describeNetns('holdfast doctor', () => {
     // As a third on the LAN saw it: advertisements of the Active alone.
     const speakers = frames.filter(({ versionAndType }) => versionAndType !== '').map(({ source }) => source)
     expect([...new Set(speakers)], 'who sent advertisements').toEqual(['10.77.0.11'])
+    // The packet that tries the rules of a node stays on it.
+    expect(frames.filter(({ ttl }) => ttl === '0')).toEqual([])
     const after = await daemon.router()
     expect(after).toMatchObject({ state: 'Active', since: before.router.since, duplicates: [], strangers: [] })
     expect(after.counters.discarded).toEqual({})

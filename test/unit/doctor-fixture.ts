@@ -63,6 +63,7 @@ export const LISTENING: Listening = {
   heard: [HEARD],
   left: 0,
   refused: undefined,
+  passedOutput: true,
   looped: true,
   beacon: { sent: 10, left: 10, failure: undefined, heard: [] },
 }
