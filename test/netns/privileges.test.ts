@@ -400,7 +400,13 @@ describeNetns('the control socket', () => {
     expect(snapshot?.controlRefused).toBeGreaterThanOrEqual(4)
     expect(snapshot?.routers[0]).toMatchObject({ state: 'Active', yieldingUntil: null })
     const told = daemon.records.filter(({ msg }) => msg.startsWith('Refused the user'))
-    expect(told, 'one line, however many came').toHaveLength(1)
+    // Four questions may take longer than that on a busy machine.
+    const apart = told.slice(1).map(({ time }, i) => Number(time) - Number(told[i]?.time))
+    expect(
+      apart.filter((ms) => !(ms >= 9_900)),
+      'one line in 10 s, however many came',
+    ).toEqual([])
+    expect(told.length, 'lines').toBeGreaterThan(0)
     expect(told[0]).toMatchObject({
       level: 40,
       uid: OTHER,
