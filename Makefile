@@ -24,8 +24,8 @@ check: ## format, lint, types, architecture
 build: ## leaves bin/holdfast ready to run
 	@scripts/setup.sh runtime
 
-bench: ## failover as a client sees it, beside keepalived (root; options: make bench ARGS='--runs 20 --interval 100ms')
-	@scripts/setup.sh test
+bench: ## failover as a client sees it, beside keepalived: an hour (root; options: make bench ARGS=--help, ARGS='--table --resume')
+	@scripts/setup.sh bench
 	@npm run --silent bench:failover -- $(ARGS)
 
 chaos: ## random faults on three nodes, judged by who answers (root; options: SECONDS=60 SEED=1 DAEMON=both OUT=FILE.md ARGS=--help)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes this checkout ready to run: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests and
-# the benchmark. Decides which Debian packages that takes, and when node_modules and dist are stale. Installs only what
+# Makes this checkout ready to run: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
+# `scripts/setup.sh bench` for the benchmark. Decides which Debian packages that takes, and when node_modules and dist are stale. Installs only what
 # is missing, says nothing when there is nothing to do, and never starts a service that a package brings along.
 set -eu
 
@@ -21,7 +21,13 @@ case $mode in
     # What the two optional packages are built with.
     needs="$needs g++:g++ make:make python3:python3 pcap-config:libpcap-dev"
     ;;
-  *) fail "Cannot set up \"$mode\": expected runtime or test" ;;
+  bench)
+    needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
+    needs="$needs haproxy:haproxy curl:curl openssl:openssl"
+    # What looks at the LAN is compiled when it starts (g++ brings gcc and its headers), the pictures are drawn as PNG, too.
+    needs="$needs cc:g++ rsvg-convert:librsvg2-bin"
+    ;;
+  *) fail "Cannot set up \"$mode\": expected runtime, test or bench" ;;
 esac
 
 PATH=$PATH:/usr/sbin:/sbin

@@ -1,129 +1,165 @@
 /**
- * `make bench`: how long a client is without the virtual address, holdfast and keepalived by turns in one run, because
- * ratios count and absolutes are weather. Decides the order of the runs and where the results go.
+ * `make bench`: how long a client is without the virtual address, the daemons by turns in one run, because ratios count and
+ * absolutes are weather. Decides that each run is on disk when the next begins, and that nobody who interrupts it loses
+ * a figure or finds a namespace left behind.
  */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus, release } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
 import type { DaemonKind } from '../../test/support/daemon.ts'
-import { LINE_UPS, type LineUp } from './accident.ts'
-import type { Measurement } from './observation.ts'
+import { LINE_UPS, type Outcome } from './accident.ts'
+import { machine, versionsOf } from './machine.ts'
+import { isWrong, type Options, readOptions, usage } from './options.ts'
+import { durationText, expectedMs, type Planned, planned } from './plan.ts'
 import { loadAverage, pressureNow, pressureSince } from './pressure.ts'
-import { type CellResult, markdown, type Result } from './report.ts'
-import { measure, SCENARIOS } from './scenario.ts'
+import { qualityText } from './quality.ts'
+import { markdown } from './report.ts'
+import { type CellResult, keyOf, noiseOf, type Result, type RunRecord, type Session } from './result.ts'
+import { readResult, render, writeResult } from './results-folder.ts'
+import { measure, SCENARIOS, theory, titleOf, unsupported, windowMs } from './scenario.ts'
+import { selfTest } from './self-test.ts'
 
-const USAGE = `usage: make bench ARGS='[options]'
-  --runs N            per cell (default 20)
-  --interval LIST     advertisement intervals (default 100ms)
-  --scenario LIST     of ${SCENARIOS.join(',')} (default all)
-  --daemon LIST       of holdfast,keepalived,holdfast+keepalived,keepalived+holdfast
-                      (default the first two; a+b: a on the first router, b on the others)
-  --out DIRECTORY     for failover.md and failover.json (default bench/results)
-`
-const KINDS: readonly DaemonKind[] = ['holdfast', 'keepalived']
-const LINE_UP_NAMES: readonly LineUp[] = ['holdfast', 'keepalived', 'holdfast+keepalived', 'keepalived+holdfast']
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
 function fail(message: string, exitCode: number): never {
-  process.stderr.write(`bench: ${message}\n`)
+  say(`bench: ${message}`)
   process.exit(exitCode)
 }
 
-function chosen<T extends string>(option: string, text: string, known: readonly T[]): T[] {
-  const names = text.split(',')
-  const unknown = names.find((name) => !known.some((k) => k === name))
-  if (unknown !== undefined) fail(`Cannot use --${option} "${unknown}": wanted of ${known.join(', ')}`, 64)
-  return known.filter((k) => names.includes(k))
+function read(): Options {
+  try {
+    return readOptions(process.argv.slice(2), SCENARIOS, join(packageRoot(), 'bench', 'results'))
+  } catch (error) {
+    if (isWrong(error)) fail(error.message, 64)
+    throw error
+  }
 }
 
-function milliseconds(text: string): number {
-  const [, value = '', unit] = /^(\d+(?:\.\d+)?)(ms|s)$/.exec(text) ?? []
-  const ms = Number(value) * (unit === 's' ? 1000 : 1)
-  if (unit === undefined || !(ms >= 10 && ms <= 40_950))
-    fail(`Cannot use --interval "${text}": wanted 10ms to 40.95s`, 64)
-  return ms
+const options = read()
+if (options.does === 'help') {
+  process.stdout.write(usage(SCENARIOS))
+  process.exit(0)
+}
+const before = options.resume || options.does === 'render' ? readResult(options.out) : undefined
+const plan = planned(options.requests)
+const records = new Map<string, RunRecord[]>(before?.cells.map((cell) => [keyOf(cell), [...cell.runs]]))
+const runsOf = ({ cell }: Planned): RunRecord[] => {
+  const runs = records.get(keyOf(cell)) ?? []
+  records.set(keyOf(cell), runs)
+  return runs
+}
+const measured = (one: Planned): number => runsOf(one).filter(({ run }) => run !== undefined).length
+const missing = (one: Planned): number =>
+  unsupported(one.cell) === undefined ? Math.max(0, one.runs - measured(one)) : 0
+const expected = (one: Planned): number => expectedMs(one.cell, windowMs(one.cell), runsOf(one))
+
+if (options.does === 'list') {
+  for (const one of plan) {
+    const { scenario, intervalMs, family, lineUp } = one.cell
+    const reason = unsupported(one.cell)
+    const what = reason === undefined ? `${missing(one)} × ${durationText(expected(one))}` : `cannot: ${reason}`
+    process.stdout.write(`${scenario} ${intervalMs} ms IPv${family} ${lineUp}: ${what}\n`)
+  }
+  const runs = plan.reduce((sum, one) => sum + missing(one), 0)
+  const total = plan.reduce((sum, one) => sum + missing(one) * expected(one), 0)
+  process.stdout.write(`${plan.length} cells, ${runs} runs, about ${durationText(total)}\n`)
+  process.exit(0)
 }
 
-function versionOf(kind: DaemonKind): string {
-  if (kind === 'holdfast') return String(JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version)
-  // keepalived tells its version on standard error.
-  const said = execFileSync('sh', ['-c', 'keepalived --version 2>&1'], { encoding: 'utf8' })
-  return /v([\d.]+)/.exec(said)?.[1] ?? 'of unknown version'
+/** Cells of earlier sessions that nobody asked for now are kept. */
+function cellResults(): readonly CellResult[] {
+  const asked: CellResult[] = plan.map((one) => {
+    const reason = unsupported(one.cell)
+    const rest = { title: titleOf(one.cell.scenario), theory: theory(one.cell), runs: runsOf(one) }
+    return { ...one.cell, ...rest, ...(reason === undefined ? {} : { unsupported: reason }) }
+  })
+  const keys = new Set(asked.map(keyOf))
+  const place = ({ scenario }: CellResult) => SCENARIOS.indexOf(scenario)
+  return [...asked, ...(before?.cells ?? []).filter((cell) => !keys.has(keyOf(cell)))].sort(
+    (one, other) => place(one) - place(other) || one.intervalMs - other.intervalMs || one.family - other.family,
+  )
 }
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '20' },
-    interval: { type: 'string', default: '100ms' },
-    scenario: { type: 'string', default: SCENARIOS.join(',') },
-    daemon: { type: 'string', default: KINDS.join(',') },
-    out: { type: 'string', default: join(packageRoot(), 'bench', 'results') },
-    help: { type: 'boolean', default: false },
-  },
-})
-if (values.help) {
-  process.stdout.write(USAGE)
+function draw(result: Result): void {
+  for (const problem of render(options.out, result)) say(`bench: Cannot draw ${problem}`)
+}
+
+if (options.does === 'render') {
+  if (before === undefined) fail(`Cannot find results in "${options.out}"`, 1)
+  draw(before)
   process.exit(0)
 }
 if (process.getuid?.() !== 0)
   fail('Cannot make network namespaces: not root (CAP_SYS_ADMIN and CAP_NET_ADMIN are needed)', 77)
-const runs = Number(values.runs)
-if (!Number.isInteger(runs) || runs < 1) fail(`Cannot use --runs "${values.runs}": a number from 1 wanted`, 64)
-const scenarios: string[] = chosen('scenario', values.scenario, SCENARIOS)
-const lineUps = chosen('daemon', values.daemon, LINE_UP_NAMES)
-const kinds = KINDS.filter((kind) => lineUps.some((lineUp) => LINE_UPS[lineUp].some((k) => k === kind)))
-const intervals = values.interval.split(',').map(milliseconds)
 
-type Collected = { measurements: Measurement[]; failures: string[]; pressures: number[] }
-const collected = intervals.flatMap((intervalMs) =>
-  scenarios.flatMap((scenario) =>
-    lineUps.map((lineUp) => {
-      const empty: Collected = { measurements: [], failures: [], pressures: [] }
-      return { cell: { scenario, intervalMs, lineUp, family: 4 } as const, ...empty }
-    }),
-  ),
+const kinds: readonly DaemonKind[] = (['holdfast', 'keepalived', 'frr'] as const).filter((kind) =>
+  plan.some(({ cell }) => LINE_UPS[cell.lineUp].some((one) => one === kind)),
 )
-const result = (): Result => ({
-  startedAt,
-  node: process.versions.node,
-  kernel: release(),
-  cpus: cpus().length,
-  loadBefore,
-  versions: Object.fromEntries(kinds.map((kind) => [kind, versionOf(kind)])),
-  cells: collected.map(({ cell, ...rest }): CellResult => ({ ...cell, ...rest })),
-})
 const startedAt = new Date().toISOString()
 const loadBefore = loadAverage()
+const versions = versionsOf(kinds)
+const gauge = await selfTest()
+say(`the gauge: ${qualityText(gauge)}`)
+const command = ['npm run bench:failover --', ...process.argv.slice(2)].join(' ')
 
-function save(): void {
-  mkdirSync(values.out, { recursive: true })
-  writeFileSync(join(values.out, 'failover.json'), `${JSON.stringify(result(), null, 1)}\n`)
-  writeFileSync(join(values.out, 'failover.md'), markdown(result()))
+function result(): Result {
+  const session: Session = { startedAt, endedAt: new Date().toISOString(), command, versions, loadBefore, gauge }
+  return { format: 2, machine: machine(), sessions: [...(before?.sessions ?? []), session], cells: cellResults() }
 }
 
-for (let run = 1; run <= runs; run++) {
-  for (const { cell, measurements, failures, pressures } of collected) {
-    const { scenario, intervalMs, lineUp } = cell
-    const before = pressureNow()
-    const name = `${run}/${runs} ${scenario} ${intervalMs} ms ${lineUp}`
-    try {
-      const measurement = await measure(cell)
-      if ('unsupported' in measurement) throw new Error(`cannot: ${measurement.unsupported}`)
-      const { outageMs, movedMs, lost, overlapMs } = measurement
-      measurements.push(measurement)
-      process.stderr.write(
-        `${name}: outage ${outageMs.toFixed(1)} ms, moved ${movedMs?.toFixed(1) ?? '–'} ms, lost ${lost}, overlap ${overlapMs.toFixed(0)} ms\n`,
-      )
-    } catch (error) {
-      failures.push(error instanceof Error ? error.message : String(error))
-      process.stderr.write(`${name}: ${failures.at(-1)}\n`)
-    }
-    pressures.push(pressureSince(before))
+// Registered before the first lab's own handlers, which come with `exit` as well and remove what is there.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.prependOnceListener(signal, () => {
+    say(`bench: ${signal}; what was measured is in ${options.out}, --resume goes on from there`)
+    draw(result())
+    process.exit(130)
+  })
+
+function outcomeText(outcome: Outcome): string {
+  if ('unsupported' in outcome) return `cannot: ${outcome.unsupported}`
+  const { outageMs, movedMs, lost, overlapMs, figures } = outcome
+  const special = Object.entries(figures ?? {}).map(([name, value]) => `, ${name} ${value}`)
+  return `outage ${outageMs.toFixed(1)} ms, moved ${movedMs?.toFixed(1) ?? '–'} ms, lost ${lost}, overlap ${overlapMs.toFixed(0)} ms${special.join('')}`
+}
+
+async function runOnce(one: Planned): Promise<{ readonly record: RunRecord; readonly text: string }> {
+  const at = new Date()
+  const began = pressureNow()
+  const account = () => ({
+    ...{ at: at.toISOString(), tookMs: Date.now() - at.getTime() },
+    ...{ pressure: pressureSince(began), load: loadAverage() },
+  })
+  try {
+    const outcome = await measure(one.cell)
+    const text = outcomeText(outcome)
+    if ('unsupported' in outcome) return { record: { ...account(), failure: text }, text }
+    const record = { ...account(), run: outcome }
+    const noise = noiseOf({ theory: theory(one.cell) }, record)
+    return { record, text: noise === undefined ? text : `${text} (noisy: ${noise})` }
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error)
+    return { record: { ...account(), failure: text }, text }
   }
-  // A long benchmark that is interrupted leaves what it has.
-  save()
 }
+
+/** In this session; a cell that fails is not tried for ever. */
+const attempts = new Map(plan.map((one) => [keyOf(one.cell), missing(one)]))
+const total = [...attempts.values()].reduce((sum, count) => sum + count, 0)
+let done = 0
+while ([...attempts.values()].some((count) => count > 0)) {
+  for (const one of plan) {
+    const left = attempts.get(keyOf(one.cell)) ?? 0
+    if (left === 0) continue
+    attempts.set(keyOf(one.cell), left - 1)
+    const { record, text } = await runOnce(one)
+    runsOf(one).push(record)
+    done += 1
+    writeResult(options.out, result())
+    const rest = plan.reduce((sum, each) => sum + (attempts.get(keyOf(each.cell)) ?? 0) * expected(each), 0)
+    const { scenario, intervalMs, family, lineUp } = one.cell
+    say(`[${done}/${total}, ${durationText(rest)} left] ${scenario} ${intervalMs} ms IPv${family} ${lineUp}: ${text}`)
+  }
+  draw(result())
+}
+draw(result())
 process.stdout.write(markdown(result()))
-process.exit(collected.some(({ measurements }) => measurements.length === 0) ? 1 : 0)
+process.exit(plan.some((one) => unsupported(one.cell) === undefined && measured(one) === 0) ? 1 : 0)

@@ -1,32 +1,17 @@
 /**
- * The benchmark's result as a Markdown table (for docs/) and as JSON (for later comparison). Decides what is shown of a
- * cell: every figure side by side with the other daemon's and with what the protocol alone makes of it.
+ * The benchmark's result as Markdown. Decides what is shown of a cell: every figure beside the other daemon's and beside
+ * what the protocol alone makes of it. A pure function of the result.
  */
-import type { DaemonKind } from '../../test/support/daemon.ts'
-import type { Cell } from './accident.ts'
-import type { Measurement } from './observation.ts'
-import { theory, titleOf } from './scenario.ts'
+import { besideKeepalived, FIGURE_TEXT, type FigureName, figureOf, pointsOf, ratio } from './figures.ts'
+import { qualityText } from './quality.ts'
+import { type CellResult, NOISY_PRESSURE, noiseOf, type Result, type RunRecord } from './result.ts'
 import { spreadOf } from './statistics.ts'
 
-export type CellResult = Cell & {
-  readonly measurements: readonly Measurement[]
-  /** Runs that did not get as far as a figure. */
-  readonly failures: readonly string[]
-  /** Per run: share of the time in which some task waited for a CPU. */
-  readonly pressures: readonly number[]
-}
+const ms = (value: number) => (Number.isNaN(value) ? '–' : value < 100 ? value.toFixed(1) : value.toFixed(0))
 
-export type Result = {
-  readonly startedAt: string
-  readonly node: string
-  readonly kernel: string
-  readonly cpus: number
-  readonly loadBefore: number
-  readonly versions: Readonly<Partial<Record<DaemonKind, string>>>
-  readonly cells: readonly CellResult[]
-}
-
-const ms = (value: number) => (value < 100 ? value.toFixed(1) : value.toFixed(0))
+export const familyText = (family: 4 | 6): string => `IPv${family}`
+export const intervalText = (intervalMs: number): string =>
+  intervalMs < 1_000 ? `${intervalMs} ms` : `${intervalMs / 1_000} s`
 
 function spread(values: readonly number[]): string {
   if (values.length === 0) return '–'
@@ -34,49 +19,94 @@ function spread(values: readonly number[]): string {
   return [min, median, p95, max].map(ms).join(' / ')
 }
 
-function theoryText(cell: Cell): string {
-  const { from, to } = theory(cell)
-  return from === to ? ms(to) : `${ms(from)} – ${ms(to)}`
+function theoryText({ theory: { of, from, to } }: CellResult): string {
+  if (of === 'outage' && to === 0) return 'nothing lost'
+  const text = of === 'takeovers' ? [from.toFixed(1), to.toFixed(1)] : [ms(from), ms(to)]
+  return `${of === 'lastAnswer' ? 'last' : of} ${text[0] === text[1] ? text[0] : text.join(' – ')}`
 }
 
-function row(cell: CellResult): string {
-  const { measurements: all } = cell
-  const lost = spreadOf(all.map((m) => m.lost))
-  const overlap = spreadOf(all.map((m) => m.overlapMs))
-  const moved = all.flatMap(({ movedMs }) => (movedMs === undefined ? [] : [movedMs]))
+const times = (value: number | undefined) =>
+  value === undefined ? '–' : value < 0.1 ? value.toPrecision(1) : value.toFixed(2)
+
+function runsText(cell: CellResult, done: readonly RunRecord[]): string {
+  const failed = cell.runs.length - done.length
+  const noisy = done.filter((record) => noiseOf(cell, record) !== undefined).length
+  const remarks = [...(failed > 0 ? [`${failed} failed`] : []), ...(noisy > 0 ? [`**${noisy} noisy**`] : [])]
+  return [`${done.length}`, ...remarks].join(', ')
+}
+
+function row(cell: CellResult, cells: readonly CellResult[], special: FigureName | undefined): string {
+  const head = [intervalText(cell.intervalMs), familyText(cell.family), cell.lineUp]
+  const width = special === undefined ? 8 : 9
+  if (cell.unsupported !== undefined)
+    return `| ${[...head, `cannot: ${cell.unsupported}`, ...Array.from({ length: width }, () => '')].join(' | ')} |`
+  const done = cell.runs.filter(({ run }) => run !== undefined)
+  const values = (figure: FigureName) => pointsOf(cell, figure).map(({ value }) => value)
+  const moved = values('moved')
+  const lost = spreadOf(done.flatMap(({ run }) => run?.lost ?? []))
+  const overlap = spreadOf(values('overlap'))
+  const other = besideKeepalived(cell, cells)
   const columns = [
-    `${cell.intervalMs} ms`,
-    cell.lineUp,
-    cell.failures.length === 0 ? `${all.length}` : `${all.length} (${cell.failures.length} failed)`,
-    spread(all.map((m) => m.outageMs)),
-    moved.length === all.length ? spread(moved) : `${spread(moved)} (${moved.length} of ${all.length})`,
-    all.length === 0 ? '–' : `${lost.median} / ${lost.p95} / ${lost.max}`,
-    all.length === 0 ? '–' : `${ms(overlap.median)} / ${ms(overlap.max)}`,
-    `${all.filter((m) => m.stale).length}`,
+    ...head,
+    runsText(cell, done),
+    spread(values('outage')),
+    moved.length === done.length ? spread(moved) : `${spread(moved)} (${moved.length} of ${done.length})`,
+    done.length === 0 ? '–' : `${lost.median} / ${lost.p95} / ${lost.max}`,
+    done.length === 0 ? '–' : `${ms(overlap.median)} / ${ms(overlap.max)}`,
+    `${done.filter(({ run }) => run?.stale === true).length}`,
+    ...(special === undefined ? [] : [spread(values(special))]),
     theoryText(cell),
-    `${(100 * spreadOf(cell.pressures).median).toFixed(0)} %`,
+    `${times(ratio(cell, other, figureOf(cell)))}`,
+    `${(100 * spreadOf(cell.runs.map(({ pressure }) => pressure)).median).toFixed(0)} %`,
   ]
   return `| ${columns.join(' | ')} |`
 }
 
-export function markdown(result: Result): string {
-  const daemons = Object.entries(result.versions).map(([kind, version]) => `${kind} ${version}`)
-  const head = [
+function table(scenario: string, cells: readonly CellResult[]): readonly string[] {
+  const mine = cells.filter((cell) => cell.scenario === scenario)
+  const [first] = mine
+  if (first === undefined) return []
+  const figure = figureOf(first)
+  const special = figure === 'takeovers' || figure === 'lastAnswer' ? figure : undefined
+  const titles = [
+    ...['interval', 'family', 'daemon', 'runs', 'outage', 'moved', 'lost', 'overlap', 'stale'],
+    ...(special === undefined ? [] : [FIGURE_TEXT[special]]),
+    ...['protocol alone', '÷ keepalived', 'pressure'],
+  ]
+  return [
+    ...['', `## ${first.title}`, '', `\`${scenario}\`; compared: ${FIGURE_TEXT[figure]}.`, ''],
+    ...[`| ${titles.join(' | ')} |`, `|${'---|'.repeat(titles.length)}`],
+    ...mine.map((cell) => row(cell, cells, special)),
+  ]
+}
+
+const minute = (time: string) => time.slice(0, 16).replace('T', ' ')
+
+function legend(result: Result): readonly string[] {
+  const { machine } = result
+  return [
     '# Failover as a client sees it',
     '',
-    `${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, ${daemons.join(', ')}, Node ${result.node}, Linux ${result.kernel}, ${result.cpus} CPUs, load ${result.loadBefore.toFixed(2)} at the start.`,
-    'Three routers (200, 150, 100, preempting, multicast), one UDP probe a millisecond, one ARP request per 10 ms, `ip_forward` 0; the daemons take turns, run by run. `a+b`: a on the first router, b on the others.',
-    'Outage: longest time between two replies. Moved: accident until the first reply of another router. Overlap: two routers answer ARP for the address (10 ms steps). Stale: runs in which both still did at the end. Protocol alone: what the timers of the successor make of it (RFC 9568) at a random phase: Active_Down_Interval, Skew_Time; where a service fails: polls and Active_Down_Interval.',
-    'min / median / p95 / max in ms; probes lost and overlap as median / (p95 /) max. Pressure: median share of the time in which a task waited for a CPU.',
+    `Linux ${machine.kernel}, ${machine.cpus} CPUs (${machine.processor}), ${machine.memoryMiB} MiB.`,
+    'Three routers (200, 150, 100, preempting, multicast, VRRP version 3), one UDP probe and one question to everybody (ARP, ND) a millisecond, `ip_forward` 0 unless a title says otherwise; the daemons take turns, run by run. `a+b`: a on the first router, b on the others.',
+    '',
+    '- **outage**: longest time between two replies around the accident; 1.0 is one probe. **moved**: accident until the first reply of another router. min / median / p95 / max, ms.',
+    '- **lost**: probes without a reply, median / p95 / max. **overlap**: ms in which two routers answered ARP or ND for the address, median / max. **stale**: runs in which two still did at the end.',
+    '- **protocol alone**: what the timers of RFC 9568 make of it at a random phase of the interval; where a service fails: polls and Active_Down_Interval.',
+    "- **÷ keepalived**: this daemon's median of the figure that is compared, divided by keepalived's in the same rows: below 1 is better.",
+    `- **pressure**: median share of the time in which a task waited for a CPU. A run is **noisy** above ${100 * NOISY_PRESSURE} %, or when the gauge itself was late.`,
+    '',
+    ...result.sessions.flatMap(({ startedAt, endedAt, command, versions, loadBefore, gauge }) => [
+      `Measured ${minute(startedAt)} to ${minute(endedAt)} UTC by \`${command}\`: ${Object.entries(versions)
+        .map((each) => each.join(' '))
+        .join(', ')}; load ${loadBefore.toFixed(2)} at the start. The gauge: ${qualityText(gauge)}.`,
+      '',
+    ]),
   ]
+}
+
+export function markdown(result: Result): string {
   const scenarios = [...new Set(result.cells.map(({ scenario }) => scenario))]
-  const tables = scenarios.flatMap((scenario) => [
-    '',
-    `## ${titleOf(scenario)}`,
-    '',
-    '| interval | daemon | n | outage | moved | lost | overlap | stale | protocol alone | pressure |',
-    '|---|---|---|---|---|---|---|---|---|---|',
-    ...result.cells.filter((cell) => cell.scenario === scenario).map(row),
-  ])
-  return `${[...head, ...tables].join('\n')}\n`
+  const tables = scenarios.flatMap((scenario) => table(scenario, result.cells))
+  return `${[...legend(result), ...tables].join('\n').replaceAll(/\n{3,}/g, '\n\n')}\n`
 }

@@ -54,6 +54,11 @@ function accidentOf({ scenario }: Pick<Cell, 'scenario'>): Accident | Special {
 export const titleOf = (scenario: string): string => accidentOf({ scenario }).title
 /** What the protocol alone makes of it: the accident comes at a random phase of the advertisement interval. */
 export const theory = (cell: Cell): Theory => accidentOf(cell).theory(cell)
+/** How long is looked, from the accident on; undefined where the scenario is one of its own. */
+export function windowMs(cell: Cell): number | undefined {
+  const accident = accidentOf(cell)
+  return 'measure' in accident ? undefined : accident.windowMs(cell)
+}
 /** Why the cell cannot be measured; undefined: it can. */
 export const unsupported = (cell: Cell): string | undefined => accidentOf(cell).unsupported?.(cell)
 

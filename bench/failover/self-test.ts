@@ -7,19 +7,9 @@ import { run } from '../../src/cli/demo-network.ts'
 import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
 import { createLab, type Host } from '../../test/support/lab.ts'
 import { monotonicMs, sleep } from '../../test/support/wait.ts'
-import type { Punctuality } from './client-record.ts'
 import { startObservation } from './observation.ts'
+import { type GaugeQuality, STEADY_MS } from './quality.ts'
 
-export type GaugeQuality = Punctuality & {
-  /** Outages that both probers saw, each time: ours minus the demo's, ms. Both ask once a millisecond. */
-  readonly outageDifferencesMs: readonly number[]
-  /** Overlap as the observer saw it, and the shortest and the longest that it may have been, ms. */
-  readonly overlapMs: number
-  readonly overlapFromMs: number
-  readonly overlapToMs: number
-}
-
-const STEADY_MS = 2_000
 const CUTS = 5
 const CUT_MS = 60
 const OVERLAP_MS = 80
@@ -62,17 +52,4 @@ export async function selfTest(): Promise<GaugeQuality> {
   } finally {
     lab.destroy()
   }
-}
-
-/** In a sentence, for tables and standard error. */
-export function qualityText(quality: GaugeQuality): string {
-  const ms = (value: number) => value.toFixed(2)
-  const { outageDifferencesMs: differences, overlapFromMs: from, overlapToMs: to } = quality
-  return [
-    `${quality.fifo ? 'SCHED_FIFO' : 'no SCHED_FIFO'}, probes late by ${ms(quality.lateP50Ms)} ms (median), ${ms(quality.lateP99Ms)} (p99), ${ms(quality.lateMaxMs)} (most)`,
-    `round trip ${ms(quality.roundTripP50Ms)} and ${ms(quality.roundTripP99Ms)} ms`,
-    `${quality.missedTicks} ticks missed in ${STEADY_MS / 1000} s`,
-    `outages differ from the demo's prober by ${ms(Math.min(...differences))} to ${ms(Math.max(...differences))} ms`,
-    `an overlap of ${ms(from)} to ${ms(to)} ms was seen as ${ms(quality.overlapMs)}`,
-  ].join('; ')
 }

@@ -163,12 +163,11 @@ int ask(const char *interface, const char *address, nanos interval) {
   const nanos began = now();
   uint64_t sequence = 0;
   nanos due = began;
-  struct pollfd watched[3] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
-                              {.fd = o.fd, .events = POLLIN, .revents = 0},
+  struct pollfd watched[2] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
                               {.fd = signals, .events = POLLIN, .revents = 0}};
   note(KIND_BEGIN, fifo ? 1 : 0, 0, began, interval);
   for (;;) {
-    if (poll(watched, 3, 100) < 0 && errno != EINTR) fail("poll");
+    if (poll(watched, 2, 100) < 0 && errno != EINTR) fail("poll");
     /* What has come belongs to the question before. */
     for (int i = 0; i < DRAIN_MAX && take(o.fd, &packet); i++) {
       if (o.is_ipv6)
@@ -176,7 +175,7 @@ int ask(const char *interface, const char *address, nanos interval) {
       else
         take_arp(&o, &packet);
     }
-    if (watched[2].revents != 0) close_journal();
+    if (watched[1].revents != 0) close_journal();
     const uint64_t ticked = expired(watched[0].fd);
     const nanos first = due + interval; /* of the ticks that nothing was done at */
     due += (nanos)ticked * interval;

@@ -99,12 +99,12 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
   nanos ended = INT64_MAX; /* no more probes after it */
   struct datagram datagram = {0, 0};
   nanos due = began;
-  struct pollfd watched[3] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
-                              {.fd = fd, .events = POLLIN, .revents = 0},
+  /* Replies wait for the next tick: the kernel says when they came, and each wake-up is CPU that a daemon may want. */
+  struct pollfd watched[2] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
                               {.fd = signals, .events = POLLIN, .revents = 0}};
   note(KIND_BEGIN, fifo ? 1 : 0, 0, began, interval);
   for (;;) {
-    if (poll(watched, 3, 100) < 0 && errno != EINTR) fail("poll");
+    if (poll(watched, 2, 100) < 0 && errno != EINTR) fail("poll");
     const uint64_t ticked = expired(watched[0].fd);
     const nanos first = due + interval; /* of the ticks that nothing was done at */
     due += (nanos)ticked * interval;
@@ -119,9 +119,9 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
     take_replies(fd, &target);
     const nanos time = now();
     hand_on(time);
-    if (ended == INT64_MAX && watched[2].revents != 0) {
+    if (ended == INT64_MAX && watched[1].revents != 0) {
       ended = time;
-      watched[2].fd = -1;
+      watched[1].fd = -1;
     }
     if (ended != INT64_MAX && time >= ended + LAST_ANSWERS_NS) close_journal();
   }

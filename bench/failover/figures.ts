@@ -1,0 +1,70 @@
+/**
+ * Which figure of a run says what an accident did to a client, and how it compares. Decides that per scenario. Pure.
+ */
+import type { Cell, Run } from './accident.ts'
+import { type CellResult, noiseOf } from './result.ts'
+import { spreadOf } from './statistics.ts'
+
+export type FigureName = 'outage' | 'moved' | 'overlap' | 'takeovers' | 'lastAnswer'
+
+/** In words, for titles. */
+export const FIGURE_TEXT: Readonly<Record<FigureName, string>> = {
+  outage: 'without an answer',
+  moved: 'until another router answers',
+  overlap: 'two routers answer',
+  takeovers: 'takeovers without a reason',
+  lastAnswer: 'until the last address answers',
+}
+
+/**
+ * A client sees an outage, but where the old node goes on answering for it: a dead daemon's kernel, a service that is only
+ * said to have failed. A daemon that is frozen does its harm by two owners.
+ */
+export function figureOf({ scenario, theory }: Pick<CellResult, 'scenario' | 'theory'>): FigureName {
+  if (theory.of === 'takeovers' || theory.of === 'lastAnswer') return theory.of
+  if (scenario === 'group' || /^(check|openshift)-/.test(scenario)) return 'moved'
+  return scenario === 'frozen' ? 'overlap' : 'outage'
+}
+
+export function valueIn(figure: FigureName, run: Run): number | undefined {
+  switch (figure) {
+    case 'outage':
+      return run.outageMs
+    case 'moved':
+      return run.movedMs
+    case 'overlap':
+      return run.overlapMs
+    case 'takeovers':
+    case 'lastAnswer':
+      return run.figures?.[figure]
+  }
+}
+
+export type Point = { readonly value: number; readonly noisy: boolean }
+
+/** Of every run that has the figure. */
+export function pointsOf(cell: CellResult, figure: FigureName): readonly Point[] {
+  return cell.runs.flatMap((record) => {
+    const value = record.run === undefined ? undefined : valueIn(figure, record.run)
+    return value === undefined ? [] : [{ value, noisy: noiseOf(cell, record) !== undefined }]
+  })
+}
+
+/** The same accident to the same group of keepaliveds. */
+export const besideKeepalived = (cell: Cell, cells: readonly CellResult[]): CellResult | undefined =>
+  cell.lineUp === 'keepalived'
+    ? undefined
+    : cells.find(
+        ({ scenario, intervalMs, family, lineUp }) =>
+          lineUp === 'keepalived' &&
+          scenario === cell.scenario &&
+          intervalMs === cell.intervalMs &&
+          family === cell.family,
+      )
+
+/** Median by median; undefined where there is nothing to divide by. */
+export function ratio(cell: CellResult, other: CellResult | undefined, figure: FigureName): number | undefined {
+  if (other === undefined) return undefined
+  const [ours, theirs] = [cell, other].map((each) => spreadOf(pointsOf(each, figure).map(({ value }) => value)).median)
+  return ours === undefined || theirs === undefined || !(theirs > 0) || Number.isNaN(ours) ? undefined : ours / theirs
+}

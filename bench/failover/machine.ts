@@ -1,0 +1,42 @@
+/** What the benchmark runs on, and what it compares. Decides where each daemon tells its version. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cpus, release, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { DaemonKind } from '../../test/support/daemon.ts'
+import type { Machine } from './result.ts'
+
+export const machine = (): Machine => ({
+  kernel: release(),
+  cpus: cpus().length,
+  processor: cpus()[0]?.model ?? 'unknown',
+  memoryMiB: Math.round(totalmem() / 2 ** 20),
+})
+
+/** Empty where the program is not there. */
+function said(command: string): string {
+  try {
+    return execFileSync('sh', ['-c', command], { encoding: 'utf8', cwd: packageRoot() }).trim()
+  } catch {
+    return ''
+  }
+}
+
+function holdfastVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
+  const commit = said('git describe --always --dirty 2>/dev/null')
+  return commit === '' ? `${version}` : `${version} (${commit})`
+}
+
+export function versionOf(kind: DaemonKind): string {
+  if (kind === 'holdfast') return holdfastVersion()
+  // keepalived tells its version on standard error.
+  const text = said(kind === 'frr' ? '/usr/lib/frr/vrrpd --version 2>&1' : 'keepalived --version 2>&1')
+  return /(?:v|version )(\d[\w.]*)/.exec(text)?.[1] ?? 'of unknown version'
+}
+
+export const versionsOf = (kinds: readonly DaemonKind[]): Record<string, string> => ({
+  ...Object.fromEntries(kinds.map((kind) => [kind, versionOf(kind)])),
+  node: process.versions.node,
+})
