@@ -17,9 +17,9 @@ const CELLS: Readonly<Record<string, Row>> = {
 const SLACK = 400
 /**
  * Equals that take over together are told apart by one advertisement; who leaves goes 5 ms after the successor's announcement.
- * Both were 10 to 20 ms wherever the daemons had a CPU, and the observer counts in tens. Not 20 here all the same: a daemon
- * that has to wait for a CPU before it hears the other, keepalived or holdfast, answers as much longer (80 to 130 ms with a load
- * of 15 and more), and no bound tells that from a fault. npm run bench:matrix, which runs alone, holds 20.
+ * Both were 10 to 20 ms where the daemons had a CPU, and the observer counts in tens. Not 20 here all the same: a daemon that
+ * waits for a CPU before it hears the other, keepalived or holdfast, answers for as much longer (30 ms at a load of 8, hundreds
+ * when starved). 20 runs on a machine of their own have not been made; npm run bench:matrix holds 20.
  */
 const SEVERAL = 100
 /** Of 40, 60 and 70 the smallest has the longest Skew_Time. */
