@@ -15,7 +15,7 @@ import { qualityText } from './quality.ts'
 import { markdown } from './report.ts'
 import { type CellResult, keyOf, noiseOf, type Result, type RunRecord, type Session } from './result.ts'
 import { readResult, render, writeResult } from './results-folder.ts'
-import { measure, SCENARIOS, theory, titleOf, unsupported, windowMs } from './scenario.ts'
+import { lengthMs, measure, SCENARIOS, theory, titleOf, unsupported } from './scenario.ts'
 import { selfTest } from './self-test.ts'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -50,7 +50,7 @@ const runsOf = ({ cell }: Planned): RunRecord[] => {
 const measured = (one: Planned): number => runsOf(one).filter(({ run }) => run !== undefined).length
 const missing = (one: Planned): number =>
   unsupported(one.cell) === undefined ? Math.max(0, one.runs - measured(one)) : 0
-const expected = (one: Planned): number => expectedMs(one.cell, windowMs(one.cell), runsOf(one))
+const expected = (one: Planned): number => expectedMs(one.cell, lengthMs(one.cell), runsOf(one))
 
 if (options.does === 'list') {
   for (const one of plan) {
@@ -144,11 +144,12 @@ async function runOnce(one: Planned): Promise<{ readonly record: RunRecord; read
 /** In this session; a cell that fails is not tried for ever. */
 const attempts = new Map(plan.map((one) => [keyOf(one.cell), missing(one)]))
 const total = [...attempts.values()].reduce((sum, count) => sum + count, 0)
+const endsAt = Date.now() + (options.limitMs ?? Number.POSITIVE_INFINITY)
 let done = 0
-while ([...attempts.values()].some((count) => count > 0)) {
+while ([...attempts.values()].some((count) => count > 0) && Date.now() < endsAt) {
   for (const one of plan) {
     const left = attempts.get(keyOf(one.cell)) ?? 0
-    if (left === 0) continue
+    if (left === 0 || Date.now() >= endsAt) continue
     attempts.set(keyOf(one.cell), left - 1)
     const { record, text } = await runOnce(one)
     runsOf(one).push(record)

@@ -22,7 +22,7 @@ export type Family = 4 | 6
 
 /** From the accident on, ms; what did not come about is undefined. */
 export type Phases = {
-  /** The last reply of who answered before; the address may be answered twice after it. */
+  /** The last reply of who answered before, ahead of the first of another; negative: it came before the accident. */
   readonly lastReplyMs: number | undefined
   /** Another router's first gratuitous ARP or unsolicited advertisement. */
   readonly announcedMs: number | undefined
@@ -164,8 +164,9 @@ export class Observation {
     const known = new Set(this.#macs[before - 1] === undefined ? [] : [this.#macs[before - 1] ?? ''])
     const announced = this.#observer.announced(accidentAt, until).find(({ mac }) => !known.has(mac))
     const settledAt = this.#client.settledAt(until)
+    const movedAt = this.#client.movedFrom(before, accidentAt, until)?.at
     return {
-      lastReplyMs: since(accidentAt, this.#client.lastOf(before, until)),
+      lastReplyMs: since(accidentAt, this.#client.lastOf(before, movedAt ?? until)),
       announcedMs: since(accidentAt, announced?.at),
       claimedMs: since(accidentAt, this.#observer.claimedBy(known, accidentAt, until)),
       settledMs: settledAt === undefined || settledAt < accidentAt ? undefined : settledAt - accidentAt,

@@ -9,6 +9,8 @@ export type Options = {
   readonly out: string
   readonly does: 'measure' | 'list' | 'render' | 'help'
   readonly resume: boolean
+  /** No run begins after it; undefined: none is left out. */
+  readonly limitMs: number | undefined
 }
 
 export const usage = (scenarios: readonly string[]): string => `usage: npm run bench:failover -- [options]
@@ -22,6 +24,7 @@ export const usage = (scenarios: readonly string[]): string => `usage: npm run b
   --slow-runs N       per cell of 1 s or more (default half of them)
   --table             everything that docs/performance.md shows, in place of the five above; N runs per cell
   --resume            keep what failover.json holds and measure what is missing
+  --minutes N         begin no run after that long; --resume goes on later
   --out DIRECTORY     for failover.json, failover.md and the pictures (default bench/results)
   --list              say what would be measured and how long that takes
   --render            table and pictures out of failover.json, nothing is measured
@@ -60,6 +63,7 @@ export function readOptions(argv: readonly string[], scenarios: readonly string[
     options: {
       runs: { type: 'string', default: '20' },
       'slow-runs': { type: 'string' },
+      minutes: { type: 'string' },
       interval: { type: 'string', default: '100ms' },
       scenario: { type: 'string', default: USUAL.join(',') },
       daemon: { type: 'string', default: 'holdfast,keepalived' },
@@ -86,5 +90,6 @@ export function readOptions(argv: readonly string[], scenarios: readonly string[
     out: values.out,
     does: values.help ? 'help' : values.list ? 'list' : values.render ? 'render' : 'measure',
     resume: values.resume,
+    limitMs: values.minutes === undefined ? undefined : 60_000 * count('minutes', values.minutes),
   }
 }

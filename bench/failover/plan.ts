@@ -40,12 +40,11 @@ export function wholeTable(known: readonly string[], runs = 20, slowRuns = 10): 
     { ...fast, scenarios: ['engine', 'sigterm', 'yield', 'cut', 'heal', 'equal'], lineUps: TWO, families: [6] },
     { ...fast, intervals: [10], scenarios: [...moves, 'heal'], lineUps: TWO, families: [4] },
     { ...slow, scenarios: [...moves, 'heal', ...starting('check-', 'openshift-')], lineUps: TWO, families: [4] },
-    { ...fast, scenarios: variants, lineUps: TWO, families: [4], runs: Math.ceil(runs / 2) },
-    {
-      ...{ ...fast, intervals: [10, 100], scenarios: starting('load', 'loss'), lineUps: TWO, families: [4] },
-      runs: Math.ceil(runs / 4),
-    },
-    { ...slow, scenarios: starting('many'), lineUps: TWO, families: [4], slowRuns: Math.ceil(slowRuns / 2) },
+    { ...fast, scenarios: variants, lineUps: TWO, families: [4] },
+    // 20 s each: as few as of the slow ones.
+    { ...fast, intervals: [10], scenarios: starting('load'), lineUps: TWO, families: [4], runs: slowRuns },
+    { ...fast, scenarios: ['loss5', 'loss10', 'loss20'], lineUps: TWO, families: [4], runs: slowRuns },
+    { ...slow, scenarios: starting('all255'), lineUps: TWO, families: [4] },
   ]
   return requests.map((request) => ({
     ...request,
@@ -73,13 +72,13 @@ export function planned(requests: readonly Request[]): readonly Planned[] {
 
 /** Before the window: namespaces, daemons, a Backup that has to have been one for a while; after it, the end of all. */
 const AROUND = 4_500
-/** Where nobody says how long it looks. */
+/** Where nobody says how long it is. */
 const UNKNOWN = 25_000
 
 /** What runs of this cell took in the middle, or what one will take, ms. */
-export function expectedMs({ intervalMs }: Cell, windowMs: number | undefined, before: readonly RunRecord[]): number {
+export function expectedMs({ intervalMs }: Cell, lengthMs: number | undefined, before: readonly RunRecord[]): number {
   const took = before.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
-  return took[Math.floor(took.length / 2)] ?? AROUND + 4 * intervalMs + (windowMs ?? UNKNOWN)
+  return took[Math.floor(took.length / 2)] ?? AROUND + 4 * intervalMs + (lengthMs ?? UNKNOWN)
 }
 
 export function durationText(ms: number): string {

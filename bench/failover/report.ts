@@ -2,6 +2,7 @@
  * The benchmark's result as Markdown. Decides what is shown of a cell: every figure beside the other daemon's and beside
  * what the protocol alone makes of it. A pure function of the result.
  */
+import { type Verdict, verdicts } from './budgets.ts'
 import { besideKeepalived, FIGURE_TEXT, type FigureName, figureOf, pointsOf, ratio } from './figures.ts'
 import { qualityText } from './quality.ts'
 import { type CellResult, NOISY_PRESSURE, noiseOf, type Result, type RunRecord } from './result.ts'
@@ -105,8 +106,30 @@ function legend(result: Result): readonly string[] {
   ]
 }
 
+function budgetRow({ cell, event, limit, measured, judgement }: Verdict): string {
+  const amount = (value: number) => `${limit.unit === 'ms' ? `${ms(value)} ms` : value}`
+  const of = { max: 'every run', p95: '95 of 100', median: 'the half' }[limit.of]
+  const columns = [
+    ...[event, `\`${cell.scenario}\``, intervalText(cell.intervalMs), familyText(cell.family)],
+    ...[`${limit.what} ≤ ${amount(limit.most)} in ${of}`, amount(measured)],
+    ...[`${cell.runs.length}`, judgement === 'met' ? 'met' : `**${judgement}**`],
+  ]
+  return `| ${columns.join(' | ')} |`
+}
+
+function budgets(result: Result): readonly string[] {
+  const rows = verdicts(result).map(budgetRow)
+  if (rows.length === 0) return []
+  return [
+    ...['', '## Budgets', '', 'Of holdfast alone; noisy runs count, and are named where only they are above it.', ''],
+    '| event | scenario | interval | family | budget | measured | runs | |',
+    `|${'---|'.repeat(8)}`,
+    ...rows,
+  ]
+}
+
 export function markdown(result: Result): string {
   const scenarios = [...new Set(result.cells.map(({ scenario }) => scenario))]
   const tables = scenarios.flatMap((scenario) => table(scenario, result.cells))
-  return `${[...legend(result), ...tables].join('\n').replaceAll(/\n{3,}/g, '\n\n')}\n`
+  return `${[...legend(result), ...budgets(result), ...tables].join('\n').replaceAll(/\n{3,}/g, '\n\n')}\n`
 }

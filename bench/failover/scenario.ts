@@ -54,10 +54,14 @@ function accidentOf({ scenario }: Pick<Cell, 'scenario'>): Accident | Special {
 export const titleOf = (scenario: string): string => accidentOf({ scenario }).title
 /** What the protocol alone makes of it: the accident comes at a random phase of the advertisement interval. */
 export const theory = (cell: Cell): Theory => accidentOf(cell).theory(cell)
-/** How long is looked, from the accident on; undefined where the scenario is one of its own. */
-export function windowMs(cell: Cell): number | undefined {
+/** Preparing an accident waits for the last announcement of the takeover before, and for a second one. */
+const PREPARING = 6_000
+/** About how long a run is, but for start and end; undefined where the scenario is one of its own. */
+export function lengthMs(cell: Cell): number | undefined {
   const accident = accidentOf(cell)
-  return 'measure' in accident ? undefined : accident.windowMs(cell)
+  if ('measure' in accident) return undefined
+  const before = accident.prepare === undefined ? 0 : PREPARING + 4 * downMs(cell)
+  return before + accident.windowMs(cell)
 }
 /** Why the cell cannot be measured; undefined: it can. */
 export const unsupported = (cell: Cell): string | undefined => accidentOf(cell).unsupported?.(cell)

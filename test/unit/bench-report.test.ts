@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import type { LineUp, Theory } from '../../bench/failover/accident.ts'
+import { verdicts } from '../../bench/failover/budgets.ts'
 import { figureOf, pointsOf, ratio } from '../../bench/failover/figures.ts'
 import { isWrong, readOptions } from '../../bench/failover/options.ts'
 import { excerpts, picture, timeText, wrapped } from '../../bench/failover/picture.ts'
@@ -142,6 +143,48 @@ describe('the file', () => {
     const text = resultText(PAIR)
     expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(PAIR)))
     expect(text.split('\n').filter((line) => line.includes('"outageMs"'))).toHaveLength(6)
+  })
+})
+
+describe('the budgets', () => {
+  const judged = (...runs: readonly RunRecord[]) =>
+    verdicts(result(cell('holdfast', runs))).map(({ limit, measured, judgement }) => [limit.what, measured, judgement])
+
+  test('are met, missed, or missed only where the machine was noisy', () => {
+    // Active_Down_Interval of priority 150 at 100 ms is 341.4 ms, and 5 are left.
+    expect(judged(record(300))).toEqual([['moved', 301, 'met']])
+    expect(judged(record(300), record(400))).toEqual([['moved', 401, 'missed']])
+    expect(judged(record(300), record(400, { pressure: 0.8 }))).toEqual([['moved', 401, 'missed in noisy runs only']])
+    expect(judged(record(400, { pressure: 0.8 }))).toEqual([['moved', 401, 'missed']])
+    expect(judged()).toEqual([])
+  })
+
+  test('are holdfast’s alone, and have rows in the table', () => {
+    expect(verdicts(result(cell('keepalived', [record(900)])))).toEqual([])
+    expect(markdown(PAIR)).toContain(
+      '| node or link gone | `cut` | 100 ms | IPv4 | moved ≤ 346 ms in 95 of 100 | 341 ms | 3 | met |',
+    )
+  })
+
+  test('are known for each of these scenarios', () => {
+    const titles = [
+      'engine',
+      'group',
+      'sigterm',
+      'yield',
+      'carrier',
+      'check-killed',
+      'frozen',
+      'heal-fresh',
+      'equal',
+      'failback',
+      'reload-changed',
+    ]
+    for (const scenario of titles)
+      expect(verdicts(result(cell('holdfast', [record(1)], { scenario }))).length, scenario).toBeGreaterThan(0)
+    const takeovers = { scenario: 'load4-realtime', theory: { of: 'takeovers', from: 0, to: 0 } } as const
+    const [one] = verdicts(result(cell('holdfast', [record(1, { takeovers: 1 })], takeovers)))
+    expect(one?.judgement).toBe('missed')
   })
 })
 

@@ -1,0 +1,121 @@
+/**
+ * The budgets of the house (docs/performance.md), each judged by the runs of holdfast: met, missed, or missed only where the
+ * machine was too noisy to say. Decides the bounds. A pure function of the result; refuses to know why one is missed.
+ */
+import type { Run } from './accident.ts'
+import { type CellResult, noiseOf, type Result } from './result.ts'
+import { spreadOf } from './statistics.ts'
+
+type Limit = {
+  readonly what: string
+  readonly unit: 'ms' | ''
+  readonly value: (run: Run) => number | undefined
+  readonly most: number
+  /** Of which of the runs: of all (`max`), of 95 in 100 (`p95`), of the half (`median`). */
+  readonly of: 'max' | 'p95' | 'median'
+}
+type Budget = {
+  readonly scenarios: RegExp
+  readonly event: string
+  readonly limits: (cell: CellResult) => readonly Limit[]
+}
+export type Verdict = {
+  readonly cell: CellResult
+  readonly event: string
+  readonly limit: Limit
+  readonly measured: number
+  readonly judgement: 'met' | 'missed' | 'missed in noisy runs only'
+}
+
+/** Priorities of the router that follows, and of an equal one that is well (accident.ts, checked-node.ts). */
+const SUCCESSOR = 150
+const EQUAL = 100
+const WELL = 90
+/** Between equals that know each other, of the last in rank. */
+const STAGGER = 6
+
+const skew = ({ intervalMs }: CellResult, priority: number) => ((256 - priority) * intervalMs) / 256
+const down = (cell: CellResult, priority: number) => 3 * cell.intervalMs + skew(cell, priority)
+const lifetime = (cell: CellResult) => Math.max(2_000, 1_000 * Math.ceil(down(cell, 200) / 1_000))
+
+const moved = (most: number, of: Limit['of']): Limit => ({
+  ...{ what: 'moved', unit: 'ms', value: ({ movedMs }) => movedMs, most, of },
+})
+const overlap = (most: number, of: Limit['of'] = 'max'): Limit => ({
+  ...{ what: 'two owners', unit: 'ms', value: ({ overlapMs }) => overlapMs, most, of },
+})
+const lost = (most: number, of: Limit['of'] = 'max'): Limit => ({
+  ...{ what: 'probes lost', unit: '', value: ({ lost: count }) => count, most, of },
+})
+
+const BUDGETS: readonly Budget[] = [
+  {
+    scenarios: /^engine$/,
+    event: 'engine dies alone',
+    limits: (cell) => [
+      { what: 'off the node', unit: 'ms', value: ({ phases }) => phases.lastReplyMs, most: 50, of: 'p95' },
+      moved(skew(cell, SUCCESSOR) + 25, 'p95'),
+    ],
+  },
+  {
+    scenarios: /^group$/,
+    event: 'all its processes die',
+    limits: (cell) => [moved(down(cell, SUCCESSOR) + 5, 'p95'), overlap(lifetime(cell) + 50)],
+  },
+  { scenarios: /^(sigterm|yield)$/, event: 'leaves', limits: () => [lost(0, 'p95'), lost(2), overlap(10)] },
+  {
+    scenarios: /^(cut|carrier|interface-down)$/,
+    event: 'node or link gone',
+    limits: (cell) => [moved(down(cell, SUCCESSOR) + 5, 'p95')],
+  },
+  {
+    scenarios: /^check-killed$/,
+    event: 'service dies',
+    limits: (cell) => [moved(20 + skew(cell, WELL) + STAGGER + 25, 'p95')],
+  },
+  { scenarios: /^frozen$/, event: 'engine frozen 5 s', limits: () => [overlap(50)] },
+  { scenarios: /^(heal|partition)/, event: 'cut or partition healed', limits: () => [lost(3)] },
+  {
+    scenarios: /^equal$/,
+    event: 'takeover among equals',
+    // A probe of the observer may fall between two that hand over.
+    limits: (cell) => [overlap(2, 'p95'), moved(down(cell, EQUAL) + STAGGER + 5, 'p95'), lost(down(cell, EQUAL) + 50)],
+  },
+  { scenarios: /^failback$/, event: 'comes back', limits: () => [lost(2)] },
+  { scenarios: /^reload/, event: 'reload', limits: () => [lost(0)] },
+  {
+    scenarios: /^load\d+-realtime$/,
+    event: 'busy CPUs, real-time priority',
+    limits: () => [
+      { what: 'false takeovers', unit: '', value: ({ figures }) => figures?.takeovers, most: 0, of: 'max' },
+    ],
+  },
+]
+
+function judge(cell: CellResult, limit: Limit): Pick<Verdict, 'measured' | 'judgement'> | undefined {
+  const of = (quietOnly: boolean) => {
+    const values = cell.runs.flatMap((record) => {
+      if (record.run === undefined || (quietOnly && noiseOf(cell, record) !== undefined)) return []
+      return limit.value(record.run) ?? []
+    })
+    return values.length === 0 ? undefined : spreadOf(values)[limit.of]
+  }
+  const [measured, quiet] = [of(false), of(true)]
+  if (measured === undefined) return undefined
+  if (measured <= limit.most) return { measured, judgement: 'met' }
+  if (quiet !== undefined && quiet <= limit.most) return { measured, judgement: 'missed in noisy runs only' }
+  return { measured, judgement: 'missed' }
+}
+
+export function verdicts({ cells }: Result): readonly Verdict[] {
+  return cells
+    .filter(({ lineUp }) => lineUp === 'holdfast')
+    .flatMap((cell) =>
+      BUDGETS.filter(({ scenarios }) => scenarios.test(cell.scenario)).flatMap(({ event, limits }) =>
+        limits(cell).flatMap((limit) => {
+          const judged = judge(cell, limit)
+          return judged === undefined ? [] : [{ cell, event, limit, ...judged }]
+        }),
+      ),
+    )
+}
