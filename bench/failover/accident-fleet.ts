@@ -10,7 +10,7 @@ import { PROBE_PORT, packageRoot, startResponder } from '../../src/cli/demo-prob
 import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
 import { Holdfast } from '../../test/support/holdfast.ts'
 import { Keepalived } from '../../test/support/keepalived.ts'
-import { createLab, type Lab } from '../../test/support/lab.ts'
+import type { Lab } from '../../test/support/lab.ts'
 import { LoggedProcess } from '../../test/support/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import {
@@ -26,6 +26,7 @@ import {
   silence,
   type Theory,
 } from './accident.ts'
+import { inLab } from './accident-lab.ts'
 import { type Family, prepareFamily, startObservation, vipOf } from './observation.ts'
 
 const COUNT = 255
@@ -121,7 +122,9 @@ class FleetClient {
   }
 }
 
-async function happen(lab: Lab, cell: Cell, strike: (daemon: Daemon) => number, windowMs: number): Promise<Run> {
+const windowMs = (cell: Cell): number => afterMove(cell, 5_000)
+
+async function happen(lab: Lab, cell: Cell, strike: (daemon: Daemon) => number): Promise<Run> {
   const { family } = cell
   prepareFamily(lab, family)
   if (family === 6) await lab.addressesSettle()
@@ -141,7 +144,7 @@ async function happen(lab: Lab, cell: Cell, strike: (daemon: Daemon) => number, 
     if (daemon === undefined) throw new Error('no daemon was started')
     client.begin()
     const at = strike(daemon)
-    const measurement = await observation.measure(at, windowMs)
+    const measurement = await observation.measure(at, windowMs(cell))
     return { ...measurement, figures: await client.end(at, 'r1') }
   } finally {
     await observation.close()
@@ -159,14 +162,8 @@ const fleet = (name: string, title: string, blow: Blow, of: (cell: Cell) => Theo
     )(cell) ??
     (cell.intervalMs < 100 ? 'more than 2 550 advertisements a second are more than this machine carries' : undefined),
   theory: (cell) => ({ ...of(cell), of: 'lastAnswer' }),
-  measure: async (cell) => {
-    const lab = createLab({ routers: PRIORITIES.length })
-    try {
-      return await happen(lab, cell, blow(lab), afterMove(cell, 5_000))
-    } finally {
-      lab.destroy()
-    }
-  },
+  windowMs,
+  measure: (cell) => inLab((lab) => happen(lab, cell, blow(lab))),
 })
 
 export const FLEET_ACCIDENTS: readonly Special[] = [

@@ -78,6 +78,8 @@ type Common = {
   /** Why it cannot be done to this cell; undefined: it can. */
   readonly unsupported?: (cell: Cell) => string | undefined
   readonly theory: (cell: Cell) => Theory
+  /** How long to look, from the accident on. */
+  readonly windowMs: (cell: Cell) => number
 }
 
 export type Accident = Common & {
@@ -87,8 +89,6 @@ export type Accident = Common & {
   /** What has to have happened before; nothing of it is measured. */
   readonly prepare?: (stage: Stage) => Promise<void>
   readonly strike: (stage: Stage) => Struck | Promise<Struck>
-  /** How long to look, from the accident on. */
-  readonly windowMs: (cell: Cell) => number
 }
 
 /** An accident to other routers than those three. */

@@ -7,9 +7,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAuthority } from '../../test/support/certificates.ts'
 import { activeDownIntervalMs, type Daemon } from '../../test/support/daemon.ts'
-import { createLab, type Lab } from '../../test/support/lab.ts'
+import type { Lab } from '../../test/support/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import { type Cell, only, type Run, type Special, type Theory } from './accident.ts'
+import { inLab } from './accident-lab.ts'
 import { CheckedNode, PAGE, type Questions, SUM, startHoldfast, startKeepalived } from './checked-node.ts'
 import { addressOf, prepareFamily, startObservation, vipOf } from './observation.ts'
 
@@ -35,6 +36,9 @@ function checkTheory(questions: Asked, failure: string, intervalMs: number): The
   const noticed = (fall - 1) * interval + (failure === 'hung' ? timeout : 0)
   return { of: 'moved', from: noticed + down - intervalMs, to: noticed + interval + down }
 }
+
+const windowMs = (questions: Asked, failure: string, intervalMs: number): number =>
+  checkTheory(questions, failure, intervalMs).to + DUEL
 
 /** OpenShift's configuration has no version: 2, with a password, where the address and the interval allow that. */
 const dialectOf = ({ family, intervalMs }: Cell) =>
@@ -79,22 +83,22 @@ async function happen(lab: Lab, cell: Cell, questions: Asked, failure: string, n
     await sleep(down + 1_000 + Math.random() * CADENCE[questions].interval)
     if (!(await isActive())) throw new Error(`r1 is ${await first.state()} before anything has happened`)
     const at = await fail(nodes, questions, failure)
-    return await observation.measure(at, checkTheory(questions, failure, intervalMs).to + DUEL)
+    return await observation.measure(at, windowMs(questions, failure, intervalMs))
   } finally {
     await observation.close()
   }
 }
 
 async function measure(cell: Cell, questions: Asked, failure: string): Promise<Run> {
-  const lab = createLab({ routers: 3 })
   const authority = createAuthority()
   try {
     const certificate = authority.issue('DNS:localhost')
-    const nodes = lab.routers.map((host) => new CheckedNode(lab, host, questions, certificate))
-    return await happen(lab, cell, questions, failure, nodes)
+    return await inLab((lab) => {
+      const nodes = lab.routers.map((host) => new CheckedNode(lab, host, questions, certificate))
+      return happen(lab, cell, questions, failure, nodes)
+    })
   } finally {
     authority.remove()
-    lab.destroy()
   }
 }
 
@@ -108,6 +112,7 @@ const scenario = (questions: Asked, failure: Failure): Special => {
       only(['holdfast', 'keepalived'], 'vrrpd asks no service')(cell) ??
       (cell.lineUp.includes('+') ? 'all nodes are equal: no mixed line-up' : undefined),
     theory: ({ intervalMs }) => checkTheory(questions, `${failure}`, intervalMs),
+    windowMs: ({ intervalMs }) => windowMs(questions, `${failure}`, intervalMs),
     measure: (cell) => measure(cell, questions, `${failure}`),
   }
 }

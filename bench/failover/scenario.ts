@@ -6,9 +6,8 @@
  * Every daemon is configured alike: the same version (3), interval, priorities and transport, addresses on eth0, all
  * preempting, everything else its own default. keepalived has no garp_*, no vrrp_garp_* and no higher_prio option.
  */
-import { namespacesStarting } from '../../src/cli/demo-network.ts'
 import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
-import { createLab, type Lab } from '../../test/support/lab.ts'
+import type { Lab } from '../../test/support/lab.ts'
 import { startDaemon } from '../../test/support/start-daemon.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import {
@@ -25,6 +24,7 @@ import {
   type Theory,
 } from './accident.ts'
 import { FLEET_ACCIDENTS } from './accident-fleet.ts'
+import { inLab } from './accident-lab.ts'
 import { LOAD_ACCIDENTS } from './accident-load.ts'
 import { PATH_ACCIDENTS } from './accident-path.ts'
 import { PLANNED_ACCIDENTS } from './accident-planned.ts'
@@ -54,14 +54,15 @@ function accidentOf({ scenario }: Pick<Cell, 'scenario'>): Accident | Special {
 export const titleOf = (scenario: string): string => accidentOf({ scenario }).title
 /** What the protocol alone makes of it: the accident comes at a random phase of the advertisement interval. */
 export const theory = (cell: Cell): Theory => accidentOf(cell).theory(cell)
+/** How long is looked, from the accident on. */
+export const windowMs = (cell: Cell): number => accidentOf(cell).windowMs(cell)
 /** Preparing an accident waits for the last announcement of the takeover before, and for a second one. */
 const PREPARING = 6_000
-/** About how long a run is, but for start and end; undefined where the scenario is one of its own. */
-export function lengthMs(cell: Cell): number | undefined {
+/** About how long a run is, but for start and end. */
+export function lengthMs(cell: Cell): number {
   const accident = accidentOf(cell)
-  if ('measure' in accident) return undefined
-  const before = accident.prepare === undefined ? 0 : PREPARING + 4 * downMs(cell)
-  return before + accident.windowMs(cell)
+  const prepared = 'measure' in accident || accident.prepare !== undefined
+  return (prepared ? PREPARING + 4 * downMs(cell) : 0) + accident.windowMs(cell)
 }
 /** Why the cell cannot be measured; undefined: it can. */
 export const unsupported = (cell: Cell): string | undefined => accidentOf(cell).unsupported?.(cell)
@@ -156,17 +157,5 @@ export async function measure(cell: Cell): Promise<Outcome> {
   const reason = unsupported(cell)
   if (reason !== undefined) return { unsupported: reason }
   if ('measure' in accident) return accident.measure(cell)
-  const lab = createLab({ routers: PRIORITIES.length })
-  try {
-    return await happen(accident, cell, lab)
-  } finally {
-    lab.destroy()
-    expectGone(lab)
-  }
-}
-
-/** A daemon that outlives its run would disturb all that follow. */
-function expectGone({ bridge }: Lab): void {
-  const left = namespacesStarting(bridge.replace(/br$/, ''))
-  if (left.length > 0) throw new Error(`Left behind: ${left.join(', ')}`)
+  return inLab((lab) => happen(accident, cell, lab))
 }

@@ -1,7 +1,7 @@
 /** The benchmark's scenarios on paper: what the protocol alone makes of each, how long it is looked at, who cannot. */
 import { describe, expect, test } from 'vitest'
 import { type Cell, kindsOf, LINE_UPS, type LineUp } from '../../bench/failover/accident.ts'
-import { SCENARIOS, theory, titleOf, unsupported } from '../../bench/failover/scenario.ts'
+import { SCENARIOS, theory, titleOf, unsupported, windowMs } from '../../bench/failover/scenario.ts'
 import { countTakeovers, expectedTakeovers } from '../../bench/failover/takeovers.ts'
 
 const cell = (scenario: string, intervalMs = 100, lineUp: LineUp = 'holdfast'): Cell => ({
@@ -40,6 +40,15 @@ describe('theory, by the timers of RFC 9568 §6.1', () => {
     expect(expected.from).toBeCloseTo(from, 1)
     expect(expected.to).toBeCloseTo(to, 1)
   })
+})
+
+test('each is looked at for longer than it takes', () => {
+  for (const scenario of SCENARIOS)
+    for (const intervalMs of [10, 100, 1_000]) {
+      const one = cell(scenario, intervalMs)
+      const { of, to } = theory(one)
+      expect(windowMs(one), scenario).toBeGreaterThan(of === 'takeovers' ? 10_000 : to + 1_000)
+    }
 })
 
 test('each scenario has a name and a title of its own', () => {

@@ -1,0 +1,23 @@
+/**
+ * Where an accident happens: a lab that is gone afterwards, in every exit path, with all that ran in it. Refuses to know
+ * what happens there.
+ */
+import { namespacesStarting } from '../../src/cli/demo-network.ts'
+import { createLab, type Lab } from '../../test/support/lab.ts'
+import { PRIORITIES } from './accident.ts'
+
+/** A daemon that outlives its run would disturb all that follow. */
+function expectGone({ bridge }: Lab): void {
+  const left = namespacesStarting(bridge.replace(/br$/, ''))
+  if (left.length > 0) throw new Error(`Left behind: ${left.join(', ')}`)
+}
+
+export async function inLab<T>(happen: (lab: Lab) => Promise<T>): Promise<T> {
+  const lab = createLab({ routers: PRIORITIES.length })
+  try {
+    return await happen(lab)
+  } finally {
+    lab.destroy()
+    expectGone(lab)
+  }
+}
