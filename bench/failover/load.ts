@@ -5,7 +5,10 @@
 import { run } from '../../src/cli/demo-network.ts'
 import type { Lab } from '../../test/support/lab.ts'
 
-/** Loops without a system call, on the machine that all routers share. Returns what ends them. */
+/**
+ * Loops without a system call, on the machine that all routers share; each a session of its own, as a service is (a kernel
+ * with autogroup divides time between sessions). Returns what ends them.
+ */
 export function startBusyLoops(lab: Lab, count: number): () => void {
   const loops = Array.from({ length: count }, (_, i) =>
     lab.spawn(lab.router(1 + (i % lab.routers.length)), ['sh', '-c', 'while :; do :; done'], { stdio: 'ignore' }),
