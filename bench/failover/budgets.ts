@@ -1,5 +1,5 @@
 /**
- * The budgets of the house (docs/performance.md), each judged by the runs of holdfast: met, missed, or missed only where the
+ * The budgets of the house (docs/performance.md), each judged by the runs of holdfast: met, missed, or missed where the
  * machine was too noisy to say. Decides the bounds. A pure function of the result; refuses to know why one is missed.
  */
 import type { Run } from './accident.ts'
@@ -24,7 +24,7 @@ export type Verdict = {
   readonly event: string
   readonly limit: Limit
   readonly measured: number
-  readonly judgement: 'met' | 'missed' | 'missed in noisy runs only'
+  readonly judgement: 'met' | 'missed' | 'missed in noisy runs only' | 'missed, no quiet run'
 }
 
 /** Priorities of the router that follows, and of an equal one that is well (accident.ts, checked-node.ts). */
@@ -103,7 +103,8 @@ function judge(cell: CellResult, limit: Limit): Pick<Verdict, 'measured' | 'judg
   const [measured, quiet] = [of(false), of(true)]
   if (measured === undefined) return undefined
   if (measured <= limit.most) return { measured, judgement: 'met' }
-  if (quiet !== undefined && quiet <= limit.most) return { measured, judgement: 'missed in noisy runs only' }
+  if (quiet === undefined) return { measured, judgement: 'missed, no quiet run' }
+  if (quiet <= limit.most) return { measured, judgement: 'missed in noisy runs only' }
   return { measured, judgement: 'missed' }
 }
 

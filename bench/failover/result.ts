@@ -54,13 +54,15 @@ export const keyOf = ({ scenario, intervalMs, family, lineUp }: Cell): string =>
   [scenario, intervalMs, family, lineUp].join(' ')
 
 /**
- * The benchmark alone keeps 5 to 20 % of a machine with two CPUs waiting. Above a third, more than that was somebody else's
- * work, and a daemon that is runnable waits for milliseconds: as much as the budgets (design.md §6) leave above the
- * protocol's own time.
+ * The benchmark alone keeps some task waiting for 5 to 20 % of the time on a machine with two CPUs. Above a third, more than
+ * that was somebody else's work, and a daemon that is runnable waits for longer than the budgets (docs/performance.md)
+ * leave above the protocol's own time.
  */
 export const NOISY_PRESSURE = 0.35
 /** A probe that leaves this late measures a millisecond less or more. */
 export const LATE_MS = 0.5
+/** A service that is kept waiting for this long (p99 of the round trips) makes outages of its own. */
+const SLUGGISH_MS = 1
 /** Of the ticks; each one missed is a probe that could not be lost. */
 const MISSED_SHARE = 0.02
 
@@ -70,6 +72,7 @@ export function noiseOf(cell: Pick<CellResult, 'theory'>, { pressure, run }: Run
   if (run === undefined || cell.theory.of === 'takeovers') return undefined
   if (pressure > NOISY_PRESSURE) return `pressure ${(100 * pressure).toFixed(0)} %`
   if (run.gauge.lateP99Ms > LATE_MS) return `gauge ${run.gauge.lateP99Ms.toFixed(1)} ms late`
+  if (run.gauge.roundTripP99Ms > SLUGGISH_MS) return `round trip ${run.gauge.roundTripP99Ms.toFixed(1)} ms`
   if (run.gauge.missedTicks > MISSED_SHARE * run.sent) return `${run.gauge.missedTicks} probes never left`
   return undefined
 }

@@ -80,6 +80,8 @@ describe('a run', () => {
     const run = record(250).run
     const late = { ...record(250), run: { ...run, gauge: { ...GAUGE, lateP99Ms: 2 } } }
     expect(noiseOf({ theory: THEORY }, late)).toBe('gauge 2.0 ms late')
+    const sluggish = { ...record(250), run: { ...run, gauge: { ...GAUGE, roundTripP99Ms: 9 } } }
+    expect(noiseOf({ theory: THEORY }, sluggish)).toBe('round trip 9.0 ms')
     const missed = { ...record(250), run: { ...run, gauge: { ...GAUGE, missedTicks: 100 } } }
     expect(noiseOf({ theory: THEORY }, missed)).toBe('100 probes never left')
   })
@@ -155,7 +157,7 @@ describe('the budgets', () => {
     expect(judged(record(300))).toEqual([['moved', 301, 'met']])
     expect(judged(record(300), record(400))).toEqual([['moved', 401, 'missed']])
     expect(judged(record(300), record(400, { pressure: 0.8 }))).toEqual([['moved', 401, 'missed in noisy runs only']])
-    expect(judged(record(400, { pressure: 0.8 }))).toEqual([['moved', 401, 'missed']])
+    expect(judged(record(400, { pressure: 0.8 }))).toEqual([['moved', 401, 'missed, no quiet run']])
     expect(judged()).toEqual([])
   })
 
