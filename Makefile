@@ -2,12 +2,12 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build bench chaos clean
+.PHONY: help demo test check build bench bench-cost chaos clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: ## three nodes in network namespaces, one failover, measured (root)
 	@scripts/setup.sh runtime
@@ -27,6 +27,10 @@ build: ## leaves bin/holdfast ready to run
 bench: ## failover as a client sees it, beside keepalived: an hour (root; options: make bench ARGS=--help, ARGS='--table --resume')
 	@scripts/setup.sh bench
 	@npm run --silent bench:failover -- $(ARGS)
+
+bench-cost: ## CPU, memory and start time when nothing happens, beside keepalived: 70 minutes (root; options: make bench-cost ARGS=--help)
+	@scripts/setup.sh bench
+	@npm run --silent bench:cost -- $(ARGS)
 
 chaos: ## random faults on three nodes, judged by who answers (root; options: SECONDS=60 SEED=1 DAEMON=both OUT=FILE.md ARGS=--help)
 	@scripts/setup.sh test

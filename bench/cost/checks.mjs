@@ -1,10 +1,10 @@
 /**
- * What health checks cost and how soon they notice: `node bench/cost/checks.mjs [cost|notice|lateness]… [--seconds N]
- * [--runs N]` (root; build first: make build). Decided here: what is counted, which is the guardian, the engine with all
- * its threads, launchers, and the programs these have waited for. Refuses to judge: the budgets are in docs/cost.md.
+ * How soon health checks notice, and what they do to advertisements: `node bench/cost/checks.mjs [notice|lateness]…
+ * [--seconds N] [--runs N]` (root; build first: make build). Decided here: which moments count. What checks cost is
+ * `npm run bench:cost -- --part checks`. Refuses to judge: the budgets are in docs/cost.md.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import { createRequire } from 'node:module'
@@ -64,7 +64,7 @@ async function main() {
   const argv = process.argv.slice(2)
   const option = (name, otherwise) => (argv.includes(name) ? Number(argv[argv.indexOf(name) + 1]) : otherwise)
   const [seconds, runs] = [option('--seconds', 60), option('--runs', 20)]
-  const wanted = ['cost', 'notice', 'lateness'].filter((name) => argv.includes(name))
+  const wanted = ['notice', 'lateness'].filter((name) => argv.includes(name))
   const folder = mkdtempSync(join(tmpdir(), 'hf-checks-'))
   const children = new Set()
   const start = (namespace, ...command) => {
@@ -141,31 +141,10 @@ async function main() {
 
   const https = { http: 'https://127.0.0.1:8443/', tls: { caFile: ca } }
   const kinds = {
-    none: undefined,
     http: { http: 'http://127.0.0.1:8080/' },
     https,
     tcp: { tcp: '127.0.0.1:8081' },
-    exec: { exec: ['/bin/true'] },
-    process: { process: 'node' },
-    file: { file: '/proc/version' },
   }
-  if (wanted.includes('cost')) {
-    const served = await server()
-    let none = 0
-    for (const [kind, probe] of Object.entries(kinds)) {
-      const daemon = await holdfast(probe === undefined ? [] : [{ name: kind, ...probe }], '1s')
-      // In the first half minute V8 compiles.
-      await sleep(Math.min(30_000, seconds * 500))
-      const [before, from] = [cpu(daemon.pid), performance.now()]
-      await sleep(seconds * 1_000)
-      const used = ((cpu(daemon.pid) - before) / (performance.now() - from)) * 60_000
-      if (kind === 'none') none = used
-      console.log(`cost ${kind}: ${used.toFixed(3)} CPU s/min, of the check ${(used - none).toFixed(3)}`)
-      await end(daemon)
-    }
-    await end(served)
-  }
-
   if (wanted.includes('notice')) {
     for (const kind of ['http', 'https', 'tcp']) {
       let served = await server()
@@ -216,14 +195,4 @@ function spawnQuietly(command, argv) {
   } catch {
     // It was not there.
   }
-}
-
-/** CPU seconds of a process, its descendants, and those they have waited for. */
-function cpu(pid) {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100
-  const tasks = readdirSync(`/proc/${pid}/task`)
-  const children = tasks.flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '))
-  return children.filter(Boolean).reduce((sum, child) => sum + cpu(child), own)
 }

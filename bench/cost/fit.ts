@@ -1,0 +1,65 @@
+/**
+ * How a cost grows: the straight line through what was measured (least squares), and how far the worst point is from it.
+ * Decides that a cell that was not as it should be is no point. Pure.
+ */
+import { type Cell, type CellResult, cpuOf, memoryIn, type NodeCost, rssMiB } from './result.ts'
+
+export type Point = { readonly x: number; readonly y: number }
+export type Line = {
+  readonly base: number
+  readonly slope: number
+  /** The largest distance of a point from the line. */
+  readonly off: number
+  readonly points: number
+}
+
+/** Undefined: fewer than two different x. */
+export function lineThrough(points: readonly Point[]): Line | undefined {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const [x, y] = [mean(points.map((one) => one.x)), mean(points.map((one) => one.y))]
+  const spread = points.reduce((sum, one) => sum + (one.x - x) ** 2, 0)
+  if (!(spread > 0)) return undefined
+  const slope = points.reduce((sum, one) => sum + (one.x - x) * (one.y - y), 0) / spread
+  const base = y - slope * x
+  const off = Math.max(...points.map((one) => Math.abs(one.y - base - slope * one.x)))
+  return { base, slope, off, points: points.length }
+}
+
+export type Growth = Omit<Cell, 'routers' | 'nodes'> & {
+  readonly along: 'routers' | 'nodes'
+  /** What the other one was. */
+  readonly fixed: number
+  readonly role: NodeCost['role']
+  readonly cpu: Line
+  readonly rss: Line
+}
+
+function growthOf(cells: readonly CellResult[], along: Growth['along'], role: NodeCost['role']): readonly Growth[] {
+  const [first] = cells
+  const points = (of: (cell: CellResult) => number | undefined) =>
+    cells.flatMap((cell) => {
+      const y = of(cell)
+      return y === undefined ? [] : [{ x: cell[along], y }]
+    })
+  const cpu = lineThrough(points((cell) => cpuOf(cell, role)))
+  const rss = lineThrough(points((cell) => rssMiB(memoryIn(cell, role))))
+  if (first === undefined || cpu === undefined || rss === undefined) return []
+  const { daemon, intervalMs, transport, nodes, routers } = first
+  return [{ daemon, intervalMs, transport, along, fixed: along === 'routers' ? nodes : routers, role, cpu, rss }]
+}
+
+/** Every line that the cells allow, in their order. */
+export function growth(all: readonly CellResult[]): readonly Growth[] {
+  const cells = all.filter(({ trouble }) => trouble === undefined)
+  return (['routers', 'nodes'] as const).flatMap((along) => {
+    const groups = new Map<string, CellResult[]>()
+    for (const cell of cells) {
+      const { daemon, intervalMs, transport } = cell
+      const key = [daemon, intervalMs, transport, along === 'routers' ? cell.nodes : cell.routers].join(' ')
+      groups.set(key, [...(groups.get(key) ?? []), cell])
+    }
+    return [...groups.values()].flatMap((group) =>
+      (['Active', 'Backup'] as const).flatMap((role) => growthOf(group, along, role)),
+    )
+  })
+}

@@ -1,0 +1,134 @@
+/**
+ * `npm run bench:cost`: what a daemon costs when nothing happens, keepalived in turn beside it, because ratios count and
+ * absolutes are weather. Decides the order, and that what was measured is on disk before the next begins.
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { machine, versionsOf } from '../failover/machine.ts'
+import { durationText } from '../failover/plan.ts'
+import { loadAverage, pressureNow, pressureSince } from '../failover/pressure.ts'
+import { intervalText } from '../failover/report.ts'
+import { checkCosts, questionsOf } from './check-rate.ts'
+import { idleCost } from './idle-cost.ts'
+import { expectedSeconds, isWrong, type Options, readOptions, USAGE } from './options.ts'
+import { markdown } from './report.ts'
+import {
+  type Cell,
+  type CellResult,
+  type CheckCost,
+  cpuOf,
+  type Result,
+  START_KINDS,
+  type Start,
+  type Weather,
+} from './result.ts'
+import { startTimes } from './start-time.ts'
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
+function fail(message: string, exitCode: number): never {
+  say(`bench: ${message}`)
+  process.exit(exitCode)
+}
+
+function read(): Options {
+  try {
+    return readOptions(process.argv.slice(2), join(packageRoot(), 'bench', 'results'))
+  } catch (error) {
+    if (isWrong(error)) fail(error.message, 64)
+    throw error
+  }
+}
+
+const options = read()
+const nameOf = ({ daemon, intervalMs, routers, nodes, transport }: Cell): string =>
+  `${intervalText(intervalMs)} × ${routers}, ${nodes} nodes, ${transport}, ${daemon}`
+
+function write(name: string, text: string): void {
+  mkdirSync(options.out, { recursive: true })
+  const path = join(options.out, name)
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+}
+
+/** A line for each cell, so that a change of the file can be read. */
+function resultText({ cells, starts, checks, ...rest }: Result): string {
+  const brief = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(5)) : value)
+  const lines = (list: readonly unknown[]) => list.map((one) => `\n  ${JSON.stringify(one, brief)}`).join(',')
+  const lists = Object.entries({ cells, starts, checks }).map(([name, list]) => `"${name}": [${lines(list)}\n]`)
+  return `${JSON.stringify(rest, brief).slice(0, -1)},\n${lists.join(',\n')}}\n`
+}
+
+if (options.does === 'help') {
+  process.stdout.write(USAGE)
+  process.exit(0)
+}
+if (options.does === 'list') {
+  const names = options.parts.includes('idle') ? options.cells.map(nameOf) : []
+  const total = durationText(expectedSeconds(options) * 1_000)
+  process.stdout.write(
+    [...names, `${names.length} cells, parts ${options.parts.join(', ')}: about ${total}\n`].join('\n'),
+  )
+  process.exit(0)
+}
+if (options.does === 'render') {
+  const result: Result = JSON.parse(readFileSync(join(options.out, 'cost.json'), 'utf8'))
+  write('cost.md', markdown(result))
+  process.exit(0)
+}
+if (process.getuid?.() !== 0)
+  fail('Cannot make network namespaces: not root (CAP_SYS_ADMIN and CAP_NET_ADMIN are needed)', 77)
+
+const [cells, starts, checks]: [CellResult[], Start[], CheckCost[]] = [[], [], []]
+let [startWeather, checkWeather]: (Weather | undefined)[] = []
+const fixed = {
+  ...{ format: 1 as const, machine: machine(), startedAt: new Date().toISOString(), loadBefore: loadAverage() },
+  ...{ command: ['npm run bench:cost --', ...process.argv.slice(2)].join(' ').replace(/ --$/, '') },
+  ...{ versions: versionsOf(options.daemons), warmUpSeconds: options.warmUp, seconds: options.seconds },
+}
+
+function save(): string {
+  const result: Result = {
+    ...{ ...fixed, endedAt: new Date().toISOString(), cells, starts, checks },
+    ...(startWeather === undefined ? {} : { startWeather }),
+    ...(checkWeather === undefined ? {} : { checkWeather }),
+  }
+  write('cost.json', resultText(result))
+  const text = markdown(result)
+  write('cost.md', text)
+  return text
+}
+
+async function inWeather<T>(work: () => Promise<T>): Promise<readonly [T, Weather]> {
+  const before = pressureNow()
+  const value = await work()
+  return [value, { pressure: pressureSince(before), load: loadAverage() }]
+}
+
+if (options.parts.includes('start')) {
+  const kinds = START_KINDS.filter((kind) =>
+    options.daemons.some((one) => one === (kind === 'engine' ? 'holdfast' : kind)),
+  )
+  const [, weather] = await inWeather(() => startTimes(kinds, options.runs, (start) => void starts.push(start)))
+  startWeather = weather
+  save()
+  say(`${starts.length} starts`)
+}
+if (options.parts.includes('idle'))
+  for (const [i, cell] of options.cells.entries()) {
+    const result = await idleCost(cell, options)
+    cells.push(result)
+    save()
+    const figures = (['Active', 'Backup'] as const).map((role) => `${role} ${cpuOf(result, role)?.toFixed(4) ?? '–'}`)
+    say(`[${i + 1}/${options.cells.length}] ${nameOf(cell)}: ${[...figures, result.trouble ?? ''].join(' ')}`)
+  }
+if (options.parts.includes('checks')) {
+  const [, weather] = await inWeather(async () => {
+    for (const count of new Set([1, options.checks]))
+      checks.push(...(await checkCosts(questionsOf(options.daemons, count), options)))
+  })
+  checkWeather = weather
+  say(`${checks.length} kinds of checks`)
+}
+process.stdout.write(save())
+process.exit(cells.length > 0 && cells.every(({ trouble }) => trouble !== undefined) ? 1 : 0)

@@ -1,0 +1,84 @@
+/**
+ * What a daemon with all its processes has used: CPU time of those that are and of those that were, memory of each. Decides
+ * that a cgroup counts (version 2, to the microsecond, a child that has ended included) wherever one may be made, and
+ * /proc/PID/stat where not. Refuses to know what the daemon is.
+ */
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { familyOf } from '../../test/support/logged-process.ts'
+import { groupCpuSeconds, groupMount, groupPath, memoryOf, statOf } from './process-text.ts'
+import type { ProcessMemory } from './result.ts'
+
+let created = 0
+
+function groupHere(): string | undefined {
+  try {
+    const mount = groupMount(readFileSync('/proc/self/mountinfo', 'utf8'))
+    if (mount === undefined) return undefined
+    const folder = join(
+      mount,
+      groupPath(readFileSync('/proc/self/cgroup', 'utf8')),
+      `hfcost${process.pid}x${++created}`,
+    )
+    mkdirSync(folder)
+    return folder
+  } catch {
+    // Not ours to make: a container, mostly.
+    return undefined
+  }
+}
+
+export class ProcessAccount {
+  readonly #pid: number
+  readonly #group = groupHere()
+  readonly counted: 'cgroup' | 'stat'
+
+  /** Of the process and what descends from it, now and later; CPU time counts from here. */
+  constructor(pid: number) {
+    this.#pid = pid
+    this.counted = this.#group === undefined || !this.#enter(this.#group) ? 'stat' : 'cgroup'
+  }
+
+  #enter(group: string): boolean {
+    try {
+      for (const each of familyOf(this.#pid)) writeFileSync(join(group, 'cgroup.procs'), `${each}`)
+      return groupCpuSeconds(readFileSync(join(group, 'cpu.stat'), 'utf8')) !== undefined
+    } catch {
+      return false
+    }
+  }
+
+  cpuSeconds(): number {
+    if (this.counted === 'cgroup' && this.#group !== undefined)
+      return groupCpuSeconds(readFileSync(join(this.#group, 'cpu.stat'), 'utf8')) ?? Number.NaN
+    return familyOf(this.#pid).reduce((sum, pid) => {
+      try {
+        return sum + statOf(readFileSync(`/proc/${pid}/stat`, 'utf8')).cpuSeconds
+      } catch {
+        // Ended in between: its parent has it now.
+        return sum
+      }
+    }, 0)
+  }
+
+  memory(): readonly ProcessMemory[] {
+    return familyOf(this.#pid).flatMap((pid) => {
+      try {
+        const { name, threads } = statOf(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+        const memory = memoryOf(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
+        return memory === undefined ? [] : [{ name, threads, ...memory }]
+      } catch {
+        return []
+      }
+    })
+  }
+
+  /** When all its processes are gone. */
+  close(): void {
+    try {
+      if (this.#group !== undefined) rmdirSync(this.#group)
+    } catch {
+      // Somebody is still in there; an empty group costs nothing.
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * How long from nothing to a Backup that hears: from before the process is made (`ip netns exec` included) until the
+ * interface has joined 224.0.0.18, which is seen from outside and alike for both, and until the daemon calls itself Backup. Decides
+ * which moments count: holdfast dates its record itself, keepalived's line counts when it is here (its date has seconds).
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { holdfastConfig } from '../../test/support/holdfast.ts'
+import { keepalivedConfig } from '../../test/support/keepalived.ts'
+import { createLab, LAB_VIP, type Lab } from '../../test/support/lab.ts'
+import { familyOf, type LoggedLine, LoggedProcess } from '../../test/support/logged-process.ts'
+import { eventually, monotonicMs } from '../../test/support/wait.ts'
+import { hasJoined } from './process-text.ts'
+import type { Start, StartKind } from './result.ts'
+
+const WITHIN = { within: 20_000, every: 2 }
+
+function commandOf(lab: Lab, kind: StartKind): readonly string[] {
+  const plan = { host: lab.router(1), priority: 100, intervalMs: 100, address: LAB_VIP }
+  const at = (name: string) => join(lab.directory, name)
+  if (kind === 'keepalived') {
+    writeFileSync(at('start.conf'), keepalivedConfig(plan))
+    const own = ['--pid', at('start.pid'), '--vrrp_pid', at('start-vrrp.pid')]
+    return ['keepalived', '--vrrp', '--dont-fork', '--log-console', '--use-file', at('start.conf'), ...own]
+  }
+  writeFileSync(at('start.yaml'), holdfastConfig(plan, at('run'), {}, { api: { listen: '127.0.0.1:9655' } }))
+  const run = ['run', '-c', at('start.yaml')]
+  if (kind === 'holdfast') return [join(packageRoot(), 'bin', 'holdfast'), ...run]
+  return [process.execPath, '--max-semi-space-size=1', join(packageRoot(), 'dist', 'bundle', 'main.js'), ...run]
+}
+
+/** Undefined: the line is about something else. `clock`: what to take from the real time for the monotonic. */
+function backupAt({ text, at }: LoggedLine, clock: number): number | undefined {
+  if (/Entering BACKUP STATE/.test(text)) return at
+  const time = /"time":(\d+).*"to":"Backup"/.exec(text)?.[1]
+  return time === undefined ? undefined : Number(time) - clock
+}
+
+async function startOnce(lab: Lab, kind: StartKind, joined: () => boolean): Promise<Start> {
+  const argv = commandOf(lab, kind)
+  const clock = Date.now() - monotonicMs()
+  const from = monotonicMs()
+  const started = new LoggedProcess(lab, lab.router(1), argv)
+  try {
+    const said = () => started.lines.slice(-3).map(({ text }) => text)
+    const joinedMs = (await eventually(`${kind} to join`, () => joined() && monotonicMs(), said, WITHIN)) - from
+    const backup = () => started.lines.map((line) => backupAt(line, clock)).find((at) => at !== undefined)
+    const backupMs = (await eventually(`${kind} to be Backup`, backup, said, WITHIN)) - from
+    return { kind, joinedMs, backupMs }
+  } finally {
+    started.signal('SIGTERM')
+    await started.exited
+    await eventually(
+      `${kind} to be gone`,
+      () => !joined(),
+      () => familyOf(started.pid),
+      WITHIN,
+    )
+  }
+}
+
+/** By turns, so that noise hits all of them. */
+export async function startTimes(kinds: readonly StartKind[], runs: number, took: (start: Start) => void) {
+  const lab = createLab({ routers: 1, clients: [] })
+  try {
+    // Holds the door open to the namespace's view of itself.
+    const holder = new LoggedProcess(lab, lab.router(1), ['sleep', 'infinity'])
+    const joined = () => hasJoined(readFileSync(`/proc/${holder.pid}/net/igmp`, 'utf8'))
+    // `ip netns exec` enters the namespace after it was started.
+    const inside = () => readFileSync(`/proc/${holder.pid}/comm`, 'utf8').trim() === 'sleep'
+    await eventually('the holder to be inside', inside, () => '', WITHIN)
+    for (let run = 0; run < runs; run++) for (const kind of kinds) took(await startOnce(lab, kind, joined))
+  } finally {
+    lab.destroy()
+  }
+}
