@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { basename } from 'node:path'
+import { networkdState, networkManagerState } from '../doctor/manager-state.ts'
 import type { LanManager, LanSettings, MachineState, NeighbourProcess } from '../doctor/measurement.ts'
 import type { NativeAddon } from '../linux/native.ts'
 import { RECEIVE_BUFFER } from '../linux/raw-socket.ts'
@@ -167,18 +168,9 @@ export function lanManager(index: number): LanManager {
   const networkManager = here([MANAGERS.networkManager]).length > 0
   const networkd = here([MANAGERS.networkd]).length > 0
   return {
-    networkManager: networkManager
-      ? told(textOf(`/run/NetworkManager/devices/${index}`), /^managed=true$/m, /^managed=/m)
-      : undefined,
-    networkd: networkd
-      ? told(textOf(`/run/systemd/netif/links/${index}`), /^ADMIN_STATE=config/m, /^ADMIN_STATE=/m)
-      : undefined,
+    networkManager: networkManager ? networkManagerState(textOf(`/run/NetworkManager/devices/${index}`)) : undefined,
+    networkd: networkd ? networkdState(textOf(`/run/systemd/netif/links/${index}`)) : undefined,
   }
-}
-
-function told(text: string | undefined, managed: RegExp, says: RegExp): 'managed' | 'unmanaged' | 'unknown' {
-  if (text === undefined || !says.test(text)) return 'unknown'
-  return managed.test(text) ? 'managed' : 'unmanaged'
 }
 
 export const routesText = (): string => textOf('/proc/self/net/route') ?? ''

@@ -39,7 +39,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .showHelpAfterError('(holdfast --help shows the commands)')
     .addHelpText(
       'after',
-      '\nExit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable, 77 missing privilege, 78 configuration',
+      '\nExit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable, 77 missing privilege, 78 configuration; ' +
+        'doctor: 2 warnings, 3 errors',
     )
 
   program

@@ -46,7 +46,7 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
     warn(
       'advertisementInterval',
       `An interval of ${formatDuration(router.advertisementInterval)} asks for real-time priority: ` +
-        'on a busy node ordinary scheduling may let a Backup take over from a living Active',
+        'on a busy node ordinary scheduling may let a Backup take over from a living Active; holdfast doctor measures it',
     )
   if (router.authentication !== undefined && simplePassword(router.authentication.password).cut)
     warn('authentication', `Only the first 8 octets of the password of "${router.name}" count`)

@@ -3,9 +3,11 @@
  * shape, which `--json` passes on under `measured` (docs/doctor.md). Refuses to know how any of it was found out, and what
  * it means.
  */
+
 import type { DiscardReason } from '../vrrp/advertisement.ts'
 import type { Address, Family } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
+import type { ManagerState } from './manager-state.ts'
 
 /** A virtual router of the configuration on this node, as far as a doctor needs to know it. */
 export type PlannedRouter = {
@@ -128,8 +130,8 @@ export type LanSettings = {
 
 export type LanManager = {
   /** Undefined: it does not run, or is not to be seen from here. */
-  readonly networkManager: 'managed' | 'unmanaged' | 'unknown' | undefined
-  readonly networkd: 'managed' | 'unmanaged' | 'unknown' | undefined
+  readonly networkManager: ManagerState | undefined
+  readonly networkd: ManagerState | undefined
 }
 
 export type Listening = {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { BeaconLedger } from '../../src/cli/doctor-beacon.ts'
 import { diagnose } from '../../src/doctor/diagnosis.ts'
+import { networkdState, networkManagerState } from '../../src/doctor/manager-state.ts'
 import { routeTable } from '../../src/doctor/route-table.ts'
 import { address } from '../../src/wire/address.ts'
 import {
@@ -135,6 +136,21 @@ describe('the interface', () => {
     ])
     expect(routeTable('')(PEER)).toBeUndefined()
   })
+})
+
+test('what managers write down', () => {
+  expect(networkManagerState('[device]\nmanaged=true\nnm-owned=false\n')).toBe('managed')
+  expect(networkManagerState('[device]\nmanaged=false\n')).toBe('unmanaged')
+  expect(networkManagerState('[device]\nperm-hw-addr-fake=1\n')).toBe('unknown')
+  const link = (state: string) =>
+    networkdState(`# This is private data. Do not parse.\nADMIN_STATE=${state}\nOPER_STATE=up\n`)
+  expect(['configuring', 'configured', 'failed'].map(link)).toEqual(['managed', 'managed', 'managed'])
+  expect(['pending', 'unmanaged'].map(link)).toEqual(['unmanaged', 'unmanaged'])
+  expect([networkdState(undefined), networkManagerState(undefined), networkdState('')]).toEqual([
+    'unknown',
+    'unknown',
+    'unknown',
+  ])
 })
 
 describe('packet filters of this node', () => {
