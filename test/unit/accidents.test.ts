@@ -69,7 +69,8 @@ test('what a daemon cannot do is said, and holdfast can do everything', () => {
 })
 
 test('a run of advertisements is one takeover; the owner and a farewell are none', () => {
-  const said = (source: string, ...times: number[]) => times.map((atMs) => ({ atMs, source, priority: 150 }))
+  const said = (source: string, ...times: number[]) =>
+    times.map((atMs) => ({ atMs, source, priority: { r1: 200, r2: 150 }[source] ?? 100 }))
   const wire = [
     ...said('r1', 0, 100, 200, 300, 400, 500, 600, 700, 800),
     // Active once, with a word more when it has lost; again after three lost advertisements.
@@ -79,6 +80,14 @@ test('a run of advertisements is one takeover; the owner and a farewell are none
   ].sort((a, b) => a.atMs - b.atMs)
   expect(countTakeovers(wire, 'r1', 100)).toBe(3)
   expect(countTakeovers(wire, 'r2', 100)).toBe(2)
+})
+
+test('an Active that stalls has not taken over again, unless a better one spoke meanwhile', () => {
+  const at = (source: string, priority: number) => (atMs: number) => ({ atMs, source, priority })
+  const alone = [0, 100, 700, 800].map(at('r2', 150))
+  expect(countTakeovers(alone, 'r1', 100)).toBe(1)
+  expect(countTakeovers([...alone.slice(0, 2), at('r3', 100)(300), ...alone.slice(2)], 'r1', 100)).toBe(2)
+  expect(countTakeovers([...alone.slice(0, 2), at('r1', 200)(300), ...alone.slice(2)], 'r1', 100)).toBe(2)
 })
 
 test('loss: three in a row, for each Backup by itself', () => {
