@@ -101,9 +101,19 @@ export class ClientRecord {
 
   /** The longest time between two replies that touches the window; one that lasts counts up to the window's end. */
   outage(from: number, to: number): number {
+    return this.#longestSilence(from, to).ms
+  }
+
+  /** When it began; undefined where there was none. */
+  outageAt(from: number, to: number): number | undefined {
+    return this.#longestSilence(from, to).at
+  }
+
+  #longestSilence(from: number, to: number): { readonly at: number | undefined; readonly ms: number } {
     const first = this.#replies.findLastIndex(({ at }) => at <= from)
     const times = this.#replies.slice(Math.max(0, first)).flatMap(({ at }) => (at <= to ? [at] : []))
     let longest = Math.min(this.#interval, to - from)
+    let longestAt: number | undefined
     for (const [i, at] of times.entries()) {
       const until = times[i + 1] ?? to
       const silence = until - at
@@ -112,8 +122,9 @@ export class ClientRecord {
       // The last reply of the window is followed by one after it, unless the outage lasts.
       if (times[i + 1] === undefined && silence < 3 * this.#interval) continue
       longest = silence
+      if (silence > 1.5 * this.#interval) longestAt = at
     }
-    return longest
+    return { at: longestAt, ms: longest }
   }
 
   /** The first reply in the window of somebody else. */

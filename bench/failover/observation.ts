@@ -22,6 +22,8 @@ export type Family = 4 | 6
 
 /** From the accident on, ms; what did not come about is undefined. */
 export type Phases = {
+  /** The last reply before the outage. */
+  readonly outageAtMs: number | undefined
   /** The last reply of who answered before, ahead of the first of another; negative: it came before the accident. */
   readonly lastReplyMs: number | undefined
   /** Another router's first gratuitous ARP or unsolicited advertisement. */
@@ -166,6 +168,7 @@ export class Observation {
     const settledAt = this.#client.settledAt(until)
     const movedAt = this.#client.movedFrom(before, accidentAt, until)?.at
     return {
+      outageAtMs: since(accidentAt, this.#client.outageAt(accidentAt, until)),
       lastReplyMs: since(accidentAt, this.#client.lastOf(before, movedAt ?? until)),
       announcedMs: since(accidentAt, announced?.at),
       claimedMs: since(accidentAt, this.#observer.claimedBy(known, accidentAt, until)),

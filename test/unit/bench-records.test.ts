@@ -35,6 +35,7 @@ describe('a client', () => {
   test('is without an answer for as long as the replies are apart', () => {
     const record = client(400, (at) => (at < 100 ? 1 : at < 300 ? undefined : 2))
     expect(record.outage(100, 399)).toBeCloseTo(201)
+    expect(record.outageAt(100, 399)).toBeCloseTo(99.1)
     expect(record.lost(100, 399)).toBe(200)
     expect(record.movedFrom(1, 100)?.at).toBeCloseTo(300.1)
     expect(record.ownerAt(99)).toBe(1)
@@ -43,6 +44,7 @@ describe('a client', () => {
     // Before and after it, nothing was wrong.
     expect(record.outage(10, 90)).toBeCloseTo(1)
     expect(record.outage(310, 390)).toBeCloseTo(1)
+    expect(record.outageAt(310, 390)).toBeUndefined()
   })
 
   test('an outage that lasts counts up to the end of the window', () => {

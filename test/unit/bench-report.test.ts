@@ -16,7 +16,7 @@ const GAUGE = {
   ...{ roundTripP50Ms: 0.05, roundTripP99Ms: 0.1, missedTicks: 0 },
 }
 const QUALITY = { ...GAUGE, outageDifferencesMs: [-0.5, 0.5], overlapMs: 82, overlapFromMs: 80, overlapToMs: 86 }
-const PHASES = { lastReplyMs: 1, announcedMs: 2, claimedMs: 3, settledMs: 4 }
+const PHASES = { outageAtMs: 0, lastReplyMs: 1, announcedMs: 2, claimedMs: 3, settledMs: 4 }
 
 function record(outageMs: number, { pressure = 0.1, takeovers }: { pressure?: number; takeovers?: number } = {}) {
   const run = {
