@@ -3,23 +3,38 @@
  * that a cgroup counts (version 2, to the microsecond, a child that has ended included) wherever one may be made, and
  * /proc/PID/stat where not. Refuses to know what the daemon is.
  */
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { familyOf } from '../../test/support/logged-process.ts'
 import { groupCpuSeconds, groupMount, groupPath, memoryOf, statOf } from './process-text.ts'
 import type { ProcessMemory } from './result.ts'
 
+const PREFIX = 'hfcost'
 let created = 0
+
+function removeQuietly(group: string): void {
+  try {
+    rmdirSync(group)
+  } catch {
+    // Somebody is still in there, or it is gone; an empty group costs nothing.
+  }
+}
+
+/** Of runs that were interrupted. */
+function sweepGroups(parent: string): void {
+  for (const name of readdirSync(parent).filter((each) => each.startsWith(PREFIX))) {
+    const pid = /^(\d+)x\d+$/.exec(name.slice(PREFIX.length))?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeQuietly(join(parent, name))
+  }
+}
 
 function groupHere(): string | undefined {
   try {
     const mount = groupMount(readFileSync('/proc/self/mountinfo', 'utf8'))
     if (mount === undefined) return undefined
-    const folder = join(
-      mount,
-      groupPath(readFileSync('/proc/self/cgroup', 'utf8')),
-      `hfcost${process.pid}x${++created}`,
-    )
+    const parent = join(mount, groupPath(readFileSync('/proc/self/cgroup', 'utf8')))
+    if (created === 0) sweepGroups(parent)
+    const folder = join(parent, `${PREFIX}${process.pid}x${++created}`)
     mkdirSync(folder)
     return folder
   } catch {
@@ -75,10 +90,6 @@ export class ProcessAccount {
 
   /** When all its processes are gone. */
   close(): void {
-    try {
-      if (this.#group !== undefined) rmdirSync(this.#group)
-    } catch {
-      // Somebody is still in there; an empty group costs nothing.
-    }
+    if (this.#group !== undefined) removeQuietly(this.#group)
   }
 }

@@ -1,9 +1,10 @@
 /**
  * The cost benchmark's result as Markdown: every figure of a daemon beside the other's, what could not be measured by name.
- * A pure function of the result. Refuses to judge: budgets are in docs/cost.md.
+ * A pure function of the result. Refuses to judge: budgets.ts does; the reasons are in docs/cost.md.
  */
 import { intervalText } from '../failover/report.ts'
 import { spreadOf } from '../failover/statistics.ts'
+import { budgetLines } from './budgets.ts'
 import { checkLines } from './check-report.ts'
 import { type Growth, growth, type Line } from './fit.ts'
 import {
@@ -116,6 +117,12 @@ export function markdown(result: Result): string {
     '- `(…)`: of a group that was not as it should be; it says of what, and no line goes through it.',
     `- pressure: share of the time in which a task waited for a CPU; **noisy** above ${100 * NOISY_PRESSURE} %.`,
   ]
-  const body = [...idleLines(result), ...growthLines(result), ...startLines(result), ...checkLines(result)]
+  const body = [
+    ...budgetLines(result),
+    ...idleLines(result),
+    ...growthLines(result),
+    ...startLines(result),
+    ...checkLines(result),
+  ]
   return `${[...head, ...body].join('\n')}\n`
 }

@@ -1,6 +1,7 @@
 /** What the cost benchmark makes of texts and figures: nothing is started, nothing is measured. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { budgetLines } from '../../bench/cost/budgets.ts'
 import { priceOf } from '../../bench/cost/check-report.ts'
 import { growth, lineThrough } from '../../bench/cost/fit.ts'
 import { expectedSeconds, isWrong, readOptions } from '../../bench/cost/options.ts'
@@ -145,6 +146,24 @@ describe('the table', () => {
   test('has starts and checks', () => {
     expect(row('holdfast | 3')).toContain('| 100 / 200 / 300 | 105 / 205 / 305 |')
     expect(row('http | 10 | holdfast')).toContain('| 0.70 | 0.0500 | 1200 |')
+  })
+})
+
+describe('the budgets', () => {
+  const line = (of: string, result = RESULT) => budgetLines(result).find((one) => one.startsWith(`| ${of}`))
+
+  test('are kept, missed, or not measured', () => {
+    expect(line('CPU s/min, one router, Active at 1000 ms')).toContain('| 0.1 | 0.20 | 0.0100 | **missed** |')
+    expect(line('CPU s/min, one router, Active at 10 ms')).toContain('| 2 | – | – | not measured |')
+    expect(line('CPU s/min, 255 routers')).toContain('| 3 | 2.74 | – | kept, on a noisy machine |')
+    expect(line('RSS MiB, one router')).toContain('| 70 | 61.0 | 61.0 | kept |')
+    expect(line('start to Backup')).toContain('| 150 | 205 | – | **missed** |')
+  })
+
+  test('of a check are about one, not many', () => {
+    const one = { ...RESULT, checks: [check('nothing', 0.2, 1), check('http', 0.24, 1)] }
+    expect(line('CPU s/min, one http')).toContain('not measured')
+    expect(line('CPU s/min, one http', one)).toContain('| 0.05 | 0.0400 | – | kept |')
   })
 })
 
