@@ -5,7 +5,7 @@
  */
 import { ownsAddresses, type Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
-import { type Millis, plus } from '../wire/units.ts'
+import { type Millis, plus, sooner } from '../wire/units.ts'
 import type { AddressIo, AddressKeeper, AddressTarget } from './address-keeper.ts'
 import type { Act } from './effect-runner.ts'
 import { hasAnEnd } from './last-will.ts'
@@ -33,9 +33,10 @@ export class AddressDuty {
     this.#keeper = keeper
   }
 
-  deadlines(): readonly (Millis | undefined)[] {
+  /** Asked of every router at the end of every turn, as all deadlines are: it makes nothing that has to be collected. */
+  get nextAt(): Millis | undefined {
     const { afterthoughtAt, restorationsPaused, repairAt } = this.#keeper
-    return [repairAt, afterthoughtAt, this.#faultClearAt, restorationsPaused?.until]
+    return sooner(sooner(repairAt, afterthoughtAt), sooner(this.#faultClearAt, restorationsPaused?.until))
   }
 
   /** What is to be done with the others' effects of this turn, if a try is due. */

@@ -22,7 +22,7 @@ import {
 } from '../arp/pacer.ts'
 import { type Address, type Family, familyOf } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
-import { type Millis, plus } from '../wire/units.ts'
+import { type Millis, plus, sooner } from '../wire/units.ts'
 import type { SendOutcome } from './ports.ts'
 import { Counters } from './recorder.ts'
 
@@ -114,8 +114,11 @@ export class Announcer {
     for (const plans of this.#plans.values()) {
       for (const reason of REASONS) {
         const plan = plans[reason]
-        const at = plan === undefined ? undefined : this.#dueAt(plan)
-        if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
+        if (plan === undefined) continue
+        const planned = nextAnnouncementAt(plan)
+        // Nobody looks whether the kernel is ready for what is not the next anyway: it can only be later for that.
+        if (planned === undefined || (nearest !== undefined && planned >= nearest)) continue
+        nearest = sooner(nearest, this.#dueAt(plan))
       }
     }
     return nearest

@@ -395,6 +395,7 @@ export class Daemon {
     if (openAgainAt !== undefined && now >= openAgainAt) this.#placement.open(now)
     this.#serving = false
     this.#endTurn(now)
+    this.#watch.glance(now)
   }
 
   /** No router answers for anything; after stop() that is the end. */

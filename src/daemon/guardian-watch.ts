@@ -3,10 +3,13 @@
  * than a look at the clock says: this process, or the whole container, may have been the one that was frozen. Refuses to
  * know what an engine does that has lost its guardian.
  */
+import type { Millis } from '../wire/units.ts'
 import type { Schedule } from './alarm.ts'
 import type { Clock, LastWillPort } from './ports.ts'
 
 const LOOK_EVERY = 250
+/** A look that somebody else's alarm makes early saves the one that would have woken us: so far apart at least. */
+const GLANCE_AFTER = 150
 /** Later than that a look says that we did not run ourselves. */
 const LATE = 2 * LOOK_EVERY
 const LEAST_PATIENCE = 1_000
@@ -47,9 +50,21 @@ export class GuardianWatch {
     this.#cancel = undefined
   }
 
+  /** We are awake anyway, and have looked at the clock: the same look, if it is due soon. Never later than without. */
+  glance(now: Millis): void {
+    if (this.#cancel === undefined || now - this.#lookedAt < GLANCE_AFTER) return
+    this.stop()
+    this.#judge()
+  }
+
   #look(): void {
-    const { clock, onLook, onLost, schedule, shortestLifetime, will } = this.#context
-    onLook()
+    this.#cancel = undefined
+    this.#context.onLook()
+    this.#judge()
+  }
+
+  #judge(): void {
+    const { clock, onLost, schedule, shortestLifetime, will } = this.#context
     const now = clock.now()
     const silence = will.beat(now)
     if (silence === undefined) return onLost(undefined)

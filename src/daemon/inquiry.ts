@@ -25,6 +25,8 @@ export class Inquiry {
   readonly #rollCall = new RollCall()
   readonly #broadcasts = new Spacing(BROADCAST_SPACING)
   readonly #followUps = new Spacing(FOLLOW_UP_SPACING)
+  /** By VRID: an Active asks the same again and again, and most of what a turn allocated was these frames. */
+  readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
 
   constructor(asking: () => Asking) {
     this.#asking = asking
@@ -36,15 +38,15 @@ export class Inquiry {
    * groups none, so its virtual MAC is asked, too (docs/adr/0012). Unicast routers of IPv4 have no address in common:
    * the whole LAN is asked, less often.
    */
-  before({ vrid, addresses, family, transport }: Parameters, now: Millis): readonly Uint8Array[] {
-    const [address] = addresses
-    if (address === undefined) return []
+  before(parameters: Parameters, now: Millis): readonly Uint8Array[] {
+    const { family, transport, vrid } = parameters
+    if (family === 'ipv4' && transport.mode === 'unicast' && !this.#broadcasts.allows(vrid, now)) return []
     const { mac, source } = this.#asking()
-    if (family === 'ipv6') return [neighborSolicitation({ target: address, source, mac })]
-    if (transport.mode === 'unicast' && !this.#broadcasts.allows(vrid, now)) return []
-    const whom =
-      transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
-    return whom.map((to) => arpProbe({ address, mac, to }))
+    const known = this.#written.get(vrid)
+    if (known?.parameters === parameters && known.mac === mac && known.source === source) return known.frames
+    const frames = questionsOf(parameters, { mac, source })
+    this.#written.set(vrid, { parameters, mac, source, frames })
+    return frames
   }
 
   /**
@@ -57,7 +59,9 @@ export class Inquiry {
     const called = peers.map(({ address }) => address)
     const interval = centisToMillis(advertisementInterval)
     const calls = this.#rollCall.ask(called, this.#asking(), interval, now)
-    return again ? [...this.before(parameters, now), ...calls] : calls
+    if (!again) return calls
+    const questions = this.before(parameters, now)
+    return calls.length === 0 ? questions : [...questions, ...calls]
   }
 
   /** What a peer answered; undefined: it is none that was asked. */
@@ -69,6 +73,18 @@ export class Inquiry {
   end(): void {
     this.#rollCall.clear()
   }
+}
+
+function questionsOf(
+  { vrid, addresses, family, transport }: Parameters,
+  { mac, source }: Asking,
+): readonly Uint8Array[] {
+  const [address] = addresses
+  if (address === undefined) return []
+  if (family === 'ipv6') return [neighborSolicitation({ target: address, source, mac })]
+  const whom =
+    transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
+  return whom.map((to) => arpProbe({ address, mac, to }))
 }
 
 /** By VRID. */

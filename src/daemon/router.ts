@@ -16,7 +16,7 @@ import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'
-import { type Millis, plus } from '../wire/units.ts'
+import { type Millis, plus, sooner } from '../wire/units.ts'
 import { AddressDuty } from './address-duty.ts'
 import { AddressKeeper } from './address-keeper.ts'
 import { AddressPlaces } from './address-places.ts'
@@ -231,12 +231,9 @@ export class Router {
   }
 
   nextDeadline(): Millis | undefined {
-    let nearest = nextDeadline(this.state)
     const { history, presence, priority } = this
-    for (const at of [...this.#duty.deadlines(), priority.yieldingUntil, history.untoldUntil, presence.aliveAt]) {
-      if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
-    }
-    return nearest
+    const own = sooner(nextDeadline(this.state), this.#duty.nextAt)
+    return sooner(sooner(own, priority.yieldingUntil), sooner(history.untoldUntil, presence.aliveAt))
   }
 
   /** Who decides that late, or after packets were dropped, may not have heard what there was to hear (ground rule 2). */

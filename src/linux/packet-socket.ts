@@ -124,11 +124,17 @@ export function openFrameSocket(
   try {
     tap = openTap(native, options)
     const sender = tap
+    const known = new Map<number, Uint8Array>()
+    const addressed = (etherType: number): Uint8Array => {
+      const sockaddr = known.get(etherType) ?? packetSockaddr(etherType, interfaceIndex)
+      known.set(etherType, sockaddr)
+      return sockaddr
+    }
     if (hears !== 'nothing') listen(tap, clock, options, () => open)
     return {
       send(frames) {
         // The type is said again beside the frame: queues and filters on the way out look at it, not at the octets.
-        const addresses = frames.map((frame) => packetSockaddr(etherTypeOf(frame), interfaceIndex))
+        const addresses = frames.map((frame) => addressed(etherTypeOf(frame)))
         const results = sender.send(frames, addresses)
         return frames.map((_, i) => {
           const result = results[i] ?? 0

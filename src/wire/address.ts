@@ -41,13 +41,29 @@ export function addressFromBytes(bytes: Uint8Array): Address {
   throw new RangeError(`Cannot read an address from ${bytes.length} octets: 4 or 16 wanted`)
 }
 
+const DOT = '.'.charCodeAt(0)
+const ZERO = '0'.charCodeAt(0)
+
 export function addressBytes(value: Address): Uint8Array {
   // Canonical, so no parser is needed; both addresses of every received packet come through here.
-  if (familyOf(value) === 'ipv4') return Uint8Array.from(value.split('.'), Number)
+  if (familyOf(value) === 'ipv4') return ipv4Octets(value)
   const octets = new Uint8Array(16)
   const [before = '', after] = value.split('::')
   putGroups(octets, 0, before)
   if (after !== undefined && after !== '') putGroups(octets, 16 - 2 * after.split(':').length, after)
+  return octets
+}
+
+function ipv4Octets(value: string): Uint8Array {
+  const octets = new Uint8Array(4)
+  let at = 0
+  let octet = 0
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i)
+    octet = code === DOT ? 0 : octet * 10 + code - ZERO
+    if (code === DOT) at++
+    else octets[at] = octet
+  }
   return octets
 }
 

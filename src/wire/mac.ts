@@ -21,7 +21,9 @@ export function parseMac(text: string): Mac | undefined {
 }
 
 export function macBytes(mac: Mac): Uint8Array {
-  return Uint8Array.from(mac.split(':'), (octet) => Number.parseInt(octet, 16))
+  const bytes = new Uint8Array(6)
+  for (let i = 0; i < 6; i++) bytes[i] = Number.parseInt(mac.slice(3 * i, 3 * i + 2), 16)
+  return bytes
 }
 
 /** Group address to Ethernet group: 01:00:5e + low 23 bits, 33:33 + low 32 bits. */

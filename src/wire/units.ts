@@ -9,4 +9,8 @@ export type Centis = number & { readonly unit: 'cs' }
 export const millis = (value: number): Millis => value as Millis
 export const centis = (value: number): Centis => value as Centis
 export const centisToMillis = (value: Centis): Millis => (value * 10) as Millis
+/** The earlier of two; undefined = never. */
+export const sooner = (one: Millis | undefined, other: Millis | undefined): Millis | undefined =>
+  one === undefined || (other !== undefined && other < one) ? other : one
+
 export const plus = (at: Millis, duration: number): Millis => (at + duration) as Millis

@@ -533,6 +533,32 @@ describe('the guardian', () => {
     expect([world.router().state, world.installed]).toEqual(['Initialize', []])
   })
 
+  test('is looked at every 250 ms at least, by a daemon that is awake for an advertisement anyway', () => {
+    const world = activeWorld([{ ...ROUTER, advertisementInterval: '100ms' }])
+    world.advance(1_000)
+    const [beats, sent] = [world.beats.length, world.sent.length]
+    world.advance(3_000)
+    const [looks, turns] = [world.beats.slice(beats), world.sent.slice(sent).map(({ at }) => at)]
+    const gaps = looks.slice(1).map((at, i) => at - (looks[i] ?? 0))
+    expect(Math.max(...gaps), 'ms between two looks').toBeLessThanOrEqual(250)
+    expect(gaps.length, 'looks in 3 s').toBeGreaterThan(10)
+    expect(
+      looks.filter((at) => !turns.includes(at)),
+      'looks for which the daemon woke up',
+    ).toEqual([])
+  })
+
+  test('is looked at by an alarm of its own where nothing else wakes the daemon', () => {
+    const world = new FakeWorld([{ ...ROUTER, advertisementInterval: '10s' }])
+    world.guarded = true
+    world.start()
+    const beats = world.beats.length
+    world.advance(5_000)
+    const looks = world.beats.slice(beats)
+    expect(Math.max(...looks.slice(1).map((at, i) => at - (looks[i] ?? 0)))).toBeLessThanOrEqual(250)
+    expect(looks.length, 'looks in 5 s').toBeGreaterThanOrEqual(19)
+  })
+
   test('is silent: the daemon waits for half of the shortest lifetime', () => {
     const world = activeWorld()
     world.guardianStoppedAt = world.now

@@ -142,6 +142,8 @@ export class FakeWorld {
   readonly deadlines = new Map<number, number>()
   /** When it last beat; it beats all the time, unless it is stopped. */
   guardianStoppedAt: number | undefined
+  /** When the daemon has beaten, and looked whether its guardian does. */
+  readonly beats: number[] = []
   guardianIsGone = false
   /** Nobody sees that before he tries to reach it. */
   #guardianIsMissed = false
@@ -612,6 +614,7 @@ export class FakeWorld {
         return true
       },
       beat: (now) => {
+        this.beats.push(now)
         this.#guardianIsMissed = this.guardianIsGone
         if (!guarded()) return undefined
         return millis(this.guardianStoppedAt === undefined ? 0 : now - this.guardianStoppedAt)
