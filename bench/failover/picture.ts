@@ -70,7 +70,7 @@ function place(value: number): number {
 }
 
 export function timeText(value: number): string {
-  if (value <= 1.5) return '≤ 1 ms'
+  if (value <= 1) return '≤ 1 ms'
   if (value < 10) return `${value.toFixed(1)} ms`
   return value < 1_000 ? `${value.toFixed(0)} ms` : `${(value / 1_000).toFixed(1)} s`
 }
