@@ -35,6 +35,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ struct sock {
   unsigned used; /* headers that the last recvmmsg wrote and the next one must find reset */
   bool watching; /* between start() and stop() */
   bool handles; /* poll and timer are initialised and not being closed */
+  bool timer; /* a timerfd: what makes it readable is read here */
   unsigned open_handles; /* initialised, and their close callback has not run */
   unsigned quiet_errors; /* poll errors in a row that came without a reason */
   napi_async_cleanup_hook_handle hook;
@@ -355,6 +357,29 @@ static napi_value construct_process_end(napi_env env, napi_callback_info info) {
   return adopt(env, self, s, "pidfd_open", fd, errno) ? self : NULL;
 }
 
+/* ChannelEnd: the same for a descriptor that is ours already, and this object's from here on. */
+static napi_value construct_channel_end(napi_env env, napi_callback_info info) {
+  napi_value value, self;
+  int fd = -1;
+  if (!called_with_new(env, info) || !arguments(env, info, 1, &value, &self) || !int_argument(env, value, &fd))
+    return NULL;
+  struct sock *s = fresh(env, "fcntl", 1, 1);
+  if (s == NULL) return NULL;
+  const bool open = fcntl(fd, F_GETFD) >= 0;
+  return adopt(env, self, s, "fcntl", open ? fd : -1, errno) ? self : NULL;
+}
+
+/* NativeTimer: the same and set(), for a timerfd. */
+static napi_value construct_timer(napi_env env, napi_callback_info info) {
+  napi_value self;
+  if (!called_with_new(env, info) || !arguments(env, info, 0, NULL, &self)) return NULL;
+  struct sock *s = fresh(env, "timerfd_create", 1, 1);
+  if (s == NULL) return NULL;
+  s->timer = true;
+  const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  return adopt(env, self, s, "timerfd_create", fd, errno) ? self : NULL;
+}
+
 static napi_value construct(napi_env env, napi_callback_info info) {
   napi_value values[5], self;
   int number[5] = {0};
@@ -536,7 +561,13 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
       call(s, once, false, 0);
       drop_reference(s->env, &once);
     }
-    if ((events & UV_READABLE) != 0 && s->watching) call(s, s->on_readable, false, 0);
+    uint64_t ticks;
+    if ((events & UV_READABLE) == 0 || !s->watching) return;
+    /* Set anew since it was found readable: there is nothing to read, and it is not due. */
+    if (s->timer && read(s->fd, &ticks, sizeof ticks) != (ssize_t)sizeof ticks) return;
+    /* Until it is set anew there is nothing to wait for. */
+    if (s->timer) uv_unref((uv_handle_t *)&s->poll);
+    call(s, s->on_readable, false, 0);
     return;
   }
   /* libuv has stopped the watcher. Go on first: the callback may close the socket. */
@@ -611,6 +642,33 @@ static napi_value start(napi_env env, napi_callback_info info) {
   if (status != 0) {
     pause_watch(s);
     throw_errno(env, "epoll_ctl", -status);
+  }
+  /* set() says whether there is anything to wait for. */
+  if (s->timer) uv_unref((uv_handle_t *)&s->poll);
+  return NULL;
+}
+
+/* Of a NativeTimer: once, at this CLOCK_MONOTONIC in ms, a moment of the past included; 0 = not at all. */
+static napi_value set_timer(napi_env env, napi_callback_info info) {
+  napi_value value, self;
+  double at = 0;
+  if (!arguments(env, info, 1, &value, &self)) return NULL;
+  struct sock *s = unwrap(env, self);
+  if (s == NULL) return NULL;
+  if (napi_get_value_double(env, value, &at) != napi_ok || !(at >= 0 && at < 9e12)) {
+    throw_type(env, "expected a moment in ms");
+    return NULL;
+  }
+  /* Half a microsecond later: what was rounded on its way here must not be early by that. */
+  const int64_t ns = at > 0 ? (int64_t)(at * 1e6) + 500 : 0;
+  const struct itimerspec moment = {.it_value = {ns / 1000000000, ns % 1000000000}};
+  if (timerfd_settime(s->fd, TFD_TIMER_ABSTIME, &moment, NULL) != 0) {
+    throw_errno(env, "timerfd_settime", errno);
+  } else if (s->handles) {
+    if (ns > 0)
+      uv_ref((uv_handle_t *)&s->poll);
+    else
+      uv_unref((uv_handle_t *)&s->poll);
   }
   return NULL;
 }
@@ -737,26 +795,48 @@ static napi_value receive(napi_env env, napi_callback_info info) {
 
 /* ---- sending ---- */
 
+/* What an advertisement or a question is: it needs no memory. */
+#define FEW_MESSAGES 4u
+
 struct outgoing {
   struct mmsghdr *messages;
   struct iovec *vectors;
   struct sockaddr_storage *names;
   napi_value *values; /* messages, then addresses: fetched before any pointer is taken, because a getter may run code */
+  int32_t *results;
 };
 
-static bool reserve(struct outgoing *out, size_t count, bool addressed) {
+struct few {
+  struct mmsghdr messages[FEW_MESSAGES];
+  struct iovec vectors[FEW_MESSAGES];
+  struct sockaddr_storage names[FEW_MESSAGES];
+  napi_value values[2 * FEW_MESSAGES];
+  int32_t results[FEW_MESSAGES];
+};
+
+static bool reserve(struct outgoing *out, struct few *few, size_t count, bool addressed) {
+  if (count <= FEW_MESSAGES) {
+    memset(few->messages, 0, count * sizeof *few->messages);
+    memset(few->names, 0, count * sizeof *few->names);
+    *out = (struct outgoing){few->messages, few->vectors, addressed ? few->names : NULL, few->values, few->results};
+    return true;
+  }
   out->messages = calloc(count, sizeof *out->messages);
   out->vectors = calloc(count, sizeof *out->vectors);
   out->names = addressed ? calloc(count, sizeof *out->names) : NULL;
   out->values = calloc(2 * count, sizeof(napi_value));
-  return out->messages != NULL && out->vectors != NULL && (out->names != NULL || !addressed) && out->values != NULL;
+  out->results = calloc(count, sizeof *out->results);
+  return out->messages != NULL && out->vectors != NULL && (out->names != NULL || !addressed) && out->values != NULL &&
+         out->results != NULL;
 }
 
-static void discard(struct outgoing *out) {
+static void discard(struct outgoing *out, const struct few *few) {
+  if (out->messages == few->messages) return;
   free(out->messages);
   free(out->vectors);
   free(out->names);
   free(out->values);
+  free(out->results);
 }
 
 static bool fill(napi_env env, struct outgoing *out, uint32_t count, napi_value messages, napi_value addresses) {
@@ -802,13 +882,27 @@ static void transmit(int fd, struct mmsghdr *messages, uint32_t count, int32_t *
   }
 }
 
+/* undefined when all were sent whole, which is nearly always and needs no array; otherwise one result per message. */
+static napi_value outcome(napi_env env, const struct outgoing *out, uint32_t count) {
+  bool whole = true;
+  for (uint32_t i = 0; i < count && whole; i++)
+    whole = out->results[i] >= 0 && (size_t)out->results[i] == out->vectors[i].iov_len;
+  if (whole) return NULL;
+  napi_value buffer, result;
+  void *results = NULL;
+  if (!ok(env, napi_create_arraybuffer(env, count * sizeof(int32_t), &results, &buffer)) ||
+      !ok(env, napi_create_typedarray(env, napi_int32_array, count, buffer, 0, &result)))
+    return NULL;
+  memcpy(results, out->results, count * sizeof(int32_t));
+  return result;
+}
+
 static napi_value send_messages(napi_env env, napi_callback_info info) {
-  napi_value values[2] = {NULL, NULL}, self, buffer, result;
+  napi_value values[2] = {NULL, NULL}, self, result = NULL;
   size_t given = 2;
   napi_valuetype type = napi_undefined;
   bool list = false;
   uint32_t count = 0, addresses = 0;
-  void *results = NULL;
   if (!ok(env, napi_get_cb_info(env, info, &given, values, &self, NULL))) return NULL;
   struct sock *s = unwrap(env, self);
   if (s == NULL) return NULL;
@@ -828,20 +922,16 @@ static napi_value send_messages(napi_env env, napi_callback_info info) {
     (void)napi_throw_range_error(env, "ERR_OUT_OF_RANGE", "too many messages in one call");
     return NULL;
   }
-  if (!ok(env, napi_create_arraybuffer(env, count * sizeof(int32_t), &results, &buffer)) ||
-      !ok(env, napi_create_typedarray(env, napi_int32_array, count, buffer, 0, &result)))
-    return NULL;
-  if (count == 0) return result;
-  struct outgoing out = {NULL, NULL, NULL, NULL};
-  if (!reserve(&out, count, addressed)) {
+  if (count == 0) return NULL;
+  struct outgoing out = {NULL, NULL, NULL, NULL, NULL};
+  struct few few;
+  if (!reserve(&out, &few, count, addressed)) {
     throw_errno(env, "sendmmsg", ENOMEM);
-    result = NULL;
-  } else if (!fill(env, &out, count, values[0], values[1])) {
-    result = NULL;
-  } else {
-    transmit(s->fd, out.messages, count, results);
+  } else if (fill(env, &out, count, values[0], values[1])) {
+    transmit(s->fd, out.messages, count, out.results);
+    result = outcome(env, &out, count);
   }
-  discard(&out);
+  discard(&out, &few);
   return result;
 }
 
@@ -1223,7 +1313,7 @@ NAPI_MODULE_INIT() {
   if (!ok(env, napi_define_class(env, "NativeSocket", NAPI_AUTO_LENGTH, construct, NULL,
                                  sizeof methods / sizeof *methods, methods, &class)))
     return NULL;
-  /* Those of a socket that mean something to a process. */
+  /* Those of a socket that mean something to a process, and to a channel that others read and write. */
   static const napi_property_descriptor process_methods[] = {
       {"start", NULL, start, NULL, NULL, NULL, napi_default_method, NULL},
       {"close", NULL, close_socket, NULL, NULL, NULL, napi_default_method, NULL},
@@ -1231,6 +1321,19 @@ NAPI_MODULE_INIT() {
   napi_value process_class;
   if (!ok(env, napi_define_class(env, "ProcessEnd", NAPI_AUTO_LENGTH, construct_process_end, NULL,
                                  sizeof process_methods / sizeof *process_methods, process_methods, &process_class)))
+    return NULL;
+  napi_value channel_class;
+  if (!ok(env, napi_define_class(env, "ChannelEnd", NAPI_AUTO_LENGTH, construct_channel_end, NULL,
+                                 sizeof process_methods / sizeof *process_methods, process_methods, &channel_class)))
+    return NULL;
+  static const napi_property_descriptor timer_methods[] = {
+      {"start", NULL, start, NULL, NULL, NULL, napi_default_method, NULL},
+      {"set", NULL, set_timer, NULL, NULL, NULL, napi_default_method, NULL},
+      {"close", NULL, close_socket, NULL, NULL, NULL, napi_default_method, NULL},
+  };
+  napi_value timer_class;
+  if (!ok(env, napi_define_class(env, "NativeTimer", NAPI_AUTO_LENGTH, construct_timer, NULL,
+                                 sizeof timer_methods / sizeof *timer_methods, timer_methods, &timer_class)))
     return NULL;
   static const napi_property_descriptor words_methods[] = {
       {"word", NULL, words_word, NULL, NULL, NULL, napi_default_method, NULL},
@@ -1249,6 +1352,8 @@ NAPI_MODULE_INIT() {
   const napi_property_descriptor exported[] = {
       {"NativeSocket", NULL, NULL, NULL, NULL, class, napi_enumerable, NULL},
       {"ProcessEnd", NULL, NULL, NULL, NULL, process_class, napi_enumerable, NULL},
+      {"ChannelEnd", NULL, NULL, NULL, NULL, channel_class, napi_enumerable, NULL},
+      {"NativeTimer", NULL, NULL, NULL, NULL, timer_class, napi_enumerable, NULL},
       {"GuardianWords", NULL, NULL, NULL, NULL, words_class, napi_enumerable, NULL},
       {"clocks", NULL, clocks, NULL, NULL, NULL, napi_enumerable, NULL},
       {"keepLast", NULL, keep_last, NULL, NULL, NULL, napi_enumerable, NULL},

@@ -15,7 +15,7 @@ USAGE
 
 here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 cd "$here"
-sources='addon.c guardian.c guardian-words.h launcher.c probe.c build.sh'
+sources='addon.c guardian.c guardian-words.h launcher.c health.c probe.c instrument.c instrument.h who-has.c who-has.h build.sh'
 check=no
 nodedir=''
 while [ $# -gt 0 ]; do
@@ -72,13 +72,15 @@ $cc $flags -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes -isystem "$
   -o "$fresh/holdfast.glibc.node" addon.c
 # musl-gcc leaves out /usr/include: the kernel's headers come last, so that musl's own win.
 kernel="-idirafter /usr/include -idirafter /usr/include/$("$cc" -print-multiarch)"
-for program in guardian launcher probe; do
+for program in guardian launcher health probe; do
+  parts=$program.c
+  [ "$program" != probe ] || parts='probe.c instrument.c who-has.c'
   # The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
   # shellcheck disable=SC2086
-  $static_cc $flags $kernel -static -o "$fresh/holdfast-$program" "$program.c"
+  $static_cc $flags $kernel -static -o "$fresh/holdfast-$program" $parts
 done
 strip --strip-unneeded "$fresh/holdfast.glibc.node"
-strip "$fresh/holdfast-guardian" "$fresh/holdfast-launcher" "$fresh/holdfast-probe"
+strip "$fresh/holdfast-guardian" "$fresh/holdfast-launcher" "$fresh/holdfast-health" "$fresh/holdfast-probe"
 chmod 755 "$fresh"/holdfast*
 mv -f "$fresh"/holdfast* "$out"/
 

@@ -7,10 +7,13 @@
  * Refuses to know: VRRP, rtnetlink and addresses. A will is bytes: requests and packets that arrive complete.
  *
  * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends; the engine finds its descriptor's number in
- * HOLDFAST_GUARDIAN_FD. One message is one order, native byte order, at most 2 MiB:
+ * HOLDFAST_GUARDIAN_FD. What the guardian writes is a call, whatever it says: the machine was suspended, and the engine
+ * should look at its clocks now. One message of the engine is one order, native byte order, at most 2 MiB:
  *   @0  u8  format    1
  *   @1  u8  kind      1 = arm: replaces the unit's will; 2 = withdraw; 3 = guard: arm, with word, deadline and renewals;
  *                     4 = look: a deadline came nearer (nothing follows the header of 2 and 4)
+ *                     5 = tell: what follows the header are words for the service manager (sd_notify(3)), at most 4 KiB,
+ *                     passed on as they are; READY=1 of the start and WATCHDOG=1 are said here
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
@@ -30,6 +33,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
@@ -68,6 +72,7 @@
 #endif
 
 #define CHANNEL_VARIABLE "HOLDFAST_GUARDIAN_FD"
+#define MANAGER_VARIABLE "HOLDFAST_SERVICE_MANAGER" /* it is there when somebody hears what is told */
 #define EXIT_USAGE 64
 #define HOLD_MS 60000 /* for an engine that never listens; a node that boots may need that long to start one */
 #define HOLD_LOOK_MS 20
@@ -81,6 +86,7 @@
 #define KIND_WITHDRAW 2
 #define KIND_GUARD 3
 #define KIND_LOOK 4
+#define KIND_TELL 5
 #define HEADER_SIZE 12u
 #define GUARD_SIZE 28u
 #define PACKET_SIZE 44u
@@ -88,16 +94,20 @@
 #define MESSAGE_MAX (2u << 20)
 #define UNITS 65536u
 #define CHANNEL_BUFFER (4 << 20)
+#define TELL_MAX 4096u
 
 #define PROTOCOL 112
 #define TRAFFIC_CLASS 0xc0
 #define HOPS 255
 #define ACK_LIMIT_MS 100
 #define RENEWAL_ACK_LIMIT_MS 20 /* a renewal holds the unit's word, and comes again */
-#define BEAT_MS 100
+#define BEAT_MS 250
 #define SILENCE_MS 2000 /* of the engine, then it is told */
+#define SLEEP_MS 10 /* of the machine: less is how far apart two clocks are read */
 #define BATCH_REQUESTS 64
 #define BATCH_BYTES (32u << 10)
+#define ACK_SIZE 1024 /* with the request that it answers, where the kernel does not leave that out */
+#define RENEWAL_CHUNK 16u /* requests: some 0.2 ms, of the 5 for which an engine waits for a busy word */
 #define SEND_TRIES 4 /* a full device queue (ENOBUFS) is tried again after a millisecond */
 #define MESSAGES_PER_TURN 256 /* a babbling engine must not keep signals waiting */
 #define DRAINS_MAX 64 /* nor keep a deadline waiting */
@@ -157,7 +167,16 @@ static double patience; /* ms that all ACKs of one execution or renewal may take
 static struct guardian_words *words; /* NULL where the kernel gave no memory: then only death executes a will */
 static int words_fd = -1;
 static int started_fd = -1; /* to the process that was started, until it knows */
-static const char *manager; /* where a service manager waits to hear that the engine runs (sd_notify(3)), until it has */
+static struct {
+  int fd; /* -1 = there is none */
+  struct sockaddr_un to;
+  socklen_t size;
+  bool ready; /* it has heard that the engine runs */
+  bool deaf; /* it could not be told the last time */
+  uint64_t patience; /* ns that it waits for a word of ours (WatchdogSec=), 0 = for ever */
+  uint64_t next; /* when it is to hear the next one */
+  uint64_t beat; /* of the engine, when it heard the last one */
+} manager = {.fd = -1}; /* the service manager, who waits to hear that the engine runs (sd_notify(3)) */
 
 /* ---- time and log ---- */
 
@@ -369,11 +388,25 @@ static const char *arm(const unsigned char *bytes, size_t size) {
   return NULL;
 }
 
+/* Never waits for it. What it does not hear is told once. */
+static void tell_manager(const void *text, size_t length) {
+  if (manager.fd < 0) return;
+  const struct sockaddr *const to = (const struct sockaddr *)&manager.to;
+  const bool deaf = sendto(manager.fd, text, length, MSG_NOSIGNAL, to, manager.size) < 0;
+  if (deaf && !manager.deaf) complain(WARN, "cannot tell the service manager", "sendto", errno);
+  manager.deaf = deaf;
+}
+
 /* NULL, or why the message is ignored. */
 static const char *obey(const unsigned char *bytes, size_t size) {
   if (size < HEADER_SIZE) return "it is shorter than a header";
   if (bytes[0] != FORMAT) return "its format is unknown";
   if (bytes[1] == KIND_ARM || bytes[1] == KIND_GUARD) return arm(bytes, size);
+  if (bytes[1] == KIND_TELL) {
+    if (size == HEADER_SIZE || size - HEADER_SIZE > TELL_MAX) return "its words are none, or too many";
+    tell_manager(bytes + HEADER_SIZE, size - HEADER_SIZE);
+    return NULL;
+  }
   if (bytes[1] != KIND_WITHDRAW && bytes[1] != KIND_LOOK) return "its kind is unknown";
   if (size != HEADER_SIZE || u32_at(bytes + 4) != 0 || u32_at(bytes + 8) != 0) return "bytes follow where none belong";
   if (bytes[1] == KIND_LOOK) return NULL; /* it has been read: that was its purpose */
@@ -538,13 +571,27 @@ static int take_acks(struct counts *counts, struct errors *errors, struct batch 
   return taken;
 }
 
+/* Each ACK is a datagram of its own; all that are queued come with one call. Negative: errno is set, EAGAIN = none. */
+static int receive_acks(struct counts *counts, struct errors *errors, struct batch *batch) {
+  static unsigned char answers[BATCH_REQUESTS][ACK_SIZE];
+  static struct mmsghdr messages[BATCH_REQUESTS];
+  static struct iovec vectors[BATCH_REQUESTS];
+  for (int i = 0; i < batch->count; i++) {
+    vectors[i] = (struct iovec){answers[i], sizeof answers[i]};
+    messages[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &vectors[i], .msg_iovlen = 1}};
+  }
+  const int count = recvmmsg(netlink_fd, messages, (unsigned)batch->count, MSG_DONTWAIT, NULL);
+  int taken = 0;
+  for (int i = 0; i < count; i++) taken += take_acks(counts, errors, batch, answers[i], messages[i].msg_len);
+  return count < 0 ? count : taken;
+}
+
 static void await_acks(struct counts *counts, struct errors *errors, struct batch *batch) {
-  static unsigned char answer[64 << 10];
   int open = batch->count, number = ETIMEDOUT;
   while (open > 0) {
-    const ssize_t length = recv(netlink_fd, answer, sizeof answer, MSG_DONTWAIT);
-    if (length >= 0) {
-      open -= take_acks(counts, errors, batch, answer, (size_t)length);
+    const int taken = receive_acks(counts, errors, batch);
+    if (taken >= 0) {
+      open -= taken;
       continue;
     }
     if (errno == EINTR || errno == ENOBUFS) continue; /* an overrun loses some ACKs, the others still come */
@@ -786,27 +833,56 @@ static bool any_overdue(uint64_t now) {
   return false;
 }
 
+/* Units whose words are busy until their requests have been answered. */
+struct renewals {
+  struct will *wills[RENEWAL_CHUNK];
+  unsigned count;
+  uint32_t requests;
+  struct batch batch;
+};
+
 /* Also counted when the kernel took the address meanwhile: then REPLACE creates it, which its engine wants. */
-static void renew(struct will *will, uint64_t now, struct counts *counts, struct errors *errors) {
-  static struct batch batch;
+static void end_renewals(struct renewals *chunk, struct counts *counts, struct errors *errors) {
+  flush(counts, errors, &chunk->batch);
+  unsigned late = 0;
+  for (unsigned i = 0; i < chunk->count; i++) {
+    struct will *const will = chunk->wills[i];
+    if ((__atomic_load_n(word_of(will), __ATOMIC_SEQ_CST) & WORD_ARMED) != 0)
+      release_word(will);
+    else
+      chunk->wills[late++] = will;
+  }
+  /*
+   * An engine that waited in vain for us has taken its addresses off by now, and we may have brought them back. Only a
+   * word that nobody armed again says so: with a newer will they may be wanted, and its engine sees what came.
+   */
+  for (unsigned i = 0; i < late; i++) {
+    struct will *const will = chunk->wills[i];
+    send_requests(will, 0, will->requests, counts, errors, &chunk->batch);
+    flush(counts, errors, &chunk->batch);
+    release_word(will);
+  }
+  chunk->count = 0;
+  chunk->requests = 0;
+}
+
+/*
+ * Many small units share one system call. Each word is busy from before its own request leaves until that has been
+ * answered, as if it were alone, so nothing is renewed behind the back of an engine that steps down. What it waits for is
+ * longer: a chunk and not its own unit, hence the bound of the chunk. A large unit is a chunk by itself.
+ */
+static void renew(struct will *will, uint64_t now, struct renewals *chunk, struct counts *counts, struct errors *errors) {
+  if (chunk->count == RENEWAL_CHUNK || (chunk->count > 0 && chunk->requests + will->renewals > RENEWAL_CHUNK))
+    end_renewals(chunk, counts, errors);
   uint32_t word = __atomic_load_n(word_of(will), __ATOMIC_SEQ_CST);
   will->renew_at = will->period == 0 ? 0 : now + will->period;
   do {
     if (armed_generation(word) != will->generation) return;
   } while (!__atomic_compare_exchange_n(word_of(will), &word, word | WORD_BUSY, false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST));
-  send_requests(will, will->requests, will->requests + will->renewals, counts, errors, &batch);
-  flush(counts, errors, &batch);
-  /*
-   * An engine that waited in vain for us has taken its addresses off by now, and we may have brought them back. Only a
-   * word that nobody armed again says so: with a newer will they may be wanted, and its engine sees what came.
-   */
-  word = __atomic_load_n(word_of(will), __ATOMIC_SEQ_CST);
-  if ((word & WORD_ARMED) == 0) {
-    send_requests(will, 0, will->requests, counts, errors, &batch);
-    flush(counts, errors, &batch);
-  }
-  release_word(will);
+  chunk->wills[chunk->count++] = will;
+  chunk->requests += will->renewals;
+  send_requests(will, will->requests, will->requests + will->renewals, counts, errors, &chunk->batch);
 }
 
 /*
@@ -815,6 +891,7 @@ static void renew(struct will *will, uint64_t now, struct counts *counts, struct
  */
 static void renew_all(uint64_t now) {
   static struct errors errors;
+  static struct renewals chunk;
   static uint64_t told_at;
   struct counts counts;
   bool due = false;
@@ -827,7 +904,8 @@ static void renew_all(uint64_t now) {
   patience = RENEWAL_ACK_LIMIT_MS;
   open_sockets();
   for (struct will *will = first_will; will != NULL; will = will->next)
-    if (will->renew_at != 0) renew(will, now, &counts, &errors);
+    if (will->renew_at != 0) renew(will, now, &chunk, &counts, &errors);
+  end_renewals(&chunk, &counts, &errors);
   if (counts.failed == 0 || (told_at != 0 && now - told_at < 1000000000u)) return;
   told_at = now;
   struct line line;
@@ -848,6 +926,22 @@ static void beat(uint64_t now) {
   begin_line(&line, WARN, silent ? "the engine does not answer" : "the engine answers again");
   if (silent) add(&line, ",\"silentMs\":%.0f", (double)(now - engine) / 1e6);
   end_line(&line);
+}
+
+/* The engine looks at its clocks, and beats. One that does not fit into the channel finds others that are not read yet. */
+static void call(const struct engine *engine) {
+  if (engine->channel >= 0) (void)send(engine->channel, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/*
+ * A suspended machine goes on where it was: an engine whose next alarm is far away would keep the addresses that another
+ * node has taken over meanwhile. This process wakes anyway, and a call too many costs the engine no more than a look.
+ */
+static void call_after_sleep(const struct engine *engine) {
+  static double asleep = -1; /* not known yet */
+  const double monotonic = clock_ms(CLOCK_MONOTONIC), before = asleep;
+  asleep = clock_ms(CLOCK_BOOTTIME) - monotonic;
+  if (before >= 0 && asleep - before >= SLEEP_MS) call(engine);
 }
 
 /* When to look next, unless something comes first. A deadline that moved away costs one look. */
@@ -983,33 +1077,67 @@ static void tell_start(int status) {
   started_fd = -1;
 }
 
-/* The engine does not inherit the place: a word from it would come from the wrong process. */
-static void find_manager(void) {
-  const char *const place = getenv("NOTIFY_SOCKET");
-  if (place == NULL || (place[0] != '/' && place[0] != '@')) return;
-  manager = strdup(place);
-  (void)unsetenv("NOTIFY_SOCKET");
+/* What a service manager allows between two words, in ns; 0 = it does not say, or says it to another process. */
+static uint64_t manager_patience(const char *microseconds, const char *pid) {
+  if (microseconds == NULL || (pid != NULL && strtol(pid, NULL, 10) != (long)getpid())) return 0;
+  char *end = NULL;
+  const unsigned long long value = strtoull(microseconds, &end, 10);
+  return *end != '\0' || value > UINT64_MAX / 1000u ? 0 : (uint64_t)value * 1000u;
 }
 
-/* A service manager that waits for a word (Type=notify) hears it from its main process. '@' is an abstract name. */
-static void tell_manager(void) {
-  static const char word[] = "READY=1";
-  struct sockaddr_un to;
-  memset(&to, 0, sizeof to);
-  to.sun_family = AF_UNIX;
-  const char *const place = manager;
+/*
+ * The engine does not inherit the place: a word from it would come from the wrong process (NotifyAccess=main). '@' is an
+ * abstract name.
+ */
+static void find_manager(void) {
+  (void)unsetenv(MANAGER_VARIABLE);
+  const char *const place = getenv("NOTIFY_SOCKET");
+  if (place == NULL || (place[0] != '/' && place[0] != '@')) return;
   const size_t length = strlen(place);
-  manager = NULL;
   int number = ENAMETOOLONG;
-  if (length < sizeof to.sun_path) {
-    memcpy(to.sun_path, place, length);
-    if (place[0] == '@') to.sun_path[0] = '\0';
-    const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    number = fd >= 0 && sendto(fd, word, sizeof word - 1, MSG_NOSIGNAL, (struct sockaddr *)&to, size) >= 0 ? 0 : errno;
-    if (fd >= 0) (void)close(fd);
+  if (length < sizeof manager.to.sun_path) {
+    manager.to.sun_family = AF_UNIX;
+    memcpy(manager.to.sun_path, place, length);
+    if (place[0] == '@') manager.to.sun_path[0] = '\0';
+    manager.size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    manager.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    number = errno;
   }
-  if (number != 0) complain(WARN, "cannot tell the service manager that the engine runs", "sendto", number);
+  manager.patience = manager_patience(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"));
+  (void)unsetenv("NOTIFY_SOCKET");
+  (void)unsetenv("WATCHDOG_USEC");
+  (void)unsetenv("WATCHDOG_PID");
+  if (manager.fd < 0) return complain(WARN, "cannot tell the service manager", "socket", number);
+  (void)setenv(MANAGER_VARIABLE, "1", 1);
+}
+
+/* A service manager that waits for a word (Type=notify) hears it from its main process. */
+static void tell_ready(void) {
+  static const char word[] = "READY=1";
+  manager.ready = true;
+  tell_manager(word, sizeof word - 1);
+}
+
+/*
+ * A word twice in the time that the manager allows (WatchdogSec=), but none for an engine whose main thread has not turned
+ * since the last one: the manager then does what its unit says, whatever else of the daemon still moves. An engine that has
+ * nothing to do need not have turned: it is called once, a beat before.
+ */
+static void feed_watchdog(const struct engine *engine, uint64_t now) {
+  static const char word[] = "WATCHDOG=1";
+  static bool called;
+  if (manager.patience == 0 || !manager.ready || now + BEAT_MS * UINT64_C(1000000) < manager.next) return;
+  const uint64_t turned = __atomic_load_n(&words->engine_beat, __ATOMIC_SEQ_CST);
+  if (turned == manager.beat) {
+    if (!called) call(engine);
+    called = true;
+    return;
+  }
+  if (now < manager.next) return;
+  called = false;
+  manager.beat = turned;
+  manager.next = now + manager.patience / 2;
+  tell_manager(word, sizeof word - 1);
 }
 
 /*
@@ -1043,6 +1171,28 @@ static void go_to_background(void) {
   if (null < 0) return complain(WARN, "keeps its standard input", "open", errno);
   (void)dup2(null, STDIN_FILENO);
   (void)close(null);
+}
+
+/*
+ * Another user than root has capabilities by this program's file alone (setcap …+p): they are in the permitted set, and
+ * would end with exec. Used here, and passed on to the engine as ambient ones, which leave its environment trusted: a Node
+ * that has them by its own file ignores NODE_OPTIONS. What cannot be had is the engine's to name.
+ */
+static void use_file_capabilities(void) {
+  if (geteuid() == 0) return;
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, sets) != 0) return complain(WARN, "cannot read its capabilities", "capget", errno);
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    sets[i].effective = sets[i].inheritable = sets[i].permitted;
+  if (syscall(SYS_capset, &header, sets) != 0) return complain(WARN, "cannot use its capabilities", "capset", errno);
+  for (unsigned long number = 0; number < 64; number++) {
+    if ((sets[number / 32].permitted & (1u << number % 32)) == 0) continue;
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0) != 0)
+      return complain(WARN, "cannot pass its capabilities on to the engine", "prctl", errno);
+  }
+  /* By its file the kernel made this process opaque; the engine looks at its descriptors to tell whose raw sockets they are. */
+  (void)prctl(PR_SET_DUMPABLE, 1);
 }
 
 /* The environment names only what is there: an engine without it is guarded against its death alone. */
@@ -1272,6 +1422,7 @@ int main(int count, char **arguments) {
     return EXIT_FAILURE;
   }
   const struct options options = read_options(count, arguments);
+  use_file_capabilities();
   if (options.background) go_to_background();
   find_manager();
   if (options.name != NULL) be_called(options.name, arguments[0]);
@@ -1284,6 +1435,8 @@ int main(int count, char **arguments) {
   }
   open_sockets();
   share_words();
+  if (manager.patience != 0 && words == NULL)
+    complain(WARN, "nobody sees whether the engine turns: the service manager's watchdog hears nothing", NULL, 0);
   struct engine engine = {.pid = 0, .pidfd = -1, .channel = -1};
   if (!start_engine(&options, &mask, &engine)) {
     tell_start(EXIT_NOT_STARTED);
@@ -1310,7 +1463,8 @@ int main(int count, char **arguments) {
     const bool timed = words != NULL && !engine.gone;
     if (timed) wait = next_look(now_ns());
     const struct timespec look = {.tv_sec = 0, .tv_nsec = HOLD_LOOK_MS * 1000000L};
-    const bool looks = engine.held != 0 || started_fd >= 0 || manager != NULL;
+    const bool unready = manager.fd >= 0 && !manager.ready;
+    const bool looks = engine.held != 0 || started_fd >= 0 || unready;
     if (looks && (!timed || wait.tv_sec > 0 || wait.tv_nsec > look.tv_nsec)) wait = look;
     if (ppoll(watched, SLOTS, timed || looks ? &wait : NULL, NULL) < 0) {
       if (errno == EINTR || errno == EAGAIN || errno == ENOMEM) continue;
@@ -1323,15 +1477,17 @@ int main(int count, char **arguments) {
       engine_gone(&engine);
     if (watched[SIGNALS].revents != 0) take_signals(signals, &engine);
     let_go(&engine);
-    if ((started_fd >= 0 || manager != NULL) && engine.pid > 0 && listens(&engine)) {
+    if ((started_fd >= 0 || unready) && engine.pid > 0 && listens(&engine)) {
       tell_start(EXIT_SUCCESS);
-      if (manager != NULL) tell_manager();
+      if (unready) tell_ready();
     }
     if (timed && !engine.gone) {
       keep_deadlines(&engine);
       const uint64_t now = now_ns();
       if (!engine.gone) renew_all(now);
       beat(now);
+      feed_watchdog(&engine, now);
+      call_after_sleep(&engine);
     }
   }
   const int status = exit_status(&engine);

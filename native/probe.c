@@ -1,50 +1,29 @@
 /*
- * What a client on the LAN sees: a UDP responder, a UDP prober and an observer of ARP and Neighbor Discovery, for the
- * demo, the tests and the bench. Decided here: what counts as lost (no answer within one second), as a gap (no answer
- * for more than three intervals while probes went out) and as two owners. Times are CLOCK_MONOTONIC, which all network
- * namespaces share;
- * arrival times are the kernel's, so a prober that was not scheduled does not invent an outage.
- * Refuses to know: VRRP and who should be the owner. The daemon never runs this program.
+ * What a client on the LAN sees: a UDP responder, a UDP prober and an observer of ARP and Neighbor Discovery, for the demo
+ * and the tests. Decided here: what counts as lost (no answer within one second), as a gap (no answer for more than three
+ * intervals while probes went out) and as two owners. How it is seen is instrument.c's and who-has.c's, which the benchmark's
+ * gauge takes, too. Refuses to know: VRRP and who should be the owner. The daemon never runs this program.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
+#include "instrument.h"
+#include "who-has.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <net/ethernet.h>
-#include <net/if.h>
-#include <net/if_arp.h>
-#include <netdb.h>
-#include <netinet/icmp6.h>
-#include <netinet/in.h>
-#include <netpacket/packet.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
-#define EXIT_USAGE 64
 #define NAME_MAX_LENGTH 63
+#define WORD_MAX_LENGTH 256 /* fits a packet, with a blank and a name behind it */
 #define NAMES_MAX 16
 #define ANSWER_LIMIT_NS 1000000000ll
 #define LAST_ANSWERS_NS 200000000ll /* how long the end waits for probes that are under way */
 #define GAP_INTERVALS 3
 #define DUPLICATE_LINES_PER_S 10
 #define MACS_MAX 16
-#define DRAIN_MAX 4096 /* packets per wake-up, so that a flood cannot stop the probes */
-
-typedef int64_t nanos;
 
 static const char usage_text[] =
     "usage: holdfast-probe respond NAME PORT [--bind ADDRESS] [--fifo]\n"
@@ -69,25 +48,10 @@ struct options {
 
 /* ---- common ---- */
 
-static void fail(const char *action) __attribute__((noreturn));
-static void fail(const char *action) {
-  fprintf(stderr, "holdfast-probe: cannot %s: %s\n", action, strerror(errno));
-  exit(EXIT_FAILURE);
-}
-
-static void wrong_usage(void) __attribute__((noreturn));
-static void wrong_usage(void) {
+void wrong_usage(void) {
   fputs(usage_text, stderr);
   exit(EXIT_USAGE);
 }
-
-static nanos now_of(clockid_t clock) {
-  struct timespec time;
-  if (clock_gettime(clock, &time) != 0) fail("read the clock");
-  return (nanos)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-static nanos now(void) { return now_of(CLOCK_MONOTONIC); }
 
 static double ms(nanos time) { return (double)time / 1e6; }
 
@@ -103,123 +67,8 @@ static void line(const char *format, ...) {
   }
 }
 
-static long number(const char *text, long low, long high) {
-  char *end = NULL;
-  errno = 0;
-  const long value = strtol(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0' || value < low || value > high) {
-    fprintf(stderr, "holdfast-probe: \"%s\" is not a number from %ld to %ld\n", text, low, high);
-    exit(EXIT_USAGE);
-  }
-  return value;
-}
-
-static struct sockaddr_storage address_of(const char *host, const char *port, socklen_t *length) {
-  struct sockaddr_storage result;
-  struct addrinfo hints;
-  struct addrinfo *found = NULL;
-  (void)number(port, 1, 65535);
-  memset(&result, 0, sizeof result);
-  memset(&hints, 0, sizeof hints);
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_DGRAM;
-  const int status = getaddrinfo(host, port, &hints, &found);
-  if (status != 0 || found == NULL || found->ai_addrlen > sizeof result) {
-    fprintf(stderr, "holdfast-probe: \"%s\" is not an IP address: %s\n", host, gai_strerror(status));
-    exit(EXIT_USAGE);
-  }
-  memcpy(&result, found->ai_addr, found->ai_addrlen);
-  *length = found->ai_addrlen;
-  freeaddrinfo(found);
-  return result;
-}
-
-static void enable(int fd, int level, int option, const char *action) {
-  const int on = 1;
-  if (setsockopt(fd, level, option, &on, sizeof on) != 0) fail(action);
-}
-
-/* Answers of a second fit: the reader may be descheduled for that long without an invented loss. */
-static void enlarge_queue(int fd) {
-  const int size = 4 << 20;
-  if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) == 0) return;
-  if (setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) != 0) fail("enlarge the receive queue");
-}
-
-/* libc stubs this call in musl, hence the plain syscall. */
-static void become_fifo(void) {
-  const struct sched_param parameter = {.sched_priority = 10};
-  if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameter) != 0)
-    fprintf(stderr, "holdfast-probe: no SCHED_FIFO (%s), going on without\n", strerror(errno));
-}
-
-static int end_signals(void) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) fail("block signals");
-  const int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0) fail("open a signal descriptor");
-  return fd;
-}
-
-static struct timespec timespec_of(nanos time) {
-  const struct timespec result = {.tv_sec = (time_t)(time / 1000000000), .tv_nsec = (long)(time % 1000000000)};
-  return result;
-}
-
-/* Ticks lie on absolute times: a late one does not move the next. */
-static int ticks(nanos first, nanos interval) {
-  const struct itimerspec spec = {.it_interval = timespec_of(interval), .it_value = timespec_of(first)};
-  const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (fd < 0 || timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) fail("start a timer");
-  return fd;
-}
-
-static uint64_t expirations(int timer) {
-  uint64_t count = 0;
-  const ssize_t length = read(timer, &count, sizeof count);
-  if (length == (ssize_t)sizeof count) return count;
-  if (length < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-  fail("read the timer");
-}
-
-/* One datagram and when the kernel got it, on CLOCK_MONOTONIC. False when the queue is empty. */
-static bool take(int fd, void *bytes, size_t size, ssize_t *length, struct sockaddr_storage *from, nanos *at) {
-  for (;;) {
-    union {
-      struct cmsghdr align;
-      char bytes[256];
-    } control;
-    struct iovec vector = {bytes, size};
-    struct msghdr message;
-    memset(&message, 0, sizeof message);
-    memset(from, 0, sizeof *from);
-    message.msg_name = from;
-    message.msg_namelen = sizeof *from;
-    message.msg_iov = &vector;
-    message.msg_iovlen = 1;
-    message.msg_control = &control;
-    message.msg_controllen = sizeof control;
-    *length = recvmsg(fd, &message, MSG_DONTWAIT);
-    if (*length < 0) {
-      if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
-      if (errno == EINTR) continue;
-      if (errno == ENETDOWN || errno == ECONNREFUSED || errno == EHOSTUNREACH || errno == ENETUNREACH) continue;
-      fail("receive");
-    }
-    *at = now();
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c)) {
-      if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SO_TIMESTAMPNS) continue;
-      int64_t stamp[2];
-      memcpy(stamp, CMSG_DATA(c), sizeof stamp);
-      const nanos age = now_of(CLOCK_REALTIME) - (stamp[0] * 1000000000 + stamp[1]);
-      /* A stepped clock gives nonsense; then the time of reading is the best that is known. */
-      if (age > 0 && age < ANSWER_LIMIT_NS) *at -= age;
-    }
-    return true;
-  }
+static void ask_for_fifo(void) {
+  if (!become_fifo(10)) fprintf(stderr, "holdfast-probe: no SCHED_FIFO (%s), going on without\n", strerror(errno));
 }
 
 /* ---- respond ---- */
@@ -232,82 +81,16 @@ static bool plain_name(const char *name, size_t length) {
   return true;
 }
 
-static int open_responder(const struct sockaddr_storage *address, socklen_t length) {
-  const int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) {
-    if (errno == EAFNOSUPPORT) return -1;
-    fail("open a socket");
-  }
-  if (address->ss_family == AF_INET6) {
-    enable(fd, IPPROTO_IPV6, IPV6_V6ONLY, "separate IPv6 from IPv4");
-    enable(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, "learn the address that was asked");
-  } else {
-    enable(fd, IPPROTO_IP, IP_PKTINFO, "learn the address that was asked");
-  }
-  enlarge_queue(fd);
-  if (bind(fd, (const struct sockaddr *)address, length) != 0) {
-    if (errno == EADDRNOTAVAIL && address->ss_family == AF_INET6) { /* IPv6 is switched off */
-      (void)close(fd);
-      return -1;
-    }
-    fail("bind");
-  }
-  return fd;
-}
-
-/*
- * The control message that came in goes back out: the address that was asked becomes the source. The interface is left
- * to routing, except for IPv6 link-local, where the peer's sockaddr names it.
- */
-static void turn_packet_info(struct msghdr *message) {
-  for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
-    if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-      struct in_pktinfo info;
-      memcpy(&info, CMSG_DATA(c), sizeof info);
-      info.ipi_spec_dst = info.ipi_addr;
-      info.ipi_ifindex = 0;
-      memcpy(CMSG_DATA(c), &info, sizeof info);
-    } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-      struct in6_pktinfo info;
-      memcpy(&info, CMSG_DATA(c), sizeof info);
-      if (!IN6_IS_ADDR_LINKLOCAL(&info.ipi6_addr)) info.ipi6_ifindex = 0;
-      memcpy(CMSG_DATA(c), &info, sizeof info);
-    }
-  }
-}
-
 static void answer_all(int fd, const char *name) {
-  char bytes[512];
-  union {
-    struct cmsghdr align;
-    char bytes[256];
-  } control;
-  for (int i = 0; i < DRAIN_MAX; i++) {
-    struct sockaddr_storage peer;
-    struct iovec vector = {bytes, 256};
-    struct msghdr message;
-    memset(&message, 0, sizeof message);
-    memset(&control, 0, sizeof control);
-    message.msg_name = &peer;
-    message.msg_namelen = sizeof peer;
-    message.msg_iov = &vector;
-    message.msg_iovlen = 1;
-    message.msg_control = &control;
-    message.msg_controllen = sizeof control;
-    const ssize_t length = recvmsg(fd, &message, MSG_DONTWAIT);
-    if (length < 0) {
-      if (errno == EINTR) continue;
-      return; /* empty, or an error that the next datagram forgets */
-    }
+  struct request request;
+  for (int i = 0; i < DRAIN_MAX && take_request(fd, &request); i++) {
     size_t word = 0;
-    while (word < (size_t)length && bytes[word] != ' ' && bytes[word] != '\0') word++;
-    bytes[word] = ' ';
-    memcpy(bytes + word + 1, name, strlen(name)); /* 256 + 1 + 63 fit */
-    vector.iov_len = word + 1 + strlen(name);
-    message.msg_flags = 0;
-    turn_packet_info(&message);
-    /* The address may have left this node a moment ago: then silence is the right answer. */
-    (void)sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (word < request.length && word < WORD_MAX_LENGTH && request.bytes[word] != ' ' && request.bytes[word] != '\0')
+      word++;
+    request.bytes[word] = ' ';
+    memcpy(request.bytes + word + 1, name, strlen(name));
+    request.length = word + 1 + strlen(name);
+    answer(fd, &request);
   }
 }
 
@@ -317,15 +100,12 @@ static int respond(const struct options *options) {
   nfds_t count = 0;
   if (options->count != 3 || !plain_name(options->words[1], strlen(options->words[1]))) wrong_usage();
   for (int i = 0; i < (options->bind != NULL ? 1 : 2); i++) {
-    socklen_t length = 0;
-    const char *const host = options->bind != NULL ? options->bind : any[i];
-    const struct sockaddr_storage address = address_of(host, options->words[2], &length);
-    const int fd = open_responder(&address, length);
+    const int fd = open_service(options->bind != NULL ? options->bind : any[i], options->words[2]);
     if (fd >= 0) watched[count++] = (struct pollfd){.fd = fd, .events = POLLIN, .revents = 0};
   }
   if (count == 0) fail("bind to that address");
   /* A service that is not scheduled for milliseconds answers too late from an address that has moved. */
-  if (options->fifo) become_fifo();
+  if (options->fifo) ask_for_fifo();
   line("{\"t\":%.3f,\"event\":\"start\",\"name\":\"%s\"}", ms(now()), options->words[1]);
   for (;;) {
     if (poll(watched, count, -1) < 0 && errno != EINTR) fail("poll");
@@ -472,37 +252,20 @@ static void take_answer(struct prober *p, uint64_t sequence, const char *name, s
   p->answered = true;
 }
 
-/* Only the address that was asked may answer: an answer from another one would hide a broken responder. */
-static bool from_target(const struct prober *p, const struct sockaddr_storage *from) {
-  if (from->ss_family != p->target.ss_family) return false;
-  if (from->ss_family == AF_INET) {
-    struct sockaddr_in a, b;
-    memcpy(&a, from, sizeof a);
-    memcpy(&b, &p->target, sizeof b);
-    return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
-  }
-  struct sockaddr_in6 a, b;
-  memcpy(&a, from, sizeof a);
-  memcpy(&b, &p->target, sizeof b);
-  return a.sin6_port == b.sin6_port && memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
-}
-
 static void take_answers(struct prober *p) {
-  char bytes[512];
-  ssize_t length = 0;
-  struct sockaddr_storage from;
-  nanos at = 0;
-  for (int i = 0; i < DRAIN_MAX && take(p->fd, bytes, sizeof bytes - 1, &length, &from, &at); i++) {
+  struct packet packet;
+  for (int i = 0; i < DRAIN_MAX && take(p->fd, &packet); i++) {
+    const char *const text = (const char *)packet.bytes;
     char *end = NULL;
-    bytes[length] = '\0';
     errno = 0;
-    const unsigned long long sequence = strtoull(bytes, &end, 10);
+    const unsigned long long sequence = strtoull(text, &end, 10);
     const size_t name_length = *end == ' ' ? strlen(end + 1) : 0;
-    if (errno != 0 || end == bytes || !from_target(p, &from) || !plain_name(end + 1, name_length)) {
+    /* Only the address that was asked may answer: an answer from another one would hide a broken responder. */
+    if (errno != 0 || end == text || !same_address(&packet.from, &p->target) || !plain_name(end + 1, name_length)) {
       p->strangers++;
       continue;
     }
-    take_answer(p, sequence, end + 1, name_length, at);
+    take_answer(p, sequence, end + 1, name_length, packet.at);
   }
 }
 
@@ -531,30 +294,27 @@ static int probe(const struct options *options) {
   static struct prober p;
   if (options->count != 3) wrong_usage();
   p.interval = (nanos)(options->interval_us > 0 ? options->interval_us : 1000) * 1000;
-  p.target = address_of(options->words[1], options->words[2], &p.target_length);
+  p.target_length = address_of(options->words[1], options->words[2], &p.target);
   p.owner = -1;
   p.ring_size = 1024;
   while ((nanos)p.ring_size * p.interval < 2 * ANSWER_LIMIT_NS + LAST_ANSWERS_NS) p.ring_size *= 2;
   p.ring = calloc(p.ring_size, sizeof *p.ring);
   if (p.ring == NULL) fail("get memory");
   for (uint64_t i = 0; i < p.ring_size; i++) p.ring[i].sequence = UINT64_MAX;
-  p.fd = socket(p.target.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (p.fd < 0) fail("open a socket");
-  enable(p.fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
-  enlarge_queue(p.fd);
-  if (options->fifo) become_fifo();
+  p.fd = open_client(&p.target);
+  if (options->fifo) ask_for_fifo();
 
   const int signals = end_signals();
   const nanos began = now();
   const nanos end = options->duration_ms > 0 ? began + (nanos)options->duration_ms * 1000000 : INT64_MAX;
   nanos ended = INT64_MAX; /* no more probes after it */
-  struct pollfd watched[3] = {{.fd = ticks(began + p.interval, p.interval), .events = POLLIN, .revents = 0},
+  struct pollfd watched[3] = {{.fd = open_ticks(began + p.interval, p.interval), .events = POLLIN, .revents = 0},
                               {.fd = p.fd, .events = POLLIN, .revents = 0},
                               {.fd = signals, .events = POLLIN, .revents = 0}};
   line("{\"t\":%.3f,\"event\":\"start\",\"intervalUs\":%" PRId64 "}", ms(began), p.interval / 1000);
   for (;;) {
     if (poll(watched, 3, 100) < 0 && errno != EINTR) fail("poll");
-    const uint64_t due = expirations(watched[0].fd);
+    const uint64_t due = expired(watched[0].fd);
     const nanos time = now();
     if (ended == INT64_MAX && (time >= end || watched[2].revents != 0)) ended = time;
     if (due > 0 && ended == INT64_MAX) {
@@ -583,20 +343,8 @@ struct claims {
   int count;
 };
 
-/* As RFC 4861 lays it out: the target and our link-layer address. */
-struct solicitation {
-  struct nd_neighbor_solicit header;
-  struct nd_opt_hdr option;
-  unsigned char mac[ETH_ALEN];
-};
-
 struct observer {
-  int fd;
-  struct sockaddr_storage everybody; /* where the question goes */
-  socklen_t everybody_length;
-  struct ether_arp request;
-  struct solicitation solicitation;
-  bool is_ipv6;
+  struct question question;
   const char *address;
   struct claims round; /* answers to the latest question */
   struct claims previous; /* answers to the one before */
@@ -660,10 +408,7 @@ static void ask(struct observer *o) {
   o->asked_at = now();
   o->round.count = 0;
   o->rounds++;
-  const void *const question = o->is_ipv6 ? (const void *)&o->solicitation : (const void *)&o->request;
-  const ssize_t sent = sendto(o->fd, question, o->is_ipv6 ? sizeof o->solicitation : sizeof o->request,
-                              MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&o->everybody, o->everybody_length);
-  if (sent < 0) o->send_errors++;
+  if (!ask_everybody(&o->question)) o->send_errors++;
 }
 
 static void take_claim(struct observer *o, const unsigned char *mac, nanos at) {
@@ -679,132 +424,21 @@ static void take_announcement(struct observer *o, const unsigned char *mac, nano
        o->address);
 }
 
-static void take_arp(struct observer *o, const unsigned char *bytes, size_t length, nanos at) {
-  struct ether_arp packet;
-  if (length < sizeof packet) return;
-  memcpy(&packet, bytes, sizeof packet);
-  if (packet.arp_hrd != htons(ARPHRD_ETHER) || packet.arp_pro != htons(ETHERTYPE_IP) || packet.arp_hln != ETH_ALEN ||
-      packet.arp_pln != 4 || memcmp(packet.arp_spa, o->request.arp_tpa, 4) != 0)
-    return;
-  if (memcmp(packet.arp_tpa, packet.arp_spa, 4) == 0)
-    take_announcement(o, packet.arp_sha, at);
-  else if (packet.arp_op == htons(ARPOP_REPLY))
-    take_claim(o, packet.arp_sha, at);
-}
-
-/* Without a target link-layer option nobody's cache would follow it, so it is no claim. */
-static void take_advertisement(struct observer *o, const unsigned char *bytes, size_t length, nanos at) {
-  struct nd_neighbor_advert packet;
-  if (length < sizeof packet) return;
-  memcpy(&packet, bytes, sizeof packet);
-  if (packet.nd_na_type != ND_NEIGHBOR_ADVERT ||
-      memcmp(&packet.nd_na_target, &o->solicitation.header.nd_ns_target, sizeof packet.nd_na_target) != 0)
-    return;
-  for (size_t option = sizeof packet; option + 8 <= length && bytes[option + 1] > 0; option += 8u * bytes[option + 1]) {
-    if (bytes[option] != ND_OPT_TARGET_LINKADDR) continue;
-    if ((packet.nd_na_flags_reserved & ND_NA_FLAG_SOLICITED) == 0)
-      take_announcement(o, bytes + option + 2, at);
-    else
-      take_claim(o, bytes + option + 2, at);
-    return;
-  }
-}
-
 static void take_claims(struct observer *o) {
-  struct sockaddr_storage from;
-  unsigned char bytes[128];
-  ssize_t length = 0;
-  nanos at = 0;
-  for (int i = 0; i < DRAIN_MAX && take(o->fd, bytes, sizeof bytes, &length, &from, &at); i++) {
-    if (o->is_ipv6) {
-      take_advertisement(o, bytes, (size_t)length, at);
-      continue;
+  struct packet packet;
+  for (int i = 0; i < DRAIN_MAX && take(o->question.fd, &packet); i++) {
+    const unsigned char *mac = NULL;
+    switch (said_of(&o->question, &packet, &mac)) {
+      case SAID_CLAIM:
+        take_claim(o, mac, packet.at);
+        break;
+      case SAID_ANNOUNCEMENT:
+        take_announcement(o, mac, packet.at);
+        break;
+      case SAID_NOTHING:
+        break;
     }
-    struct sockaddr_ll link;
-    memcpy(&link, &from, sizeof link);
-    if (link.sll_pkttype != PACKET_OUTGOING) take_arp(o, bytes, (size_t)length, at);
   }
-}
-
-/* To the solicited-node group (RFC 4291 2.7.1) from our link-local address, which the kernel chooses. */
-static void open_neighbor_observer(struct observer *o, const char *interface, const struct in6_addr *target,
-                                   const unsigned char *mac) {
-  struct sockaddr_in6 group;
-  struct icmp6_filter filter;
-  const int hops = 255;
-  o->is_ipv6 = true;
-  o->fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
-  if (o->fd < 0) fail("open an ICMPv6 socket");
-  ICMP6_FILTER_SETBLOCKALL(&filter);
-  ICMP6_FILTER_SETPASS(ND_NEIGHBOR_ADVERT, &filter);
-  if (setsockopt(o->fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter) != 0) fail("choose what to hear");
-  if (setsockopt(o->fd, SOL_SOCKET, SO_BINDTODEVICE, interface, (socklen_t)strlen(interface)) != 0)
-    fail("bind to that interface");
-  if (setsockopt(o->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) != 0) fail("set the hop limit");
-  memset(&group, 0, sizeof group);
-  group.sin6_family = AF_INET6;
-  group.sin6_scope_id = if_nametoindex(interface);
-  memcpy(group.sin6_addr.s6_addr, "\xff\x02\0\0\0\0\0\0\0\0\0\x01\xff", 13);
-  memcpy(group.sin6_addr.s6_addr + 13, target->s6_addr + 13, 3);
-  memcpy(&o->everybody, &group, sizeof group);
-  o->everybody_length = sizeof group;
-  o->solicitation.header.nd_ns_type = ND_NEIGHBOR_SOLICIT;
-  memcpy(&o->solicitation.header.nd_ns_target, target, sizeof *target);
-  o->solicitation.option.nd_opt_type = ND_OPT_SOURCE_LINKADDR;
-  o->solicitation.option.nd_opt_len = 1;
-  memcpy(o->solicitation.mac, mac, ETH_ALEN);
-}
-
-static void open_arp_observer(struct observer *o, const char *interface, struct ifreq *query) {
-  struct sockaddr_ll broadcast;
-  memset(&broadcast, 0, sizeof broadcast);
-  o->fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETHERTYPE_ARP));
-  if (o->fd < 0) fail("open a packet socket");
-  broadcast.sll_family = AF_PACKET;
-  broadcast.sll_protocol = htons(ETHERTYPE_ARP);
-  broadcast.sll_ifindex = (int)if_nametoindex(interface);
-  broadcast.sll_halen = ETH_ALEN;
-  memset(broadcast.sll_addr, 0xff, ETH_ALEN);
-  if (bind(o->fd, (const struct sockaddr *)&broadcast, sizeof broadcast) != 0) fail("bind to that interface");
-  memcpy(&o->everybody, &broadcast, sizeof broadcast);
-  o->everybody_length = sizeof broadcast;
-  o->request.arp_hrd = htons(ARPHRD_ETHER);
-  o->request.arp_pro = htons(ETHERTYPE_IP);
-  o->request.arp_hln = ETH_ALEN;
-  o->request.arp_pln = 4;
-  o->request.arp_op = htons(ARPOP_REQUEST);
-  memcpy(o->request.arp_sha, query->ifr_hwaddr.sa_data, ETH_ALEN);
-  /* ioctl of an IPv4 address wants an IPv4 socket. Without one the question is an ARP probe, sender 0.0.0.0. */
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) fail("open a socket");
-  query->ifr_addr.sa_family = AF_INET;
-  if (ioctl(fd, SIOCGIFADDR, query) == 0) {
-    struct sockaddr_in own;
-    memcpy(&own, &query->ifr_addr, sizeof own);
-    memcpy(o->request.arp_spa, &own.sin_addr, 4);
-  }
-  (void)close(fd);
-}
-
-static void open_observer(struct observer *o, const char *interface, const char *address) {
-  struct ifreq query;
-  struct in6_addr target;
-  if (strlen(interface) >= sizeof query.ifr_name) wrong_usage();
-  memset(&query, 0, sizeof query);
-  memcpy(query.ifr_name, interface, strlen(interface));
-  if (if_nametoindex(interface) == 0) fail("find that interface");
-  const int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) fail("open a packet socket");
-  if (ioctl(fd, SIOCGIFHWADDR, &query) != 0) fail("read the interface's MAC address");
-  (void)close(fd);
-  o->address = address;
-  if (inet_pton(AF_INET6, address, &target) == 1)
-    open_neighbor_observer(o, interface, &target, (const unsigned char *)query.ifr_hwaddr.sa_data);
-  else if (inet_pton(AF_INET, address, o->request.arp_tpa) == 1)
-    open_arp_observer(o, interface, &query);
-  else
-    wrong_usage();
-  enable(o->fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
 }
 
 static void summarize_claims(const struct observer *o, nanos began, nanos ended) {
@@ -820,14 +454,15 @@ static void summarize_claims(const struct observer *o, nanos began, nanos ended)
 static int arp(const struct options *options) {
   static struct observer o;
   if (options->count != 3) wrong_usage();
-  open_observer(&o, options->words[1], options->words[2]);
+  o.address = options->words[2];
+  open_question(&o.question, options->words[1], o.address);
   const nanos interval = (nanos)(options->interval_us > 0 ? options->interval_us : 10000) * 1000;
-  if (options->fifo) become_fifo();
+  if (options->fifo) ask_for_fifo();
   const int signals = end_signals();
   const nanos began = now();
   const nanos end = options->duration_ms > 0 ? began + (nanos)options->duration_ms * 1000000 : INT64_MAX;
-  struct pollfd watched[3] = {{.fd = ticks(began + interval, interval), .events = POLLIN, .revents = 0},
-                              {.fd = o.fd, .events = POLLIN, .revents = 0},
+  struct pollfd watched[3] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
+                              {.fd = o.question.fd, .events = POLLIN, .revents = 0},
                               {.fd = signals, .events = POLLIN, .revents = 0}};
   line("{\"t\":%.3f,\"event\":\"start\",\"intervalUs\":%" PRId64 "}", ms(began), interval / 1000);
   for (;;) {
@@ -835,7 +470,7 @@ static int arp(const struct options *options) {
     take_claims(&o);
     const nanos time = now();
     const bool over = time >= end || watched[2].revents != 0;
-    if (over || expirations(watched[0].fd) > 0) {
+    if (over || expired(watched[0].fd) > 0) {
       finish_round(&o, time);
       if (over) {
         summarize_claims(&o, began, time);
@@ -868,11 +503,11 @@ static struct options read_options(int count, char **arguments) {
       if (strcmp(word, "--bind") == 0)
         options.bind = value;
       else if (strcmp(word, "--interval-us") == 0)
-        options.interval_us = number(value, 50, 60000000);
+        options.interval_us = number_in(value, 50, 60000000);
       else if (strcmp(word, "--interval-ms") == 0)
-        options.interval_us = 1000 * number(value, 1, 60000);
+        options.interval_us = 1000 * number_in(value, 1, 60000);
       else if (strcmp(word, "--duration-ms") == 0)
-        options.duration_ms = number(value, 1, 1000000000);
+        options.duration_ms = number_in(value, 1, 1000000000);
       else
         wrong_usage();
     }
