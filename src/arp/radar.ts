@@ -15,7 +15,7 @@ const JITTER = 0.2
 /** An answer and the next one have to be this far apart: one that only left late is not asked twice. */
 const CONFIRM_AFTER = 100
 /** After a takeover the former Active may still be on its way off: until then no answer counts, so nobody is asked. */
-const GRACE = 500
+export const HANDOVER = 500
 /**
  * An answer is not later than this: until it is certain, who was asked and did not answer was somebody else before. A
  * round comes within EVERY of the first answer, and a router is given EVERY and this at least (election-time.ts, at
@@ -24,6 +24,12 @@ const GRACE = 500
 const ANSWERS_TAKE = 200
 /** Rounds without an answer until somebody has gone. */
 const GONE_AFTER = 3
+/**
+ * Questions who a MAC without a name is, before it is taken for a stranger: the answer to one may be lost. It has time
+ * until the next answer of an address counts, so CONFIRM_AFTER begins anew with each: a node that ran late has asked for
+ * the address, the name and the address again in one go, and hears of the name last.
+ */
+const WHO_ASKED = 2
 /** Questions leave together in steps of this, so that many routers share one waking up. */
 export const RADAR_STEP = 100
 /** Of one interface and family in one step: 255 addresses are asked for in 2.6 s. */
@@ -38,6 +44,8 @@ export type RadarRules = {
   readonly allowed: readonly Mac[]
   /** How long after the first answer of this MAC an election may still end it; at least 100 ms are waited. */
   readonly patience: (mac: Mac, firstAt: Millis) => number
+  /** It may belong to somebody who is known: he is asked for with each question about a suspect. */
+  readonly isNameless: (mac: Mac) => boolean
 }
 
 export type DuplicateOwner = { readonly address: Address; readonly mac: Mac }
@@ -47,6 +55,8 @@ type Suspect = DuplicateOwner & {
   readonly firstAt: Millis
   /** An answer from then on is the second one. */
   readonly certainFrom: Millis
+  /** Questions who that is which are still to come; until then nothing is certain. */
+  readonly whoLeft: number
   /** When to ask for it once more; undefined: asked, or known already. */
   readonly askAt: Millis | undefined
   /** Rounds that have begun since its last answer: time alone proves nothing, this node may have slept. */
@@ -62,6 +72,8 @@ export type Radar = {
   readonly since: Millis
   /** When the next round is due, or the one at work began to be. */
   readonly roundAt: Millis
+  /** So long it may wait for something else that wakes us. */
+  readonly roundBy: Millis
   /** Addresses that the round at work has asked for; 0: none is at work. */
   readonly asked: number
   readonly suspects: readonly Suspect[]
@@ -69,7 +81,8 @@ export type Radar = {
 
 /** `delay`: of the first round, which is otherwise due as soon as an answer counts. */
 export function radarFrom(addresses: readonly Address[], since: Millis, delay = 0): Radar {
-  return { addresses, since, roundAt: plus(since, GRACE + delay), asked: 0, suspects: [] }
+  const roundAt = plus(since, HANDOVER + delay)
+  return { addresses, since, roundAt, roundBy: roundAt, asked: 0, suspects: [] }
 }
 
 /** After a reload; what is known of an address that stays is kept. */
@@ -83,7 +96,7 @@ export function withRadarAddresses(radar: Radar, addresses: readonly Address[]):
 }
 
 /** Another allow-list: who is on it was never a duplicate. */
-export function withoutAllowed(radar: Radar, { own, allowed }: Omit<RadarRules, 'patience'>): Radar {
+export function withoutAllowed(radar: Radar, { own, allowed }: Pick<RadarRules, 'own' | 'allowed'>): Radar {
   const suspects = radar.suspects.filter(({ mac }) => !own.includes(mac) && !allowed.includes(mac))
   return suspects.length === radar.suspects.length ? radar : { ...radar, suspects }
 }
@@ -93,7 +106,7 @@ export function withPatience(radar: Radar, mac: Mac, patience: number): Radar {
   const suspects = radar.suspects.map((one) => {
     if (one.mac !== mac || one.confirmed) return one
     const certainFrom = millis(Math.max(one.certainFrom, one.firstAt + patience))
-    return { ...one, certainFrom, askAt: onGrid(certainFrom) }
+    return { ...one, certainFrom, whoLeft: 0, askAt: onGrid(certainFrom) }
   })
   return { ...radar, suspects }
 }
@@ -106,9 +119,13 @@ export const radarPeriod = (addressesOnInterface: number): Millis =>
   millis(Math.max(EVERY, (addressesOnInterface * RADAR_STEP) / MOST_QUESTIONS / (1 - JITTER)))
 
 /** In the past while a round is at work. */
-export function nextQuestionAt({ roundAt, suspects }: Radar): Millis {
-  return suspects.reduce((least, { askAt }) => (askAt !== undefined && askAt < least ? askAt : least), roundAt)
-}
+export const nextQuestionAt = ({ roundAt, suspects }: Radar): Millis => earliest(roundAt, suspects)
+
+/** When it has to be asked, however many alarms that would be: the jitter of a round is time in which it may wait. */
+export const questionNeededAt = ({ roundBy, suspects }: Radar): Millis => earliest(roundBy, suspects)
+
+const earliest = (roundAt: Millis, suspects: readonly Suspect[]): Millis =>
+  suspects.reduce((least, { askAt }) => (askAt !== undefined && askAt < least ? askAt : least), roundAt)
 
 export type RadarTurn = {
   readonly radar: Radar
@@ -141,7 +158,7 @@ export function askNow(radar: Radar, { period, chance, most }: RadarStep, now: M
   const gone = began ? radar.suspects.filter((one) => isGone(one, now)) : []
   const suspects = radar.suspects
     .filter((one) => !gone.includes(one))
-    .map((one) => (isDue(one) && questions.includes(one.address) ? { ...one, askAt: undefined } : one))
+    .map((one) => (isDue(one) && questions.includes(one.address) ? afterQuestion(one, now) : one))
     .map((one) => (questions.includes(one.address) ? { ...one, missingSince: one.missingSince ?? now } : one))
     .map((one) => (began ? { ...one, unanswered: one.unanswered + 1 } : one))
   const asked = atWork ? radar.asked + round.length : 0
@@ -153,11 +170,20 @@ export function askNow(radar: Radar, { period, chance, most }: RadarStep, now: M
       suspects,
       asked: isDone ? 0 : asked,
       roundAt: isDone ? plus(begunAt, period * (1 - JITTER * chance)) : begunAt,
+      roundBy: isDone ? plus(begunAt, period) : begunAt,
     },
     questions,
     began,
     gone: gone.filter(({ confirmed }) => confirmed).map(({ address, mac }) => ({ address, mac })),
   }
+}
+
+function afterQuestion(one: Suspect, now: Millis): Suspect {
+  if (one.whoLeft === 0) return { ...one, askAt: undefined }
+  const whoLeft = one.whoLeft - 1
+  const next = plus(now, CONFIRM_AFTER)
+  const certainFrom = millis(Math.max(one.certainFrom, next))
+  return { ...one, whoLeft, certainFrom, askAt: onGrid(whoLeft > 0 ? next : certainFrom) }
 }
 
 const isMissing = ({ missingSince }: Suspect, now: Millis): boolean =>
@@ -166,17 +192,17 @@ const isMissing = ({ missingSince }: Suspect, now: Millis): boolean =>
 const isGone = (one: Suspect, now: Millis): boolean =>
   one.confirmed ? one.unanswered >= GONE_AFTER : isMissing(one, now)
 
-/** `found`: it is certain since this very answer; `suspected`: nobody knew of it before. Other answers are no news. */
-export type Heard = { readonly radar: Radar; readonly found: boolean; readonly suspected: boolean }
+/** `found`: it is certain since this very answer. Other answers are no news. */
+export type Heard = { readonly radar: Radar; readonly found: boolean }
 
 export function hearAnswer(
   radar: Radar,
-  { own, allowed, patience }: RadarRules,
+  { own, allowed, patience, isNameless }: RadarRules,
   { address, mac }: DuplicateOwner,
   heardAt: Millis,
 ): Heard {
-  const nothing = { radar, found: false, suspected: false }
-  if (!radar.addresses.includes(address) || heardAt - radar.since < GRACE) return nothing
+  const nothing = { radar, found: false }
+  if (!radar.addresses.includes(address) || heardAt - radar.since < HANDOVER) return nothing
   if (own.includes(mac) || allowed.includes(mac)) return nothing
   const last = radar.suspects.find((one) => one.address === address && one.mac === mac)
   // Two heals of a flapping link are not one duplicate.
@@ -185,16 +211,17 @@ export function hearAnswer(
   if (known === undefined) {
     if (others.filter((one) => one.address === address).length >= MOST_SUSPECTS) return nothing
     const certainFrom = plus(heardAt, Math.max(CONFIRM_AFTER, patience(mac, heardAt)))
-    const askAt = onGrid(certainFrom)
-    const fresh = { askAt, unanswered: 0, missingSince: undefined, confirmed: false }
+    const whoLeft = isNameless(mac) ? WHO_ASKED : 0
+    const askAt = onGrid(whoLeft > 0 ? heardAt : certainFrom)
+    const fresh = { whoLeft, askAt, unanswered: 0, missingSince: undefined, confirmed: false }
     const suspect = { address, mac, firstAt: heardAt, certainFrom, ...fresh }
-    return { radar: { ...radar, suspects: [...others, suspect] }, found: false, suspected: true }
+    return { radar: { ...radar, suspects: [...others, suspect] }, found: false }
   }
-  const confirmed = known.confirmed || heardAt >= known.certainFrom
+  const confirmed = known.confirmed || (known.whoLeft === 0 && heardAt >= known.certainFrom)
   if (known.unanswered === 0 && known.missingSince === undefined && confirmed === known.confirmed) return nothing
   const next = { ...known, unanswered: 0, missingSince: undefined, confirmed }
   const suspects = radar.suspects.map((one) => (one === known ? next : one))
-  return { radar: { ...radar, suspects }, found: confirmed && !known.confirmed, suspected: false }
+  return { radar: { ...radar, suspects }, found: confirmed && !known.confirmed }
 }
 
 export const duplicateOwners = ({ suspects }: Radar): readonly DuplicateOwner[] =>

@@ -1,16 +1,18 @@
 /**
- * RFC 9568 §6.4.3, the state Active: rows A1 to A8 of docs/rfc9568.md, and what an Active does about a rival that answers
- * or a peer that is reached again (docs/adr/0007, 0012, 0016). As fsm.ts it is told the time and asks for nothing.
+ * RFC 9568 §6.4.3, the state Active: rows A1 to A8 of docs/rfc9568.md. As fsm.ts it is told the time
+ * and asks for nothing; rivals that do not speak are in silent-rival.ts.
  */
-import { compareAddresses } from '../wire/address.ts'
+import { type Address, compareAddresses } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
 import type { Event, StateEvent } from './event.ts'
 import { leave, leavesAtOnce } from './leaving.ts'
+import { keptByLoser } from './lingering.ts'
 import { isOwner, type Parameters } from './parameters.ts'
 import { advertiseChange } from './reconfigure.ts'
 import { comeBack } from './returning.ts'
 import { announceOverRival, answerableAt, answerLate, rememberAnswer } from './rival.ts'
+import { peerReached, rivalAnswered } from './silent-rival.ts'
 import type { Active } from './state.ts'
 import { enterBackup, fail, type Step, stop } from './transition.ts'
 
@@ -78,34 +80,31 @@ function nextAdvertisementAt(previous: Millis, parameters: Parameters, now: Mill
 
 function activeReceives(state: Active, event: Received, parameters: Parameters, now: Millis): Step {
   const { source, advertisement, receivedAt } = event
-  const send = (reason: 'priorityZeroHeard' | 'rivalHeard' | 'lost'): Effect => ({
+  const send = (reason: 'rivalHeard' | 'lost'): Effect => ({
     kind: 'sendAdvertisement',
     priority: parameters.priority,
     reason,
   })
   // A8, VR-RX-16
   if (source === parameters.primaryAddress) return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
-  if (advertisement.priority === 0) {
-    const release = { to: 'release', source } as const
-    const again = answerableAt(state, release, parameters)
-    // A3. Too soon for another answer: then it is late, not lost, because a Backup may have cut its timer to Skew_Time.
-    if (again > now) return [{ ...state, adverAt: millis(Math.min(state.adverAt, again)) }, []]
-    const adverAt = plus(now, centisToMillis(parameters.advertisementInterval))
-    return [{ ...rememberAnswer(state, release, parameters, now), adverAt }, [send('priorityZeroHeard')]]
-  }
+  if (advertisement.priority === 0) return hearRelease(state, source, parameters, now)
   const above = advertisement.priority > parameters.priority
   const equal = advertisement.priority === parameters.priority
   if (above || (equal && compareAddresses(source, parameters.primaryAddress) > 0)) {
-    // A4, A5: step down. The last advertisement tells the winner that clients may have been misled; it comes after
-    // the addresses are off, so that the winner's answer to it cannot be undone by us (design.md §3, Rivals).
+    // A4, A5: step down. The last advertisement tells the winner that clients may have been misled. Who answers until the
+    // winner announces itself asks for that first; otherwise the addresses go first, so that its answer cannot be undone
+    // by us (design.md §3, Rivals; docs/adr/0045).
+    const kept = keptByLoser(state, receivedAt, parameters, now)
     const [next, entered] = enterBackup(parameters, now, {
       from: 'Active',
       reason: above ? 'higherPriorityHeard' : 'higherAddressHeard',
       active: { source, priority: advertisement.priority, heardAt: receivedAt },
       activeAdverInterval: parameters.version === 3 ? advertisement.interval : parameters.advertisementInterval,
       ownerChanged: true,
+      kept,
     })
     const last: Effect[] = parameters.knobs.lastAdvertisement ? [send('lost')] : []
+    if (kept !== undefined) return [next, [...last, ...entered]]
     return [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...last, ...entered]]
   }
   // A6, A7: a rival.
@@ -119,47 +118,26 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
     } else next = answerLate(next, rival, parameters, now)
   }
   if (!parameters.knobs.announceOnRival) return [next, effects]
-  const [announced, announcement] = announceOverRival(next, now)
+  const [announced, announcement] = announceOverRival(next, parameters.family, now)
   return [announced, [...effects, ...announcement]]
 }
 
-/** As long as it answers we ask again and again; the announcements of one batch last a while. */
-const ANSWER_SPACING = 1_000
-/** The last repeat of a batch (arp/announcement.ts). */
-const REPEATS_TAKE = 200
-/** Intervals until an Active has advertised for certain although its first advertisement was lost. */
-const MUTE_START = 1.2
-type RivalAnswered = Extract<Event, { readonly kind: 'rivalAnswered' }>
-
 /**
- * Our question has found another host that has our address. Whether it yields is told by its advertisement, if ever.
- * FRR's first IPv6 advertisement never gets out: for an interval it has the address and only its Neighbor Advertisement
- * has said so. Who answers like FRR is given that interval, or our announcement would be the last word of a loser.
+ * A3. Backups are silent, so who says priority 0 was Active beside us, and has led clients to itself (docs/adr/0053). What
+ * it says too soon for another answer is answered late, not never, because a Backup may have cut its timer to Skew_Time.
  */
-function rivalAnswered(state: Active, event: RivalAnswered, parameters: Parameters, now: Millis): Step {
-  if (!parameters.knobs.probeRivals) return [state, []]
-  const { rivalAnsweredAt, ...before } = state
-  const { rivalAnnouncedAt } = before
-  if (rivalAnnouncedAt !== undefined && now - rivalAnnouncedAt < ANSWER_SPACING) {
-    // A question without an answer in between: that one has gone, and this is another cut that was healed.
-    const silence = now - Math.max(rivalAnnouncedAt, rivalAnsweredAt ?? rivalAnnouncedAt)
-    const unasked = Math.max(1.5 * centisToMillis(parameters.advertisementInterval), REPEATS_TAKE)
-    if (silence < unasked) return [{ ...state, rivalAnsweredAt: now }, []]
+function hearRelease(state: Active, source: Address, parameters: Parameters, now: Millis): Step {
+  const release = { to: 'release', source } as const
+  const again = answerableAt(state, release, parameters)
+  const effects: Effect[] = []
+  let next: Active
+  if (again > now) next = { ...state, adverAt: millis(Math.min(state.adverAt, again)) }
+  else {
+    const adverAt = plus(now, centisToMillis(parameters.advertisementInterval))
+    next = { ...rememberAnswer(state, release, parameters, now), adverAt }
+    effects.push({ kind: 'sendAdvertisement', priority: parameters.priority, reason: 'priorityZeroHeard' })
   }
-  const [next, effects] = announceOverRival(before, now)
-  if (event.virtualMac !== true || parameters.family !== 'ipv6') return [next, effects]
-  const after = millis(centisToMillis(parameters.advertisementInterval) * MUTE_START)
-  return [next, effects.map((effect) => (effect.kind === 'announce' ? { ...effect, after } : effect))]
-}
-
-/** The takeover's own announcements are not over: who is first spoken to now has heard, or will hear them. */
-const TAKEOVER_TAKES = 50
-
-/**
- * A unicast peer that could not be reached may have been Active beside us, and has our advertisement now: one that had
- * waited, before which nobody was asked. If it yields to it in silence no question will find it any more.
- */
-function peerReached(state: Active, parameters: Parameters, now: Millis): Step {
-  if (!parameters.knobs.probeRivals || now - state.since < TAKEOVER_TAKES) return [state, []]
-  return announceOverRival(state, now)
+  if (!parameters.knobs.announceOnRival) return [next, effects]
+  const [announced, announcement] = announceOverRival(next, parameters.family, now)
+  return [announced, [...effects, ...announcement]]
 }

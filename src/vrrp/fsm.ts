@@ -1,6 +1,6 @@
 /**
  * The state machine of RFC 9568 §6.4: (state, event, parameters, now) → [state, effects]. Everything that decides a
- * transition is here, in active.ts, leaving.ts and returning.ts (what new parameters mean: reconfigure.ts); rows are named
+ * transition is here, in active.ts, leaving.ts, lingering.ts and returning.ts (what new parameters mean: reconfigure.ts); rows are named
  * as in docs/rfc9568.md (I1…, B1…, A1…). This file does not know what an interface, a socket or a clock is. It is told the time
  * and asks for nothing; an early or repeated `deadlineReached` does nothing.
  */
@@ -10,6 +10,7 @@ import { stepActive } from './active.ts'
 import type { Event, StateEvent } from './event.ts'
 import { checksAnswered, fastPreempt, priorityChangedInBackup, takeBack } from './fast-preempt.ts'
 import { stepLeaving } from './leaving.ts'
+import { isLingering, stepLingering } from './lingering.ts'
 import { isOwner, outranks, type Parameters } from './parameters.ts'
 import { reconfigure } from './reconfigure.ts'
 import { stepReturning } from './returning.ts'
@@ -25,6 +26,9 @@ export function step(state: State, event: Event, parameters: Parameters, now: Mi
     case 'Initialize':
       return stepInitialize(state, event, parameters, now)
     case 'Backup':
+      if (isLingering(state)) {
+        return stepLingering(state, event, now, (backup) => stepBackup(backup, event, parameters, now))
+      }
       return stepBackup(state, event, parameters, now)
     case 'Active':
       return stepActive(state, event, parameters, now)

@@ -6,6 +6,7 @@ import type { Millis } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
 import type { Event, GroupFault } from './event.ts'
 import { step } from './fsm.ts'
+import { keptByLoser } from './lingering.ts'
 import type { Parameters } from './parameters.ts'
 import type { State } from './state.ts'
 import { enterBackup, type Step } from './transition.ts'
@@ -43,15 +44,22 @@ export const post = (member: Moving, event: Event, now: Millis): Moving =>
 
 export const groupFault = (name: string): GroupFault => `syncGroup:${name}`
 
-/** Without priority 0 and without a last advertisement: the one that heard the winner speaks for all (VR-SG-02). */
-export function stepDown(member: Moving, name: string, now: Millis): Moving {
-  const { parameters } = member
+/**
+ * Without priority 0 and without a last advertisement: the one that heard the winner speaks for all (VR-SG-02). `heardAt`:
+ * when that was, if it is why; the winner's claims come on each network.
+ */
+export function stepDown(member: Moving, name: string, now: Millis, heardAt?: Millis): Moving {
+  const { parameters, state } = member
+  const kept =
+    heardAt === undefined || state.name !== 'Active' ? undefined : keptByLoser(state, heardAt, parameters, now)
   const [next, entered] = enterBackup(parameters, now, {
     from: 'Active',
     reason: groupFault(name),
     active: undefined,
     activeAdverInterval: parameters.advertisementInterval,
     ownerChanged: true,
+    kept,
   })
+  if (kept !== undefined) return enter(member, [next, entered])
   return enter(member, [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]])
 }

@@ -137,7 +137,7 @@ function offBy(
   })
 }
 
-function removal(kept: Leaving['kept']): Effect[] {
+export function removal(kept: readonly { readonly address: Address }[]): Effect[] {
   return kept.length === 0 ? [] : [{ kind: 'removeAddresses', addresses: kept.map(({ address }) => address) }]
 }
 

@@ -29,8 +29,10 @@ export type Knobs = {
   readonly checksumAccepted: 'either' | ChecksumForm
   /** Act on a demotion of the Active after Skew_Time instead of Active_Down_Interval. */
   readonly fastPreempt: boolean
-  /** An Active that loses sends one last advertisement after its addresses are off. */
+  /** An Active that loses sends one last advertisement. */
   readonly lastAdvertisement: boolean
+  /** An Active that loses goes on answering until the winner has announced itself, 20 ms at most (docs/adr/0045). */
+  readonly keepUntilClaimed: boolean
   /** Announce again when a rival is heard. */
   readonly announceOnRival: boolean
   /**
@@ -135,6 +137,7 @@ const SAFE: Knobs = {
   checksumAccepted: 'either',
   fastPreempt: true,
   lastAdvertisement: true,
+  keepUntilClaimed: true,
   announceOnRival: true,
   probeRivals: true,
   radar: true,
@@ -167,6 +170,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
     checksumAccepted: 'either',
     fastPreempt: false,
     lastAdvertisement: false,
+    keepUntilClaimed: false,
     announceOnRival: false,
     probeRivals: false,
     radar: false,

@@ -2,13 +2,15 @@
  * What a router owes the LAN when it was told new parameters while it runs: a reload, or an effective priority that
  * moved. Timers keep running and move by what changed (VR-TM-06, VR-CFG-08); what is not said in an advertisement and
  * names no address changes nothing here. Which changes make a router another one (VRID, interface, version, family) is
- * decided where configurations are compared; this file is never asked about those.
+ * decided where configurations are compared; this file is never asked about those. Multicast or unicast is no such change: an Active stays
+ * Active and is heard by whoever has changed as well (docs/adr/0008).
  */
 import type { Address } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { AdvertisementReason, Effect } from './effect.ts'
 import { priorityChangedInBackup } from './fast-preempt.ts'
 import { keepOnlyOurs } from './leaving.ts'
+import { isLingering, keepOnlyListed } from './lingering.ts'
 import { ownsAddresses, type Parameters } from './parameters.ts'
 import type { Active, Backup, State } from './state.ts'
 import { activeDownDelay, type Step } from './transition.ts'
@@ -19,8 +21,10 @@ export function reconfigure(state: State, previous: Parameters, parameters: Para
     // It has no address and has said nothing.
     case 'Returning':
       return [state, []]
-    case 'Backup':
-      return [backupChanges(state, previous, parameters, now), []]
+    case 'Backup': {
+      const next = backupChanges(state, previous, parameters, now)
+      return isLingering(next) ? keepOnlyListed(next, parameters) : [next, []]
+    }
     case 'Active':
       return activeChanges(state, previous, parameters, now)
     case 'Leaving':
@@ -45,12 +49,18 @@ export function advertiseChange(
 const without = (all: readonly Address[], those: readonly Address[]): Address[] =>
   all.filter((address) => !those.includes(address))
 
+const isOtherTransport = (previous: Parameters, parameters: Parameters): boolean =>
+  previous.transport.mode !== parameters.transport.mode
+
 function activeChanges(state: Active, previous: Parameters, parameters: Parameters, now: Millis): Step {
   const removed = without(previous.addresses, parameters.addresses)
   const added = without(parameters.addresses, previous.addresses)
   const prioritySaid = previous.priority !== parameters.priority
   const restSaid =
-    previous.advertisementInterval !== parameters.advertisementInterval || removed.length > 0 || added.length > 0
+    previous.advertisementInterval !== parameters.advertisementInterval ||
+    isOtherTransport(previous, parameters) ||
+    removed.length > 0 ||
+    added.length > 0
   if (!prioritySaid && !restSaid) return [state, []]
   // Backups have learned the old interval: the next one must not be later than it, and need not be later than the new.
   const adverAt = Math.min(state.adverAt, now + centisToMillis(parameters.advertisementInterval))
@@ -78,7 +88,12 @@ function backupChanges(before: Backup, previous: Parameters, parameters: Paramet
   // Version 2 waits three times its own interval, version 3 three times the Active's, where one is known (VR-TM-03).
   const usesOwn = parameters.version === 2 || state.active === undefined
   const changed = previous.advertisementInterval !== own && usesOwn
-  const timed = changed ? waitAnew({ ...state, activeAdverInterval: own }, parameters, now) : state
+  const timed = changed
+    ? waitAnew({ ...state, activeAdverInterval: own }, parameters, now)
+    : isOtherTransport(previous, parameters)
+      ? // The Active may change a little later, and is not heard before.
+        waitAnew(state, parameters, now)
+      : state
   if (previous.priority === parameters.priority || timed.activeDownAt !== state.activeDownAt) return timed
   return priorityChangedInBackup(timed, previous.priority, parameters)
 }

@@ -3,6 +3,7 @@
  * make us flood the segment (design.md §3, Rivals). Which packets deserve an answer is decided in fsm.ts; this file does
  * not know priorities, and of announcements only when their first repeat comes (arp/announcement.ts).
  */
+import type { Family } from '../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { Effect } from './effect.ts'
 import type { Parameters } from './parameters.ts'
@@ -54,11 +55,22 @@ const ANNOUNCE_SPACING = 50
 /** Three at once: for an answer to our question, a loser's first advertisement, and a millisecond later its last. */
 const ANNOUNCE_CREDIT = 3 * ANNOUNCE_SPACING
 
-/** What we announce has to be the last word: every packet is followed by a batch or by the repeat of one, in 50 ms. */
-export function announceOverRival(state: Active, now: Millis): readonly [Active, readonly Effect[]] {
-  // What was queued together (one turn, one `now`) causes one batch: it is sent when all of it was heard.
-  if (state.rivalAnnouncedAt === now) return [state, []]
+/**
+ * What we announce has to be the last word: every packet is followed by a batch or by the repeat of one, in 50 ms. In IPv6
+ * a repeat comes a second later (RFC 4861 §7.2.6): there a packet too many gets a batch of its own, when it is paid for.
+ */
+export function announceOverRival(state: Active, family: Family, now: Millis): readonly [Active, readonly Effect[]] {
+  const { rivalAnnouncedAt } = state
+  // What was queued together (one turn, one `now`) causes one batch: it is sent when all of it was heard. One that is
+  // still to come follows this packet, too.
+  if (rivalAnnouncedAt !== undefined && rivalAnnouncedAt >= now) return [state, []]
   const paidAt = plus(millis(Math.max(state.rivalPaidAt ?? now, now)), ANNOUNCE_SPACING)
-  if (paidAt - now > ANNOUNCE_CREDIT) return [state, []]
+  const early = paidAt - now - ANNOUNCE_CREDIT
+  if (early > 0) {
+    if (family === 'ipv4') return [state, []]
+    const after = millis(early)
+    const later = { ...state, rivalAnnouncedAt: plus(now, early), rivalPaidAt: paidAt }
+    return [later, [{ kind: 'announce', reason: 'rival', after }]]
+  }
   return [{ ...state, rivalAnnouncedAt: now, rivalPaidAt: paidAt }, [{ kind: 'announce', reason: 'rival' }]]
 }

@@ -24,6 +24,9 @@ export type Initialize = {
   readonly stopped: boolean
 }
 
+/** An address that is still answered, and until when. */
+export type Kept = { readonly address: Address; readonly offAt: Millis }
+
 export type Backup = {
   readonly name: 'Backup'
   readonly enteredAt: Millis
@@ -47,6 +50,8 @@ export type Backup = {
   readonly asksChecks?: boolean | undefined
   /** The Active that we follow would be preempted, if our advantage were greater than the margin. */
   readonly spared?: boolean | undefined
+  /** Was Active a moment ago, and answers until the winner has announced itself (lingering.ts); never empty. */
+  readonly kept?: readonly Kept[]
 }
 
 /** A release is a question of its own: who was answered as a rival and then leaves is answered once more. */
@@ -108,7 +113,7 @@ export function nextDeadline(state: State): Millis | undefined {
     case 'Initialize':
       return undefined
     case 'Backup':
-      return state.activeDownAt
+      return (state.kept ?? []).reduce((least, { offAt }) => (offAt < least ? offAt : least), state.activeDownAt)
     case 'Active':
       return state.adverAt
     case 'Returning':

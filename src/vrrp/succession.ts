@@ -33,10 +33,14 @@ export function bestOf(before: Successor | undefined, heard: Successor): Success
   return order > 0 ? heard : before
 }
 
-/** What an advertisement says of the race. The winner's next one, perhaps in answer to us, is no news. */
+/**
+ * What an advertisement says of the race. The winner's next one, perhaps in answer to us, is no news. Nor is who goes on for
+ * longer than a race takes: a second Active that does not hear the first, or the one that follows a winner which has left
+ * as well. To wait for its end would be to stay for ever.
+ */
 export function raceOn({ succession, successor }: Leaving, { source, heardAt }: Successor): Succession {
   if (succession === undefined) return { until: plus(heardAt, WATCHED), remindAt: [] }
-  if (successor?.source === source) return succession
+  if (successor?.source === source || heardAt > succession.until) return succession
   return { until: succession.until, remindAt: REMINDERS.map((after) => plus(heardAt, after)) }
 }
 

@@ -81,7 +81,9 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
   if (moved.state.name === 'Active' && state.name !== 'Active') return rise(members, subject, moved, now)
   // VR-SG-02, rows A4 and A5: one has lost, all step down.
   if (moved.state.name === 'Backup' && state.name === 'Active') {
-    return instead(moved, (other) => (other.state.name === 'Active' ? stepDown(other, subject.name, now) : other))
+    const heardAt = event.kind === 'advertisementReceived' ? event.receivedAt : undefined
+    const goes = (other: Moving) => stepDown(other, subject.name, now, heardAt)
+    return instead(moved, (other) => (other.state.name === 'Active' ? goes(other) : other))
   }
   // VR-SG-06: who follows the rival on one member's network may do so on the others'.
   const rival = event.kind === 'advertisementReceived' && moved.effects.some(({ kind }) => kind === 'announce')
@@ -189,5 +191,5 @@ function askAll(member: Moving, tied: boolean, now: Millis): Moving {
 function announceAsWell(member: Moving, now: Millis): Moving {
   const { state, parameters } = member
   if (state.name !== 'Active' || !parameters.knobs.announceOnRival) return member
-  return enter(member, announceOverRival(state, now))
+  return enter(member, announceOverRival(state, parameters.family, now))
 }

@@ -7,7 +7,7 @@ import { type Centis, centisToMillis, type Millis, plus } from '../wire/units.ts
 import type { AdvertisementReason, Effect, StateName, TransitionReason } from './effect.ts'
 import type { Fault } from './event.ts'
 import type { Parameters } from './parameters.ts'
-import type { Backup, HeardActive, State } from './state.ts'
+import type { Backup, HeardActive, Kept, State } from './state.ts'
 import { activeDownInterval, staggerDelay } from './timers.ts'
 
 /** The next state, and what to do on the way there, in order. */
@@ -52,6 +52,8 @@ export type BackupEntry = {
   readonly activeAdverInterval: Centis
   /** We were the owner, or have just seen one: minHold starts. */
   readonly ownerChanged: boolean
+  /** What it goes on answering for (lingering.ts). */
+  readonly kept?: readonly Kept[] | undefined
 }
 
 /** Transition only: what a former Active owes the LAN comes before, from the caller. */
@@ -69,6 +71,7 @@ export function enterBackup(parameters: Parameters, now: Millis, entry: BackupEn
     ownerChangedAt: entry.ownerChanged ? now : undefined,
     preemptAt: undefined,
     extended: false,
+    ...(entry.kept === undefined ? {} : { kept: entry.kept }),
   }
   return [next, [{ kind: 'transition', from, to: 'Backup', reason, peer: active?.source }]]
 }

@@ -1,0 +1,52 @@
+/**
+ * A rival that does not speak: a host that answers the question for our address, or a unicast peer that is reached again and may
+ * have been Active meanwhile (docs/adr/0007, 0012, 0016). Decided here: which of these are announced over. Refuses to
+ * know who asks, and how often may be announced (rival.ts).
+ */
+import { centisToMillis, type Millis, millis } from '../wire/units.ts'
+import type { Event } from './event.ts'
+import type { Parameters } from './parameters.ts'
+import { announceOverRival } from './rival.ts'
+import type { Active } from './state.ts'
+import type { Step } from './transition.ts'
+
+/** As long as it answers we ask again and again; the announcements of one batch last a while. */
+const ANSWER_SPACING = 1_000
+/** The last repeat of a batch (arp/announcement.ts). */
+const REPEATS_TAKE = 200
+/** Intervals until an Active has advertised for certain although its first advertisement was lost. */
+const MUTE_START = 1.2
+type RivalAnswered = Extract<Event, { readonly kind: 'rivalAnswered' }>
+
+/**
+ * Our question has found another host that has our address. Whether it yields is told by its advertisement, if ever.
+ * FRR's first IPv6 advertisement never gets out: for an interval it has the address and only its Neighbor Advertisement
+ * has said so. Who answers like FRR is given that interval, or our announcement would be the last word of a loser.
+ */
+export function rivalAnswered(state: Active, event: RivalAnswered, parameters: Parameters, now: Millis): Step {
+  if (!parameters.knobs.probeRivals) return [state, []]
+  const { rivalAnsweredAt, ...before } = state
+  const { rivalAnnouncedAt } = before
+  if (rivalAnnouncedAt !== undefined && now - rivalAnnouncedAt < ANSWER_SPACING) {
+    // A question without an answer in between: that one has gone, and this is another cut that was healed.
+    const silence = now - Math.max(rivalAnnouncedAt, rivalAnsweredAt ?? rivalAnnouncedAt)
+    const unasked = Math.max(1.5 * centisToMillis(parameters.advertisementInterval), REPEATS_TAKE)
+    if (silence < unasked) return [{ ...state, rivalAnsweredAt: now }, []]
+  }
+  const [next, effects] = announceOverRival(before, parameters.family, now)
+  if (event.virtualMac !== true || parameters.family !== 'ipv6') return [next, effects]
+  const after = millis(centisToMillis(parameters.advertisementInterval) * MUTE_START)
+  return [next, effects.map((effect) => (effect.kind === 'announce' ? { ...effect, after } : effect))]
+}
+
+/** The takeover's own announcements are not over: who is first spoken to now has heard, or will hear them. */
+const TAKEOVER_TAKES = 50
+
+/**
+ * A unicast peer that could not be reached may have been Active beside us, and has our advertisement now: one that had
+ * waited, before which nobody was asked. If it yields to it in silence no question will find it any more.
+ */
+export function peerReached(state: Active, parameters: Parameters, now: Millis): Step {
+  if (!parameters.knobs.probeRivals || now - state.since < TAKEOVER_TAKES) return [state, []]
+  return announceOverRival(state, parameters.family, now)
+}
