@@ -10,6 +10,7 @@ import { centis } from '../wire/units.ts'
 import { type Placed, peerList } from './contradiction.ts'
 import { datagramLength, USUAL_MTU } from './datagram.ts'
 import { formatDuration } from './duration.ts'
+import { nameOfInterface } from './holding.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyOfAll, scopeOf } from './network.ts'
 import { type Locate, type Problem, problemAt } from './problem.ts'
@@ -37,11 +38,9 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
   }
   if (!router.preempt && router.preemptDelay > 0)
     warn('preemptDelay', `"preemptDelay" has no effect on "${router.name}" with preempt: false`)
-  if (interfacesIn(router.track).some((tracker) => tracker.interface === router.interface))
-    warn(
-      'track',
-      `"${router.name}" need not track "${router.interface}": it is in fault without its own interface anyway`,
-    )
+  const on = nameOfInterface(router)
+  if (interfacesIn(router.track).some((tracker) => tracker.interface === on))
+    warn('track', `"${router.name}" need not track "${on}": it is in fault without its own interface anyway`)
   if (router.advertisementInterval < REALTIME_BELOW)
     warn(
       'advertisementInterval',
@@ -88,13 +87,8 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
   const unicast = unicastOf(router)
   if (unicast !== undefined) {
     const { peers } = unicast
-    if (peers.length === 0 && router.profile !== 'rfc9568')
-      warn(
-        'transport',
-        router.profile === 'keepalived'
-          ? `"${router.name}" has no unicast peers and will use multicast, as keepalived does`
-          : `"${router.name}" has no unicast peers: it will be alone and become Active`,
-      )
+    if (peers.length === 0)
+      warn('transport', `"${router.name}" has no unicast peers: it will be alone and become Active`)
     if (peers.length > 0 && router.ttlCheck === undefined && !routerKnobs(router).ttlCheck)
       warn(
         'transport',

@@ -5,6 +5,7 @@
  */
 import { type Address, isLinkLocal } from '../wire/address.ts'
 import type { VirtualRouter } from './config.ts'
+import { nameOfInterface } from './holding.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { mayServeNetworkOf, type OwnInterface, type Standing, servesNetworkOf } from './node-view.ts'
 import type { Path, Severity } from './problem.ts'
@@ -12,11 +13,11 @@ import { sourceOf, sourcePath, unicastOf } from './transport.ts'
 
 export type Report = (severity: Severity, at: Path, message: string) => void
 
-/** An empty unicast_peer block means multicast in keepalived's files (design.md §3, table). */
-export function usesMulticast(router: VirtualRouter): boolean {
-  const unicast = unicastOf(router)
-  return unicast === undefined || (router.profile === 'keepalived' && unicast.peers.length === 0)
-}
+/**
+ * Without peers it is alone, whatever the profile, and never multicast by accident; an empty unicast_peer block of
+ * keepalived's files is written as multicast by their reader (keepalived/import-transport.ts).
+ */
+export const usesMulticast = (router: VirtualRouter): boolean => unicastOf(router) === undefined
 
 /** Every IPv6 interface is in fe80::/10, so only another address can say which one is meant. */
 const telling = ({ addresses }: VirtualRouter) => addresses.find(({ address }) => !isLinkLocal(address))
@@ -27,13 +28,14 @@ export function chooseInterface(
   report: Report,
 ): OwnInterface | undefined {
   const { name } = router
-  if (router.interface !== 'auto') {
-    const named = interfaces.find((each) => each.name === router.interface)
+  const wanted = nameOfInterface(router)
+  if (wanted !== undefined) {
+    const named = interfaces.find((each) => each.name === wanted)
     if (named === undefined)
       report(
         'warning',
         ['interface'],
-        `Cannot find interface "${router.interface}" for "${name}": the router is in fault until it appears`,
+        `Cannot find interface "${wanted}" for "${name}": the router is in fault until it appears`,
       )
     else if (named.portOf !== undefined)
       report(
@@ -67,10 +69,14 @@ export function chooseInterface(
   return undefined
 }
 
-/** Undefined: none yet, and why has been said. */
-export function chooseSource(router: VirtualRouter, chosen: OwnInterface, report: Report): Address | undefined {
-  // Peers that were taken for nobody have no source to be spoken to from: it might not be one of multicast.
-  const wanted = usesMulticast(router) && unicastOf(router) !== undefined ? 'auto' : sourceOf(router)
+/** Undefined: none yet, and why has been said. `held`: the address by which the interface was found. */
+export function chooseSource(
+  router: VirtualRouter,
+  chosen: OwnInterface,
+  held: Address | undefined,
+  report: Report,
+): Address | undefined {
+  const wanted = wantedSource(router, held)
   const untilThen = `"${router.name}" is in fault until then`
   if (wanted !== 'auto') {
     const standing = chosen.own.find(({ address }) => address === wanted)
@@ -87,6 +93,14 @@ export function chooseSource(router: VirtualRouter, chosen: OwnInterface, report
   const reason = suitable.length > 0 ? `its ${kind} address is still tentative` : `it has no ${kind} address of its own`
   report('warning', ['interface'], `Cannot send from "${chosen.name}": ${reason}, ${untilThen}`)
   return undefined
+}
+
+/** The address that the node is known by is also the source, unless IPv6 wants a link-local one. */
+function wantedSource(router: VirtualRouter, held: Address | undefined): Address | 'auto' {
+  const written = sourceOf(router)
+  if (written !== 'auto' || held === undefined) return written
+  const scope = sourceScope(router)
+  return scope === undefined || scopeOf(held) === scope ? held : 'auto'
 }
 
 /** RFC 9568 §5.1.2.1 for multicast; in unicast what the peers can answer to. */

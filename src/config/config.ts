@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { announceSchema } from './announce.ts'
 import {
   absolutePath,
+  apiAddress,
   duration,
   flag,
   interfaceName,
@@ -14,23 +15,37 @@ import {
   list,
   listenAddress,
   macAddress,
+  octets,
   oneOf,
   pattern,
   section,
   whole,
 } from './field.ts'
 import { healthcheckSchema } from './healthcheck.ts'
+import { holdingKey, type InterfaceKey } from './holding.ts'
 import { knobShape } from './knobs.ts'
 import { notify } from './notify.ts'
 import { expandPresets, PRESETS } from './preset.ts'
 import { trackSchema } from './track.ts'
 import { hint, PEERS_WANTED, transportSchema } from './transport.ts'
 import { virtualAddress } from './virtual-address.ts'
+import { webhook } from './webhook.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
+const NOTIFY_WANTED = 'a mapping with webhook wanted'
 const INTERVAL_RANGE = '10ms to 40.95s (version 2: 1s to 255s)'
+/** Each is asked every few seconds while somebody looks at the page. */
+const MOST_PEERS = 16
 export const DEFAULT_RUN_DIRECTORY = '/run/holdfast'
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** What lies there unless it is said. */
+export function inRunDirectory(folder: string): { readonly socket: string; readonly journal: string } {
+  const inside = (name: string) => `${folder.replace(/\/+$/, '')}/${name}`
+  return { socket: inside('holdfast.sock'), journal: inside('events.jsonl') }
+}
 
 // Keys of a mapping named in a problem could be the password itself (schema-problem.ts).
 const authentication = () =>
@@ -48,9 +63,15 @@ export const virtualRouterSchema = section(
   {
     name: itemName().describe('Unique; names the router in logs, metrics and commands'),
     vrid: whole(1, 255).describe('VRID (RFC 9568 §5.2.3), unique on its interface and family'),
-    interface: interfaceName().describe(
-      'Name, or auto: the interface whose network holds the first address that is not link-local',
-    ),
+    interface: z
+      .union([interfaceName(), holdingKey()], {
+        error: 'the name of an interface wanted, auto, or { holding: an address or a file that says one }',
+      })
+      .transform((value): InterfaceKey => value)
+      .describe(
+        'Name, or auto: the interface whose network holds the first address that is not link-local, or { holding }: the one ' +
+          'that has a certain address',
+      ),
     addresses: list(virtualAddress(), 'a list of addresses wanted')
       .min(1, { error: 'at least one address wanted' })
       .max(255, { error: 'at most 255 addresses wanted, because the packet counts them in one octet' })
@@ -139,33 +160,58 @@ export const syncGroupSchema = section(
   'a mapping with name and members wanted',
 )
 
+/** A part of its own, because the command line may say some of it. */
+export const apiSchema = section(
+  {
+    socket: absolutePath().optional().describe('Control and status, mode 0600, default RUNDIRECTORY/holdfast.sock'),
+    listen: z
+      .union([z.literal(false), listenAddress()], {
+        error: 'an IP address and a port wanted, written like 127.0.0.1:9655, or false',
+      })
+      .prefault('127.0.0.1:9655')
+      .describe('Read-only HTTP: /metrics and the like; false = off'),
+    metricsCompat: oneOf('none', 'keepalived-exporter')
+      .default('none')
+      .describe('keepalived-exporter: /metrics has the names of that exporter as well'),
+    public: flag().default(false).describe('Allows listen to be another address than loopback'),
+    peers: list(apiAddress(), 'a list of addresses of nodes wanted')
+      .max(MOST_PEERS, { error: `at most ${MOST_PEERS} nodes wanted` })
+      .default([])
+      .describe('The API of the other nodes, which the status page shows beside this one'),
+  },
+  'a mapping with socket, listen, public, metricsCompat and peers wanted',
+)
+
 export const configSchema = section(
   {
     version: z.literal(1, { error: '1 wanted' }).default(1).describe('Version of this file format'),
     runDirectory: absolutePath()
       .default(DEFAULT_RUN_DIRECTORY)
       .describe('Where the journal of installed addresses and the control socket live'),
-    api: section(
-      {
-        socket: absolutePath().optional().describe('Control and status, mode 0600, default RUNDIRECTORY/holdfast.sock'),
-        listen: z
-          .union([z.literal(false), listenAddress()], {
-            error: 'an IP address and a port wanted, written like 127.0.0.1:9655, or false',
-          })
-          .prefault('127.0.0.1:9655')
-          .describe('Read-only HTTP: /metrics and the like; false = off'),
-        public: flag().default(false).describe('Allows listen to be another address than loopback'),
-      },
-      'a mapping with socket, listen and public wanted',
-    )
-      .prefault({})
-      .describe('How status and metrics are reached'),
+    api: apiSchema.prefault({}).describe('How status and metrics are reached'),
     log: section(
       { level: oneOf('trace', 'debug', 'info', 'warn', 'error').default('info').describe('The least level written') },
       'a mapping with level wanted',
     )
       .prefault({})
       .describe('Structured log on standard output'),
+    journal: section(
+      {
+        file: z
+          .union([z.literal(false), absolutePath()], { error: 'an absolute path wanted, or false' })
+          .optional()
+          .describe('Where events are kept, default RUNDIRECTORY/events.jsonl; false = in memory alone'),
+        maxSize: octets(64 * KIB, 1024 * MIB)
+          .prefault('4MiB')
+          .describe('Of the file and the one before it together, 64KiB to 1024MiB'),
+      },
+      'a mapping with file and maxSize wanted',
+    )
+      .prefault({})
+      .describe('The event journal, which holdfast events and holdfast explain read'),
+    notify: section({ webhook: webhook().optional().describe('A URL to which events are posted') }, NOTIFY_WANTED)
+      .optional()
+      .describe('Who is told of what happens on this node; virtual routers and groups have a key of the same name'),
     io: oneOf('addon', 'raw-socket')
       .default('addon')
       .describe('How packets are sent and received: the native addon, or the npm package raw-socket'),
@@ -183,7 +229,8 @@ export const configSchema = section(
 ).transform((config) => ({
   ...config,
   ...expandPresets(config),
-  api: { ...config.api, socket: config.api.socket ?? `${config.runDirectory.replace(/\/+$/, '')}/holdfast.sock` },
+  api: { ...config.api, socket: config.api.socket ?? inRunDirectory(config.runDirectory).socket },
+  journal: { ...config.journal, file: config.journal.file ?? inRunDirectory(config.runDirectory).journal },
 }))
 
 export type Config = z.output<typeof configSchema>

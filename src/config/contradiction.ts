@@ -6,6 +6,7 @@
 import { familyOf } from '../wire/address.ts'
 import type { VirtualRouter } from './config.ts'
 import { formatDuration } from './duration.ts'
+import { holdingOf } from './holding.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
@@ -58,6 +59,12 @@ function families({ router, path }: Placed, refuse: Refuse): void {
         [...listed.path.slice(path.length), index],
         `Cannot use ${address} as a peer of "${name}": its virtual addresses are ${familyName(family)}`,
       )
+  const holding = holdingOf(router)
+  if (holding !== undefined && 'address' in holding && familyOf(holding.address) !== family)
+    refuse(
+      ['interface', 'holding'],
+      `Cannot run "${name}" where ${holding.address} is: its virtual addresses are ${familyName(family)}`,
+    )
   const source = sourceOf(router)
   if (source !== 'auto' && familyOf(source) !== family)
     refuse(
@@ -131,6 +138,12 @@ function peering(placed: Placed, refuse: Refuse): void {
   const isIpv6 = familyOfAll(router.addresses) === 'ipv6'
   const odd = (scope: Scope) =>
     isIpv6 ? peers.findIndex(({ address }) => familyOf(address) === 'ipv6' && scopeOf(address) !== scope) : -1
+  const holding = holdingOf(router)
+  if (holding !== undefined && 'address' in holding && virtual.has(holding.address) && router.priority !== 255)
+    refuse(
+      ['interface', 'holding'],
+      `Cannot run "${name}" where ${holding.address} is: it is its virtual address, which moves`,
+    )
   const source = sourceOf(router)
   if (virtual.has(source) && router.priority !== 255)
     refuse(sourcePath(router), `Cannot send from ${source}: it is a virtual address of "${name}"`)
@@ -168,10 +181,5 @@ function peering(placed: Placed, refuse: Refuse): void {
     refuse(
       ['peers'],
       `Cannot use "peers" beside unicast in "${name}": it is the hint of multicast, write them under transport.unicast`,
-    )
-  if (peers.length === 0 && router.profile === 'rfc9568')
-    refuse(
-      ['transport', 'unicast', 'peers'],
-      `Cannot run "${name}" in unicast without peers: profile rfc9568 refuses it`,
     )
 }

@@ -7,6 +7,7 @@
 import type { VirtualRouter } from './config.ts'
 import { contradictions, type Placed, peerList } from './contradiction.ts'
 import type { ListenAddress } from './field.ts'
+import { nameOfInterface } from './holding.ts'
 import { familyName, familyOfAll } from './network.ts'
 import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
 import { trackedName, trackerKey, trackerKind } from './track.ts'
@@ -53,13 +54,14 @@ function nameClaim({ router, path }: Placed): Claim {
   return { key: router.name, path: [...path, 'name'], message }
 }
 
-/** RFC 9568 §5.2.3: per interface and family (VR-MI-01). Two `auto` may mean two interfaces: resolve.ts knows. */
+/** RFC 9568 §5.2.3: per interface and family (VR-MI-01). Two without a name may mean two interfaces: resolve.ts knows. */
 function vridClaims({ router, path }: Placed): Claim[] {
-  if (router.interface === 'auto') return []
+  const on = nameOfInterface(router)
+  if (on === undefined) return []
   const family = familyName(familyOfAll(router.addresses))
   const message = (line: number) =>
-    `Cannot use VRID ${router.vrid} twice for ${family} on "${router.interface}": it is used ${already(line)}`
-  return [{ key: `${router.interface} ${family} ${router.vrid}`, path: [...path, 'vrid'], message }]
+    `Cannot use VRID ${router.vrid} twice for ${family} on "${on}": it is used ${already(line)}`
+  return [{ key: `${on} ${family} ${router.vrid}`, path: [...path, 'vrid'], message }]
 }
 
 function addressClaims({ router, path }: Placed): Claim[] {

@@ -15,11 +15,11 @@ export type ConfigDiff = {
   readonly added: readonly string[]
   readonly removed: readonly string[]
   /**
-   * Another VRID, interface, version, family, transport or source, or an owner of addresses (255) that was none, or the
-   * reverse.
+   * Another VRID, interface, version, family or source (in IPv6 also multicast or unicast, which come from other addresses), or an
+   * owner of addresses (255) that was none, or the reverse.
    */
   readonly recreated: readonly string[]
-  /** Parameters, announcements, the lifetime, what is done about duplicates, who is notified or what is tracked, the trackers of its sync group included. */
+  /** Parameters, in IPv4 multicast or unicast, announcements, the lifetime, what is done about duplicates, who is notified or what is tracked, the trackers of its sync group included. */
   readonly changed: readonly string[]
   readonly unchanged: readonly string[]
   /** Names, members, trackers or notify programs of sync groups. */
@@ -74,7 +74,8 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
     vrid,
     version,
     family,
-    transport.mode,
+    // To the group IPv6 goes from a link-local address, to peers from one that they can answer to.
+    family === 'ipv6' ? transport.mode : undefined,
     source,
     priority === 255,
     ownAddressesOf(router),
@@ -84,7 +85,7 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
 function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: ResolvedRouter): string {
   const { parameters, announce, configuredFault, track, onDuplicate, duplicateAllowed, notify } = resolved
   return JSON.stringify([
-    { ...parameters, peers: inAnyOrder(parameters.peers), transport: undefined },
+    { ...parameters, peers: inAnyOrder(parameters.peers), transport: parameters.transport.mode },
     announce,
     forms,
     lifetime,
@@ -119,11 +120,14 @@ function checksChanged(old: Config, next: Config): readonly string[] {
 const inAnyOrder = (values: readonly unknown[]): readonly string[] =>
   values.map((value) => JSON.stringify(value)).sort()
 
-function atStartOnly({ runDirectory, api, log, io }: Config): readonly (readonly [string, string])[] {
+function atStartOnly({ runDirectory, api, journal, log, io }: Config): readonly (readonly [string, string])[] {
   return [
     ['runDirectory', runDirectory],
     ['api.socket', api.socket],
     ['api.listen', api.listen === false ? 'off' : `${api.listen.host} ${api.listen.port}`],
+    ['api.metricsCompat', api.metricsCompat],
+    ['journal', `${journal.file} ${journal.maxSize}`],
+    ['api.peers', api.peers.length === 0 ? 'none' : api.peers.join(' ')],
     ['log.level', log.level],
     ['io', io],
   ]

@@ -84,6 +84,18 @@ export function duration(min: number, max: number, step?: number, range?: string
     })
 }
 
+const UNITS: Readonly<Record<string, number>> = { KiB: 1024, MiB: 1024 * 1024 }
+
+/** A size; in octets. */
+export function octets(min: number, max: number) {
+  const wanted = `a size from ${min / 1024}KiB to ${max / 1024 / 1024}MiB wanted, written like 512KiB or 4MiB`
+  return textual(wanted, (text) => {
+    const [, digits, unit = ''] = /^(\d{1,9})(KiB|MiB)$/.exec(text) ?? []
+    const value = Number(digits) * (UNITS[unit] ?? Number.NaN)
+    return value >= min && value <= max ? { value } : { refused: wanted }
+  })
+}
+
 function readHost(text: string, example: string): Reading<Address> {
   if (text.includes('%')) return { refused: 'an address without zone wanted: it is on the interface of the router' }
   const value = parseAddress(text)
@@ -137,4 +149,14 @@ export const listenAddress = () =>
     const wellFormed = host !== undefined && (six === undefined) === (familyOf(host) === 'ipv4')
     if (!wellFormed || port < 1 || port > 65535) return { refused: LISTEN_WANTED }
     return { value: { host, port } }
+  })
+
+const API_WANTED = 'the address of a node wanted, written like http://10.0.0.12:9655'
+/** Of the API of another node: where it is, and nothing else. */
+export const apiAddress = () =>
+  textual<string>(API_WANTED, (text) => {
+    if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return { refused: API_WANTED }
+    const { hash, origin, password, pathname, search, username } = new URL(text)
+    if (username !== '' || password !== '') return { refused: 'an address without user and password wanted' }
+    return pathname === '/' && search === '' && hash === '' ? { value: origin } : { refused: API_WANTED }
   })

@@ -38,6 +38,10 @@ export const jitterFrom =
     return percent >= 0 && percent <= 100 ? { value: percent / 100 } : { refused: wanted }
   }
 
+/** Values of headers, of variables of the environment. */
+export const texts = (wanted: string) =>
+  z.record(z.string(), z.string({ error: 'a text wanted, in quotes' }), { error: wanted })
+
 export const HEADERS_WANTED = 'a mapping of names of headers to texts wanted'
 
 /** RFC 9110 §5.1, §5.5. What Node would refuse to send is refused here, where it has a line. */

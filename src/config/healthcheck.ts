@@ -14,6 +14,7 @@ import {
   patternFrom,
   STATUS_WANTED,
   statusFrom,
+  texts,
   urlFrom,
 } from './healthcheck-field.ts'
 import { kindProblems } from './healthcheck-kind.ts'
@@ -60,8 +61,6 @@ const answer = () =>
         : ({ kind: 'matches', pattern: value.matches } as const),
     )
 
-const texts = (wanted: string) =>
-  z.record(z.string(), z.string({ error: 'a text wanted, in quotes' }), { error: wanted })
 const ENVIRONMENT_WANTED = 'a mapping of names of variables to texts wanted'
 
 const keys = () =>

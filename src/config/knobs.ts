@@ -21,9 +21,12 @@ export const knobShape = {
   fastPreempt: flag()
     .optional()
     .describe(`A better Backup acts on a demotion of the Active after Skew_Time, ${profileDefault}`),
-  lastAdvertisement: flag()
+  lastAdvertisement: flag().optional().describe(`An Active that loses sends one last advertisement, ${profileDefault}`),
+  keepUntilClaimed: flag()
     .optional()
-    .describe(`An Active that loses sends one last advertisement when its addresses are off, ${profileDefault}`),
+    .describe(
+      `An Active that loses answers until the winner's gratuitous ARP or NA is heard, 20 ms at most, ${profileDefault}`,
+    ),
   announceOnRival: flag().optional().describe(`Announce the addresses again when a rival is heard, ${profileDefault}`),
   probeRivals: flag()
     .optional()
@@ -78,6 +81,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
     checksumAccepted: router.checksumAccepted ?? profile.checksumAccepted,
     fastPreempt: router.fastPreempt ?? profile.fastPreempt,
     lastAdvertisement: router.lastAdvertisement ?? profile.lastAdvertisement,
+    keepUntilClaimed: router.keepUntilClaimed ?? profile.keepUntilClaimed,
     announceOnRival: router.announceOnRival ?? profile.announceOnRival,
     probeRivals: router.probeRivals ?? profile.probeRivals,
     radar: router.radar ?? profile.radar,

@@ -4,6 +4,7 @@
  */
 import { type Address, addressBytes, type Family, familyOf } from '../wire/address.ts'
 import type { NetworkAddress } from './field.ts'
+import type { NamedAddress } from './named-address.ts'
 import { hostPrefixLength, sameNetwork } from './network.ts'
 
 export type NodeAddress = {
@@ -22,7 +23,11 @@ export type NodeInterface = {
   readonly portOf?: string | undefined
   readonly addresses: readonly NodeAddress[]
 }
-export type NodeView = { readonly interfaces: readonly NodeInterface[] }
+export type NodeView = {
+  readonly interfaces: readonly NodeInterface[]
+  /** By the path of the file; those of the configuration, as far as they have been read. */
+  readonly files?: ReadonlyMap<string, NamedAddress> | undefined
+}
 
 /** With its octets, read once: `auto` compares every address of the node with every VIP. */
 export type Standing = NodeAddress & { readonly octets: Uint8Array }

@@ -15,9 +15,11 @@ import { type AnnounceSchedule, announceSchedule } from './announce.ts'
 import { chooseInterface, chooseSource, type Report, usesMulticast } from './choice.ts'
 import type { Config, SyncGroup, Track, VirtualRouter } from './config.ts'
 import { datagramLength } from './datagram.ts'
+import { chooseHolder, type Held, holdingOf, nameOfInterface } from './holding.ts'
 import { routerKnobs } from './knobs.ts'
+import type { NamedAddress } from './named-address.ts'
 import { familyName, familyOfAll } from './network.ts'
-import { type NodeView, type OwnViews, ownView } from './node-view.ts'
+import { type NodeView, type OwnInterface, type OwnViews, ownView } from './node-view.ts'
 import { checkOwnAddresses, type LeaveAlone } from './own-address.ts'
 import { type Locate, nowhere, type Path, type Problem, problemAt } from './problem.ts'
 import { type ConfiguredPeer, unicastOf } from './transport.ts'
@@ -27,8 +29,10 @@ export type ResolvedRouter = {
   readonly name: string
   /** Of its sync group. */
   readonly group: string | undefined
-  /** Undefined: `auto` found none, or several. */
+  /** Undefined: `auto` found none, or several; or nobody holds the address that was asked for. */
   readonly interfaceName: string | undefined
+  /** What became of `interface: { holding: … }`; undefined: it is not written. */
+  readonly held: Held | undefined
   readonly source: Address | undefined
   /**
    * Set: the router must not send. Then `parameters.primaryAddress` may be 0.0.0.0 or ::, which says "none yet".
@@ -74,6 +78,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     config.virtualRouters.filter((router) => ownAddressesOf(router) !== 'node').flatMap(heldAddresses),
   )
   const views = { ipv4: ownView(node, 'ipv4', virtual), ipv6: ownView(node, 'ipv6', virtual) }
+  const { files = new Map<string, NamedAddress>() } = node
   const groups = new Map(config.syncGroups.flatMap((group) => group.members.map((member) => [member, group] as const)))
   const taken = new Map<string, string>()
   const standing = new Map<string, Problem[]>()
@@ -86,7 +91,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
       const told = problemAt(locate, [...path, ...at], 'warning', message)
       standing.set(router.name, [...(standing.get(router.name) ?? []), told])
     }
-    const resolved = resolveRouter(router, groups.get(router.name), views, report, leaveAlone)
+    const resolved = resolveRouter(router, groups.get(router.name), { views, files }, report, leaveAlone)
     const { interfaceName } = resolved
     const key = `${interfaceName} ${family} ${router.vrid}`
     const other = taken.get(key)
@@ -94,7 +99,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
       taken.set(key, router.name)
       return resolved
     }
-    // Only `auto` comes here with a VRID in use: for interfaces named in the file the cross checks have said so.
+    // Only routers without a name of an interface come here with a VRID in use: for interfaces named in the file the cross checks have said so.
     report(
       'error',
       ['vrid'],
@@ -122,15 +127,19 @@ export function environmentProblems(config: Config, node: NodeView, locate: Loca
 function resolveRouter(
   router: VirtualRouter,
   group: SyncGroup | undefined,
-  views: OwnViews,
+  { views, files }: { readonly views: OwnViews; readonly files: ReadonlyMap<string, NamedAddress> },
   report: Report,
   leaveAlone: LeaveAlone,
 ): ResolvedRouter {
   const family = familyOfAll(router.addresses)
   const view = views[family]
-  const chosen = chooseInterface(router, view.interfaces, report)
-  const interfaceName = router.interface === 'auto' ? chosen?.name : router.interface
-  const source = chosen === undefined ? undefined : chooseSource(router, chosen, report)
+  const holding = holdingOf(router)
+  const { chosen, held }: { chosen: OwnInterface | undefined; held?: Held } =
+    holding === undefined
+      ? { chosen: chooseInterface(router, view.interfaces, report) }
+      : chooseHolder(router, holding, view, files, report)
+  const interfaceName = nameOfInterface(router) ?? chosen?.name
+  const source = chosen === undefined ? undefined : chooseSource(router, chosen, held?.address, report)
   const owned = checkOwnAddresses(router, views, chosen, report, leaveAlone)
   const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
   // So that one file with one peer list serves every node.
@@ -170,6 +179,7 @@ function resolveRouter(
     name: router.name,
     group: group?.name,
     interfaceName,
+    held,
     source,
     fault,
     configuredFault: router.fault,

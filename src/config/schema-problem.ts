@@ -43,7 +43,8 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locat
  * whoever is checked may hold one, and so may a URL.
  */
 const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec', 'notify']
-const isSecret = (path: Path): boolean => path.some((step) => SECRETS.includes(step))
+const isSecret = (path: Path): boolean =>
+  path.some((step) => SECRETS.includes(step)) || (path[0] === 'api' && path[1] === 'peers')
 
 /** Of the alternatives of a union, the one meant is that whose kind of value was given. */
 function isAboutContent(issue: z.core.$ZodIssue): boolean {
