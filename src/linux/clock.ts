@@ -18,6 +18,7 @@ const NO_SLEEP = 1
 
 export function openClock(native: Pick<NativeAddon, 'clocks'>): KernelClock {
   const read = new Float64Array(3)
+  native.clocks(read)
   let asleep = Number.NaN
   return {
     now() {
@@ -25,7 +26,6 @@ export function openClock(native: Pick<NativeAddon, 'clocks'>): KernelClock {
       return millis(read[0] ?? 0)
     },
     asleep() {
-      native.clocks(read)
       let found = (read[2] ?? 0) - (read[0] ?? 0)
       if (!(Math.abs(found - asleep) <= NO_SLEEP)) {
         native.clocks(read)

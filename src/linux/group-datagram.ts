@@ -56,7 +56,7 @@ export function openGroupSocket(native: NativeAddon, options: GroupSocketOptions
     socket.start(drain, () => {})
     return {
       send(bytes) {
-        const result = socket.send([bytes], [target])[0] ?? 0
+        const result = socket.send([bytes], [target])?.[0] ?? 0
         if (result >= 0) return undefined
         return failureOf(result, { action: `send to ${group} on "${interfaceName}"`, syscall: 'sendmmsg' })
       },

@@ -6,19 +6,24 @@
 import { closeSync, readSync, writeSync } from 'node:fs'
 import type { LastWill, LastWillPort } from '../daemon/ports.ts'
 import { millis } from '../wire/units.ts'
-import { type GuardianWords, WORD } from './native.ts'
-import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from './will-message.ts'
+import { type GuardianWords, type NativeAddon, WORD } from './native.ts'
+import { armMessage, LARGEST_MESSAGE, lookMessage, tellMessage, withdrawMessage } from './will-message.ts'
 
 /** A guardian that was stopped for a moment drains a full channel within milliseconds of going on. */
 const TRY_AGAIN = 20
-/** Without a beat, which looks as well. Nothing in Node waits for a SEQPACKET socket. */
+/** Without a beat, which looks as well. */
 const LOOK_AGAIN = 1_000
+
+/** Words for the service manager that wait for a full channel. */
+const MOST_UNTOLD = 16
 
 /** Milliseconds for which a renewal or an execution that is under way may keep us (design.md §2). */
 const PATIENCE = 5
 
 export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }
 export type Guardian = LastWillPort & {
+  /** Words for the service manager (sd_notify(3)), in their order; those of a channel that stays full are lost. */
+  tell(words: string): void
   /** Closes our end, upon which the guardian executes what is armed, now. Idempotent. */
   release(): void
 }
@@ -27,12 +32,13 @@ const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in
 
 /**
  * No number: started without a guardian, wills go nowhere. Without `words` (openGuardianWords) only the death of this
- * process executes a will. `onFault` hears of each fault once.
+ * process executes a will; without `native` nobody hears the guardian. `onFault` hears of each fault once.
  */
 export function openGuardian(
   descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD,
   onFault: (fault: GuardianFault) => void = () => {},
   words?: GuardianWords,
+  native?: Pick<NativeAddon, 'ChannelEnd'>,
 ): Guardian {
   let fd = descriptor !== undefined && /^\d+$/.test(descriptor) ? Number(descriptor) : undefined
   /** Not accepted yet, newest per unit: an old will of a unit must not outlive a newer one or its withdrawal. */
@@ -40,7 +46,10 @@ export function openGuardian(
   /** Units whose newest will the guardian cannot take; what it had of them before stays. */
   const refused = new Set<number>()
   const held = new Set<number>()
+  const untold: Uint8Array[] = []
   let retry: NodeJS.Timeout | undefined
+  /** Owns the descriptor from listen() on. */
+  let end: InstanceType<NativeAddon['ChannelEnd']> | undefined
   const watch = fd === undefined || words !== undefined ? undefined : setInterval(look, LOOK_AGAIN).unref()
 
   function lose(): void {
@@ -52,18 +61,23 @@ export function openGuardian(
 
   function stop(): void {
     fd = undefined
+    // A channel that has ended stays readable.
+    end?.close()
     clearInterval(watch)
     clearTimeout(retry)
     waiting.clear()
+    untold.length = 0
   }
 
-  /** The guardian never writes: there is the end of the channel to read, or nothing (EAGAIN). */
   function look(): void {
     if (fd === undefined) return
-    if (words !== undefined) {
-      if (words.hungUp(fd)) lose()
-      return
-    }
+    if (words === undefined) hear()
+    else if (words.hungUp(fd)) lose()
+  }
+
+  /** A call of the guardian is no more than that: there is that to read, the end of the channel, or nothing (EAGAIN). */
+  function hear(): void {
+    if (fd === undefined) return
     try {
       if (readSync(fd, new Uint8Array(1)) === 0) lose()
     } catch (error) {
@@ -98,6 +112,21 @@ export function openGuardian(
         if (code === 'EMSGSIZE') refuse(unit, message.length)
         else return lose()
       }
+    }
+    // After the wills: whoever reads them has no hurry.
+    for (const message of untold.splice(0)) say(message)
+  }
+
+  function say(message: Uint8Array): void {
+    if (fd === undefined || untold.length === MOST_UNTOLD) return
+    try {
+      if (untold.length > 0) untold.push(message)
+      else writeSync(fd, message)
+    } catch (error) {
+      const code = codeOf(error)
+      if (code !== 'EAGAIN' && code !== 'ENOBUFS') return lose()
+      untold.push(message)
+      retry ??= setTimeout(flush, TRY_AGAIN).unref()
     }
   }
 
@@ -173,6 +202,21 @@ export function openGuardian(
     get executions() {
       return words?.executions() ?? 0
     },
+    listen(onCall) {
+      if (fd === undefined || native === undefined || end !== undefined) return false
+      const called = () => {
+        hear()
+        onCall()
+      }
+      try {
+        end = new native.ChannelEnd(fd)
+        end.start(called, called)
+        return true
+      } catch {
+        // Out of descriptors for the event loop: whoever asks looks by himself then.
+        return false
+      }
+    },
     beat(now) {
       const heard = words?.beat(now)
       look()
@@ -184,8 +228,9 @@ export function openGuardian(
     get armed() {
       return fd !== undefined && waiting.size === 0 && refused.size === 0
     },
+    tell: (words) => say(tellMessage(words)),
     release() {
-      if (fd !== undefined) closeSync(fd)
+      if (fd !== undefined && end === undefined) closeSync(fd)
       stop()
     },
   }

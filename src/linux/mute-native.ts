@@ -18,9 +18,8 @@ class MuteSocket implements NativeSocket {
   receive(): number {
     return 0
   }
-  send(messages: readonly Uint8Array[]): Int32Array {
-    return Int32Array.from(messages, ({ length }) => length)
-  }
+  send(): undefined {}
+  set(): void {}
   close(): void {}
 }
 
@@ -54,6 +53,8 @@ class MuteWords implements GuardianWords {
 export const MUTE_NATIVE: NativeAddon = {
   NativeSocket: MuteSocket,
   ProcessEnd: MuteSocket,
+  ChannelEnd: MuteSocket,
+  NativeTimer: MuteSocket,
   GuardianWords: MuteWords,
   clocks: (out) => void out.fill(0),
   interfaceIndex: () => 0,

@@ -62,12 +62,19 @@ export type NativeSocket = {
   /** One recvmmsg: packets written to meta and data, 0 = the queue is empty, negative = -errno. */
   receive(): number
   /**
-   * One result per message: bytes sent, or -errno. Without `sockaddrs` the kernel takes the connected or default peer.
-   * A message that fails does not stop the ones behind it. At most 65 536 messages.
+   * Undefined: all were sent whole. Otherwise one result per message: bytes sent, or -errno. Without `sockaddrs` the
+   * kernel takes the connected or default peer. A message that fails does not stop the ones behind it. At most 65 536
+   * messages.
    */
-  send(messages: readonly Uint8Array[], sockaddrs?: readonly Uint8Array[]): Int32Array
+  send(messages: readonly Uint8Array[], sockaddrs?: readonly Uint8Array[]): Int32Array | undefined
   /** Idempotent. Afterwards receive() gives -EBADF, and so does each message of send(). */
   close(): void
+}
+
+/** One timer of the kernel (timerfd), by CLOCK_MONOTONIC and without a coarser grain than the clock's. */
+export type NativeTimer = Pick<NativeSocket, 'start' | 'close'> & {
+  /** Calls `onReadable` once, when it is so late, in ms; 0 = never. The last one counts. Keeps the event loop alive. */
+  set(at: number): void
 }
 
 /** Bits of a word, as native/guardian-words.h has them; above them the generation of the will. */
@@ -112,6 +119,12 @@ export type NativeAddon = {
   readonly ProcessEnd: new (
     pid: number,
   ) => Pick<NativeSocket, 'start' | 'close'>
+  /** The same for a descriptor of ours that is neither; it is the object's from now on, which closes it. Throws EBADF. */
+  readonly ChannelEnd: new (
+    descriptor: number,
+  ) => Pick<NativeSocket, 'start' | 'close'>
+  /** Throws EMFILE and the like. */
+  readonly NativeTimer: new () => NativeTimer
   /** Milliseconds with fractions: [0] CLOCK_MONOTONIC, [1] CLOCK_REALTIME, [2] CLOCK_BOOTTIME. */
   clocks(out: Float64Array): void
   /** 0 when there is no interface of that name in this network namespace. */

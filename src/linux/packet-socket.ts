@@ -3,7 +3,7 @@
  * Neighbor Advertisements, of others), by a tap bound to their type: one for everything would cost a look at each
  * packet of a busy node, and at each of its own. Refused here: what a frame claims.
  */
-import type { Failure, FrameSocket, FrameSocketOptions, Hears } from '../daemon/ports.ts'
+import type { Failure, FrameSocket, FrameSocketOptions, Hears, SendOutcome } from '../daemon/ports.ts'
 import type { Family } from '../wire/address.ts'
 import type { KernelClock } from './clock.ts'
 import { failureFrom, failureOf } from './failure.ts'
@@ -113,6 +113,8 @@ function listen(
 
 const etherTypeOf = (frame: Uint8Array): number => ((frame[12] ?? 0) << 8) | (frame[13] ?? 0)
 
+const SENT: SendOutcome = { ok: true }
+
 export function openFrameSocket(
   native: NativeAddon,
   clock: KernelClock,
@@ -136,9 +138,10 @@ export function openFrameSocket(
         // The type is said again beside the frame: queues and filters on the way out look at it, not at the octets.
         const addresses = frames.map((frame) => addressed(etherTypeOf(frame)))
         const results = sender.send(frames, addresses)
+        if (results === undefined) return frames.map(() => SENT)
         return frames.map((_, i) => {
           const result = results[i] ?? 0
-          if (result >= 0) return { ok: true }
+          if (result >= 0) return SENT
           const action = `send a frame on "${interfaceName}"`
           return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
         })

@@ -108,7 +108,7 @@ class QuestionStream {
   }
 
   #send(): number {
-    const [sent = EAGAIN] = this.#socket.send([this.#question])
+    const sent = this.#socket.send([this.#question])?.[0] ?? this.#question.length
     this.#connected = sent >= 0
     return sent
   }

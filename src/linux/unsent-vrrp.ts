@@ -43,7 +43,7 @@ export function sendUnsent(native: NativeAddon, options: UnsentOptions): 'passed
     if (v4) setMulticastInterface(socket, interfaceIndex)
     else setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
     socket.bind(ipSockaddr(source, interfaceIndex))
-    const result = socket.send([ZEROS], [ipSockaddr(group, interfaceIndex)])[0] ?? 0
+    const result = socket.send([ZEROS], [ipSockaddr(group, interfaceIndex)])?.[0] ?? 0
     return result < 0 ? failureOf(result, { action, syscall: 'sendmmsg' }) : 'passed'
   } catch (error) {
     return failureFrom(error, action)

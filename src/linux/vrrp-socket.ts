@@ -21,6 +21,11 @@ import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { addressOfSockaddr, ipSockaddr } from './sockaddr.ts'
 import { joinGroup } from './socket-option.ts'
 
+/** What goes to the kernel. */
+type Message = { readonly bytes: readonly Uint8Array[]; readonly addresses: readonly Uint8Array[] }
+
+const SENT: SendOutcome = { ok: true }
+
 export function openAdvertisementSocket(
   native: NativeAddon,
   clock: KernelClock,
@@ -81,19 +86,27 @@ function assemble(
   /** With another TTL than 255 (VR-UC-03); few routers have one. */
   const senders = new Map<number, NativeSocket>()
 
-  function sendThrough(from: NativeSocket, datagrams: readonly Datagram[]): readonly SendOutcome[] {
+  /** An Active says the same again and again. */
+  let before: { readonly datagrams: readonly Datagram[] } & Message = { datagrams: [], bytes: [], addresses: [] }
+
+  function messagesOf(datagrams: readonly Datagram[]): Message {
+    if (before.datagrams === datagrams) return before
     const addresses = datagrams.map(({ destination }) => {
       const known = targets.get(destination) ?? ipSockaddr(destination, interfaceIndex)
       targets.set(destination, known)
       return known
     })
-    const results = from.send(
-      datagrams.map(({ bytes }) => bytes),
-      addresses,
-    )
+    before = { datagrams, bytes: datagrams.map(({ bytes }) => bytes), addresses }
+    return before
+  }
+
+  function sendThrough(from: NativeSocket, datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    const { addresses, bytes } = messagesOf(datagrams)
+    const results = from.send(bytes, addresses)
+    if (results === undefined) return datagrams.map(() => SENT)
     return datagrams.map(({ destination }, i) => {
       const result = results[i] ?? 0
-      if (result >= 0) return { ok: true }
+      if (result >= 0) return SENT
       const action = `send to ${destination} on "${interfaceName}"`
       return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
     })
@@ -146,7 +159,8 @@ function assemble(
     },
 
     send(datagrams) {
-      if (datagrams.every(({ ttl }) => ttl === undefined)) return sendThrough(sender, datagrams)
+      if (before.datagrams === datagrams || datagrams.every(({ ttl }) => ttl === undefined))
+        return sendThrough(sender, datagrams)
       const sent = new Map<Datagram, SendOutcome>()
       for (const ttl of new Set(datagrams.map((datagram) => datagram.ttl))) {
         const those = datagrams.filter((datagram) => datagram.ttl === ttl)

@@ -15,6 +15,7 @@ const ARM = 1
 const WITHDRAW = 2
 const GUARD = 3
 const LOOK = 4
+const TELL = 5
 const HEADER = 12
 const GUARD_HEADER = 28
 const PACKET = 44
@@ -35,6 +36,14 @@ export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Arr
 
 /** A deadline came nearer than the one that the guardian may be sleeping towards. */
 export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
+
+/** Words for the service manager (sd_notify(3)), passed on as they are; at most 4 KiB of them. */
+export function tellMessage(words: string): Uint8Array {
+  const text = new TextEncoder().encode(words)
+  const message = header(new Uint8Array(HEADER + text.length), TELL, 0, 0, 0)
+  message.set(text, HEADER)
+  return message
+}
 
 /** Milliseconds between two renewals; 0 = one for all time. */
 function periodOf(renew: WillGuard['renew']): number {

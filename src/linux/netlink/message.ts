@@ -1,14 +1,22 @@
 /**
  * rtnetlink as bytes: the few requests that put VIPs on and off interfaces, and the messages that tell of links,
- * addresses and neighbors. Decided here: what a VIP looks like to the kernel (no prefix route, no DAD, never a source address).
+ * addresses, routes and neighbors. Decided here: what a VIP looks like to the kernel (no prefix route, no DAD, never a source address).
  * Refused here: sockets, sequence bookkeeping and the meaning of an errno. No input throws: what is cut or hostile
- * becomes `malformed` and ends the datagram. Netlink is native endian; x64 and arm64 are little endian.
+ * becomes `malformed` and ends the datagram. How a message is laid out is frame.ts's.
  */
-import type { AddressStep, Link, NeighborResolution, PresentAddress, WantedAddress } from '../../daemon/ports.ts'
+import type {
+  AddressStep,
+  Link,
+  NeighborResolution,
+  PresentAddress,
+  PresentRoute,
+  WantedAddress,
+} from '../../daemon/ports.ts'
 import { type Address, addressBytes, addressFromBytes } from '../../wire/address.ts'
 import { type Mac, macFromBytes } from '../../wire/mac.ts'
+import { attributesOf, HEADER, NLM_F_ACK, NLM_F_DUMP, number, request, view, words } from './frame.ts'
+import { parseRoute, RTM_NEWROUTE } from './route.ts'
 
-const HEADER = 16
 const NLMSG_ERROR = 2
 const NLMSG_DONE = 3
 const NLMSG_OVERRUN = 4
@@ -21,12 +29,9 @@ const RTM_GETADDR = 22
 const RTM_NEWNEIGH = 28
 const RTM_DELNEIGH = 29
 
-const NLM_F_REQUEST = 0x001
-const NLM_F_ACK = 0x004
 const NLM_F_DUMP_INTR = 0x010
 const NLM_F_REPLACE = 0x100
 const NLM_F_EXCL = 0x200
-const NLM_F_DUMP = 0x300
 const NLM_F_CREATE = 0x400
 
 const AF_UNSPEC = 0
@@ -77,6 +82,8 @@ export type NetlinkMessage =
       readonly address: Address
       readonly resolution: NeighborResolution
     }
+  /** One of each way to its destination. */
+  | { readonly kind: 'routes'; readonly routes: readonly PresentRoute[] }
   /** The answer to a request; errno 0 = done as asked. */
   | { readonly kind: 'ack'; readonly errno: number }
   /** The end of a dump. */
@@ -88,36 +95,6 @@ export type NetlinkMessage =
 
 /** `interrupted`: the table changed during the dump, ask again (NLM_F_DUMP_INTR). */
 export type Envelope = { readonly sequence: number; readonly interrupted: boolean; readonly message: NetlinkMessage }
-
-const align = (length: number): number => (length + 3) & ~3
-const view = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-
-type Attribute = { readonly type: number; readonly value: Uint8Array }
-
-function request(type: number, flags: number, sequence: number, fixed: Uint8Array, attributes: readonly Attribute[]) {
-  const tail = attributes.reduce((sum, { value }) => sum + 4 + align(value.length), 0)
-  const bytes = new Uint8Array(HEADER + fixed.length + tail)
-  const out = view(bytes)
-  out.setUint32(0, bytes.length, true)
-  out.setUint16(4, type, true)
-  out.setUint16(6, NLM_F_REQUEST | flags, true)
-  out.setUint32(8, sequence, true)
-  bytes.set(fixed, HEADER)
-  let at = HEADER + fixed.length
-  for (const { type, value } of attributes) {
-    out.setUint16(at, 4 + value.length, true)
-    out.setUint16(at + 2, type, true)
-    bytes.set(value, at + 4)
-    at += 4 + align(value.length)
-  }
-  return bytes
-}
-
-function words(...values: number[]): Uint8Array {
-  const bytes = new Uint8Array(4 * values.length)
-  for (const [i, value] of values.entries()) view(bytes).setUint32(4 * i, value, true)
-  return bytes
-}
 
 function ifaddrmsg({ address, prefixLength, interfaceIndex }: WantedAddress): Uint8Array {
   const bytes = Uint8Array.of(addressBytes(address).length === 4 ? AF_INET : AF_INET6, prefixLength, 0, 0, 0, 0, 0, 0)
@@ -181,21 +158,6 @@ export function linkRequest(sequence: number, index?: number): Uint8Array {
 export const addressesRequest = (sequence: number): Uint8Array =>
   request(RTM_GETADDR, NLM_F_DUMP, sequence, new Uint8Array(8), [])
 
-/** Attributes of a kind that come twice: the last one holds. Undefined when a length lies. */
-function attributesOf(bytes: Uint8Array): Map<number, Uint8Array> | undefined {
-  const found = new Map<number, Uint8Array>()
-  const input = view(bytes)
-  let at = 0
-  while (at + 4 <= bytes.length) {
-    const length = input.getUint16(at, true)
-    if (length < 4 || at + length > bytes.length) return undefined
-    // The two top bits say "nested" and "network order"; neither changes which attribute it is.
-    found.set(input.getUint16(at + 2, true) & 0x3fff, bytes.subarray(at + 4, at + length))
-    at += align(length)
-  }
-  return found
-}
-
 function text(bytes: Uint8Array): string {
   const end = bytes.indexOf(0)
   return String.fromCharCode(...(end === -1 ? bytes : bytes.subarray(0, end)).subarray(0, 255))
@@ -203,9 +165,6 @@ function text(bytes: Uint8Array): string {
 
 /** Tunnels have addresses of other lengths and loopback none: they get zeros, nothing is announced there. */
 const macOf = (bytes: Uint8Array | undefined): Mac => macFromBytes(bytes?.length === 6 ? bytes : new Uint8Array(6))
-
-const number = (bytes: Uint8Array | undefined): number | undefined =>
-  bytes !== undefined && bytes.length >= 4 ? view(bytes).getUint32(0, true) : undefined
 
 function parseLink(type: number, body: Uint8Array): NetlinkMessage {
   if (body.length < 16) return { kind: 'malformed' }
@@ -241,6 +200,7 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
   const own = attributes?.get(IFA_LOCAL) ?? attributes?.get(IFA_ADDRESS)
   if (own === undefined || own.length !== size) return { kind: 'malformed' }
   const flags = number(attributes?.get(IFA_FLAGS)) ?? body[2] ?? 0
+  const label = attributes?.get(IFA_LABEL)
   const present = {
     interfaceIndex: view(body).getUint32(4, true),
     address: addressFromBytes(own),
@@ -249,6 +209,7 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
     deprecated: (flags & IFA_F_DEPRECATED) !== 0,
     permanent: (flags & IFA_F_PERMANENT) !== 0,
     flags,
+    ...(label === undefined ? {} : { label: text(label) }),
   }
   return { kind: type === RTM_NEWADDR ? 'address' : 'addressGone', present }
 }
@@ -273,6 +234,10 @@ function parseBody(type: number, body: Uint8Array): NetlinkMessage {
   if (type === RTM_NEWLINK || type === RTM_DELLINK) return parseLink(type, body)
   if (type === RTM_NEWADDR || type === RTM_DELADDR) return parsePresent(type, body)
   if (type === RTM_NEWNEIGH || type === RTM_DELNEIGH) return parseNeighbor(type, body)
+  if (type === RTM_NEWROUTE) {
+    const routes = parseRoute(body)
+    return routes === undefined ? { kind: 'malformed' } : { kind: 'routes', routes }
+  }
   if (type === NLMSG_OVERRUN) return { kind: 'overrun' }
   if (type !== NLMSG_ERROR && type !== NLMSG_DONE) return { kind: 'other', type }
   // Old kernels end a dump without a status; an error without one is none.

@@ -95,7 +95,7 @@ export function openRequestSocket(native: NativeAddon, clock: KernelClock): Requ
       return make(number)
     })
     const first = sequence - requests.length + 1
-    for (const [i, result] of socket.send(messages).entries()) {
+    for (const [i, result] of socket.send(messages)?.entries() ?? []) {
       if (result >= 0) continue
       answers[i] = -result
       open.delete((first + i) >>> 0)
@@ -117,7 +117,7 @@ export function openRequestSocket(native: NativeAddon, clock: KernelClock): Requ
     const number = next()
     const messages: NetlinkMessage[] = []
     let whole = true
-    const sent = socket.send([request(number)])[0] ?? 0
+    const sent = socket.send([request(number)])?.[0] ?? 0
     if (sent < 0) return undefined
     const finished = collect((envelopes) => {
       if (envelopes === undefined) whole = false
