@@ -13,6 +13,7 @@ export function diagnose(measured: Measured): readonly Finding[] {
     ...machineFindings(measured),
     ...timerFindings(measured),
     ...homeless(measured),
+    ...astray(measured),
     ...lans.flatMap((lan) => lanFindings(lan, routers)),
     ...lans.flatMap((lan) => multicastFindings(lan, routers)),
     ...lans.flatMap((lan) => vridFindings(lan, routers)),
@@ -24,11 +25,27 @@ export function diagnose(measured: Measured): readonly Finding[] {
 function homeless({ lans, routers }: Measured): readonly Finding[] {
   return routers
     .filter((router) => !lans.some((lan) => lan.interface === router.interface))
-    .map(({ interface: on, name }) => ({
+    .map(({ cannotFollow, interface: on, name }) => ({
       check: 'interface',
       level: 'error',
       about: name,
-      found: on === undefined ? 'no interface fits its addresses' : `the interface "${on}" does not exist`,
+      found:
+        on === undefined ? (cannotFollow ?? 'no interface fits its addresses') : `the interface "${on}" does not exist`,
       advice: 'holdfast check --node says more',
     }))
+}
+
+/** It runs where it was last, which is not what its file says. */
+function astray({ lans, routers }: Measured): readonly Finding[] {
+  return routers.flatMap(({ cannotFollow, interface: on, name }) =>
+    cannotFollow === undefined || !lans.some((lan) => lan.interface === on)
+      ? []
+      : {
+          check: 'interface' as const,
+          level: 'warning' as const,
+          about: name,
+          found: cannotFollow,
+          advice: `it is judged on "${on}", where it was last; holdfast check --node says more`,
+        },
+  )
 }

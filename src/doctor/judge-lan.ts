@@ -4,7 +4,7 @@
  */
 import { compareAddresses, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Finding } from './finding.ts'
-import { isUnmeasured, type LanState, type PlannedRouter } from './measurement.ts'
+import { isUnmeasured, type LanState, leadsElsewhere, type PlannedRouter, type WayBack } from './measurement.ts'
 
 /** RFC 8200 §5: below it the kernel turns IPv6 off on the interface. */
 const IPV6_LEAST = 1280
@@ -92,7 +92,7 @@ function reversePath(lan: LanState, routers: readonly PlannedRouter[]): readonly
   if (rpFilter === undefined) return []
   const check = 'reverse-path'
   const away = routes.filter(
-    (route) => route.interface !== about && !lan.own.some(({ address }) => address === route.address),
+    (route) => leadsElsewhere(route, about) && !lan.own.some(({ address }) => address === route.address),
   )
   if (rpFilter !== 1) {
     return [{ check, level: 'ok', about, found: `rp_filter is ${rpFilter} (${rpFilter === 2 ? 'loose' : 'off'})` }]
@@ -101,7 +101,7 @@ function reversePath(lan: LanState, routers: readonly PlannedRouter[]): readonly
     const found = 'rp_filter is 1 (strict), and the way back to everybody known here is this interface'
     return [{ check, level: 'ok', about, found }]
   }
-  const whom = away.map(({ address, interface: by }) => `${address} (${by === undefined ? 'no route' : `by ${by}`})`)
+  const whom = away.map((route) => `${route.address} (${wayOf(route, about)})`)
   const used = routers.some(({ family }) => family === 'ipv4') || heardFrom(lan, away)
   return [
     {
@@ -109,9 +109,14 @@ function reversePath(lan: LanState, routers: readonly PlannedRouter[]): readonly
       level: used ? 'error' : 'warning',
       about,
       found: `rp_filter is 1 (strict), and the way back leads elsewhere for ${whom.join(', ')}: what they send here is dropped without a word`,
-      advice: `sysctl net.ipv4.conf.${about}.rp_filter=2 (net.ipv4.conf.all.rp_filter must not be 1 then), or mend the route`,
+      advice: `sysctl net.ipv4.conf.${about}.rp_filter=2 (net.ipv4.conf.all.rp_filter must not be 1 then), or mend the route or the rule`,
     },
   ]
+}
+
+function wayOf({ interface: by }: WayBack, here: string): string {
+  if (by === here) return 'policy routing: ip rule, ip route show table all'
+  return by === undefined ? 'no route' : `by ${by}`
 }
 
 function heardFrom({ listening }: LanState, away: LanState['routes']): boolean {

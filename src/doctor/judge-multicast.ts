@@ -5,7 +5,14 @@
  */
 import type { Address, Family } from '../wire/address.ts'
 import type { Finding } from './finding.ts'
-import { type HeardRouter, isUnmeasured, type LanState, type Listening, type PlannedRouter } from './measurement.ts'
+import {
+  type HeardRouter,
+  isUnmeasured,
+  type LanState,
+  type Listening,
+  leadsElsewhere,
+  type PlannedRouter,
+} from './measurement.ts'
 
 const GROUP = { ipv4: '224.0.0.18', ipv6: 'ff02::12' } as const
 const NAME = { ipv4: 'IPv4', ipv6: 'IPv6' } as const
@@ -72,7 +79,7 @@ function filterFindings(
 }
 
 const isElsewhere = ({ interface: here, routes }: LanState, source: Address): boolean =>
-  routes.some(({ address, interface: by }) => address === source && by !== here)
+  routes.some((route) => route.address === source && leadsElsewhere(route, here))
 
 /** What the LAN does to them. */
 function pathFindings(

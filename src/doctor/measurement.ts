@@ -19,6 +19,8 @@ export type PlannedRouter = {
   readonly intervalMs: number
   /** Undefined: the configuration's choice found none. */
   readonly interface: string | undefined
+  /** Why it cannot follow the address that it is to follow. */
+  readonly cannotFollow?: string | undefined
   readonly source: Address | undefined
   /** Those of its packets. */
   readonly addresses: readonly Address[]
@@ -107,8 +109,17 @@ export type LanState = {
   readonly claims: readonly { readonly address: Address; readonly mac: Mac }[]
   /** Of what was asked for: how often. */
   readonly asked: readonly { readonly address: Address; readonly times: number }[]
-  /** IPv4: by which interface this node would send to it. */
-  readonly routes: readonly { readonly address: Address; readonly interface: string | undefined }[]
+  /** IPv4. */
+  readonly routes: readonly WayBack[]
+}
+
+/** From this node to a peer, or to somebody who was heard. */
+export type WayBack = {
+  readonly address: Address
+  /** By the main table; undefined: it has no route. */
+  readonly interface: string | undefined
+  /** What the kernel says about a packet of theirs that comes in here; undefined: it did not say. */
+  readonly refused: boolean | undefined
 }
 
 export type OwnAddress = {
@@ -181,5 +192,8 @@ export type Measured = {
   readonly lans: readonly LanState[]
   readonly routers: readonly PlannedRouter[]
 }
+
+/** Strict reverse path filtering drops what they send. Where the kernel did not say, the main table has to do. */
+export const leadsElsewhere = ({ interface: by, refused }: WayBack, on: string): boolean => refused ?? by !== on
 
 export const isUnmeasured = (one: object): one is Unmeasured => 'unmeasured' in one

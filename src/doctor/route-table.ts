@@ -1,6 +1,6 @@
 /**
- * /proc/net/route as a question: by which interface would this node send to an IPv4 address? It is what strict reverse path
- * filtering compares with (RFC 3704 §2.2). The main table only: rules of policy routing are not in there. PURE.
+ * /proc/net/route as a question: by which interface would this node send to an IPv4 address? The main table only, so it
+ * explains to people what strict reverse path filtering (RFC 3704 §2.2) does; what it does says the kernel. PURE.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 

@@ -27,8 +27,8 @@ export type RunnerOptions = {
   /** What was found there stands until the first result of this one, which decides alone: the target is another one. */
   readonly formerTarget?: boolean
   readonly onChange: (report: CheckReport) => void
-  /** A run has ended and nothing more comes of it. */
-  readonly onRun?: (() => void) | undefined
+  /** A run has ended and nothing more comes of it; its result was there after `latency`. */
+  readonly onRun?: ((latency: Millis) => void) | undefined
   /** From 0 to 1. */
   readonly random: () => number
 }
@@ -197,7 +197,7 @@ export class CheckRunner {
     // Asked for while it was under way: the next one begins at once, whatever events may do.
     if (this.#asking.size > 0) this.#schedule = { ...this.#schedule, dueAt: now }
     this.#tick()
-    this.#options.onRun?.()
+    if (this.#last !== undefined) this.#options.onRun?.(this.#last.latency)
   }
 
   /** For a successor that carries on, from what it counts as (an unknown one as well); undefined: as nothing. */

@@ -20,16 +20,23 @@ const EARLY = 0.85
 
 export class CheckService {
   readonly #tell: (news: CheckNews) => void
+  readonly #onRun: (check: string, latency: Millis) => void
   readonly #monitor: Monitor
   #every = BEAT
   #toldAt: Millis | undefined
   #latest: NodeJS.Timeout | undefined
 
-  constructor(tell: (news: CheckNews) => void, ports: ProbePorts) {
+  /** `onRun`: of every run, how long its result took. */
+  constructor(
+    tell: (news: CheckNews) => void,
+    ports: ProbePorts,
+    onRun: (check: string, latency: Millis) => void = () => {},
+  ) {
     this.#tell = tell
+    this.#onRun = onRun
     const healthChanged = (report: Extract<CheckNews, { kind: 'healthChanged' }>['report']) =>
       tell({ kind: 'healthChanged', report })
-    this.#monitor = new Monitor({ healthChanged, ran: () => this.#ran() }, ports)
+    this.#monitor = new Monitor({ healthChanged, ran: (check, latency) => this.#ran(check, latency) }, ports)
   }
 
   async obey(order: CheckOrder): Promise<void> {
@@ -66,7 +73,8 @@ export class CheckService {
     this.#tell({ kind: 'checkBeat', reports: this.#monitor.reports() })
   }
 
-  #ran(): void {
+  #ran(check: string, latency: Millis): void {
+    this.#onRun(check, latency)
     if (this.#toldAt !== undefined && monotonicNow() - this.#toldAt >= this.#every * EARLY) this.tellAll()
   }
 }

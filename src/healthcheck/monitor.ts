@@ -14,8 +14,8 @@ import { type ProbePorts, probeOf } from './probe-of.ts'
 export type MonitorListener = {
   /** A verdict, what it counts as, or a weight changed. */
   readonly healthChanged: (report: CheckReport) => void
-  /** A run has ended, whatever it found. */
-  readonly ran?: () => void
+  /** A run has ended, whatever it found, after so long. */
+  readonly ran?: (check: string, latency: Millis) => void
 }
 
 export class Monitor {
@@ -95,7 +95,8 @@ export class Monitor {
 
   /** `formerTarget`: it asks something else than whoever found what stands. */
   #start(check: CheckSpec, former: Former | undefined, formerTarget = false): void {
-    const { healthChanged: onChange, ran: onRun } = this.#listener
+    const { healthChanged: onChange, ran } = this.#listener
+    const onRun = (latency: Millis) => ran?.(check.name, latency)
     const probe = probeOf(check.probe, this.#ports)
     const runner = new CheckRunner(check, probe, { former, formerTarget, onChange, onRun, random: this.#random })
     this.#runners.set(check.name, runner)

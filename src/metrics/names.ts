@@ -1,13 +1,38 @@
 /**
- * Every metric in one table: name, kind, help and labels. registry.ts builds them, docs and tests read them; nobody
- * else spells a name. States are one-hot, never numeric; no label is called `instance` (that is Prometheus' own).
+ * Every metric in one table: name, kind, help, labels and buckets. registry.ts builds them, docs and tests read them;
+ * nobody else spells a name. States are one-hot, never numeric; no label is called `instance` (that is Prometheus' own).
  */
-export type MetricKind = 'gauge' | 'counter'
-export type MetricRow = { readonly kind: MetricKind; readonly help: string; readonly labels: readonly string[] }
+type Described = { readonly help: string; readonly labels: readonly string[] }
+export type MetricRow = Described &
+  (
+    | { readonly kind: 'gauge' | 'counter' }
+    /** The largest value of each bucket, ascending; one without a bound comes by itself. */
+    | { readonly kind: 'histogram'; readonly buckets: readonly number[] }
+  )
+
+/** From one that shares a machine's attention to one that has lost it. */
+const LATENESS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
+const TAKEOVER = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
+/** Between the usual intervals and their multiples, so that what is on time falls into one bucket. */
+const GAP = [0.015, 0.025, 0.035, 0.05, 0.15, 0.25, 0.35, 0.5, 1.5, 2.5, 3.5, 5, 15, 50, 150]
+/** A Backup takes over after 3 to 4 intervals (Active_Down_Interval). */
+const GAP_RATIO = [0.5, 0.9, 1.1, 1.25, 1.5, 2, 2.5, 3, 4]
+const CHECK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export const METRICS = {
   holdfast_build_info: { kind: 'gauge', help: 'Always 1; the version is the label', labels: ['version', 'node'] },
   holdfast_start_time_seconds: { kind: 'gauge', help: 'When the engine started, seconds since the epoch', labels: [] },
+  holdfast_time_seconds: {
+    kind: 'gauge',
+    help: 'Wall clock of the node when the engine answered, seconds since the epoch',
+    labels: [],
+  },
+  holdfast_engine_timer_lateness_seconds: {
+    kind: 'histogram',
+    help: 'How late the engine woke for its next deadline; timers count in whole milliseconds',
+    labels: [],
+    buckets: LATENESS,
+  },
   holdfast_last_will_armed: {
     kind: 'gauge',
     help: '1 while a guardian holds the last will of this engine',
@@ -16,6 +41,16 @@ export const METRICS = {
   holdfast_log_records_lost_total: {
     kind: 'counter',
     help: 'Log records dropped because the reader was too slow',
+    labels: [],
+  },
+  holdfast_journal_failing: {
+    kind: 'gauge',
+    help: '1 while the event journal cannot be written to its file; none without a file',
+    labels: [],
+  },
+  holdfast_journal_events_lost_total: {
+    kind: 'counter',
+    help: 'Events that are not in the file of the event journal, because it could not be written; none without a file',
     labels: [],
   },
   holdfast_control_refused_total: {
@@ -30,7 +65,7 @@ export const METRICS = {
   },
   holdfast_config_hash: {
     kind: 'gauge',
-    help: 'The first 48 bits of the SHA-256 of the configuration file in force, as a number',
+    help: 'The first 48 bits of the SHA-256 of the configuration file in force, as a number; 0: there is none',
     labels: [],
   },
   holdfast_config_loaded_timestamp_seconds: {
@@ -40,13 +75,23 @@ export const METRICS = {
   },
   holdfast_config_reload_success: {
     kind: 'gauge',
-    help: '0 after a reload that failed and left the old configuration in force, otherwise 1',
+    help: '0 after a reload or a hand-over that failed and left the old configuration in force, otherwise 1',
     labels: [],
   },
   holdfast_config_reloads_total: {
     kind: 'counter',
     help: 'Reloads; result is ok or failed',
     labels: ['result'],
+  },
+  holdfast_config_hand_overs_total: {
+    kind: 'counter',
+    help: 'Configurations handed to an engine that was started with --managed; result is ok, unchanged (it means the same), invalid or failed',
+    labels: ['result'],
+  },
+  holdfast_config_kept: {
+    kind: 'gauge',
+    help: 'Of an engine that was started with --managed: 0 while what is in force is not in its file, so that a restart would lose it',
+    labels: [],
   },
   holdfast_vrrp_state: {
     kind: 'gauge',
@@ -57,6 +102,21 @@ export const METRICS = {
     kind: 'gauge',
     help: 'Priority of the virtual router; kind is base or effective',
     labels: ['router', 'kind'],
+  },
+  holdfast_vrrp_priority_part: {
+    kind: 'gauge',
+    help: 'What one tracker adds to the priority now; below 0: takes away. kind is interface or healthcheck',
+    labels: ['router', 'kind', 'name'],
+  },
+  holdfast_vrrp_fault: {
+    kind: 'gauge',
+    help: 'Always 1: the virtual router is in that fault; there is no series for a fault that it is not in',
+    labels: ['router', 'fault'],
+  },
+  holdfast_vrrp_advertisement_interval_seconds: {
+    kind: 'gauge',
+    help: 'Advertisement_Interval as configured; the same on all nodes of a virtual router',
+    labels: ['router'],
   },
   holdfast_vrrp_yielding: {
     kind: 'gauge',
@@ -107,6 +167,24 @@ export const METRICS = {
     kind: 'gauge',
     help: 'Neighbours heard lately that speak for this VRID and do not quite belong to its group',
     labels: ['router', 'reason'],
+  },
+  holdfast_vrrp_advertisement_gap_seconds: {
+    kind: 'histogram',
+    help: 'Time between two advertisements of the Active that this Backup follows, as the kernel received them',
+    labels: ['router'],
+    buckets: GAP,
+  },
+  holdfast_vrrp_advertisement_gap_ratio: {
+    kind: 'histogram',
+    help: 'The same as a share of the interval that the Active advertises: above 2 one was missing, after 3 to 4 this router takes over',
+    labels: ['router'],
+    buckets: GAP_RATIO,
+  },
+  holdfast_vrrp_takeover_duration_seconds: {
+    kind: 'histogram',
+    help: 'From the decision to be Active until phase was reached; all virtual routers together',
+    labels: ['phase'],
+    buckets: TAKEOVER,
   },
   holdfast_vrrp_receive_overflow_total: {
     kind: 'counter',
@@ -169,9 +247,10 @@ export const METRICS = {
     labels: ['check', 'reason'],
   },
   holdfast_healthcheck_duration_seconds: {
-    kind: 'gauge',
-    help: 'How long the last run of the health check took',
+    kind: 'histogram',
+    help: 'How long a run of the health check took until its result; starts again at 0 when its thread does',
     labels: ['check'],
+    buckets: CHECK,
   },
   holdfast_notify_runs_total: {
     kind: 'counter',
@@ -183,6 +262,21 @@ export const METRICS = {
     help: 'Notifications under way or waiting for their turn',
     labels: ['kind', 'name'],
   },
+  holdfast_webhook_events_total: {
+    kind: 'counter',
+    help: 'Events for the webhook by what became of them: delivered, refused by the receiver, expired, overflow (too many waited)',
+    labels: ['result'],
+  },
+  holdfast_webhook_failed_attempts_total: {
+    kind: 'counter',
+    help: 'Attempts to post an event that did not arrive and were followed by another one',
+    labels: [],
+  },
+  holdfast_webhook_waiting: {
+    kind: 'gauge',
+    help: 'Events on their way to the webhook',
+    labels: [],
+  },
   holdfast_vrrp_restorations_paused: {
     kind: 'gauge',
     help: '1 while the router has resigned because somebody else removes its addresses again and again',
@@ -191,3 +285,6 @@ export const METRICS = {
 } as const satisfies Record<string, MetricRow>
 
 export type MetricName = keyof typeof METRICS
+export type HistogramName = {
+  [name in MetricName]: (typeof METRICS)[name]['kind'] extends 'histogram' ? name : never
+}[MetricName]

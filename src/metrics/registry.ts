@@ -1,28 +1,58 @@
 /**
- * Metric rows to the Prometheus text format, by prom-client. Fed with samples (name, labels, value) at every scrape,
- * so nothing here goes stale or is counted twice. What the samples say is decided where the snapshot is read.
+ * Metric rows to the Prometheus text format, by prom-client. Fed with what is so now (name, labels, value) at every
+ * scrape, so nothing here goes stale or is counted twice. What the samples say is decided where the snapshot is read.
  */
-import { Counter, Gauge, Registry } from 'prom-client'
-import { METRICS, type MetricName } from './names.ts'
+import { AggregatorRegistry } from 'prom-client'
+import type { Cells, Distribution } from './histogram.ts'
+import type { MetricRow } from './names.ts'
 
-export type Sample = {
-  readonly name: MetricName
+export type Sample<Name extends string = string> = {
+  readonly name: Name
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+export type Measured = Sample | Distribution
+
+type Value = {
+  readonly metricName?: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
-/** A fresh registry each time: a router that is gone must not leave its last value behind. */
-export async function exposition(samples: readonly Sample[]): Promise<{ contentType: string; body: string }> {
-  const registry = new Registry()
-  for (const [name, { kind, help, labels }] of Object.entries(METRICS)) {
-    const own = samples.filter((sample) => sample.name === name)
-    if (kind === 'counter') {
-      const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] })
-      for (const sample of own) counter.inc(sample.labels, sample.value)
-    } else {
-      const gauge = new Gauge({ name, help, labelNames: [...labels], registers: [registry] })
-      for (const sample of own) gauge.set(sample.labels, sample.value)
-    }
+/** A row without anything measured is named all the same. Those of the same name and labels are added up. */
+export async function exposition(
+  rows: Readonly<Record<string, MetricRow>>,
+  measured: readonly Measured[],
+): Promise<{ contentType: string; body: string }> {
+  const values = new Map<string, Value[]>(Object.keys(rows).map((name) => [name, []]))
+  for (const one of measured) {
+    const row = rows[one.name]
+    const own = values.get(one.name)
+    if (row === undefined || own === undefined) continue
+    if ('value' in one) own.push({ labels: one.labels, value: one.value })
+    else if (row.kind === 'histogram') own.push(...series(one.name, one.labels, row.buckets, one.cells))
   }
+  const metrics = Object.entries(rows).map(([name, { kind, help }]) => ({
+    name,
+    help,
+    type: kind,
+    aggregator: 'sum',
+    values: values.get(name) ?? [],
+  }))
+  // What several processes have measured in prom-client's own form, of one process.
+  const registry = AggregatorRegistry.aggregate([metrics])
   return { contentType: registry.contentType, body: await registry.metrics() }
+}
+
+function series(name: string, labels: Sample['labels'], buckets: readonly number[], cells: Cells): Value[] {
+  let count = 0
+  const bucketed = [...buckets.map(String), '+Inf'].map((le, i) => {
+    count += cells[i] ?? 0
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count }
+  })
+  return [
+    ...bucketed,
+    { metricName: `${name}_sum`, labels, value: cells[buckets.length + 1] ?? 0 },
+    { metricName: `${name}_count`, labels, value: count },
+  ]
 }

@@ -1,0 +1,92 @@
+/**
+ * What happened to a node without an address that moved for it. Decided here: which events are worth a story of their own,
+ * and which are only the other side of one that is told anyway. PURE.
+ */
+import type { EventOf } from '../journal/event.ts'
+import { type Cause, ofFault } from './cause.ts'
+import type { Incident } from './incident.ts'
+import { beganAway, chainOf, isKind, type Node, nodeAt, type Timeline, type Told } from './timeline.ts'
+
+/** Clocks differ by so much, and events are written when they are found out. */
+const SLACK_MS = 500
+/** What an Active hears so soon after it has become one is what the one before it had still sent. */
+const SETTLED = 5
+
+export function aloneOf(timeline: Timeline, told: Told): readonly Incident[] {
+  const cause = causeOf(timeline, told)
+  if (cause === undefined) return []
+  const { at, event, node } = told
+  const sender = event.kind === 'advertisementsMissed' ? nodeAt(timeline, event.peer) : undefined
+  const steps = [...new Set(chainOf(told))].sort((one, other) => one.at - other.at)
+  return [{ at, cause, node, subject: undefined, takeover: undefined, steps, phases: [], about: told, sender }]
+}
+
+function causeOf(timeline: Timeline, told: Told): Cause | undefined {
+  const { event } = told
+  switch (event.kind) {
+    case 'foreignChange':
+      return 'foreignChange'
+    case 'duplicateOwner':
+      return event.present ? 'duplicateOwner' : undefined
+    case 'absence':
+      return 'engineAway'
+    case 'engineLate':
+      return isPartOfAbsence(told) ? undefined : 'engineAway'
+    case 'advertisementsMissed':
+      return isExplainedBySender(timeline, told, event) ? undefined : 'lossy'
+    case 'packetsDiscarded':
+      return NO_NEWS.has(event.reason) ? undefined : 'rejected'
+    case 'peerHeard':
+      return event.news === 'rival' && isStranger(timeline, told, event) ? 'rival' : undefined
+    case 'reloaded':
+      if (!event.ok) return 'reloadFailed'
+      return (event.changes ?? []).length + (event.checksChanged ?? []).length > 0 ? 'reloaded' : undefined
+    case 'guardianLost':
+      return 'guardianLost'
+    case 'crashed':
+      return 'died'
+    case 'earlierLife':
+      // One that has said so itself is told there.
+      return event.ended === 'abruptly' && told.node.byNumber.get(event.lastSeq)?.event.kind !== 'crashed'
+        ? 'died'
+        : undefined
+    case 'faultChanged':
+      return event.present ? ofFault(event.fault) : undefined
+    case 'checkChanged':
+      return event.to === 'down' ? 'checkFailed' : undefined
+    case 'packetsLost':
+    case 'journalGap':
+      return 'unknown'
+    default:
+      return undefined
+  }
+}
+
+/** Other groups on the LAN, and what the kernel gives back to us. */
+const NO_NEWS: ReadonlySet<string> = new Set(['vrid-unknown', 'self-originated', 'destination'])
+
+function isPartOfAbsence({ at, node }: Told): boolean {
+  return node.told.some((other) => isKind(other, 'absence') && Math.abs(other.at - at) <= SLACK_MS)
+}
+
+/** It did not run, had no link, or has just begun: that is told there. */
+export function isExplainedBySender(timeline: Timeline, told: Told, event: EventOf<'advertisementsMissed'>): boolean {
+  const since = told.at - event.gapMs - SLACK_MS
+  const during = (node: Node | undefined, isIt: (each: Told) => boolean) =>
+    node?.told.some((each) => each.at >= since && (beganAway(each) ?? each.at) <= told.at + SLACK_MS && isIt(each))
+  const changed = (each: Told) => isKind(each, 'linkChanged')
+  const sender = nodeAt(timeline, event.peer)
+  const stopped = (each: Told) =>
+    changed(each) || beganAway(each) !== undefined || isKind(each, 'started') || isKind(each, 'transition')
+  return during(sender, stopped) === true || during(told.node, changed) === true
+}
+
+/** Nobody of those whose journals are here, and not what somebody said before he let go. */
+function isStranger(timeline: Timeline, { at, node }: Told, { peer, router }: EventOf<'peerHeard'>): boolean {
+  if (nodeAt(timeline, peer) !== undefined) return false
+  const became = node.told.findLast(
+    (told): told is Told<EventOf<'transition'>> =>
+      isKind(told, 'transition') && told.event.router === router && told.event.to === 'Active' && told.at <= at,
+  )
+  return became === undefined || at - became.at > SETTLED * became.event.interval
+}

@@ -1,0 +1,226 @@
+/**
+ * Why a router became Active, out of the journals of all nodes that are known: from the reason that it gave itself to what
+ * happened on the node that had the address before. Decided here: which of several explanations counts, and that what
+ * nobody has written down is not guessed. PURE.
+ */
+import type { EventOf } from '../journal/event.ts'
+import { isExplainedBySender } from './alone.ts'
+import { type Cause, ofFault } from './cause.ts'
+import {
+  beganAway,
+  chainOf,
+  hadDied,
+  isKind,
+  type Node,
+  nodeAt,
+  stateAt,
+  subjectOf,
+  type Timeline,
+  type Told,
+} from './timeline.ts'
+
+export type Takeover = Told<EventOf<'transition'>>
+
+export type Diagnosis = {
+  readonly cause: Cause
+  /** Who had the address before: a node whose journal is there, or an address. */
+  readonly before: Node | undefined
+  readonly peer: string | undefined
+  /** What happened there, and here, the earliest first. */
+  readonly evidence: readonly Told[]
+}
+
+/** Besides what the interval gives: clocks differ, and machines are busy. */
+const SLACK_MS = 1_500
+const UNSURE_MS = 100
+/** Packets that are discarded again and again are told so often. */
+const BURST_MS = 10_000
+/** Between a cut, and one that was missed because some of what is sent is lost. */
+const LOSSY_MS = 4_000
+
+export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
+  const { heard, peer: named } = takeover.event
+  const chain = chainOf(takeover)
+  const saidBy = chain.flatMap((told) => (isKind(told, 'peerHeard') ? told.event.peer : []))[0]
+  const peer = named ?? saidBy ?? heard?.peer
+  const before = peer === undefined ? undefined : nodeAt(timeline, peer)
+  const known = { before, peer }
+  const from = (cause: Cause, ...evidence: readonly Told[]): Diagnosis => ({
+    cause,
+    ...known,
+    evidence: [...evidence, ...since(chain, evidence)],
+  })
+  switch (takeover.event.reason) {
+    case 'activeReleased':
+      return before === undefined ? from('released') : ofPeer(timeline, before, takeover, from, 'engineDied')
+    case 'activeSilent':
+      return ofSilence(timeline, before, takeover, from)
+    case 'activeDemoted':
+    case 'lowerPriorityActive':
+      return ofPriorities(before, takeover, from)
+    default:
+      return ofItself(takeover, chain, from)
+  }
+}
+
+/** What was heard long before has nothing to do with it. */
+function since(chain: readonly Told[], evidence: readonly Told[]): readonly Told[] {
+  const began = Math.min(...evidence.map((told) => beganAway(told) ?? told.at))
+  return evidence.length === 0 ? chain : chain.filter(({ at }, i) => i === 0 || at >= began - UNSURE_MS)
+}
+
+type From = (cause: Cause, ...evidence: readonly Told[]) => Diagnosis
+
+function ofSilence(timeline: Timeline, before: Node | undefined, takeover: Takeover, from: From): Diagnosis {
+  const { heard, router } = takeover.event
+  const discarded = takeover.node.told.find(
+    (told) =>
+      isKind(told, 'packetsDiscarded') &&
+      told.event.router === router &&
+      (heard === undefined || told.event.source === heard.peer) &&
+      Math.abs(told.at - takeover.at) <= BURST_MS,
+  )
+  if (discarded !== undefined) return from('discarded', discarded)
+  if (heard === undefined) return from('started')
+  return before === undefined ? from('silent') : ofPeer(timeline, before, takeover, from, 'nodeDied')
+}
+
+/** `death`: what it is when the journal of the other one just ends. */
+function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From, death: Cause): Diagnosis {
+  const subject = subjectOf(takeover.event)
+  const since = takeover.at - patienceOf(takeover.event)
+  const until = takeover.at + SLACK_MS
+  const left = before.told.findLast(
+    (told): told is Takeover =>
+      isKind(told, 'transition') &&
+      subjectOf(told.event) === subject &&
+      told.event.from === 'Active' &&
+      told.at >= since &&
+      told.at <= until,
+  )
+  const away = before.told.find((told) => told.at >= since && isAwayFor(told, takeover))
+  if (
+    away !== undefined &&
+    (left === undefined || (isKind(away, 'absence') && left.event.reason === away.event.cause))
+  ) {
+    return from('engineAway', away, ...(left === undefined ? [] : [left]))
+  }
+  if (left !== undefined) {
+    const gone = left.event.reason === 'linkDown' ? removalOf(left) : undefined
+    return from(
+      gone === undefined ? ofLeaving(left) : 'interfaceGone',
+      ...chainOf(left),
+      ...(gone === undefined ? [] : [gone]),
+    )
+  }
+  // After it was heard for the last time.
+  const died = hadDied(before, takeover.at - (takeover.event.heard?.agoMs ?? 0) - UNSURE_MS, takeover.at)
+  const crash = before.told.findLast((told) => isKind(told, 'crashed') && told.at >= since && told.at <= until)
+  if (crash !== undefined) return from('engineDied', crash)
+  if (died === true) return from(death)
+  const was = stateAt(before, subject, takeover.at)
+  if (was === 'Active' && died === false && takeover.event.reason === 'activeSilent') {
+    const missed = missedOf(timeline, before, takeover.at)
+    return missed === undefined ? from('cut') : from('lossy', missed)
+  }
+  // What it did not say somebody else has said in its name.
+  if (was === 'Active' && died === false && takeover.event.reason === 'activeReleased') return from('forged')
+  // Nobody was asked whether it runs, and there is no word of it.
+  return from(takeover.event.reason === 'activeSilent' ? 'silent' : 'released')
+}
+
+/** It did not run when it should have advertised. A short delay before or after has nothing to do with it. */
+function isAwayFor(told: Told, { at, event: { interval } }: Takeover): boolean {
+  const began = beganAway(told)
+  if (began === undefined) return false
+  if (told.event.kind === 'absence') return began - SLACK_MS <= at
+  return told.at - began >= 2 * interval && began <= at - interval && told.at >= at - interval - UNSURE_MS
+}
+
+/** The kernel says first that a link is down, and then that it is no more. */
+function removalOf(left: Takeover): Told | undefined {
+  return left.node.told.find(
+    (told) => isKind(told, 'linkChanged') && !told.event.exists && Math.abs(told.at - left.at) <= SLACK_MS,
+  )
+}
+
+/** Somebody has missed some of what this node said, and then heard it again: not everything is lost. */
+function missedOf(timeline: Timeline, speaker: Node, at: number): Told | undefined {
+  return timeline.told.find(
+    (each) =>
+      isKind(each, 'advertisementsMissed') &&
+      speaker.addresses.has(each.event.peer) &&
+      Math.abs(each.at - at) <= LOSSY_MS &&
+      !isExplainedBySender(timeline, each, each.event),
+  )
+}
+
+/** Why one that was Active is not any more. */
+function ofLeaving(left: Takeover): Cause {
+  const chain = chainOf(left)
+  const has = (kind: Told['event']['kind']) => chain.some(({ event }) => event.kind === kind)
+  const { reason } = left.event
+  if (has('guardianLost')) return 'guardianLost'
+  if (reason === 'shutdown') return has('reloaded') ? 'reloaded' : 'stopped'
+  if (reason === 'yield') return 'yielded'
+  if (reason === 'duplicateOwner') return 'duplicateOwner'
+  if (reason === 'restorationsPaused') return 'foreignChange'
+  if (reason.startsWith('healthcheckDown:')) return 'checkFailed'
+  if (reason.startsWith('trackedInterfaceDown:')) return 'interfaceTracked'
+  if (reason.startsWith('syncGroup:')) return ofChain(chain) ?? 'fault'
+  if (reason === 'higherPriorityHeard' || reason === 'higherAddressHeard') return ofChain(chain) ?? 'preempted'
+  return ofFault(reason)
+}
+
+/** The other one said less, or this one has more to say. */
+function ofPriorities(before: Node | undefined, takeover: Takeover, from: From): Diagnosis {
+  const since = takeover.at - patienceOf(takeover.event)
+  const changes = (node: Node, isIt: (change: EventOf<'priorityChanged'>) => boolean) =>
+    node.told.findLast(
+      (told): told is Told<EventOf<'priorityChanged'>> =>
+        isKind(told, 'priorityChanged') && told.at >= since && told.at <= takeover.at + SLACK_MS && isIt(told.event),
+    )
+  const fell = before === undefined ? undefined : changes(before, ({ active, from, to }) => active && to < from)
+  if (fell !== undefined) return from(ofChange(fell), ...chainOf(fell))
+  const rose = changes(takeover.node, ({ from, to }) => to > from)
+  if (rose !== undefined) return from(ofChange(rose), ...chainOf(rose))
+  const lowered = chainOf(takeover).some((told) => isKind(told, 'peerHeard') && told.event.news === 'lowered')
+  return from(lowered ? 'released' : 'preempted')
+}
+
+function ofChange(change: Told<EventOf<'priorityChanged'>>): Cause {
+  const { from, to, why } = change.event
+  if (why === 'reload') return 'reloaded'
+  if (why === 'yield' || why === 'yieldOver') return 'yielded'
+  const chain = chainOf(change)
+  const check = chain.find((told): told is Told<EventOf<'checkChanged'>> => isKind(told, 'checkChanged'))
+  // Its first result: the node has just started, and is better.
+  if (check?.event.from === 'undecided' && to > from) return 'preempted'
+  if (check !== undefined) return to < from ? 'checkFailed' : 'checkPassed'
+  if (chain.some((told) => isKind(told, 'linkChanged'))) return 'interfaceTracked'
+  return chain.some((told) => isKind(told, 'reloaded')) ? 'reloaded' : 'unknown'
+}
+
+/** It became Active for reasons of its own. */
+function ofItself({ event: { reason } }: Takeover, chain: readonly Told[], from: From): Diagnosis {
+  if (reason === 'owner' || reason === 'startup') return from('started')
+  if (reason === 'noSuccessor') return from('yielded')
+  return from(ofChain(chain) ?? 'unknown')
+}
+
+function ofChain(chain: readonly Told[]): Cause | undefined {
+  for (const { event } of chain) {
+    if (event.kind === 'absence') return 'engineAway'
+    if (event.kind === 'checkChanged') return event.to === 'up' ? 'checkPassed' : 'checkFailed'
+    if (event.kind === 'linkChanged') return 'carrierLost'
+    if (event.kind === 'duplicateOwner') return 'duplicateOwner'
+    if (event.kind === 'foreignChange') return 'foreignChange'
+    if (event.kind === 'stopOrdered') return 'stopped'
+    if (event.kind === 'yieldOrdered') return 'yielded'
+    if (event.kind === 'reloaded') return 'reloaded'
+  }
+  return undefined
+}
+
+/** How long before a takeover its reason may lie: four intervals and a bit, and the time to read a file and the like. */
+const patienceOf = ({ interval }: EventOf<'transition'>): number => 4 * interval + SLACK_MS

@@ -1,0 +1,159 @@
+/**
+ * The journals of several nodes on one time line, by the clock of the first: what a node was at a moment, what led to an
+ * event, and whose an address is. Within a boot the monotonic clock dates events, so that a wall clock that is stepped
+ * meanwhile reorders nothing. Decided here: how an event is dated, and what tells that a daemon has died. PURE.
+ */
+import type { EventKind, EventOf, JournalEvent } from '../journal/event.ts'
+import { type ClockOffset, offsetOf, sent } from './clock-offset.ts'
+import { type Dated, dated, type Reading } from './dating.ts'
+
+export type NodeJournal = {
+  /** How the story calls it. */
+  readonly name: string
+  /** The oldest first. */
+  readonly events: readonly JournalEvent[]
+  /** Its daemon answers; undefined: nobody has asked it. */
+  readonly running?: boolean | undefined
+  /** Its wall clock minus the teller's, by an answer of it. */
+  readonly clock?: { readonly offsetMs: number; readonly errorMs: number } | undefined
+  /** Its clocks when it answered. */
+  readonly now?: Reading | undefined
+}
+
+/** An event of a node. `at`: milliseconds since the epoch by the teller's clock. */
+export type Told<E extends JournalEvent = JournalEvent> = {
+  readonly node: Node
+  readonly event: E
+  at: number
+}
+
+export type Node = {
+  readonly name: string
+  readonly running: boolean | undefined
+  readonly offset: ClockOffset
+  /** By time, which is by number as well. */
+  readonly told: Told[]
+  readonly byNumber: Map<number, Told>
+  /** Of its routers. */
+  readonly addresses: ReadonlySet<string>
+}
+
+/** What is one virtual router on all nodes. */
+export type Subject = string
+
+export type Timeline = {
+  /** The first is the teller. */
+  readonly nodes: readonly Node[]
+  /** Of all nodes, by time. */
+  readonly told: readonly Told[]
+}
+
+export function timelineOf(journals: readonly NodeJournal[]): Timeline {
+  const [first] = journals
+  const reference = first === undefined ? [] : dated(first.events, first.now)
+  const nodes = journals.map((journal, i): Node => {
+    const own = i === 0 ? reference : dated(journal.events, journal.now)
+    const offset: ClockOffset =
+      i === 0 ? { ms: 0, errorMs: 0, by: 'itself', pairs: 0 } : offsetOf({ reference, own, clock: journal.clock })
+    const { name, running } = journal
+    const node: Node = { name, running, offset, told: [], byNumber: new Map(), addresses: selvesOf(own) }
+    for (const { event, at } of own) {
+      const told = { node, event, at: at - offset.ms }
+      node.told.push(told)
+      node.byNumber.set(event.seq, told)
+    }
+    return node
+  })
+  for (const node of nodes)
+    for (const told of node.told) if (told.event.kind === 'peerHeard') hearAfterSaying(nodes, told)
+  return { nodes, told: nodes.flatMap(({ told }) => told).sort((one, other) => one.at - other.at) }
+}
+
+/** Clocks are not known better than that: nothing is heard before it was said. */
+function hearAfterSaying(nodes: readonly Node[], heard: Told): void {
+  if (heard.event.kind !== 'peerHeard') return
+  const { peer, priority } = heard.event
+  const speaker = nodes.find((node) => node !== heard.node && node.addresses.has(peer))
+  if (speaker === undefined) return
+  const unsure = Math.min(UNSURE_MS, speaker.offset.errorMs + heard.node.offset.errorMs + HEARING_MS)
+  const said = speaker.told.find(
+    ({ at, event }) => at > heard.at && at <= heard.at + unsure && sent(event) === `${peer} ${priority}`,
+  )
+  if (said !== undefined) heard.at = said.at
+}
+
+const UNSURE_MS = 100
+const HEARING_MS = 5
+
+function selvesOf(events: readonly Dated[]): ReadonlySet<string> {
+  return new Set(
+    events.flatMap(({ event }) =>
+      event.kind === 'transition' || event.kind === 'priorityChanged' ? (event.self ?? []) : [],
+    ),
+  )
+}
+
+export const isKind = <K extends EventKind>(told: Told, kind: K): told is Told<EventOf<K>> => told.event.kind === kind
+
+/** When it had stopped to run, as it found out later. */
+export function beganAway({ at, event }: Told): number | undefined {
+  if (event.kind === 'absence') return at - (event.silentMs ?? 0)
+  return event.kind === 'engineLate' ? at - event.lateMs : undefined
+}
+
+export const subjectOf = ({ vrid, addresses }: EventOf<'transition'>): Subject => `${vrid} ${[...addresses].sort()[0]}`
+
+/** The router of this name is this one, as its own transitions say. */
+export function routersOf({ told }: Node, subject: Subject): ReadonlySet<string> {
+  return new Set(
+    told.flatMap((each) => (isKind(each, 'transition') && subjectOf(each.event) === subject ? each.event.router : [])),
+  )
+}
+
+export const nodeAt = ({ nodes }: Timeline, address: string): Node | undefined =>
+  nodes.find(({ addresses }) => addresses.has(address))
+
+/** What a router of the node was then; undefined: its journal does not go so far back, or the daemon did not run. */
+export function stateAt(node: Node, subject: Subject, at: number): EventOf<'transition'>['to'] | undefined {
+  let state: EventOf<'transition'>['to'] | undefined
+  for (const each of node.told) {
+    if (each.at > at) break
+    if (each.event.kind === 'started' || isLastWord(each)) state = undefined
+    else if (isKind(each, 'transition') && subjectOf(each.event) === subject) state = each.event.to
+  }
+  return state
+}
+
+const isLastWord = ({ event: { kind } }: Told): boolean => kind === 'stopped' || kind === 'crashed'
+
+/** From the event back to where it began, on its own node. */
+export function chainOf(told: Told): readonly Told[] {
+  const { because } = told.event
+  const cause = because === undefined || because >= told.event.seq ? undefined : told.node.byNumber.get(because)
+  // Numbers begin anew where a file was lost.
+  return cause === undefined || cause.at > told.at + UNSURE_MS ? [told] : [told, ...chainOf(cause)]
+}
+
+/**
+ * The daemon of the node has died in that time, without having said so: behind its last word comes a new start, or nothing
+ * although nobody is there. Undefined: that cannot be known.
+ */
+export function hadDied(node: Node, since: number, until: number): boolean | undefined {
+  const { running, told } = node
+  const began = told.findIndex(({ at, event }, i) => {
+    const before = told[i - 1]
+    return (
+      event.kind === 'started' &&
+      before?.event.kind !== 'stopped' &&
+      before !== undefined &&
+      before.at <= until &&
+      at >= since
+    )
+  })
+  if (began !== -1) return true
+  const last = told.at(-1)
+  if (last === undefined || last.event.kind === 'stopped') return undefined
+  if (last.event.kind === 'crashed') return last.at >= since && last.at <= until
+  if (last.at > until) return false
+  return running === undefined ? undefined : !running
+}

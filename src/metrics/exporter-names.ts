@@ -1,0 +1,67 @@
+/**
+ * The metrics of the keepalived exporter (github.com/mehdy/keepalived-exporter) that holdfast can answer for, in one
+ * table like names.ts: names and labels are the exporter's, so that its dashboards work; nobody else spells them. Its
+ * states are a number, which is why holdfast's own are not.
+ */
+import type { MetricRow } from './names.ts'
+
+const ROUTER = ['iname', 'intf', 'vrid'] as const
+
+export const EXPORTER_METRICS = {
+  keepalived_up: { kind: 'gauge', help: 'Always 1: an engine that does not answer is a failed scrape', labels: [] },
+  keepalived_vrrp_state: {
+    kind: 'gauge',
+    help: 'State of the virtual router: 0 waiting for its first checks, 1 Backup or Returning, 2 Active or Leaving, 3 in fault',
+    labels: [...ROUTER, 'ip_address'],
+  },
+  keepalived_advertisements_received_total: { kind: 'counter', help: 'Valid advertisements received', labels: ROUTER },
+  keepalived_advertisements_sent_total: {
+    kind: 'counter',
+    help: 'Advertisements sent, one per destination, without those of priority 0',
+    labels: ROUTER,
+  },
+  keepalived_become_master_total: { kind: 'counter', help: 'Transitions to Active', labels: ROUTER },
+  keepalived_release_master_total: { kind: 'counter', help: 'Transitions from Active', labels: ROUTER },
+  keepalived_packet_length_errors_total: {
+    kind: 'counter',
+    help: 'Packets for this virtual router that were too short or too long',
+    labels: ROUTER,
+  },
+  keepalived_ip_ttl_errors_total: { kind: 'counter', help: 'Packets with another TTL than wanted', labels: ROUTER },
+  keepalived_invalid_type_received_total: { kind: 'counter', help: 'Packets of an unknown type', labels: ROUTER },
+  keepalived_advertisements_interval_errors_total: {
+    kind: 'counter',
+    help: 'Advertisements with another interval than ours, also those that counted',
+    labels: ROUTER,
+  },
+  keepalived_address_list_errors_total: {
+    kind: 'counter',
+    help: 'Advertisements with other addresses than ours, also those that counted',
+    labels: ROUTER,
+  },
+  keepalived_authentication_invalid_total: {
+    kind: 'counter',
+    help: 'Always 0: an unknown type of authentication is among the mismatches',
+    labels: ROUTER,
+  },
+  keepalived_authentication_mismatch_total: {
+    kind: 'counter',
+    help: 'Packets with another type of authentication than ours',
+    labels: ROUTER,
+  },
+  keepalived_authentication_failure_total: { kind: 'counter', help: 'Packets with another password', labels: ROUTER },
+  keepalived_priority_zero_received_total: {
+    kind: 'counter',
+    help: 'Advertisements received with priority 0',
+    labels: ROUTER,
+  },
+  keepalived_priority_zero_sent_total: { kind: 'counter', help: 'Advertisements sent with priority 0', labels: ROUTER },
+  keepalived_script_status: { kind: 'gauge', help: '1 while the health check counts as up', labels: ['name'] },
+  keepalived_script_state: {
+    kind: 'gauge',
+    help: '1 while the health check has no result that counts, otherwise 0',
+    labels: ['name'],
+  },
+} as const satisfies Record<string, MetricRow>
+
+export type ExporterMetricName = keyof typeof EXPORTER_METRICS

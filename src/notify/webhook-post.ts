@@ -1,0 +1,98 @@
+/**
+ * One attempt to post one event. Decided here: which answers mean that another attempt may help, and that nothing of an answer
+ * but its status is read. The name of the host is looked up as that of a health check (host-name.ts): getaddrinfo's threads
+ * are shared with whatever else the process does. Refuses to know what is posted, and when again.
+ */
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { RunCutoff } from '../healthcheck/cutoff.ts'
+import { HostName } from '../healthcheck/host-name.ts'
+import { type Millis, millis } from '../wire/units.ts'
+import type { WebhookDelivery, WebhookSpec } from './webhook.ts'
+
+export type Outcome =
+  | { readonly kind: 'delivered' }
+  /** Another attempt would end the same way. */
+  | { readonly kind: 'refused'; readonly detail: string }
+  /** `retryAfter`: what the receiver asks for. */
+  | { readonly kind: 'failed'; readonly detail: string; readonly retryAfter?: Millis }
+
+/** `attempt` counts from 1. Never rejects. */
+export type Post = (spec: WebhookSpec, delivery: WebhookDelivery, attempt: number) => Promise<Outcome>
+
+/** Besides 5xx (RFC 9110 §15.5, RFC 6585 §4, RFC 8470 §5.2). */
+const TRY_AGAIN = [408, 425, 429]
+
+export function posting(userAgent: string): Post {
+  let asked = ''
+  let host = new HostName('localhost')
+  return async (spec, delivery, attempt) => {
+    const url = new URL(spec.url)
+    if (url.hostname !== asked) {
+      asked = url.hostname
+      host = new HostName(asked)
+    }
+    const cutoff = new RunCutoff()
+    const timer = setTimeout(() => cutoff.abort(), spec.timeout)
+    try {
+      const addresses = await host.addresses(cutoff)
+      return await post(url, addresses, { spec, delivery, attempt, cutoff, userAgent })
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      return { kind: 'failed', detail: cutoff.aborted ? `no answer within ${spec.timeout} ms (${detail})` : detail }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+type Attempt = {
+  readonly spec: WebhookSpec
+  readonly delivery: WebhookDelivery
+  readonly attempt: number
+  readonly cutoff: RunCutoff
+  readonly userAgent: string
+}
+
+type Addresses = Awaited<ReturnType<HostName['addresses']>>
+
+/** A connection of its own: events are few, and an idle one would have to be watched. */
+function post(url: URL, addresses: Addresses, { spec, delivery, attempt, cutoff, userAgent }: Attempt) {
+  return new Promise<Outcome>((resolve, reject) => {
+    const request = url.protocol === 'https:' ? requestHttps : requestHttp
+    const body = Buffer.from(delivery.body)
+    const sent = request(url, {
+      method: 'POST',
+      agent: false,
+      lookup: (_name, _options, done) => done(null, [...addresses]),
+      headers: {
+        'user-agent': userAgent,
+        ...spec.headers,
+        'content-type': 'application/json',
+        'content-length': body.length,
+        'idempotency-key': delivery.id,
+        'holdfast-attempt': attempt,
+      },
+    })
+    cutoff.addEventListener('abort', () => sent.destroy(new Error('the receiver does not answer')))
+    sent.once('error', reject)
+    sent.once('response', (response) => {
+      const { statusCode = 0, headers } = response
+      resolve(outcomeOf(statusCode, headers['retry-after']))
+      // What it says is not read, and how that ends is no news.
+      response.on('error', () => {})
+      sent.destroy()
+    })
+    sent.end(body)
+  })
+}
+
+function outcomeOf(status: number, retryAfter: string | undefined): Outcome {
+  if (status >= 200 && status < 300) return { kind: 'delivered' }
+  const detail = `status ${status}`
+  if (status < 500 && !TRY_AGAIN.includes(status)) return { kind: 'refused', detail }
+  const seconds = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined
+  return seconds === undefined
+    ? { kind: 'failed', detail }
+    : { kind: 'failed', detail, retryAfter: millis(seconds * 1000) }
+}
