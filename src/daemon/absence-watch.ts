@@ -29,7 +29,9 @@ export class AbsenceWatch {
 
   /** A machine that was suspended goes on where it was: with a long interval the next alarm is far away. */
   get sleptUnnoticed(): boolean {
-    return this.#context.clock.asleep() - this.#asleep > LEAST_SILENCE
+    const { clock } = this.#context
+    clock.now()
+    return clock.asleep() - this.#asleep > LEAST_SILENCE
   }
 
   /**

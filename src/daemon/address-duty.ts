@@ -140,7 +140,10 @@ export class AddressDuty {
       done: (outcomes, now) => {
         const outcome = this.#keeper.installed(outcomes, now, mayRetry)
         if (group.noticeExecution(now)) return
-        if (outcome === 'installed') this.#backoff = BACKOFF_FIRST
+        if (outcome === 'installed') {
+          this.#backoff = BACKOFF_FIRST
+          this.#router.takeover.installed()
+        }
         if (outcome !== 'failed') return
         this.#faultClearAt = plus(now, this.#backoff)
         this.#backoff = Math.min(this.#backoff * 2, BACKOFF_LAST)

@@ -3,10 +3,12 @@
  * failed, and undoes what somebody else did. Decided here: when there is another try, and what a failed one means.
  * Refuses to know states, advertisements and the last will; the router tells it what is wanted.
  */
+import type { EventOf } from '../journal/event.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { addressFlags } from './address-flags.ts'
 import type { Base } from './address-places.ts'
+import { LineBudget } from './line-budget.ts'
 import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from './ports.ts'
 import { isOurs, reconcile } from './reconcile.ts'
 import { Counters, type Recorder } from './recorder.ts'
@@ -40,6 +42,9 @@ const REPAIR_AGAIN = 1_000
 const AFTERTHOUGHT = 50
 /** So long an address that appears is not called somebody else's. */
 const DOUBT = 1_000
+/** In the journal: so many at once, then one in this time. Somebody may fight for an address for days. */
+const MOST_RECORDED = 20
+const RECORD_PACE = 10_000
 
 export class AddressKeeper {
   readonly foreignChanges = new Counters()
@@ -50,6 +55,8 @@ export class AddressKeeper {
   #afterthoughtAt: Millis | undefined
   #doubtedUntil: Millis | undefined
   readonly #limit = new RestorationLimit()
+  readonly #budget = new LineBudget(MOST_RECORDED, RECORD_PACE)
+  #unrecorded = 0
 
   constructor(router: string, recorder: Recorder) {
     this.#router = router
@@ -153,7 +160,7 @@ export class AddressKeeper {
     if (due.length === 0) return 'unchanged'
     const steps = due.filter(({ action, address }) => action === 'remove' || this.#limit.allow(address, now))
     const isLate = state !== 'Active' && this.#doubtedUntil !== undefined && now < this.#doubtedUntil
-    for (const step of due) if (!isLate) this.#tell(target.io, step, state, steps.includes(step))
+    for (const step of due) if (!isLate) this.#tell(target.io, step, { state, done: steps.includes(step), now })
     const failed = this.#apply(target.io, steps)
     // Ground rule 6 holds for a restoration as for a takeover.
     if (failed.length > 0) this.#repairAt = plus(now, REPAIR_AFTER)
@@ -162,7 +169,11 @@ export class AddressKeeper {
   }
 
   /** Netlink says what was done and where, not who did it. */
-  #tell(io: AddressIo, { action, address, interfaceIndex, prefixLength }: AddressStep, state: string, done: boolean) {
+  #tell(
+    io: AddressIo,
+    { action, address, interfaceIndex, prefixLength }: AddressStep,
+    { done, now, state }: { readonly state: string; readonly done: boolean; readonly now: Millis },
+  ) {
     const kind = action === 'add' ? 'removed' : 'added'
     this.foreignChanges.add(kind)
     const interfaceName = io.nameOf(interfaceIndex)
@@ -176,6 +187,7 @@ export class AddressKeeper {
       state,
       ...(flags === undefined ? {} : { flags: addressFlags(flags) }),
     }
+    this.#record({ router: this.#router, address, interface: interfaceName, change: kind }, done, now)
     const where = `${address}/${prefixLength} ${action === 'add' ? 'from' : 'to'} "${interfaceName}"`
     const answer = action === 'remove' ? 'removing it' : done ? 'adding it again' : 'not added again'
     this.#recorder.logLimited(
@@ -191,6 +203,22 @@ export class AddressKeeper {
       `${this.#router}: ${address} was removed more than ${MOST_RESTORATIONS} times in a minute: resigning for a while`,
       { ...fields, restorationsPausedUntilMs: this.#limit.pause.until },
     )
+  }
+
+  #record(
+    what: Pick<EventOf<'foreignChange'>, 'router' | 'address' | 'interface' | 'change'>,
+    done: boolean,
+    now: Millis,
+  ) {
+    if (!this.#budget.affords(now)) {
+      this.#unrecorded++
+      return
+    }
+    this.#budget.spend(now)
+    const answer = what.change === 'added' ? 'removedAgain' : done ? 'addedAgain' : 'left'
+    const unrecorded = this.#unrecorded === 0 ? {} : { suppressed: this.#unrecorded }
+    this.#unrecorded = 0
+    this.#recorder.chronicle.record({ kind: 'foreignChange', ...what, answer, ...unrecorded })
   }
 
   #reach(target: AddressTarget): boolean {

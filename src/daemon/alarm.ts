@@ -1,13 +1,15 @@
 /**
- * One Node timer for the nearest deadline of everything (design.md §2: a timer is a hint, a deadline is a fact).
- * Early ticks only re-arm; what is late is the listener's business, who drains before he decides. This file does not
- * know whose deadlines they are.
+ * One timer for the nearest deadline of everything (design.md §2: a timer is a hint, a deadline is a fact). Early ticks
+ * only re-arm; what is late is the listener's business, who drains before he decides. This file does not know whose
+ * deadlines they are, and what wakes it (docs/adr/0047).
  */
-import type { Millis } from '../wire/units.ts'
-import type { Clock } from './ports.ts'
+import { type Millis, millis } from '../wire/units.ts'
+import type { Clock, MakeWakeUp, WakeUp } from './ports.ts'
 
 /** Longer waits are cut: setTimeout takes 31 bits, and a suspended machine should look at its clock now and then. */
 const LONGEST_WAIT = 60_000
+/** Before somebody who does not move a deadline that has passed is asked again. */
+const LEAST_WAIT = 1
 
 /** setTimeout, or a test's virtual one; the result takes it back. */
 export type Schedule = (callback: () => void, wait: number) => () => void
@@ -17,27 +19,51 @@ export const onTheEventLoop: Schedule = (callback, wait) => {
   return () => clearTimeout(timer)
 }
 
+/**
+ * Whole milliseconds, to the nearest: rounded down, nearly every deadline costs a second tick and is no earlier for it
+ * (measured at 10 ms: 1.9 ticks and 0.6 ms late; so 1.25 ticks and 0.55 ms; rounded up 1.0 and 0.8 ms).
+ */
+export const wakeUpBy =
+  (schedule: Schedule): MakeWakeUp =>
+  (onTick) => {
+    let cancel: (() => void) | undefined
+    return {
+      set(at, now) {
+        cancel?.()
+        cancel = schedule(onTick, Math.max(Math.round(at - now), 1))
+      },
+      clear() {
+        cancel?.()
+        cancel = undefined
+      },
+    }
+  }
+
 export class Alarm {
   readonly #clock: Pick<Clock, 'now'>
-  readonly #onDue: (now: Millis) => void
+  readonly #onDue: (now: Millis, lateMs: number) => void
+  readonly #wakeUp: WakeUp
   #at: Millis | undefined
-  readonly #schedule: Schedule
-  /** Set while a timer runs. */
-  #cancel: (() => void) | undefined
+  #isSet = false
 
-  constructor(clock: Pick<Clock, 'now'>, onDue: (now: Millis) => void, schedule: Schedule = onTheEventLoop) {
+  /** `onDue` hears how late it is called. */
+  constructor(
+    clock: Pick<Clock, 'now'>,
+    onDue: (now: Millis, lateMs: number) => void,
+    makeWakeUp: MakeWakeUp = wakeUpBy(onTheEventLoop),
+  ) {
     this.#clock = clock
     this.#onDue = onDue
-    this.#schedule = schedule
+    this.#wakeUp = makeWakeUp(() => this.#tick())
   }
 
   /** Replaces the deadline; undefined = nothing to wait for. */
   set(at: Millis | undefined): void {
-    if (at === this.#at && this.#cancel !== undefined) return
+    if (at === this.#at && this.#isSet) return
     this.#at = at
-    this.#cancel?.()
-    this.#cancel = undefined
-    if (at !== undefined) this.#arm(at - this.#clock.now())
+    if (at !== undefined) return this.#arm(at, this.#clock.now())
+    this.#isSet = false
+    this.#wakeUp.clear()
   }
 
   /** Another deadline, besides the one there is. */
@@ -45,18 +71,18 @@ export class Alarm {
     if (this.#at === undefined || at < this.#at) this.set(at)
   }
 
-  #arm(wait: number): void {
-    // Whole milliseconds, to the nearest: rounded down, nearly every deadline costs a second tick and is no earlier
-    // for it (measured at 10 ms: 1.9 ticks and 0.6 ms late; so 1.25 ticks and 0.55 ms; rounded up 1.0 and 0.8 ms).
-    this.#cancel = this.#schedule(() => this.#tick(), Math.min(Math.max(Math.round(wait), 1), LONGEST_WAIT))
+  #arm(at: Millis, now: Millis): void {
+    this.#isSet = true
+    this.#wakeUp.set(at <= now ? millis(now + LEAST_WAIT) : millis(Math.min(at, now + LONGEST_WAIT)), now)
   }
 
   #tick(): void {
-    this.#cancel = undefined
+    this.#isSet = false
     if (this.#at === undefined) return
     const now = this.#clock.now()
-    if (now < this.#at) return this.#arm(this.#at - now)
+    if (now < this.#at) return this.#arm(this.#at, now)
+    const lateMs = now - this.#at
     this.#at = undefined
-    this.#onDue(now)
+    this.#onDue(now, lateMs)
   }
 }

@@ -18,6 +18,7 @@ import {
   offerAnnouncements,
   type Pacer,
   takeAnnouncements,
+  type WantedAnnouncement,
   withdrawAnnouncements,
 } from '../arp/pacer.ts'
 import { type Address, type Family, familyOf } from '../wire/address.ts'
@@ -38,6 +39,8 @@ export type Announced = {
   readonly refreshCopies?: number | undefined
   /** As `at`, when a rival was heard; by default what arp/announcement.ts says. */
   readonly onRival?: readonly Millis[] | undefined
+  /** The first frame for this address has left, of one round or another. */
+  readonly onFirst?: ((address: Address) => void) | undefined
 }
 
 /** Why there can be several at once: one for each reason. `duplicate` is about some addresses only. */
@@ -52,6 +55,10 @@ export class Announcer {
   /** By kind: gratuitousArp, neighborAdvertisement, failed. */
   readonly sent = new Counters()
   readonly #plans = new Map<string, Plans>()
+  /** By name. */
+  readonly #onFirst = new Map<string, (address: Address) => void>()
+  /** What nextAt() has found, for as long as no plan changes: every turn asks, and a plan's next frame is a minute away. */
+  #known: { readonly nextAt: Millis | undefined } | undefined
   #pacer: Pacer = IDLE_PACER
   readonly #send: (frames: readonly Uint8Array[]) => readonly SendOutcome[]
   readonly #mac: () => Mac
@@ -78,12 +85,14 @@ export class Announcer {
 
   /** Due at once; sent by run() at the end of the turn, because advertisements go before all of them. */
   announce(announced: Announced, reason: Reason, now: Millis): void {
-    const { name, family, addresses, onRival, refreshCopies: everyCopies } = announced
+    const { name, family, addresses, onFirst, onRival, refreshCopies: everyCopies } = announced
+    if (onFirst !== undefined) this.#onFirst.set(name, onFirst)
     const over = (reason === 'rival' ? onRival : undefined) ?? announcementOffsets(reason, family)
     const at = reason === 'takeover' ? announced.at : over
     const every = reason === 'takeover' ? announced.refresh : undefined
     const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every, everyCopies })
     this.#plans.set(name, { ...this.#plans.get(name), [reason]: plan })
+    this.#known = undefined
   }
 
   /** What is planned names no address that the router has no more, and goes on with the period of now. */
@@ -102,15 +111,21 @@ export class Announcer {
       ...(over.duplicate === undefined ? {} : { duplicate: kept(over.duplicate) }),
     })
     this.#pacer = withdrawAnnouncements(this.#pacer, name, (address) => !isOurs(address))
+    this.#known = undefined
   }
 
   cancel(name: string): void {
+    this.#known = undefined
     this.#plans.delete(name)
+    this.#onFirst.delete(name)
     this.#pacer = withdrawAnnouncements(this.#pacer, name)
   }
 
   nextAt(): Millis | undefined {
+    if (this.#known !== undefined) return this.#known.nextAt
     let nearest = nextTakeAt(this.#pacer, this.#spacing())
+    // What waits for the pacer, or for the kernel, may go earlier than it seems now.
+    let isCertain = nearest === undefined
     for (const plans of this.#plans.values()) {
       for (const reason of REASONS) {
         const plan = plans[reason]
@@ -118,15 +133,29 @@ export class Announcer {
         const planned = nextAnnouncementAt(plan)
         // Nobody looks whether the kernel is ready for what is not the next anyway: it can only be later for that.
         if (planned === undefined || (nearest !== undefined && planned >= nearest)) continue
-        nearest = sooner(nearest, this.#dueAt(plan))
+        const dueAt = this.#dueAt(plan)
+        isCertain &&= dueAt === planned
+        nearest = sooner(nearest, dueAt)
       }
     }
+    if (isCertain) this.#known = { nextAt: nearest }
     return nearest
+  }
+
+  /** The first word to a rival is due. */
+  answersRival(now: Millis): boolean {
+    for (const { rival } of this.#plans.values()) {
+      const at = rival?.fresh === true ? nextAnnouncementAt(rival) : undefined
+      if (at !== undefined && at <= now) return true
+    }
+    return false
   }
 
   run(now: Millis): void {
     const next = this.nextAt()
     if (next === undefined || next > now) return
+    this.#known = undefined
+    const wanted: WantedAnnouncement[] = []
     for (const [owner, plans] of this.#plans) {
       for (const kind of REASONS) {
         const plan = plans[kind]
@@ -134,13 +163,14 @@ export class Announcer {
         if (plan === undefined || at === undefined || at > now) continue
         const result = dueFrames(plan, now)
         plans[kind] = result.plan
-        const wanted = result.due.map(({ address, copy, first }) => ({ owner, address, copy, first }))
-        this.#pacer = offerAnnouncements(this.#pacer, wanted)
+        for (const { address, copy, first } of result.due) wanted.push({ owner, address, copy, first })
       }
     }
+    // Together: each offer looks at all that waits already.
+    this.#pacer = offerAnnouncements(this.#pacer, wanted)
     const taken = takeAnnouncements(this.#pacer, now, this.#spacing())
     this.#pacer = taken.pacer
-    if (taken.send.length > 0) this.#announce(taken.send.map(({ address }) => address))
+    if (taken.send.length > 0) this.#announce(taken.send)
   }
 
   #dueAt(plan: AnnouncementPlan): Millis | undefined {
@@ -148,18 +178,21 @@ export class Announcer {
     return at === undefined || plan.addresses.every(this.#isReady) ? at : plus(at, PATIENCE)
   }
 
-  #announce(addresses: readonly Address[]): void {
+  #announce(announcements: readonly WantedAnnouncement[]): void {
     const mac = this.#mac()
     const outcomes = this.#send(
-      addresses.map((address) =>
+      announcements.map(({ address }) =>
         familyOf(address) === 'ipv4'
           ? gratuitousArp({ address, mac })
           : neighborAdvertisement({ address, mac, router: true }),
       ),
     )
     outcomes.forEach(({ ok }, i) => {
-      const kind = addresses[i]?.includes(':') === true ? 'neighborAdvertisement' : 'gratuitousArp'
-      this.sent.add(ok ? kind : 'failed')
+      const announcement = announcements[i]
+      if (announcement === undefined) return
+      const { address, first, owner } = announcement
+      this.sent.add(ok ? (address.includes(':') ? 'neighborAdvertisement' : 'gratuitousArp') : 'failed')
+      if (ok && first) this.#onFirst.get(owner)?.(address)
     })
   }
 }

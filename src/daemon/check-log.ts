@@ -73,6 +73,11 @@ export class CheckLog {
     const counts = to.verdict === 'unknown' && to.standing !== 'nothing' ? `, counts as ${to.standing}` : ''
     const found = last === undefined ? '' : `: ${last.reason}${last.ok ? '' : ` (${last.detail})`}`
     const effects = this.#effects(name)
+    this.#recorder.chronicle.record({
+      ...{ kind: 'checkChanged', check: name, from, to: to.verdict, effects: [...effects] },
+      ...(last === undefined ? {} : { reason: last.reason, detail: last.detail, latencyMs: rounded(last.latency) }),
+      ...(silent > 1 ? { suppressed: silent - 1 } : {}),
+    })
     const does = effects.length === 0 ? '' : `; ${effects.map(inWords).join(', ')}`
     const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not told` : ''
     this.#recorder.log(
@@ -84,12 +89,14 @@ export class CheckLog {
         to: to.verdict,
         since: new Date(Date.now() - now + to.since).toISOString(),
         effects,
-        ...(last === undefined ? {} : { reason: last.reason, latencyMs: Math.round(last.latency * 100) / 100 }),
+        ...(last === undefined ? {} : { reason: last.reason, latencyMs: rounded(last.latency) }),
         ...(silent > 1 ? { suppressed: silent - 1 } : {}),
       },
     )
   }
 }
+
+const rounded = (ms: number) => Math.round(ms * 100) / 100
 
 function inWords(effect: CheckEffect): string {
   const { router } = effect

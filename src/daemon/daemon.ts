@@ -6,18 +6,25 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
+import { addressFilesIn } from '../config/holding.ts'
+import type { NamedAddress } from '../config/named-address.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
+import { Histogram } from '../metrics/histogram.ts'
+import { METRICS } from '../metrics/names.ts'
 import { nextDeadline } from '../vrrp/state.ts'
-import { type Millis, plus } from '../wire/units.ts'
+import { centisToMillis, type Millis, plus } from '../wire/units.ts'
 import { AbsenceWatch } from './absence-watch.ts'
-import { Alarm, onTheEventLoop, type Schedule } from './alarm.ts'
+import { AddressFiles } from './address-files.ts'
+import { Alarm, onTheEventLoop, type Schedule, wakeUpBy } from './alarm.ts'
 import { CheckBoard } from './check-board.ts'
+import { engineDistributions, routerDistributions } from './distributions.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { GuardianWatch } from './guardian-watch.ts'
 import { HealthWatch } from './health-watch.ts'
 import { healthcheckSnapshots, WallClock } from './healthcheck-snapshot.ts'
-import { Journal } from './journal.ts'
+import { type AddressMemory, Journal, memoryOnDisk } from './journal.ts'
+import { LatenessNews } from './lateness-news.ts'
 import { Leftovers } from './leftovers.ts'
 import { lifetimeOf } from './lifetime.ts'
 import { NetworkNews } from './network-news.ts'
@@ -25,17 +32,20 @@ import { NetworkView } from './network-view.ts'
 import { Notices } from './notices.ts'
 import { Placement } from './placement.ts'
 import type {
+  AddressFilePort,
   AddressStep,
   CheckPort,
   Clock,
   LastWillPort,
+  MakeWakeUp,
   NetworkEvent,
   NetworkPort,
   NotifyPort,
   SocketPort,
 } from './ports.ts'
 import type { Recorder } from './recorder.ts'
-import { applyReload, planReload, type ReloadReport } from './reload.ts'
+import { applyReload, type Bearer, bearerWords, planReload, type ReloadReport } from './reload.ts'
+import { type EngineReport, type ReportPart, reportInPieces } from './report.ts'
 import { Roster } from './roster.ts'
 import type { Router } from './router.ts'
 import { segmentContext } from './segment-news.ts'
@@ -43,12 +53,17 @@ import {
   type ConfigSnapshot,
   groupSnapshots,
   interfaceSnapshot,
+  NO_SURROUNDINGS,
   outpostSnapshots,
+  type RouterSnapshot,
   routerSnapshot,
   type Snapshot,
+  type Standing,
   type SurroundingsSnapshot,
+  standingOf,
 } from './snapshot.ts'
 import { StaleAddresses } from './stale-addresses.ts'
+import { type TakeoverTimes, takeoverTimes } from './takeover-watch.ts'
 import { Trackers } from './trackers.ts'
 import type { Transition } from './transition-history.ts'
 
@@ -62,14 +77,24 @@ export type DaemonPorts = {
   readonly checks?: CheckPort
   /** Without one no program is told of anything. */
   readonly notify?: NotifyPort
+  /** Without one no file ever says where a router runs. */
+  readonly addressFiles?: AddressFilePort
   /** Where the configuration came from, and how its reloads went; the daemon only passes it on. */
   readonly configuration?: () => ConfigSnapshot
   /** What goes on around the engine, for the status alone. */
   readonly surroundings?: () => SurroundingsSnapshot
   /** The guardian is gone, or stopped: this daemon is leaving, and whoever started it should see a failure. */
   readonly onForsaken?: () => void
+  /** With each beat to the guardian, every 1.5 s at the latest; never without one. */
+  readonly onBeat?: () => void
   /** setTimeout by default. */
   readonly schedule?: Schedule
+  /** From 0 to 1; Math.random by default. */
+  readonly random?: () => number
+  /** What the node keeps between two lives; files of the run directory by default. */
+  readonly addressMemory?: AddressMemory
+  /** For the one alarm; `schedule` by default. */
+  readonly wakeUp?: MakeWakeUp | undefined
 }
 
 /**
@@ -87,6 +112,7 @@ export class Daemon {
   readonly #view = new NetworkView()
   readonly #alarm: Alarm
   readonly #placement: Placement
+  readonly #files: AddressFiles
   readonly #startedAt = new Date()
   readonly #news: NetworkNews
   readonly #stale: StaleAddresses
@@ -105,13 +131,27 @@ export class Daemon {
   readonly #checksSince = new WallClock()
   readonly #health: HealthWatch
   readonly #notices: Notices
+  readonly #lateness = new Histogram(METRICS.holdfast_engine_timer_lateness_seconds.buckets)
+  readonly #latenessNews: LatenessNews
+  readonly #takeovers: TakeoverTimes
 
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
     this.#config = config
     this.#ports = ports
     this.#options = options
-    this.#alarm = new Alarm(ports.clock, (now) => this.#onAlarm(now), ports.schedule)
+    this.#alarm = new Alarm(
+      ports.clock,
+      (now, lateMs) => {
+        this.#lateness.observe(lateMs / 1_000)
+        this.#onAlarm(now)
+        this.#latenessNews.note(lateMs, () => this.#shortestInterval(), now)
+      },
+      ports.wakeUp ?? wakeUpBy(ports.schedule ?? onTheEventLoop),
+    )
+    this.#latenessNews = new LatenessNews(ports.recorder.chronicle)
+    this.#takeovers = takeoverTimes(ports.clock)
     const { checks, clock, network, notify: port, recorder, schedule = onTheEventLoop, sockets, will } = ports
+    const { random = Math.random } = ports
     this.#notices = new Notices({ port, clock, recorder, schedule })
     this.#watch = new GuardianWatch({
       clock,
@@ -120,27 +160,34 @@ export class Daemon {
       onLook: () => {
         if (this.#absence.sleptUnnoticed) this.#endTurn(this.#beginTurn())
       },
+      onBeat: ports.onBeat,
       shortestLifetime: () => this.#shortestLifetime(),
       onLost: (silence) => this.#forsaken(silence),
     })
     const view = this.#view
     const apply = (steps: readonly AddressStep[]) => this.#news.apply(steps)
-    const journal = new Journal(config.runDirectory)
+    const memory = ports.addressMemory ?? memoryOnDisk(config.runDirectory)
+    const journal = new Journal(memory)
     this.#news = new NetworkNews(network, view, recorder)
     const beginTurn = () => this.#beginTurn()
-    const endTurn = (now: Millis) => this.#endTurn(now)
+    const endTurn = (now: Millis) => {
+      this.#endTurn(now)
+      this.#watch.glance(now)
+    }
     const isBusy = () => !this.#runner.idle
     const alarmBy = (at: Millis) => this.#alarm.sooner(at)
-    const context = segmentContext({ sockets, view, recorder, apply, beginTurn, endTurn, isBusy, alarmBy })
+    const context = segmentContext({ sockets, view, recorder, random, apply, beginTurn, endTurn, isBusy, alarmBy })
     const board = this.#board
     const trackers = new Trackers(view, board)
-    this.#placement = new Placement(config, context, journal, trackers)
+    this.#files = new AddressFiles(ports.addressFiles, recorder)
+    this.#placement = new Placement(config, context, journal, trackers, this.#files)
     const onTransition = (router: Router, transition: Transition) => {
       this.#stateChanged = true
       this.#notices.transition(router, transition, { departing: this.#roster.departing, stopping: this.#stopping })
     }
     const onAskChecks = (router: Router, within: Millis) => this.#health.ask(router, within)
-    this.#roster = new Roster({ recorder, will, runner: this.#runner, onTransition, onAskChecks })
+    const takeovers = this.#takeovers
+    this.#roster = new Roster({ recorder, will, runner: this.#runner, takeovers, onTransition, onAskChecks })
     const [placement, roster] = [this.#placement, this.#roster]
     this.#health = new HealthWatch({
       checks,
@@ -154,7 +201,7 @@ export class Daemon {
       endTurn,
     })
     this.#absence = new AbsenceWatch({ clock, will, groups: () => this.#roster.groups })
-    this.#stale = new StaleAddresses({ view, roster: this.#roster, journal, recorder, apply })
+    this.#stale = new StaleAddresses({ view, roster: this.#roster, memory, journal, recorder, apply })
     this.#leftovers = new Leftovers({
       recorder,
       where: (address) => view.where(address),
@@ -167,6 +214,7 @@ export class Daemon {
   start(): void {
     const { clock, network } = this.#ports
     this.#view.load(network)
+    this.#followFiles()
     this.#stale.sweep(this.#config)
     const now = clock.now()
     this.#health.know(this.#config, now)
@@ -221,19 +269,26 @@ export class Daemon {
   /**
    * Another configuration, which was judged against nodeView(). A router that means the same is not touched; what a
    * difference costs is reload.ts's. Refused while the daemon leaves. `diff` is from `config` to the next one: finding
-   * it takes longer than applying it, and can be done elsewhere.
+   * it takes longer than applying it, and can be done elsewhere. `bearer`: it was handed over.
    */
-  reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next)): ReloadReport {
+  reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next), bearer?: Bearer): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
     const now = this.#beginTurn()
     const before = this.#config
     this.#config = next
+    this.#followFiles()
     this.#placement.reconfigure(next)
     this.#health.know(next, now)
     this.#notices.know(next)
     const resolution = this.#placement.resolve()
     const elsewhere = this.#placement.elsewhere(this.#roster.routers, resolution)
     const plan = planReload(before, next, diff, { held: this.#roster.heldByDeparting(), elsewhere })
+    const { changes, checksChanged } = plan.report
+    if (bearer?.again !== true)
+      this.#ports.recorder.chronicle.record({
+        ...{ kind: 'reloaded', ok: true, changes: [...changes], checksChanged: [...checksChanged] },
+        ...bearerWords(bearer),
+      })
     this.#stale.sweepNew(before, next)
     const admit = (at: Millis) => this.#admit(at)
     const house = { roster: this.#roster, placement: this.#placement, resolution, admit }
@@ -263,9 +318,31 @@ export class Daemon {
     this.#watch.stop()
     for (const segment of this.#placement.segments) segment.close()
     this.#ports.network.close()
+    this.#ports.addressFiles?.close()
   }
 
   snapshot(): Snapshot {
+    return this.#describe(this.#roster.all)
+  }
+
+  /** The same and what is measured, in pieces: the engine may go on in between. */
+  report(): Generator<ReportPart, EngineReport> {
+    return reportInPieces({
+      routers: this.#roster.all,
+      describe: (router) => this.#describeRouter(router, this.#ports.clock.now()),
+      measured: routerDistributions,
+      rest: () => ({
+        snapshot: this.#describe([]),
+        distributions: engineDistributions(this.#lateness, this.#takeovers),
+      }),
+    })
+  }
+
+  #describeRouter(router: Router, now: Millis): RouterSnapshot {
+    return routerSnapshot(router, now, this.#roster.departing.has(router))
+  }
+
+  #describe(routers: readonly Router[]): Snapshot {
     const now = this.#ports.clock.now()
     return {
       version: 1,
@@ -276,8 +353,8 @@ export class Daemon {
       guardian: this.#ports.will.armed ? (this.#ports.will.guarded ? 'guarded' : 'armed') : 'none',
       logRecordsLost: this.#ports.recorder.lost,
       config: this.#ports.configuration?.() ?? this.#givenConfig(),
-      ...(this.#ports.surroundings?.() ?? { controlRefused: 0, keepalivedBeside: [], scheduling: null }),
-      routers: this.#roster.all.map((router) => routerSnapshot(router, now, this.#roster.departing.has(router))),
+      ...(this.#ports.surroundings?.() ?? NO_SURROUNDINGS),
+      routers: routers.map((router) => this.#describeRouter(router, now)),
       groups: groupSnapshots(this.#roster.groups),
       interfaces: this.#placement.segments.flatMap((segment) => [
         interfaceSnapshot(segment),
@@ -286,6 +363,11 @@ export class Daemon {
       healthchecks: healthcheckSnapshots(this.#board, [...this.#roster.routers.values()], now, this.#checksSince),
       notifications: this.#notices.snapshot(),
     }
+  }
+
+  /** Who holds what, without the rest of a snapshot. */
+  standings(): readonly Standing[] {
+    return this.#roster.all.map(standingOf)
   }
 
   #givenConfig(): ConfigSnapshot {
@@ -298,6 +380,7 @@ export class Daemon {
       lastReload: null,
       imported: null,
       stoppedAt: null,
+      managed: null,
     }
   }
 
@@ -343,10 +426,21 @@ export class Daemon {
     if (this.#news.take(event, readers, now) && !this.#serving) this.#endTurn(now)
   }
 
+  #followFiles(): void {
+    this.#files.follow(addressFilesIn(this.#config), (file, reading) => this.#onAddressNamed(file, reading))
+  }
+
+  #onAddressNamed(file: string, reading: NamedAddress['reading']): void {
+    if (!this.#files.take(file, reading)) return
+    const now = this.#beginTurn()
+    this.#placement.refresh(this.#roster.routers, now)
+    this.#stateChanged = true
+    this.#endTurn(now)
+  }
+
   // Time and packets -----------------------------------------------------------------------------------------------
 
-  #beginTurn(): Millis {
-    const now = this.#ports.clock.now()
+  #beginTurn(now = this.#ports.clock.now()): Millis {
     // Not everything that begins a turn ends one: a beat of the health checks that says what is known does not.
     if (this.#absence.notice(now)) this.#alarm.sooner(now)
     return now
@@ -359,6 +453,10 @@ export class Daemon {
   #forsaken(silence: number | undefined): void {
     const why = silence === undefined ? 'is gone' : `has been silent for ${Math.round(silence)} ms`
     this.#ports.recorder.log('error', `The guardian ${why}: leaving, because nobody stands behind this engine`)
+    this.#ports.recorder.chronicle.record({
+      kind: 'guardianLost',
+      ...(silence === undefined ? {} : { silentMs: Math.round(silence) }),
+    })
     for (const group of this.#roster.groups) group.will.forsaken = true
     void this.stop()
     this.#ports.onForsaken?.()
@@ -369,9 +467,13 @@ export class Daemon {
     return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
   }
 
+  #shortestInterval(): number {
+    return Math.min(...this.#roster.all.map(({ parameters }) => centisToMillis(parameters.advertisementInterval)))
+  }
+
   #onAlarm(firedAt: Millis): void {
     const { clock, network } = this.#ports
-    this.#beginTurn()
+    this.#beginTurn(firedAt)
     // Drain before expire: what waits in the queues may be the reason not to act. The link watch comes first, because
     // silence on a dead link proves nothing.
     this.#serving = true
@@ -409,15 +511,19 @@ export class Daemon {
 
   #endTurn(now: Millis): void {
     this.#runner.run(now)
+    if (this.#options.drainBeforeExpire) {
+      for (const segment of this.#placement.segments) segment.hearBeforeAnswering(now)
+      this.#runner.run(now)
+    }
     if (this.#roster.departing.size > 0) this.#letGo(now)
     // Advertisements go before all announcements (design.md §3).
     for (const segment of this.#placement.segments) segment.runAnnouncements(now)
+    this.#runner.tell()
     for (const segment of this.#placement.segments) segment.askForRadar()
     if (this.#stateChanged) {
       this.#stateChanged = false
       for (const segment of this.#placement.segments) segment.watchClaims()
-      const running = this.#roster.all.some((router) => router.state.name !== 'Initialize')
-      if (!running) this.#finish(now)
+      if (this.#roster.all.every((router) => router.state.name === 'Initialize')) this.#finish(now)
     }
     // After the first announcements (VR-NTF-08).
     this.#notices.settle(this.#roster)

@@ -10,6 +10,7 @@ import {
   duplicateOwners,
   hearAnswer,
   nextQuestionAt,
+  questionNeededAt,
   type Radar,
   type RadarRules,
   type RadarStep,
@@ -25,11 +26,16 @@ import type { Millis } from '../wire/units.ts'
 import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
 import { electionTime, timeToBeHeard } from './election-time.ts'
 import { HeardRouters, type NamedRouter } from './heard-routers.ts'
+import { LineBudget } from './line-budget.ts'
 import type { Recorder } from './recorder.ts'
 import type { Router } from './router.ts'
 
 /** Two that announce over each other move the clients each time: RFC 5227 §2.4 has this bound for the same reason. */
 const ANNOUNCE_SPACING = 10_000
+
+/** In the journal: so many at once, then one in this time. MACs can be invented. */
+const MOST_RECORDED = 20
+const RECORD_PACE = 10_000
 
 /** Another host that has an address of ours, for people. */
 export type FoundDuplicate = DuplicateOwner & {
@@ -45,11 +51,10 @@ export class DuplicateWatch {
   #radar: Radar | undefined
   /** Set while we have yielded to this router. */
   #yieldedTo: Address | undefined
-  /** A MAC that nobody is known to have: when it was heard. */
-  #namelessSince: Millis | undefined
   #askedAt: Millis | undefined
   readonly #foundAt = new Map<string, Millis>()
   readonly #announcedAt = new Map<Address, Millis>()
+  readonly #budget = new LineBudget(MOST_RECORDED, RECORD_PACE)
 
   constructor(router: Router, recorder: Recorder) {
     this.#router = router
@@ -94,7 +99,13 @@ export class DuplicateWatch {
 
   get nextAt(): Millis | undefined {
     if (this.#radar === undefined || !this.isOn) return undefined
-    return this.#namelessSince ?? nextQuestionAt(this.#radar)
+    return nextQuestionAt(this.#radar)
+  }
+
+  /** Until then a question may wait for an alarm of somebody else. */
+  get neededAt(): Millis | undefined {
+    if (this.#radar === undefined || !this.isOn) return undefined
+    return questionNeededAt(this.#radar)
   }
 
   // Questions ----------------------------------------------------------------------------------------------------
@@ -107,9 +118,8 @@ export class DuplicateWatch {
     this.#radar = radar
     if (questions.length > 0) this.#askedAt = now
     const nameless = this.#isNameless(now) ? this.#routers.sources(this.#peers) : []
-    this.#namelessSince = undefined
     if (began) {
-      for (const owner of gone) this.#lose(owner)
+      for (const owner of gone) this.#lose(owner, now)
       if (this.#yieldedTo !== undefined && this.owners.length === 0) {
         // What it said once is worth one yield: if it has yielded to us as well, nobody has the addresses.
         this.#routers.forget(this.#yieldedTo)
@@ -144,7 +154,6 @@ export class DuplicateWatch {
     if (this.#radar === undefined) return
     const heard = hearAnswer(this.#radar, this.#rules(now), { address, mac }, heardAt)
     this.#radar = heard.radar
-    if (heard.suspected && !this.#routers.isRouter(mac, now)) this.#namelessSince = heardAt
     if (heard.found) this.#find({ address, mac }, now)
   }
 
@@ -184,6 +193,7 @@ export class DuplicateWatch {
       allowed: spec.duplicateAllowed,
       patience: (mac, firstAt) =>
         this.#routers.isRouter(mac, now) ? electionTime(parameters) : timeToBeHeard(state, firstAt),
+      isNameless: (mac) => !this.#routers.isRouter(mac, now) && this.#routers.sources(this.#peers).length > 0,
     }
   }
 
@@ -214,6 +224,7 @@ export class DuplicateWatch {
     const router = this.#routers.behind(mac, now)
     const reaction = this.#router.state.name === 'Active' ? this.#reactionTo(mac, now) : 'alarm'
     this.#foundAt.set(`${address} ${mac}`, now)
+    this.#record(owner, true, now, { ...(router === undefined ? {} : { peer: router.source }), reaction })
     this.#recorder.logLimited(
       `${name} duplicate ${mac} ${address}`,
       'warn',
@@ -238,8 +249,10 @@ export class DuplicateWatch {
     this.#act(owned, now)
   }
 
-  #lose({ address, mac }: DuplicateOwner): void {
+  #lose(owner: DuplicateOwner, now: Millis): void {
+    const { address, mac } = owner
     const { name } = this.#router
+    this.#record(owner, false, now)
     this.#foundAt.delete(`${address} ${mac}`)
     this.#recorder.logLimited(
       `${name} duplicate gone ${mac} ${address}`,
@@ -247,6 +260,18 @@ export class DuplicateWatch {
       `${name}: duplicate owner gone: ${mac} answers for ${address} no more`,
       { router: name, address, mac },
     )
+  }
+
+  #record(
+    { address, mac }: DuplicateOwner,
+    present: boolean,
+    now: Millis,
+    more: { peer?: Address; reaction?: string } = {},
+  ) {
+    if (!this.#budget.affords(now)) return
+    this.#budget.spend(now)
+    const router = this.#router.name
+    this.#recorder.chronicle.record({ kind: 'duplicateOwner', router, address, mac, present, ...more })
   }
 
   #act(owners: readonly DuplicateOwner[], now: Millis): void {
@@ -283,7 +308,6 @@ export class DuplicateWatch {
 
   #stop(): void {
     this.#radar = undefined
-    this.#namelessSince = undefined
     this.#askedAt = undefined
     this.#foundAt.clear()
     this.#announcedAt.clear()
@@ -291,7 +315,7 @@ export class DuplicateWatch {
 }
 
 const wordsFor = (router: NamedRouter | undefined): string =>
-  router === undefined ? 'which speaks no VRRP' : `router ${router.source}, priority ${router.priority ?? 'unheard'}`
+  router === undefined ? 'no VRRP heard from it' : `router ${router.source}, priority ${router.priority ?? 'unheard'}`
 
 const WORDS = {
   announce: 'announced over',

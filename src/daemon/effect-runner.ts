@@ -33,6 +33,7 @@ export class EffectRunner {
   /** By owner, in the order in which they first wanted something. */
   readonly #orders = new Map<object, Order[]>()
   readonly #afterwards = new Set<() => void>()
+  readonly #tellings: (() => void)[] = []
   readonly #afterSending = new Set<() => void>()
   #running = false
 
@@ -58,6 +59,16 @@ export class EffectRunner {
     this.#afterwards.add(settle)
   }
 
+  /** What only has to be told, to the log and the journal: no announcement of 255 routers waits for their lines. */
+  tellLater(tell: () => void): void {
+    this.#tellings.push(tell)
+  }
+
+  /** When the announcements of the turn are out. */
+  tell(): void {
+    for (const tell of this.#tellings.splice(0)) tell()
+  }
+
   /** Once, when what is sent in this round has been sent, and before what takes longer. Only from `done` of a sending. */
   afterSending(settle: () => void): void {
     this.#afterSending.add(settle)
@@ -77,10 +88,19 @@ export class EffectRunner {
   }
 
   #round(now: Millis): void {
+    const acts = this.#take(now)
+    const [only] = acts
+    // An Active of one router, again and again.
+    if (only === undefined || acts.length === 1) {
+      if (only !== undefined && only.kind !== 'apply') this.#runAlone(only, now)
+      this.#settleSending()
+      if (only?.kind === 'apply') share([only], now, this.#apply)
+      return
+    }
     const asks = new Map<Asker, Uint8Array[]>()
     const sends = new Map<Sender, SendAct[]>()
     const applies: ApplyAct[] = []
-    for (const act of this.#take(now)) {
+    for (const act of acts) {
       if (act.kind === 'apply') applies.push(act)
       else if (act.kind === 'send') sends.set(act.sender, [...(sends.get(act.sender) ?? []), act])
       else asks.set(act.asker, [...(asks.get(act.asker) ?? []), ...act.items])
@@ -89,9 +109,19 @@ export class EffectRunner {
     for (const [sender, acts] of sends) {
       share(acts, now, (all) => sender.send(all))
     }
+    this.#settleSending()
+    share(applies, now, this.#apply)
+  }
+
+  #runAlone(act: SendAct | AskAct, now: Millis): void {
+    if (act.kind === 'send') act.done(act.items.length === 0 ? [] : act.sender.send(act.items), now)
+    else if (act.items.length > 0) act.asker.ask(act.items)
+  }
+
+  #settleSending(): void {
+    if (this.#afterSending.size === 0) return
     for (const settle of this.#afterSending) settle()
     this.#afterSending.clear()
-    share(applies, now, this.#apply)
   }
 
   /** The next act of every owner. Orders that are done by being asked are as good as their round. */

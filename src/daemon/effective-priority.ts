@@ -3,6 +3,7 @@
  * §3, Leaving). Decided here: which of the two is in force, and until when. Refuses to know what is tracked, whether a
  * router may yield, and what another priority leads to.
  */
+import type { EventOf } from '../journal/event.ts'
 import type { Millis } from '../wire/units.ts'
 import { LineBudget } from './line-budget.ts'
 import type { Recorder } from './recorder.ts'
@@ -24,6 +25,7 @@ export class EffectivePriority {
   readonly #budget = new LineBudget(MOST_AT_ONCE, PACE)
   /** What the log said last, when that is not how things are. */
   #toldLast: number | undefined
+  #reason: 'tracking' | 'yieldOver' = 'tracking'
 
   constructor(router: Router, assigned: number, recorder: Recorder) {
     this.#router = router
@@ -49,19 +51,30 @@ export class EffectivePriority {
   /** The same for a reload, which tells everything at once. Returns what is in force then. */
   reconfigure(priority: number): number {
     this.#tracking = { ...this.#tracking, priority }
-    return this.#yieldingUntil === undefined ? priority : this.#router.parameters.priority
+    const before = this.#router.parameters.priority
+    if (this.#yieldingUntil !== undefined) return before
+    if (priority !== before) this.#record('reload', before, priority)
+    return priority
   }
 
   /** The priority alone, and without a word: what is said is the release. The group posts the event. */
   lowerUntil(until: Millis): void {
     this.#yieldingUntil = until
+    this.#record('yield', this.#router.parameters.priority, 1)
     this.#router.parameters = { ...this.#router.parameters, priority: 1, assured: undefined }
+  }
+
+  /** Of one that yields already. */
+  yieldUntil(until: Millis): void {
+    this.#yieldingUntil = until
   }
 
   endYield(now: Millis): void {
     if (this.#yieldingUntil === undefined || now < this.#yieldingUntil) return
     this.#yieldingUntil = undefined
+    this.#reason = 'yieldOver'
     this.#take('priority after yielding', now)
+    this.#reason = 'tracking'
   }
 
   #take(what: string, now: Millis): void {
@@ -94,5 +107,15 @@ export class EffectivePriority {
     this.#budget.spend(now)
     const message = `${title}: effective ${what} ${previous} → ${priority}`
     this.#recorder.log('info', message, { router: name, previous, priority })
+    this.#record(this.#reason, previous, priority)
+  }
+
+  #record(why: EventOf<'priorityChanged'>['why'], from: number, to: number): void {
+    const { io, name: router, parameters, state } = this.#router
+    this.#recorder.chronicle.record({
+      ...{ kind: 'priorityChanged', router, from, to, why },
+      ...(io === undefined ? {} : { self: parameters.primaryAddress }),
+      active: state.name === 'Active',
+    })
   }
 }

@@ -126,16 +126,6 @@ export function healthcheckSnapshots(
   return [...probes, ...combinations]
 }
 
-/** For whoever may read without saying who he is: the reason of a result is a word of ours, its detail is not. */
-export function withoutDetails<T extends { readonly healthchecks: readonly HealthcheckSnapshot[] }>(snapshot: T): T {
-  const healthchecks = snapshot.healthchecks.map((check) => {
-    if (check.last === null) return check
-    const { at, ok, reason, latencyMs } = check.last
-    return { ...check, last: { at, ok, reason, latencyMs } }
-  })
-  return { ...snapshot, healthchecks }
-}
-
 function lastOf(report: CheckReport | undefined, wall: number): HealthcheckSnapshot['last'] {
   if (report?.last === undefined) return null
   const { at, ok, reason, detail, latency } = report.last

@@ -10,16 +10,27 @@ import { type Address, parseAddress } from '../wire/address.ts'
 
 export type JournalEntry = { readonly address: Address; readonly prefixLength: number; readonly interfaceName: string }
 
+/** Where the names outlive the daemon; the simulator keeps them in a variable. Problems are words. */
+export type AddressMemory = {
+  read(): { readonly entries: readonly JournalEntry[]; readonly problem: string | undefined }
+  write(entries: readonly JournalEntry[]): string | undefined
+}
+
+export const memoryOnDisk = (directory: string): AddressMemory => ({
+  read: () => readJournal(directory),
+  write: (entries) => writeJournal(directory, entries),
+})
+
 const FILE = 'addresses.json'
 
 /** The journal of this life: grows when an interface is found for a router, never shrinks before the next start. */
 export class Journal {
-  readonly #directory: string
+  readonly #memory: Pick<AddressMemory, 'write'>
   readonly #entries = new Map<string, JournalEntry>()
   #written = false
 
-  constructor(directory: string) {
-    this.#directory = directory
+  constructor(memory: Pick<AddressMemory, 'write'>) {
+    this.#memory = memory
   }
 
   /** Call it before the addresses can be installed. Returns what went wrong, in words. */
@@ -30,7 +41,7 @@ export class Journal {
     }
     // What could not be written is tried again whenever somebody asks; a full disk may have room by then.
     if (this.#entries.size === before && (this.#written || this.#entries.size === 0)) return undefined
-    const problem = writeJournal(this.#directory, [...this.#entries.values()])
+    const problem = this.#memory.write([...this.#entries.values()])
     this.#written = problem === undefined
     return problem
   }

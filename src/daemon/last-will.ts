@@ -21,12 +21,12 @@ export type Bequest = {
 
 /** Undefined: nothing of this router would be left behind. */
 export function bequestOf(router: Router): Bequest | undefined {
-  const { holds, io, keeper, parameters } = router
+  const { holds, io, keeper, parameters, speaks } = router
   if (io === undefined || !(holds || keeper.stuck)) return undefined
   const { family, primaryAddress: source, addresses, priority, advertisementInterval, version } = parameters
   const { interfaceIndex } = io
   const remove = ownsAddresses(parameters) ? [] : router.places.all(addresses, io)
-  const datagrams = holds ? advertisementDatagrams(parameters, 0) : []
+  const datagrams = speaks ? advertisementDatagrams(parameters, 0) : []
   return {
     remove,
     renew: renewalsOf(router, remove),

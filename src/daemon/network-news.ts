@@ -6,14 +6,19 @@
 import type { Config } from '../config/config.ts'
 import { type Address, familyOf } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
+import { LineBudget } from './line-budget.ts'
 import { isSameLink, type NetworkView } from './network-view.ts'
 import { OwnChanges } from './own-changes.ts'
 import type { Placement } from './placement.ts'
-import type { AddressOutcome, AddressStep, NetworkEvent, NetworkPort } from './ports.ts'
+import type { AddressOutcome, AddressStep, Link, NetworkEvent, NetworkPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import type { Roster } from './roster.ts'
 import type { StaleAddresses } from './stale-addresses.ts'
 import { virtualAddresses } from './sweep.ts'
+
+/** Links that flap: so many changes at once are in the journal, then one in this time. */
+const MOST_AT_ONCE = 20
+const PACE = 1_000
 
 /** Who is told of it. */
 export type NewsReaders = {
@@ -28,6 +33,7 @@ export class NetworkNews {
   readonly #view: NetworkView
   readonly #recorder: Recorder
   readonly #ownChanges = new OwnChanges()
+  readonly #linkBudget = new LineBudget(MOST_AT_ONCE, PACE)
   #vips: { readonly of: Config | undefined; readonly addresses: ReadonlySet<Address> } = {
     of: undefined,
     addresses: new Set(),
@@ -89,7 +95,7 @@ export class NetworkNews {
       return true
     }
     if (this.#isVirtual(address, config)) this.#restore(address, readers, now)
-    else if (placement.matters(this.#view.link(interfaceIndex)?.name)) placement.refresh(roster.routers, now)
+    else if (placement.matters(this.#view.link(interfaceIndex)?.name, address)) placement.refresh(roster.routers, now)
     return true
   }
 
@@ -104,10 +110,21 @@ export class NetworkNews {
     const after = this.#view.link(index)
     if (isSameLink(before, after)) return false
     if (placement.matters(before?.name) || placement.matters(after?.name)) {
+      this.#record(before, after, now)
       placement.refresh(roster.routers, now)
       placement.strand(roster.departing, now)
     }
     return true
+  }
+
+  #record(before: Link | undefined, after: Link | undefined, now: Millis): void {
+    const name = (after ?? before)?.name
+    const changed = before?.up !== after?.up || before?.running !== after?.running
+    if (name === undefined || !changed || !this.#linkBudget.affords(now)) return
+    this.#linkBudget.spend(now)
+    const { running: carrier = false, up = false } = after ?? {}
+    const exists = after !== undefined
+    this.#recorder.chronicle.record({ kind: 'linkChanged', interface: name, exists, up, carrier })
   }
 
   /** Asked for each of 255 notifications. */

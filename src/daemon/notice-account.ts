@@ -25,8 +25,8 @@ export type NoticeSnapshot = {
     readonly event: NotifyEvent
     readonly ok: boolean
     readonly reason: string
-    /** The program and what it said. */
-    readonly detail: string
+    /** For people: the program and what it said. Never for those who are not known. */
+    readonly detail?: string
     readonly latencyMs: number
   } | null
 }

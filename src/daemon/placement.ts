@@ -4,6 +4,7 @@
  * and closed, and in which order faults are raised and cleared. Refuses to know packets and deadlines.
  */
 import type { Config } from '../config/config.ts'
+import { holdingOf, nameOfInterface } from '../config/holding.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
 import { interfacesIn } from '../config/track.ts'
@@ -11,6 +12,7 @@ import { otherInterfaces } from '../config/virtual-address.ts'
 import { ownsAddresses } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import { type Millis, plus } from '../wire/units.ts'
+import { AddressFiles } from './address-files.ts'
 import { circumstancesOf, type Place } from './circumstances.ts'
 import type { Journal } from './journal.ts'
 import { isUp } from './link-state.ts'
@@ -31,24 +33,37 @@ export class Placement {
   readonly #context: SegmentContext
   readonly #journal: Journal
   readonly #trackers: Trackers
+  readonly #files: AddressFiles
   readonly #segments = new Map<string, Segment>()
+  /** The same, rebuilt when it changes: every turn goes through it several times. */
+  #all: readonly Segment[] = []
   /** Interfaces whose changes can mean something; undefined = `auto` looks at all of them. */
   #interfaces: ReadonlySet<string> | undefined
+  /** Addresses that the configuration itself wants followed. */
+  #written: readonly Address[]
   /** VIPs that a reload dropped, as long as they are here: neither a source nor a reason to choose an interface. */
   readonly #retired = new Set<Address>()
   #openAgainAt: Millis | undefined
   #openRetry = OPEN_RETRY_FIRST
 
-  constructor(config: Config, context: SegmentContext, journal: Journal, trackers: Trackers) {
+  constructor(
+    config: Config,
+    context: SegmentContext,
+    journal: Journal,
+    trackers: Trackers,
+    files = new AddressFiles(undefined, context.recorder),
+  ) {
     this.#config = config
+    this.#files = files
     this.#context = context
     this.#journal = journal
     this.#trackers = trackers
     this.#interfaces = interfacesOf(config)
+    this.#written = followedIn(config)
   }
 
   get segments(): readonly Segment[] {
-    return [...this.#segments.values()]
+    return this.#all
   }
 
   /** A socket could not be opened; the next try. */
@@ -57,11 +72,30 @@ export class Placement {
   }
 
   /** A Kubernetes node has hundreds of interfaces that come and go; each new look at ours costs time. */
-  matters(interfaceName: string | undefined): boolean {
+  matters(interfaceName: string | undefined, address?: Address): boolean {
     if (this.#interfaces === undefined || interfaceName === undefined || this.#interfaces.has(interfaceName))
       return true
+    if (this.#followsTo(interfaceName, address)) return true
     // Somebody on his way out may be the last one there.
     return this.segments.some((segment) => segment.interfaceName === interfaceName)
+  }
+
+  /** It is an address that a router follows, or the interface has one. */
+  #followsTo(interfaceName: string, address: Address | undefined): boolean {
+    const { view } = this.#context
+    for (const followed of this.#followed()) {
+      if (followed === address) return true
+      if (view.where(followed).some((place) => view.link(place.interfaceIndex)?.name === interfaceName)) return true
+    }
+    return false
+  }
+
+  *#followed(): Generator<Address> {
+    yield* this.#written
+    for (const { inForce, reading } of this.#files.named.values()) {
+      if ('address' in reading) yield reading.address
+      if (inForce !== undefined) yield inForce
+    }
   }
 
   resolve(): readonly ResolvedRouter[] {
@@ -80,7 +114,15 @@ export class Placement {
       const addresses = [...view.on(index, 'ipv4'), ...view.on(index, 'ipv6')]
       return { name, mtu, portOf, addresses: addresses.filter(({ address }) => !without.has(address)) }
     })
-    return { interfaces }
+    if (this.#files.named.size > 0) this.#settleFiles()
+    return { interfaces, files: this.#files.named }
+  }
+
+  #settleFiles(): void {
+    const { view } = this.#context
+    const virtual = virtualAddresses(this.#config)
+    const isOwn = (address: Address) => !virtual.has(address) && !this.#retired.has(address)
+    this.#files.settle((address) => isOwn(address) && view.where(address).length > 0)
   }
 
   /** A reload; refresh() brings what it means. */
@@ -90,13 +132,14 @@ export class Placement {
     for (const address of [...vips, ...ownedAddresses(next)]) this.#retired.delete(address)
     this.#config = next
     this.#interfaces = interfacesOf(next)
+    this.#written = followedIn(next)
   }
 
-  /** Routers that are on another interface than where they should be, which only `auto` can bring about. */
+  /** Routers that are on another interface than where they should be, which no name can bring about. */
   elsewhere(routers: ReadonlyMap<string, Router>, resolution: readonly ResolvedRouter[]): ReadonlySet<string> {
-    const moved = resolution.filter(({ name, interfaceName }) => {
-      const here = routers.get(name)?.io?.interfaceName
-      return here !== undefined && interfaceName !== undefined && interfaceName !== here
+    const moved = resolution.filter((resolved) => {
+      const here = routers.get(resolved.name)?.io?.interfaceName
+      return here !== undefined && nameFor(resolved, here) !== here
     })
     return new Set(moved.map(({ name }) => name))
   }
@@ -132,6 +175,7 @@ export class Placement {
       segment.close()
       this.#segments.delete(key)
     }
+    this.#all = [...this.#segments.values()]
   }
 
   /** Links, addresses and trackers to faults, priorities and sockets. Idempotent; run whenever one of them changed. */
@@ -142,6 +186,10 @@ export class Placement {
       if (link !== undefined) segment.follow(link, now)
     }
     this.keepJournal(resolution)
+    for (const { held, name } of resolution) {
+      const router = routers.get(name)
+      if (router !== undefined) router.following = held
+    }
     const found = this.#placesOf(resolution, routers).map(({ router, resolved, place }) => {
       const { link, source, taken } = place
       if (link !== undefined && source !== undefined && !taken) this.#attach(router, resolved, link, source, now)
@@ -191,8 +239,7 @@ export class Placement {
     const places = resolution.flatMap((resolved) => {
       const router = routers.get(resolved.name)
       if (router === undefined) return []
-      // `auto` that no longer knows, because a second interface has come into the network, stays where it is.
-      const name = resolved.interfaceName ?? router.io?.interfaceName
+      const name = nameFor(resolved, router.io?.interfaceName)
       const link = name === undefined ? undefined : this.#context.view.linkNamed(name)
       return [{ router, resolved, link, source: this.#sourceFor(router, resolved, link) }]
     })
@@ -216,8 +263,10 @@ export class Placement {
     const { primaryAddress } = router.parameters
     if (link === undefined || resolved.fault === 'sourceAddressMissing') return undefined
     const { view } = this.#context
-    if (router.io !== undefined && view.canSendFrom(link.index, primaryAddress)) return primaryAddress
-    const { source } = resolved
+    const { held, source } = resolved
+    // Who follows an address sends from it, and from no other one that is here as well.
+    const isFollowed = source !== undefined && source === held?.address && view.canSendFrom(link.index, source)
+    if (!isFollowed && router.io !== undefined && view.canSendFrom(link.index, primaryAddress)) return primaryAddress
     return source !== undefined && view.canSendFrom(link.index, source) ? source : undefined
   }
 
@@ -225,16 +274,33 @@ export class Placement {
     const { family, vrid } = resolved.parameters
     const key = `${link.index} ${family} ${source}`
     const segment = this.#segments.get(key) ?? new Segment(link, family, source, this.#context)
-    this.#segments.set(key, segment)
+    if (!this.#segments.has(key)) this.#all = [...this.#segments.set(key, segment).values()]
     if (router.io === segment) return
-    const moved = router.io !== undefined
+    const left = router.io?.interfaceName
     this.#detach(router)
     const { priority } = router.parameters
     segment.routers.set(vrid, router)
     router.moveTo(segment, { ...resolved.parameters, primaryAddress: source, priority })
-    if (moved) router.takeAddressesAlong()
+    if (left !== undefined) {
+      router.takeAddressesAlong()
+      this.#tellMove(router, left, link.name, source)
+    }
     // Somebody may have added one while it had no interface and could not look.
     if (!router.answers) router.restoreAddresses(now)
+  }
+
+  #tellMove({ following, spec, title }: Router, from: string, to: string, self: Address): void {
+    if (from === to) return
+    const holding = following?.address
+    const { recorder } = this.#context
+    const why = holding === undefined ? '' : `, where ${holding} is`
+    recorder.logLimited(`moved ${spec.name}`, 'info', `${title}: goes from ${from} to ${to}${why}`, {
+      router: spec.name,
+    })
+    recorder.chronicle.record({
+      ...{ kind: 'interfaceMoved', router: spec.name, from, to, self },
+      ...(holding === undefined ? {} : { holding }),
+    })
   }
 
   #detach(router: Router): void {
@@ -253,6 +319,7 @@ export class Placement {
       if (segment.routers.size === 0) {
         segment.close()
         this.#segments.delete(key)
+        this.#all = [...this.#segments.values()]
         continue
       }
       const usable = segment.isUsable()
@@ -293,6 +360,22 @@ function interfacesOf({ virtualRouters, syncGroups }: Config): ReadonlySet<strin
   const tracked = [...virtualRouters, ...syncGroups].flatMap(({ track }) =>
     interfacesIn(track).map((tracker) => tracker.interface),
   )
-  const names = [...virtualRouters.flatMap((router) => [router.interface, ...otherInterfaces(router)]), ...tracked]
-  return names.includes('auto') ? undefined : new Set(names)
+  if (virtualRouters.some((router) => router.interface === 'auto')) return undefined
+  const named = virtualRouters.flatMap((router) => [nameOfInterface(router) ?? [], otherInterfaces(router)].flat())
+  return new Set([...named, ...tracked])
+}
+
+const followedIn = ({ virtualRouters }: Config): readonly Address[] =>
+  virtualRouters.flatMap((router) => {
+    const holding = holdingOf(router)
+    return holding !== undefined && 'address' in holding ? holding.address : []
+  })
+
+/**
+ * `auto` that no longer knows, because a second interface has come into the network, stays where it is; so does who
+ * follows an address that a second interface has as well, or none any more.
+ */
+function nameFor({ held, interfaceName }: ResolvedRouter, here: string | undefined): string | undefined {
+  if (here !== undefined && held?.on.includes(here)) return here
+  return interfaceName ?? here
 }

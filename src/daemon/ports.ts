@@ -2,6 +2,7 @@
  * What the daemon needs from the world, as types. linux/ implements them, tests give fakes. Nothing here blocks, and
  * nothing here throws for what the network or the kernel did: outcomes are values (a failed effect becomes an event).
  */
+import type { NamedAddress } from '../config/named-address.ts'
 import type { CheckSpec } from '../healthcheck/check.ts'
 import type { Asked, CheckNews, Formerly } from '../healthcheck/check-message.ts'
 import type { Lane, Notification, NotifyNews } from '../notify/notification.ts'
@@ -12,9 +13,16 @@ import type { Millis } from '../wire/units.ts'
 /** Monotonic milliseconds with fractions (CLOCK_MONOTONIC). */
 export type Clock = {
   now(): Millis
-  /** For how long the machine was suspended so far, which now() leaves out. */
+  /** For how long the machine was suspended until now() was last asked, which leaves that out: a turn reads the clocks once. */
   asleep(): Millis
 }
+
+/** Ticks once, at the moment it was last set to or a little earlier; `now` is what the clock says. */
+export type WakeUp = {
+  set(at: Millis, now: Millis): void
+  clear(): void
+}
+export type MakeWakeUp = (onTick: () => void) => WakeUp
 
 /** A failed syscall. `code` is stable (EPERM, ENETDOWN, …); `retryable` is the one classifier retry/fatal. */
 export type Failure = {
@@ -146,6 +154,21 @@ export type PresentAddress = {
   readonly permanent?: boolean
   /** IFA_F_…, as the kernel has them; for people. */
   readonly flags?: number
+  /** IPv4: the interface's name where nobody chose another. Undefined: not known. */
+  readonly label?: string
+}
+
+/** A way of the main table to one next hop; of several for one destination, each is one. */
+export type PresentRoute = {
+  readonly interfaceIndex: number
+  readonly family: Family
+  /** Undefined: the default route. */
+  readonly destination: { readonly address: Address; readonly prefixLength: number } | undefined
+  readonly gateway: Address | undefined
+  /** RTA_PRIORITY; 0 where the kernel says nothing. Lower is better. */
+  readonly metric: number
+  /** Learnt from a router advertisement (RTPROT_RA). */
+  readonly fromRouter: boolean
 }
 
 export type WantedAddress = {
@@ -255,6 +278,11 @@ export type LastWillPort = {
   acknowledge(unit: number): boolean
   /** How many wills the guardian has executed so far, of all units: a turn looks at the units when this has changed. */
   readonly executions: number
+  /**
+   * `onCall`: the guardian is gone, or calls because the machine was suspended; from the event loop. False: neither would
+   * be heard, only seen by a look.
+   */
+  listen(onCall: () => void): boolean
   /** Tells the guardian that we live; how long it has been silent, undefined when there is none to hear. */
   beat(now: Millis): Millis | undefined
   /** False when shared memory is missing: no deadline is kept and no lifetime renewed, so do not install with one. */
@@ -305,4 +333,14 @@ export type NotifyPort = {
   onNews(listener: (news: NotifyPortNews) => void): void
   /** Nothing is run any more, and what runs is killed. */
   stop(): void
+}
+
+/** Files that name an address of this node (`interface: { holding: FILE }`). */
+export type AddressFilePort = {
+  /** These and no others from now on. Returns what those say that were not followed before; later news come by `onNews`. */
+  follow(
+    files: readonly string[],
+    onNews: (file: string, reading: NamedAddress['reading']) => void,
+  ): ReadonlyMap<string, NamedAddress['reading']>
+  close(): void
 }

@@ -11,6 +11,10 @@ const PATIENCE = 3
 /** After a demotion, and a release, a Backup acts on Skew_Time, which is an interval at most. */
 const SHORT_PATIENCE = 1.5
 const SHORTEST = 50
+/** With one that has lost: longer than it may answer at all (vrrp/lingering.ts), and than an engine is late. */
+const LAST_PATIENCE = 70
+/** The same where the interval gives time: 255 that lose in one turn take 100 ms of it and more. */
+const LONGEST_LAST_PATIENCE = 250
 /** Of the patience with one that leaves: how often it says that it lives. */
 const SHARE = 3
 
@@ -68,6 +72,14 @@ export class Presence {
     const patience = shortPatience(interval)
     this.#absentAt = plus(now, patience)
     this.#aliveAt = plus(now, patience / SHARE)
+  }
+
+  /** It has lost, is believed no more, and holds its addresses until the winner announces itself. */
+  linger(interval: Centis, now: Millis): void {
+    if (this.#absentAt === undefined) return
+    const patience = Math.min(LONGEST_LAST_PATIENCE, PATIENCE * centisToMillis(interval))
+    this.#absentAt = plus(now, Math.max(LAST_PATIENCE, patience))
+    this.#aliveAt = undefined
   }
 
   end(): void {

@@ -5,27 +5,31 @@
  */
 import { MOST_QUESTIONS, RADAR_STEP, radarPeriod } from '../arp/radar.ts'
 import type { Address } from '../wire/address.ts'
-import { type Millis, millis, plus } from '../wire/units.ts'
+import { type Millis, millis, plus, sooner } from '../wire/units.ts'
 import type { Router } from './router.ts'
 
-/** A question waits so long for somebody else's alarm, which costs less than one of its own: Actives wake to advertise. */
+/** A question that is needed waits so much longer for somebody else's alarm, which costs less than one of its own. */
 const SLACK = 100
 
 const stepOf = (at: Millis): number => Math.floor(at / RADAR_STEP)
 
 export class RadarSchedule {
   readonly #routers: () => Iterable<Router>
+  /** From 0 to 1. */
+  readonly #random: () => number
   /** The one that has had its questions. */
   #lastStep = Number.NEGATIVE_INFINITY
   #waiting: Address[] = []
 
-  constructor(routers: () => Iterable<Router>) {
+  constructor(routers: () => Iterable<Router>, random: () => number) {
     this.#routers = routers
+    this.#random = random
   }
 
-  /** When an alarm is needed, if there is none before. A round at work has waited. */
+  /** When an alarm is needed, if there is none before: Actives wake to advertise. A round at work has waited. */
   nextAt(): Millis | undefined {
-    const nearest = this.#nearest()
+    let nearest: Millis | undefined
+    for (const { duplicates } of this.#routers()) nearest = sooner(nearest, duplicates.neededAt)
     return nearest === undefined ? undefined : this.#stepFor(plus(nearest, SLACK))
   }
 
@@ -33,25 +37,15 @@ export class RadarSchedule {
     return millis(Math.max(Math.ceil(at / RADAR_STEP), this.#lastStep + 1) * RADAR_STEP)
   }
 
-  #nearest(): Millis | undefined {
-    let nearest: Millis | undefined
-    for (const { duplicates } of this.#routers()) {
-      const at = duplicates.nextAt
-      if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
-    }
-    return nearest
-  }
-
   /** Routers that become Active in one instant do not ask in one. */
   firstDelay(): number {
     const period = this.#period()
-    return period <= radarPeriod(1) ? 0 : Math.random() * period
+    return period <= radarPeriod(1) ? 0 : this.#random() * period
   }
 
   /** What is due is asked at the end of the turn; whom a silence brings back, or makes announce, is told now. */
   advance(now: Millis): void {
-    const nearest = this.#nearest()
-    if (nearest === undefined || this.#stepFor(nearest) > now) return
+    if (stepOf(now) <= this.#lastStep || !this.#isDue(now)) return
     this.#lastStep = stepOf(now)
     const period = this.#period()
     let most = MOST_QUESTIONS
@@ -60,11 +54,19 @@ export class RadarSchedule {
       return at === undefined || at > now ? [] : [{ router, at }]
     })
     for (const { router } of due.sort((one, other) => one.at - other.at)) {
-      const questions = router.duplicates.takeQuestions({ period, most, chance: Math.random() }, now)
+      const questions = router.duplicates.takeQuestions({ period, most, chance: this.#random() }, now)
       this.#waiting.push(...questions)
       most -= questions.length
       if (most < 1) break
     }
+  }
+
+  #isDue(now: Millis): boolean {
+    for (const { duplicates } of this.#routers()) {
+      const at = duplicates.nextAt
+      if (at !== undefined && at <= now) return true
+    }
+    return false
   }
 
   /** For whom to ask; once. */

@@ -6,6 +6,7 @@
 import { type Discarded, receive } from '../vrrp/receive.ts'
 import { type Address, isMulticast } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
+import { DiscardNews } from './discard-news.ts'
 import { isStrange, strangeWords } from './foreign-peers.ts'
 import type { ReceivedPacket } from './ports.ts'
 import type { Counters, Recorder } from './recorder.ts'
@@ -22,8 +23,10 @@ export type Lan = {
 export class Reception {
   readonly #lan: Lan
   readonly #recorder: Recorder
+  readonly #discards: DiscardNews
 
   constructor(lan: Lan, recorder: Recorder) {
+    this.#discards = new DiscardNews(() => lan.interfaceName, recorder.chronicle, recorder.elapsed)
     this.#lan = lan
     this.#recorder = recorder
   }
@@ -72,6 +75,7 @@ export class Reception {
     // Somebody else's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
     if (reason === 'vrid-unknown' || reason === 'self-originated') return
     if (reason === 'destination' && packet.destination !== undefined && isMulticast(packet.destination)) return
+    this.#discards.note(reason, packet.source, router?.name)
     this.#recorder.logLimited(
       `discard ${this.#lan.interfaceName} ${reason} ${packet.source}`,
       'warn',

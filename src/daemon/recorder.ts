@@ -1,8 +1,10 @@
 /**
- * What happened, for people: counters that never forget and log records at a bounded rate. Writing is synchronous and
- * cheap; who reads (pino, the worker's metrics) is attached later, because the first advertisement must not wait for
- * them. This file does not know how a log line looks or what a metric is called.
+ * What happened, for people: counters that never forget and log records at a bounded rate. Writing a record down is cheap;
+ * who reads it is attached after the start and is never called during a turn, because neither the first advertisement nor
+ * the announcements of a takeover must wait for it. This file does not know how a log line looks or what a metric is called.
  */
+import { Chronicle, type ChronicleClock, SYSTEM_CLOCKS } from './chronicle.ts'
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 export type LogRecord = {
@@ -13,6 +15,8 @@ export type LogRecord = {
   readonly fields: LogFields
 }
 export type LogSink = (record: LogRecord) => void
+/** Calls back once whoever calls now is done. */
+export type Later = (callback: () => void) => void
 
 /** Kept until a sink is attached; enough for a start with 255 routers. */
 const BACKLOG = 1_000
@@ -23,31 +27,41 @@ const MOST_KEYS = 256
 
 export class Recorder {
   #sink: LogSink | undefined
-  #backlog: LogRecord[] = []
+  #waiting: LogRecord[] = []
   readonly #quiet = new Map<string, { since: number; suppressed: number }>()
-  readonly #elapsed: () => number
+  /** Milliseconds that only go forward: a stepped wall clock must not silence a day of warnings. */
+  readonly elapsed: () => number
+  readonly #later: Later
+  readonly #wall: () => number
   /** Before that nothing in #quiet can have expired: looking would only cost a flood's victim time. */
   #fullUntil = 0
   /** Whose limit was lifted since then. */
   #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
   /** Records that nobody will read: the backlog was full, or the sink refused them. */
   lost = 0
+  /** What happened, for whoever asks later why. */
+  readonly chronicle: Chronicle
 
-  /** Milliseconds that only go forward: a stepped wall clock must not silence a day of warnings. */
-  constructor(elapsed: () => number = () => performance.now()) {
-    this.#elapsed = elapsed
+  constructor(
+    elapsed: () => number = () => performance.now(),
+    later: Later = setImmediate,
+    clocks: ChronicleClock = SYSTEM_CLOCKS,
+  ) {
+    this.elapsed = elapsed
+    this.#later = later
+    this.#wall = clocks.wall
+    this.chronicle = new Chronicle(clocks)
   }
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    const record: LogRecord = { time: Date.now(), level, message, fields }
-    if (this.#sink !== undefined) this.#sink(record)
-    else if (this.#backlog.length < BACKLOG) this.#backlog.push(record)
-    else this.lost++
+    const record: LogRecord = { time: this.#wall(), level, message, fields }
+    if (this.#sink === undefined && this.#waiting.length >= BACKLOG) this.lost++
+    else if (this.#waiting.push(record) === 1 && this.#sink !== undefined) this.#later(this.#deliver)
   }
 
   /** For what a peer can cause as often as he likes (VR-RX-21). `key` names reason and source. */
   logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
-    const now = this.#elapsed()
+    const now = this.elapsed()
     const known = this.#quiet.get(key)
     if (known !== undefined && now - known.since < QUIET_TIME) {
       known.suppressed++
@@ -67,7 +81,7 @@ export class Recorder {
    * For as many keys as there are, in each quiet time: who makes a router change its state makes no more lines than that.
    */
   liftLimits(subject: string): void {
-    const now = this.#elapsed()
+    const now = this.elapsed()
     if (now - this.#lifted.since >= QUIET_TIME) this.#lifted = { since: now, keys: 0 }
     for (const key of this.#quiet.keys()) {
       if (this.#lifted.keys >= MOST_KEYS) return
@@ -92,9 +106,20 @@ export class Recorder {
 
   attach(sink: LogSink): void {
     this.#sink = sink
-    const waiting = this.#backlog
-    this.#backlog = []
-    for (const record of waiting) sink(record)
+    if (this.#waiting.length > 0) this.#later(this.#deliver)
+  }
+
+  /** At the end, when nothing waits behind it. */
+  flush(): void {
+    this.#deliver()
+  }
+
+  readonly #deliver = (): void => {
+    const sink = this.#sink
+    if (sink === undefined) return
+    const records = this.#waiting
+    this.#waiting = []
+    for (const record of records) sink(record)
   }
 }
 

@@ -15,12 +15,14 @@ import { checksumOf, wordSum } from '../wire/checksum.ts'
 import { macFromBytes } from '../wire/mac.ts'
 import { centis, type Millis, millis, plus } from '../wire/units.ts'
 import { EffectRunner } from './effect-runner.ts'
+import { GapNews } from './gap-news.ts'
 import { NetworkView } from './network-view.ts'
 import type { AddressOutcome, AddressStep, LastWillPort, Link, ReceivedPacket, SocketPort } from './ports.ts'
 import { Recorder } from './recorder.ts'
 import { Router, type RouterSpec } from './router.ts'
 import { RouterGroup } from './router-group.ts'
 import { Segment } from './segment.ts'
+import { takeoverTimes } from './takeover-watch.ts'
 import { untracked } from './tracking.ts'
 
 export type RehearsalPorts = {
@@ -116,6 +118,7 @@ class Stage {
       sockets: this.#overheard(sockets),
       view: this.#view,
       recorder,
+      random: () => 0,
       apply: (steps) => this.#apply(steps),
       onReadable: () => {},
       onFailure: () => {},
@@ -125,7 +128,10 @@ class Stage {
       },
     })
     const group = new RouterGroup(undefined, 0, { recorder, runner: this.#runner, will })
-    this.#router = new Router(SPEC, PARAMETERS, { group, runner: this.#runner, recorder }, this.#now)
+    const takeovers = takeoverTimes({ now: () => this.#now })
+    const gapNews = new GapNews(recorder.chronicle)
+    const shared = { group, runner: this.#runner, recorder, takeovers, gapNews }
+    this.#router = new Router(SPEC, PARAMETERS, shared, this.#now)
     this.#segment.routers.set(PARAMETERS.vrid, this.#router)
     this.#router.moveTo(this.#segment, PARAMETERS)
     this.#segment.open()
@@ -196,6 +202,7 @@ class Stage {
   #endTurn(): void {
     this.#runner.run(this.#now)
     this.#segment.announcer.run(this.#now)
+    this.#runner.tell()
     this.#segment.watchClaims()
   }
 

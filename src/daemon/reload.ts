@@ -34,6 +34,15 @@ export type ReloadReport =
     }
   | { readonly ok: false; readonly reason: string }
 
+/** Who has handed it over, in his own words. `again`: the same text as before, which is nothing to be remembered. */
+export type Bearer = { readonly by: string | null; readonly revision: string | null; readonly again: boolean }
+
+/** As the journal tells it. */
+export const bearerWords = (bearer: Bearer | undefined): { readonly by?: string; readonly revision?: string } => ({
+  ...(bearer?.by == null ? {} : { by: bearer.by }),
+  ...(bearer?.revision == null ? {} : { revision: bearer.revision }),
+})
+
 /** What one configuration needs to become the next. */
 export type ReloadPlan = {
   readonly report: Extract<ReloadReport, { ok: true }>

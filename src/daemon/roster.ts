@@ -11,16 +11,19 @@ import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
+import { GapNews } from './gap-news.ts'
 import type { LastWillPort } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import { Router, type RouterSpec } from './router.ts'
 import { RouterGroup } from './router-group.ts'
+import type { TakeoverTimes } from './takeover-watch.ts'
 import type { Transition } from './transition-history.ts'
 
 export type RosterContext = {
   readonly recorder: Recorder
   readonly runner: EffectRunner
   readonly will: LastWillPort
+  readonly takeovers: TakeoverTimes
   readonly onTransition: (router: Router, transition: Transition) => void
   readonly onAskChecks: (router: Router, within: Millis) => void
 }
@@ -57,6 +60,7 @@ export function specOf(resolved: ResolvedRouter): RouterSpec {
 
 export class Roster {
   readonly #context: RosterContext
+  readonly #gapNews: GapNews
   readonly #routers = new Map<string, Router>()
   readonly #departing = new Set<Router>()
   /** Both, rebuilt when one of them changes: every turn goes through it. */
@@ -69,6 +73,7 @@ export class Roster {
 
   constructor(context: RosterContext) {
     this.#context = context
+    this.#gapNews = new GapNews(context.recorder.chronicle)
   }
 
   /** Those of the configuration, by name. */
@@ -91,9 +96,10 @@ export class Roster {
 
   /** In a group of its own, and not started. */
   add(resolved: ResolvedRouter, now: Millis): Router {
-    const { recorder, runner, onAskChecks, onTransition } = this.#context
+    const { recorder, runner, onAskChecks, onTransition, takeovers } = this.#context
     const group = this.#newGroup(undefined)
-    const router = new Router(specOf(resolved), resolved.parameters, { group, runner, recorder }, now)
+    const shared = { group, runner, recorder, takeovers, gapNews: this.#gapNews }
+    const router = new Router(specOf(resolved), resolved.parameters, shared, now)
     router.onTransition = (transition) => onTransition(router, transition)
     router.onAskChecks = (within) => onAskChecks(router, within)
     const yieldingUntil = this.#yields.get(resolved.name)
@@ -130,7 +136,9 @@ export class Roster {
   }
 
   answersFor(address: Address): boolean {
-    return this.#all.some((router) => router.answers && router.parameters.addresses.includes(address))
+    return this.#all.some(
+      ({ answers, held, parameters }) => held.includes(address) || (answers && parameters.addresses.includes(address)),
+    )
   }
 
   /** Who gets one of them before it is free loses it when it is taken off. */

@@ -6,6 +6,7 @@
  */
 import type { Absence, Event } from '../vrrp/event.ts'
 import type { StartReason } from '../vrrp/group-agreement.ts'
+import { isLingering } from '../vrrp/lingering.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import { wasSilentTooLong } from '../vrrp/returning.ts'
 import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
@@ -98,6 +99,7 @@ export class RouterGroup {
       if (member === undefined || (state === member.state && effects.length === 0)) continue
       const { holds, parameters, presence, state: before } = member
       const left = state.name === 'Leaving' && before.name === 'Active'
+      const lost = isLingering(state) && before.name === 'Active'
       const risen = state.name === 'Active' && before.name !== 'Active'
       member.take(state, effects)
       if (effects.some(({ kind }) => kind === 'removeAddresses')) this.will.letsGo = true
@@ -105,6 +107,11 @@ export class RouterGroup {
       if (risen) presence.begin(parameters.advertisementInterval, now)
       if (left) presence.leave(parameters.advertisementInterval, now)
       if (left) this.will.promiseLater()
+      if (lost) {
+        presence.linger(parameters.advertisementInterval, now)
+        // Nearer, and without a word: whoever has lost has nothing to release.
+        this.will.armLater()
+      }
       if (!holds || member.holds) continue
       presence.end()
       ends = true
@@ -120,7 +127,10 @@ export class RouterGroup {
   noticeStall(now: Millis, slept = 0): void {
     const at = plus(now, slept)
     const stalled = this.#members.find(({ parameters, state }) => wasSilentTooLong(state, parameters, at))
-    if (stalled !== undefined) this.#postAbsence(stalled, 'stalled', now)
+    if (stalled === undefined) return
+    const silentMs = Math.round(at - (stalled.presence.spokeAt ?? at))
+    this.#recorder.chronicle.record({ kind: 'absence', router: stalled.name, cause: 'stalled', silentMs })
+    this.#postAbsence(stalled, 'stalled', now)
   }
 
   /**
@@ -167,6 +177,8 @@ export class RouterGroup {
     const ago = Math.round(at - (absentAt ?? at))
     const silent = Math.round(at - Math.min(...holders.map(({ presence }) => presence.spokeAt ?? at)))
     const title = this.name === undefined ? first.name : `sync group ${this.name}`
+    const absence = { cause: 'willExecuted', agoMs: ago, silentMs: silent } as const
+    this.#recorder.chronicle.record({ kind: 'absence', router: first.name, ...absence })
     this.#recorder.log(
       'warn',
       `${title}: the guardian took the addresses off ${ago} ms ago: this engine had not advertised for ${silent} ms`,
@@ -185,20 +197,30 @@ export class RouterGroup {
     if (first !== undefined) this.post(first, { kind: 'shutdown' }, now)
   }
 
-  /** All members step aside until then, with priority 1. Returns why not, in words. */
+  /** All members step aside until then, with priority 1; who does so already, until then instead. Returns why not, in words. */
   yield(until: Millis, now: Millis): string | undefined {
+    if (this.#members.every(isAside)) {
+      for (const member of this.#members) member.priority.yieldUntil(until)
+      return undefined
+    }
     for (const member of this.#members) {
       const reason = reasonToStay(member)
       if (reason !== undefined) {
         return this.#members.length === 1 ? reason : `shares its group with "${member.name}", which ${reason}`
       }
     }
-    for (const member of this.#members) member.priority.lowerUntil(until)
     const [first] = this.#members
+    if (first !== undefined)
+      this.#recorder.chronicle.record({ kind: 'yieldOrdered', router: first.name, forMs: Math.round(until - now) })
+    for (const member of this.#members) member.priority.lowerUntil(until)
     if (first !== undefined) this.post(first, { kind: 'yield' }, now)
     return undefined
   }
 }
+
+/** There is nothing that it could hand over, and another end to give it: an operator who has finished earlier. */
+const isAside = ({ priority, state }: Router): boolean =>
+  state.name === 'Backup' && priority.yieldingUntil !== undefined
 
 /** As the end of a sentence about the router. */
 function reasonToStay({ state, parameters }: Router): string | undefined {

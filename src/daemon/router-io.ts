@@ -22,6 +22,8 @@ export type RouterIo = AddressIo &
     announceOver(router: Router, addresses: readonly Address[], now: Millis): void
     /** How long a new Active waits with its first question of the radar, besides the time in which no answer counts. */
     radarDelay(): number
+    /** Some router may need the claims of others from now on. */
+    watchClaims(): void
     /** Where its own address is, for hosts that could not ask while it was away. */
     announceSource(now: Millis): void
     /** Its refresh may have another period. */

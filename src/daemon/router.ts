@@ -4,15 +4,18 @@
  * whose is effect-runner.ts, what becomes of its addresses is address-duty.ts, and what to decide is vrrp/'s.
  */
 
+import { type DuplicateOwner, HANDOVER } from '../arp/radar.ts'
 import type { AnnounceSchedule } from '../config/announce.ts'
+import type { Held } from '../config/holding.ts'
 import type { Track } from '../config/track.ts'
 import type { AddressForm } from '../config/virtual-address.ts'
 import type { NotifyPrograms } from '../notify/notification.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
 import type { AdvertisementReason, Effect, MoveSuppression } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
+import { isLingering } from '../vrrp/lingering.ts'
 import { ownsAddresses, type Parameters } from '../vrrp/parameters.ts'
-import { INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
+import { type HeardActive, INITIAL_STATE, nextDeadline, type State } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import type { Address } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'
@@ -20,17 +23,22 @@ import { type Millis, plus, sooner } from '../wire/units.ts'
 import { AddressDuty } from './address-duty.ts'
 import { AddressKeeper } from './address-keeper.ts'
 import { AddressPlaces } from './address-places.ts'
+import { AdvertisementGaps } from './advertisement-gaps.ts'
 import { Advertiser } from './advertiser.ts'
 import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
 import { DuplicateWatch } from './duplicate-watch.ts'
 import type { Act, EffectRunner, Order } from './effect-runner.ts'
 import { EffectivePriority } from './effective-priority.ts'
+import { FaultNews } from './fault-news.ts'
+import type { GapNews } from './gap-news.ts'
 import type { LifetimeOption } from './lifetime.ts'
+import { PeerNews } from './peer-news.ts'
 import type { WantedAddress } from './ports.ts'
 import { Presence, wasSent } from './presence.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { RouterIo } from './router-io.ts'
+import { type TakeoverTimes, TakeoverWatch } from './takeover-watch.ts'
 import { type Transition, TransitionHistory } from './transition-history.ts'
 
 export type RouterSpec = {
@@ -59,15 +67,20 @@ const UNANNOUNCED: ReadonlySet<AdvertisementReason> = new Set([
   'parametersChanged',
 ])
 
+/** Advertisements with which a router begins to answer for its addresses. */
+const TAKES_OVER: ReadonlySet<AdvertisementReason> = new Set(['takeover', 'returned'])
+
 export type RouterContext = {
   readonly group: RouterGroup
   readonly runner: EffectRunner
   readonly recorder: Recorder
+  readonly takeovers: TakeoverTimes
+  readonly gapNews: GapNews
 }
 
 /** Of a router in that state: see Router.holds. */
 export const holdsIn = (state: State): boolean =>
-  state.name === 'Active' || (state.name === 'Leaving' && state.kept.length > 0)
+  state.name === 'Active' || isLingering(state) || (state.name === 'Leaving' && state.kept.length > 0)
 
 /** Why no takeover follows, as the end of a sentence. */
 const SUPPRESSED: Readonly<Record<MoveSuppression, string>> = {
@@ -77,13 +90,20 @@ const SUPPRESSED: Readonly<Record<MoveSuppression, string>> = {
 }
 
 /** Where and as what a router was when it decided. */
-type Place = { readonly io: RouterIo | undefined; readonly parameters: Parameters }
+type Place = {
+  readonly io: RouterIo | undefined
+  readonly parameters: Parameters
+  /** Whom it followed until then. */
+  readonly followed: HeardActive | undefined
+}
 
 export class Router {
   spec: RouterSpec
   readonly name: string
   parameters: Parameters
   io: RouterIo | undefined
+  /** Which address it follows, and why; set by whoever places it. */
+  following: Held | undefined
   state: State = INITIAL_STATE
   readonly faults = new Set<Fault>()
   readonly refused = new Counters()
@@ -107,17 +127,21 @@ export class Router {
   readonly advertiser: Advertiser
   readonly duplicates: DuplicateWatch
   readonly presence = new Presence()
+  readonly gaps: AdvertisementGaps
+  readonly takeover: TakeoverWatch
   /** Times that the guardian took its addresses off, because this engine was late. */
   willsExecuted = 0
   readonly #recorder: Recorder
   group: RouterGroup
   readonly #runner: EffectRunner
   readonly #duty: AddressDuty
+  readonly #peerNews: PeerNews
+  readonly #faultNews: FaultNews
   /** When it last asked before an advertisement. */
   #askedAt: Millis | undefined
 
   constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
-    const { group, recorder, runner } = context
+    const { gapNews, group, recorder, runner, takeovers } = context
     this.spec = spec
     this.name = spec.name
     this.parameters = parameters
@@ -128,6 +152,12 @@ export class Router {
     this.#duty = new AddressDuty(this, this.keeper)
     this.advertiser = new Advertiser(spec.name, recorder)
     this.duplicates = new DuplicateWatch(this, recorder)
+    this.gaps = new AdvertisementGaps((active, gap, interval) => gapNews.note(spec.name, active, gap, interval))
+    this.#peerNews = new PeerNews(recorder.chronicle)
+    this.#faultNews = new FaultNews(recorder.chronicle)
+    this.takeover = new TakeoverWatch(takeovers, (addresses) =>
+      runner.tellLater(() => recorder.chronicle.record({ kind: 'announced', router: spec.name, addresses })),
+    )
     this.group = group
     this.#recorder = recorder
     this.#runner = runner
@@ -142,7 +172,7 @@ export class Router {
   }
 
   /**
-   * A reload: the same virtual router (VRID, interface, version, family, transport) with other parameters, of which
+   * A reload: the same virtual router (VRID, interface, version, family) with other parameters, of which
    * `priority` is what base and trackers come to. Where it runs stays as it is.
    */
   reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
@@ -204,10 +234,22 @@ export class Router {
     return this.state.name === 'Active' || this.state.name === 'Leaving'
   }
 
+  /** Others may believe that it is there, so that its end is news to them; who has lost is believed no more. */
+  get speaks(): boolean {
+    return this.holds && this.state.name !== 'Backup'
+  }
+
+  /** Its addresses go when the others' claims are heard. */
+  get awaitsClaims(): boolean {
+    const { name } = this.state
+    return name === 'Leaving' || name === 'Returning' || isLingering(this.state)
+  }
+
   /** The addresses that are on this node because of it: a crash would leave them behind. */
   get held(): readonly Address[] {
     if (this.state.name === 'Active') return this.parameters.addresses
-    return this.state.name === 'Leaving' ? this.state.kept.map(({ address }) => address) : []
+    const kept = this.state.name === 'Leaving' || this.state.name === 'Backup' ? this.state.kept : undefined
+    return kept?.map(({ address }) => address) ?? []
   }
 
   /** Some. Who leaves and lost them to its guardian waits for a successor without. */
@@ -247,43 +289,52 @@ export class Router {
   }
 
   post(event: Event, now: Millis): void {
+    const before = this.state
     this.group.post(this, event, now)
+    if (event.kind === 'advertisementReceived') this.#peerNews.note(before, this, event, now)
   }
 
   /** The outcome of a step; the effects wait for the end of the turn, and mean what they meant now. */
   take(next: State, effects: readonly Effect[]): void {
     const inFault = this.state.name === 'Initialize' && this.state.faults.length > 0
+    const followed = this.state.name === 'Backup' ? this.state.active : undefined
+    this.gaps.follow(this.state, next)
+    const lingered = isLingering(this.state)
     this.state = next
     const { io, parameters } = this
-    this.#runner.add(
-      this,
-      effects.flatMap((effect): Order[] => {
-        if (effect.kind === 'refused') {
-          // Counted at once: an order of its own would keep the others of this router from their round.
-          this.refused.add(effect.reason)
-          return []
-        }
-        if (effect.kind === 'moveSuppressed') {
-          this.#tellSuppressed(effect.reason, effect.source)
-          return []
-        }
-        const order: Order = (now) => this.#act(effect, { io, parameters }, now)
-        // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
-        const asks =
-          effect.kind === 'sendAdvertisement' && UNANNOUNCED.has(effect.reason) && parameters.knobs.probeRivals
-        if (!asks || io === undefined) return [order]
-        const ask =
-          (questions: (now: Millis) => readonly Uint8Array[]): Order =>
-          (now) => {
-            this.#askedAt = now
-            return { kind: 'ask', asker: io, items: questions(now) }
-          }
-        return [ask((now) => io.questionsOf(this, now)), order, ask((now) => io.followUpsOf(this, now))]
-      }),
-    )
+    // Before the last advertisement, which the winner answers with its claims; and no transition tells that it is over.
+    if (isLingering(next) !== lingered) io?.watchClaims()
+    const place = { io, parameters, followed }
+    const orders: Order[] = []
+    for (const effect of effects) {
+      if (effect.kind === 'refused') {
+        // Counted at once: an order of its own would keep the others of this router from their round.
+        this.refused.add(effect.reason)
+        continue
+      }
+      if (effect.kind === 'moveSuppressed') {
+        this.#tellSuppressed(effect.reason, effect.source)
+        continue
+      }
+      // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
+      const asks =
+        io !== undefined &&
+        effect.kind === 'sendAdvertisement' &&
+        UNANNOUNCED.has(effect.reason) &&
+        parameters.knobs.probeRivals
+      if (asks) orders.push((now) => this.#ask(io, io.questionsOf(this, now), now))
+      orders.push((now) => this.#act(effect, place, now))
+      if (asks) orders.push((now) => this.#ask(io, io.followUpsOf(this, now), now))
+    }
+    this.#runner.add(this, orders)
     // VR-UC-08: a peer whose neighbour entry has failed meanwhile would not be heard, and a silent Active be replaced.
     if (!inFault || next.name === 'Initialize' || parameters.transport.mode !== 'unicast') return
     this.#runner.add(this, [(now) => void io?.announceSource(now)])
+  }
+
+  #ask(asker: RouterIo, items: readonly Uint8Array[], now: Millis): Act {
+    this.#askedAt = now
+    return { kind: 'ask', asker, items }
   }
 
   #tellSuppressed(reason: MoveSuppression, source: Address): void {
@@ -301,6 +352,7 @@ export class Router {
     if (this.faults.has(fault) === present) return
     if (present) this.faults.add(fault)
     else this.faults.delete(fault)
+    this.#faultNews.note(this, fault, present, now)
     const before = this.state.name
     this.post(present ? { kind: 'faultRaised', fault, canSend } : { kind: 'faultCleared', fault }, now)
     // Otherwise the transition has told it, which knows no operator's words.
@@ -325,7 +377,9 @@ export class Router {
   /** After moveTo() to another interface or source address: its announcements began anew. */
   takeAddressesAlong(): void {
     // Until the successor is heard; its end takes them off where the router is then, and nowhere else.
-    if (this.state.name === 'Leaving') this.take(this.state, [{ kind: 'installAddresses' }])
+    if (this.state.name === 'Leaving' || isLingering(this.state)) {
+      this.take(this.state, [{ kind: 'installAddresses' }])
+    }
     if (this.state.name !== 'Active') return
     this.take(this.state, [{ kind: 'installAddresses' }, { kind: 'announce', reason: 'takeover' }])
   }
@@ -345,18 +399,21 @@ export class Router {
   /** Somebody else says that he has this address. */
   hearClaim({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
     if (!this.parameters.addresses.includes(address) || this.duplicates.allows(mac)) return
-    const { name } = this.state
-    if (name === 'Leaving' || name === 'Returning') this.post({ kind: 'claimHeard', address, heardAt }, now)
+    if (this.awaitsClaims) this.post({ kind: 'claimHeard', address, heardAt }, now)
     if (this.state.name !== 'Active' || !isAnswer) return
     this.rivalAnswers++
-    if (this.#wasAsked(address, heardAt)) {
+    if (this.#wasAsked({ address, mac }, heardAt)) {
       const { family, vrid } = this.parameters
       this.post({ kind: 'rivalAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
     }
+    const since = heardAt - this.history.since.at
+    const isHandover = since < HANDOVER
     this.#recorder.logLimited(
-      `${this.name} rival ${mac}`,
-      'warn',
-      `${this.name}: ${mac} answers for ${address} as well`,
+      `${this.name} rival ${mac}${isHandover ? ' handover' : ''}`,
+      isHandover ? 'info' : 'warn',
+      isHandover
+        ? `${this.name}: ${mac} still answers for ${address}, ${Math.round(since)} ms after the takeover`
+        : `${this.name}: ${mac} answers for ${address} as well`,
       {
         router: this.name,
         address,
@@ -367,11 +424,13 @@ export class Router {
 
   /**
    * Whether it answers the question before an advertisement (docs/adr/0007). What only the radar has asked is judged
-   * there; and where nothing is to be done about answers (`alarm`) there is nothing to announce over.
+   * there, and so is a certain duplicate owner when both have: it answers for as long as it lives, and the radar knows how
+   * often to announce over that. Where nothing is to be done about answers (`alarm`) there is nothing to announce over.
    */
-  #wasAsked(address: Address, heardAt: Millis): boolean {
+  #wasAsked({ address, mac }: DuplicateOwner, heardAt: Millis): boolean {
     if (this.spec.onDuplicate === 'alarm') return false
     if (!this.duplicates.hasJustAsked(heardAt)) return true
+    if (this.duplicates.owners.some((owner) => owner.address === address && owner.mac === mac)) return false
     const { addresses } = this.parameters
     return address === addresses[0] && this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERED_WITHIN
   }
@@ -393,15 +452,19 @@ export class Router {
     this.#duty.restore(now)
   }
 
-  #act(effect: Effect, { io, parameters }: Place, now: Millis): Act | undefined {
+  #act(effect: Effect, { io, parameters, followed }: Place, now: Millis): Act | undefined {
     switch (effect.kind) {
       case 'sendAdvertisement': {
         if (io === undefined) return undefined
         const { priority } = effect
+        if (TAKES_OVER.has(effect.reason)) this.takeover.begin(parameters.addresses, ownsAddresses(parameters), now)
         const datagrams = this.advertiser.datagrams(parameters, priority)
         const done: Extract<Act, { kind: 'send' }>['done'] = (outcomes) => {
           this.advertiser.sentAs(priority, datagrams, outcomes)
-          if (priority !== 0 && wasSent(outcomes, io.canSend)) this.group.will.heardOf(this, priority, now)
+          // The last one promises nothing: whoever has lost will not speak again.
+          if (priority === 0 || effect.reason === 'lost' || !wasSent(outcomes, io.canSend)) return
+          this.group.will.heardOf(this, priority, now)
+          this.takeover.advertised()
         }
         return { kind: 'send', sender: io, items: datagrams, done }
       }
@@ -420,10 +483,13 @@ export class Router {
         if (effect.from === 'Active') {
           io?.cancelAnnouncements(this)
           this.duplicates.end()
+          this.takeover.end()
         }
         if (effect.to === 'Active') this.duplicates.begin(now)
         this.onTransition(effect)
-        this.history.tell(effect, this, io?.interfaceName, now)
+        this.#runner.tellLater(() => {
+          this.history.tell({ transition: effect, interfaceName: io?.interfaceName, followed, at: now }, this, now)
+        })
         return undefined
       case 'askChecks':
         this.onAskChecks(effect.within)

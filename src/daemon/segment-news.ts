@@ -13,6 +13,7 @@ export type SegmentNews = {
   readonly sockets: SocketPort
   readonly view: NetworkView
   readonly recorder: Recorder
+  readonly random: () => number
   readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
   /** Nothing that waited has been looked at yet. */
   readonly beginTurn: () => Millis
@@ -29,6 +30,7 @@ export function segmentContext(news: SegmentNews): SegmentContext {
     sockets: news.sockets,
     view: news.view,
     recorder,
+    random: news.random,
     apply: news.apply,
     onReadable: (segment) => {
       const now = beginTurn()

@@ -4,15 +4,17 @@
  * What becomes of a packet is reception.ts; what a lost interface means is the daemon's.
  */
 import { ONE_ROUND } from '../arp/announcement.ts'
-import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
+import { type Address, type Family, isLinkLocal } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
-import { type Millis, millis } from '../wire/units.ts'
+import { type Millis, sooner } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
 import { Inquiry } from './inquiry.ts'
+import { LineBudget } from './line-budget.ts'
 import { isUp } from './link-state.ts'
 import type { NetworkView } from './network-view.ts'
-import { Outpost, probesFor } from './outpost.ts'
+import { type Outpost, probesFor } from './outpost.ts'
+import { Outposts } from './outposts.ts'
 import { PeerWatch } from './peer-watch.ts'
 import type {
   AddressOutcome,
@@ -39,10 +41,15 @@ export const READ_BATCHES = 1
 /** Whose announcement the node's own address is; no router can have that name. */
 const SOURCE = ''
 
+/** One event of lost packets in this time. */
+const LOSS_PACE = 10_000
+
 export type SegmentContext = {
   readonly sockets: SocketPort
   readonly view: NetworkView
   readonly recorder: Recorder
+  /** From 0 to 1. */
+  readonly random: () => number
   readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
   readonly onReadable: (segment: Segment) => void
   readonly onFailure: (segment: Segment, failure: Failure) => void
@@ -58,6 +65,9 @@ export class Segment implements RouterIo {
   readonly discarded = new Counters()
   /** Packets that the kernel dropped because the queue was full. */
   overflowed = 0
+  /** Of them, not in the journal yet. */
+  #lost = 0
+  readonly #lossBudget = new LineBudget(1, LOSS_PACE)
   /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
   receptionLost = false
   #wasEmpty = true
@@ -70,8 +80,8 @@ export class Segment implements RouterIo {
   readonly #peers: PeerWatch
   readonly #inquiry = new Inquiry(() => ({ mac: this.mac, source: this.source }))
   readonly announcer: Announcer
-  readonly #outposts = new Map<string, Outpost>()
-  readonly radar = new RadarSchedule(() => this.routers.values())
+  readonly #outposts: Outposts
+  readonly radar: RadarSchedule
   readonly #context: SegmentContext
 
   constructor(link: Link, family: Family, source: Address, context: SegmentContext) {
@@ -80,6 +90,7 @@ export class Segment implements RouterIo {
     this.#link = link
     this.#context = context
     const { sockets, recorder, view } = context
+    this.radar = new RadarSchedule(() => this.routers.values(), context.random)
     this.announcer = new Announcer(
       (frames) => this.#frames?.send(frames) ?? [],
       () => this.mac,
@@ -100,6 +111,14 @@ export class Segment implements RouterIo {
       onFailure: (failure) => context.onFailure(this, failure),
       isPeer: (address) => [...this.routers.values()].some((router) => router.asksBeside(address)),
       onReached: (peer) => context.onPeerReached(this, peer),
+    })
+    this.#outposts = new Outposts(this, {
+      sockets,
+      view,
+      recorder,
+      spacing: (family) => this.#spacing(family),
+      onFailure: (failure) => context.onFailure(this, failure),
+      onClaim: (claim, heardAt) => context.onClaim(this, claim, heardAt),
     })
   }
 
@@ -180,8 +199,7 @@ export class Segment implements RouterIo {
     this.#frames?.close()
     this.#claims.close()
     this.#peers.close()
-    for (const outpost of this.#outposts.values()) outpost.close()
-    this.#outposts.clear()
+    this.#outposts.close()
     this.#advertisements = undefined
     this.#frames = undefined
   }
@@ -195,6 +213,7 @@ export class Segment implements RouterIo {
     const result = this.#advertisements?.drain(batches, (packet) => this.#reception.deliver(packet, now))
     if (result === undefined) return
     this.overflowed += result.lost
+    if (result.lost > 0) this.#noteLost(result.lost, now)
     // The kernel tells of a drop only with a packet queued after it. So a drain that hit its limit hides losses, and
     // only a packet out of a queue that was empty before proves that there were none.
     if (result.lost > 0 || !result.empty) this.receptionLost = true
@@ -202,19 +221,27 @@ export class Segment implements RouterIo {
     this.#wasEmpty = result.empty
   }
 
+  #noteLost(count: number, now: Millis): void {
+    this.#lost += count
+    if (!this.#lossBudget.affords(now)) return
+    this.#lossBudget.spend(now)
+    const lost = { interface: this.interfaceName, count: this.#lost }
+    this.#lost = 0
+    this.#context.recorder.chronicle.record({ kind: 'packetsLost', ...lost })
+  }
+
   /**
-   * Listens for the gratuitous ARP of others exactly while somebody here is Leaving or Returning, and for answers to our
-   * own question while somebody asks; and for the peers to whom an Active sends, for what the question misses.
+   * Listens for the gratuitous ARP of others exactly while somebody here waits for it, and for answers to our own
+   * question while somebody asks; and for the peers to whom an Active sends, for what the question misses.
    */
   watchClaims(): void {
     const routers = [...this.routers.values()]
-    const between = routers.some(({ state }) => state.name === 'Leaving' || state.name === 'Returning')
+    const between = routers.some(({ awaitsClaims }) => awaitsClaims)
     const asking = routers.some(({ asks, duplicates }) => asks || duplicates.isOn)
     if (!this.isOpen) return
     const hears = between ? 'claims' : asking ? 'answers' : 'nothing'
     this.#claims.listen(hears)
-    this.#keepOutposts()
-    for (const outpost of this.#outposts.values()) outpost.listen(hears)
+    this.#outposts.listen(hears)
     if (!routers.some(({ asks }) => asks)) this.#inquiry.end()
     this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
   }
@@ -231,7 +258,9 @@ export class Segment implements RouterIo {
   probesOf(router: Router): readonly Uint8Array[] {
     // Who was Active without asking (rfc9568) has not listened so far, and an answer comes within microseconds.
     this.watchClaims()
-    return this.#probes(this.#atHome(router, router.parameters.addresses, (outpost, those) => outpost.ask(those)))
+    return this.#probes(
+      this.#outposts.atHome(router, router.parameters.addresses, (outpost, those) => outpost.ask(those)),
+    )
   }
 
   /** What the radars want to know now; after everything else of a turn. */
@@ -242,7 +271,7 @@ export class Segment implements RouterIo {
     // A peer that is asked for its own address is on this LAN.
     for (const router of this.routers.values()) {
       const asked = router.parameters.addresses.filter((address) => own.has(address))
-      const here = this.#atHome(router, asked, (outpost, those) => outpost.ask(those))
+      const here = this.#outposts.atHome(router, asked, (outpost, those) => outpost.ask(those))
       for (const address of asked) if (!here.includes(address)) own.delete(address)
     }
     if (own.size > 0) this.ask(this.#probes([...own]))
@@ -257,59 +286,8 @@ export class Segment implements RouterIo {
     return probesFor(addresses, { family, mac, source: family === 'ipv4' ? undefined : this.#linkLocal() })
   }
 
-  /** Those that are here; the others are given to where they are. */
-  #atHome(
-    router: Router,
-    addresses: readonly Address[],
-    elsewhere: (outpost: Outpost, addresses: readonly Address[]) => void,
-  ): readonly Address[] {
-    const away = new Map<Outpost, Address[]>()
-    const here = addresses.filter((address) => {
-      const place = router.places.at(address, this)
-      if (place === undefined) return false
-      const family = familyOf(address)
-      if (family === this.family && place.interfaceIndex === this.interfaceIndex) return true
-      const outpost = this.#outpost(place.interfaceIndex, family)
-      if (outpost !== undefined) away.set(outpost, [...(away.get(outpost) ?? []), address])
-      return false
-    })
-    for (const [outpost, those] of away) elsewhere(outpost, those)
-    return here
-  }
-
-  #outpost(interfaceIndex: number, family: Family): Outpost | undefined {
-    const { recorder, sockets, view } = this.#context
-    const key = `${interfaceIndex} ${family}`
-    const known = this.#outposts.get(key)
-    const link = view.link(interfaceIndex)
-    if (known !== undefined || link === undefined || !this.isOpen) return known
-    const outpost = new Outpost(link, family, {
-      sockets,
-      view,
-      recorder,
-      spacing: (family) => this.#spacing(family),
-      isVirtual: (address) => [...this.routers.values()].some((each) => each.parameters.addresses.includes(address)),
-      onFailure: (failure) => this.#context.onFailure(this, failure),
-      onClaim: (claim, heardAt) => this.#context.onClaim(this, claim, heardAt),
-    })
-    this.#outposts.set(key, outpost)
-    return outpost
-  }
-
-  /** One for each place where a router of ours has an address, and no other. */
-  #keepOutposts(): void {
-    const needed = new Set<Outpost>()
-    for (const router of this.routers.values())
-      this.#atHome(router, router.parameters.addresses, (outpost) => needed.add(outpost))
-    for (const [key, outpost] of this.#outposts) {
-      if (needed.has(outpost)) continue
-      outpost.close()
-      this.#outposts.delete(key)
-    }
-  }
-
   get outposts(): readonly Outpost[] {
-    return [...this.#outposts.values()]
+    return this.#outposts.all
   }
 
   /** Of this node, not a VIP: whoever is asked learns where it is, and that must be true for longer than a takeover. */
@@ -368,26 +346,31 @@ export class Segment implements RouterIo {
     now: Millis,
   ): void {
     const { name, announce, announceOther } = router.spec
-    const here = this.#atHome(router, addresses, ({ announcer, family }, those) => {
+    const onFirst = (address: Address) => router.takeover.announced(address)
+    const here = this.#outposts.atHome(router, addresses, ({ announcer, family }, those) => {
       const schedule = family === this.family ? announce : announceOther
-      announcer.announce({ name, family, addresses: those, ...schedule }, reason, now)
+      announcer.announce({ name, family, addresses: those, ...schedule, onFirst }, reason, now)
     })
-    this.announcer.announce({ name, family: this.family, addresses: here, ...announce }, reason, now)
+    this.announcer.announce({ name, family: this.family, addresses: here, ...announce, onFirst }, reason, now)
   }
 
-  get #announcers(): readonly Announcer[] {
-    return [this.announcer, ...this.outposts.map(({ announcer }) => announcer)]
+  /**
+   * Who is about to answer a worse rival may have a better one's advertisement waiting by now (three parted nodes that
+   * hear each other again): its own announcement would be the later one, and lead clients to addresses that are about to go.
+   */
+  hearBeforeAnswering(now: Millis): void {
+    if (this.announcer.answersRival(now)) this.drain(now, READ_BATCHES)
   }
 
   runAnnouncements(now: Millis): void {
-    if (this.#outposts.size === 0) return this.announcer.run(now)
-    for (const announcer of this.#announcers) announcer.run(now)
+    this.announcer.run(now)
+    for (const announcer of this.#outposts.announcers) announcer.run(now)
   }
 
   nextAnnouncementAt(): Millis | undefined {
-    if (this.#outposts.size === 0) return this.announcer.nextAt()
-    const due = this.#announcers.flatMap((announcer) => announcer.nextAt() ?? [])
-    return due.length === 0 ? undefined : millis(Math.min(...due))
+    let nearest = this.announcer.nextAt()
+    for (const announcer of this.#outposts.announcers) nearest = sooner(nearest, announcer.nextAt())
+    return nearest
   }
 
   /** Once, however many of its routers ask in one turn. */
@@ -398,8 +381,9 @@ export class Segment implements RouterIo {
   }
 
   reschedule({ spec, parameters: { addresses } }: Router, now: Millis): void {
-    for (const announcer of this.#announcers)
-      announcer.reschedule({ name: spec.name, addresses, ...spec.announce }, now)
+    const rescheduled = { name: spec.name, addresses, ...spec.announce }
+    this.announcer.reschedule(rescheduled, now)
+    for (const announcer of this.#outposts.announcers) announcer.reschedule(rescheduled, now)
   }
 
   /** One interface, one pace: that of the slowest. */
@@ -409,7 +393,8 @@ export class Segment implements RouterIo {
   }
 
   cancelAnnouncements(router: Router): void {
-    for (const announcer of this.#announcers) announcer.cancel(router.name)
+    this.announcer.cancel(router.name)
+    for (const announcer of this.#outposts.announcers) announcer.cancel(router.name)
   }
 }
 

@@ -3,8 +3,9 @@
  * API and the metrics. Deadlines are remaining milliseconds, because nobody outside shares our clock.
  */
 import type { StateName } from '../vrrp/effect.ts'
-import { ownsAddresses } from '../vrrp/parameters.ts'
-import type { State } from '../vrrp/state.ts'
+import { isLingering } from '../vrrp/lingering.ts'
+import { isOwner, outranks, ownsAddresses, type Parameters } from '../vrrp/parameters.ts'
+import type { Kept, State } from '../vrrp/state.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Strangeness } from './foreign-peers.ts'
@@ -34,6 +35,8 @@ export type DuplicateSnapshot = {
   readonly foundMsAgo: number
 }
 
+export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
+
 export type RouterSnapshot = {
   readonly name: string
   /** A reload has taken it out of the configuration, or its successor of the same name waits until it is gone. */
@@ -44,6 +47,14 @@ export type RouterSnapshot = {
   readonly family: string
   readonly version: number
   readonly interface: string | null
+  /** Of `interface: { holding: … }`; null: that is not written. */
+  readonly holding: {
+    /** Which says the address; null: the configuration itself does. */
+    readonly file: string | null
+    readonly address: string | null
+    /** Why it is not as the file has it; null: it is. */
+    readonly problem: string | null
+  } | null
   readonly state: StateName
   readonly since: string
   readonly reason: string
@@ -74,6 +85,8 @@ export type RouterSnapshot = {
   readonly transport: string
   readonly advertisementIntervalMs: number
   readonly activeAdverIntervalMs: number | null
+  /** Why a Backup that is better than the Active leaves the addresses there: the setting. Null: it is not, or does not. */
+  readonly heldBack: HeldBack | null
   /** Remaining milliseconds, negative when overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
@@ -154,6 +167,31 @@ export type ConfigSnapshot = {
   readonly imported: ImportedSnapshot | null
   /** Since when nothing of it is in force, because somebody has said stop to keepalived's socket; a reload ends that. */
   readonly stoppedAt: string | null
+  /** Null: the file is somebody's, and nothing is handed over. */
+  readonly managed: ManagedSnapshot | null
+}
+
+/** Of an engine to which its configuration is handed (docs/adr/0052). */
+export type ManagedSnapshot = {
+  /** What is in force was handed over in this life. Null: it was remembered, or there is none. */
+  readonly handedOver: {
+    /** When the engine last took it. */
+    readonly at: string
+    /** As they call themselves. */
+    readonly by: string | null
+    readonly revision: string | null
+  } | null
+  /** By how they ended. */
+  readonly handOvers: {
+    readonly ok: number
+    readonly unchanged: number
+    readonly invalid: number
+    readonly failed: number
+  }
+  /** Why what is in force is not in the file; null: it is. */
+  readonly notKept: string | null
+  /** Why nothing is in force; null: something is. */
+  readonly waits: string | null
 }
 
 export type SchedulingSnapshot = {
@@ -166,6 +204,31 @@ export type SchedulingSnapshot = {
   readonly guardian: { readonly policy: string; readonly priority: number } | null
 }
 
+/** Events on their way to a URL. */
+export type WebhookSnapshot = {
+  /** Without credentials and query. */
+  readonly to: string
+  /** The last attempt did not arrive. */
+  readonly failing: boolean
+  readonly waiting: number
+  readonly delivered: number
+  /** Lost: the receiver does not want them, they were too old, too many waited. */
+  readonly refused: number
+  readonly expired: number
+  readonly overflow: number
+  /** Each was followed by another one. */
+  readonly failedAttempts: number
+}
+
+/** The file of the event journal. */
+export type JournalSnapshot = {
+  readonly file: string
+  /** Why the last event is not in it; null: it is. */
+  readonly problem: string | null
+  /** Events that are not in it, since the start; in memory they were. */
+  readonly lost: number
+}
+
 /** What the engine does not see itself. */
 export type SurroundingsSnapshot = {
   /** Connections to the control socket by users who may not command. */
@@ -174,6 +237,19 @@ export type SurroundingsSnapshot = {
   readonly keepalivedBeside: readonly { readonly pid: number; readonly name: string }[]
   /** Of the engine's main thread and of its guardian. Null: nobody has looked. */
   readonly scheduling: SchedulingSnapshot | null
+  /** Null: nobody is posted anything. */
+  readonly webhook: WebhookSnapshot | null
+  /** Null: events are in memory alone. */
+  readonly journal: JournalSnapshot | null
+}
+
+/** Of a daemon that nobody has told. */
+export const NO_SURROUNDINGS: SurroundingsSnapshot = {
+  controlRefused: 0,
+  keepalivedBeside: [],
+  scheduling: null,
+  webhook: null,
+  journal: null,
 }
 
 export type GroupSnapshot = { readonly name: string; readonly members: readonly string[] }
@@ -199,6 +275,19 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly notifications: readonly NoticeSnapshot[]
 }
 
+/** The little of it that costs next to nothing. */
+export type Standing = Pick<RouterSnapshot, 'name' | 'state' | 'faults'> & {
+  readonly addresses: readonly string[]
+  /** The Active that a Backup listens to. */
+  readonly follows: string | null
+}
+
+export function standingOf(router: Router): Standing {
+  const { name, parameters, state } = router
+  const follows = state.name === 'Backup' ? (state.active?.source ?? null) : null
+  return { name, state: state.name, faults: faultsOf(router), addresses: parameters.addresses, follows }
+}
+
 export function routerSnapshot(router: Router, now: Millis, departing = false): RouterSnapshot {
   const { parameters, state, spec, io } = router
   const { transport } = parameters
@@ -212,6 +301,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     family: parameters.family,
     version: parameters.version,
     interface: io?.interfaceName ?? null,
+    holding: holdingOf(router),
     state: state.name,
     since: new Date(router.history.since.epoch).toISOString(),
     reason: router.history.since.reason,
@@ -233,6 +323,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
       transport.mode === 'multicast' ? `multicast ${transport.group}` : `unicast to ${transport.peers.length} peers`,
     advertisementIntervalMs: parameters.advertisementInterval * 10,
     activeAdverIntervalMs: state.name === 'Backup' ? state.activeAdverInterval * 10 : null,
+    heldBack: heldBackOf(state, parameters) ?? null,
     deadlines: deadlinesOf(state, now),
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
     lifetimeSeconds: (router.group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
@@ -306,6 +397,11 @@ function faultsOf({ faults, state }: Router): readonly string[] {
   return [...new Set<string>([...faults, ...(state.name === 'Initialize' ? state.faults : [])])]
 }
 
+function holdingOf({ following: held }: Router): RouterSnapshot['holding'] {
+  if (held === undefined) return null
+  return { file: held.file ?? null, address: held.address ?? null, problem: held.problem ?? null }
+}
+
 const wallClock = (fromNow: number): string => new Date(Date.now() + fromNow).toISOString()
 
 function isPresent(router: Router, address: Address): boolean {
@@ -325,7 +421,9 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
     case 'Backup':
       return {
         activeDownInMs: round(state.activeDownAt - now),
+        ...(state.preemptAt === undefined ? {} : { preemptInMs: round(state.preemptAt - now) }),
         ...(state.regularDownAt === undefined ? {} : { regularDownInMs: round(state.regularDownAt - now) }),
+        ...(isLingering(state) ? { addressesOffInMs: round(lastOf(state.kept) - now) } : {}),
       }
     case 'Active':
       return { adverInMs: round(state.adverAt - now) }
@@ -334,6 +432,18 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
       return { untilInMs: round(state.until - now) }
   }
 }
+
+/** As row B4 and VR-PRE-02 decide it; an owner is held back by nothing (RFC 9568 §6.1). */
+function heldBackOf(state: State, parameters: Parameters): HeldBack | undefined {
+  const { preempt, preemptDelay, priority } = parameters
+  if (state.name !== 'Backup' || state.active === undefined || isOwner(parameters)) return undefined
+  if (state.active.priority >= priority) return undefined
+  if (!preempt) return 'preempt'
+  if (!outranks(priority, state.active.priority, parameters)) return 'margin'
+  return preemptDelay > 0 && state.preemptAt !== undefined ? 'preemptDelay' : undefined
+}
+
+const lastOf = (kept: readonly Kept[]) => Math.max(...kept.map(({ offAt }) => offAt))
 
 const round = (value: number) => Math.round(value * 10) / 10
 

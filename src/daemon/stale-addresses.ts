@@ -5,7 +5,7 @@
  */
 import type { Config } from '../config/config.ts'
 import type { Address } from '../wire/address.ts'
-import { type Journal, type JournalEntry, readJournal } from './journal.ts'
+import type { AddressMemory, Journal, JournalEntry } from './journal.ts'
 import type { NetworkView } from './network-view.ts'
 import type { AddressOutcome, AddressStep } from './ports.ts'
 import type { Recorder } from './recorder.ts'
@@ -15,6 +15,7 @@ import { ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
 export type StaleAddressesContext = {
   readonly view: NetworkView
   readonly roster: Pick<Roster, 'all' | 'heldByDeparting'>
+  readonly memory: Pick<AddressMemory, 'read'>
   readonly journal: Journal
   readonly recorder: Recorder
   readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
@@ -29,8 +30,8 @@ export class StaleAddresses {
 
   /** Configured VIPs by address, wherever they are; journalled ones only exactly as they were installed. */
   sweep(config: Config): void {
-    const { recorder } = this.#context
-    const { entries, problem } = readJournal(config.runDirectory)
+    const { memory, recorder } = this.#context
+    const { entries, problem } = memory.read()
     if (problem !== undefined) recorder.log('warn', problem)
     this.#remove(config, entries, virtualAddresses(config), 'left by an earlier life')
   }

@@ -6,6 +6,7 @@
  */
 import type { Effect } from '../vrrp/effect.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
+import type { HeardActive } from '../vrrp/state.ts'
 import { activeDownInterval } from '../vrrp/timers.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
 import { ForeignPeers } from './foreign-peers.ts'
@@ -16,6 +17,15 @@ export type Transition = Extract<Effect, { kind: 'transition' }>
 /** So many in one go are told one by one, then one in a second: a neighbour can make us change our state at will. */
 const MOST_AT_ONCE = 20
 const PACE = 1_000
+
+/** A transition that has been made, where and behind whom. */
+export type Made = {
+  readonly transition: Transition
+  readonly interfaceName: string | undefined
+  /** Whom the router followed until then. */
+  readonly followed: HeardActive | undefined
+  readonly at: Millis
+}
 
 /** What the router is called and how it was set when it happened. */
 export type Teller = {
@@ -35,7 +45,7 @@ export class TransitionHistory {
   /** When the time that the lines cost is over. */
   #paidAt: Millis | undefined
   /** The last transition, when it was one too many to be told. */
-  #untold: { readonly transition: Transition; readonly interfaceName: string | undefined } | undefined
+  #untold: Made | undefined
   /** Transitions that nobody was told of. */
   #silent = 0
 
@@ -54,24 +64,26 @@ export class TransitionHistory {
   catchUp(teller: Teller, now: Millis): void {
     const { untoldUntil } = this
     if (this.#untold === undefined || untoldUntil === undefined || now < untoldUntil) return
-    const { interfaceName, transition } = this.#untold
     this.#silent--
-    this.#tell(transition, teller, interfaceName, now)
+    this.#tell(this.#untold, teller, now)
   }
 
-  tell(transition: Transition, teller: Teller, interfaceName: string | undefined, now: Millis): void {
-    const { from, to, reason } = transition
+  tell(made: Made, teller: Teller, now: Millis): void {
+    const { from, to, reason } = made.transition
     this.since = { at: now, epoch: Date.now(), reason }
     this.transitions.add(`${from} ${to} ${reason}`)
     if (this.#paidAt === undefined || this.#paidAt - now <= (MOST_AT_ONCE - 1) * PACE)
-      return this.#tell(transition, teller, interfaceName, now)
-    this.#untold = { transition, interfaceName }
+      return this.#tell(made, teller, now)
+    this.#untold = made
     this.#silent++
   }
 
-  #tell({ from, to, reason, peer }: Transition, teller: Teller, interfaceName: string | undefined, now: Millis): void {
+  #tell(made: Made, teller: Teller, now: Millis): void {
+    const { interfaceName } = made
+    const { from, to, reason, peer } = made.transition
     const { group, name, parameters, title } = teller
     const silent = this.#silent
+    this.#record(made, teller)
     this.#silent = 0
     this.#untold = undefined
     this.#paidAt = plus(millis(Math.max(this.#paidAt ?? now, now)), PACE)
@@ -97,9 +109,30 @@ export class TransitionHistory {
     })
   }
 
+  #record({ at, followed, interfaceName, transition }: Made, { group, name, parameters }: Teller): void {
+    const { from, to, reason, peer } = transition
+    const { addresses, advertisementInterval, primaryAddress, priority, vrid } = parameters
+    this.#recorder.chronicle.record({
+      kind: 'transition',
+      router: name,
+      ...(group.name === undefined ? {} : { group: group.name }),
+      vrid,
+      ...(interfaceName === undefined ? {} : { interface: interfaceName, self: primaryAddress }),
+      ...{ from, to, reason, priority, interval: advertisementInterval * 10, addresses: [...addresses] },
+      ...(peer === undefined ? {} : { peer }),
+      ...(followed === undefined
+        ? {}
+        : { heard: { peer: followed.source, priority: followed.priority, agoMs: rounded(at - followed.heardAt) } }),
+      decidedMs: rounded(at),
+      ...(this.#silent === 0 ? {} : { suppressed: this.#silent }),
+    })
+  }
+
   /** Neighbours that speak for our VRID although we act as if nobody did. */
   #unheeded({ advertisementInterval, priority, version }: Parameters, now: Millis): readonly string[] {
     const since = plus(now, -activeDownInterval(priority, advertisementInterval, version))
     return this.strangers.unheeded(since).map(({ address, reason }) => `${address} (${reason})`)
   }
 }
+
+const rounded = (ms: number) => Math.round(ms * 1_000) / 1_000
