@@ -3,6 +3,7 @@
  * that was told to run from keepalived's file is idle while that file is missing, because a cluster writes it later
  * (docs/adr/0030), but a reload that does not find it changes nothing. Refuses to know what either language says.
  */
+import type { ApiOverride } from '../config/api-words.ts'
 import { type LoadedConfig, loadConfig, readText } from './configuration-file.ts'
 import { loadKeepalivedConfig } from './keepalived-file.ts'
 import { surroundingsHere } from './keepalived-source.ts'
@@ -13,6 +14,8 @@ export type KeepalivedReading = {
   readonly configId: string | undefined
   /** A missing file is an error. */
   readonly allFiles: boolean
+  /** What the command line says of the API. */
+  readonly api?: ApiOverride | undefined
 }
 
 /** `missing`: there is no such file, and that is no error. */
@@ -25,7 +28,7 @@ export function loadAny(
   read: (file: string) => string = readText,
 ): AnyConfig {
   if (keepalived === undefined) return { ...loadYaml(file, read), missing: false }
-  const { configId, allFiles } = keepalived
+  const { api, configId, allFiles } = keepalived
   const surroundings = surroundingsHere(configId)
   let missing = false
   const orNothing = (path: string): string => {
@@ -37,11 +40,16 @@ export function loadAny(
       return ''
     }
   }
-  const loaded = loadKeepalivedConfig(file, surroundings, orNothing)
+  const loaded = withApi(loadKeepalivedConfig(file, surroundings, orNothing), api)
   if (!missing || 'problems' in loaded) return { ...loaded, missing }
   const message = 'There is no such file: nothing runs until it is there and a reload is asked for'
   const problem = { file, line: 0, column: 0, path: '', message, severity: 'warning' } as const
   return { ...loaded, warnings: [problem], missing }
+}
+
+function withApi(loaded: LoadedConfig, api: ApiOverride | undefined): LoadedConfig {
+  if ('problems' in loaded || api === undefined) return loaded
+  return { ...loaded, config: { ...loaded.config, api: { ...loaded.config.api, ...api } } }
 }
 
 function loadYaml(file: string, read: (file: string) => string): LoadedConfig {

@@ -3,14 +3,21 @@
  * Decided here: whoever may not command gets no answer either, and is told so. What a command does is the caller's
  * business.
  */
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { LARGEST_PAGE } from '../daemon/chronicle.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
+import { type EventSource, eventRoute } from './event-route.ts'
 import { type ControlPeer, listenPrivately, mayCommand } from './private-socket.ts'
-import { type Commands, createApi, json } from './server.ts'
+import { readiness } from './readiness.ts'
+import { type Commands, createApi, json, type Reply, text } from './server.ts'
+import type { MetricsText } from './worker-message.ts'
 
 export type ControlPorts = {
   readonly snapshot: () => Snapshot
+  readonly events: EventSource
+  /** The text is not this thread's to make. Rejects with Error when nobody makes it. */
+  readonly metrics: () => Promise<MetricsText>
   readonly commands?: Commands
   /** Undefined: nobody can say; then it is refused. */
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
@@ -21,7 +28,18 @@ export type ControlPorts = {
 /** Rejects with Error when the path cannot be used; its message names the path. */
 export async function openControlSocket(path: string, ports: ControlPorts): Promise<Server> {
   const { refusal, connected } = gate(ports)
-  const server = createApi({ '/v1/status': () => json(ports.snapshot()) }, ports.commands, refusal)
+  const server = createApi(
+    {
+      '/v1/status': () => json(ports.snapshot()),
+      '/v1/events': eventRoute(ports.events, LARGEST_PAGE),
+      // Who is answered here is answered by the engine.
+      '/healthz': () => text(200, 'ok'),
+      '/readyz': () => readiness(ports.snapshot()),
+      '/metrics': async () => ({ status: 200, ...(await ports.metrics()) }),
+    },
+    ports.commands,
+    refusal,
+  )
   server.on('connection', connected)
   await listenPrivately(server, path, (unsafe) =>
     ports.onUnsafe(`The control socket ${path} is not in a safe place: ${unsafe}`),
@@ -39,7 +57,7 @@ function gate({ peerOf, onRefused }: ControlPorts) {
       if (mayCommand(peer)) admitted.add(socket)
       else onRefused(peer)
     },
-    refusal: (socket: Socket): string | undefined =>
-      admitted.has(socket) ? undefined : `Only root and the user ${own} may ask here`,
+    refusal: ({ socket }: IncomingMessage): Reply | undefined =>
+      admitted.has(socket) ? undefined : text(403, `Only root and the user ${own} may ask here`),
   }
 }

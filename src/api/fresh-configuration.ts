@@ -1,24 +1,29 @@
 /**
  * A configuration that is to be put in force: read again, judged against the node, and compared with what is in force,
  * so that it takes effect at little cost (docs/adr/0010). Decided here: that a file which has gone since the start is an
- * error now, in either language, and that nothing waits for whoever may write into it. Refuses to know what reads it.
+ * error now, in either language, and that nothing waits for whoever may write into it. A text that was handed over is
+ * read as the file would be (docs/adr/0052). Refuses to know what reads it.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { diffConfig } from '../config/diff.ts'
+import { withSettings } from '../config/node-settings.ts'
 import { byPosition, isError, type Problem } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
+import { addressFilesOf } from './address-file.ts'
 import { loadAny } from './configuration-language.ts'
 import { judgeScripts } from './script-problem.ts'
 import type { FreshConfig, ReadOrder } from './worker-message.ts'
 
 /** Plain data. */
-export async function freshConfig({ file, keepalived, node, inForce }: ReadOrder): Promise<FreshConfig> {
+export async function freshConfig(order: ReadOrder): Promise<FreshConfig> {
+  const { file, keepalived, text, settings = {}, node, inForce } = order
   const reading = keepalived === undefined ? undefined : { ...keepalived, allFiles: true }
-  const loaded = loadAny(file, reading, readRegular)
+  const loaded = loadAny(file, reading, text === undefined ? readRegular : () => text)
   if ('problems' in loaded) return { ok: false, problems: loaded.problems }
   const { hash, warnings, locate, imported } = loaded
-  const { config: read, problems: scripts } = await judgeScripts(loaded.config, locate)
-  const { config, problems: found } = resolveRouters(read, node, locate)
+  const { config: read, problems: scripts } = await judgeScripts(withSettings(loaded.config, settings), locate)
+  const here = { ...node, files: addressFilesOf(read, node.files) }
+  const { config, problems: found } = resolveRouters(read, here, locate)
   const problems: Problem[] = [...warnings, ...found, ...scripts]
   problems.sort(byPosition)
   if (problems.some(isError)) return { ok: false, problems }
@@ -26,10 +31,10 @@ export async function freshConfig({ file, keepalived, node, inForce }: ReadOrder
 }
 
 /** A pipe that nobody writes to would keep this thread, and with it the process, from ever ending. */
-function readRegular(file: string): string {
+export function readRegular(file: string): string {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    if (!fstatSync(descriptor).isFile()) throw new Error('a reload wants a regular file')
+    if (!fstatSync(descriptor).isFile()) throw new Error('a regular file wanted')
     return readFileSync(descriptor, 'utf8')
   } finally {
     closeSync(descriptor)

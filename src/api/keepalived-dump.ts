@@ -4,12 +4,15 @@
  * there are, which is what holdfast knows; no password is among them, and no number is made up. Pure: a snapshot in, a
  * text out. Refuses to know files and signals. The only place besides config/keepalived that speaks of its states.
  */
+
 import type { Config, VirtualRouter } from '../config/config.ts'
+import { nameOfInterface } from '../config/holding.ts'
 import { hostPrefixLength } from '../config/network.ts'
 import { type AddressForm, addressForms } from '../config/virtual-address.ts'
 import type { HealthcheckSnapshot } from '../daemon/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
 import { familyOf } from '../wire/address.ts'
+import { keepalivedCounts, stateWord } from './keepalived-counts.ts'
 
 export type DumpKind = 'data' | 'stats'
 export type Dumped = { readonly snapshot: Snapshot; readonly config: Config }
@@ -44,25 +47,11 @@ function dataLines({ snapshot, config }: Dumped): readonly string[] {
 const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`------< ${title} >------`, ...lines]
 
-/** Waiting for the first results is no fault: a probe that looks for one would restart a pod that only starts. */
-function stateWord({ state, faults }: RouterSnapshot): string {
-  switch (state) {
-    case 'Active':
-    case 'Leaving':
-      return 'MASTER'
-    case 'Backup':
-    case 'Returning':
-      return 'BACKUP'
-    case 'Initialize':
-      return faults.every((fault) => fault.startsWith('healthcheckUndecided:')) ? 'INIT' : 'FAULT'
-  }
-}
-
 function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Snapshot['healthchecks']): string[] {
   const { name, version, family, group, owner, priority, tracking, addresses, faults } = router
   const state = stateWord(router)
   const spec = config.virtualRouters.find((one) => one.name === name)
-  const device = router.interface ?? spec?.interface ?? 'none'
+  const device = router.interface ?? (spec && nameOfInterface(spec)) ?? 'none'
   const peers = peersOf(spec?.transport)
   const lines = [
     ` VRRP Instance = ${name}`,
@@ -147,32 +136,27 @@ function scriptLines({ name, target, standing, verdict, routers }: HealthcheckSn
   ]
 }
 
-function statsLines({ name, counters }: RouterSnapshot): readonly string[] {
-  const { received, sent, discarded, warnings, transitions } = counters
-  const times = (isMeant: (step: { readonly from: string; readonly to: string }) => boolean) =>
-    transitions.filter(isMeant).reduce((sum, { count }) => sum + count, 0)
-  const of = (counts: Readonly<Record<string, number>>, ...keys: readonly string[]) =>
-    keys.reduce((sum, key) => sum + (counts[key] ?? 0), 0)
+function statsLines(router: RouterSnapshot): readonly string[] {
+  const counts = keepalivedCounts(router)
   return [
-    `VRRP Instance: ${name}`,
+    `VRRP Instance: ${router.name}`,
     '  Advertisements:',
-    `    Received: ${received}`,
-    `    Sent: ${of(sent, 'advertisement')}`,
-    `  Became master: ${times(({ to }) => to === 'Active')}`,
-    `  Released master: ${times(({ from, to }) => from === 'Active' && to !== 'Active')}`,
+    `    Received: ${counts.received}`,
+    `    Sent: ${counts.sent}`,
+    `  Became master: ${counts.begun}`,
+    `  Released master: ${counts.ended}`,
     '  Packet Errors:',
-    `    Length: ${of(discarded, 'length', 'truncated', 'truncated-ip')}`,
-    `    TTL: ${of(discarded, 'ttl', 'ttl-range')}`,
-    `    Invalid Type: ${of(discarded, 'type')}`,
-    `    Advertisement Interval: ${of(discarded, 'interval-mismatch') + of(warnings, 'interval-mismatch')}`,
-    `    Address List: ${of(discarded, 'address-list-mismatch') + of(warnings, 'address-list-mismatch')}`,
+    `    Length: ${counts.length}`,
+    `    TTL: ${counts.ttl}`,
+    `    Invalid Type: ${counts.type}`,
+    `    Advertisement Interval: ${counts.interval}`,
+    `    Address List: ${counts.addressList}`,
     '  Authentication Errors:',
-    // A type that is no type at all is among the mismatches.
-    '    Invalid Type: 0',
-    `    Type Mismatch: ${of(discarded, 'auth-type')}`,
-    `    Failure: ${of(discarded, 'auth-data')}`,
+    `    Invalid Type: ${counts.authenticationInvalid}`,
+    `    Type Mismatch: ${counts.authenticationMismatch}`,
+    `    Failure: ${counts.authenticationFailure}`,
     '  Priority Zero:',
-    `    Received: ${counters.receivedZero}`,
-    `    Sent: ${of(sent, 'priorityZero')}`,
+    `    Received: ${counts.zeroReceived}`,
+    `    Sent: ${counts.zeroSent}`,
   ]
 }

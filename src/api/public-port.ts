@@ -1,53 +1,68 @@
 /**
- * The TCP side of the API: metrics, status and liveness for whoever reaches the port. Decided here: how often the engine
- * may be asked, whoever asks, and how long a client may stay; when the engine is silent the answer says so with 503.
- * Refuses to know threads.
+ * The TCP side of the API: metrics, status, events and liveness for whoever reaches the port. Decided here: how often the
+ * engine may be asked, whoever asks; when the engine is silent the answer says so with 503. Refuses to know threads.
  */
-import { withoutDetails } from '../daemon/healthcheck-snapshot.ts'
-import { exposition } from '../metrics/registry.ts'
-import { portSamples, samplesOf } from './samples.ts'
-import { createApi, json, text } from './server.ts'
-import { sharedAnswer } from './shared-answer.ts'
-import type { SnapshotQuestions } from './snapshot-questions.ts'
+import type { IncomingMessage } from 'node:http'
+import { hostname } from 'node:os'
+import type { EngineReport } from '../daemon/report.ts'
+import type { EngineQuestions } from './engine-questions.ts'
+import type { EventQuestion } from './event-question.ts'
+import { eventRoute } from './event-route.ts'
+import type { MetricsPage } from './metrics-page.ts'
+import { pageRoutes } from './page-files.ts'
+import type { Peers, PeersAnswer } from './peers.ts'
+import { publicEvent, publicPage, publicStatus } from './public-view.ts'
+import { readiness } from './readiness.ts'
+import { isOurs, targetOf } from './request-target.ts'
+import { createApi, type Handler, json, type Reply, type Routes, text } from './server.ts'
+import { ENGINE_PAUSE, sharedAnswer, TEXT_PAUSE, takingTurns } from './shared-answer.ts'
 import type { WorkerMessage, WorkerSettings } from './worker-message.ts'
 
-/** A snapshot of 255 routers takes the engine some 10 ms. The most is less than the patience of a liveness probe. */
-const ENGINE_PAUSE = { atLeast: 50, atMost: 500 }
-/** Their metrics take this thread 300 ms the first time, and the processor is the engine's as well. */
-const TEXT_PAUSE = { atLeast: 0, atMost: 2_000 }
 /** A port that is taken may be free again later. */
 const LISTEN_AGAIN = 1_000
-/** Longer than any scrape: a client that reads one byte a second must not keep its connection. */
-const LONGEST_CONNECTION = 60_000
+/** A thousand events would take the engine longer than an advertisement may wait. */
+const EVENTS_AT_ONCE = 100
 
-type Listen = Exclude<WorkerSettings['listen'], false>
+/** Two questions to each of them; whoever looks at the page asks every few seconds. */
+const PEERS_PAUSE = { atLeast: 1_000, atMost: 5_000 }
+
+export type PortSettings = WorkerSettings & { readonly listen: Exclude<WorkerSettings['listen'], false> }
+
+/** Where what is served comes from. */
+export type PortSources = {
+  readonly questions: EngineQuestions
+  readonly report: () => Promise<EngineReport>
+  readonly metrics: MetricsPage
+}
 
 export function openPort(
-  { host, port }: Listen,
-  version: string,
-  snapshots: SnapshotQuestions,
+  { listen: { host, port }, peers, isPublic }: PortSettings,
+  { metrics, questions, report }: PortSources,
   tell: (message: WorkerMessage) => void,
 ): void {
-  const refused = { connections: 0 }
-  const ask = sharedAnswer(() => snapshots.ask(), ENGINE_PAUSE)
-  const server = createApi({
-    '/metrics': sharedAnswer(async () => {
-      const samples = [...samplesOf(await ask(), version), ...portSamples(refused)]
-      const { contentType, body } = await exposition(samples)
-      return { status: 200, contentType, body }
-    }, TEXT_PAUSE),
-    '/v1/status': sharedAnswer(async () => json(withoutDetails(await ask())), TEXT_PAUSE),
+  const beat = sharedAnswer(() => questions.beat(), ENGINE_PAUSE)
+  const routes: Routes = {
+    '/metrics': async () => ({ status: 200, ...(await metrics.text()) }),
+    '/v1/status': sharedAnswer(async () => json(publicStatus((await report()).snapshot)), TEXT_PAUSE),
+    '/v1/events': eventRoute(
+      {
+        events: takingTurns(async (wanted: EventQuestion) => publicPage(await questions.events(wanted)), ENGINE_PAUSE),
+        listen: (listener) => questions.listen((event) => listener(publicEvent(event))),
+      },
+      EVENTS_AT_ONCE,
+    ),
     '/healthz': async () => {
-      await ask()
+      await beat()
       return text(200, 'ok')
     },
-  })
-  server.on('connection', (socket) => {
-    const tooLong = setTimeout(() => socket.destroy(), LONGEST_CONNECTION)
-    socket.once('close', () => clearTimeout(tooLong))
-  })
+    '/readyz': async () => readiness((await report()).snapshot),
+    '/v1/peers': peersRoute(peers),
+    ...pageOr(tell),
+  }
+  // Whoever is wanted from other machines comes by names that nobody here knows.
+  const server = createApi(routes, {}, isPublic ? () => undefined : refuseForeignNames)
   server.on('drop', () => {
-    refused.connections++
+    metrics.refusedConnections++
   })
   server.on('error', (error) => {
     tell({ kind: 'failed', message: error.message })
@@ -55,4 +70,33 @@ export function openPort(
   })
   server.on('listening', () => tell({ kind: 'listening' }))
   server.listen(port, host)
+}
+
+/** Here, where a page of another site could read what only this machine may: it would need a name of its own. */
+function refuseForeignNames(request: IncomingMessage): Reply | undefined {
+  const { host } = targetOf(request)
+  if (isOurs(host, [hostname()])) return undefined
+  return text(421, 'Ask by an address, localhost or the name of this machine; for other names set "api.public: true"')
+}
+
+/** What reads their answers is loaded when somebody looks. */
+function peersRoute(urls: readonly string[]): Handler {
+  let peers: Promise<Peers> | undefined
+  return sharedAnswer(async () => {
+    if (urls.length === 0)
+      return json({ version: 1, takenAt: new Date().toISOString(), peers: [] } satisfies PeersAnswer)
+    peers ??= import('./peers.ts').then(({ Peers }) => new Peers(urls))
+    return json(await (await peers).ask())
+  }, PEERS_PAUSE)
+}
+
+/** Metrics and liveness do not depend on it. */
+function pageOr(tell: (message: WorkerMessage) => void): Routes {
+  try {
+    return pageRoutes()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    tell({ kind: 'failed', message: `Cannot serve the status page: ${why}` })
+    return {}
+  }
 }

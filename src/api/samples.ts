@@ -2,7 +2,9 @@
 import type { HealthcheckSnapshot } from '../daemon/healthcheck-snapshot.ts'
 import type { ConfigSnapshot, RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
 import type { MetricName } from '../metrics/names.ts'
-import type { Sample } from '../metrics/registry.ts'
+import type { Sample as AnySample } from '../metrics/registry.ts'
+
+type Sample = AnySample<MetricName>
 
 const STATES = ['Initialize', 'Backup', 'Active', 'Leaving', 'Returning']
 
@@ -12,10 +14,13 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
   return [
     sample('holdfast_build_info', 1, { version, node: process.version }),
     sample('holdfast_start_time_seconds', Date.parse(snapshot.startedAt) / 1000),
+    sample('holdfast_time_seconds', Date.parse(snapshot.takenAt) / 1000),
     sample('holdfast_last_will_armed', snapshot.guardian === 'none' ? 0 : 1),
     sample('holdfast_log_records_lost_total', snapshot.logRecordsLost),
     sample('holdfast_control_refused_total', snapshot.controlRefused),
     ...configSamples(snapshot.config),
+    ...webhookSamples(snapshot.webhook),
+    ...journalSamples(snapshot.journal),
     ...snapshot.routers.flatMap(routerSamples),
     ...snapshot.healthchecks.flatMap(healthcheckSamples),
     ...snapshot.notifications.flatMap(({ kind, name, runs, waiting }) => [
@@ -30,8 +35,26 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
   ]
 }
 
+function webhookSamples(webhook: Snapshot['webhook']): Sample[] {
+  if (webhook === null) return []
+  const { delivered, expired, failedAttempts, overflow, refused, waiting } = webhook
+  return [
+    ...byKey('holdfast_webhook_events_total', {}, 'result', { delivered, expired, overflow, refused }),
+    sample('holdfast_webhook_failed_attempts_total', failedAttempts),
+    sample('holdfast_webhook_waiting', waiting),
+  ]
+}
+
+function journalSamples(journal: Snapshot['journal']): Sample[] {
+  if (journal === null) return []
+  return [
+    sample('holdfast_journal_failing', journal.problem === null ? 0 : 1),
+    sample('holdfast_journal_events_lost_total', journal.lost),
+  ]
+}
+
 function healthcheckSamples(snapshot: HealthcheckSnapshot): Sample[] {
-  const { name: check, last, results, routers, since, standing, verdict } = snapshot
+  const { name: check, results, routers, since, standing, verdict } = snapshot
   return [
     sample('holdfast_healthcheck_up', standing === 'up' ? 1 : 0, { check }),
     sample('holdfast_healthcheck_unknown', verdict === 'unknown' || verdict === 'undecided' ? 1 : 0, { check }),
@@ -39,7 +62,6 @@ function healthcheckSamples(snapshot: HealthcheckSnapshot): Sample[] {
     ...routers
       .filter(({ required }) => !required)
       .map(({ router, adds }) => sample('holdfast_healthcheck_adds', adds, { check, router })),
-    ...(last === null ? [] : [sample('holdfast_healthcheck_duration_seconds', last.latencyMs / 1000, { check })]),
     ...byKey('holdfast_healthcheck_results_total', { check }, 'reason', results),
   ]
 }
@@ -49,12 +71,18 @@ export const portSamples = ({ connections }: { readonly connections: number }): 
   sample('holdfast_port_connections_refused_total', connections),
 ]
 
-function configSamples({ hash, loadedAt, reloads, lastReload }: ConfigSnapshot): Sample[] {
+function configSamples({ hash, loadedAt, reloads, lastReload, managed }: ConfigSnapshot): Sample[] {
   return [
     sample('holdfast_config_hash', hash === null ? 0 : Number.parseInt(hash, 16)),
     sample('holdfast_config_loaded_timestamp_seconds', Date.parse(loadedAt) / 1000),
     sample('holdfast_config_reload_success', lastReload?.ok === false ? 0 : 1),
     ...byKey('holdfast_config_reloads_total', {}, 'result', reloads),
+    ...(managed === null
+      ? []
+      : [
+          ...byKey('holdfast_config_hand_overs_total', {}, 'result', managed.handOvers),
+          sample('holdfast_config_kept', managed.notKept === null ? 1 : 0),
+        ]),
   ]
 }
 
@@ -66,6 +94,11 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     ...STATES.map((state) => sample('holdfast_vrrp_state', snapshot.state === state ? 1 : 0, { ...identity, state })),
     sample('holdfast_vrrp_priority', priority.base, { router, kind: 'base' }),
     sample('holdfast_vrrp_priority', priority.effective, { router, kind: 'effective' }),
+    ...snapshot.tracking.parts.map(({ adds, kind, name }) =>
+      sample('holdfast_vrrp_priority_part', adds, { router, kind, name }),
+    ),
+    ...snapshot.faults.map((fault) => sample('holdfast_vrrp_fault', 1, { router, fault })),
+    sample('holdfast_vrrp_advertisement_interval_seconds', snapshot.advertisementIntervalMs / 1000, { router }),
     sample('holdfast_vrrp_yielding', snapshot.yieldingUntil === null ? 0 : 1, { router }),
     ...(snapshot.group === null
       ? []

@@ -11,25 +11,47 @@ export type Pause = {
   readonly atMost: number
 }
 
+/** For questions to the engine: a report of 255 routers takes it some 10 ms. The most is less than the patience of a liveness probe. */
+export const ENGINE_PAUSE: Pause = { atLeast: 50, atMost: 500 }
+/** For what is made of an answer. */
+export const TEXT_PAUSE: Pause = { atLeast: 0, atMost: 2_000 }
+
 const SHARE = 9
 
-export function sharedAnswer<T>(ask: () => Promise<T>, { atLeast, atMost }: Pause): () => Promise<T> {
+export function sharedAnswer<T>(ask: () => Promise<T>, pause: Pause): () => Promise<T> {
   let awaited: Promise<T> | undefined
+  const next = paced(ask, pause)
+  return () => {
+    awaited ??= next().finally(() => {
+      awaited = undefined
+    })
+    return awaited
+  }
+}
+
+/** The same for questions that differ: each has its own answer, when its turn has come. */
+export function takingTurns<Q, T>(ask: (question: Q) => Promise<T>, pause: Pause): (question: Q) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  const next = paced(ask, pause)
+  return (question) => {
+    const turn = last.then(() => next(question))
+    last = turn.catch(() => {})
+    return turn
+  }
+}
+
+/** One at a time is the caller's business. */
+function paced<Q extends readonly unknown[], T>(ask: (...question: Q) => Promise<T>, { atLeast, atMost }: Pause) {
   let notBefore = 0
-  async function next(): Promise<T> {
+  return async (...question: Q): Promise<T> => {
     const wait = notBefore - performance.now()
     if (wait > 0) await new Promise<void>((resolve) => setTimeout(resolve, wait))
     const askedAt = performance.now()
     try {
-      return await ask()
+      return await ask(...question)
     } finally {
       const answeredAt = performance.now()
       notBefore = answeredAt + Math.min(atMost, Math.max(atLeast, SHARE * (answeredAt - askedAt)))
-      awaited = undefined
     }
-  }
-  return () => {
-    awaited ??= next()
-    return awaited
   }
 }

@@ -4,12 +4,14 @@
  * the engine, and whoever waits for it is told when it is gone. Knows no HTTP, no configuration and no health checks.
  */
 import { Worker } from 'node:worker_threads'
-import type { Snapshot } from '../daemon/snapshot.ts'
+import { EngineAnswers, type EngineSources } from './engine-answers.ts'
 import type { Launchers } from './launchers.ts'
+import { LoopPulse } from './loop-pulse.ts'
 import type {
   DumpOrder,
   EngineMessage,
   FreshConfig,
+  MetricsText,
   ReadOrder,
   WorkerMessage,
   WorkerSettings,
@@ -22,9 +24,13 @@ const GROWN_UP = 10_000
 const PARSE_TIMEOUT = 10_000
 /** Who asks for a dump has stopped waiting for it by then; the thread is not to blame for a disk. */
 const DUMP_TIMEOUT = 5_000
+/** Between two looks at the thread, at the least: each costs half a wake-up (docs/adr/0048). Less while it owes a word. */
+const LOOK = 3_000
+const LOOK_AGAIN = 500
+/** What a Prometheus waits for an answer, as a rule; an engine that is stuck is said after one second. */
+const METRICS_TIMEOUT = 10_000
 
-export type WorkerListener = {
-  readonly snapshot: () => Snapshot
+export type WorkerListener = EngineSources & {
   readonly onProblem: (message: string) => void
   readonly onListening: () => void
   /** For whatever a thread has run. */
@@ -40,7 +46,7 @@ export type WorkerGuest = {
   readonly onEnd: () => void
 }
 
-type Answer = Extract<WorkerMessage, { kind: 'parsed' | 'dumped' }>
+type Answer = Extract<WorkerMessage, { kind: 'parsed' | 'dumped' | 'exposed' }>
 
 type Waiting = {
   readonly reader: Worker
@@ -52,12 +58,15 @@ export class WorkerThread {
   readonly #entry: URL
   readonly #settings: WorkerSettings
   readonly #listener: WorkerListener
+  readonly #answers: EngineAnswers
   readonly #waiting = new Map<number, Waiting>()
   /** And whether each needs a thread. */
   readonly #guests = new Map<WorkerGuest, boolean>()
   #serves = false
   #closed = false
   #worker: Worker | undefined
+  #pulse = new LoopPulse(0)
+  #lookedAt = 0
   #startedAt = 0
   #restartAfter = RESTART.first
   #timer: NodeJS.Timeout | undefined
@@ -68,6 +77,7 @@ export class WorkerThread {
     this.#entry = entry
     this.#settings = settings
     this.#listener = listener
+    this.#answers = new EngineAnswers(listener)
   }
 
   /** From now on the port of the settings is open, if there is one. */
@@ -94,6 +104,19 @@ export class WorkerThread {
   /** To the thread that runs; lost without one. */
   post(message: EngineMessage): void {
     this.#worker?.postMessage(message)
+  }
+
+  /**
+   * Whoever is awake anyway, every two seconds at the latest: a thread that hangs is seen, whatever it is for (docs/adr/0048).
+   * Wakes nobody while it turns.
+   */
+  glance(now = performance.now()): void {
+    const thread = this.#worker
+    if (thread === undefined || now - this.#lookedAt < (this.#pulse.isAsked ? LOOK_AGAIN : LOOK)) return
+    this.#lookedAt = now
+    const found = this.#pulse.look(thread.performance.eventLoopUtilization().idle, now)
+    if (found === 'ask') this.post({ kind: 'wordWanted' })
+    else if (found === 'hangs') this.giveUp()
   }
 
   /** It does not answer any more. Its guests are told at once; the next thread comes in its time. */
@@ -129,6 +152,18 @@ export class WorkerThread {
     )
     if (answer.kind !== 'dumped') throw new Error('the worker thread has answered something else')
     if (answer.problem !== undefined) throw new Error(answer.problem)
+  }
+
+  /** The text of /metrics; a thread is started for it when none runs. Rejects with Error when there is no answer. */
+  async metrics(): Promise<MetricsText> {
+    const answer = await this.#ask(
+      (id) => ({ kind: 'expose', id }),
+      METRICS_TIMEOUT,
+      () => 'the worker thread has not made the metrics',
+    )
+    if (answer.kind !== 'exposed') throw new Error('the worker thread has answered something else')
+    if (typeof answer.metrics === 'string') throw new Error(answer.metrics)
+    return answer.metrics
   }
 
   async #ask(
@@ -178,6 +213,7 @@ export class WorkerThread {
     const thread = this.#worker
     if (this.#isNeeded || thread === undefined || this.#waiting.size > 0) return
     this.#worker = undefined
+    this.#answers.unfollow()
     void thread.terminate()
   }
 
@@ -194,6 +230,7 @@ export class WorkerThread {
     })
     this.#worker = started
     this.#startedAt = performance.now()
+    this.#pulse = new LoopPulse(this.#startedAt)
     // The engine must be able to end while a scrape hangs.
     started.unref()
     started.stdout.resume()
@@ -208,13 +245,16 @@ export class WorkerThread {
   }
 
   #hear(thread: Worker, message: WorkerMessage): void {
+    if (thread === this.#worker) this.#pulse.hear(performance.now())
+    if (message.kind === 'word') return
     if (message.kind === 'listening') this.#listener.onListening()
     else if (message.kind === 'failed') this.#listener.onProblem(message.message)
-    else if (message.kind === 'parsed' || message.kind === 'dumped') this.#answered(message)
-    else if (message.kind === 'snapshotWanted') {
-      const answer: EngineMessage = { kind: 'snapshot', id: message.id, snapshot: this.#listener.snapshot() }
-      thread.postMessage(answer)
-    } else if (thread !== this.#worker) this.#orphaned(message)
+    else if (message.kind === 'parsed' || message.kind === 'dumped' || message.kind === 'exposed')
+      this.#answered(message)
+    else if (message.kind === 'asked') void this.#answers.reply(message, (answer) => thread.postMessage(answer))
+    else if (thread !== this.#worker) this.#orphaned(message)
+    else if (message.kind === 'eventsFollowed')
+      this.#answers.follow(message.followed, (news) => thread.postMessage(news))
     else if (message.kind === 'launchWanted') void this.#launch(thread, message)
     else for (const guest of this.#guests.keys()) guest.onMessage(message)
   }
@@ -239,6 +279,7 @@ export class WorkerThread {
     }
     if (this.#worker !== thread) return
     this.#worker = undefined
+    this.#answers.unfollow()
     // Their channels are gone with it, as a rule: one that hangs may still hold them.
     this.#listener.launchers.endAll()
     if (performance.now() - this.#startedAt > GROWN_UP) this.#restartAfter = RESTART.first

@@ -10,8 +10,13 @@ import type { WatchEnd } from '../healthcheck/probe.ts'
 import type { ProbePorts } from '../healthcheck/probe-of.ts'
 import type { OpenStream } from '../healthcheck/stream.ts'
 import type { NotifyService } from '../notify/notify-service.ts'
+import type { WebhookService } from '../notify/webhook-service.ts'
+import { CheckLatencies } from './check-latencies.ts'
+import { EngineQuestions } from './engine-questions.ts'
 import { LaunchRequests } from './launch-request.ts'
-import { SnapshotQuestions } from './snapshot-questions.ts'
+import type { MetricsPage } from './metrics-page.ts'
+import type { PortSources } from './public-port.ts'
+import { ENGINE_PAUSE, sharedAnswer } from './shared-answer.ts'
 import type { EngineMessage, WorkerMessage, WorkerSettings } from './worker-message.ts'
 
 const FIRST_RESULTS = 150
@@ -40,11 +45,19 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
   let checks: Promise<CheckService> | undefined
   let checking: CheckService | undefined
   let notices: Promise<NotifyService> | undefined
-  const snapshots = new SnapshotQuestions((question) => {
+  let webhook: Promise<WebhookService> | undefined
+  const latencies = new CheckLatencies()
+  const questions = new EngineQuestions((message) => {
     // The engine hears it before the question, and answers with what is so now.
-    checking?.tellAll()
-    tell(question)
+    if (message.kind === 'asked' && message.question.about === 'report') checking?.tellAll()
+    tell(message)
   })
+  const report = sharedAnswer(() => questions.report(), ENGINE_PAUSE)
+  let metrics: Promise<MetricsPage> | undefined
+  const metricsPage = () => {
+    metrics ??= import('./metrics-page.ts').then(({ MetricsPage }) => new MetricsPage(settings, { report, latencies }))
+    return metrics
+  }
   engine.on('message', (message: EngineMessage) => {
     switch (message.kind) {
       case 'parse':
@@ -53,8 +66,15 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
       case 'dump':
         void dump(message, tell)
         break
+      case 'expose':
+        void expose(message.id, metricsPage, tell)
+        break
       case 'checkOrder':
-        checks ??= startChecks(tell, { launch: (programs) => launches.launch(programs), openStream, watchEnd })
+        checks ??= startChecks(
+          tell,
+          { launch: (programs) => launches.launch(programs), openStream, watchEnd },
+          latencies,
+        )
         // The engine notices the silence of a thread that cannot check.
         void checks
           .then((service) => {
@@ -69,23 +89,40 @@ export function runWorker({ engine, settings, dropPrivileges, openStream, stream
           .then((service) => service.obey(message.order))
           .catch((error) => tell({ kind: 'failed', message: `Cannot notify anybody: ${wordsOf(error)}` }))
         break
+      case 'webhookOrder':
+        webhook ??= startWebhook(tell, settings)
+        void webhook
+          .then((service) => service.obey(message.order))
+          .catch((error) => tell({ kind: 'failed', message: `Cannot post any event: ${wordsOf(error)}` }))
+        break
+      case 'wordWanted':
+        tell({ kind: 'word' })
+        break
       case 'launched':
         launches.answered(message)
         break
       case 'serve':
-        if (kept === undefined) void afterFirstResults(checks).then(() => serve(settings, snapshots, tell))
+        if (kept === undefined)
+          void afterFirstResults(checks).then(() => serve(settings, { questions, report, metricsPage }, tell))
         else
           tell({ kind: 'failed', message: `${cannotOpen(settings)}: the worker thread keeps its privileges: ${kept}` })
         break
-      case 'snapshot':
-        snapshots.answered(message.id, message.snapshot)
+      case 'reported':
+        questions.reported(message.id, message.part)
+        break
+      case 'answered':
+        questions.answered(message.id, message.answer)
+        break
+      case 'happened':
+        questions.happened(message.event)
     }
   })
 }
 
-async function startChecks(tell: Tell, ports: ProbePorts): Promise<CheckService> {
+async function startChecks(tell: Tell, ports: ProbePorts, latencies: CheckLatencies): Promise<CheckService> {
   const { CheckService } = await import('../healthcheck/check-service.ts')
-  return new CheckService((news) => tell({ kind: 'check', news }), ports)
+  const onRun = (check: string, latencyMs: number) => latencies.observe(check, latencyMs)
+  return new CheckService((news) => tell({ kind: 'check', news }), ports, onRun)
 }
 
 async function startNotices(tell: Tell, launches: LaunchRequests): Promise<NotifyService> {
@@ -96,6 +133,12 @@ async function startNotices(tell: Tell, launches: LaunchRequests): Promise<Notif
   )
 }
 
+async function startWebhook(tell: Tell, { version }: WorkerSettings): Promise<WebhookService> {
+  const { posting } = await import('../notify/webhook-post.ts')
+  const { WebhookService } = await import('../notify/webhook-service.ts')
+  return new WebhookService((news) => tell({ kind: 'webhook', news }), posting(`holdfast/${version}`))
+}
+
 /** What serves takes 100 ms of this thread to load; a router may wait for the first result of a check. */
 async function afterFirstResults(checks: Promise<CheckService> | undefined): Promise<void> {
   if (checks === undefined) return
@@ -103,11 +146,14 @@ async function afterFirstResults(checks: Promise<CheckService> | undefined): Pro
   await new Promise((resolve) => setTimeout(resolve, FIRST_RESULTS))
 }
 
-async function serve({ listen, version }: WorkerSettings, snapshots: SnapshotQuestions, tell: Tell): Promise<void> {
+type Asked = Omit<PortSources, 'metrics'> & { readonly metricsPage: () => Promise<MetricsPage> }
+
+async function serve(settings: WorkerSettings, { metricsPage, ...asked }: Asked, tell: Tell): Promise<void> {
+  const { listen } = settings
   if (listen === false) return
   try {
     const { openPort } = await import('./public-port.ts')
-    openPort(listen, version, snapshots, tell)
+    openPort({ ...settings, listen }, { ...asked, metrics: await metricsPage() }, tell)
   } catch (error) {
     tell({ kind: 'failed', message: `${cannotOpen({ listen })}: ${wordsOf(error)}` })
   }
@@ -125,6 +171,14 @@ async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>, t
     const problem = { file: order.file, line: 0, column: 0, path: '', severity: 'error' } as const
     const message = `Cannot load what reads a configuration: ${wordsOf(error)}`
     tell({ kind: 'parsed', id, fresh: { ok: false, problems: [{ ...problem, message }] } })
+  }
+}
+
+async function expose(id: number, metricsPage: () => Promise<MetricsPage>, tell: Tell) {
+  try {
+    tell({ kind: 'exposed', id, metrics: await (await metricsPage()).text() })
+  } catch (error) {
+    tell({ kind: 'exposed', id, metrics: wordsOf(error) })
   }
 }
 

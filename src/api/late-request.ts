@@ -1,0 +1,35 @@
+/**
+ * Who takes too long to ask. Decided here: each connection has an alarm of its own, because Node would look for late
+ * requests all day long, also while nobody is connected. Refuses to know what is asked, and how long an answer may take.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+const ANSWER = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
+
+const hasNoBody = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD'
+
+/** In ms: `within` for a whole request, from the connection on; the next one of it has `idle` more, from the answer on. */
+export function endLateRequests(server: Server, within: number, idle: number): void {
+  const alarms = new WeakMap<Socket, NodeJS.Timeout>()
+  const hasCome = (socket: Socket): void => clearTimeout(alarms.get(socket))
+  const expect = (socket: Socket, ms: number): void => {
+    hasCome(socket)
+    if (socket.destroyed) return
+    const late = () => {
+      socket.write(ANSWER)
+      socket.destroySoon()
+    }
+    alarms.set(socket, setTimeout(late, ms).unref())
+  }
+  server.on('connection', (socket) => {
+    expect(socket, within)
+    socket.once('close', () => hasCome(socket))
+  })
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    if (hasNoBody(request)) hasCome(socket)
+    else request.once('end', () => hasCome(socket))
+    response.once('close', () => expect(socket, idle + within))
+  })
+}

@@ -1,0 +1,153 @@
+/**
+ * What somebody should know although the addresses are where they are. Values only. Decided here: what is worth a line,
+ * and how bad it is; what is quiet is not listed.
+ */
+import { holdersOf } from './cluster.js'
+import { clock, counted, faultWords, span } from './words.js'
+
+/** @typedef {import('../../daemon/snapshot.ts').Snapshot} Snapshot */
+/** @typedef {import('../../daemon/snapshot.ts').RouterSnapshot} RouterSnapshot */
+/** @typedef {import('./memory.js').Node} Node */
+/** @typedef {import('./cluster.js').Group} Group */
+/** @typedef {{ readonly tone: 'bad' | 'note', readonly words: string }} Remark */
+
+/** A check tells everything once a second. */
+const SILENT = 3_000
+/** A difference that makes stories hard to read. */
+const CLOCK_DIFFERS = 1_000
+
+/** @param {string} words @returns {Remark} */
+const bad = (words) => ({ tone: 'bad', words })
+/** @param {string} words @returns {Remark} */
+const note = (words) => ({ tone: 'note', words })
+
+/**
+ * @param {Snapshot} own
+ * @param {readonly Node[]} nodes
+ * @param {readonly Group[]} groups
+ * @param {number} now
+ * @returns {readonly Remark[]}
+ */
+export function remarksOn(own, nodes, groups, now) {
+  const remarks = [
+    ...groups.flatMap(ownersOf),
+    ...own.routers.flatMap((router) => ofRouter(router, now)),
+    ...own.healthchecks.flatMap(ofCheck),
+    ...ofEngine(own, now),
+    ...nodes.flatMap((node) => ofNode(node, now)),
+  ]
+  return remarks.toSorted((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
+}
+
+/** @param {Group} group @returns {readonly Remark[]} */
+function ownersOf(group) {
+  const holders = holdersOf(group)
+  if (holders.length > 1)
+    return [bad(`${group.name}: ${holders.map(({ node }) => node.name).join(' and ')} hold it at the same time`)]
+  return holders.flatMap(({ node, router }) =>
+    router.addresses
+      .filter(({ present }) => !present)
+      .map(({ address }) => bad(`${group.name}: ${node.name} is ${router.state}, but ${address} is not there`)),
+  )
+}
+
+/** @param {RouterSnapshot} router @param {number} now @returns {readonly Remark[]} */
+function ofRouter(router, now) {
+  const {
+    configuredFault,
+    counters,
+    departing,
+    duplicates,
+    faults,
+    holding,
+    name,
+    restorationsPaused,
+    strangers,
+    yieldingUntil,
+  } = router
+  return [
+    ...faults.map((fault) => bad(`${name} takes no part: ${faultWords(fault)}`)),
+    ...(configuredFault === null ? [] : [note(`${name}: ${configuredFault}`)]),
+    // Absent in a daemon of an earlier version.
+    ...(holding?.problem == null ? [] : [note(`${name} cannot follow its address: ${holding.problem}`)]),
+    ...duplicates.map(({ address, mac, router: other }) =>
+      bad(`${name}: ${mac}${other === null ? '' : ` (router ${other.address})`} has ${address} as well`),
+    ),
+    ...(restorationsPaused === null ? [] : [bad(`${name}: somebody keeps removing ${restorationsPaused.address}`)]),
+    ...strangers.map(({ address, count, listenedTo, reason }) =>
+      note(
+        `${name}: ${address} speaks for its VRID (${reason}), ${counted(count, 'packet')}, ${listenedTo ? 'listened to all the same' : 'not listened to'}`,
+      ),
+    ),
+    ...(yieldingUntil === null ? [] : [note(`${name} yields until ${clock(Date.parse(yieldingUntil), now)}`)]),
+    ...(departing ? [note(`${name} is no longer configured: on its way out`)] : []),
+    ...Object.entries(counters.sendFailures).map(([code, count]) =>
+      note(`${name}: ${counted(count, 'advertisement')} could not be sent (${code}) since the start`),
+    ),
+    ...(counters.rivalAnswers === 0
+      ? []
+      : [note(`${name}: another host answered for it ${counted(counters.rivalAnswers, 'time')} since the start`)]),
+    ...(counters.willsExecuted === 0
+      ? []
+      : [
+          note(
+            `${name}: the guardian took it off ${counted(counters.willsExecuted, 'time')}, because this engine was late`,
+          ),
+        ]),
+  ]
+}
+
+/** @param {Snapshot['healthchecks'][number]} check @returns {readonly Remark[]} */
+function ofCheck({ heardMsAgo, last, name, verdict }) {
+  const found = last === null || last.ok ? '' : ` (${last.reason})`
+  if (heardMsAgo !== null && heardMsAgo > SILENT) return [bad(`Check ${name} has said nothing for ${span(heardMsAgo)}`)]
+  if (verdict === 'down') return [bad(`Check ${name} is down${found}`)]
+  return verdict === 'up' ? [] : [note(`Check ${name} is ${verdict}${found}`)]
+}
+
+/** @param {Snapshot} own @param {number} now @returns {readonly Remark[]} */
+function ofEngine({ config, controlRefused, guardian, journal, keepalivedBeside, logRecordsLost, scheduling }, now) {
+  const { lastReload, managed, stoppedAt } = config
+  const isRealtime = scheduling?.policy === 'SCHED_RR' || scheduling?.policy === 'SCHED_FIFO'
+  return [
+    ...(guardian === 'none' ? [bad('No guardian: a crash leaves addresses behind')] : []),
+    ...(guardian === 'armed'
+      ? [note('The guardian acts only when the engine dies: a frozen one keeps its addresses')]
+      : []),
+    ...(scheduling?.realtimeAsked === true && !isRealtime
+      ? [bad('The engine runs without the real-time priority it was asked for')]
+      : []),
+    ...(stoppedAt === null
+      ? []
+      : [bad(`Stopped since ${clock(Date.parse(stoppedAt), now)}: nothing runs until a reload`)]),
+    // Absent in a daemon of an earlier version.
+    ...(managed?.waits == null ? [] : [bad(`${managed.waits}: idle until a configuration is handed over`)]),
+    ...(managed?.notKept == null ? [] : [bad(`The configuration in force is not kept: ${managed.notKept}`)]),
+    ...(lastReload?.ok === false
+      ? [
+          bad(
+            `The reload at ${clock(Date.parse(lastReload.at), now)} failed, the configuration in force was kept: ${lastReload.reason ?? ''}`,
+          ),
+        ]
+      : []),
+    ...keepalivedBeside.map(({ pid }) => note(`keepalived (pid ${pid}) speaks VRRP on this node as well`)),
+    ...(logRecordsLost === 0 ? [] : [note(`${counted(logRecordsLost, 'log record')} lost: nobody read them in time`)]),
+    // Absent in a daemon of an earlier version.
+    ...(journal?.problem == null
+      ? []
+      : [note(`The event journal cannot be written to ${journal.file}: ${journal.problem}`)]),
+    ...(controlRefused === 0 ? [] : [note(`${counted(controlRefused, 'connection')} refused at the control socket`)]),
+  ]
+}
+
+/** @param {Node} node @param {number} now @returns {readonly Remark[]} */
+function ofNode({ answeredAt, name, offsetMs, problem, self }, now) {
+  if (self) return []
+  const since =
+    answeredAt === null ? 'has not answered this page yet' : `has not answered since ${clock(answeredAt, now)}`
+  if (problem !== null) return [bad(`${name} ${since}: ${problem}`)]
+  if (Math.abs(offsetMs) < CLOCK_DIFFERS) return []
+  return [
+    note(`The clock of ${name} is ${Math.abs(offsetMs / 1_000).toFixed(1)} s ${offsetMs > 0 ? 'ahead' : 'behind'}`),
+  ]
+}

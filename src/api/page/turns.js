@@ -1,0 +1,38 @@
+/** One question at a time, again and again; who wants the next one sooner says so. Refuses to know what is asked. */
+export class Turns {
+  #ask
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
+  #isAsking = false
+  #isOver = false
+  /** Wanted while one was under way. @type {number | undefined} */
+  #wanted
+
+  /** @param {() => Promise<number>} ask never rejects; resolves with the ms until the next turn */
+  constructor(ask) {
+    this.#ask = ask
+  }
+
+  /** @param {number} within ms */
+  next(within) {
+    this.#isOver = false
+    if (this.#isAsking) this.#wanted = within
+    else {
+      clearTimeout(this.#timer)
+      this.#timer = setTimeout(() => void this.#turn(), within)
+    }
+  }
+
+  end() {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+
+  async #turn() {
+    this.#isAsking = true
+    this.#wanted = undefined
+    const pause = await this.#ask()
+    this.#isAsking = false
+    if (!this.#isOver) this.next(this.#wanted ?? pause)
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * What the status page takes over of another node's /v1/status. Decided here: that it is read as a stranger's words, part
+ * by part and bounded, because that node may run another version, or may be another program. Refuses to know who asks.
+ */
+import * as z from 'zod'
+
+const word = z.string().max(300)
+const few = <T extends z.ZodType>(one: T) => z.array(one).max(300).readonly()
+
+const router = z.object({
+  name: word,
+  group: word.nullable(),
+  vrid: z.int(),
+  family: word,
+  interface: word.nullable(),
+  state: z.enum(['Initialize', 'Backup', 'Active', 'Leaving', 'Returning']),
+  since: z.iso.datetime(),
+  reason: word,
+  faults: few(word),
+  priority: z.object({ base: z.number(), effective: z.number() }),
+  tracking: z.object({
+    sum: z.number(),
+    parts: few(z.object({ kind: z.enum(['interface', 'healthcheck']), name: word, adds: z.number() })),
+  }),
+  yieldingUntil: word.nullable(),
+  owner: z.object({
+    self: z.boolean(),
+    address: word.nullable(),
+    priority: z.number().nullable(),
+    heardMsAgo: z.number().nullable(),
+  }),
+  source: word.nullable(),
+  addresses: few(z.object({ address: word, present: z.boolean() })),
+})
+
+const statusSchema = z.object({
+  version: z.literal(1),
+  pid: z.int(),
+  hostname: word,
+  startedAt: z.iso.datetime(),
+  takenAt: z.iso.datetime(),
+  guardian: z.enum(['none', 'armed', 'guarded']),
+  config: z.object({ hash: word.nullable() }),
+  routers: few(router),
+})
+
+/** This node's own Snapshot is one as well. */
+export type PeerStatus = z.output<typeof statusSchema>
+export type PeerRouter = PeerStatus['routers'][number]
+
+/** Undefined: it is something else. */
+export function readPeerStatus(value: unknown): PeerStatus | undefined {
+  const read = statusSchema.safeParse(value)
+  return read.success ? read.data : undefined
+}
