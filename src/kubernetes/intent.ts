@@ -1,0 +1,112 @@
+/**
+ * What the administrator wishes (`HostedNetServices.spec`), as far as it concerns the engine. Decided here: what a spec
+ * means, that a malformed one changes nothing, and which virtual routers are left out for it. keepalived's part, the
+ * addresses, runs in every case; HAProxy and CoreDNS are read about and not managed.
+ */
+import * as z from 'zod'
+import { type Address, parseAddress } from '../wire/address.ts'
+import type { Desired } from './desired.ts'
+
+export type Toggle = 'Enabled' | 'Disabled'
+
+export type Intent = {
+  readonly ingressHa: Toggle
+  readonly nodesResolution: Toggle
+  readonly appsResolution: Toggle
+  /** As it is written; whether it is one, balancer.ts says. Undefined: the API's own virtual address. */
+  readonly apiintIpAddress: string | undefined
+}
+
+/** What an empty spec means, and no object. */
+export const DEFAULT_INTENT: Intent = {
+  ingressHa: 'Enabled',
+  nodesResolution: 'Enabled',
+  appsResolution: 'Enabled',
+  apiintIpAddress: undefined,
+}
+
+const toggle = z.enum(['Enabled', 'Disabled']).default('Enabled')
+const specSchema = z.object({
+  ingressHa: toggle,
+  dns: z
+    .object({ nodesResolution: toggle, appsResolution: toggle, apiintIpAddress: z.string().optional() })
+    .default({ nodesResolution: 'Enabled', appsResolution: 'Enabled' }),
+})
+const objectSchema = z.object({ spec: specSchema.optional() })
+
+/** One line for each thing that is wrong, with its path. */
+export type IntentProblems = { readonly problems: readonly string[] }
+
+/** Source: the API, where an older definition or none at all may have let anything in. */
+export function readIntent(object: unknown): Intent | IntentProblems {
+  const read = objectSchema.safeParse(object)
+  if (!read.success) return { problems: read.error.issues.map(problemOf) }
+  const { spec } = read.data
+  if (spec === undefined) return DEFAULT_INTENT
+  const { dns, ingressHa } = spec
+  const { appsResolution, nodesResolution, apiintIpAddress } = dns
+  return { ingressHa, nodesResolution, appsResolution, apiintIpAddress }
+}
+
+function problemOf({ path, message }: z.core.$ZodIssue): string {
+  const where = path.map(String).join('.')
+  return `${where === '' ? 'object' : where}: ${message}`
+}
+
+export type IntentState = {
+  readonly intent: Intent
+  /** Of the last one that was read; empty: it is in force. */
+  readonly problems: readonly string[]
+  readonly refused: number
+}
+
+export const FIRST_INTENT: IntentState = { intent: DEFAULT_INTENT, problems: [], refused: 0 }
+
+export type IntentNews =
+  /** The object as it stands. */
+  | { readonly kind: 'object'; readonly value: unknown }
+  /** There is none (404): an administrator has taken it away, or never made it. */
+  | { readonly kind: 'none' }
+  /** 403, 500, garbage, silence: nothing is known. */
+  | { readonly kind: 'failed'; readonly why: string }
+
+/** The last good one stays in force. */
+export function stepIntent(state: IntentState, news: IntentNews): IntentState {
+  switch (news.kind) {
+    case 'none':
+      return { ...state, intent: DEFAULT_INTENT, problems: [] }
+    case 'failed':
+      return { ...state, problems: [`cannot be read: ${news.why}`], refused: state.refused + 1 }
+    case 'object': {
+      const read = readIntent(news.value)
+      if (!('problems' in read)) return { ...state, intent: read, problems: [] }
+      // A spec that the watch repeats is refused once.
+      if (read.problems.join() === state.problems.join()) return state
+      return { ...state, problems: read.problems, refused: state.refused + 1 }
+    }
+  }
+}
+
+/** A virtual router that is left out is handed over: the engine says priority 0 for it, and takes its address off. */
+export function withIntent(desired: Desired, { ingressHa }: Pick<Intent, 'ingressHa'>): Desired {
+  if (ingressHa === 'Enabled') return desired
+  const groups = desired.groups.filter(({ service }) => service !== 'ingress')
+  return { ...desired, groups, instances: desired.instances.filter(({ service }) => service !== 'ingress') }
+}
+
+/** HAProxy runs exactly where the API is reached on its own virtual address (O7). */
+export function balancesItself(apiVips: readonly Address[], apiintIpAddress: string | undefined): boolean {
+  if (apiintIpAddress === undefined) return true
+  const address = parseAddress(apiintIpAddress)
+  return address !== undefined && apiVips.includes(address)
+}
+
+/** What is wished of others than the engine; undefined: nothing. */
+export function notManaged(intent: Intent, apiVips: readonly Address[]): string | undefined {
+  const asked = [
+    ...(intent.nodesResolution === 'Disabled' ? ['dns.nodesResolution=Disabled (CoreDNS)'] : []),
+    ...(intent.appsResolution === 'Disabled' ? ['dns.appsResolution=Disabled (CoreDNS)'] : []),
+    ...(balancesItself(apiVips, intent.apiintIpAddress) ? [] : ['dns.apiintIpAddress (HAProxy, CoreDNS)']),
+  ]
+  return asked.length === 0 ? undefined : `not managed by holdfast: ${asked.join(', ')}`
+}

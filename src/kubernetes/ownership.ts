@@ -1,0 +1,204 @@
+/**
+ * What the agent of this node publishes of who holds the cluster's virtual addresses: its claims, as itself, and, where it
+ * is the one to say so, the conditions. Decided here: who that is. The engines' own election says it: whoever holds the
+ * first address of the API; where nobody does, or its agent is silent, a Backup by its rank. So N agents do not write one
+ * field in turns. Pure: time comes in, and nothing is remembered but what goes out as memory.
+ */
+import type { Address } from '../wire/address.ts'
+import { parseAddress } from '../wire/address.ts'
+import { type Claim, type ClaimMemory, NO_CLAIM, rivalsIn, stepClaim } from './claim.ts'
+import type { ClusterNode } from './cluster-node.ts'
+import { type Condition, datedConditions, disabledFindings, hasOwnAddresses } from './condition.ts'
+import { type EngineReport, type Sight, sightAt } from './engine-report.ts'
+import { type Circumstances, findingsOf, type Holding } from './finding.ts'
+import type { Moment } from './moment.ts'
+import { type Claims, type Holder, type Published, SERVICE_WORDS } from './published-status.ts'
+import { CONTROL_PLANE_LABEL } from './upstream-words.ts'
+import type { Service } from './vrid.ts'
+
+/** An address of the cluster, as it was given to the agent. */
+export type ServiceVip = { readonly address: Address; readonly service: Service; readonly index: number }
+
+export type OwnershipInput = {
+  readonly self: string
+  readonly nodes: readonly ClusterNode[]
+  readonly vips: readonly ServiceVip[]
+  readonly report: EngineReport | undefined
+  /** Undefined: the API has not told yet. */
+  readonly published: Published | undefined
+  readonly platform: string | undefined
+  readonly circumstances: Circumstances
+}
+
+export type OwnershipMemory = {
+  readonly claims: ReadonlyMap<Address, ClaimMemory>
+  /** What was said last, for the times in it. */
+  readonly said: readonly Condition[]
+  /** When another platform was found. */
+  readonly disabledSince: number | undefined
+}
+
+export const FIRST_OWNERSHIP: OwnershipMemory = { claims: new Map(), said: [], disabledSince: undefined }
+
+export type Statement = {
+  readonly claims: Claims
+  /** Undefined: another one's to say. */
+  readonly conditions: readonly Condition[] | undefined
+  readonly observedGeneration: number | undefined
+}
+
+export function stepOwnership(
+  memory: OwnershipMemory,
+  input: OwnershipInput,
+  now: Moment,
+): readonly [OwnershipMemory, Statement] {
+  const { platform } = input
+  if (platform !== undefined && !hasOwnAddresses(platform)) return disabled(memory, input, platform, now)
+  const stepped = stepClaims(memory, input, now)
+  const claims = claimsOf(input, stepped)
+  const first = firstOf(stepped)
+  const findings =
+    first === undefined || first.claim.kind === 'none' || input.published === undefined
+      ? undefined
+      : findingsOf(
+          stepped.map((each) => holdingOf(input, each)),
+          input.circumstances,
+        )
+  const generation = input.published?.generation
+  const conditions =
+    findings && datedConditions(findings, input.published?.conditions ?? memory.said, now.epochMs, generation)
+  const nextMemory = {
+    claims: new Map(stepped.map(({ next, vip }) => [vip.address, next])),
+    said: conditions ?? memory.said,
+    disabledSince: undefined,
+  }
+  return [nextMemory, { claims, conditions, observedGeneration: conditions && generation }]
+}
+
+/** All agents say the same, whoever is first: the others find it said. */
+function disabled(
+  memory: OwnershipMemory,
+  { published, self, nodes }: OwnershipInput,
+  platform: string,
+  { epochMs, monotonicMs }: Moment,
+): readonly [OwnershipMemory, Statement] {
+  const disabledSince = memory.disabledSince ?? monotonicMs
+  const rank = nodes
+    .map(({ name }) => name)
+    .sort()
+    .indexOf(self)
+  const isDue = published !== undefined && monotonicMs - disabledSince >= Math.max(rank, 0) * 1_000
+  const generation = published?.generation
+  const conditions = datedConditions(
+    disabledFindings(platform),
+    published?.conditions ?? memory.said,
+    epochMs,
+    generation,
+  )
+  const isSaid = conditions.every(({ type, status, reason }) =>
+    published?.conditions.some((one) => one.type === type && one.status === status && one.reason === reason),
+  )
+  const says = isDue && !isSaid ? conditions : undefined
+  return [
+    { claims: new Map(), said: conditions, disabledSince },
+    { claims: { holders: [] }, conditions: says, observedGeneration: says && generation },
+  ]
+}
+
+/** Those in whose engine the addresses of the API may be go first, in the order of their names; the others need not hurry. */
+function rankOf({ nodes, self }: OwnershipInput): number {
+  const isFirst = ({ labels }: ClusterNode) => CONTROL_PLANE_LABEL in labels
+  const names = (some: readonly ClusterNode[]) => some.map(({ name }) => name).sort()
+  const order = [...names(nodes.filter(isFirst)), ...names(nodes.filter((node) => !isFirst(node)))]
+  return Math.min(Math.max(order.indexOf(self), 0), MOST_RANKS)
+}
+
+/** With hundreds of nodes the last ones would say nothing for minutes. */
+const MOST_RANKS = 15
+
+function stepClaims(memory: OwnershipMemory, input: OwnershipInput, now: Moment): readonly Stepped[] {
+  const { circumstances, nodes, published, report, self, vips } = input
+  const rank = rankOf(input)
+  const shared = { known: published !== undefined, self, rank, nameOf: (address: Address) => nodeAt(nodes, address) }
+  const speaks = firstOf(vips.map((vip) => ({ vip })))?.vip.address
+  const isOurs = speaks !== undefined && sightAt(report, speaks).kind === 'ours'
+  return vips.map((vip) => {
+    const sight = sightAt(report, vip.address)
+    const entry = published?.holders.find(({ address }) => address === vip.address)
+    const unanswered = vip.service === 'api' && circumstances.probe.verdict === 'silent'
+    const unwanted = vip.service === 'ingress' && circumstances.ingressDisabled && isOurs
+    const before = memory.claims.get(vip.address) ?? NO_CLAIM
+    const [next, claim] = stepClaim(before, { ...shared, sight, entry, unanswered, unwanted }, now)
+    return { vip, sight, entry, next, claim }
+  })
+}
+
+/** Who holds this one speaks for all. */
+const firstOf = <T extends { readonly vip: ServiceVip }>(stepped: readonly T[]): T | undefined =>
+  stepped.find(({ vip }) => vip.service === 'api') ?? stepped[0]
+
+/** Of the node that has this address; undefined: none has, as far as the API says. */
+export const nodeAt = (nodes: readonly ClusterNode[], address: Address): string | undefined =>
+  nodes.find(({ addresses }) => addresses.some((one) => parseAddress(one.address) === address))?.name
+
+function holderOf(input: OwnershipInput, { claim, sight, vip }: Stepped): Holder | undefined {
+  const head = { address: vip.address, service: SERVICE_WORDS[vip.service], saidBy: input.self }
+  const alsoAnswering = othersIn(input.nodes, sight)
+  if (claim.kind === 'foreign') return { ...head, node: claim.node, since: claim.since, alsoAnswering }
+  if (claim.kind === 'none' || sight.kind !== 'ours') return undefined
+  return { ...head, node: input.self, since: sight.since, alsoAnswering }
+}
+
+function othersIn(nodes: readonly ClusterNode[], sight: Sight): readonly string[] {
+  if (sight.kind !== 'ours' && sight.kind !== 'heard') return []
+  const names = sight.duplicates.map(({ mac, router }) =>
+    router === undefined ? mac : (nodeAt(nodes, router) ?? router),
+  )
+  return [...new Set(names)].sort()
+}
+
+/** The two strings name the holder of the first address of a service; each other address has its own entry. */
+function claimsOf(input: OwnershipInput, stepped: readonly Stepped[]): Claims {
+  const ownerOf = (service: Service): string | undefined => {
+    const first = stepped.find(({ vip }) => vip.service === service)
+    return first && holderOf(input, first)?.node
+  }
+  const [api, ingress] = [ownerOf('api'), ownerOf('ingress')]
+  return {
+    ...(api === undefined ? {} : { apiServerInternalIpOwner: api }),
+    ...(ingress === undefined ? {} : { ingressIpOwner: ingress }),
+    holders: stepped.map((each) => holderOf(input, each)).filter((holder) => holder !== undefined),
+  }
+}
+
+type Stepped = {
+  readonly vip: ServiceVip
+  readonly sight: Sight
+  readonly entry: Holder | undefined
+  readonly next: ClaimMemory
+  readonly claim: Claim
+}
+
+function holdingOf({ nodes, self }: OwnershipInput, { claim, entry, next, sight, vip }: Stepped): Holding {
+  const head = { address: vip.address, service: vip.service }
+  const own = othersIn(nodes, sight)
+  switch (sight.kind) {
+    case 'ours':
+      return {
+        ...head,
+        node: self,
+        others: [...new Set([...own, ...rivalsIn(next)])].filter((name) => name !== self),
+        by: self,
+      }
+    case 'heard':
+      return {
+        ...head,
+        node: nodeAt(nodes, sight.from) ?? (entry?.node || sight.from),
+        others: [...new Set([...own, ...(entry?.alsoAnswering ?? [])])],
+        by: self,
+      }
+    default:
+      if (claim.kind === 'foreign') return { ...head, node: '', others: [], by: self }
+      return { ...head, node: entry?.node, others: entry?.alsoAnswering ?? [], by: entry?.saidBy }
+  }
+}
