@@ -1,0 +1,102 @@
+/**
+ * Follows what the administrator wishes: takes the object's news, asks for kube-api where the API is to be, and tells what
+ * the engine is to leave out and what is to be said of it. Decided here: how often is asked. Refuses to know who watches the
+ * object, and changes nothing itself.
+ */
+import { type Balancer, FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../kubernetes/balancer.ts'
+import type { Circumstances, ProbeFinding, Trouble } from '../kubernetes/finding.ts'
+import {
+  FIRST_INTENT,
+  type Intent,
+  type IntentNews,
+  type IntentState,
+  notManaged,
+  stepIntent,
+} from '../kubernetes/intent.ts'
+import type { Address } from '../wire/address.ts'
+
+/** Milliseconds. */
+const ASK_EVERY = 5_000
+
+export type IntentDutyOptions = {
+  readonly apiVips: readonly Address[]
+  readonly ingressVips: readonly Address[]
+  /** Undefined: kube-api answers there. Otherwise why not. */
+  readonly ask: (address: Address) => Promise<string | undefined>
+  readonly onChange: (intent: Intent) => void
+  readonly askEveryMs?: number
+}
+
+export class IntentDuty {
+  readonly #options: IntentDutyOptions
+  #intent: IntentState = FIRST_INTENT
+  #balancer: Balancer = FIRST_BALANCER
+  #nodes: readonly Address[] = []
+  readonly #timer: NodeJS.Timeout
+  #isAsking = false
+
+  constructor(options: IntentDutyOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.#turn(), options.askEveryMs ?? ASK_EVERY)
+    this.#timer.unref()
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+
+  get intent(): Intent {
+    return this.#intent.intent
+  }
+
+  get balancer(): Balancer {
+    return this.#balancer
+  }
+
+  /** Times that a spec was refused, or could not be read. */
+  get refused(): number {
+    return this.#intent.refused
+  }
+
+  /** None of them can be a load balancer. */
+  nodesAre(addresses: readonly Address[]): void {
+    this.#nodes = addresses
+  }
+
+  news(news: IntentNews): void {
+    const before = this.#intent.intent
+    this.#intent = stepIntent(this.#intent, news)
+    const { intent } = this.#intent
+    const { apiVips, ingressVips } = this.#options
+    const wish = { apiintIpAddress: intent.apiintIpAddress, apiVips, taken: [...ingressVips, ...this.#nodes] }
+    this.#balancer = stepBalancer(this.#balancer, { kind: 'wished', wish }, performance.now())
+    if (JSON.stringify(before) !== JSON.stringify(intent)) this.#options.onChange(intent)
+  }
+
+  /** For whoever publishes. */
+  circumstances(probe: ProbeFinding): Circumstances {
+    const { progressing, wrong } = newsOf(this.#balancer)
+    const { intent, problems } = this.#intent
+    const invalid: readonly Trouble[] = problems.map((problem) => ({
+      reason: 'SpecInvalid',
+      message: `${problem}; the last good spec stays in force`,
+    }))
+    const refused: readonly Trouble[] = wrong === undefined ? [] : [{ reason: 'LoadBalancerRefused', message: wrong }]
+    return {
+      ...{ probe, progressing, refused: [...invalid, ...refused] },
+      ...{ ingressDisabled: intent.ingressHa === 'Disabled', notManaged: notManaged(intent, this.#options.apiVips) },
+    }
+  }
+
+  async #turn(): Promise<void> {
+    this.#balancer = stepBalancer(this.#balancer, { kind: 'time' }, performance.now())
+    const asked = toAsk(this.#balancer)
+    const [own] = this.#options.apiVips
+    const address = asked?.place ?? own
+    if (asked === undefined || address === undefined || this.#isAsking) return
+    this.#isAsking = true
+    const failed = await this.#options.ask(address)
+    this.#isAsking = false
+    this.#balancer = stepBalancer(this.#balancer, { kind: 'asked', place: asked.place, failed }, performance.now())
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Everything of the agent about HostedNetServices in one piece: one watch of the one object, the platform once, who holds
+ * the addresses, what the administrator wishes. Decided here: which failure of the API means something (an answer that is
+ * none does not take back a wish). Refuses to know how nodes are watched and how an engine is configured.
+ */
+import type { ClusterNode } from '../kubernetes/cluster-node.ts'
+import type { Intent } from '../kubernetes/intent.ts'
+import type { ServiceVip } from '../kubernetes/ownership.ts'
+import { GROUP, PLURAL, SINGLETON, VERSION } from '../kubernetes/published-status.ts'
+import { parseAddress } from '../wire/address.ts'
+import { ApiFailure, type FailureKind } from './api-failure.ts'
+import type { ClusterClient } from './cluster-client.ts'
+import { IntentDuty } from './intent-duty.ts'
+import { watchObjects } from './object-watch.ts'
+import { OwnerDuty, type OwnerDutyOptions } from './owner-duty.ts'
+import { StatusApi, sendBy } from './status-api.ts'
+import { askReadyz, PROBE, type ProbeOptions, VipProbe } from './vip-probe.ts'
+
+export type StatusDutyOptions = {
+  readonly self: string
+  readonly vips: readonly ServiceVip[]
+  /** The engine's control socket. */
+  readonly socket: string
+  readonly client: Pick<ClusterClient, 'ask' | 'stream'>
+  readonly probe?: ProbeOptions
+  /** The engine is to be told by `withIntent`. */
+  readonly onIntent: (intent: Intent) => void
+  readonly onNews: OwnerDutyOptions['onNews']
+  readonly onFailure: (failure: ApiFailure) => void
+}
+
+const OBJECTS = `/apis/${GROUP}/${VERSION}/${PLURAL}`
+const INFRASTRUCTURE = '/apis/config.openshift.io/v1/infrastructures/cluster'
+const PLATFORM_AGAIN = 60_000
+/** The API has answered, and it was no object: whoever wrote the spec is told. */
+const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'serverError', 'refused', 'garbage'])
+
+export class StatusDuty {
+  readonly owner: OwnerDuty
+  readonly intent: IntentDuty
+  readonly #options: StatusDutyOptions
+  readonly #probe: VipProbe
+  readonly #ending = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: StatusDutyOptions) {
+    this.#options = options
+    const { client, onIntent, onNews, probe = PROBE, self, socket, vips } = options
+    const of = (service: ServiceVip['service']) =>
+      vips.filter((vip) => vip.service === service).map((vip) => vip.address)
+    this.#probe = new VipProbe(of('api'), probe)
+    this.intent = new IntentDuty({
+      ...{ apiVips: of('api'), ingressVips: of('ingress'), onChange: onIntent },
+      ask: (address) => askReadyz(address, probe),
+    })
+    this.owner = new OwnerDuty({
+      ...{ self, vips, socket, api: new StatusApi(sendBy(client)), onNews },
+      circumstances: () => this.intent.circumstances(this.#probe.finding),
+    })
+    this.#probe.start()
+    void this.#watch()
+    void this.#askPlatform()
+  }
+
+  end(): void {
+    this.#ending.abort()
+    clearTimeout(this.#timer)
+    this.#probe.end()
+    this.intent.end()
+    this.owner.end()
+  }
+
+  nodesAre(nodes: readonly ClusterNode[]): void {
+    this.owner.nodesAre(nodes)
+    const addresses = nodes.flatMap((node) => node.addresses.map(({ address }) => parseAddress(address)))
+    this.intent.nodesAre(addresses.filter((address) => address !== undefined))
+  }
+
+  #watch(): Promise<void> {
+    return watchObjects<{ readonly value: unknown }>(
+      this.#options.client,
+      {
+        ...{ path: OBJECTS, query: { fieldSelector: `metadata.name=${SINGLETON}` } },
+        read: (value) => ({ value }),
+        onObjects: (objects) => {
+          const found = [...objects.values()][0]
+          if (found === undefined) {
+            this.intent.news({ kind: 'none' })
+            return this.owner.objectIsGone()
+          }
+          this.intent.news({ kind: 'object', value: found.value })
+          this.owner.objectIs(found.value)
+        },
+        onFailure: (failure) => {
+          if (ANSWERS.has(failure.kind)) this.intent.news({ kind: 'failed', why: failure.message })
+          this.#options.onFailure(failure)
+        },
+      },
+      this.#ending.signal,
+    )
+  }
+
+  async #askPlatform(): Promise<void> {
+    try {
+      this.owner.platformIs(platformIn(await this.#options.client.ask({ path: INFRASTRUCTURE }, this.#ending.signal)))
+    } catch (error) {
+      if (this.#ending.signal.aborted) return
+      // A cluster that is no OpenShift has no such object.
+      if (error instanceof ApiFailure && error.status === 404) return
+      this.#timer = setTimeout(() => void this.#askPlatform(), PLATFORM_AGAIN)
+      this.#timer.unref()
+    }
+  }
+}
+
+/** `status.platformStatus.type`, or the older `status.platform`; undefined: it does not say. */
+function platformIn(value: unknown): string | undefined {
+  const status = fieldOf(value, 'status')
+  const type = fieldOf(fieldOf(status, 'platformStatus'), 'type') ?? fieldOf(status, 'platform')
+  return typeof type === 'string' && type !== '' ? type : undefined
+}
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined
