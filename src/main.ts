@@ -10,5 +10,5 @@ if (major < (OLDEST[0] ?? 0) || (major === OLDEST[0] && minor < (OLDEST[1] ?? 0)
   process.exit(1)
 }
 
-const { main } = await import('./cli/program.ts')
-process.exit(await main(process.argv.slice(2)))
+// No await out here: the bundle is CommonJS (docs/adr/0038). What goes wrong is nobody's to catch, and ends the process.
+void import('./cli/program.ts').then(async ({ main }) => process.exit(await main(process.argv.slice(2))))

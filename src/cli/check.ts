@@ -4,6 +4,7 @@
  * node makes of the file. Warnings do not fail: they are advice.
  */
 
+import { addressFilesOf } from '../api/address-file.ts'
 import { readText } from '../api/configuration-file.ts'
 import { type AnyConfig, loadAny, looksLikeKeepalived } from '../api/configuration-language.ts'
 import { scriptProblems } from '../api/script-problem.ts'
@@ -28,10 +29,14 @@ export type CheckOptions = {
 
 export async function checkCommand(file: string, options: CheckOptions = {}): Promise<CommandResult> {
   const parsed = loadWritten(file, options.keepalived === true)
+  const node =
+    options.node === undefined || !('config' in parsed)
+      ? undefined
+      : { ...options.node, files: addressFilesOf(parsed.config) }
   const problems: Problem[] = [...('problems' in parsed ? parsed.problems : parsed.warnings)]
-  if ('config' in parsed && options.node !== undefined)
-    problems.push(...environmentProblems(parsed.config, options.node, parsed.locate))
-  const advice = 'config' in parsed ? trackAdvice(parsed.config, parsed.locate, options.node) : undefined
+  if ('config' in parsed && node !== undefined)
+    problems.push(...environmentProblems(parsed.config, node, parsed.locate))
+  const advice = 'config' in parsed ? trackAdvice(parsed.config, parsed.locate, node) : undefined
   const notes = 'config' in parsed ? presetReport(parsed.config) : []
   problems.push(...(advice?.warnings ?? []))
   if ('config' in parsed) problems.push(...(await scriptProblems(parsed.config, parsed.locate)))

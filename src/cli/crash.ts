@@ -1,6 +1,7 @@
 /**
  * The end of an engine that has a bug. Decided here: first the guardian gets its turn, then a person is told, and
- * neither waits for whoever reads standard error: a stuck reader must not keep a dead engine's addresses. Refuses to
+ * neither waits for whoever reads standard error: a stuck reader must not keep a dead engine's addresses. The last of all is
+ * a word for the journal: a disk may hang, and by then it keeps nothing but the exit status. Refuses to
  * know what the engine was doing, and to end the process itself.
  */
 import { constants, openSync, writeSync } from 'node:fs'
@@ -10,8 +11,11 @@ import { EXIT } from './exit-code.ts'
 
 const STDERR = 2
 
-/** Resolves with the exit status upon the first exception or rejection that nobody caught; never without one. */
-export function untilCrashed(release: () => void): Promise<number> {
+/**
+ * Resolves with the exit status upon the first exception or rejection that nobody caught; never without one. `remember`
+ * comes after all else; what it throws is lost.
+ */
+export function untilCrashed(release: () => void, remember: (error: unknown) => void = () => {}): Promise<number> {
   return new Promise((resolve) => {
     process.once('uncaughtException', (error) => {
       // What comes after the first says nothing new, and must not end the process before it was told.
@@ -19,6 +23,11 @@ export function untilCrashed(release: () => void): Promise<number> {
       release()
       resolve(EXIT.failure)
       tell(`holdfast: This is a bug, leaving: ${inspect(error)}\n`)
+      try {
+        remember(error)
+      } catch {
+        // The bug may be in there.
+      }
     })
   })
 }

@@ -7,11 +7,13 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { arch } from 'node:process'
-import type { DemoNetwork, Host } from './demo-network.ts'
+import type { Host } from './demo-network.ts'
 
 export const PROBE_PORT = 7007
 
 export type OwnerChange = { readonly at: number; readonly name: string }
+/** `sequence` is that of the probe which was answered: a late answer to an early one tells of the past. */
+type AnsweredChange = OwnerChange & { readonly sequence: number }
 /** No reply between the two moments; `lost` probes in it were never answered. */
 export type Gap = { readonly from: number; readonly to: number; readonly lost: number }
 export type ProbeSummary = {
@@ -21,10 +23,10 @@ export type ProbeSummary = {
   readonly duplicates: number
 }
 
-/** Where the package is, from src, dist or a build of them. */
+/** Where the package is, from src, dist or a build of them; the bundle has a package.json of its own. */
 export function packageRoot(): string {
   let directory = import.meta.dirname
-  while (!existsSync(join(directory, 'package.json')) && dirname(directory) !== directory)
+  while (!existsSync(join(directory, 'bin', 'holdfast')) && dirname(directory) !== directory)
     directory = dirname(directory)
   return directory
 }
@@ -52,14 +54,17 @@ export function numberOf(fields: Fields, name: string): number {
   return typeof value === 'number' ? value : Number.NaN
 }
 
+/** Starts a program on a host, known by its name where there is no namespace to know it by. */
+export type Site = { spawn(host: Host | string, argv: readonly string[]): ChildProcess }
+
 /** A running holdfast-probe; hands on every line it prints as fields. */
 export class ProbeProcess {
   readonly #child: ChildProcess
   readonly #ended: Promise<void>
   #complaint = ''
 
-  constructor(network: DemoNetwork, host: Host, argv: readonly string[], take: (fields: Fields) => void) {
-    this.#child = network.spawn(host, [probePath(), ...argv])
+  constructor(site: Site, host: Host | string, argv: readonly string[], take: (fields: Fields) => void) {
+    this.#child = site.spawn(host, [probePath(), ...argv])
     let rest = ''
     this.#child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n')
@@ -87,24 +92,27 @@ export class ProbeProcess {
 }
 
 /** Answers every probe with the host's name, from the address that was asked. */
-export function startResponder(network: DemoNetwork, host: Host): ProbeProcess {
-  return new ProbeProcess(network, host, ['respond', host.name, String(PROBE_PORT), '--fifo'], () => {})
+export function startResponder(site: Site, host: Host): ProbeProcess {
+  return new ProbeProcess(site, host, ['respond', host.name, String(PROBE_PORT), '--fifo'], () => {})
 }
 
 export class Prober {
-  readonly owners: OwnerChange[] = []
+  readonly owners: AnsweredChange[] = []
   readonly gaps: Gap[] = []
   readonly #process: ProbeProcess
   #summary: ProbeSummary | undefined
 
   /** One probe a millisecond at `address`, from now until stop(). */
-  constructor(network: DemoNetwork, host: Host, address: string) {
+  constructor(site: Site, host: Host | string, address: string) {
     const argv = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
-    this.#process = new ProbeProcess(network, host, argv, (fields) => this.#take(fields))
+    this.#process = new ProbeProcess(site, host, argv, (fields) => this.#take(fields))
   }
 
   #take(fields: Fields): void {
-    if (fields.event === 'owner') this.owners.push({ at: numberOf(fields, 't'), name: String(fields.name) })
+    if (fields.event === 'owner') {
+      const sequence = numberOf(fields, 'seq')
+      this.owners.push({ at: numberOf(fields, 't'), name: String(fields.name), sequence })
+    }
     if (fields.event === 'gap') {
       this.gaps.push({ from: numberOf(fields, 'from'), to: numberOf(fields, 'to'), lost: numberOf(fields, 'lost') })
     }

@@ -131,8 +131,8 @@ export class Ear {
     if (this.#deliveries.size < MOST) this.#deliveries.set(key, (this.#deliveries.get(key) ?? 0) + 1)
   }
 
-  sources(): readonly Address[] {
-    return [...this.#heard.values()].map(({ source }) => source)
+  senders(): readonly Pick<HeardRouter, 'source' | 'group'>[] {
+    return [...this.#heard.values()]
   }
 
   result(forMs: number): Listening | Unmeasured {

@@ -9,10 +9,13 @@ import {
   type Listening,
   type PlannedRouter,
   type Unmeasured,
+  type WayBack,
 } from '../doctor/measurement.ts'
 import { routeTable } from '../doctor/route-table.ts'
 import type { NativeAddon } from '../linux/native.ts'
+import type { ReversePath } from '../linux/reverse-path.ts'
 import { openVrrpTap } from '../linux/vrrp-tap.ts'
+import { vrrpGroup } from '../vrrp/packet.ts'
 import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 import { Ear } from './doctor-ear.ts'
 import { lanManager, lanSettings, routesText } from './doctor-machine.ts'
@@ -27,6 +30,7 @@ const FAMILIES = ['ipv4', 'ipv6'] as const
 export type LanOptions = {
   readonly native: NativeAddon
   readonly sockets: SocketPort
+  readonly reversePath: ReversePath
   readonly link: Link
   readonly links: readonly Link[]
   /** Of all interfaces. */
@@ -140,12 +144,8 @@ export class LanExamination {
   }
 
   end(forMs: number): LanState {
-    const { link, routers } = this.#options
+    const { link } = this.#options
     const { index, mac, mtu, name, portOf, running, up } = link
-    const peers = routers.filter((router) => router.interface === name).flatMap((router) => router.peers)
-    const heard = this.#earOf('ipv4')?.sources() ?? []
-    const routeTo = routeTable(routesText())
-    const asked = [...new Set([...peers, ...heard])].filter((address) => familyOf(address) === 'ipv4')
     const state: LanState = {
       interface: name,
       ...{ mac, mtu, up, carrier: running, portOf },
@@ -160,11 +160,31 @@ export class LanExamination {
       listening: { ipv4: this.#listening('ipv4', forMs), ipv6: this.#listening('ipv6', forMs) },
       claims: this.#questions?.claims ?? [],
       asked: this.#questions?.asked ?? [],
-      routes: asked.map((address) => ({ address, interface: routeTo(address) })),
+      routes: this.#waysBack(),
     }
     for (const close of this.#close) close()
     for (const family of FAMILIES) this.#earOf(family)?.close()
     return state
+  }
+
+  /** To whom this node listens, or is to; while it is in the group, as their packets would find it. */
+  #waysBack(): readonly WayBack[] {
+    const { link, reversePath, routers } = this.#options
+    const heard = this.#earOf('ipv4')?.senders() ?? []
+    const peers = routers
+      .filter((router) => router.interface === link.name && router.family === 'ipv4')
+      .flatMap(({ multicast: group, peers }) => peers.map((source) => ({ source, group })))
+    const routeTo = routeTable(routesText())
+    const own = this.#sourceOf('ipv4')
+    // Of a group that was not joined the kernel refuses everything.
+    const joined = isUnmeasured(this.#listening('ipv4', 0)) ? undefined : vrrpGroup('ipv4')
+    const senders = new Map([...peers, ...heard].map(({ group, source }) => [source, group]))
+    return [...senders].map(([address, group]) => {
+      const destination = group ? joined : own
+      const packet = { source: address, interfaceIndex: link.index }
+      const refused = destination === undefined ? undefined : reversePath.refuses({ ...packet, destination })
+      return { address, interface: routeTo(address), refused }
+    })
   }
 
   #listening(family: Family, forMs: number): Listening | Unmeasured {

@@ -17,6 +17,7 @@ import { doctorReport, formatReport } from '../doctor/report.ts'
 import { openClock } from '../linux/clock.ts'
 import { loadNative, type NativeAddon } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
+import { openReversePath, type ReversePath } from '../linux/reverse-path.ts'
 import { openSockets } from '../linux/sockets.ts'
 import { vrrpSocketHolders } from '../linux/vrrp-socket-holder.ts'
 import { missingCapabilities } from './capability.ts'
@@ -69,6 +70,7 @@ export async function doctorCommand(options: DoctorOptions): Promise<CommandResu
   const native = loadNative()
   const clock = openClock(native)
   const network = openNetwork(native, clock)
+  const reversePath = openReversePath(native, clock)
   try {
     const known = network.links()?.map(({ name }) => name) ?? []
     const unknown = options.interfaces.filter((name) => !known.includes(name))
@@ -79,18 +81,20 @@ export async function doctorCommand(options: DoctorOptions): Promise<CommandResu
     const routers = read === undefined ? [] : plan(read.config, network)
     const durationMs = wanted ?? usualDuration(routers)
     const sockets = openSockets(native, clock)
-    const measured = await examine({ native, network, sockets, routers, durationMs, interfaces: options.interfaces })
+    const { interfaces } = options
+    const measured = await examine({ native, network, sockets, reversePath, routers, durationMs, interfaces })
     const findings = diagnose(measured)
     const report = doctorReport(measured, findings, { version: VERSION, host: hostname(), takenAt })
     const stdout = options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report)
     return { exitCode: STATUS[worst(findings)], stdout, stderr: '' }
   } finally {
+    reversePath.close()
     network.close()
   }
 }
 
 const plan = (config: Config, network: NetworkPort): readonly PlannedRouter[] =>
-  resolveRouters(config, nodeView(network)).routers.map(plannedRouter)
+  resolveRouters(config, nodeView(network, config)).routers.map(plannedRouter)
 
 function usualDuration(routers: readonly PlannedRouter[]): number {
   const longest = Math.max(0, ...routers.map(({ intervalMs }) => intervalMs))
@@ -101,12 +105,14 @@ type Subject = {
   readonly native: NativeAddon
   readonly network: NetworkPort
   readonly sockets: SocketPort
+  readonly reversePath: ReversePath
   readonly routers: readonly PlannedRouter[]
   readonly durationMs: number
   readonly interfaces: readonly string[]
 }
 
-async function examine({ durationMs, interfaces, native, network, routers, sockets }: Subject): Promise<Measured> {
+async function examine(subject: Subject): Promise<Measured> {
+  const { durationMs, interfaces, native, network, reversePath, routers, sockets } = subject
   const links = network.links() ?? []
   const addresses = network.addresses() ?? []
   const named = routers.flatMap(({ held, interface: on }) => [on, ...held.map((one) => one.interface)])
@@ -118,9 +124,10 @@ async function examine({ durationMs, interfaces, native, network, routers, socke
   const before = readMeter()
   const lans = links
     .filter(({ name }) => looked.has(name))
-    .map(
-      (link) => new LanExamination({ native, sockets, link, links, addresses, routers, shared, obstacle }, durationMs),
-    )
+    .map((link) => {
+      const options = { native, sockets, reversePath, link, links, addresses, routers, shared, obstacle }
+      return new LanExamination(options, durationMs)
+    })
   const startedAt = performance.now()
   const realtime = mayRealtime() ? undefined : 'CAP_SYS_NICE is missing, and RLIMIT_RTPRIO allows none'
   const timers = await measureTimers(durationMs, realtime)

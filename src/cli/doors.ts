@@ -12,6 +12,7 @@ import type { Config } from '../config/config.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import type { Snapshot } from '../daemon/snapshot.ts'
+import { type HandedOver, type HandOverAnswer, handedOver, LARGEST_CONFIGURATION } from './hand-over.ts'
 import type { ReloadAnswer } from './live-configuration.ts'
 
 export type Inside = {
@@ -19,6 +20,8 @@ export type Inside = {
   readonly worker: WorkerThread
   readonly snapshot: () => Snapshot
   readonly reload: (trigger: string) => Promise<ReloadAnswer>
+  /** Undefined: its configuration is in a file, and somebody's. */
+  readonly handOver: ((handed: HandedOver) => Promise<HandOverAnswer>) | undefined
   /** Returns why not. */
   readonly yield: (router: string, forMs: number) => Problem | undefined
   readonly leave: (trigger: string) => void
@@ -33,17 +36,32 @@ export type Doors = {
 }
 
 const COMMAND = 'holdfast'
+const NOT_MANAGED =
+  'The configuration of this engine is a file: change that and reload, or start the engine with --managed'
+
+const statusOf = (answer: ReloadAnswer): number => (answer.ok ? 200 : answer.fault === 'invalid' ? 422 : 409)
 
 export async function openDoors({ socket }: Config['api'], inside: Inside): Promise<Doors> {
   const { recorder, snapshot, worker } = inside
   let server: Server | undefined
   try {
     const { openControlSocket } = await import('../api/control-socket.ts')
+    const { sourceOf } = await import('../api/event-route.ts')
     const { json, text } = await import('../api/server.ts')
     const commands: Commands = {
       '/v1/reload': async () => {
         const answer = await inside.reload(`${COMMAND} reload`)
-        return json(answer, answer.ok ? 200 : answer.fault === 'invalid' ? 422 : 409)
+        return json(answer, statusOf(answer))
+      },
+      '/v1/configuration': {
+        largest: LARGEST_CONFIGURATION,
+        take: async (body, query) => {
+          if (inside.handOver === undefined) return text(403, NOT_MANAGED)
+          const handed = handedOver(body, query)
+          if (typeof handed === 'string') return text(400, handed)
+          const answer = await inside.handOver(handed)
+          return json(answer, statusOf(answer))
+        },
       },
       '/v1/yield': (body) => {
         const order = yieldOrder(body)
@@ -58,6 +76,8 @@ export async function openDoors({ socket }: Config['api'], inside: Inside): Prom
     }
     server = await openControlSocket(socket, {
       snapshot,
+      events: sourceOf(recorder.chronicle),
+      metrics: () => worker.metrics(),
       commands,
       peerOf: inside.peerOf,
       onRefused: (peer) => {

@@ -5,6 +5,7 @@
  * order out. Refuses to know how an order is carried out.
  */
 import type { KeepalivedReading } from '../api/configuration-language.ts'
+import { apiOverride } from '../config/api-words.ts'
 
 export type Fate = 'done' | 'noEffect' | 'notSupported' | 'refused'
 
@@ -107,6 +108,19 @@ export const FLAGS: readonly Flag[] = [
   { long: 'realtime', value: 'maybe', fate: 'done', says: 'real-time priority, as in holdfast run' },
   { long: 'force', fate: 'done', says: 'also beside another keepalived, as in holdfast run' },
   { long: 'keepalived-socket', value: 'wanted', fate: 'done', says: 'a socket that takes reload and stop' },
+  {
+    long: 'listen',
+    value: 'wanted',
+    fate: 'done',
+    says: 'where the API listens (default: 127.0.0.1:9655; false: nowhere)',
+  },
+  { long: 'public', fate: 'done', says: '--listen may be another address than loopback' },
+  {
+    long: 'metrics-compat',
+    value: 'wanted',
+    fate: 'done',
+    says: 'keepalived-exporter: /metrics has the names of that exporter as well',
+  },
 ]
 
 export type RunOrder = {
@@ -147,7 +161,13 @@ export function keepalivedOrder(argv: readonly string[]): KeepalivedOrder {
       return { do: 'refuse', message: `${words(flag)}: ${flag.says}` }
   }
   const file = given.get('use-file') ?? DEFAULT_FILE
-  const reading = { configId: given.get('config-id'), allFiles: given.has('all-config') }
+  const api = apiOverride({
+    listen: given.get('listen'),
+    public: given.has('public') ? true : undefined,
+    metricsCompat: given.get('metrics-compat'),
+  })
+  if (typeof api === 'string') return { do: 'refuse', message: api }
+  const reading = { configId: given.get('config-id'), allFiles: given.has('all-config'), api }
   if (given.has('config-test')) return { do: 'test', file, log: given.get('config-test'), ...reading }
   return {
     do: 'run',

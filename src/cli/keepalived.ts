@@ -52,12 +52,12 @@ async function carryOut(order: KeepalivedOrder): Promise<number> {
 
 async function run(order: RunOrder): Promise<number> {
   const { runCommand } = await import('./run.ts')
-  const { file, core, force, configId, allFiles, warnings } = order
+  const { api, file, core, force, configId, allFiles, warnings } = order
   return runCommand(file, {
     core,
     force,
     keepalived: {
-      reading: { configId, allFiles },
+      reading: { configId, allFiles, api },
       pidFile: order.pidFile ?? PID_FILES.pidFile,
       vrrpPidFile: order.vrrpPidFile ?? PID_FILES.vrrpPidFile,
       // Where the container has a script around its keepalived, the socket is that script's.

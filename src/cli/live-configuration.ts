@@ -3,16 +3,21 @@
  * the last one for log, status and metrics. Decided here: that a reload which does not work out changes nothing, and
  * who is told. Refuses to know how a file is read (worker) and what a difference means (daemon).
  */
+
+import type { ManagedFile } from '../api/managed-file.ts'
 import type { FreshConfig } from '../api/worker-message.ts'
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import { formatProblem, isError } from '../config/problem.ts'
 import type { Recorder } from '../daemon/recorder.ts'
-import type { ReloadReport } from '../daemon/reload.ts'
+import { type Bearer, bearerWords, type ReloadReport } from '../daemon/reload.ts'
 import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../daemon/snapshot.ts'
+import { HANDED_OVER, type HandedOver, HandOverAccount, type HandOverAnswer, whoHandsOver } from './hand-over.ts'
 
 /** In the status and in the log; the answer to `holdfast reload` has all. */
 const MOST_TOLD = 20
+/** Each is read for up to ten seconds, and may be large. */
+const MOST_HANDED_OVER = 8
 
 export type ReloadAnswer = { readonly file: string } & (
   | (Extract<ReloadReport, { ok: true }> & {
@@ -32,9 +37,9 @@ export type ReloadAnswer = { readonly file: string } & (
 
 export type LiveConfigurationPorts = {
   readonly recorder: Recorder
-  /** Rejects with Error when it got no answer. */
-  readonly read: (file: string) => Promise<FreshConfig>
-  readonly apply: (next: Config, diff: ConfigDiff) => ReloadReport
+  /** `text`: in the place of what is in the file. Rejects with Error when it got no answer. */
+  readonly read: (file: string, text?: string) => Promise<FreshConfig>
+  readonly apply: (next: Config, diff: ConfigDiff, bearer?: Bearer) => ReloadReport
   readonly inForce: () => Config
 }
 
@@ -44,6 +49,8 @@ type Source = {
   readonly imported?: ImportedSnapshot | undefined
   /** It begins with nothing in force. */
   readonly stopped?: boolean
+  /** Of an engine to which its configuration is handed; `waits`: why nothing is in force. */
+  readonly managed?: { readonly memory: ManagedFile; readonly waits: string | null } | undefined
 }
 
 export class LiveConfiguration {
@@ -53,13 +60,16 @@ export class LiveConfiguration {
   #loadedAt = new Date()
   readonly #reloads = { ok: 0, failed: 0 }
   #last: ConfigSnapshot['lastReload'] = null
+  readonly #managed: { readonly memory: ManagedFile; readonly account: HandOverAccount } | undefined
+  #handedOver = 0
   #imported: ImportedSnapshot | null
   #stoppedAt: string | null
   #running: Promise<unknown> = Promise.resolve()
   /** Asked for and not begun. */
   #next: Promise<ReloadAnswer> | undefined
 
-  constructor({ file, hash, imported, stopped = false }: Source, ports: LiveConfigurationPorts) {
+  constructor({ file, hash, imported, stopped = false, managed }: Source, ports: LiveConfigurationPorts) {
+    this.#managed = managed && { memory: managed.memory, account: new HandOverAccount(managed.memory, managed.waits) }
     this.#file = file
     this.#imported = counts(imported)
     this.#stoppedAt = stopped ? new Date().toISOString() : null
@@ -70,12 +80,14 @@ export class LiveConfiguration {
   snapshot(): ConfigSnapshot {
     return {
       file: this.#file,
-      hash: this.#hash,
+      // Nothing was read yet.
+      hash: this.#hash === '' ? null : this.#hash,
       loadedAt: this.#loadedAt.toISOString(),
       reloads: { ...this.#reloads },
       lastReload: this.#last,
       imported: this.#imported,
       stoppedAt: this.#stoppedAt,
+      managed: this.#managed?.account.snapshot() ?? null,
     }
   }
 
@@ -84,6 +96,29 @@ export class LiveConfiguration {
     this.#ports.recorder.log('info', `${trigger}: reading ${this.#file} again`, { trigger })
     this.#next ??= this.#enqueue()
     return this.#next
+  }
+
+  /**
+   * Never rejects. In the turn in which it came, because each may be another one. The answer waits for the disk, the next
+   * turn does not.
+   */
+  async handOver(handed: HandedOver): Promise<HandOverAnswer> {
+    const managed = this.#managed
+    if (managed === undefined || this.#handedOver >= MOST_HANDED_OVER) {
+      const reason = managed === undefined ? 'this engine has a file' : `${MOST_HANDED_OVER} others wait already`
+      return { ok: false, file: HANDED_OVER, fault: 'failed', reason, problems: [], kept: false }
+    }
+    this.#handedOver++
+    const turn = this.#running.then(async () => {
+      const answer = await this.#bring(handed)
+      managed.account.handed(handed, answer)
+      return { answer, keeping: answer.ok ? managed.memory.keep(handed.text) : undefined }
+    })
+    this.#running = turn
+    const { answer, keeping } = await turn
+    this.#handedOver--
+    const notKept = await keeping
+    return { ...answer, kept: answer.ok && notKept === undefined, ...(notKept === undefined ? {} : { notKept }) }
   }
 
   /** Nothing of the file is in force until the next reload: every router leaves. Never rejects. */
@@ -100,6 +135,11 @@ export class LiveConfiguration {
     return turn
   }
 
+  /** What is being kept is, or for so many milliseconds was not. */
+  async flush(within: number): Promise<void> {
+    await this.#managed?.memory.settled(within)
+  }
+
   #enqueue(): Promise<ReloadAnswer> {
     const turn = this.#running.then(() => {
       this.#next = undefined
@@ -110,36 +150,49 @@ export class LiveConfiguration {
   }
 
   async #reload(): Promise<ReloadAnswer> {
+    // Otherwise it would go back to what was in force before.
+    const notKept = await this.#managed?.memory.settled()
+    if (notKept !== undefined) return this.#fail('failed', `it has not what is in force: ${notKept}`, [])
+    const answer = await this.#bring()
+    if (answer.ok) this.#managed?.account.remembered()
+    return answer
+  }
+
+  /** What was handed over, or what is in the file. */
+  async #bring(handed?: HandedOver): Promise<ReloadAnswer> {
     let fresh: FreshConfig
     try {
-      fresh = await this.#ports.read(this.#file)
+      fresh = await this.#ports.read(handed === undefined ? this.#file : HANDED_OVER, handed?.text)
     } catch (error) {
-      return this.#fail('failed', error instanceof Error ? error.message : String(error), [])
+      return this.#fail('failed', error instanceof Error ? error.message : String(error), [], handed)
     }
     if (!fresh.ok) {
       const count = fresh.problems.filter(isError).length
-      return this.#fail('invalid', count === 1 ? 'one problem' : `${count} problems`, fresh.problems)
+      return this.#fail('invalid', count === 1 ? 'one problem' : `${count} problems`, fresh.problems, handed)
     }
     const { config, diff, hash, imported, warnings } = fresh
     const before = performance.now()
-    const report = this.#ports.apply(config, diff)
+    const bearer = handed && { by: handed.by, revision: handed.revision, again: hash === this.#hash }
+    const report = this.#ports.apply(config, diff, bearer)
     const pausedMs = Math.round((performance.now() - before) * 10) / 10
-    if (!report.ok) return this.#fail('failed', report.reason, [])
+    if (!report.ok) return this.#fail('failed', report.reason, [], handed)
     this.#imported = counts(imported)
-    return this.#succeed({ file: this.#file, hash, warnings, pausedMs, ...report })
+    const file = handed === undefined ? this.#file : HANDED_OVER
+    return this.#succeed({ file, hash, warnings, pausedMs, ...report }, handed)
   }
 
-  #succeed(answer: Extract<ReloadAnswer, { ok: true }>): ReloadAnswer {
+  #succeed(answer: Extract<ReloadAnswer, { ok: true }>, handed: HandedOver | undefined): ReloadAnswer {
     const { recorder } = this.#ports
     const { file, hash, warnings, pausedMs, changes, unchanged, checksChanged, restartOnly } = answer
     this.#hash = hash
     this.#loadedAt = new Date()
     this.#stoppedAt = null
-    this.#reloads.ok++
+    if (handed === undefined) this.#reloads.ok++
     this.#last = { at: this.#loadedAt.toISOString(), ok: true, reason: null, problems: warnings.slice(0, MOST_TOLD) }
     const done = changes.map(({ router, change }) => `${router} ${change}`)
     if (checksChanged.length > 0) done.push(`health checks ${checksChanged.join(' and ')} changed`)
-    recorder.log('info', `Reloaded ${file}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
+    const what = handed === undefined ? `Reloaded ${file}` : `Configured by ${whoHandsOver(handed)}`
+    recorder.log('info', `${what}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
       hash,
       pausedMs,
       changes,
@@ -151,17 +204,26 @@ export class LiveConfiguration {
     return answer
   }
 
-  #fail(fault: 'invalid' | 'failed', reason: string, problems: readonly ConfigProblem[]): ReloadAnswer {
+  #fail(
+    fault: 'invalid' | 'failed',
+    reason: string,
+    problems: readonly ConfigProblem[],
+    handed?: HandedOver,
+  ): ReloadAnswer {
     const { recorder } = this.#ports
     const told = [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))].slice(0, MOST_TOLD)
-    this.#reloads.failed++
-    this.#last = { at: new Date().toISOString(), ok: false, reason, problems: told }
-    const message = `Cannot reload ${this.#file}: ${reason}; the configuration in force is kept`
-    recorder.log('error', message, { file: this.#file, fault })
+    const file = handed === undefined ? this.#file : HANDED_OVER
+    if (handed === undefined) this.#reloads.failed++
+    const whose = handed === undefined ? '' : `${whoHandsOver(handed)}: `
+    this.#last = { at: new Date().toISOString(), ok: false, reason: `${whose}${reason}`, problems: told }
+    const what = handed === undefined ? `reload ${file}` : `take the configuration of ${whoHandsOver(handed)}`
+    recorder.log('error', `Cannot ${what}: ${reason}; the configuration in force is kept`, { file, fault })
+    const bearer = handed && bearerWords({ ...handed, again: false })
+    recorder.chronicle.record({ kind: 'reloaded', ok: false, reason: `${fault}: ${reason}`, ...bearer })
     for (const problem of told) recorder.log(isError(problem) ? 'error' : 'warn', formatProblem(problem))
     if (problems.length > told.length)
-      recorder.log('error', `${problems.length - told.length} more: holdfast check ${this.#file} tells all`)
-    return { ok: false, file: this.#file, fault, reason, problems }
+      recorder.log('error', `${problems.length - told.length} more: holdfast check ${file} tells all`)
+    return { ok: false, file, fault, reason, problems }
   }
 }
 

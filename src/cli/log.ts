@@ -3,7 +3,7 @@
  * costs log lines, which are counted, never the engine's time. Loaded after the engine runs.
  */
 import { pino } from 'pino'
-import type { LogRecord, Recorder } from '../daemon/recorder.ts'
+import type { Recorder } from '../daemon/recorder.ts'
 import { LogOutput } from './log-output.ts'
 
 const FLUSH_LIMIT = 200
@@ -15,19 +15,11 @@ export function attachLog(recorder: Recorder, level: string, descriptor = 1): Lo
     recorder.lost++
   })
   const logger = pino({ level, base: { name: 'holdfast', pid: process.pid }, timestamp: false }, output)
-  // After the turn: a line takes a millisecond the first time, and announcements may be waiting behind it.
-  let waiting: LogRecord[] = []
-  const write = () => {
-    const records = waiting
-    waiting = []
-    for (const { time, level: at, message, fields } of records) logger[at]({ time, ...fields }, message)
-  }
-  recorder.attach((record: LogRecord) => {
-    if (waiting.push(record) === 1) setImmediate(write)
-  })
+  // A line takes a millisecond the first time.
+  recorder.attach(({ time, level: at, message, fields }) => logger[at]({ time, ...fields }, message))
   return {
     flush: () => {
-      write()
+      recorder.flush()
       return output.flush(FLUSH_LIMIT)
     },
   }

@@ -3,28 +3,50 @@
  * are asked for, because `run` must not pay for the others. No command is implemented here.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import type { ApiOverride, ApiWords } from '../config/api-words.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
+import type { NodeIpWords } from './node-ip.ts'
 import { VERSION } from './version.ts'
+import type { VridWords } from './vrid.ts'
 
 const DEFAULT_CONFIG = '/etc/holdfast/holdfast.yaml'
+/** What an engine with --managed remembers; systemd's StateDirectory=holdfast makes the folder. */
+const DEFAULT_MEMORY = '/var/lib/holdfast/managed.yaml'
 const DEFAULT_SOCKET = '/run/holdfast/holdfast.sock'
+const DEFAULT_JOURNAL = '/run/holdfast/events.jsonl'
 
 type RunWords = {
-  config: string
+  config?: string
+  managed?: boolean
+  runDirectory?: string
   keepalived?: string
   keepalivedSocket?: string
+  listen?: string
+  public?: boolean
+  metricsCompat?: string
   core?: boolean
   force?: boolean
 }
 
-type DoctorWords = { interface: string[]; keepalived?: boolean; duration?: string; json?: boolean }
+type EventsWords = { socket: string; file: string; json?: boolean; since?: string; follow?: boolean }
+
+type ExplainWords = { socket: string; file: string; since: string; peer?: string[]; json?: boolean }
+
+type DoctorWords = { interface?: string[]; keepalived?: boolean; duration?: string; json?: boolean }
 
 /** Returns the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'keepalived') {
     const { keepalivedCommand } = await import('./keepalived.ts')
     return keepalivedCommand(argv.slice(1))
+  }
+  if (argv[0] === 'agent' || argv[0] === 'dynkeepalived') {
+    const { agentCommand } = await import('./agent.ts')
+    const { exitCode, stdout, stderr } = await agentCommand(argv.slice(1))
+    process.stdout.write(stdout)
+    process.stderr.write(stderr)
+    return exitCode
   }
   let status: number = EXIT.ok
   const print = (result: CommandResult) => {
@@ -39,32 +61,72 @@ export async function main(argv: readonly string[]): Promise<number> {
     .showHelpAfterError('(holdfast --help shows the commands)')
     .addHelpText(
       'after',
-      '\nExit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable, 77 missing privilege, 78 configuration; ' +
-        'doctor: 2 warnings, 3 errors',
+      `
+First steps: holdfast demo, then check FILE, doctor FILE and run -c FILE with a file of your own.
+Something is wrong: status, explain and doctor on each node (docs/troubleshooting.md).
+
+Exit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable, 77 missing privilege, 78 configuration;
+doctor: 2 warnings, 3 errors`,
     )
 
   program
     .command('run')
     .description('run the daemon in the foreground')
     .addOption(
-      new Option('-c, --config <file>', 'configuration (YAML)').default(DEFAULT_CONFIG).conflicts('keepalived'),
+      new Option(
+        '-c, --config <file>',
+        `configuration (YAML; default: ${DEFAULT_CONFIG}, with --managed ${DEFAULT_MEMORY})`,
+      ).conflicts('keepalived'),
     )
+    .addOption(
+      new Option(
+        '--managed',
+        'its configuration is handed over at the control socket (holdfast configure, holdfast agent); FILE is its memory',
+      ).conflicts('keepalived'),
+    )
+    .option('--run-directory <dir>', 'with --managed: where sockets and journal are, whatever the configuration says')
     .option('-f, --keepalived <file>', "keepalived's configuration instead, as it is")
     .option('--keepalived-socket <path>', 'with -f: a unix socket that takes the lines reload and stop')
-    .option('--realtime [priority]', 'real-time priority for the engine, one more for the guardian (which takes it)')
-    .option('--core', 'allow a core dump of the engine (taken by the guardian)')
+    .option(
+      '--listen <address:port>',
+      'with -f or --managed: where the API listens (default: 127.0.0.1:9655; false: nowhere)',
+    )
+    .option('--public', 'with -f or --managed: --listen may be another address than loopback')
+    .option(
+      '--metrics-compat <names>',
+      'with -f or --managed: keepalived-exporter: /metrics has the names of that exporter as well',
+    )
+    .option(
+      '--realtime [priority]',
+      'real-time priority, 20 or as --realtime=30: for intervals below 100 ms, or a busy machine',
+    )
+    .option('--core', 'allow a core dump of the engine, to look for a bug')
     .option('--force', 'run beside a keepalived that speaks VRRP in this network namespace')
-    .action(async ({ config, keepalived: file, keepalivedSocket: socket, core = false, force = false }: RunWords) => {
+    .action(async (words: RunWords) => {
+      const { config, keepalived: file, keepalivedSocket: socket, core = false, force = false } = words
+      const { listen, metricsCompat, public: isPublic, managed: isManaged = false, runDirectory } = words
+      const api = await apiOf({ listen, metricsCompat, public: isPublic }, file !== undefined || isManaged)
+      const wrong = typeof api === 'string' ? api : wrongDirectory(runDirectory, isManaged)
+      if (wrong !== undefined || typeof api === 'string')
+        return print({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${wrong}\n` })
       const { runCommand } = await import('./run.ts')
-      const reading = { configId: undefined, allFiles: false }
+      if (isManaged) {
+        status = await runCommand(config ?? DEFAULT_MEMORY, { core, force, managed: { api, runDirectory } })
+        return
+      }
+      const reading = { configId: undefined, allFiles: false, api }
       const keepalived = { reading, socket, pidFile: undefined, vrrpPidFile: undefined, warnings: [] }
-      status = await runCommand(file ?? config, { core, force, ...(file === undefined ? {} : { keepalived }) })
+      status = await runCommand(file ?? config ?? DEFAULT_CONFIG, {
+        core,
+        force,
+        ...(file === undefined ? {} : { keepalived }),
+      })
     })
 
   program
     .command('check')
     .description('validate a configuration; every problem as file:line:column; exit 0 or 78')
-    .argument('<file>')
+    .argument('<file>', "YAML, or keepalived's")
     .option('--json', 'as JSON')
     .option('--node', 'also against the interfaces and addresses of this node')
     .option('-f, --keepalived', "it is keepalived's, also where it does not look like that")
@@ -83,7 +145,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   program
     .command('convert')
     .description("print a keepalived file as holdfast's YAML, and what was not carried over; exit 0 or 78")
-    .argument('<file>')
+    .argument('<file>', 'keepalived.conf, or one like it')
     .option('-i, --config-id <name>', 'what @name lines are compared with (default: the host name)')
     .action(async (file: string, options: { configId?: string }) => {
       const { convertCommand } = await import('./convert.ts')
@@ -101,11 +163,56 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
 
   program
+    .command('events')
+    .description('what has happened on this node, the oldest first; also when the daemon is down')
+    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .option('--file <path>', 'the journal, when the daemon does not answer', DEFAULT_JOURNAL)
+    .option('--since <time>', 'not what is older: 12h, 30m, or a moment like 2026-11-22T03:00:00Z')
+    .option('-f, --follow', 'go on with what happens')
+    .option('--json', 'one JSON object a line')
+    .action(async ({ socket, file, json = false, since, follow = false }: EventsWords) => {
+      const { eventsCommand, followEvents } = await import('./events.ts')
+      const told = await eventsCommand({ socket, file, json, since })
+      print(told)
+      if (!follow || told.exitCode === EXIT.usage) return
+      const end = new AbortController()
+      // Whoever reads has gone.
+      process.stdout.once('error', () => end.abort())
+      await followEvents({ socket, json }, told.latest, (text) => process.stdout.write(text), end.signal)
+    })
+
+  program
+    .command('explain')
+    .description('why an address moved: the events of this node, and of those that are named, as a story')
+    .argument('[router]', 'name of a virtual router; without one, all of them')
+    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .option('--file <path>', 'the journal, when the daemon does not answer', DEFAULT_JOURNAL)
+    .option('--since <time>', 'not what is older: 12h, 30m, or a moment like 2026-11-22T03:00:00Z', '12h')
+    .option(
+      '--peer <url>',
+      'another node as well: URL of its API, its run directory, or a copy of its journal; may be repeated',
+      (peer: string, all: string[] = []) => [...all, peer],
+    )
+    .option('--json', 'as JSON')
+    .action(
+      async (router: string | undefined, { socket, file, since, peer: peers = [], json = false }: ExplainWords) => {
+        const { explainCommand } = await import('./explain.ts')
+        print(await explainCommand({ router, socket, file, since, peers, json }))
+      },
+    )
+
+  program
     .command('yield')
-    .description('hand the addresses of a virtual router to another node, and stay behind it for a while')
+    .description(
+      'hand the addresses of a virtual router to another node, and stay behind it for a while; again: for another time',
+    )
     .argument('<router>', 'name of the virtual router; its whole sync group yields')
     .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
-    .option('--for <duration>', 'how long its priority is 1', '60s')
+    .option('--for <duration>', 'how long its priority is 1: 90s, 10m, 2h', '60s')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 another node has them, 1 nobody took over or it is not Active, 64 usage, 69 no daemon.',
+    )
     .action(async (router: string, options: { socket: string; for: string }) => {
       const { yieldCommand } = await import('./yield.ts')
       print(await yieldCommand(options.socket, router, options.for))
@@ -122,8 +229,21 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
 
   program
+    .command('configure')
+    .description('hand a complete configuration to a daemon that was started with --managed; exit 78 when it is wrong')
+    .argument('<file>', 'YAML or JSON; - is standard input')
+    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .option('--by <name>', 'who hands it over, for status and journal', 'holdfast configure')
+    .option('--revision <text>', 'which one it is, in your words')
+    .option('--json', 'as JSON')
+    .action(async (file: string, options: { socket: string; by: string; revision?: string; json?: boolean }) => {
+      const { configureCommand } = await import('./configure.ts')
+      print(await configureCommand(file, { ...options, json: options.json === true }))
+    })
+
+  program
     .command('stop')
-    .description('leave as on SIGTERM; returns when the daemon has left')
+    .description('hand the addresses over and end the daemon, as SIGTERM does; returns when it has left')
     .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
     .action(async (options: { socket: string }) => {
       const { stopCommand } = await import('./stop.ts')
@@ -132,7 +252,10 @@ export async function main(argv: readonly string[]): Promise<number> {
 
   program
     .command('capture')
-    .description('who speaks VRRP, ARP and Neighbor Discovery here, live, with the reason why a packet is discarded')
+    .description(
+      'who speaks VRRP, ARP and Neighbor Discovery here, live, with the reason why a packet is discarded; ' +
+        'needs CAP_NET_RAW and the npm package cap',
+    )
     .option('-i, --interface <name>', 'where to listen (default: the only interface with an address)')
     .option('--json', 'one JSON object a line')
     .option('-w, --write <file>', 'also into a pcap file')
@@ -152,8 +275,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option(
       '-i, --interface <name>',
       'also look at this interface; may be repeated',
-      (name: string, all: string[]) => [...all, name],
-      [],
+      (name: string, all: string[] = []) => [...all, name],
     )
     .option('-f, --keepalived', "the file is keepalived's, also where it does not look like that")
     .option('-d, --duration <time>', 'how long to measure (default: 5s, or 3 of the intervals of the file)')
@@ -165,7 +287,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     )
     .action(async (file: string | undefined, options: DoctorWords) => {
       const { doctorCommand } = await import('./doctor.ts')
-      const { duration, interface: interfaces, json = false, keepalived = false } = options
+      const { duration, interface: interfaces = [], json = false, keepalived = false } = options
       print(await doctorCommand({ file, keepalived, interfaces, json, duration }))
     })
 
@@ -187,18 +309,72 @@ export async function main(argv: readonly string[]): Promise<number> {
 
   program
     .command('demo')
-    .description('three nodes in network namespaces, one failover, measured')
+    .description(
+      'three nodes in network namespaces, one failover, measured; as root, changes nothing else, takes seconds',
+    )
     .action(async () => {
       const { demoCommand } = await import('./demo.ts')
       status = await demoCommand()
     })
 
   program
+    .command('vrid')
+    .description('the VRIDs of an OpenShift cluster by its name; exit 1 if a cluster beside it has one of them')
+    .argument('<name>', "the cluster's name")
+    .option('--api <vrid>', 'another one for the API')
+    .option('--ingress <vrid>', 'another one for ingress')
+    .option(
+      '--beside <name>',
+      'another cluster on the same LAN; may be repeated',
+      (other: string, all: string[] = []) => [...all, other],
+    )
+    .option('--json', 'as JSON')
+    .action(async (name: string, words: Omit<VridWords, 'beside'> & { beside?: string[] }) => {
+      const { vridCommand } = await import('./vrid.ts')
+      print(vridCommand(name, { ...words, beside: words.beside ?? [] }))
+    })
+
+  const nodeIp = program
+    .command('node-ip')
+    .description("which address is the node's own, for kubelet, CRI-O, OVN and the VIPs (as runtimecfg node-ip)")
+  const nodeIpActions = [
+    ['show', 'print it'],
+    ['set', 'write it down in /run/nodeip-configuration and for kubelet and CRI-O, once per boot'],
+    ['explain', 'every address of this node, and why it was chosen or not'],
+  ] as const
+  for (const [action, description] of nodeIpActions) {
+    nodeIp
+      .command(action)
+      .description(description)
+      .argument('[values...]', 'VIPs; or a hint: an address in the wanted network that no node has')
+      .option('-r, --retry-on-failure', 'wait until there is an address')
+      .option('-6, --prefer-ipv6', 'IPv6 first where the node has both')
+      .option('-n, --network-type <name>', "whose internal addresses don't count", 'OVNKubernetes')
+      .option('-l, --user-managed-lb', 'VIPs are not on these nodes: no node is remote to them')
+      .option('-p, --platform <name>', 'as in the Infrastructure resource', '')
+      .option('--hint-file <file>', 'has NODEIP_HINT= or KUBELET_NODEIP_HINT=', '/etc/default/nodeip-configuration')
+      .option('--root <dir>', 'where the files are; addresses are always those of this machine', '/')
+      .option('--json', 'as JSON (show, explain)')
+      .action(async (values: string[], words: Omit<NodeIpWords, 'values'>) => {
+        const { nodeIpCommand } = await import('./node-ip.ts')
+        print(await nodeIpCommand(action, { ...words, values }))
+      })
+  }
+
+  // Its words are dynkeepalived's, read before these (agent-flags.ts); here for the help alone.
+  program
+    .command('agent')
+    .description(
+      'beside the engine on a node of OpenShift: peers from the cluster (as dynkeepalived; --help for its flags)',
+    )
+
+  program
     .command('schema')
-    .description("the configuration's JSON Schema")
-    .action(async () => {
+    .argument('[of]', 'config, status or events', 'config')
+    .description('JSON Schema of the configuration, or of what /v1/status and /v1/events answer')
+    .action(async (of: string) => {
       const { schemaCommand } = await import('./schema.ts')
-      print(schemaCommand())
+      print(schemaCommand(of))
     })
 
   try {
@@ -211,6 +387,23 @@ export async function main(argv: readonly string[]): Promise<number> {
     return EXIT.failure
   }
   return status
+}
+
+/** Or why not. Loaded only when something was said: a start without pays nothing. */
+async function apiOf(words: ApiWords, isAllowed: boolean): Promise<ApiOverride | string | undefined> {
+  if (Object.values(words).every((word) => word === undefined)) return undefined
+  if (!isAllowed)
+    return '--listen, --public and --metrics-compat go with -f or --managed: in YAML they are keys of "api"'
+  const { apiOverride } = await import('../config/api-words.ts')
+  return apiOverride(words)
+}
+
+function wrongDirectory(runDirectory: string | undefined, isManaged: boolean): string | undefined {
+  if (runDirectory === undefined) return undefined
+  if (!isManaged) return '--run-directory goes with --managed: in YAML it is "runDirectory"'
+  return runDirectory.startsWith('/')
+    ? undefined
+    : `Cannot use ${runDirectory} as --run-directory: absolute path wanted`
 }
 
 /** No addon for this machine, a system call that failed: one line. Ours is a crash with its stack. */

@@ -18,7 +18,7 @@ export async function reloadCommand(socket: string, options: { json: boolean }):
     const answer: ReloadAnswer = JSON.parse(body)
     const exitCode = answer.ok ? EXIT.ok : answer.fault === 'invalid' ? EXIT.configuration : EXIT.failure
     if (options.json) return { exitCode, stdout: body, stderr: '' }
-    const text = lines(answer)
+    const text = reloadLines(answer)
       .map((line) => `${line}\n`)
       .join('')
     return answer.ok ? { exitCode, stdout: text, stderr: '' } : { exitCode, stdout: '', stderr: text }
@@ -27,12 +27,13 @@ export async function reloadCommand(socket: string, options: { json: boolean }):
   }
 }
 
-function lines(answer: ReloadAnswer): string[] {
+/** `way`: how it came, as the last line names it. */
+export function reloadLines(answer: ReloadAnswer, way?: 'hand over' | 'handed over'): string[] {
   if (!answer.ok) {
     const { file, reason, problems } = answer
     return [
       ...problems.map(formatProblem),
-      `holdfast: Cannot reload ${file}: ${reason}; the configuration in force is kept`,
+      `holdfast: Cannot ${way ?? 'reload'} ${file}: ${reason}; the configuration in force is kept`,
     ]
   }
   const { file, hash, changes, unchanged, groupsChanged, checksChanged, restartOnly, warnings } = answer
@@ -42,6 +43,6 @@ function lines(answer: ReloadAnswer): string[] {
     ...(groupsChanged ? ['sync groups: changed'] : []),
     ...(checksChanged.length > 0 ? [`health checks: ${checksChanged.join(', ')} changed`] : []),
     ...restartOnly.map((key) => `warning: ${key} has changed: it takes effect at the next start`),
-    `${file}: reloaded (${hash}), ${unchanged} ${unchanged === 1 ? 'router' : 'routers'} unchanged`,
+    `${file}: ${way ?? 'reloaded'} (${hash}), ${unchanged} ${unchanged === 1 ? 'router' : 'routers'} unchanged`,
   ]
 }

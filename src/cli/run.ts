@@ -4,15 +4,19 @@
  * first. Decides what a signal means; knows nothing of VRRP.
  */
 import type { Socket } from 'node:net'
+import { hostname } from 'node:os'
+import { WatchedAddressFiles } from '../api/address-file.ts'
 import { type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
 import { judgeScripts } from '../api/script-problem.ts'
-import { formatProblem, isError, type Problem } from '../config/problem.ts'
+import type { NodeSettings } from '../config/node-settings.ts'
+import { formatProblem, isError, type Problem, problemAt } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
 import { Daemon } from '../daemon/daemon.ts'
 import { Recorder } from '../daemon/recorder.ts'
 import { openClock } from '../linux/clock.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../linux/guardian.ts'
 import { openGuardianWords } from '../linux/guardian-words.ts'
+import { openKernelTimer } from '../linux/kernel-timer.ts'
 import { type Credentials, loadNative, type NativeAddon } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
 import { takeNodeLock } from '../linux/node-lock.ts'
@@ -20,18 +24,29 @@ import { LIMITS } from '../linux/raw-socket-backend.ts'
 import { loadRawSocketPackage, type RawSocketPackage } from '../linux/raw-socket-package.ts'
 import { socketPeer } from '../linux/socket-peer.ts'
 import { openSockets } from '../linux/sockets.ts'
-import { missingCapabilities } from './capability.ts'
+import { capabilityProblem } from './capability.ts'
 import { untilCrashed } from './crash.ts'
 import { type Doors, type Inside, openDoors } from './doors.ts'
+import { type EventJournal, openEventJournal } from './event-journal.ts'
 import { EXIT } from './exit-code.ts'
 import { type FaceOptions, KeepalivedFace, wasStopped } from './keepalived-face.ts'
 import { idle, LiveConfiguration } from './live-configuration.ts'
+import { Memory } from './managed.ts'
 import { nodeView } from './node.ts'
 import { startRehearsal } from './rehearsal.ts'
 import { schedulingHere, schedulingWords } from './scheduling.ts'
+import { ServiceManager } from './service-manager.ts'
 import { VERSION } from './version.ts'
 import { lockedWords, vrrpBeside } from './vrrp-beside.ts'
 import { workerRoom } from './worker-thread.ts'
+
+/** For what is on its way to a webhook; the addresses are off by then, and so is every router. */
+const LAST_EVENTS = 2_000
+
+/** For what was handed over just before. */
+const LAST_MEMORY = 1_000
+
+const WORKER_LOOK = 2_000
 
 const print = (line: string): void => void process.stderr.write(`${line}\n`)
 
@@ -42,6 +57,8 @@ export type RunOptions = {
   readonly core: boolean
   /** The file is keepalived's, and so are those who look at the daemon. */
   readonly keepalived?: KeepalivedOptions
+  /** Its configuration is handed to it, and the file is its memory. */
+  readonly managed?: NodeSettings
 }
 
 export type KeepalivedOptions = FaceOptions & {
@@ -54,10 +71,16 @@ export type KeepalivedOptions = FaceOptions & {
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
   const recorder = new Recorder()
   const native = loadNative()
+  // Set by the guardian when somebody hears what is told.
+  const hasManager = process.env.HOLDFAST_SERVICE_MANAGER !== undefined
   const guardian = inherit(native, recorder)
-  const crashed = untilCrashed(() => guardian.release())
+  const last: LastWords = { remember: () => {} }
+  const crashed = untilCrashed(
+    () => guardian.release(),
+    (error) => last.remember(error),
+  )
   try {
-    return await Promise.race([crashed, serve(file, options, { recorder, will: guardian, native })])
+    return await Promise.race([crashed, serve(file, options, { recorder, will: guardian, native, hasManager, last })])
   } finally {
     guardian.release()
   }
@@ -68,9 +91,10 @@ function inherit(native: NativeAddon, recorder: Recorder): Guardian {
   const { HOLDFAST_GUARDIAN_FD: channel, HOLDFAST_GUARDIAN_WORDS: memory } = process.env
   delete process.env.HOLDFAST_GUARDIAN_FD
   delete process.env.HOLDFAST_GUARDIAN_WORDS
+  delete process.env.HOLDFAST_SERVICE_MANAGER
   const onFault = ({ message, ...fields }: GuardianFault) => recorder.log('error', message, fields)
   const words = openGuardianWords(native, memory, onFault)
-  return openGuardian(kept(native, channel), onFault, words)
+  return openGuardian(kept(native, channel), onFault, words, native)
 }
 
 /** Nobody inherits it from us, and our death closes it before anything that takes its time. */
@@ -84,31 +108,43 @@ function kept(native: NativeAddon, channel: string | undefined): string | undefi
   }
 }
 
-type Given = { readonly recorder: Recorder; readonly will: Guardian; readonly native: NativeAddon & Credentials }
+/** Of an engine with a bug; to the journal, as soon as that is open. */
+type LastWords = { remember: (error: unknown) => void }
 
-async function serve(file: string, options: RunOptions, { recorder, will, native }: Given): Promise<number> {
+type Given = {
+  readonly last: LastWords
+  readonly recorder: Recorder
+  readonly will: Guardian
+  readonly native: NativeAddon & Credentials
+  readonly hasManager: boolean
+}
+
+async function serve(file: string, options: RunOptions, given: Given): Promise<number> {
+  const { recorder, will, native } = given
   const { keepalived } = options
-  const parsed = loadAny(file, keepalived?.reading)
+  const memory = options.managed && new Memory(file, options.managed)
+  const parsed = memory?.read() ?? loadAny(file, keepalived?.reading)
   if ('problems' in parsed) return refuse(parsed.problems)
   const { locate } = parsed
   const stands = wasStopped(keepalived?.socket)
   const read = stands ? idle(parsed.config) : parsed.config
-  const { worker, checks, notify } = workerRoom(read, recorder, () => daemon.snapshot())
-  const { config, problems: scripts } = await judgeScripts(read, locate)
-  if (scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
+  const { worker, checks, notify, webhook } = workerRoom(read, recorder, () => daemon.report())
+  const { config: judged, problems: scripts } = await judgeScripts(read, locate)
+  if (memory === undefined && scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
 
-  const missing = missingCapabilities()
-  if (missing.length > 0) {
-    print(
-      `holdfast: Cannot run without ${missing.join(' and ')}: give the process these capabilities or run it as root`,
-    )
+  const missing = capabilityProblem()
+  if (missing !== undefined) {
+    print(`holdfast: ${missing}`)
     return EXIT.privilege
   }
-  const raw = config.io === 'raw-socket' ? rawSockets() : undefined
-  if (typeof raw === 'string') {
-    print(`holdfast: ${raw}`)
+  const found = judged.io === 'raw-socket' ? rawSockets() : undefined
+  if (typeof found === 'string' && memory === undefined) {
+    print(`holdfast: ${found}`)
     return EXIT.configuration
   }
+  const missingPackage = typeof found === 'string' ? [problemAt(locate, ['io'], 'error', found)] : []
+  const config = memory?.judge(judged, [...scripts, ...missingPackage]) ?? judged
+  const raw = config.io === 'raw-socket' && typeof found !== 'string' ? found : undefined
   // Two daemons of one node discard each other's advertisements as their own, and both would be Active. Before the
   // kernel is touched: a second one must not sweep what the first one holds.
   if (!options.core) native.forbidDumps()
@@ -124,53 +160,87 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   }
   const clock = openClock(native)
   const network = openNetwork(native, clock)
-  const { problems: environment, config: settled } = resolveRouters(config, nodeView(network), locate)
-  if (environment.some(isError)) {
+  const { problems: environment, config: resolved } = resolveRouters(config, nodeView(network, config), locate)
+  if (memory === undefined && environment.some(isError)) {
     network.close()
     return refuse([...parsed.warnings, ...environment])
   }
+  const settled = memory?.judge(resolved, environment) ?? resolved
 
   let opened: (doors: Doors) => void = () => {}
   const doors = new Promise<Doors>((resolve) => {
     opened = resolve
   })
+  const addressFiles = new WatchedAddressFiles()
   const live = new LiveConfiguration(
-    { file, hash: parsed.hash, imported: parsed.imported, stopped: stands },
+    {
+      ...{ file, imported: parsed.imported, stopped: stands },
+      hash: memory?.waits == null ? parsed.hash : '',
+      managed: memory && { memory: memory.open(recorder), waits: memory.waits },
+    },
     {
       recorder,
       // Asked for before the doors are open it waits for them.
-      read: async (path) => {
+      read: async (path, text) => {
         await doors
-        return worker.parse({
+        const fresh = await worker.parse({
           file: path,
+          text,
+          settings: options.managed,
           keepalived: keepalived?.reading,
           node: daemon.nodeView(),
           inForce: daemon.config,
         })
+        if (fresh.ok) await addressFiles.prepare(fresh.config)
+        return fresh
       },
-      apply: (next, diff) => daemon.reload(next, diff),
+      apply: (next, diff, bearer) => {
+        const report = daemon.reload(next, diff, bearer)
+        webhook.set(daemon.config.notify?.webhook)
+        return report
+      },
       inForce: () => daemon.config,
     },
   )
   const daemon = new Daemon(settled, {
     clock,
+    wakeUp: openKernelTimer(native),
     network,
     sockets: openSockets(native, clock, raw),
     will,
     recorder,
     checks,
     notify,
+    addressFiles,
     configuration: () => live.snapshot(),
-    surroundings: () => ({ controlRefused, keepalivedBeside: beside.keepalived, scheduling: schedulingHere(guardian) }),
+    surroundings: () => ({
+      controlRefused,
+      keepalivedBeside: beside.keepalived,
+      scheduling: schedulingHere(guardian),
+      webhook: webhook.snapshot(),
+      journal: journal?.state ?? null,
+    }),
+    onBeat: () => worker.glance(),
     onForsaken: () => {
       status = EXIT.failure
       leave('guardian lost')
     },
   })
+  // Nothing else wakes an engine without a guardian that often.
+  if (!will.guarded) setInterval(() => worker.glance(), WORKER_LOOK).unref()
   let controlRefused = 0
+  let journal: EventJournal | undefined
   const guardian = will.armed ? process.ppid : undefined
   let status: number = EXIT.ok
-  const { stopped, leave } = untilStopped(daemon, recorder)
+  const manager = given.hasManager
+    ? new ServiceManager({
+        tell: (words) => will.tell(words),
+        standings: () => daemon.standings(),
+        subscribe: (listener) => recorder.chronicle.subscribe(listener),
+      })
+    : undefined
+  const readAgain = (trigger: string) => manager?.reloading(() => live.reload(trigger)) ?? live.reload(trigger)
+  const { stopped, leave } = untilStopped(daemon, recorder, () => manager?.leaving())
   const peerOf = (socket: Socket) => socketPeer(native, socket)
   const onRefused = () => {
     controlRefused++
@@ -182,16 +252,20 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
           recorder,
           dump: (order) => worker.dump(order),
           dumped: () => ({ snapshot: daemon.snapshot(), config: daemon.config }),
-          reload: (trigger) => live.reload(trigger),
+          reload: readAgain,
           standDown: (trigger) => live.standDown(trigger),
           peerOf,
           onRefused,
           pid: will.armed ? process.ppid : process.pid,
         })
-  const reload = (trigger: string) => (face ?? live).reload(trigger)
+  const reload = (trigger: string) => face?.reload(trigger) ?? readAgain(trigger)
   listenToSignals(daemon, recorder, { leave, reload: (trigger) => void reload(trigger), face })
+  recorder.chronicle.record({
+    ...{ kind: 'started', pid: process.pid, hostname: hostname(), version: VERSION, config: file },
+    guardian: will.armed,
+  })
   daemon.start()
-  recorder.log('info', `holdfast ${VERSION} runs with ${config.virtualRouters.length} virtual routers`, {
+  recorder.log('info', `holdfast ${VERSION} runs with ${settled.virtualRouters.length} virtual routers`, {
     version: VERSION,
     config: file,
     guardian: will.armed,
@@ -201,7 +275,9 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   if (words !== undefined) recorder.log(words.level, words.message, { scheduling })
   if (stands) recorder.log('warn', `Stopped over keepalived's socket in an earlier life: idle until a reload`)
   for (const warning of keepalived?.warnings ?? []) recorder.log('warn', warning)
-  for (const problem of [...parsed.warnings, ...scripts, ...environment]) recorder.log('warn', formatProblem(problem))
+  const told = [...parsed.warnings, ...scripts, ...environment].filter((problem) => !isError(problem))
+  for (const problem of told) recorder.log('warn', formatProblem(problem))
+  memory?.tell(recorder)
   if (raw !== undefined) for (const limit of LIMITS) recorder.log('warn', `io: raw-socket: ${limit}`, { limit })
   for (const warning of beside.warnings) recorder.log('warn', warning, { processes: beside.processes })
   if (!will.armed)
@@ -211,12 +287,16 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
 
   const { attachLog } = await import('./log.ts')
   const log = attachLog(recorder, config.log.level)
+  const events = openEventJournal(config.journal, recorder)
+  journal = events
+  given.last.remember = (error) => events.crashed(error)
   const inside: Inside = {
     recorder,
     worker,
     leave,
     snapshot: () => daemon.snapshot(),
     reload,
+    handOver: memory && ((handed) => live.handOver(handed)),
     yield: (router, forMs) => daemon.yield(router, forMs),
     peerOf,
     onRefused,
@@ -226,8 +306,10 @@ async function serve(file: string, options: RunOptions, { recorder, will, native
   startRehearsal(recorder)
   await stopped
   recorder.log('info', 'holdfast has left')
+  recorder.chronicle.record({ kind: 'stopped' })
   daemon.close()
-  await log.flush()
+  await webhook.finish(LAST_EVENTS)
+  await Promise.all([log.flush(), journal.flush(), live.flush(LAST_MEMORY)])
   lock.release()
   await face?.close()
   // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
@@ -251,7 +333,7 @@ function refuse(problems: readonly Problem[]): number {
 }
 
 /** A second order to leave does not make it faster, the bound is 2 × interval. */
-function untilStopped(daemon: Daemon, recorder: Recorder) {
+function untilStopped(daemon: Daemon, recorder: Recorder, onLeaving: () => void) {
   let leaving = false
   let done = () => {}
   const stopped = new Promise<void>((resolve) => {
@@ -261,6 +343,8 @@ function untilStopped(daemon: Daemon, recorder: Recorder) {
     recorder.log('info', `${trigger}: ${leaving ? 'already leaving' : 'leaving'}`, { trigger })
     if (leaving) return
     leaving = true
+    recorder.chronicle.record({ kind: 'stopOrdered', trigger })
+    onLeaving()
     void daemon.stop().then(done)
   }
   return { stopped, leave }

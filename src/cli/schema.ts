@@ -1,8 +1,30 @@
-/** `holdfast schema`: the JSON Schema of the configuration, for editors. It is the schema that `run` uses. */
+/**
+ * `holdfast schema`: the JSON Schemas of what people and programs exchange with the daemon: its configuration, for editors,
+ * and the answers of its API. They are made from the schemas that `run` and the API use.
+ */
+import * as z from 'zod'
+import { statusSchema } from '../api/status-schema.ts'
 import { jsonSchema } from '../config/config.ts'
+import { eventPageSchema } from '../journal/event.ts'
+import { webhookBodySchema } from '../journal/webhook-body.ts'
 import type { CommandResult } from './check.ts'
+import { EXIT } from './exit-code.ts'
 
-export function schemaCommand(): CommandResult {
-  const schema = { ...jsonSchema(), title: 'holdfast configuration' }
-  return { exitCode: 0, stdout: `${JSON.stringify(schema, null, 2)}\n`, stderr: '' }
+// As input: whoever reads an answer must take fields that come with a later version.
+const open = { io: 'input' } as const
+
+const SCHEMAS: Readonly<Record<string, () => object>> = {
+  config: () => ({ ...jsonSchema(), title: 'holdfast configuration' }),
+  status: () => ({ ...z.toJSONSchema(statusSchema, open), title: 'holdfast /v1/status' }),
+  events: () => ({ ...z.toJSONSchema(eventPageSchema, open), title: 'holdfast /v1/events' }),
+  webhook: () => ({ ...z.toJSONSchema(webhookBodySchema, open), title: 'holdfast webhook' }),
+}
+
+export const SCHEMA_NAMES = Object.keys(SCHEMAS)
+
+export function schemaCommand(name: string): CommandResult {
+  const schema = Object.hasOwn(SCHEMAS, name) ? SCHEMAS[name]?.() : undefined
+  if (schema !== undefined) return { exitCode: EXIT.ok, stdout: `${JSON.stringify(schema, null, 2)}\n`, stderr: '' }
+  const stderr = `holdfast: There is no schema "${name}": ${SCHEMA_NAMES.join(', ')}\n`
+  return { exitCode: EXIT.usage, stdout: '', stderr }
 }

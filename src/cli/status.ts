@@ -7,7 +7,9 @@ import { strangeWords } from '../daemon/foreign-peers.ts'
 import type {
   ConfigSnapshot,
   DuplicateSnapshot,
+  HeldBack,
   ImportedSnapshot,
+  ManagedSnapshot,
   RouterSnapshot,
   Snapshot,
   StrangerSnapshot,
@@ -16,7 +18,7 @@ import type { CommandResult } from './check.ts'
 import { ask, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
 import { formatHealthchecks, prioritySum } from './status-healthcheck.ts'
-import { formatNotifications } from './status-notify.ts'
+import { formatNotifications, formatWebhook } from './status-notify.ts'
 
 const TIMEOUT = 3_000
 
@@ -47,12 +49,22 @@ export function formatStatus(snapshot: Snapshot): string {
   )
   if (controlRefused > 0)
     around.push(`REFUSED at the control socket, neither root nor the daemon's user: ${times(controlRefused)}`)
+  around.push(...formatJournal(snapshot.journal))
   const now = Date.parse(snapshot.takenAt)
   const checks = [
     ...formatHealthchecks(snapshot.healthchecks, now),
     ...formatNotifications(snapshot.notifications, now),
+    ...formatWebhook(snapshot.webhook),
   ]
   return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter), ...checks].join('\n')}\n`
+}
+
+/** Absent in a daemon of an earlier version; that it is kept is worth no line. */
+function formatJournal(journal: Snapshot['journal'] | undefined): string[] {
+  if (journal == null || (journal.problem === null && journal.lost === 0)) return []
+  const { file, lost, problem } = journal
+  const now = problem === null ? 'is kept again' : `CANNOT BE KEPT: ${problem}`
+  return [`journal ${file}: ${now}, ${lost === 1 ? '1 event is' : `${lost} events are`} not in it`]
 }
 
 /** Absent in a daemon of an earlier version. */
@@ -63,13 +75,27 @@ function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
   return realtimeAsked ? ', WITHOUT THE REAL-TIME PRIORITY it was asked for' : ''
 }
 
-function formatConfig({ file, hash, loadedAt, lastReload, imported, stoppedAt }: ConfigSnapshot): string[] {
-  const lines = file === null ? [] : [`configuration: ${file}, ${hash}, loaded ${loadedAt}`]
+function formatConfig({ file, hash, loadedAt, lastReload, imported, stoppedAt, managed }: ConfigSnapshot): string[] {
+  const lines = file === null ? [] : [`configuration: ${file}, ${hash ?? 'nothing'}, loaded ${loadedAt}`]
+  // Absent in a daemon of an earlier version.
+  if (managed != null) lines.push(...formatManaged(managed))
   if (imported !== null) lines.push(`  keepalived's file: ${importedWords(imported)} (holdfast convert tells which)`)
   if (stoppedAt !== null) lines.push(`STOPPED at ${stoppedAt} over keepalived's socket: nothing runs until a reload`)
   if (lastReload?.ok !== false) return lines
-  lines.push(`LAST RELOAD FAILED at ${lastReload.at}, the configuration in force was kept: ${lastReload.reason}`)
+  const what = managed == null ? 'RELOAD' : 'RELOAD OR HAND-OVER'
+  lines.push(`LAST ${what} FAILED at ${lastReload.at}, the configuration in force was kept: ${lastReload.reason}`)
   return [...lines, ...lastReload.problems.map((problem) => `  ${formatProblem(problem)}`)]
+}
+
+function formatManaged({ handedOver, notKept, waits }: ManagedSnapshot): string[] {
+  const lines = [`  managed: ${handedOver === null ? 'as remembered, nobody has handed it over since the start' : ''}`]
+  if (handedOver !== null) {
+    const revision = handedOver.revision === null ? '' : `, revision ${handedOver.revision}`
+    lines[0] = `  managed: handed over by ${handedOver.by ?? 'somebody'}${revision} at ${handedOver.at}`
+  }
+  if (waits !== null) lines[0] = `  managed: IDLE until a configuration is handed over: ${waits}`
+  if (notKept !== null) lines.push(`  NOT KEPT, a restart would lose it: ${notKept}`)
+  return lines
 }
 
 function importedWords({ carried, withoutEffect, notSupported, refused, unknown }: ImportedSnapshot): string {
@@ -84,20 +110,24 @@ function importedWords({ carried, withoutEffect, notSupported, refused, unknown 
 }
 
 function formatRouter(router: RouterSnapshot): string[] {
-  const { name, state, reason, since, vrid, faults, addresses, strangers, counters } = router
+  const { name, state, reason, since, vrid, faults, addresses, strangers, counters, owner } = router
   const lines = [
     '',
     `${name}: ${state} since ${since} (${reason})`,
-    `  vrid ${vrid} on ${router.interface ?? 'no interface'}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
+    `  vrid ${vrid} on ${router.interface ?? 'no interface'}${holdingWords(router)}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
     `  priority ${prioritySum(router)}, every ${router.advertisementIntervalMs} ms`,
     `  owner: ${ownerWords(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
   ]
+  // Absent in a daemon of an earlier version.
+  if (router.holding?.problem != null) lines.push(`  CANNOT FOLLOW ITS ADDRESS: ${router.holding.problem}`)
   if (router.departing) lines.push('  NO LONGER CONFIGURED: on its way out')
   if (router.group !== null) lines.push(`  moves with its sync group ${router.group}`)
   if (router.yieldingUntil !== null) lines.push(`  YIELDS until ${router.yieldingUntil}`)
   if (faults.length > 0) lines.push(`  FAULT: ${faults.join(', ')}`)
   if (router.configuredFault !== null) lines.push(`  BY ITS CONFIGURATION: ${router.configuredFault}`)
+  // Absent in a daemon of an earlier version.
+  if (router.heldBack != null) lines.push(`  LEAVES IT to priority ${owner.priority}: ${HELD_BACK[router.heldBack]}`)
   for (const [deadline, ms] of Object.entries(router.deadlines))
     lines.push(`  ${deadline.replace(/InMs$/, '')} in ${ms} ms`)
   const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
@@ -114,6 +144,17 @@ function formatRouter(router: RouterSnapshot): string[] {
   return lines
 }
 
+function holdingWords({ holding, interface: on }: RouterSnapshot): string {
+  if (holding?.address == null || on === null) return ''
+  return `, which has ${holding.address}${holding.file === null ? '' : ` of ${holding.file}`}`
+}
+
+const HELD_BACK: Readonly<Record<HeldBack, string>> = {
+  preempt: 'preempt is false, so it takes it when that one lets go',
+  preemptDelay: 'preemptDelay has to be over first',
+  margin: 'margin wants a greater difference',
+}
+
 const packets = (count: number) => (count === 1 ? '1 packet' : `${count} packets`)
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
@@ -125,7 +166,8 @@ function strangerLine(stranger: StrangerSnapshot, version: number): string {
 }
 
 function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
-  const who = router === null ? 'speaks no VRRP' : `router ${router.address}, priority ${router.priority ?? 'unheard'}`
+  const who =
+    router === null ? 'no VRRP heard from it' : `router ${router.address}, priority ${router.priority ?? 'unheard'}`
   return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${foundMsAgo} ms`
 }
 

@@ -4,13 +4,15 @@
  * check finds; otherwise nothing runs in it until somebody asks, because the first advertisement comes first.
  */
 import { CheckThread } from '../api/check-thread.ts'
+import type { EngineSources } from '../api/engine-answers.ts'
+import { sourceOf } from '../api/event-route.ts'
 import { Launchers } from '../api/launchers.ts'
 import { NotifyThread } from '../api/notify-thread.ts'
+import { WebhookThread } from '../api/webhook-thread.ts'
 import { WorkerThread } from '../api/worker-thread.ts'
 import type { Config } from '../config/config.ts'
 import { healthchecksIn } from '../config/track.ts'
 import type { Recorder } from '../daemon/recorder.ts'
-import type { Snapshot } from '../daemon/snapshot.ts'
 import { closeChannel, startLauncher } from '../linux/launcher.ts'
 import { VERSION } from './version.ts'
 
@@ -24,16 +26,18 @@ export type WorkerRoom = {
   readonly worker: WorkerThread
   readonly checks: CheckThread
   readonly notify: NotifyThread
+  readonly webhook: WebhookThread
 }
 
-export function workerRoom(config: Config, recorder: Recorder, snapshot: () => Snapshot): WorkerRoom {
-  const { listen } = config.api
+export function workerRoom(config: Config, recorder: Recorder, report: EngineSources['report']): WorkerRoom {
+  const { listen, metricsCompat, peers, public: isPublic } = config.api
   const launchers = new Launchers({ start: startLauncher, closeChannel })
   const worker = new WorkerThread(
     ENTRY,
-    { listen, version: VERSION },
+    { listen, isPublic, version: VERSION, metricsCompat, peers },
     {
-      snapshot,
+      report,
+      events: sourceOf(recorder.chronicle),
       launchers,
       onListening: () => {
         if (listen !== false) recorder.log('info', `Serving /metrics on ${listen.host}:${listen.port}`)
@@ -43,5 +47,12 @@ export function workerRoom(config: Config, recorder: Recorder, snapshot: () => S
   )
   const checks = new CheckThread(worker, launchers)
   if (waitsForChecks(config)) checks.prepare()
-  return { worker, checks, notify: new NotifyThread(worker, launchers) }
+  const webhook = new WebhookThread(worker, (level, message, fields) => {
+    // What goes on is told now and then, what is over once.
+    if (level === 'warn') recorder.logLimited('webhook', level, message, fields)
+    else recorder.log(level, message, fields)
+  })
+  webhook.set(config.notify?.webhook)
+  recorder.chronicle.subscribe((event) => webhook.happened(event))
+  return { worker, checks, notify: new NotifyThread(worker, launchers), webhook }
 }

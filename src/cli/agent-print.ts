@@ -1,0 +1,86 @@
+/**
+ * `holdfast agent --print`: what would be handed over, as our YAML and as keepalived.conf, and nothing is changed or said to
+ * anybody. Decided here: what is printed, and that notes go beside it. What is to be done is kubernetes/desired-state.ts.
+ */
+import { machineWith, textIn } from '../agent/machine.ts'
+import type { FoundNodes, NodeSource } from '../agent/node-source.ts'
+import type { AgentSettings } from '../kubernetes/agent-settings.ts'
+import { type Cluster, desiredState, type Machine, peerWishes, roleOf } from '../kubernetes/desired-state.ts'
+import { documentText } from '../kubernetes/document.ts'
+import { keepalivedText } from '../kubernetes/keepalived-text.ts'
+import { modeIn } from '../kubernetes/mode.ts'
+import { readNode } from '../kubernetes/node-object.ts'
+import { type PeerNode, peerNodes } from '../kubernetes/peers.ts'
+import { chosenVrids } from '../kubernetes/vrid.ts'
+import { clusterName, clusterOf, offPremises, ownName } from './agent-cluster.ts'
+import type { CommandResult } from './check.ts'
+import { EXIT } from './exit-code.ts'
+import { readNodeTables } from './node-tables.ts'
+
+export type PrintSources = {
+  readonly nodes: NodeSource
+  /** Of the kubeconfig in use; undefined: nobody knows. */
+  readonly server: string | undefined
+}
+
+const NOTHING = 'Nothing would be handed over: what is in force stays'
+
+export async function agentPrint(settings: AgentSettings, sources: PrintSources): Promise<CommandResult> {
+  const elsewhere = offPremises(settings)
+  if (elsewhere !== undefined) return fail([elsewhere, NOTHING])
+  const tables = readNodeTables()
+  if (tables === undefined) return fail(['Cannot read links, addresses and routes of this machine'])
+  const machine = machineWith(tables.view)
+  const named = clusterName(settings, sources.server)
+  if (typeof named === 'string') return fail([named])
+  const vrids = chosenVrids(named.name, settings.vrids)
+  if (typeof vrids === 'string') return { ...fail([vrids]), exitCode: EXIT.usage }
+  const nodeName = ownName(settings)
+  const found = await sources.nodes()
+  if ('missing' in found) return fail([found.missing])
+  const cluster = clusterOf(
+    settings,
+    { name: named.name, vrids, nodeName },
+    settings.bootstrap ? 'bootstrap' : undefined,
+  )
+  const { peers, notes } = peersOf(found, cluster, machine)
+  if (!settings.bootstrap && peers.every(({ name }) => name !== nodeName)) {
+    const role = roleOf({ cluster, machine, peers }) === 'worker' ? 'worker' : 'control plane node'
+    notes.push(`${nodeName} is not among the nodes (NODE_NAME says another name): taken for a ${role} by its address`)
+  }
+  const running = settings.handOver.to === 'keepalived' ? modeIn(textIn(settings.handOver.file)) : undefined
+  const decision = desiredState({
+    cluster,
+    machine,
+    peers,
+    intent: { api: true, ingress: true },
+    mode: running ?? (settings.unicast ? 'unicast' : 'multicast'),
+    earlier: undefined,
+  })
+  notes.push(...decision.notes)
+  if (decision.desired === undefined) return fail([...notes, NOTHING])
+  const yaml = documentText(decision.desired, { native: settings.native })
+  const keepalived = keepalivedText(decision.desired)
+  const text = { yaml, keepalived, both: `${yaml}---\n${keepalived}` }[settings.print ?? 'both']
+  return { exitCode: EXIT.ok, stdout: text, stderr: lines(notes) }
+}
+
+function peersOf(found: Exclude<FoundNodes, { missing: string }>, cluster: Cluster, machine: Machine) {
+  const notes: string[] = []
+  if ('peers' in found) return { peers: found.peers, notes }
+  const readings = found.nodes.map((node) => readNode(node))
+  for (const { node, field, found: what } of readings.flatMap(({ malformed }) => malformed))
+    notes.push(`${node}: ${field} makes no sense: ${what}`)
+  const nodes = readings.flatMap(({ node }) => node ?? [])
+  const { peers, odd } = peerNodes(nodes, peerWishes({ cluster, machine }), [])
+  notes.push(...odd.map(({ node, what }) => `${node}: ${what}`))
+  const known: readonly PeerNode[] = peers
+  return { peers: known, notes }
+}
+
+const lines = (notes: readonly string[]): string => notes.map((note) => `holdfast: ${note}\n`).join('')
+const fail = (problems: readonly string[]): CommandResult => ({
+  exitCode: EXIT.failure,
+  stdout: '',
+  stderr: lines(problems),
+})

@@ -1,0 +1,201 @@
+/**
+ * `holdfast agent`: the wiring of the process. Settings, log, engine, machine, then the API of the cluster, on which nothing else
+ * waits. Decided here: what a signal means (it ends at once; the engine keeps what it has) and what is asked besides the
+ * nodes. Refuses to decide anything about VRRP.
+ */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Account } from '../agent/account.ts'
+import { Agent } from '../agent/agent.ts'
+import { watchBootstrap } from '../agent/bootstrap-duty.ts'
+import { clusterAccess, serverIn } from '../agent/cluster-access.ts'
+import { ClusterClient } from '../agent/cluster-client.ts'
+import type { EngineDoor } from '../agent/engine-door.ts'
+import { watchDebugFlag } from '../agent/flag-watch.ts'
+import { openKeepalivedDoor } from '../agent/keepalived-door.ts'
+import { keepalivedEngine } from '../agent/keepalived-engine.ts'
+import { machineWith, textIn } from '../agent/machine.ts'
+import { serveMetrics } from '../agent/metrics-server.ts'
+import { watchNodes } from '../agent/node-watch.ts'
+import { rememberedPeers, rememberPeers } from '../agent/peer-memory.ts'
+import { watchRuntime } from '../agent/runtime-facts.ts'
+import { openSentinel } from '../agent/sentinel.ts'
+import type { StatusDuty } from '../agent/status-duty.ts'
+import type { AgentSettings } from '../kubernetes/agent-settings.ts'
+import type { Machine } from '../kubernetes/desired-state.ts'
+import { wantedMode } from '../kubernetes/mode.ts'
+import { vipPairs } from '../kubernetes/vip-pairs.ts'
+import { chosenVrids } from '../kubernetes/vrid.ts'
+import { clusterName, clusterOf, localApi, offPremises, ownName } from './agent-cluster.ts'
+import { type AgentLog, openAgentLog } from './agent-log.ts'
+import { openStatus } from './agent-status.ts'
+import type { CommandResult } from './check.ts'
+import { EXIT } from './exit-code.ts'
+import { holdfastEngine } from './holdfast-engine.ts'
+import { readNodeTables } from './node-tables.ts'
+
+/** Milliseconds. Addresses move under a running cluster (openshift.md §1.9). */
+const LOOK_EVERY = 1_000
+const NAME_AGAIN = 5_000
+const MODE_FILES = ['/etc/keepalived/monitor-user.conf', '/etc/keepalived/monitor.conf'] as const
+
+export async function agentRun(settings: AgentSettings, notes: readonly string[]): Promise<CommandResult> {
+  const verbose = settings.bootstrap || /^(yes|true)$/i.test(process.env.ENABLE_NODEIP_DEBUG ?? '')
+  const { log, ...output } = openAgentLog(settings.json, verbose)
+  for (const note of notes) log('warn', note)
+  const end = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => {
+      log('info', `${signal}: the agent ends, the engine keeps what it has`)
+      end.abort()
+    })
+  const exitCode = await serve(settings, { log, ...output }, end.signal)
+  await output.flush()
+  return { exitCode, stdout: '', stderr: '' }
+}
+
+async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal: AbortSignal): Promise<number> {
+  const account = new Account()
+  const metrics = settings.listen && (await serveMetrics(settings.listen, account))
+  if (metrics instanceof Error) {
+    log('error', `Cannot listen on ${settings.listen?.host}:${settings.listen?.port}: ${metrics.message}`)
+    return EXIT.failure
+  }
+  const name = await nameOf(settings, log, signal)
+  if (name === undefined) return EXIT.ok
+  const vrids = chosenVrids(name, settings.vrids)
+  if (typeof vrids === 'string') {
+    log('error', vrids)
+    return EXIT.usage
+  }
+  const remembered = rememberedPeers(settings.stateDirectory)
+  if (typeof remembered === 'string') log('warn', remembered)
+  const door = doorOf(settings, log)
+  const agent = new Agent(
+    {
+      cluster: clusterOf(
+        settings,
+        { name, vrids, nodeName: ownName(settings) },
+        settings.bootstrap ? 'bootstrap' : undefined,
+      ),
+      mode: settings.unicast ? 'unicast' : 'multicast',
+      remembered: typeof remembered === 'string' ? undefined : remembered,
+      stableFor: settings.stableFor,
+      lookEvery: LOOK_EVERY,
+    },
+    {
+      ...{ door: door.engine, account, log, machine: machineNow },
+      wantedMode: () => wantedMode(...modeTexts()),
+      persist: (peers) => rememberPeers(settings.stateDirectory, peers),
+      now: () => ({ monotonic: performance.now(), wall: Date.now() }),
+      onNodes: (known) => status?.nodesAre(known),
+    },
+  )
+  let status: StatusDuty | undefined
+  const access = clusterAccess({ kubeconfig: settings.kubeconfig, local: localApi(settings) })
+  const client = new ClusterClient(access, {}, ({ kind, message }) => {
+    account.failed(kind)
+    log('debug', message, { kind })
+  })
+  let lastKind = ''
+  const nodes = watchNodes(
+    client,
+    {
+      take: (event) => agent.take(event),
+      onFailure({ kind, message }, waits) {
+        log(kind === lastKind ? 'debug' : 'warn', message, { kind, againInMs: Math.round(waits) })
+        lastKind = kind
+      },
+      onPhase(phase) {
+        account.phase = phase
+        if (phase === 'watching' && lastKind !== '') {
+          lastKind = ''
+          log('info', 'the nodes are watched again')
+        }
+      },
+    },
+    signal,
+  )
+  const duties = [nodes, ...factsOf(settings, log, signal)]
+  const elsewhere = offPremises(settings)
+  if (settings.bootstrap && elsewhere === undefined) duties.push(watchBootstrap({ agent, say: door.say, log }, signal))
+  // What a cluster may not have, or may not allow, is no failure of ours.
+  const quiet = new ClusterClient(access)
+  if (settings.handOver.to === 'engine' && settings.status && !settings.bootstrap) {
+    const { socket } = settings.handOver
+    const duty = openStatus(settings, {
+      ...{ socket, client: quiet, log, wants: (intent) => agent.wants(intent) },
+      onFailure: ({ kind }) => account.statusFailed(kind),
+    })
+    const { owner, intent } = duty
+    account.status = () => ({
+      writes: owner.publisher.counters,
+      specsRefused: intent.refused,
+      events: owner.events,
+    })
+    status = duty
+  }
+  if (settings.podNamespace !== undefined) {
+    const told = { onDebug: verbose, onFailure: ({ message }: Error) => log('debug', message) }
+    duties.push(watchDebugFlag(quiet, settings.podNamespace, told, signal))
+  }
+  if (elsewhere === undefined) await agent.run(signal)
+  else {
+    log('warn', `${elsewhere}: nothing is handed over`, { platform: settings.platform })
+    if (!signal.aborted) await once(signal, 'abort')
+  }
+  status?.end()
+  metrics?.close()
+  return EXIT.ok
+}
+
+/** A kubeconfig may come when we are already there. Undefined: told to end before. */
+async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): Promise<string | undefined> {
+  let told = ''
+  while (!signal.aborted) {
+    const named = clusterName(settings, serverIn(settings))
+    if (typeof named !== 'string') return named.name
+    if (named !== told) log('error', named)
+    told = named
+    await sleep(NAME_AGAIN, undefined, { signal }).catch(() => {})
+  }
+  return undefined
+}
+
+type Door = { readonly engine: EngineDoor; readonly say: ((word: 'stop' | 'reload') => void) | undefined }
+
+function doorOf({ handOver, native }: AgentSettings, log: AgentLog['log']): Door {
+  if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
+  const keepalived = openKeepalivedDoor({ ...handOver, tell: (message) => log('warn', message) })
+  return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.say(word) }
+}
+
+function machineNow(): Machine | string {
+  try {
+    const tables = readNodeTables()
+    return tables === undefined ? 'the kernel gave no complete answer' : machineWith(tables.view)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const modeTexts = (): [string | undefined, string | undefined] => [textIn(MODE_FILES[0]), textIn(MODE_FILES[1])]
+
+/** What the engine's checks read of this node, beside its VIPs. */
+function factsOf(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): Promise<void>[] {
+  const tell = (message: string) => log('warn', message)
+  const runtime = watchRuntime({ tell })
+  signal.addEventListener('abort', () => runtime.close(), { once: true })
+  const [vip] = vipPairs(settings.vips).pairs
+  if (vip?.api === undefined) return []
+  const { apiPort, lbPort, checkInterval } = settings
+  const look = openSentinel({ redirect: { vip: vip.api, apiPort, lbPort }, tell })
+  return [every(checkInterval, async () => void (await look()), signal)]
+}
+
+async function every(ms: number, look: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await look()
+    await sleep(ms, undefined, { signal }).catch(() => {})
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * `holdfast configure`: a complete configuration for an engine that was started with --managed; what it changed, or what
+ * is wrong with it, in lines. The engine decides and keeps what it had when it cannot; this file only sends and tells.
+ */
+import { readFileSync } from 'node:fs'
+import type { CommandResult } from './check.ts'
+import { type Answer, ask, refused, unreachable } from './control-client.ts'
+import { EXIT } from './exit-code.ts'
+import type { HandOverAnswer } from './hand-over.ts'
+import { reloadLines } from './reload.ts'
+
+/** Longer than the engine gives two texts to be read, and a disk to write one. */
+const TIMEOUT = 30_000
+const STDIN = '-'
+
+export type ConfigureOptions = {
+  readonly socket: string
+  readonly by: string
+  readonly revision?: string | undefined
+  readonly json: boolean
+}
+
+export async function configureCommand(file: string, options: ConfigureOptions): Promise<CommandResult> {
+  const text = textOf(file)
+  if (text instanceof Error) return refused(`Cannot read ${nameOf(file)}: ${text.message}`)
+  try {
+    const { status, body } = await handOver(options.socket, text, options)
+    if (status !== 200 && status !== 409 && status !== 422)
+      return refused(`Cannot hand over ${nameOf(file)}: ${body.trim()} (${status})`)
+    const answer: HandOverAnswer = JSON.parse(body)
+    const exitCode = answer.ok ? EXIT.ok : answer.fault === 'invalid' ? EXIT.configuration : EXIT.failure
+    if (options.json) return { exitCode, stdout: body, stderr: '' }
+    const told = lines(answer, nameOf(file)).map((line) => `${line}\n`)
+    return answer.ok ? { exitCode, stdout: told.join(''), stderr: '' } : { exitCode, stdout: '', stderr: told.join('') }
+  } catch (error) {
+    return unreachable(options.socket, error)
+  }
+}
+
+/** 200, 409 and 422: a HandOverAnswer as JSON; otherwise words. Rejects with Error when nobody answers. */
+export function handOver(
+  socket: string,
+  text: string,
+  { by, revision }: { readonly by: string; readonly revision?: string | undefined },
+): Promise<Answer> {
+  const query = new URLSearchParams({ by, ...(revision === undefined ? {} : { revision }) })
+  return ask(socket, { path: `/v1/configuration?${query}`, text, within: TIMEOUT })
+}
+
+function lines(answer: HandOverAnswer, name: string): string[] {
+  const known = (answer.ok ? answer.warnings : answer.problems).map((problem) => ({ ...problem, file: name }))
+  if (!answer.ok) return reloadLines({ ...answer, file: name, problems: known }, 'hand over')
+  const told = reloadLines({ ...answer, file: name, warnings: known }, 'handed over')
+  return answer.kept ? told : [...told, `warning: it is in force, and a restart would lose it: ${answer.notKept ?? ''}`]
+}
+
+const nameOf = (file: string): string => (file === STDIN ? 'standard input' : file)
+
+function textOf(file: string): string | Error {
+  try {
+    return readFileSync(file === STDIN ? 0 : file, 'utf8')
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * holdfast's own engine as the agent meets it: by its control socket. Decided here: what of its status says in which mode it
+ * is, and what of its answers is a refusal. Refuses to know what is handed over, and when.
+ */
+import type { EngineDoor, EngineSight, HandedOver } from '../agent/engine-door.ts'
+import type { Desired } from '../kubernetes/desired.ts'
+import { documentText } from '../kubernetes/document.ts'
+import { handOver } from './configure.ts'
+import { ask, listen } from './control-client.ts'
+
+const WITHIN = 5_000
+const WHO = 'holdfast agent'
+
+export function holdfastEngine(socket: string, options: { readonly native: boolean }): EngineDoor {
+  return {
+    async look() {
+      const { status, body } = await ask(socket, { path: '/v1/status', within: WITHIN })
+      if (status !== 200) throw new Error(`the engine at ${socket} answered ${status}`)
+      return sightIn(body)
+    },
+    async handOver(desired: Desired): Promise<HandedOver> {
+      const { status, body } = await handOver(socket, documentText(desired, options), { by: WHO })
+      return status === 200 ? { accepted: true } : { accepted: false, problems: problemsIn(status, body) }
+    },
+    async gone(signal) {
+      // Its events are not for us: the stream lasts as long as the engine does.
+      await listen(socket, '/v1/events', () => {}, signal)
+      return 'it has closed its control socket'
+    },
+    close() {},
+  }
+}
+
+function sightIn(body: string): EngineSight {
+  const { routers } = fieldsOf(JSON.parse(body))
+  const [first] = Array.isArray(routers) ? routers : []
+  const { transport } = fieldsOf(first)
+  if (typeof transport !== 'string') return { configured: false, mode: undefined }
+  return { configured: true, mode: transport.startsWith('multicast') ? 'multicast' : 'unicast' }
+}
+
+function problemsIn(status: number, body: string): readonly string[] {
+  try {
+    const { problems } = fieldsOf(JSON.parse(body))
+    if (Array.isArray(problems) && problems.length > 0)
+      return problems.map((problem: unknown) => String(fieldsOf(problem).message ?? JSON.stringify(problem)))
+  } catch {
+    // Words, then.
+  }
+  return [`${body.trim()} (${status})`]
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}

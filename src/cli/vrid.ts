@@ -1,0 +1,62 @@
+/**
+ * `holdfast vrid NAME`: the VRIDs that all nodes of a cluster have by its name, in the lines that runtimecfg prints, and
+ * whether another cluster on the same LAN has one of them as well. Asks nobody.
+ */
+import { type Collision, collisions, type Service, type Vrids, vridsOf } from '../kubernetes/vrid.ts'
+import type { CommandResult } from './check.ts'
+import { EXIT } from './exit-code.ts'
+
+export type VridWords = {
+  /** Instead of what the name gives. */
+  readonly api?: string
+  readonly ingress?: string
+  /** Names of other clusters on the LAN. */
+  readonly beside: readonly string[]
+  readonly json?: boolean
+}
+
+const LINES: Readonly<Record<Service, string>> = { api: 'APIVirtualRouterID', ingress: 'IngressVirtualRouterID' }
+
+/** Exit status 1 when one of the others collides. */
+export function vridCommand(name: string, words: VridWords): CommandResult {
+  const vrids = chosen(name, words)
+  if (typeof vrids === 'string') return refuse(vrids)
+  const others: { name: string; collisions: readonly Collision[] }[] = []
+  for (const other of words.beside) {
+    const theirs = vridsOf(other)
+    if (theirs === undefined) return refuse(EMPTY)
+    others.push({ name: other, collisions: collisions(vrids, theirs) })
+  }
+  const exitCode = others.some(({ collisions: found }) => found.length > 0) ? EXIT.failure : EXIT.ok
+  if (words.json === true) {
+    return { exitCode, stdout: `${JSON.stringify({ name, ...vrids, beside: others }, null, 2)}\n`, stderr: '' }
+  }
+  const lines = (['api', 'ingress'] as const).map((service) => `${LINES[service]}: ${vrids[service]}\n`)
+  const said = others.map((other) =>
+    other.collisions.length === 0
+      ? `beside ${other.name}: no VRID in common\n`
+      : other.collisions
+          .map(({ vrid, ours, theirs }) => `beside ${other.name}: ${vrid} is its ${theirs} and our ${ours}\n`)
+          .join(''),
+  )
+  return { exitCode, stdout: [...lines, ...said].join(''), stderr: '' }
+}
+
+const EMPTY = 'The name of a cluster is not empty'
+
+function chosen(name: string, words: VridWords): Vrids | string {
+  const byName = vridsOf(name)
+  if (byName === undefined) return EMPTY
+  const api = words.api === undefined ? byName.api : vridIn(words.api)
+  const ingress = words.ingress === undefined ? byName.ingress : vridIn(words.ingress)
+  if (api === undefined) return `Cannot take "${words.api}" for --api: a VRID is a number from 1 to 255`
+  if (ingress === undefined) return `Cannot take "${words.ingress}" for --ingress: a VRID is a number from 1 to 255`
+  return api === ingress ? `API and ingress cannot both have VRID ${api}` : { api, ingress }
+}
+
+function vridIn(word: string): number | undefined {
+  const value = /^[0-9]{1,3}$/.test(word) ? Number(word) : 0
+  return value >= 1 && value <= 255 ? value : undefined
+}
+
+const refuse = (text: string): CommandResult => ({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${text}\n` })
