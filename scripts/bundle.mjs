@@ -1,24 +1,119 @@
 /**
  * dist/ as few files: a daemon that must be in Backup within 150 ms cannot load eighty modules one by one (it halves
- * the start). dist/bundle/ lies as deep as dist/cli/, so that paths to native/ and package.json hold in both.
+ * the start). dist/bundle/ lies as deep as dist/cli/, so that paths to native/ and package.json hold in both. Decided here:
+ * what is in one file because it is always loaded together, and that the code cache of this Node belongs to a build
+ * (docs/adr/0038).
  */
-import { renameSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'rolldown'
 
-const dist = join(import.meta.dirname, '..', 'dist')
+const root = join(import.meta.dirname, '..')
+const dist = join(root, 'dist')
 const bundle = join(dist, 'bundle')
 const fresh = join(dist, 'bundle.new')
 const old = join(dist, 'bundle.old')
+const ENTRIES = ['main', 'worker', 'warm-up']
 
-await build({
-  input: { main: join(dist, 'main.js'), worker: join(dist, 'cli', 'worker.js') },
+// What the engine is started with: V8 takes no cache that was made with other options.
+const options = /^options='(.*)'$/m.exec(readFileSync(join(root, 'bin', 'holdfast'), 'utf8'))?.[1]
+if (options === undefined) throw new Error("Cannot find the line options='…' in bin/holdfast")
+
+const { output } = await build({
+  input: {
+    main: join(dist, 'main.js'),
+    worker: join(dist, 'cli', 'worker.js'),
+    'warm-up': join(dist, 'cli', 'warm-up.js'),
+  },
   platform: 'node',
   // They look for their binaries on the disk; the last two may not be there at all.
   external: ['node-gyp-build', 'raw-socket', 'cap'],
   logLevel: 'warn',
-  output: { dir: fresh, format: 'esm', cleanDir: true, chunkFileNames: '[name]-[hash].js' },
+  write: false,
+  output: {
+    format: 'cjs',
+    chunkFileNames: '[name]-[hash].js',
+    // Comments and wide characters would be in the memory of every daemon. Names and lines stay, for the traces.
+    comments: false,
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+  },
 })
+const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]))
+for (const { fileName, code } of output)
+  if (Buffer.byteLength(code) !== code.length) throw new Error(`Cannot bundle ${fileName}: it is not ASCII`)
+
+/** The chunk and all that it loads at once. */
+function closure(fileName, seen = new Set()) {
+  if (seen.has(fileName) || !chunks.has(fileName)) return seen
+  seen.add(fileName)
+  for (const each of chunks.get(fileName).imports) closure(each, seen)
+  return seen
+}
+const named = (module) => {
+  const found = output.find(({ moduleIds }) => moduleIds.at(-1) === join(dist, ...module))
+  if (found === undefined) throw new Error(`Cannot find ${join(...module)} in the bundle`)
+  return found.fileName
+}
+
+const closures = (entries) => new Set(entries.flatMap((entry) => [...closure(entry)]))
+const later = (chunk) => chunks.get(chunk).dynamicImports
+const port = named(['api', 'public-port.js'])
+const run = named(['cli', 'run.js'])
+const reader = named(['api', 'fresh-configuration.js'])
+const dump = named(['api', 'keepalived-dump.js'])
+
+const engine = closures(['main.js', named(['cli', 'program.js']), run])
+const worker = closures(['worker.js', port])
+// The engine needs it at once, the worker for a reload.
+const configuration = new Set([...closure(reader)].filter((each) => engine.has(each)))
+// The worker needs zod for its peers' answers as well, so it is the one chunk of these that has a file of its own.
+const zod = [...configuration].filter((each) => /\/zod\//.test(chunks.get(each).moduleIds.join()))
+for (const each of zod) for (const group of [engine, configuration]) group.delete(each)
+
+/**
+ * What a thread loads later must not bring a large file of the other thread, for a function in it, into this one's memory:
+ * what such parts need is in both, unless they need a configuration's words anyway.
+ */
+const lacking = (own, parts) =>
+  [...closures(parts)].filter((each) => (engine.has(each) || worker.has(each)) && !own.has(each) && !zod.includes(each))
+const forWorker = lacking(
+  worker,
+  [...later('worker.js'), ...later(port)].filter((each) => each !== reader && each !== dump),
+)
+const forEngine = lacking(engine, later(run))
+if (forWorker.some((each) => chunks.get(each).code.length > 30_000))
+  throw new Error(`Cannot bundle the worker: one of ${forWorker.join(', ')} is large and would be in it twice`)
+
+/** File → chunks. What two threads need is in both: each reads only its own. */
+const files = new Map([
+  ['engine.js', new Set([...engine, ...forEngine].filter((each) => !configuration.has(each)))],
+  ['configuration.js', configuration],
+  ['checks.js', new Set([...worker, ...forWorker])],
+  ['played.js', new Set(['warm-up.js'])],
+])
+for (const name of chunks.keys())
+  if (![...files.values()].some((each) => each.has(name))) files.set(name, new Set([name]))
+
+rmSync(fresh, { recursive: true, force: true })
+mkdirSync(fresh, { recursive: true })
+const places = {}
+for (const [file, names] of [...files].reverse()) {
+  const functions = [...names].map((name) => {
+    places[name] = file
+    return `${JSON.stringify(name)}: function (exports, require, module, __filename, __dirname) {\n${chunks.get(name).code}\n}`
+  })
+  writeFileSync(join(fresh, file), `({ __proto__: null,\n${functions.join(',\n')}\n})\n`)
+}
+writeFileSync(join(fresh, 'bundle.json'), JSON.stringify({ options, files: places }))
+writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n')
+for (const entry of ENTRIES) copyFileSync(join(import.meta.dirname, 'loader.cjs'), join(fresh, `${entry}.js`))
+
+const made = spawnSync(process.execPath, [...options.split(' '), join(fresh, 'warm-up.js')], { stdio: 'inherit' })
+if (made.status !== 0) throw new Error('Cannot make the code cache')
+
+// The status page is served as it was written, from beside whoever serves it.
+cpSync(join(import.meta.dirname, '..', 'src', 'api', 'page'), join(fresh, 'page'), { recursive: true })
 
 // Swapped in two steps instead of emptied and filled: a daemon that starts meanwhile finds one of the two.
 rmSync(old, { recursive: true, force: true })

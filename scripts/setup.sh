@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes this checkout ready to run: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
-# `scripts/setup.sh bench` for the benchmark. Decides which Debian packages that takes, and when node_modules and dist are stale. Installs only what
-# is missing, says nothing when there is nothing to do, and never starts a service that a package brings along.
+# `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image. Decides which Debian packages
+# that takes, and when node_modules and dist are stale. Installs only what is missing, says nothing when there is nothing
+# to do, and never starts a service that a package brings along.
 set -eu
 
 mode=${1:-runtime}
@@ -18,6 +19,12 @@ case $mode in
     needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
     # What health checks ask, and what the benchmark's keepalived asks with.
     needs="$needs haproxy:haproxy curl:curl openssl:openssl"
+    # What reads deploy/prometheus, and scrapes nodes with it.
+    needs="$needs prometheus:prometheus promtool:prometheus"
+    # What a release is installed under.
+    needs="$needs systemctl:systemd nsenter:util-linux"
+    # What looks at the status page.
+    needs="$needs chromium:chromium"
     # What the two optional packages are built with.
     needs="$needs g++:g++ make:make python3:python3 pcap-config:libpcap-dev"
     ;;
@@ -27,7 +34,16 @@ case $mode in
     # What looks at the LAN is compiled when it starts (g++ brings gcc and its headers), the pictures are drawn as PNG, too.
     needs="$needs cc:g++ rsvg-convert:librsvg2-bin"
     ;;
-  *) fail "Cannot set up \"$mode\": expected runtime, test or bench" ;;
+  container)
+    # The engine (scripts/docker-engine.sh), and what stands in for base images where no registry answers.
+    needs='ip:iproute2 dockerd:docker.io docker:docker.io iptables:iptables mmdebstrap:mmdebstrap'
+    # The lab (make lab): Compose where version 2 is not there, and what drops protocol 112.
+    needs="$needs nft:nftables"
+    docker compose version >/dev/null 2>&1 || needs="$needs docker-compose:docker-compose"
+    # What plays the manifests of static pods.
+    needs="$needs nsenter:util-linux podman:podman runc:runc catatonit:catatonit"
+    ;;
+  *) fail "Cannot set up \"$mode\": expected runtime, test, bench or container" ;;
 esac
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -94,8 +110,9 @@ lock=$(sha256sum package-lock.json package.json | sha256sum | cut -d' ' -f1)
 stamp=node_modules/.holdfast-lock
 if [ "$(cat "$stamp" 2>/dev/null)" != "$lock" ]; then
   say 'npm install'
-  # --no-save: another npm must not rewrite the lock file; --ignore-scripts: holdfast runs without what they build.
-  npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2 || fail 'npm install failed'
+  # --no-save: another npm must not rewrite the lock file; --ignore-scripts: holdfast runs without what they build;
+  # --prefer-offline: the lock file says which versions, so what this machine knows of a package is new enough.
+  npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2 || fail 'npm install failed'
   printf '%s\n' "$lock" >"$stamp"
 fi
 

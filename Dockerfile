@@ -1,0 +1,75 @@
+# The image: docs/install.md. Builds with the legacy builder and with BuildKit, so no `# syntax=` and no RUN --mount. Decided
+# here: what is in the image and what is not (no compiler, no npm), that its code cache is made by the Node that it ships
+# (docs/adr/0038), and that another user than root gets its capabilities from the guardian's file (docs/privileges.md).
+# Both names are read by scripts/base-images.sh, too.
+ARG NODE_IMAGE=node:26-bookworm-slim
+ARG BASE_IMAGE=debian:bookworm-slim
+
+# What Node needs beyond the base, and a list of it all for the bill of materials.
+FROM ${BASE_IMAGE} AS base
+RUN apt-get update -q \
+ && apt-get install -y -q --no-install-recommends libatomic1 \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
+ && dpkg-query --show --showformat='${Package} ${Version} ${Architecture} ${source:Package}\n' >/opt/packages
+
+FROM base AS tools
+RUN apt-get update -q && apt-get install -y -q --no-install-recommends binutils libcap2-bin
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /build
+# Not `npm ci`: docs/adr/0005. Nothing is compiled; the two optional packages that would be are not in the image.
+COPY package.json package-lock.json .npmrc ./
+RUN npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+COPY tsconfig.json tsconfig.build.json ./
+COPY bin bin
+COPY scripts scripts
+COPY native native
+COPY src src
+COPY --from=base /opt/packages /opt/packages
+RUN npm run --silent build \
+ && npm sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only \
+  | node scripts/bill-of-materials.mjs dist --debian /opt/packages \
+ && mkdir -p /image/dist /image/native /image/node_modules /image/runtime \
+ && cp -R bin package.json /image/ \
+ && cp -R dist/bundle dist/licences.txt dist/sbom.cdx.json /image/dist/ \
+ && cp -R native/prebuilds /image/native/ \
+ && cp -R node_modules/node-gyp-build /image/node_modules/ \
+ && cp /usr/local/bin/node /usr/local/LICENSE /image/runtime/
+
+# Without its symbols Node is 33 MB smaller and otherwise the same.
+FROM tools AS stripped
+COPY --from=build /image /image
+RUN strip /image/runtime/node && rm -f /image/native/prebuilds/SOURCES.sha256
+
+FROM base AS runtime
+ARG VERSION=0.1.0
+ARG REVISION=
+ARG CREATED=
+ARG BASE_IMAGE
+LABEL org.opencontainers.image.title="holdfast" \
+      org.opencontainers.image.description="Keeps virtual IP addresses on exactly one healthy node of a LAN: VRRPv3 (RFC 9568) in userspace" \
+      org.opencontainers.image.licenses="LicenseRef-UNLICENSED" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.base.name="${BASE_IMAGE}"
+COPY --from=stripped /image /opt/holdfast
+COPY --from=tools /sbin/setcap /sbin/setcap
+# The legacy builder loses file capabilities in COPY. No `e`: with it the kernel would refuse to start a guardian that was
+# not granted all of them, with a word that says nothing; this way the daemon names what is missing. A tmpfs on /run
+# gets the mode that /run has here, and the daemon its folders in it.
+RUN setcap cap_net_admin,cap_net_raw,cap_sys_nice+p /opt/holdfast/native/prebuilds/linux-*/holdfast-guardian \
+ && rm /sbin/setcap /opt/packages \
+ && groupadd --system --gid 990 holdfast \
+ && useradd --system --uid 990 --gid holdfast --no-create-home --home-dir /run/holdfast --shell /usr/sbin/nologin holdfast \
+ && install -d -m 755 -o holdfast -g holdfast /run/holdfast /run/keepalived \
+ && chmod 1777 /run \
+ && install -d -m 755 /etc/holdfast \
+ && ln -s /opt/holdfast/bin/holdfast /opt/holdfast/bin/holdfast-healthcheck /usr/local/bin/ \
+ && ln -s /opt/holdfast/bin/holdfast /usr/sbin/keepalived \
+ && ln -s /opt/holdfast/bin/holdfast /usr/local/bin/dynkeepalived
+# As a number: Kubernetes' runAsNonRoot asks for one.
+USER 990:990
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 CMD ["/usr/local/bin/holdfast-healthcheck"]
+ENTRYPOINT ["/usr/local/bin/holdfast"]
+CMD ["run"]

@@ -1,0 +1,112 @@
+/**
+ * npm's CycloneDX bill on stdin → sbom.cdx.json and licences.txt in the folder named by the argument. Decided here: what
+ * npm cannot know of (Node, which the tarball and the image bring, the C library in the static programs, and with --debian
+ * the packages of the image's base: a line `name version architecture source` each), that no line depends on when or where
+ * the bill was made, and that a package without a licence text stops the release.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { debian: { type: 'string' } } })
+const [folder] = positionals
+if (folder === undefined) throw new Error('Cannot write a bill of materials: name the folder')
+const root = join(import.meta.dirname, '..')
+const bill = JSON.parse(readFileSync(0, 'utf8'))
+
+// What package.json asks for, and what that asks for. The optional packages are compiled by whoever wants them.
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const graph = new Map(bill.dependencies.map(({ ref, dependsOn = [] }) => [ref, dependsOn]))
+const shipped = new Set()
+const follow = (ref) => {
+  if (shipped.has(ref)) return
+  shipped.add(ref)
+  for (const each of graph.get(ref) ?? []) follow(each)
+}
+for (const name of Object.keys(manifest.dependencies)) {
+  const [found, another] = [...graph.keys()].filter((ref) => ref.slice(0, ref.lastIndexOf('@')) === name)
+  if (found === undefined || another !== undefined)
+    throw new Error(`Cannot tell which ${name} is shipped: ${found}, ${another}`)
+  follow(found)
+}
+
+const node = process.versions.node
+const added = [
+  {
+    'bom-ref': `node@${node}`,
+    type: 'platform',
+    name: 'node',
+    version: node,
+    description: 'Runtime, in the tarball and the image',
+    purl: `pkg:github/nodejs/node@v${node}`,
+    licenses: [{ license: { id: 'MIT' } }],
+  },
+  {
+    'bom-ref': 'musl',
+    type: 'library',
+    name: 'musl',
+    description: 'C library, linked into the programs in native/prebuilds',
+    licenses: [{ license: { id: 'MIT' } }],
+  },
+  ...(values.debian === undefined ? [] : debianPackages(values.debian)),
+]
+
+const component = { ...bill.metadata.component, name: 'holdfast' }
+const self = component['bom-ref']
+const components = [...bill.components.filter((each) => shipped.has(each['bom-ref'])), ...added]
+const direct = [...shipped].filter((ref) =>
+  Object.keys(manifest.dependencies).includes(ref.slice(0, ref.lastIndexOf('@'))),
+)
+const dependencies = [
+  { ref: self, dependsOn: [...direct, ...added.map((each) => each['bom-ref'])] },
+  ...[...shipped].map((ref) => ({ ref, dependsOn: graph.get(ref) ?? [] })),
+]
+const timestamp = new Date(Number(process.env.SOURCE_DATE_EPOCH ?? 0) * 1_000).toISOString()
+const made = {
+  ...bill,
+  serialNumber: `urn:uuid:${uuidOf(JSON.stringify([components, dependencies]))}`,
+  metadata: { ...bill.metadata, timestamp, component },
+  components,
+  dependencies,
+}
+writeFileSync(join(root, folder, 'sbom.cdx.json'), `${JSON.stringify(made, null, 2)}\n`)
+
+const texts = components.filter(({ purl }) => purl?.startsWith('pkg:npm/')).map(licenceOf)
+writeFileSync(join(root, folder, 'licences.txt'), [...texts, notice()].join(`\n${'-'.repeat(80)}\n\n`))
+
+/** Their licences are in the image: /usr/share/doc/NAME/copyright. */
+function debianPackages(file) {
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  return lines.map((line) => {
+    const [name, version, architecture, source] = line.split(' ')
+    const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}`
+    return { 'bom-ref': purl, type: 'library', name, version, description: `Debian package of ${source}`, purl }
+  })
+}
+
+/** RFC 9562 version 8: of the content, so that the same parts have the same number. */
+function uuidOf(text) {
+  const bytes = createHash('sha256').update(text).digest().subarray(0, 16)
+  bytes[6] = (bytes[6] & 0x0f) | 0x80
+  bytes[8] = (bytes[8] & 0x3f) | 0x80
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+function licenceOf({ name, version, licenses }) {
+  const package_ = join(root, 'node_modules', name)
+  const file = readdirSync(package_).find((each) => /^(licen[cs]e|copying)/i.test(each))
+  const id = JSON.parse(readFileSync(join(package_, 'package.json'), 'utf8')).license ?? licenses?.[0]?.license?.id
+  if (file === undefined && id === undefined) throw new Error(`Cannot ship ${name}: it names no licence`)
+  const text =
+    file === undefined ? `(${id}; the package has no text of it)\n` : readFileSync(join(package_, file), 'utf8')
+  return `${name} ${version} (${id})\n\n${text}`
+}
+
+function notice() {
+  return [
+    `Node.js ${node} (runtime/node of the tarball and of the image): MIT, and those of the libraries in it: https://github.com/nodejs/node/blob/v${node}/LICENSE`,
+    'musl (the static programs in native/prebuilds): MIT, https://git.musl-libc.org/cgit/musl/tree/COPYRIGHT',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# The tests of test/container: `scripts/container-tests.sh [vitest's arguments]`. With REQUIRE_DOCKER=1 it installs and starts the
+# engine that they need, fails where that cannot be done, and stops what it started; otherwise they run where one answers
+# already, and are left out with a word where none does. No container and no network of theirs stays, however they end.
+set -eu
+cd "$(dirname "$0")/.."
+
+answers() { timeout 10 docker version >/dev/null 2>&1; }
+# As test/support/docker.ts does, for a run that was killed: whatever bears the pid of a process that is gone.
+sweep() {
+  timeout 60 docker "$@" --filter label=holdfast.made-by --format '{{.ID}} {{.Label "holdfast.made-by"}}' |
+    while read -r id pid; do [ -d "/proc/$pid" ] || printf '%s\n' "$id"; done
+}
+clean_up() {
+  trap - EXIT INT TERM
+  if answers; then
+    sweep ps --all | xargs -r docker rm --force --volumes >/dev/null || true
+    sweep network ls | xargs -r docker network rm >/dev/null || true
+  fi
+  [ -z "$started" ] || scripts/docker-engine.sh stop
+}
+
+started=
+if [ "${REQUIRE_DOCKER:-}" = 1 ]; then
+  scripts/setup.sh container
+  answers || started=yes
+  trap clean_up EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  scripts/docker-engine.sh start
+elif answers; then
+  trap clean_up EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+else
+  echo 'container-tests: left out, no Docker engine answers here (REQUIRE_DOCKER=1 installs and starts one)'
+  exit 0
+fi
+
+npx --no-install vitest run --project container "$@"

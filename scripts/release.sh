@@ -1,0 +1,57 @@
+#!/bin/sh
+# Makes build/release: what somebody installs who has no checkout, no compiler and no network but that to the machine.
+#   holdfast-VERSION.tgz                 npm package: npm install --global --ignore-scripts holdfast-VERSION.tgz
+#   holdfast-VERSION-linux-ARCH.tar.gz   the same with Node and what it needs of node_modules; install.sh for systemd
+#   holdfast-VERSION.cdx.json            what is in them (CycloneDX; also inside both)
+#   SHA256SUMS
+# Decided here: what goes in, and that binaries which do not belong to these sources go nowhere. The Node is the one that
+# runs this script, because the code cache is made for it. Needs dist/ to be built (make release).
+set -eu
+
+fail() { echo "release: $1" >&2; exit 1; }
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+out=$root/build/release
+version=$(node -p 'require("./package.json").version')
+arch=$(node -p process.arch)
+name=holdfast-$version
+# The moment of the commit, not of the build: two tarballs of one commit differ only where a code cache does.
+epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH="$epoch"
+
+native/build.sh --check >/dev/null || fail 'native/prebuilds does not belong to these sources'
+[ -f dist/bundle/main.js ] || fail 'dist/bundle is missing: make build'
+[ -f CHANGELOG.md ] || fail 'CHANGELOG.md is missing'
+
+# Libraries beyond those of every glibc system would have to come along.
+node=$(node -p process.execPath)
+foreign=$(ldd "$node" | awk '{ print $1 }' | grep -vE '^(linux-vdso|libdl|libstdc\+\+|libm|libgcc_s|libpthread|libc|/lib64/ld-linux-x86-64|/lib/ld-linux-aarch64)\.so' || true)
+[ -z "$foreign" ] || fail "cannot ship $node: it needs $(echo $foreign)"
+
+rm -rf "$out"
+mkdir -p "$out/stage"
+trap 'rm -rf "$out/stage"' EXIT
+
+# Not --omit=dev: npm leaves out what a development tool would take as well (yaml, for one).
+npm sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only 2>/dev/null |
+  node scripts/bill-of-materials.mjs dist || fail 'cannot write the bill of materials'
+npm pack --silent --ignore-scripts --pack-destination "$out" >/dev/null || fail 'npm pack failed'
+cp dist/sbom.cdx.json "$out/$name.cdx.json"
+
+tar -C "$out/stage" -xzf "$out/$name.tgz"
+tree=$name-linux-$arch
+mv "$out/stage/package" "$out/stage/$tree"
+mkdir -p "$out/stage/$tree/runtime" "$out/stage/$tree/node_modules"
+install -m 755 "$node" "$out/stage/$tree/runtime/node"
+# The bundle has all others in it; this one looks for the addon on the disk.
+cp -R node_modules/node-gyp-build "$out/stage/$tree/node_modules/"
+install -m 755 deploy/systemd/install.sh "$out/stage/$tree/install.sh"
+tar -C "$out/stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" -cf - "$tree" |
+  gzip -9n >"$out/$tree.tar.gz"
+
+cd "$out"
+sha256sum "$name.tgz" "$tree.tar.gz" "$name.cdx.json" >SHA256SUMS
+for file in "$name.tgz" "$tree.tar.gz" "$name.cdx.json" SHA256SUMS; do
+  printf '%s  %s\n' "$(du -h "$file" | cut -f1)" "build/release/$file"
+done
