@@ -1,0 +1,9 @@
+# The image for the pods of OpenShift: holdfast's own, and the curl with which keepalived's checks of those nodes ask (docs/static-pod.md).
+#   docker build --file deploy/static-pod/openshift.Dockerfile --build-arg HOLDFAST=holdfast:0.1.0 --tag holdfast-openshift:0.1.0 deploy/static-pod
+ARG HOLDFAST=holdfast:dev
+FROM ${HOLDFAST}
+USER 0
+RUN apt-get update -q \
+ && apt-get install -y -q --no-install-recommends curl \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log
+USER 990:990
