@@ -13,9 +13,14 @@ export type Options = {
   readonly warmUp: number
   readonly runs: number
   readonly checks: number
+  /** Groups that are counted at the same time. */
+  readonly groups: number
   readonly out: string
   readonly does: 'measure' | 'list' | 'render' | 'help'
 }
+
+/** Advertisements a second, with who hears them, at which the groups on a machine begin to cost each other caches and turns. */
+const BUSY = 3_000
 
 export const USAGE = `usage: npm run bench:cost -- [options]
   --daemon LIST       of holdfast,keepalived (default both, in turn)
@@ -28,6 +33,7 @@ export const USAGE = `usage: npm run bench:cost -- [options]
   --part LIST         of ${PARTS.join(',')} (default all)
   --runs N            starts of each daemon (default 20)
   --checks N          checks at once, for checks per CPU second (default 20)
+  --groups N          so many groups at the same time, if their nodes send and hear ${BUSY} advertisements a second at most (default 1)
   --out DIRECTORY     for cost.json and cost.md (default bench/results)
   --list              say what would be measured and how long that takes
   --render            the table out of cost.json, nothing is measured
@@ -83,8 +89,21 @@ function cellsOf({ daemons, intervals, routers, nodes, transports }: Axes): read
 /** Around what is counted: a LAN, the group's first seconds, the end of all; more where many start. */
 const aroundSeconds = ({ intervalMs, routers }: Cell): number => 4 + (4 * intervalMs) / 1000 + routers / 25
 
-export function expectedSeconds({ cells, parts, seconds, warmUp, runs, daemons }: Options): number {
-  const each = cells.map((cell) => aroundSeconds(cell) + warmUp + seconds)
+/** Each part is counted at the same time: neighbours in the order, as many as go together. */
+export function parties({ cells, groups }: Pick<Options, 'cells' | 'groups'>): readonly (readonly Cell[])[] {
+  const rate = ({ intervalMs, routers, nodes }: Cell) => (routers * nodes * 1_000) / intervalMs
+  const found: Cell[][] = []
+  for (const cell of cells) {
+    const last = found.at(-1)
+    const busy = [...(last ?? []), cell].reduce((sum, one) => sum + rate(one), 0) > BUSY
+    if (last === undefined || busy || last.length >= groups) found.push([cell])
+    else last.push(cell)
+  }
+  return found
+}
+
+export function expectedSeconds({ parts, seconds, warmUp, runs, daemons, ...options }: Options): number {
+  const each = parties(options).map((cells) => Math.max(...cells.map(aroundSeconds)) + warmUp + seconds)
   return (
     (parts.includes('idle') ? each.reduce((sum, one) => sum + one, 0) : 0) +
     (parts.includes('start') ? runs * (daemons.length + 1) * 1.5 : 0) +
@@ -101,7 +120,7 @@ export function readOptions(argv: readonly string[], out: string): Options {
     options: {
       ...{ daemon: text('holdfast,keepalived'), interval: text('1s,100ms,10ms'), routers: text('1,100,255') },
       ...{ nodes: text('2,3,5'), transport: text('multicast,unicast'), seconds: text('45'), 'warm-up': text('30') },
-      ...{ part: text(PARTS.join(',')), runs: text('20'), checks: text('20'), out: text(out) },
+      ...{ part: text(PARTS.join(',')), runs: text('20'), checks: text('20'), groups: text('1'), out: text(out) },
       ...{ list: flag, render: flag, help: flag },
     },
   })
@@ -120,6 +139,7 @@ export function readOptions(argv: readonly string[], out: string): Options {
     warmUp: whole('warm-up', values['warm-up'], 0, 86_400),
     runs: whole('runs', values.runs, 1, 10_000),
     checks: whole('checks', values.checks, 1, 100),
+    groups: whole('groups', values.groups, 1, 24),
     out: values.out,
     does: values.help ? 'help' : values.list ? 'list' : values.render ? 'render' : 'measure',
   }

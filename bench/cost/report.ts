@@ -112,7 +112,7 @@ export function markdown(result: Result): string {
     '',
     `Linux ${machine.kernel}, ${machine.cpus} CPUs (${machine.processor}), ${machine.memoryMiB} MiB. Measured ${minute(startedAt)} to ${minute(endedAt)} UTC by \`${command}\`: ${names.map((name) => `${name} ${versions[name]}`).join(', ')}; load ${loadBefore.toFixed(2)} at the start.`,
     '',
-    `- ${result.seconds} s counted after ${result.warmUpSeconds} s, the daemons in turn. CPU: all processes and threads of a node's daemon; Backup: mean of the Backups. On a veth the sender pays for a part of what the receivers do.`,
+    `- ${result.seconds} s counted after ${result.warmUpSeconds} s, the daemons in turn, or at the same time where the command says \`--groups\`. CPU: all processes and threads of a node's daemon; Backup: mean of the Backups. On a veth the sender pays for a part of what the receivers do.`,
     '- RSS (PSS) of each process, the parent first: the node that has most. PSS shares what several hold, and each other node of the group holds the same program.',
     '- `(…)`: of a group that was not as it should be; it says of what, and no line goes through it.',
     `- pressure: share of the time in which a task waited for a CPU; **noisy** above ${100 * NOISY_PRESSURE} %.`,

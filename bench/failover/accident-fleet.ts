@@ -27,6 +27,7 @@ import {
   type Theory,
 } from './accident.ts'
 import { inLab } from './accident-lab.ts'
+import type { Turn } from './company.ts'
 import { type Family, prepareFamily, startObservation, vipOf } from './observation.ts'
 
 const COUNT = 255
@@ -124,7 +125,7 @@ class FleetClient {
 
 const windowMs = (cell: Cell): number => afterMove(cell, 5_000)
 
-async function happen(lab: Lab, cell: Cell, strike: (daemon: Daemon) => number): Promise<Run> {
+async function happen(lab: Lab, cell: Cell, turn: Turn, strike: (daemon: Daemon) => number): Promise<Run> {
   const { family } = cell
   prepareFamily(lab, family)
   if (family === 6) await lab.addressesSettle()
@@ -138,6 +139,7 @@ async function happen(lab: Lab, cell: Cell, strike: (daemon: Daemon) => number):
     const within = 30_000 + 6 * downMs(cell)
     await eventually(`r1 to answer at ${COUNT} addresses`, settled, () => client.owners, { within, every: 100 })
     await observation.answeredBy('r1')
+    await turn.ready()
     // The repeated announcements of 255 routers, a part of the start.
     await sleep(6_000 + Math.random() * cell.intervalMs)
     const [daemon] = daemons
@@ -145,7 +147,9 @@ async function happen(lab: Lab, cell: Cell, strike: (daemon: Daemon) => number):
     client.begin()
     const at = strike(daemon)
     const measurement = await observation.measure(at, windowMs(cell))
-    return { ...measurement, figures: await client.end(at, 'r1') }
+    const figures = await client.end(at, 'r1')
+    await turn.over()
+    return { ...measurement, figures }
   } finally {
     await observation.close()
   }
@@ -163,7 +167,8 @@ const fleet = (name: string, title: string, blow: Blow, of: (cell: Cell) => Theo
     (cell.intervalMs < 100 ? 'more than 2 550 advertisements a second are more than this machine carries' : undefined),
   theory: (cell) => ({ ...of(cell), of: 'lastAnswer' }),
   windowMs,
-  measure: (cell) => inLab((lab) => happen(lab, cell, blow(lab))),
+  measure: (cell, turn) => inLab((lab) => happen(lab, cell, turn, blow(lab))),
+  company: { kind: 'fleets', most: 1 },
 })
 
 export const FLEET_ACCIDENTS: readonly Special[] = [

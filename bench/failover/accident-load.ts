@@ -4,17 +4,23 @@
  */
 import { run } from '../../src/cli/demo-network.ts'
 import { frrSource } from '../../test/support/frr.ts'
-import type { Host } from '../../test/support/lab.ts'
+import { type Host, Lab } from '../../test/support/lab.ts'
 import { Capture } from '../../test/support/tshark.ts'
 import { monotonicMs, sleep } from '../../test/support/wait.ts'
 import { type Accident, type Cell, type Figures, only, type Stage, type Theory } from './accident.ts'
 import { loseAdvertisements, startBusyLoops } from './load.ts'
-import { countTakeovers, expectedTakeovers } from './takeovers.ts'
+import { expectedTakeovers, lateOwners, takeoversIn } from './takeovers.ts'
 
 const WINDOW = 20_000
 const LOOPS = [2, 4] as const
 const LOSSES = [5, 10, 20] as const
 const BACKUPS = 2
+
+/** Its bridge has a namespace of its own, in which is looked and where packets are lost. */
+function bridged({ lab }: Stage): Lab {
+  if (lab instanceof Lab) return lab
+  throw new Error('Cannot look at the bridge of this lab')
+}
 
 /** Where its advertisements come from. */
 function sourceOf({ cell }: Stage, host: Host): string {
@@ -36,23 +42,29 @@ async function count(stage: Stage, at: number, capture: Capture): Promise<Figure
     priority: Number(each.priority),
   }))
   if (!seen.some(({ source }) => source === owner)) throw new Error(`no advertisement of ${owner} was seen`)
-  return { takeovers: countTakeovers(seen, owner, cell.intervalMs) }
+  const takeovers = takeoversIn(seen, owner, cell.intervalMs)
+  return { takeovers: takeovers.length, ownerLate: lateOwners(takeovers, seen, owner, cell.intervalMs) }
 }
 
 function disturbed(
-  shape: Pick<Accident, 'name' | 'title'>,
+  shape: Pick<Accident, 'name' | 'title' | 'company'>,
   disturb: (stage: Stage) => void,
   expected: (cell: Cell) => number,
 ): readonly Accident[] {
   const theory = (cell: Cell): Theory => ({ of: 'takeovers', from: expected(cell), to: expected(cell) })
   return [false, true].map((realtime) => ({
+    ...shape,
     name: `${shape.name}${realtime ? '-realtime' : ''}`,
     title: `${shape.title}, ${WINDOW / 1000} s${realtime ? ', real-time priority' : ''}`,
     group: { realtime },
     ...(realtime ? { unsupported: only(['holdfast', 'keepalived'], 'vrrpd has no real-time priority') } : {}),
     strike: async (stage) => {
-      const { cell, lab } = stage
-      const capture = await Capture.start(lab, 'steady', cell.family === 4 ? 'ip proto 112' : 'ip6 proto 112')
+      const { cell } = stage
+      const capture = await Capture.start(
+        bridged(stage),
+        'steady',
+        cell.family === 4 ? 'ip proto 112' : 'ip6 proto 112',
+      )
       const at = monotonicMs()
       disturb(stage)
       return { at, meanwhile: count(stage, at, capture) }
@@ -65,15 +77,19 @@ function disturbed(
 export const LOAD_ACCIDENTS: readonly Accident[] = [
   ...LOOPS.flatMap((loops) =>
     disturbed(
-      { name: `load${loops}`, title: `false takeovers, ${loops} busy loops` },
-      ({ lab }) => void startBusyLoops(lab, loops),
+      { name: `load${loops}`, title: `false takeovers, ${loops} busy loops`, company: { kind: 'load', most: 1 } },
+      (stage) => void startBusyLoops(bridged(stage), loops),
       () => 0,
     ),
   ),
   ...LOSSES.flatMap((percent) =>
     disturbed(
-      { name: `loss${percent}`, title: `false takeovers, ${percent} % of the advertisements lost` },
-      ({ lab }) => loseAdvertisements(lab, percent),
+      {
+        ...{ name: `loss${percent}`, title: `false takeovers, ${percent} % of the advertisements lost` },
+        // The capture that counts them takes a CPU for a second when it starts.
+        company: { kind: 'losses', most: 4 },
+      },
+      (stage) => loseAdvertisements(bridged(stage), percent),
       ({ intervalMs }) => expectedTakeovers(percent / 100, BACKUPS, WINDOW, intervalMs),
     ),
   ),

@@ -3,7 +3,6 @@
  * again. Refuses to know what happens by itself.
  */
 import { Frr } from '../../test/support/frr.ts'
-import { Holdfast } from '../../test/support/holdfast.ts'
 import { monotonicMs, sleep } from '../../test/support/wait.ts'
 import { type Accident, afterMove, downMs, farewell, nothing, only, PRIORITIES, type Stage } from './accident.ts'
 import { first } from './accident-process.ts'
@@ -39,7 +38,7 @@ export const PLANNED_ACCIDENTS: readonly Accident[] = [
     unsupported: only(['holdfast'], 'neither keepalived nor vrrpd can be asked to hand its addresses over and stay'),
     strike: (stage) => {
       const daemon = first(stage)
-      if (!(daemon instanceof Holdfast)) throw new Error(`${daemon.kind} cannot yield`)
+      if (daemon.yieldFor === undefined) throw new Error(`${daemon.kind} cannot yield`)
       return daemon.yieldFor(60_000)
     },
     theory: farewell,

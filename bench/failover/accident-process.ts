@@ -45,6 +45,8 @@ export const PROCESS_ACCIDENTS: readonly Accident[] = [
       return { at, meanwhile: thawLater(stage, at) }
     },
     theory: silence,
+    // When a keepalived is resumed, the probes of a lab beside it are half a second late, too.
+    company: { kind: 'frozen', most: 1 },
     // Back as a Backup, and Active again because it is the better one.
     windowMs: (cell) => FROZEN + afterMove(cell),
   },

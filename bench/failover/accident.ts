@@ -10,7 +10,8 @@ import {
   type RouterPlan,
   skewTimeMs,
 } from '../../test/support/daemon.ts'
-import type { Lab } from '../../test/support/lab.ts'
+import type { LabView } from '../../test/support/lab.ts'
+import type { Turn } from './company.ts'
 import type { Family, Measurement, Observation } from './observation.ts'
 
 /** Preempting, multicast. */
@@ -50,7 +51,7 @@ export type Theory = {
 /** A lab in which r1 is Active, the client is answered by it, and nothing has happened yet. */
 export type Stage = {
   readonly cell: Cell
-  readonly lab: Lab
+  readonly lab: LabView
   /** Of r1, r2, r3. */
   readonly daemons: readonly Daemon[]
   readonly observation: Observation
@@ -80,7 +81,13 @@ type Common = {
   readonly theory: (cell: Cell) => Theory
   /** How long to look, from the accident on. */
   readonly windowMs: (cell: Cell) => number
+  /** It disturbs, or is disturbed by, others at the same time: so many at most, and only of those that say the same. */
+  readonly company?: Company
 }
+
+export type Company = { readonly kind: string; readonly most: number }
+/** Whoever minds nobody. */
+export const ANY: Company = { kind: 'any', most: Number.POSITIVE_INFINITY }
 
 export type Accident = Common & {
   readonly group?: Group
@@ -92,7 +99,7 @@ export type Accident = Common & {
 }
 
 /** An accident to other routers than those three. */
-export type Special = Common & { readonly measure: (cell: Cell) => Promise<Run> }
+export type Special = Common & { readonly measure: (cell: Cell, turn: Turn) => Promise<Run> }
 
 export const kindsOf = ({ lineUp }: Cell): readonly DaemonKind[] => LINE_UPS[lineUp]
 

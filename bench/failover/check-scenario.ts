@@ -12,6 +12,7 @@ import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import { type Cell, only, type Run, type Special, type Theory } from './accident.ts'
 import { inLab } from './accident-lab.ts'
 import { CheckedNode, PAGE, type Questions, SUM, startHoldfast, startKeepalived } from './checked-node.ts'
+import type { Turn } from './company.ts'
 import { addressOf, prepareFamily, startObservation, vipOf } from './observation.ts'
 
 const FAILURES = { killed: 'killed', hung: 'hangs', 500: 'answers 500' } as const
@@ -54,7 +55,9 @@ async function fail(nodes: readonly CheckedNode[], questions: Asked, failure: st
   return at
 }
 
-async function happen(lab: Lab, cell: Cell, questions: Asked, failure: string, nodes: readonly CheckedNode[]) {
+type Case = { readonly cell: Cell; readonly questions: Asked; readonly failure: string; readonly turn: Turn }
+
+async function happen(lab: Lab, { cell, questions, failure, turn }: Case, nodes: readonly CheckedNode[]): Promise<Run> {
   const { family, intervalMs, lineUp } = cell
   const down = activeDownIntervalMs(SUM[questions].well, intervalMs)
   await Promise.all(nodes.map((node) => node.ready()))
@@ -79,23 +82,26 @@ async function happen(lab: Lab, cell: Cell, questions: Asked, failure: string, n
   const observation = await startObservation(lab, { family, cachedNeighbour: true })
   try {
     await observation.answeredBy('r1')
+    await turn.ready()
     // A Backup that has just come does not hurry, with either daemon; and a poll is at a random phase.
     await sleep(down + 1_000 + Math.random() * CADENCE[questions].interval)
     if (!(await isActive())) throw new Error(`r1 is ${await first.state()} before anything has happened`)
     const at = await fail(nodes, questions, failure)
-    return await observation.measure(at, windowMs(questions, failure, intervalMs))
+    const measurement = await observation.measure(at, windowMs(questions, failure, intervalMs))
+    await turn.over()
+    return measurement
   } finally {
     await observation.close()
   }
 }
 
-async function measure(cell: Cell, questions: Asked, failure: string): Promise<Run> {
+async function measure(what: Case): Promise<Run> {
   const authority = createAuthority()
   try {
     const certificate = authority.issue('DNS:localhost')
     return await inLab((lab) => {
-      const nodes = lab.routers.map((host) => new CheckedNode(lab, host, questions, certificate))
-      return happen(lab, cell, questions, failure, nodes)
+      const nodes = lab.routers.map((host) => new CheckedNode(lab, host, what.questions, certificate))
+      return happen(lab, what, nodes)
     })
   } finally {
     authority.remove()
@@ -113,7 +119,7 @@ const scenario = (questions: Asked, failure: Failure): Special => {
       (cell.lineUp.includes('+') ? 'all nodes are equal: no mixed line-up' : undefined),
     theory: ({ intervalMs }) => checkTheory(questions, `${failure}`, intervalMs),
     windowMs: ({ intervalMs }) => windowMs(questions, `${failure}`, intervalMs),
-    measure: (cell) => measure(cell, questions, `${failure}`),
+    measure: (cell, turn) => measure({ cell, questions, failure: `${failure}`, turn }),
   }
 }
 

@@ -3,11 +3,11 @@
  * their sources, and that one that ends by itself fails the run. Refuses to know what their records mean.
  */
 import type { ChildProcess } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
+import { appendFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../src/cli/demo-network.ts'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
-import type { Host, Lab } from '../../test/support/lab.ts'
+import { type Host, KEPT, type LabView } from '../../test/support/lab.ts'
 import { eventually } from '../../test/support/wait.ts'
 import { type Entry, JournalReader } from './journal.ts'
 
@@ -20,8 +20,11 @@ function builtAt(path: string): number {
 /** Compiles the gauge where that is needed; its path. */
 export function gaugePath(): string {
   const sources = join(packageRoot(), 'bench', 'native')
+  // Where the prober of the product lives, of which the gauge takes two parts.
+  const shared = join(packageRoot(), 'native')
   const path = join(packageRoot(), 'build', 'native', 'gauge')
-  const newest = Math.max(...readdirSync(sources).map((name) => builtAt(join(sources, name))))
+  const files = [sources, shared].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+  const newest = Math.max(...files.map(builtAt))
   if (builtAt(path) < newest) run([join(sources, 'build.sh'), path])
   return path
 }
@@ -34,10 +37,12 @@ export class Gauge {
   #stopping = false
   #complaint = ''
 
-  constructor(lab: Lab, host: Host, argv: readonly string[], take: (entry: Entry) => void) {
+  constructor(lab: LabView, host: Host, argv: readonly string[], take: (entry: Entry) => void) {
     const reader = new JournalReader()
     this.#child = lab.spawn(host, [gaugePath(), ...argv])
+    const kept = join(lab.directory, `${host.name}-${argv[0]}.journal`)
     this.#child.stdout?.on('data', (chunk: Buffer) => {
+      if (KEPT !== undefined) appendFileSync(kept, chunk)
       for (const entry of reader.take(chunk)) {
         if (entry.kind === 'begin') this.#began = true
         if (entry.kind === 'end' && entry.value > 0) this.#complaint += `${entry.value} records found no room`

@@ -7,17 +7,19 @@ import { join } from 'node:path'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
 import type { DaemonKind } from '../../test/support/daemon.ts'
 import { LINE_UPS, type Outcome } from './accident.ts'
+import { type Turn, together } from './company.ts'
 import { machine, versionsOf } from './machine.ts'
 import { isWrong, type Options, readOptions, usage } from './options.ts'
-import { durationText, expectedMs, type Planned, planned } from './plan.ts'
-import { loadAverage, pressureNow, pressureSince } from './pressure.ts'
+import { companies, durationText, expectedMs, type Planned, planned } from './plan.ts'
+import { loadAverage } from './pressure.ts'
 import { qualityText } from './quality.ts'
 import { markdown } from './report.ts'
 import { type CellResult, keyOf, noiseOf, type Result, type RunRecord, type Session } from './result.ts'
-import { readResult, render, writeResult } from './results-folder.ts'
-import { lengthMs, measure, SCENARIOS, theory, titleOf, unsupported } from './scenario.ts'
+import { readResult, render, renderPage, writeResult } from './results-folder.ts'
+import { companyOf, lengthMs, measure, SCENARIOS, theory, titleOf, unsupported } from './scenario.ts'
 import { selfTest } from './self-test.ts'
 
+const path = (words: readonly string[]) => join(packageRoot(), ...words)
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
 function fail(message: string, exitCode: number): never {
@@ -27,7 +29,7 @@ function fail(message: string, exitCode: number): never {
 
 function read(): Options {
   try {
-    return readOptions(process.argv.slice(2), SCENARIOS, join(packageRoot(), 'bench', 'results'))
+    return readOptions(process.argv.slice(2), SCENARIOS, path(['bench', 'results']), path(['build', 'bench-compose']))
   } catch (error) {
     if (isWrong(error)) fail(error.message, 64)
     throw error
@@ -49,18 +51,18 @@ const runsOf = ({ cell }: Planned): RunRecord[] => {
 }
 const measured = (one: Planned): number => runsOf(one).filter(({ run }) => run !== undefined).length
 const missing = (one: Planned): number =>
-  unsupported(one.cell) === undefined ? Math.max(0, one.runs - measured(one)) : 0
+  unsupported(one.cell, options.where) === undefined ? Math.max(0, one.runs - measured(one)) : 0
 const expected = (one: Planned): number => expectedMs(one.cell, lengthMs(one.cell), runsOf(one))
 
 if (options.does === 'list') {
   for (const one of plan) {
     const { scenario, intervalMs, family, lineUp } = one.cell
-    const reason = unsupported(one.cell)
+    const reason = unsupported(one.cell, options.where)
     const what = reason === undefined ? `${missing(one)} × ${durationText(expected(one))}` : `cannot: ${reason}`
     process.stdout.write(`${scenario} ${intervalMs} ms IPv${family} ${lineUp}: ${what}\n`)
   }
   const runs = plan.reduce((sum, one) => sum + missing(one), 0)
-  const total = plan.reduce((sum, one) => sum + missing(one) * expected(one), 0)
+  const total = plan.reduce((sum, one) => sum + missing(one) * expected(one), 0) / options.labs
   process.stdout.write(`${plan.length} cells, ${runs} runs, about ${durationText(total)}\n`)
   process.exit(0)
 }
@@ -68,7 +70,7 @@ if (options.does === 'list') {
 /** Cells of earlier sessions that nobody asked for now are kept. */
 function cellResults(): readonly CellResult[] {
   const asked: CellResult[] = plan.map((one) => {
-    const reason = unsupported(one.cell)
+    const reason = unsupported(one.cell, options.where)
     const rest = { title: titleOf(one.cell.scenario), theory: theory(one.cell), runs: runsOf(one) }
     return { ...one.cell, ...rest, ...(reason === undefined ? {} : { unsupported: reason }) }
   })
@@ -81,6 +83,7 @@ function cellResults(): readonly CellResult[] {
 
 function draw(result: Result): void {
   for (const problem of render(options.out, result)) say(`bench: Cannot draw ${problem}`)
+  if (options.page !== undefined) renderPage(options.page, result)
 }
 
 if (options.does === 'render') {
@@ -102,7 +105,8 @@ say(`the gauge: ${qualityText(gauge)}`)
 const command = ['npm run bench:failover --', ...process.argv.slice(2)].join(' ')
 
 function result(): Result {
-  const session: Session = { startedAt, endedAt: new Date().toISOString(), command, versions, loadBefore, gauge }
+  const { labs } = options
+  const session: Session = { startedAt, endedAt: new Date().toISOString(), command, versions, loadBefore, labs, gauge }
   return { format: 2, machine: machine(), sessions: [...(before?.sessions ?? []), session], cells: cellResults() }
 }
 
@@ -121,15 +125,14 @@ function outcomeText(outcome: Outcome): string {
   return `outage ${outageMs.toFixed(1)} ms, moved ${movedMs?.toFixed(1) ?? '–'} ms, lost ${lost}, overlap ${overlapMs.toFixed(0)} ms${special.join('')}`
 }
 
-async function runOnce(one: Planned): Promise<{ readonly record: RunRecord; readonly text: string }> {
+async function runOnce(one: Planned, turn: Turn): Promise<{ readonly record: RunRecord; readonly text: string }> {
   const at = new Date()
-  const began = pressureNow()
   const account = () => ({
     ...{ at: at.toISOString(), tookMs: Date.now() - at.getTime() },
-    ...{ pressure: pressureSince(began), load: loadAverage() },
+    ...{ pressure: turn.pressure, load: loadAverage() },
   })
   try {
-    const outcome = await measure(one.cell)
+    const outcome = await measure(one.cell, turn, options.where)
     const text = outcomeText(outcome)
     if ('unsupported' in outcome) return { record: { ...account(), failure: text }, text }
     const record = { ...account(), run: outcome }
@@ -146,21 +149,31 @@ const attempts = new Map(plan.map((one) => [keyOf(one.cell), missing(one)]))
 const total = [...attempts.values()].reduce((sum, count) => sum + count, 0)
 const endsAt = Date.now() + (options.limitMs ?? Number.POSITIVE_INFINITY)
 let done = 0
-while ([...attempts.values()].some((count) => count > 0) && Date.now() < endsAt) {
-  for (const one of plan) {
-    const left = attempts.get(keyOf(one.cell)) ?? 0
-    if (left === 0 || Date.now() >= endsAt) continue
-    attempts.set(keyOf(one.cell), left - 1)
-    const { record, text } = await runOnce(one)
-    runsOf(one).push(record)
-    done += 1
-    writeResult(options.out, result())
-    const rest = plan.reduce((sum, each) => sum + (attempts.get(keyOf(each.cell)) ?? 0) * expected(each), 0)
-    const { scenario, intervalMs, family, lineUp } = one.cell
-    say(`[${done}/${total}, ${durationText(rest)} left] ${scenario} ${intervalMs} ms IPv${family} ${lineUp}: ${text}`)
+const left = (one: Planned): number => attempts.get(keyOf(one.cell)) ?? 0
+
+async function attempt(one: Planned, turn: Turn): Promise<void> {
+  attempts.set(keyOf(one.cell), left(one) - 1)
+  const { record, text } = await runOnce(one, turn)
+  runsOf(one).push(record)
+  done += 1
+  writeResult(options.out, result())
+  const rest = plan.reduce((sum, each) => sum + left(each) * expected(each), 0) / options.labs
+  const { scenario, intervalMs, family, lineUp } = one.cell
+  say(`[${done}/${total}, ${durationText(rest)} left] ${scenario} ${intervalMs} ms IPv${family} ${lineUp}: ${text}`)
+}
+
+for (let round = 0; plan.some((one) => left(one) > 0); round += 1) {
+  if (Date.now() >= endsAt) break
+  const now = plan.filter((one) => left(one) > 0)
+  const lengthOf = ({ cell }: Planned) => lengthMs(cell)
+  for (const company of companies(now, options.labs, { companyOf, lengthOf })) {
+    if (Date.now() >= endsAt) break
+    // Who is hurt first changes from round to round, so that no daemon is it always.
+    const first = round % company.length
+    await together([...company.slice(first), ...company.slice(0, first)], attempt)
   }
   draw(result())
 }
 draw(result())
 process.stdout.write(markdown(result()))
-process.exit(plan.some((one) => unsupported(one.cell) === undefined && measured(one) === 0) ? 1 : 0)
+process.exit(plan.some((one) => unsupported(one.cell, options.where) === undefined && measured(one) === 0) ? 1 : 0)

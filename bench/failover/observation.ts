@@ -12,7 +12,7 @@
  */
 import { run } from '../../src/cli/demo-network.ts'
 import type { OwnerChange } from '../../src/cli/demo-probe.ts'
-import { type Host, LAB_VIP, type Lab } from '../../test/support/lab.ts'
+import { type Host, LAB_VIP, type LabView } from '../../test/support/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import { ClientRecord, type Punctuality } from './client-record.ts'
 import { GAUGE_PORT, Gauge } from './gauge.ts'
@@ -72,7 +72,7 @@ export const addressOf = (host: Host, family: Family): string =>
   family === 4 ? host.address : `fd77::${host.address.split('.').at(-1)}`
 
 /** Every host of the lab gets its address of the family, where it has none. Idempotent. */
-export function prepareFamily(lab: Lab, family: Family): void {
+export function prepareFamily(lab: LabView, family: Family): void {
   if (family === 4) return
   for (const host of lab.hosts.values())
     run(['ip', '-n', host.namespace, 'address', 'replace', `${addressOf(host, 6)}/64`, 'dev', 'eth0', 'nodad'])
@@ -95,7 +95,7 @@ export class Observation {
   readonly #observer = new ObserverRecord()
   readonly #gauges: readonly Gauge[]
 
-  constructor(lab: Lab, { family, cachedNeighbour }: ObservationOptions) {
+  constructor(lab: LabView, { family, cachedNeighbour }: ObservationOptions) {
     this.address = vipOf(family)
     prepareFamily(lab, family)
     this.#names = lab.routers.map(({ name }) => name)
@@ -182,7 +182,7 @@ export class Observation {
 }
 
 /** Resolves when client, observer and services run; nobody need answer yet. */
-export async function startObservation(lab: Lab, options: ObservationOptions): Promise<Observation> {
+export async function startObservation(lab: LabView, options: ObservationOptions): Promise<Observation> {
   const observation = new Observation(lab, options)
   await observation.ready()
   return observation

@@ -3,12 +3,19 @@ import { parseArgs } from 'node:util'
 import { LINE_UPS, type LineUp } from './accident.ts'
 import type { Family } from './observation.ts'
 import { type Request, USUAL, wholeTable } from './plan.ts'
+import type { Where } from './scenario.ts'
 
 export type Options = {
   readonly requests: readonly Request[]
   readonly out: string
   readonly does: 'measure' | 'list' | 'render' | 'help'
   readonly resume: boolean
+  /** A page that gets the short table. */
+  readonly page: string | undefined
+  /** How many runs at the same time, in labs of their own. */
+  readonly labs: number
+  /** What the hosts of a lab are. */
+  readonly where: Where
   /** No run begins after it; undefined: none is left out. */
   readonly limitMs: number | undefined
 }
@@ -23,11 +30,15 @@ export const usage = (scenarios: readonly string[]): string => `usage: npm run b
   --runs N            per cell (default 20)
   --slow-runs N       per cell of 1 s or more (default half of them)
   --table             everything that docs/performance.md shows, in place of the five above; N runs per cell
+  --labs N            runs at the same time, in labs of their own (default 1)
+  --lab netns|compose what a router is: a network namespace, or a container of docker-compose.yml (holdfast alone, one
+                      at a time; results go to build/bench-compose unless --out says otherwise; default netns)
   --resume            keep what failover.json holds and measure what is missing
   --minutes N         begin no run after that long; --resume goes on later
   --out DIRECTORY     for failover.json, failover.md and the pictures (default bench/results)
   --list              say what would be measured and how long that takes
   --render            table and pictures out of failover.json, nothing is measured
+  --page FILE         put the short table there as well, where docs/performance.md has its marks
 `
 
 class Wrong extends Error {}
@@ -57,39 +68,55 @@ function count(option: string, text: string): number {
 const isLineUp = (name: string): name is LineUp => name in LINE_UPS
 
 /** Throws what `isWrong` knows. */
-export function readOptions(argv: readonly string[], scenarios: readonly string[], out: string): Options {
+export function readOptions(
+  argv: readonly string[],
+  scenarios: readonly string[],
+  out: string,
+  composeOut = out,
+): Options {
   const { values } = parseArgs({
     args: [...argv],
     options: {
       runs: { type: 'string', default: '20' },
       'slow-runs': { type: 'string' },
       minutes: { type: 'string' },
+      labs: { type: 'string', default: '1' },
+      lab: { type: 'string', default: 'netns' },
       interval: { type: 'string', default: '100ms' },
       scenario: { type: 'string', default: USUAL.join(',') },
-      daemon: { type: 'string', default: 'holdfast,keepalived' },
+      daemon: { type: 'string' },
       family: { type: 'string', default: '4' },
-      out: { type: 'string', default: out },
+      out: { type: 'string' },
       table: { type: 'boolean', default: false },
       resume: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       render: { type: 'boolean', default: false },
+      page: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   })
+  const where = values.lab
+  if (where !== 'netns' && where !== 'compose') throw new Wrong(`Cannot use --lab "${where}": wanted netns or compose`)
+  if (where === 'compose' && values.labs !== '1')
+    throw new Wrong('Cannot use --labs with --lab compose: it has one subnet')
+  const daemons = values.daemon ?? (where === 'compose' ? 'holdfast' : 'holdfast,keepalived')
   const runs = count('runs', values.runs)
   const slowRuns = values['slow-runs'] === undefined ? Math.ceil(runs / 2) : count('slow-runs', values['slow-runs'])
   const asked: Request = {
     scenarios: chosen('scenario', values.scenario, scenarios),
-    lineUps: chosen('daemon', values.daemon, Object.keys(LINE_UPS).filter(isLineUp)),
+    lineUps: chosen('daemon', daemons, Object.keys(LINE_UPS).filter(isLineUp)),
     intervals: values.interval.split(',').map(milliseconds),
     families: chosen('family', values.family, ['4', '6']).map((one): Family => (one === '4' ? 4 : 6)),
     ...{ runs, slowRuns },
   }
   return {
     requests: values.table ? wholeTable(scenarios, runs, slowRuns) : [asked],
-    out: values.out,
+    out: values.out ?? (where === 'compose' ? composeOut : out),
     does: values.help ? 'help' : values.list ? 'list' : values.render ? 'render' : 'measure',
     resume: values.resume,
+    page: values.page,
+    labs: count('labs', values.labs),
+    where,
     limitMs: values.minutes === undefined ? undefined : 60_000 * count('minutes', values.minutes),
   }
 }

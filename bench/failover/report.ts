@@ -4,6 +4,7 @@
  */
 import { type Verdict, verdicts } from './budgets.ts'
 import { besideKeepalived, FIGURE_TEXT, type FigureName, figureOf, pointsOf, ratio } from './figures.ts'
+import { overview } from './overview.ts'
 import { qualityText } from './quality.ts'
 import { type CellResult, NOISY_PRESSURE, noiseOf, type Result, type RunRecord } from './result.ts'
 import { spreadOf } from './statistics.ts'
@@ -89,7 +90,7 @@ function legend(result: Result): readonly string[] {
     '# Failover as a client sees it',
     '',
     `Linux ${machine.kernel}, ${machine.cpus} CPUs (${machine.processor}), ${machine.memoryMiB} MiB.`,
-    'Three routers (200, 150, 100, preempting, multicast, VRRP version 3), one UDP probe and one question to everybody (ARP, ND) a millisecond, `ip_forward` 0 unless a title says otherwise; the daemons take turns, run by run. `a+b`: a on the first router, b on the others.',
+    'Three routers (200, 150, 100, preempting, multicast, VRRP version 3), one UDP probe and one question to everybody (ARP, ND) a millisecond, `ip_forward` 0 unless a title says otherwise; the daemons take turns, run by run, or run at the same time in labs of their own ("labs"). `a+b`: a on the first router, b on the others.',
     '',
     '- **outage**: longest time between two replies around the accident; 1.0 is one probe. **moved**: accident until the first reply of another router. min / median / p95 / max, ms.',
     '- **lost**: probes without a reply, median / p95 / max. **overlap**: ms in which two routers answered ARP or ND for the address, median / max. **stale**: runs in which two still did at the end.',
@@ -97,10 +98,12 @@ function legend(result: Result): readonly string[] {
     "- **÷ keepalived**: this daemon's median of the figure that is compared, divided by keepalived's in the same rows: below 1 is better.",
     `- **pressure**: median share of the time in which a task waited for a CPU. A run is **noisy** above ${100 * NOISY_PRESSURE} %, or when the gauge itself was late.`,
     '',
-    ...result.sessions.flatMap(({ startedAt, endedAt, command, versions, loadBefore, gauge }) => [
+    ...result.sessions.flatMap(({ startedAt, endedAt, command, versions, loadBefore, labs = 1, gauge }) => [
       `Measured ${minute(startedAt)} to ${minute(endedAt)} UTC by \`${command}\`: ${Object.entries(versions)
         .map((each) => each.join(' '))
-        .join(', ')}; load ${loadBefore.toFixed(2)} at the start. The gauge: ${qualityText(gauge)}.`,
+        .join(
+          ', ',
+        )}; ${labs === 1 ? 'one lab' : `${labs} labs at a time`}, load ${loadBefore.toFixed(2)} at the start. The gauge: ${qualityText(gauge)}.`,
       '',
     ]),
   ]
@@ -131,5 +134,6 @@ function budgets(result: Result): readonly string[] {
 export function markdown(result: Result): string {
   const scenarios = [...new Set(result.cells.map(({ scenario }) => scenario))]
   const tables = scenarios.flatMap((scenario) => table(scenario, result.cells))
-  return `${[...legend(result), ...budgets(result), ...tables].join('\n').replaceAll(/\n{3,}/g, '\n\n')}\n`
+  const short = ['', '## In short', '', 'Middle and worst of so many runs.', '', overview(result)]
+  return `${[...legend(result), ...short, ...budgets(result), ...tables].join('\n').replaceAll(/\n{3,}/g, '\n\n')}\n`
 }

@@ -9,7 +9,7 @@ import type { GaugeQuality } from './quality.ts'
 export type RunRecord = {
   readonly at: string
   readonly tookMs: number
-  /** Share of the run in which some task waited for a CPU (PSI), 0 to 1. */
+  /** Share of the time in which some task waited for a CPU (PSI), 0 to 1, from when all daemons ran until the last look. */
   readonly pressure: number
   /** Of one minute, at the end. */
   readonly load: number
@@ -33,6 +33,8 @@ export type Session = {
   readonly command: string
   readonly versions: Readonly<Record<string, string>>
   readonly loadBefore: number
+  /** Runs at the same time; absent: one. */
+  readonly labs?: number
   readonly gauge: GaugeQuality
 }
 
@@ -68,8 +70,8 @@ const MISSED_SHARE = 0.02
 
 /** Why the run says more of the machine than of the daemon; undefined: it does not. */
 export function noiseOf(cell: Pick<CellResult, 'theory'>, { pressure, run }: RunRecord): string | undefined {
-  // A busy machine is what is being tried.
-  if (run === undefined || cell.theory.of === 'takeovers') return undefined
+  // A busy machine is what is being tried, where no takeover comes of lost advertisements.
+  if (run === undefined || (cell.theory.of === 'takeovers' && cell.theory.to === 0)) return undefined
   if (pressure > NOISY_PRESSURE) return `pressure ${(100 * pressure).toFixed(0)} %`
   if (run.gauge.lateP99Ms > LATE_MS) return `gauge ${run.gauge.lateP99Ms.toFixed(1)} ms late`
   if (run.gauge.roundTripP99Ms > SLUGGISH_MS) return `round trip ${run.gauge.roundTripP99Ms.toFixed(1)} ms`

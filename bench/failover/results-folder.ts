@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inPage } from './overview.ts'
 import { excerpts, picture } from './picture.ts'
 import { markdown } from './report.ts'
 import { type Result, resultText } from './result.ts'
@@ -30,6 +31,11 @@ export function readResult(folder: string): Result | undefined {
 export function writeResult(folder: string, result: Result): void {
   mkdirSync(folder, { recursive: true })
   write(at(folder, 'failover.json'), resultText(result))
+}
+
+/** Throws when the page is not there, or has no place for the table. */
+export function renderPage(path: string, result: Result): void {
+  write(path, inPage(readFileSync(path, 'utf8'), result))
 }
 
 /** Returns what could not be made, and why. */

@@ -7,12 +7,14 @@
  * preempting, everything else its own default. keepalived has no garp_*, no vrrp_garp_* and no higher_prio option.
  */
 import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
-import type { Lab } from '../../test/support/lab.ts'
+import type { Lab, LabView } from '../../test/support/lab.ts'
 import { startDaemon } from '../../test/support/start-daemon.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import {
   type Accident,
+  ANY,
   type Cell,
+  type Company,
   downMs,
   EQUAL,
   kindsOf,
@@ -30,7 +32,13 @@ import { PATH_ACCIDENTS } from './accident-path.ts'
 import { PLANNED_ACCIDENTS } from './accident-planned.ts'
 import { PROCESS_ACCIDENTS } from './accident-process.ts'
 import { CHECK_ACCIDENTS } from './check-scenario.ts'
+import type { Turn } from './company.ts'
+import { inComposeLab, uncomposed } from './compose-lab.ts'
 import { addressOf, type Observation, prepareFamily, startObservation, vipOf } from './observation.ts'
+
+/** Hosts of the lab: network namespaces, or the containers of docker-compose.yml. */
+export const PLACES = ['netns', 'compose'] as const
+export type Where = (typeof PLACES)[number]
 
 /** Three daemons come up on a machine that others use; a run that fails for that is a run less. */
 const START = 30_000
@@ -64,10 +72,14 @@ export function lengthMs(cell: Cell): number {
   const prepared = 'measure' in accident || accident.prepare !== undefined
   return (prepared ? PREPARING + 4 * downMs(cell) : 0) + accident.windowMs(cell)
 }
+export const companyOf = (cell: Cell): Company => accidentOf(cell).company ?? ANY
 /** Why the cell cannot be measured; undefined: it can. */
-export const unsupported = (cell: Cell): string | undefined => accidentOf(cell).unsupported?.(cell)
+export function unsupported(cell: Cell, where: Where = 'netns'): string | undefined {
+  const accident = accidentOf(cell)
+  return (where === 'compose' ? uncomposed(cell) : undefined) ?? accident.unsupported?.(cell)
+}
 
-function plans(lab: Lab, { family, intervalMs }: Cell, { equal, realtime }: Accident['group'] & {}): RouterPlan[] {
+function plans(lab: LabView, { family, intervalMs }: Cell, { equal, realtime }: Accident['group'] & {}): RouterPlan[] {
   return lab.routers.map((host, i) => ({
     ...{ host, intervalMs, address: vipOf(family), priority: equal === true ? EQUAL : (PRIORITIES[i] ?? 1) },
     ...(equal === true
@@ -92,12 +104,20 @@ function answers(observation: Observation, name: string, forMs: number, within: 
   })
 }
 
-function relay(lab: Lab): void {
+function relay(lab: LabView): void {
   const on = 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
   for (const host of lab.routers) lab.exec(host, ['sh', '-c', on])
 }
 
-async function happen(accident: Accident, cell: Cell, lab: Lab): Promise<Run> {
+type Start = (position: number, plan: RouterPlan) => Daemon
+
+/** As programs in the network namespaces of this lab. */
+const asPrograms =
+  (lab: Lab, cell: Cell): Start =>
+  (position, plan) =>
+    startDaemon(kindsOf(cell)[position === 1 ? 0 : 1] ?? 'holdfast', lab, plan)
+
+async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: Start, turn: Turn): Promise<Run> {
   const { group = {} } = accident
   prepareFamily(lab, cell.family)
   if (cell.family === 6) await lab.addressesSettle()
@@ -108,8 +128,7 @@ async function happen(accident: Accident, cell: Cell, lab: Lab): Promise<Run> {
     if (one === undefined) throw new Error(`Cannot find router ${position}`)
     return one
   }
-  const start = (position: number) =>
-    startDaemon(kindsOf(cell)[position === 1 ? 0 : 1] ?? 'holdfast', lab, plan(position))
+  const start = (position: number) => startOne(position, plan(position))
   const within = START + 6 * downMs(cell)
   const are = (daemons: readonly Daemon[], wanted: string) => {
     const states = async () => (await Promise.all(daemons.map((daemon) => daemon.state()))).join()
@@ -128,6 +147,7 @@ async function happen(accident: Accident, cell: Cell, lab: Lab): Promise<Run> {
   try {
     await Promise.all(daemons.map((daemon) => daemon.ready(START)))
     await are(daemons, 'Active,Backup,Backup')
+    await turn.ready()
     // A Backup that has just come does not hurry.
     await answers(observation, 'r1', 300 + downMs(cell), within)
     const restart = (position: number): Daemon => {
@@ -146,16 +166,20 @@ async function happen(accident: Accident, cell: Cell, lab: Lab): Promise<Run> {
     const struck = await accident.strike(stage)
     const { at, meanwhile } = typeof struck === 'number' ? { at: struck, meanwhile: undefined } : struck
     const [measurement, figures] = await Promise.all([observation.measure(at, accident.windowMs(cell)), meanwhile])
+    await turn.over()
     return figures === undefined ? measurement : { ...measurement, figures }
   } finally {
     await observation.close()
   }
 }
 
-export async function measure(cell: Cell): Promise<Outcome> {
+/** What came of it. Starts and ends when the labs beside it do (`turn`). */
+export async function measure(cell: Cell, turn: Turn, where: Where = 'netns'): Promise<Outcome> {
   const accident = accidentOf(cell)
-  const reason = unsupported(cell)
+  const reason = unsupported(cell, where)
   if (reason !== undefined) return { unsupported: reason }
-  if ('measure' in accident) return accident.measure(cell)
-  return inLab((lab) => happen(accident, cell, lab))
+  if ('measure' in accident) return accident.measure(cell, turn)
+  if (where === 'compose')
+    return inComposeLab((lab) => happen(accident, cell, lab, (position, plan) => lab.start(position, plan), turn))
+  return inLab((lab) => happen(accident, cell, lab, asPrograms(lab, cell), turn))
 }

@@ -1,25 +1,57 @@
 /**
  * How often a router took over, as the wire tells: a run of its advertisements is one takeover. Decides where one run
  * ends and the next begins: it was silent for longer than an Active one is, and a better router had spoken. Silence alone
- * may be a machine that stalls. Pure; refuses to know whether there was a reason.
+ * may be a machine that stalls. Decides as well whether the wire had the advertisements that were missed. Pure; refuses to
+ * know what was done to the wire.
  */
+import { activeDownIntervalMs } from '../../test/support/daemon.ts'
+
 export type Advertisement = { readonly atMs: number; readonly source: string; readonly priority: number }
 
 /** Two takeovers of one router are more than three intervals apart, two advertisements of an Active one. */
 const SEPARATE = 2.5
 
+export type Takeover = { readonly atMs: number; readonly source: string; readonly priority: number }
+
 /** Of all but `owner`, in the order of their times. */
-export function countTakeovers(advertisements: readonly Advertisement[], owner: string, intervalMs: number): number {
+export function takeoversIn(
+  advertisements: readonly Advertisement[],
+  owner: string,
+  intervalMs: number,
+): readonly Takeover[] {
   const runs = new Map<string, { atMs: number; priority: number; beaten: boolean }>()
-  let count = 0
+  const takeovers: Takeover[] = []
   for (const { atMs, source, priority } of advertisements) {
     for (const run of runs.values()) if (run.priority < priority) run.beaten = true
     if (source === owner || priority === 0) continue
     const before = runs.get(source)
-    if (before === undefined || (before.beaten && atMs - before.atMs > SEPARATE * intervalMs)) count += 1
+    if (before === undefined || (before.beaten && atMs - before.atMs > SEPARATE * intervalMs))
+      takeovers.push({ atMs, source, priority })
     runs.set(source, { atMs, priority, beaten: false })
   }
-  return count
+  return takeovers
+}
+
+/** Of an interval: what was heard last is no part of the silence after it, also where it is dated a little late. */
+const LAST_HEARD = 0.1
+/** What a Backup misses when nobody is late (expectedTakeovers). */
+const MISSED = 3
+
+/**
+ * Before how many of them the owner itself had sent fewer than three in the Backup's Active_Down_Interval: there the
+ * machine, not the loss alone, made it silent.
+ */
+export function lateOwners(
+  takeovers: readonly Takeover[],
+  advertisements: readonly Advertisement[],
+  owner: string,
+  intervalMs: number,
+): number {
+  const sent = advertisements.filter(({ source }) => source === owner)
+  return takeovers.filter(({ atMs, priority }) => {
+    const from = atMs - activeDownIntervalMs(priority, intervalMs) + LAST_HEARD * intervalMs
+    return sent.filter((each) => each.atMs > from && each.atMs < atMs).length < MISSED
+  }).length
 }
 
 /**

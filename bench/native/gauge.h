@@ -1,16 +1,11 @@
 /*
- * What the parts of the gauge share: the clock, the journal of what was seen, sockets that say when the kernel got a
- * packet. Decided here: the layout of a record, which bench/failover/journal.ts reads. Refuses to know what is measured.
+ * What the parts of the gauge share beside native/instrument.h: the journal of what was seen. Decided here: the layout of
+ * a record, which bench/failover/journal.ts reads. Refuses to know what is measured.
  */
 #ifndef GAUGE_H
 #define GAUGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
-typedef int64_t nanos; /* CLOCK_MONOTONIC, which all network namespaces share */
+#include "instrument.h"
 
 enum kind {
   KIND_BEGIN = 1,     /* number: 1 with SCHED_FIFO; at; other: the interval */
@@ -30,28 +25,15 @@ struct record {
   nanos other;
 };
 
-struct packet {
-  unsigned char bytes[512];
-  size_t length;
-  struct sockaddr_storage from;
-  nanos at; /* when the kernel got it */
-  nanos read_at;
+/* A probe, and with `number` filled in the answer to it. */
+struct datagram {
+  uint64_t sequence;
+  uint64_t number;
 };
 
 /* gauge.c */
-void fail(const char *action) __attribute__((noreturn));
-void wrong_usage(void) __attribute__((noreturn));
-nanos now(void);
-/* Absolute ticks: a late one does not move the next. */
-int open_ticks(nanos first, nanos interval);
-uint64_t expired(int timer);
-int end_signals(void);
-bool become_fifo(void);
-void enable(int fd, int level, int option, const char *action);
-void enlarge_queue(int fd);
-/* Also names the port; fails with a message when it is no address. */
-socklen_t address_of(const char *host, const char *port, struct sockaddr_storage *result);
-bool take(int fd, struct packet *packet);
+/* True with SCHED_FIFO. */
+bool stay_awake(void);
 
 /* journal.c */
 void open_journal(void);

@@ -12,17 +12,10 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_MAX 4096
 #define LAST_ANSWERS_NS 200000000ll
-
-struct datagram {
-  uint64_t sequence;
-  uint64_t number;
-};
 
 /* RTM_DELNEIGH of the target, put together once. */
 struct forget {
@@ -59,25 +52,11 @@ static void forget_neighbour(int fd, const struct forget *request) {
   while (recv(fd, refused, sizeof refused, MSG_DONTWAIT | MSG_TRUNC) > 0) continue;
 }
 
-/* Only the address that was asked may answer: an answer from another one would hide a broken service. */
-static bool same_address(const struct sockaddr_storage *one, const struct sockaddr_storage *other) {
-  if (one->ss_family != other->ss_family) return false;
-  if (one->ss_family == AF_INET) {
-    struct sockaddr_in a, b;
-    memcpy(&a, one, sizeof a);
-    memcpy(&b, other, sizeof b);
-    return a.sin_addr.s_addr == b.sin_addr.s_addr;
-  }
-  struct sockaddr_in6 a, b;
-  memcpy(&a, one, sizeof a);
-  memcpy(&b, other, sizeof b);
-  return memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
-}
-
 static void take_replies(int fd, const struct sockaddr_storage *target) {
   struct packet packet;
   for (int i = 0; i < DRAIN_MAX && take(fd, &packet); i++) {
     struct datagram datagram;
+    /* Only the address that was asked may answer: an answer from another one would hide a broken service. */
     if (packet.length != sizeof datagram || !same_address(&packet.from, target)) continue;
     memcpy(&datagram, packet.bytes, sizeof datagram);
     note(KIND_REPLY, (uint32_t)datagram.number, datagram.sequence, packet.at, packet.read_at);
@@ -89,11 +68,8 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
   struct forget request;
   const socklen_t length = address_of(address, port, &target);
   const int forgetting = fresh_on == NULL ? -1 : open_forget(fresh_on, &target, &request);
-  const int fd = socket(target.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) fail("open a socket");
-  enable(fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
-  enlarge_queue(fd);
-  const bool fifo = become_fifo();
+  const int fd = open_client(&target);
+  const bool fifo = stay_awake();
   const int signals = end_signals();
   const nanos began = now();
   nanos ended = INT64_MAX; /* no more probes after it */

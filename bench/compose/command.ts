@@ -1,0 +1,50 @@
+/**
+ * Commands whose end is waited for while lines of others go on being read. Decides that a terminal's Ctrl-C reaches none
+ * of them (the lab ends them itself) and that one that fails says why.
+ */
+import { spawn } from 'node:child_process'
+
+export type Command = {
+  readonly env?: Readonly<Record<string, string>>
+  /** Its lines go to standard error as they come, too. */
+  readonly aloud?: boolean
+  readonly within?: number
+}
+
+/** What it wrote on standard output; throws with what it wrote on standard error. */
+export function command(argv: readonly string[], { env = {}, aloud = false, within = 120_000 }: Command = {}) {
+  const [file = '', ...rest] = argv
+  return new Promise<string>((resolve, reject) => {
+    const child = spawn(file, rest, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+      detached: true,
+      timeout: within,
+      killSignal: 'SIGKILL',
+    })
+    let output = ''
+    let complaint = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
+      if (aloud) process.stderr.write(chunk)
+    })
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      complaint += chunk
+      if (aloud) process.stderr.write(chunk)
+    })
+    child.once('error', (error) => reject(new Error(`Cannot run "${argv.join(' ')}": ${error.message}`)))
+    child.once('close', (code, signal) => {
+      if (code === 0) return resolve(output)
+      const how = signal === null ? `exit status ${code}` : `${signal}, after ${within} ms at most`
+      reject(new Error(`Cannot run "${argv.join(' ')}" (${how}): ${complaint.trim().slice(-2_000)}`))
+    })
+  })
+}
+
+/** Whether it can be run. */
+export async function works(argv: readonly string[]): Promise<boolean> {
+  return command(argv, { within: 20_000 }).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,117 @@
+/**
+ * What can happen to a node of the lab, and how it is mended. Decides that each fault is done from outside, to the
+ * container or to the machine's end of its cable. Refuses to know how its consequences are measured.
+ */
+import { spawnSync } from 'node:child_process'
+import { command } from './command.ts'
+import { type Lab, ROUTERS } from './lab.ts'
+
+export type Fault = {
+  readonly name: string
+  readonly title: string
+  /** Root on the machine that the containers run on: the fault is done to its end of the cable. */
+  readonly root?: true
+  /** Who has the addresses afterwards; absent: any other of the three. */
+  readonly successor?: string
+  /** Makes ready what has no part in the fault. */
+  readonly prepare?: (lab: Lab) => Promise<unknown>
+  readonly strike: (lab: Lab) => Promise<unknown>
+  /** Absent: it ends by itself. */
+  readonly mend?: (lab: Lab) => Promise<unknown>
+  /** Both sides go on while it lasts: nobody has the addresses alone before it is mended. */
+  readonly splits?: true
+}
+
+/** All at the same time. */
+const docker =
+  (...words: readonly string[]) =>
+  (services: readonly string[]) =>
+  (lab: Lab): Promise<unknown> =>
+    Promise.all(services.map((service) => lab.project.docker(words, [service])))
+
+const FIRST = ['r1'] as const
+const start = docker('start')
+
+/** Of processes that hold less than the engine each: the kernel ends the greatest. */
+const EATING = 'for i in 1 2 3 4 5 6; do (head -c 40m /dev/zero; sleep 10) | tail >/dev/null & done; wait'
+
+/** The machine's end of the container's cable, whose own end need not be eth0 any more after a disconnect. */
+async function cableOf(lab: Lab): Promise<string> {
+  const index = (await lab.project.exec('r1', ['sh', '-c', 'cat /sys/class/net/eth*/iflink'])).trim()
+  const lines = await command(['ip', '-oneline', 'link', 'show'])
+  const name = new RegExp(`^${index}: ([^@:]+)`, 'm').exec(lines)?.[1]
+  if (name === undefined) throw new Error(`Cannot find interface ${index}, the other end of the cable of r1`)
+  return name
+}
+
+const carrier = (state: 'up' | 'down') => async (lab: Lab) =>
+  command(['ip', 'link', 'set', 'dev', await cableOf(lab), state])
+
+const TABLE = ['table', 'netdev', 'holdfast_lab'] as const
+/** Also when the lab is ended in the middle; with the container only the chains would go. */
+function passAtExit(): void {
+  spawnSync('nft', ['delete', ...TABLE], { stdio: 'ignore' })
+}
+
+/** Protocol 112 alone, both ways, both families: everything else still passes. */
+async function loseAdvertisements(lab: Lab): Promise<void> {
+  const cable = await cableOf(lab)
+  const chain = (hook: string) =>
+    `chain ${hook} { type filter hook ${hook} device "${cable}" priority 0; meta l4proto 112 drop; };`
+  process.once('exit', passAtExit)
+  await command(['nft', `${TABLE.join(' ')} { ${chain('ingress')} ${chain('egress')} }`])
+}
+
+async function passAdvertisements(): Promise<void> {
+  await command(['nft', 'delete', ...TABLE])
+  process.off('exit', passAtExit)
+}
+
+async function connect(lab: Lab): Promise<string> {
+  const where = ['--ip', '198.51.100.11', '--ip6', 'fd42:51::11', lab.project.lan]
+  return command(['docker', 'network', 'connect', ...where, await lab.project.container('r1')])
+}
+
+async function keepalivedIsUp(lab: Lab): Promise<void> {
+  await lab.project.compose(['up', '--detach', '--no-deps', 'keepalived'], false)
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'drain',
+    title: 'drained (`holdfast yield lab4 --for 8s`)',
+    strike: (lab) => lab.project.exec('r1', ['holdfast', 'yield', 'lab4', '--for', '8s']),
+  },
+  { name: 'stop', title: '`docker stop`', strike: docker('stop')(FIRST), mend: start(FIRST) },
+  { name: 'kill', title: '`docker kill`', strike: docker('kill')(FIRST), mend: start(FIRST) },
+  {
+    name: 'oom',
+    title: 'out of memory, the engine is killed',
+    strike: (lab) => lab.project.exec('r1', ['sh', '-c', EATING], ['--detach']),
+    mend: start(FIRST),
+  },
+  { name: 'pause', title: '`docker pause`', strike: docker('pause')(FIRST), mend: docker('unpause')(FIRST) },
+  {
+    name: 'disconnect',
+    title: '`docker network disconnect`',
+    strike: (lab) => lab.project.docker(['network', 'disconnect', lab.project.lan], FIRST),
+    mend: connect,
+  },
+  { name: 'carrier', title: 'cable pulled (carrier lost)', root: true, strike: carrier('down'), mend: carrier('up') },
+  {
+    name: 'split',
+    title: 'split brain (protocol 112 dropped)',
+    root: true,
+    splits: true,
+    strike: loseAdvertisements,
+    mend: passAdvertisements,
+  },
+  {
+    name: 'keepalived',
+    title: 'all three stopped, keepalived beside them',
+    successor: 'keepalived',
+    prepare: keepalivedIsUp,
+    strike: docker('stop')(ROUTERS),
+    mend: start(ROUTERS),
+  },
+]

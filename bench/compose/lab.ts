@@ -1,0 +1,85 @@
+/**
+ * The lab while it runs: its project and what its client says. Decides when it is at rest: one node has both addresses, the
+ * one that is expected, and has had them for a while.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { eventually, monotonicMs } from '../../test/support/wait.ts'
+import { ClientView, type Line, lineOf } from './client-view.ts'
+import type { Project } from './project.ts'
+
+export const ADDRESSES = ['198.51.100.100', 'fd42:51::100'] as const
+export const ROUTERS = ['r1', 'r2', 'r3'] as const
+
+/** Longer than two scrapes, and than an announcement of IPv6 that comes 2 s later and may move a client. */
+const AT_REST = 2_500
+/** Containers start on a machine that others use. */
+const WITHIN = 60_000
+
+export class Lab {
+  readonly project: Project
+  readonly client = new ClientView()
+  readonly #logs: ChildProcess
+  #resting: { readonly owner: string | undefined; readonly since: number } = { owner: undefined, since: 0 }
+
+  static async attach(project: Project): Promise<Lab> {
+    return new Lab(project, await project.container('client'))
+  }
+
+  private constructor(project: Project, container: string) {
+    this.project = project
+    this.#logs = spawn('docker', ['logs', '--follow', container], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    })
+    if (this.#logs.stdout !== null)
+      createInterface({ input: this.#logs.stdout }).on('line', (text) => {
+        const line = lineOf(text)
+        if (line !== undefined) this.#take(line)
+      })
+    process.on('exit', () => this.#logs.kill('SIGKILL'))
+  }
+
+  #take(line: Line): void {
+    this.client.take(line)
+    if (this.owner === this.#resting.owner) return
+    this.#resting = { owner: this.owner, since: monotonicMs() }
+  }
+
+  /** Who has each address, as the client sees it. */
+  get sight(): Readonly<Record<string, string>> {
+    const of = (address: string) => `${this.client.owner(address)}, ${this.client.claimants(address)} say so`
+    return Object.fromEntries(ADDRESSES.map((address) => [address, of(address)]))
+  }
+
+  /** The only one who has both; undefined: there is none. */
+  get owner(): string | undefined {
+    const [one, ...others] = ADDRESSES.map((address) => this.client.owner(address))
+    const alone = ADDRESSES.every((address) => this.client.claimants(address) === 1)
+    return alone && others.every((other) => other === one) ? one : undefined
+  }
+
+  /** Resolves with the node that has had both addresses alone for a while: the one that is named, or any other than `not`. */
+  async rests(who: { readonly at?: string; readonly not?: string }): Promise<string> {
+    const rests = () => {
+      const { owner, since } = this.#resting
+      const wanted = owner !== undefined && (who.at === undefined || owner === who.at) && owner !== who.not
+      return wanted && monotonicMs() - since >= AT_REST && owner
+    }
+    const expected = who.at === undefined ? `another node than ${who.not}` : who.at
+    return eventually(`${expected} to have both addresses alone`, rests, () => this.sight, {
+      within: WITHIN,
+      every: 20,
+    })
+  }
+
+  /** Two say of each address that they have it. */
+  async isParted(): Promise<void> {
+    const parted = () => ADDRESSES.every((address) => this.client.claimants(address) > 1)
+    await eventually('two nodes to have both addresses', parted, () => this.sight, { within: WITHIN, every: 20 })
+  }
+
+  close(): void {
+    this.#logs.kill('SIGKILL')
+  }
+}

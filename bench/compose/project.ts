@@ -1,0 +1,143 @@
+/**
+ * The lab of docker-compose.yml as a Compose project of its own. Decides which Compose speaks (version 2 where it is there),
+ * that there is one lab at a time, because its subnet is fixed, and that nothing of it outlives this process, nor the next
+ * one that starts. Refuses to know the faults.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { command, works } from './command.ts'
+
+export const PREFIX = 'hflab'
+const COMPOSES = { 2: ['docker', 'compose'], 1: ['docker-compose'] } as const
+export type ComposeVersion = keyof typeof COMPOSES
+
+/** The newer of those that are here; throws when there is none, or not the wanted one. */
+export async function findCompose(wanted?: ComposeVersion): Promise<ComposeVersion> {
+  for (const version of [2, 1] as const)
+    if ((wanted ?? version) === version && (await works([...COMPOSES[version], 'version']))) return version
+  const names = wanted === undefined ? 'neither "docker compose" nor "docker-compose"' : COMPOSES[wanted].join(' ')
+  throw new Error(`Cannot find Compose: ${names} works here`)
+}
+
+function lives(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Removes labs whose process is gone; throws when one runs. */
+async function sweep(): Promise<void> {
+  const filter = ['--filter', 'label=com.docker.compose.project', '--format', '{{.Label "com.docker.compose.project"}}']
+  const found = await Promise.all([
+    command(['docker', 'ps', '--all', ...filter]),
+    command(['docker', 'network', 'ls', ...filter]),
+  ])
+  for (const project of new Set(found.join('\n').split('\n'))) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)$`).exec(project)?.[1]
+    if (pid === undefined) continue
+    if (lives(Number(pid))) throw new Error(`Cannot start a lab: that of process ${pid} runs, and there is one subnet`)
+    for (const argv of removal(project)) execFileSync('sh', ['-c', argv], { stdio: 'ignore' })
+  }
+}
+
+/** Without Compose, which reads its file anew and may be gone: by its labels. */
+const removal = (project: string): readonly string[] => {
+  const all = (what: string) => `docker ${what} --quiet --filter label=com.docker.compose.project=${project}`
+  return [
+    // A container that is paused is removed as well.
+    `${all('ps --all')} | xargs -r docker rm --force --volumes`,
+    `${all('network ls')} | xargs -r docker network rm`,
+  ]
+}
+
+const projects = new Set<string>()
+let hooked = false
+/** Of this process. Synchronous, because an exit handler cannot wait. */
+export function removeProjects(): void {
+  for (const project of projects) {
+    projects.delete(project)
+    for (const line of removal(project)) {
+      try {
+        execFileSync('sh', ['-c', line], { stdio: ['ignore', 'ignore', 'inherit'], timeout: 60_000 })
+      } catch (error) {
+        process.stderr.write(`lab: Cannot remove ${project}: ${error instanceof Error ? error.message : error}\n`)
+      }
+    }
+  }
+}
+function hookExits(): void {
+  if (hooked) return
+  hooked = true
+  process.on('exit', removeProjects)
+  for (const [signal, status] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }))
+    process.once(signal, () => {
+      process.stderr.write(`\nlab: ${signal}, cleaning up\n`)
+      removeProjects()
+      process.exit(status)
+    })
+}
+
+export type ProjectOptions = {
+  readonly compose: ComposeVersion
+  readonly env?: Readonly<Record<string, string>>
+  readonly profiles?: readonly string[]
+}
+
+export class Project {
+  readonly name = `${PREFIX}${process.pid}`
+  readonly #compose: readonly string[]
+  readonly #env: Readonly<Record<string, string>>
+  readonly #containers = new Map<string, string>()
+
+  static async create(options: ProjectOptions): Promise<Project> {
+    await sweep()
+    return new Project(options)
+  }
+
+  private constructor({ compose, env = {}, profiles = [] }: ProjectOptions) {
+    const file = ['--file', join(packageRoot(), 'docker-compose.yml'), '--project-directory', packageRoot()]
+    const active = profiles.flatMap((profile) => ['--profile', profile])
+    this.#compose = [...COMPOSES[compose], ...file, '--project-name', this.name, ...active]
+    this.#env = env
+    projects.add(this.name)
+    hookExits()
+  }
+
+  /** As Compose does it; its words are heard. */
+  async compose(argv: readonly string[], aloud = true): Promise<string> {
+    return command([...this.#compose, ...argv], { env: this.#env, aloud, within: 600_000 })
+  }
+
+  /** The container of the service, which keeps its id while it is only stopped and started. */
+  async container(service: string): Promise<string> {
+    const known = this.#containers.get(service)
+    if (known !== undefined) return known
+    const id = (await this.compose(['ps', '--quiet', service], false)).trim().split('\n').at(-1) ?? ''
+    if (id === '') throw new Error(`Cannot find the container of "${service}"`)
+    this.#containers.set(service, id)
+    return id
+  }
+
+  /** `docker WORDS CONTAINER…` */
+  async docker(words: readonly string[], services: readonly string[]): Promise<string> {
+    return command(['docker', ...words, ...(await Promise.all(services.map((one) => this.container(one))))])
+  }
+
+  async exec(service: string, argv: readonly string[], options: readonly string[] = []): Promise<string> {
+    return command(['docker', 'exec', ...options, await this.container(service), ...argv])
+  }
+
+  get lan(): string {
+    return `${this.name}_lan`
+  }
+
+  async down(): Promise<void> {
+    await this.compose(['down', '--volumes', '--remove-orphans', '--timeout', '15'])
+    // What Compose has left is removed as in every other exit path.
+    removeProjects()
+  }
+}

@@ -1,0 +1,56 @@
+/** The lab's Prometheus, asked from this machine. Refuses to know what ought to be there. */
+import { eventually } from '../../test/support/wait.ts'
+import type { Project } from './project.ts'
+
+type Sample = { readonly metric: Readonly<Record<string, string>>; readonly value: readonly [number, string] }
+
+export class PrometheusView {
+  readonly #base: string
+
+  static async of(project: Project): Promise<PrometheusView> {
+    const published = await project.docker(
+      ['inspect', '--format', '{{(index (index .NetworkSettings.Ports "9090/tcp") 0).HostPort}}'],
+      ['prometheus'],
+    )
+    return new PrometheusView(`http://127.0.0.1:${published.trim()}`)
+  }
+
+  private constructor(base: string) {
+    this.#base = base
+  }
+
+  async #ask(path: string, parameters: Readonly<Record<string, string>> = {}) {
+    const response = await fetch(`${this.#base}/api/v1/${path}?${new URLSearchParams(parameters)}`)
+    const answer = JSON.parse(await response.text())
+    if (answer.status !== 'success') throw new Error(`Prometheus refuses ${path}: ${answer.error}`)
+    return answer.data
+  }
+
+  /** Series and values at that moment (seconds since the epoch). */
+  async query(expression: string, at = Date.now() / 1_000): Promise<readonly Sample[]> {
+    return (await this.#ask('query', { query: expression, time: `${at}` })).result
+  }
+
+  /** Routers whose last scrape succeeded. */
+  async up(): Promise<number> {
+    return (await this.query('up == 1')).length
+  }
+
+  async allUp(wanted: number): Promise<void> {
+    const up = () => this.up().catch(() => 0)
+    const isUp = async () => (await up()) === wanted
+    await eventually(`Prometheus to scrape ${wanted} routers`, isUp, up, { within: 60_000, every: 250 })
+  }
+
+  /** Rules that were read; one that could not be evaluated is not counted. */
+  async rules(): Promise<number> {
+    const { groups }: { groups: { rules: { health: string }[] }[] } = await this.#ask('rules')
+    return groups.flatMap(({ rules }) => rules).filter(({ health }) => health !== 'err').length
+  }
+
+  /** Routers that said Active of every family at that moment. */
+  async actives(at: number): Promise<readonly string[]> {
+    const found = await this.query('count by (instance) (holdfast_vrrp_state{state="Active"} == 1) == 2', at)
+    return found.map(({ metric }) => (metric.instance ?? '').replace(/:.*/, ''))
+  }
+}

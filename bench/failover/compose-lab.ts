@@ -1,0 +1,270 @@
+/**
+ * The lab of docker-compose.yml as the benchmark's: its routers are containers of the image, client and observer two more, and
+ * the gauge looks out of their network namespaces. Decides which accidents can be done to a container from the machine
+ * (root), and that its network has the addresses of the other lab. Refuses to know what happens there.
+ */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ask } from '../../src/cli/control-client.ts'
+import { namespacesStarting, run, sweepLeftovers } from '../../src/cli/demo-network.ts'
+import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
+import { holdfastConfig } from '../../test/support/holdfast.ts'
+import type { Host, LabView } from '../../test/support/lab.ts'
+import { type Exit, familyOf } from '../../test/support/logged-process.ts'
+import { eventually, monotonicMs } from '../../test/support/wait.ts'
+import { command } from '../compose/command.ts'
+import { ROUTERS } from '../compose/lab.ts'
+import { findCompose, PREFIX, Project, removeProjects } from '../compose/project.ts'
+import { type Cell, kindsOf } from './accident.ts'
+
+/** Where the image keeps its socket and its tmpfs. */
+const RUN = '/run/holdfast'
+const NETWORK = { LAB_IPV4: '10.77.0', LAB_IPV6: 'fd77' }
+const SCENARIOS = [
+  'engine',
+  'group',
+  'frozen',
+  'sigterm',
+  'yield',
+  'reload',
+  'reload-changed',
+  'cut',
+  'carrier',
+  'heal',
+]
+
+export function uncomposed(cell: Cell): string | undefined {
+  if (kindsOf(cell).some((kind) => kind !== 'holdfast')) return 'the containers run holdfast'
+  return SCENARIOS.includes(cell.scenario) ? undefined : 'not done to containers'
+}
+
+type PortHost = Host & { port: string }
+
+function signal(pid: number, name: NodeJS.Signals): number {
+  const at = monotonicMs()
+  process.kill(pid, name)
+  return at
+}
+
+/** A container that is started with its plan, seen from the machine. */
+class ContainerDaemon implements Daemon {
+  readonly kind = 'holdfast'
+  readonly plan: RouterPlan
+  readonly lines = []
+  readonly exited: Promise<Exit>
+  readonly #file: string
+  readonly #pid: number
+
+  constructor(plan: RouterPlan, file: string, container: string, begun: () => void) {
+    this.plan = plan
+    this.#file = file
+    this.#write(plan)
+    run(['docker', 'start', container])
+    this.#pid = Number(run(['docker', 'inspect', '--format', '{{.State.Pid}}', container]).trim())
+    begun()
+    this.exited = command(['docker', 'wait', container], { within: 3_600_000 }).then((code) => ({
+      at: monotonicMs(),
+      code: Number(code),
+      signal: null,
+    }))
+  }
+
+  /** In place: the container has this very file. */
+  #write(plan: RouterPlan): void {
+    writeFileSync(this.#file, holdfastConfig(plan, RUN))
+  }
+
+  get #socket(): string {
+    return `/proc/${this.#pid}/root${RUN}/holdfast.sock`
+  }
+
+  /** Beside the service that answers the lab's own client. */
+  get #engine(): number {
+    const children = familyOf(this.#pid).slice(1)
+    const engine = children.find((pid) => /runtime\/node/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')))
+    if (engine === undefined) throw new Error(`Cannot find the engine of ${this.plan.host.name}`)
+    return engine
+  }
+
+  async state(): Promise<string> {
+    try {
+      const { status, body } = await ask(this.#socket, { path: '/v1/status', within: 1_000 })
+      if (status !== 200) return 'Initialize'
+      const snapshot: Snapshot = JSON.parse(body)
+      return snapshot.routers[0]?.state ?? 'Initialize'
+    } catch {
+      return 'Initialize'
+    }
+  }
+
+  async ready(within = 10_000): Promise<void> {
+    const runs = async () => (await this.state()) !== 'Initialize'
+    await eventually(`${this.plan.host.name} to run its state machine`, runs, () => this.state(), { within, every: 20 })
+  }
+
+  async yieldFor(forMs: number): Promise<number> {
+    const at = monotonicMs()
+    const order = { router: 'vip', forMs }
+    const { status, body } = await ask(this.#socket, { path: '/v1/yield', order, within: 3_000 })
+    if (status !== 200) throw new Error(`${this.plan.host.name} does not yield: ${status} ${body}`)
+    return at
+  }
+
+  reload(plan: RouterPlan): number {
+    this.#write(plan)
+    return signal(this.#pid, 'SIGHUP')
+  }
+
+  terminate = () => signal(this.#pid, 'SIGTERM')
+  killEngine = () => signal(this.#engine, 'SIGKILL')
+  /** Its first process: the kernel ends the others, and the container's network goes. */
+  killAll = () => signal(this.#pid, 'SIGKILL')
+  freeze = () => signal(this.#engine, 'SIGSTOP')
+  thaw = () => signal(this.#engine, 'SIGCONT')
+}
+
+export class ComposeLab implements LabView {
+  readonly directory: string
+  readonly routers: readonly Host[]
+  readonly client: Host
+  /** Those whose namespace is there. */
+  readonly hosts = new Map<string, Host>()
+  readonly #prefix: string
+  readonly #hosts: readonly PortHost[]
+  readonly #containers: readonly string[]
+  readonly #children = new Set<ChildProcess>()
+
+  static async create(): Promise<ComposeLab> {
+    sweepLeftovers(PREFIX)
+    // As the other lab calls what is its own: swept when this process is gone.
+    const directory = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}x-`))
+    for (const router of ROUTERS) writeFileSync(join(directory, `${router}.yaml`), '')
+    const env = { ...NETWORK, LAB_CONFIG: directory }
+    const project = await Project.create({ compose: await findCompose(), env })
+    await project.compose(['up', '--no-start', ...ROUTERS], false)
+    return new ComposeLab(project, directory, await Promise.all(ROUTERS.map((one) => project.container(one))))
+  }
+
+  private constructor(project: Project, directory: string, containers: readonly string[]) {
+    this.directory = directory
+    this.#prefix = `${project.name}x`
+    process.once('exit', this.#end)
+    this.#containers = containers
+    const host = (name: string, last: number): PortHost => {
+      return { name, namespace: `${project.name}x-${name}`, address: `${NETWORK.LAB_IPV4}.${last}`, port: '' }
+    }
+    this.routers = this.#hosts = ROUTERS.map((name, i) => host(name, 11 + i))
+    const image = run(['docker', 'inspect', '--format', '{{.Image}}', containers[0] ?? '']).trim()
+    for (const [i, name] of ['client', 'observer'].entries()) {
+      const one = host(name, 2 + i)
+      const where = ['--network', project.lan, '--ip', one.address, '--ip6', `${NETWORK.LAB_IPV6}::${2 + i}`]
+      const marks = [
+        '--label',
+        `com.docker.compose.project=${project.name}`,
+        '--name',
+        one.namespace,
+        '--no-healthcheck',
+      ]
+      const idle = ['--entrypoint', '/bin/sleep', image, 'infinity']
+      this.#attach(one, run(['docker', 'run', '--detach', ...where, ...marks, ...idle]).trim())
+    }
+    this.client = this.host('client')
+  }
+
+  #attach(host: PortHost, container: string): void {
+    const pid = Number(run(['docker', 'inspect', '--format', '{{.State.Pid}}', container]).trim())
+    if (namespacesStarting(host.namespace).includes(host.namespace)) removeNamespaceName(host.namespace)
+    run(['ip', 'netns', 'attach', host.namespace, `${pid}`])
+    const [link] = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']))
+    const all: { ifindex: number; ifname: string }[] = JSON.parse(run(['ip', '-json', 'link', 'show']))
+    host.port = all.find(({ ifindex }) => ifindex === link.link_index)?.ifname ?? ''
+    this.hosts.set(host.name, host)
+  }
+
+  start(position: number, plan: RouterPlan): Daemon {
+    const host = this.#hosts[position - 1]
+    const container = this.#containers[position - 1]
+    if (host === undefined || container === undefined) throw new Error(`Cannot find router ${position}`)
+    return new ContainerDaemon(plan, join(this.directory, `${host.name}.yaml`), container, () => {
+      this.#attach(host, container)
+    })
+  }
+
+  router(position: number): Host {
+    const host = this.routers[position - 1]
+    if (host === undefined) throw new Error(`Cannot find router ${position}: have ${this.routers.length}`)
+    return host
+  }
+
+  host(name: string): Host {
+    const host = this.hosts.get(name)
+    if (host === undefined) throw new Error(`Cannot find host "${name}": have ${[...this.hosts.keys()].join(', ')}`)
+    return host
+  }
+
+  #on = (host: Host | string, argv: readonly string[]): readonly string[] => [
+    ...['ip', 'netns', 'exec', typeof host === 'string' ? host : host.namespace],
+    ...argv,
+  ]
+
+  exec(host: Host | string, argv: readonly string[]): string {
+    return run(this.#on(host, argv))
+  }
+
+  spawn(host: Host | string, argv: readonly string[], options: SpawnOptions = {}): ChildProcess {
+    const [file = '', ...rest] = this.#on(host, argv)
+    const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'], ...options, detached: true })
+    this.#children.add(child)
+    child.once('exit', () => this.#children.delete(child))
+    return child
+  }
+
+  #link(argv: readonly string[], hosts: readonly Host[]): number {
+    const at = monotonicMs()
+    run(['ip', '-batch', '-'], hosts.map(({ port }) => `link set dev ${port} ${argv.join(' ')}\n`).join(''))
+    return at
+  }
+
+  /** Listening (1) and isolated ports: as in the other lab. */
+  cut = (host: Host) => this.#link(['type', 'bridge_slave', 'state', '1'], [host])
+  heal = (host: Host) => this.#link(['type', 'bridge_slave', 'state', '3'], [host])
+  isolate = (hosts: readonly Host[]) => this.#link(['type', 'bridge_slave', 'isolated', 'on'], hosts)
+  unite = (hosts: readonly Host[]) => this.#link(['type', 'bridge_slave', 'isolated', 'off'], hosts)
+  unplug = (host: Host) => this.#link(['down'], [host])
+
+  setLink(host: Host, state: 'up' | 'down'): number {
+    const at = monotonicMs()
+    run(['ip', '-n', host.namespace, 'link', 'set', 'eth0', state])
+    return at
+  }
+
+  /** The engine waits for them itself. */
+  async addressesSettle(): Promise<void> {}
+
+  #end = () => this.destroy()
+
+  destroy(): void {
+    process.off('exit', this.#end)
+    for (const child of this.#children) child.kill('SIGKILL')
+    for (const name of namespacesStarting(`${this.#prefix}-`)) removeNamespaceName(name)
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+/** The name alone: what runs in a container is the engine's to end. */
+function removeNamespaceName(name: string): void {
+  run(['ip', 'netns', 'delete', name])
+}
+
+export async function inComposeLab<T>(happen: (lab: ComposeLab) => Promise<T>): Promise<T> {
+  const lab = await ComposeLab.create()
+  try {
+    return await happen(lab)
+  } finally {
+    lab.destroy()
+    removeProjects()
+  }
+}
