@@ -2,8 +2,8 @@
  * A client that has no neighbour entry, over and over: asks every 10 ms who has the address and keeps every MAC that
  * answered. Decides how long two answered; refuses to know who should have.
  */
-import { numberOf, ProbeProcess } from '../../src/cli/demo-probe.ts'
-import type { Host, Lab } from './lab.ts'
+import { numberOf, ProbeProcess, type Site } from '../../src/cli/demo-probe.ts'
+import type { Host } from './lab.ts'
 
 /** From `at` on, these answer. */
 export type Claim = { readonly at: number; readonly macs: readonly string[] }
@@ -15,8 +15,9 @@ export class ArpObserver {
   readonly announcements: Announcement[] = []
   readonly #process: ProbeProcess
 
-  constructor(lab: Lab, host: Host, address: string) {
-    this.#process = new ProbeProcess(lab, host, ['arp', 'eth0', address, '--interval-ms', '10', '--fifo'], (fields) => {
+  constructor(site: Site, host: Host | string, address: string) {
+    const argv = ['arp', 'eth0', address, '--interval-ms', '10', '--fifo']
+    this.#process = new ProbeProcess(site, host, argv, (fields) => {
       const at = numberOf(fields, 't')
       if (fields.event === 'claim' && Array.isArray(fields.macs))
         this.claims.push({ at, macs: fields.macs.map(String) })

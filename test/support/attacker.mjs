@@ -40,7 +40,10 @@ function pump(attack) {
     const done = attack.sent + attack.failed
     const at = done % frames.length
     const room = (perSecond === 0 ? limit : due()) - done
-    for (const result of socket.send(frames.slice(at, at + Math.min(BATCH, room)))) {
+    const batch = frames.slice(at, at + Math.min(BATCH, room))
+    // No results: all went whole (ADR 0047).
+    const results = socket.send(batch) ?? batch.map(({ length }) => length)
+    for (const result of results) {
       if (result > 0) attack.sent++
       else attack.failed++
     }

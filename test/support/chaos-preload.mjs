@@ -2,7 +2,8 @@
  * Loaded before the product's own bundle (NODE_OPTIONS=--import …): the same engine, with its clock and receive stamps
  * moved, or without the drain before a decision. Decides nothing about when: the chaos suite writes the offset into the
  * file CHAOS_CLOCK and sends SIGWINCH. The machine's clock is never touched.
- * CHAOS_DRAIN=off: an expiry finds nothing in the queues of advertisements; they are read when the event loop says so.
+ * CHAOS_DRAIN=off: an expiry finds nothing in the queues of advertisements; they are read when the event loop says so. The
+ * alarm is one of Node's timers then, which come before all sockets: of two descriptors the kernel may name the socket first.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -59,15 +60,24 @@ function patch() {
     }
   }
 
+  class NoTimer {
+    constructor() {
+      throw new Error('The chaos suite has taken the kernel timer away')
+    }
+  }
+
   require.cache[require.resolve(file)].exports = {
     ...addon,
     NativeSocket,
+    ...(drains ? {} : { NativeTimer: NoTimer }),
     clocks(out) {
       addon.clocks(out)
       out[1] += offset
     },
   }
   if (clockFile === undefined) return
+  const wall = Date.now
+  Date.now = () => wall() + offset
   process.on('SIGWINCH', () => {
     addon.clocks(read)
     before = offset

@@ -15,6 +15,12 @@ const GROUP = [224, 0, 0, 18]
 const PACKETS = 5
 /** A forged advertisement comes as often as those of a real Active. */
 const EVERY = 100
+/**
+ * Priority 0 in the Active's name is without effect when the Active speaks within Skew_Time after it: at the Active's own interval
+ * that is so for all of them or for none, whichever way they fell. Thus every phase comes by; and not sooner than after an
+ * interval, because the Active answers one rival no more often than that (the Backup would be Active beside it for 48 ms).
+ */
+const EVERY_ZERO = 123
 const CENTISECONDS = 10
 const octets = (text) => text.split('.').map(Number)
 const native = createRequire(import.meta.url)('node-gyp-build')(join(import.meta.dirname, '..', '..', 'native'))
@@ -55,7 +61,7 @@ const source = octets(sourceText)
 if (mode === 'forge') {
   const packet = frame(source, advertisement(source, Number(priorityText)))
   socket.send([packet])
-  setInterval(() => socket.send([packet]), EVERY)
+  setInterval(() => socket.send([packet]), Number(priorityText) === 0 ? EVERY_ZERO : EVERY)
 } else {
   const flood = [
     frame(source, advertisement(source, 254), 64),

@@ -51,6 +51,8 @@ export type Daemon = {
   /** SIGSTOP, SIGCONT of the process that speaks VRRP. */
   freeze(): number
   thaw(): number
+  /** Hands its addresses over and stays; absent: it cannot be asked to. Returns when it was asked. */
+  yieldFor?(forMs: number): Promise<number>
 }
 
 export type StartDaemon = (lab: Lab, plan: RouterPlan) => Daemon

@@ -48,7 +48,8 @@ function addIpv6(host: Host): void {
   run(['ip', '-6', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
 }
 
-type Node = { readonly host: Host; daemon: Holdfast | Keepalived | undefined; file: NodeFile }
+type Daemon = Holdfast | Keepalived
+type Node = { readonly host: Host; daemon: Daemon | undefined; readonly everyDaemon: Daemon[]; file: NodeFile }
 
 /** Between the two its kernel may have what its daemon left behind when it was killed. */
 type Death = { readonly name: string; readonly from: number; to: number }
@@ -72,7 +73,12 @@ export class FileGroup {
     this.#members = Array.from({ length: members }, (_, i) => i + 1)
     const { lab, vip } = this
     for (const host of row.family === 'ipv6' ? lab.hosts.values() : []) addIpv6(host)
-    this.#nodes = lab.routers.map((host) => ({ host, daemon: undefined, file: { priority: BASE.priority } }))
+    this.#nodes = lab.routers.map((host) => ({
+      host,
+      daemon: undefined,
+      everyDaemon: [],
+      file: { priority: BASE.priority },
+    }))
     for (const { host } of this.#nodes) {
       startResponder(lab, host)
       mkdirSync(this.#folder(host))
@@ -178,6 +184,7 @@ export class FileGroup {
     const plan: RouterPlan = { host, priority: file.priority, intervalMs: this.row.intervalMs, address: this.vip }
     const path = this.#write(node)
     node.daemon = kind === 'holdfast' ? holdfastFrom(this.lab, plan, path) : new Keepalived(this.lab, plan, [], path)
+    node.everyDaemon.push(node.daemon)
     await node.daemon.ready(60_000)
     for (const death of this.#deaths) if (death.name === host.name) death.to = Math.min(death.to, monotonicMs())
   }
@@ -273,6 +280,21 @@ export class FileGroup {
   #clientSendsTo(): string | undefined {
     const entry = this.lab.exec(this.lab.client, ['ip', 'neigh', 'show', 'to', this.vip, 'dev', 'eth0'])
     return this.#names.get(/lladdr (\S+)/.exec(entry)?.[1] ?? '')
+  }
+
+  /** Who answered from when on, and what daemons logged, in ms since `from`: for the reader of a failure. */
+  story(from: number, to: number): string[] {
+    const answered = this.owners().map(({ at, nodes }) => ({
+      at,
+      text: `answered by ${nodes.join(' and ') || 'nobody'}`,
+    }))
+    const logged = this.#nodes.flatMap(({ host, everyDaemon }) =>
+      everyDaemon.flatMap(({ lines }) => lines.map(({ at, text }) => ({ at, text: `${host.name}: ${text}` }))),
+    )
+    return [...answered, ...logged]
+      .filter(({ at }) => at >= from && at <= to)
+      .sort((one, other) => one.at - other.at)
+      .map(({ at, text }) => `${(at - from).toFixed(0)} ${text}`)
   }
 
   #lastLines(): Record<string, readonly string[]> {

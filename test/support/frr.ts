@@ -29,6 +29,10 @@ const NEWS = [
   /Received VRRP Advertisement from \S+: version|Bound (Rx|Tx) socket|Joined VRRP multicast group|as outgoing multicast interface/,
   // IPv6: it asks too early for its own address on the macvlan, so the first advertisement of an Active is missing.
   /(Delaying VRRP|Interface up; sending pending|Failed to find address to bind on vrrp6-)/,
+  // Of a socket for router advertisements, between its making and its filter; the longer that is, the more it hears.
+  /^ZEBRA: \S+: Rx RA - Unwanted ICMPV6 message type 13[356]$/,
+  // Routing by a macvlan whose carrier comes and goes with the VRRP state, by its account a moment late.
+  /^ZEBRA: .*(nexthop|Network is down)/i,
   /Sending (gratuitous ARP|unsolicited Neighbor Advertisement)/,
 ]
 

@@ -1,12 +1,13 @@
 /**
  * Bad clients of the port, on its own node: `connections` opens 1 000 and keeps opening those that are closed,
  * `slow` sends one byte of a header a second on each of 200, `header` sends headers without end on 16, `pipeline` asks
- * for the status a thousand times on each of 16 without reading the answers. One JSON line at the end.
+ * for the status a thousand times on each of 16 without reading the answers, `scrape` asks 16 times at once for the
+ * metrics and the status, again and again. One JSON line at the end.
  */
 import { connect } from 'node:net'
 
 const [mode, port, seconds] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])]
-const CLIENTS = { connections: 1_000, slow: 200, header: 16, pipeline: 16 }[mode]
+const CLIENTS = { connections: 1_000, slow: 200, header: 16, pipeline: 16, scrape: 16 }[mode]
 const counts = { opened: 0, closed: 0, bytes: 0, statuses: {} }
 const sockets = new Set()
 let over = false
@@ -29,8 +30,11 @@ function open() {
       more()
     } else if (mode === 'pipeline') {
       socket.pause()
-      socket.write('GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1_000))
+      socket.write('GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1_000))
       timer = setTimeout(() => socket.resume(), 2_000)
+    } else if (mode === 'scrape') {
+      const path = counts.opened % 2 === 0 ? '/metrics' : '/v1/status'
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
     }
   })
   socket.on('data', (chunk) => {
@@ -43,7 +47,7 @@ function open() {
     counts.closed++
     sockets.delete(socket)
     // Not at once: the crowd is to bother holdfast, not to take the processor from everybody.
-    if (!over) setTimeout(open, 200)
+    if (!over) setTimeout(open, mode === 'scrape' ? 0 : 200)
   })
 }
 

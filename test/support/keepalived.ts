@@ -160,7 +160,7 @@ export class Keepalived implements Daemon {
     return this.#process.exit === undefined
   }
 
-  async ready(within = 5_000): Promise<void> {
+  async ready(within = 15_000): Promise<void> {
     await this.#process.line(/Entering \w+ STATE/, within)
   }
 
@@ -218,7 +218,8 @@ export class Keepalived implements Daemon {
     }
     const complete = () => /Priority Zero:\n +Received: \d+\n +Sent: \d+\n/.test(read()) && read()
     const text = await eventually(`keepalived on ${this.plan.host.name} to print its counters`, complete, read, {
-      within: 3_000,
+      // A process start and a signal, on a machine that others keep busy.
+      within: 10_000,
     })
     const count = (name: string) => Number(new RegExp(`^ +${name}: (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
     return {

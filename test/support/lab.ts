@@ -4,7 +4,7 @@
  * Refuses to know which daemon runs on the routers.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DemoNetwork, type Host, run, sweepLeftovers } from '../../src/cli/demo-network.ts'
@@ -21,6 +21,11 @@ export type LabOptions = {
 
 export const LAB_VIP = '10.77.0.100'
 const PREFIX = 'hflab'
+/** Where the directories of labs are made and stay, for whoever has to find out what a run was about; unset: nothing stays. */
+export const KEPT = process.env.HOLDFAST_LAB_KEEP
+/** What routers say to each other and to everybody; the wire is not kept for what clients ask. */
+const TOLD =
+  'ip proto 112 or ip6 proto 112 or (arp and arp[14:4] = arp[24:4]) or (ip6 multicast and icmp6 and ip6[40] = 136)'
 const labs = new Set<Lab>()
 let created = 0
 let hooked = false
@@ -49,10 +54,30 @@ export function createLab(options: LabOptions): Lab {
   return lab
 }
 
+/** What runs and happens in a lab, whatever its hosts are. */
+export type LabView = Pick<
+  Lab,
+  | 'routers'
+  | 'router'
+  | 'client'
+  | 'host'
+  | 'hosts'
+  | 'directory'
+  | 'exec'
+  | 'spawn'
+  | 'cut'
+  | 'heal'
+  | 'isolate'
+  | 'unite'
+  | 'unplug'
+  | 'setLink'
+  | 'addressesSettle'
+>
+
 export class Lab extends DemoNetwork {
   readonly routers: readonly Host[]
   readonly client: Host
-  /** Configuration, logs, captures; removed with the lab. */
+  /** Configuration, captures, and where it is kept what processes said; otherwise removed with the lab. */
   readonly directory: string
   readonly #wire: ChildProcess
 
@@ -62,13 +87,22 @@ export class Lab extends DemoNetwork {
     super(prefix, [...routerPlans, ...clientPlans])
     this.routers = routerPlans.map(({ name }) => this.host(name))
     this.client = this.host(clients[0] ?? 'r1')
-    this.directory = mkdtempSync(join(tmpdir(), `${prefix}-`))
+    if (KEPT !== undefined) mkdirSync(KEPT, { recursive: true })
+    this.directory = mkdtempSync(join(KEPT ?? tmpdir(), `${prefix}-`))
     // One process that waits for commands: an accident happens when it is written down, not a process start later.
     this.#wire = spawn('ip', ['-n', this.bridge, '-force', '-batch', '-'], {
       stdio: ['pipe', 'ignore', 'inherit'],
       detached: true,
     })
     this.#wire.unref()
+    if (KEPT !== undefined) this.#keepWire()
+  }
+
+  /** At the routers' ports: unicast is not heard at the bridge itself. */
+  #keepWire(): void {
+    const ports = this.routers.flatMap(({ port }) => ['-i', port, '-f', TOLD])
+    const argv = ['dumpcap', '-q', ...ports, '-w', join(this.directory, 'wire.pcapng')]
+    this.spawn(this.bridge, argv, { stdio: 'ignore' })
   }
 
   /** The router at position 1, 2, …. */
@@ -142,6 +176,6 @@ export class Lab extends DemoNetwork {
     // A LAN that could not be built has neither.
     if (#wire in this) this.#wire.kill('SIGKILL')
     super.destroy()
-    if (this.directory !== undefined) rmSync(this.directory, { recursive: true, force: true })
+    if (this.directory !== undefined && KEPT === undefined) rmSync(this.directory, { recursive: true, force: true })
   }
 }

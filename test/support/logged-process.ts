@@ -3,9 +3,10 @@
  * them lives to notice; refuses to know what the lines mean.
  */
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import type { Host, Lab } from './lab.ts'
+import { type Host, KEPT, type Lab } from './lab.ts'
 import { eventually, monotonicMs } from './wait.ts'
 
 export type LoggedLine = { readonly at: number; readonly text: string }
@@ -38,11 +39,20 @@ export class LoggedProcess {
   readonly name: string
   readonly #child: ChildProcess
   readonly #listeners = new Set<(line: LoggedLine) => void>()
+  /** Where its lines stay as well, each with the time it reached us (monotonicMs()). */
+  readonly #kept: string | undefined
   #exit: Exit | undefined
 
-  constructor(lab: Lab, host: Host | string, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  constructor(
+    lab: Pick<Lab, 'directory' | 'spawn'>,
+    host: Host | string,
+    argv: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ) {
     this.name = `${argv[0]} on ${typeof host === 'string' ? host : host.name}`
     this.#child = lab.spawn(host, argv, { env: { ...process.env, ...env } })
+    const file = `${typeof host === 'string' ? host : host.name}-${basename(argv[0] ?? '')}-${this.#child.pid}.log`
+    this.#kept = KEPT === undefined ? undefined : join(lab.directory, file)
     this.#collect(this.#child.stdout)
     this.#collect(this.#child.stderr)
     this.exited = new Promise((resolve) => {
@@ -72,6 +82,7 @@ export class LoggedProcess {
   #take(text: string): void {
     const line = { at: monotonicMs(), text }
     this.lines.push(line)
+    if (this.#kept !== undefined) appendFileSync(this.#kept, `${line.at.toFixed(3)} ${text}\n`)
     for (const listener of this.#listeners) listener(line)
   }
 

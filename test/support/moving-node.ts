@@ -5,6 +5,7 @@
  */
 import { FakeWorld, link, present, ROUTER, type RouterConfig, SELF } from '../unit/fake-world.ts'
 import { hasOneSocket, wrongs } from './node-history.ts'
+import { PaperFiles, type Written } from './paper-files.ts'
 
 const [API, FIRST, SECOND, SPARE] = ['192.0.2.100', '192.0.2.101', '198.51.100.100', '192.0.2.102'] as const
 export const VIPS = [API, FIRST, SECOND, SPARE]
@@ -21,7 +22,7 @@ type File = {
   readonly routers: readonly RouterConfig[]
   readonly syncGroups: readonly { readonly name: string; readonly members: readonly string[] }[]
 }
-const router = (name: string, vrid: number, on: string, addresses: readonly string[], more: RouterConfig = {}) => ({
+const router = (name: string, vrid: number, on: unknown, addresses: readonly string[], more: RouterConfig = {}) => ({
   ...ROUTER,
   ...{ name, vrid, interface: on, addresses },
   ...more,
@@ -34,6 +35,15 @@ const USUAL: File = {
 }
 const UNICAST = { transport: { unicast: { peers: ['192.0.2.2'] } } }
 const HASTY = { priority: 30, advertisementInterval: '100ms' }
+/** What `following a file` goes by. */
+const ADDRESS_FILE = '/run/primary-ip'
+export const SAYINGS: readonly Written[] = [
+  { address: SELF },
+  { address: '198.51.100.10' },
+  { address: '203.0.113.7' },
+  { address: API },
+  { problem: 'it does not exist' },
+]
 const weighs = (on: string) => ({ track: [{ interface: on, weight: -20 }] })
 export const FILES: Readonly<Record<string, File>> = {
   usual: USUAL,
@@ -57,11 +67,20 @@ export const FILES: Readonly<Record<string, File>> = {
     routers: [router('api', 51, 'eth0', [API], HASTY), { ...G1, ...weighs('eth1') }, G2],
     syncGroups: [{ name: 'h', members: ['g2', 'g1'], ...weighs('lan0') }],
   },
+  'following an address': {
+    routers: [router('api', 51, { holding: SELF }, [API]), router('g1', 60, { holding: SELF }, [FIRST]), G2],
+    syncGroups: [{ name: 'g', members: ['g1', 'g2'] }],
+  },
+  'following a file, in unicast': {
+    routers: [router('api', 51, { holding: ADDRESS_FILE }, [API], UNICAST), G1],
+    syncGroups: [],
+  },
 }
 
 /** The node, and what its administrator would know of it. */
 export class MovingNode {
-  readonly world = new FakeWorld(USUAL.routers, { syncGroups: USUAL.syncGroups })
+  readonly #files = new PaperFiles()
+  readonly world = new FakeWorld(USUAL.routers, { syncGroups: USUAL.syncGroups, addressFiles: this.#files })
   /** The index of each interface; one that is made again has another. */
   readonly #indexes = new Map(NICS.map(({ name }, i) => [name, 2 + i]))
   #nextIndex = 10
@@ -106,6 +125,11 @@ export class MovingNode {
     if (action === 'add') this.#others.add(text.replace(/\/.*/, ''))
   }
 
+  say(written: Written): void {
+    this.#files.write(ADDRESS_FILE, written)
+    this.world.settle()
+  }
+
   removeEverywhere(unwanted: (address: string, prefixLength: number) => boolean): void {
     for (const one of this.world.addresses) {
       if (VIPS.some((vip) => vip === one.address) && unwanted(one.address, one.prefixLength))
@@ -140,6 +164,12 @@ export class MovingNode {
     world.sendFailure = undefined
     world.holdNotifications = false
     world.settle()
+    // An own address on the other interface is a network to "auto" there.
+    for (const { own } of NICS)
+      for (const one of this.world.addresses.filter(
+        ({ address, prefixLength }) => `${address}/${prefixLength}` === own,
+      ))
+        this.world.foreign('remove', one)
     for (const nic of NICS) this.restore(nic)
     this.reload(USUAL)
     for (const wait of PATIENCE) {

@@ -24,8 +24,9 @@ export function wrongs(world: FakeWorld, vips: ReadonlySet<string>): readonly st
   )
   const lost = here.flatMap(({ address: vip, interfaceIndex }) => {
     const holders = routers.filter(
-      ({ state, addresses }) =>
-        (state === 'Active' || state === 'Leaving') && addresses.some((each) => each.address === vip),
+      ({ state, addresses, deadlines }) =>
+        (state === 'Active' || state === 'Leaving' || deadlines.addressesOffInMs !== undefined) &&
+        addresses.some((each) => each.address === vip),
     )
     const willed = [...world.wills.values()].some(({ remove }) =>
       remove.some((each) => each.address === vip && each.interfaceIndex === interfaceIndex),

@@ -1,12 +1,13 @@
 /**
  * Where a test needs root, namespaces or a neighbour daemon: it is skipped with the reason in its name, unless
- * REQUIRE_NETNS=1 or REQUIRE_INTEROP=1 turns what is missing into a failure (CI sets both). Refuses to know the tests.
+ * REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 turns what is missing into a failure (CI sets all). Refuses to know the tests.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { probePath } from '../../src/cli/demo-probe.ts'
+import { engineAnswers } from './docker.ts'
 
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'].filter(Boolean)
 
@@ -23,6 +24,7 @@ function isBuilt(name: string, binary: string): boolean {
 const BINARIES: Readonly<Record<string, string>> = { 'raw-socket': 'raw.node', cap: 'cap.node' }
 
 const isHere = (tool: string): boolean => {
+  if (tool === 'a Docker engine') return engineAnswers()
   const binary = BINARIES[tool]
   return binary === undefined ? FOLDERS.some((folder) => existsSync(join(folder, tool))) : isBuilt(tool, binary)
 }
@@ -61,6 +63,16 @@ export function describeCapture(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'cap', 'tshark'], name, body)
 }
 
+/** No privilege is needed: what a rule says is a question to a program. */
+export function describePrometheus(name: string, body: () => void): void {
+  describeWith('REQUIRE_NETNS', ['promtool'], name, body)
+}
+
+/** A Prometheus, and nodes for it to scrape. */
+export function describePrometheusLab(name: string, body: () => void): void {
+  describeWith('REQUIRE_NETNS', ['ip', 'nft', 'curl', 'prometheus'], name, body)
+}
+
 export function describeInterop(name: string, body: () => void): void {
   describeWith('REQUIRE_INTEROP', ['ip', 'keepalived', 'dumpcap', 'tshark'], name, body)
 }
@@ -71,4 +83,14 @@ export function describeFrr(name: string, body: () => void): void {
 
 export function describeHaproxy(name: string, body: () => void): void {
   describeWith('REQUIRE_INTEROP', ['ip', 'haproxy'], name, body)
+}
+
+/** Containers of the real image; a tool more for those who look at their networks from the machine. */
+export function describeContainer(name: string, body: () => void, tools: readonly string[] = []): void {
+  describeWith('REQUIRE_DOCKER', ['docker', 'a Docker engine', ...tools], name, body)
+}
+
+/** A browser that looks at a status page. */
+export function describePage(name: string, body: () => void): void {
+  describeWith('REQUIRE_NETNS', ['ip', 'chromium'], name, body)
 }

@@ -11,6 +11,7 @@ import { Daemon } from '../../dist/daemon/daemon.js'
 import { Recorder } from '../../dist/daemon/recorder.js'
 import { openClock } from '../../dist/linux/clock.js'
 import { openGuardian } from '../../dist/linux/guardian.js'
+import { openKernelTimer } from '../../dist/linux/kernel-timer.js'
 import { loadNative } from '../../dist/linux/native.js'
 import { openNetwork } from '../../dist/linux/network.js'
 import { loadRawSocketPackage } from '../../dist/linux/raw-socket-package.js'
@@ -55,7 +56,9 @@ recorder.attach(({ fields }) => {
   if (fields.to === 'Active') takeovers.push({ at: clock.now(), reason: fields.reason })
 })
 const network = openNetwork(native, clock)
-const ports = { clock, network, sockets, will: openGuardian(undefined), recorder }
+// Node's own timers are what runs before the sockets are read; the daemon's is read like one of them.
+const wakeUp = mode === 'no-drain' ? undefined : openKernelTimer(native)
+const ports = { clock, wakeUp, network, sockets, will: openGuardian(undefined), recorder }
 const daemon = new Daemon(config, ports, { drainBeforeExpire: mode !== 'no-drain' })
 daemon.start()
 

@@ -1,10 +1,10 @@
 /**
- * Counts a test run for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, nothing without
- * it, and a line for each failure after that: whoever sees only the end of a long log has to learn what failed, and what
- * was seen instead. Decides that a file that cannot be loaded and an error outside any test are failures. Refuses to
- * know how this is shown.
+ * Counts test runs for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, nothing without it, and
+ * a line for each failure after that: whoever sees only the end of a long log has to learn what failed, and what was
+ * seen instead. Decides that what the file has already is an earlier run's and is counted on, and that a file that cannot
+ * be loaded and an error outside any test are failures. Refuses to know how this is shown.
  */
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
 
@@ -27,8 +27,11 @@ export class SummaryReporter implements Reporter {
       }
     }
     const path = process.env.HOLDFAST_TEST_SUMMARY
-    if (path !== undefined && path !== '')
-      writeFileSync(path, `${[`${passed} ${failures.length}`, ...failures].join('\n')}\n`)
+    if (path === undefined || path === '') return
+    const [count = '', ...earlier] = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
+    const [earlierPassed = 0] = count.split(' ').map(Number)
+    const failed = [...earlier, ...failures]
+    writeFileSync(path, `${[`${earlierPassed + passed} ${failed.length}`, ...failed].join('\n')}\n`)
   }
 }
 

@@ -55,7 +55,7 @@ export class Capture {
     const path = join(lab.directory, `${name}.pcapng`)
     const [host, link] = where === 'bridge' ? [lab.bridge, 'br0'] : [where, 'eth0']
     const process = new LoggedProcess(lab, host, ['dumpcap', '-q', '-i', link, '-f', filter, '-w', path])
-    await process.line(/^File: /, 10_000)
+    await process.line(/^File: /, 30_000)
     return new Capture(path, process)
   }
 

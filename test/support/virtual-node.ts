@@ -6,6 +6,7 @@
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
+import { isLingering } from '../../src/vrrp/lingering.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { receive } from '../../src/vrrp/receive.ts'
 import { wasSilentTooLong } from '../../src/vrrp/returning.ts'
@@ -289,6 +290,8 @@ export class VirtualNode {
     let changed = false
     this.members.forEach((member, i) => {
       const state = steps[i]?.state ?? member.state
+      // As daemon/presence.ts has it.
+      if (isLingering(state) && member.state.name === 'Active') this.#guardian?.promise(member.name, at + 70)
       changed ||= state.name !== member.state.name
       member.state = state
     })
@@ -310,7 +313,7 @@ export class VirtualNode {
         if (effect !== undefined) this.#run(member, effect)
       })
     }
-    if (this.members.every(({ state }) => state.name !== 'Active' && state.name !== 'Leaving')) {
+    if (this.members.every(({ state }) => state.name !== 'Active' && state.name !== 'Leaving' && !isLingering(state))) {
       this.#guardian?.withdraw()
     }
   }
@@ -342,7 +345,7 @@ export class VirtualNode {
       case 'sendAdvertisement':
         this.#note(member, `sends ${effect.priority} (${effect.reason})`)
         this.#send(member, effect.priority)
-        this.#promise(member, effect.priority)
+        if (effect.reason !== 'lost') this.#promise(member, effect.priority)
         break
       case 'installAddresses':
         for (const address of parameters.addresses) installed.add(address)

@@ -1,0 +1,40 @@
+/**
+ * What baremetal-runtimecfg does, as cases by function; test/samples/cluster/README.md says where they come from.
+ * Refuses to judge which of them holdfast has to follow: each test says that of its own.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Links and routes of the cases that have some. */
+export type CaseLink = {
+  readonly name: string
+  readonly index: number
+  readonly addrs: readonly { readonly cidr: string; readonly deprecated: boolean; readonly label: string }[]
+}
+/** `dst` null: the default route. */
+export type CaseRoute = {
+  readonly link: string
+  readonly dst: string | null
+  readonly proto: string
+  readonly priority: number
+  readonly gw: string | null
+}
+
+export type ClusterCase<Input, Expected> = {
+  readonly id: string
+  readonly fn: string
+  readonly input: Input
+  readonly expect?: Expected
+  readonly expectAnyOf?: readonly Expected[]
+  readonly expectError?: boolean
+}
+
+const FILE = join(import.meta.dirname, '..', 'samples', 'cluster', 'nodeip-cases.json')
+
+/** Fails for a name that no case has: a test of nothing would pass. */
+export function clusterCases<Input, Expected>(fn: string): ClusterCase<Input, Expected>[] {
+  const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: ClusterCase<Input, Expected>[] }
+  const found = cases.filter((one) => one.fn === fn)
+  if (found.length === 0) throw new Error(`Cannot find cases of ${fn}: ${FILE} has none`)
+  return found
+}

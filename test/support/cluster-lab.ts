@@ -1,0 +1,229 @@
+/**
+ * A cluster in namespaces: on each router of a lab an engine that is managed and an agent beside it, and on a host of its own
+ * the stand-in of the Kubernetes API, which can die and come back there. Decides how they are started and where their files
+ * are; refuses to know what a test is about.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import { writeKubeconfig } from './kube-api/kubeconfig.ts'
+import { NODES, type NodePlan, nodeObject } from './kube-api/node-object.ts'
+import { KubeApi, type KubeApiOptions } from './kube-api/server.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from './lab.ts'
+import { LoggedProcess } from './logged-process.ts'
+import { eventually } from './wait.ts'
+
+const BIN = join(packageRoot(), 'bin', 'holdfast')
+const PORT = join(import.meta.dirname, 'kube-api', 'port.mjs')
+const READY_PORTS = join(import.meta.dirname, 'ready-ports.mjs')
+const API_PORT = 6443
+export const INGRESS_VIP = '10.77.0.101'
+
+export type ClusterLabOptions = {
+  readonly nodes: number
+  readonly api?: KubeApiOptions
+  /** Of each agent, besides its own. */
+  readonly flags?: readonly string[]
+}
+
+export class ClusterLab {
+  readonly lab: Lab
+  readonly api: KubeApi
+  readonly nodes: readonly LabNode[]
+  readonly #apiHost: Host
+  #port: LoggedProcess | undefined
+
+  constructor({ nodes, api, flags = [] }: ClusterLabOptions) {
+    this.lab = createLab({ routers: nodes, clients: ['client', 'api'] })
+    this.api = new KubeApi(api)
+    const apiHost = this.lab.hosts.get('api')
+    if (apiHost === undefined) throw new Error('Cannot find the host of the API')
+    this.#apiHost = apiHost
+    const server = `http://${apiHost.address}:${API_PORT}`
+    const kubeconfig = writeKubeconfig(join(this.lab.directory, 'kubeconfig'), { server })
+    this.nodes = this.lab.routers.map((host, i) => new LabNode(this.lab, host, i, kubeconfig, flags))
+  }
+
+  /** The node at position 1, 2, …. */
+  node(position: number): LabNode {
+    const node = this.nodes[position - 1]
+    if (node === undefined) throw new Error(`Cannot find node ${position}: have ${this.nodes.length}`)
+    return node
+  }
+
+  /** As kubelet does it; whether it runs here or not. */
+  register(plan: Partial<NodePlan> & Pick<NodePlan, 'name'>): void {
+    this.api.store.put(NODES, nodeObject(plan))
+  }
+
+  /** All nodes of the lab, as control plane nodes. */
+  registerAll(): void {
+    for (const { name, host } of this.nodes) this.register({ name, addresses: [host.address] })
+  }
+
+  leave(name: string): void {
+    this.api.store.remove(NODES, name)
+  }
+
+  /** The API has its address (again). */
+  async apiUp(): Promise<void> {
+    const path = join(this.lab.directory, 'api.sock')
+    rmSync(path, { force: true })
+    await this.api.start({ path })
+    this.#port = new LoggedProcess(this.lab, this.#apiHost, ['node', PORT, '0.0.0.0', String(API_PORT), path])
+    await this.#port.line(/^listening$/, 20_000)
+  }
+
+  /** Connections are reset, nobody listens. */
+  async apiDown(): Promise<void> {
+    this.#port?.signal('SIGKILL')
+    await this.#port?.exited
+    this.#port = undefined
+    await this.api.stop()
+  }
+
+  /** Taken and never answered, both ways. */
+  apiFreezes(): void {
+    this.#port?.signal('SIGSTOP')
+  }
+
+  apiThaws(): void {
+    this.#port?.signal('SIGCONT')
+  }
+
+  async destroy(): Promise<void> {
+    await this.apiDown()
+    this.lab.destroy()
+  }
+}
+
+type Kept = {
+  readonly virtualRouters: readonly {
+    readonly name: string
+    readonly transport: { readonly unicast?: { readonly peers: readonly { readonly address: string }[] } }
+  }[]
+}
+
+export class LabNode {
+  readonly name: string
+  readonly host: Host
+  readonly socket: string
+  readonly memory: string
+  readonly stateDirectory: string
+  readonly metricsPort = 9656
+  readonly #lab: Lab
+  readonly #kubeconfig: string
+  readonly #flags: readonly string[]
+  readonly #run: string
+  /** What an agent is started with, and by: a mount namespace of its own, say. */
+  environment: Readonly<Record<string, string>> = {}
+  wrapper: readonly string[] = []
+  engine: LoggedProcess | undefined
+  agent: LoggedProcess | undefined
+
+  constructor(lab: Lab, host: Host, index: number, kubeconfig: string, flags: readonly string[]) {
+    this.#lab = lab
+    this.host = host
+    this.name = `n${index + 1}`
+    this.#kubeconfig = kubeconfig
+    this.#flags = flags
+    const directory = join(lab.directory, this.name)
+    this.#run = join(directory, 'run')
+    this.socket = join(this.#run, 'holdfast.sock')
+    this.memory = join(directory, 'managed.yaml')
+    this.stateDirectory = join(directory, 'agent')
+    mkdirSync(directory, { recursive: true })
+  }
+
+  startEngine(): LoggedProcess {
+    const place = ['-c', this.memory, '--run-directory', this.#run, '--listen', 'false']
+    this.engine = new LoggedProcess(this.#lab, this.host, [...this.wrapper, BIN, 'run', '--managed', ...place])
+    return this.engine
+  }
+
+  startAgent(...more: readonly string[]): LoggedProcess {
+    const words = ['--api-vips', LAB_VIP, '--ingress-vips', INGRESS_VIP, '--name', 'ostest', '--json']
+    const places = ['--engine-socket', this.socket, '--state-dir', this.stateDirectory]
+    const listen = ['--listen', `${this.host.address}:${this.metricsPort}`]
+    const argv = [
+      ...this.wrapper,
+      BIN,
+      'agent',
+      this.#kubeconfig,
+      ...words,
+      ...places,
+      ...listen,
+      ...this.#flags,
+      ...more,
+    ]
+    const environment = { NODE_NAME: this.name, ENABLE_NODEIP_DEBUG: 'yes', ...this.environment }
+    this.agent = new LoggedProcess(this.#lab, this.host, argv, environment)
+    return this.agent
+  }
+
+  /** The router is ready, as the preset of ingress asks; without it that address is nobody's. */
+  serveIngress(): LoggedProcess {
+    return new LoggedProcess(this.#lab, this.host, ['node', READY_PORTS, this.#lab.directory, '1936'])
+  }
+
+  /** What the engine has in force and would begin with: peers by router, sorted. */
+  peers(): Readonly<Record<string, readonly string[]>> {
+    // Before the first hand-over there is none.
+    const text = existsSync(this.memory) ? readFileSync(this.memory, 'utf8') : ''
+    const kept: Kept | null = parse(text)
+    return Object.fromEntries(
+      (kept?.virtualRouters ?? []).map(({ name, transport }) => [
+        name,
+        (transport.unicast?.peers ?? []).map(({ address }) => address).sort(),
+      ]),
+    )
+  }
+
+  async snapshot(): Promise<Snapshot | undefined> {
+    const { exitCode, stdout } = await statusCommand(this.socket, { json: true })
+    if (exitCode !== 0) return undefined
+    const snapshot: Snapshot = JSON.parse(stdout)
+    return snapshot
+  }
+
+  /** `ostest_API_0: unicast to 2 peers`. */
+  async routers(): Promise<string[]> {
+    const routers = (await this.snapshot())?.routers ?? []
+    return routers.map(({ name, transport }) => `${name}: ${transport}`)
+  }
+
+  /** What the agent has said, as records. */
+  get told(): readonly Readonly<Record<string, unknown>>[] {
+    return (this.agent?.lines ?? []).flatMap(({ text }) => {
+      try {
+        const value: unknown = JSON.parse(text)
+        return typeof value === 'object' && value !== null ? [{ ...value }] : []
+      } catch {
+        return []
+      }
+    })
+  }
+
+  /** As its hand-overs name them, the last one. */
+  get lastHandOver(): readonly string[] {
+    const handed = this.told.filter(({ msg }) => msg === 'handed over').at(-1)
+    return Array.isArray(handed?.routers) ? handed.routers.map(String) : []
+  }
+
+  async metrics(): Promise<string> {
+    const url = `http://${this.host.address}:${this.metricsPort}/metrics`
+    return this.#lab.exec(this.host, ['curl', '-sS', '--max-time', '5', url])
+  }
+
+  async routersAre(expected: readonly string[], within = 40_000): Promise<void> {
+    await eventually(
+      `${this.name} to have ${expected.join(', ')}`,
+      async () => JSON.stringify(await this.routers()) === JSON.stringify(expected),
+      async () => ({ has: await this.routers(), agent: this.agent?.lines.slice(-6).map(({ text }) => text) }),
+      { within, every: 100 },
+    )
+  }
+}

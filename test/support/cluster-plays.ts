@@ -1,0 +1,140 @@
+/**
+ * A cluster for tests of the agent's core: Node objects as the API has them, machines that are those nodes, and agents on
+ * one virtual clock whose wall clocks are set differently. The engines here answer at once and remember what they were told.
+ */
+import type { AgentEvent, AgentOrder, AgentState, Now, Start } from '../../src/kubernetes/agent-state.ts'
+import { startAgent, stepAgent } from '../../src/kubernetes/agreement.ts'
+import type { Desired } from '../../src/kubernetes/desired.ts'
+import type { Cluster, Machine } from '../../src/kubernetes/desired-state.ts'
+import { CONTROL_PLANE_LABEL } from '../../src/kubernetes/upstream-words.ts'
+import { vipPairs } from '../../src/kubernetes/vip-pairs.ts'
+import type { AddressFiles } from '../../src/kubernetes/vrrp-interface.ts'
+import { viewOf } from './case-view.ts'
+
+export const NO_FILES: AddressFiles = { ipv4: undefined, ipv6: undefined }
+
+export type NodeOptions = {
+  readonly controlPlane?: boolean
+  readonly state?: string
+  readonly kubeletVersion?: string
+  readonly annotations?: Readonly<Record<string, unknown>>
+}
+
+export const nodeObject = (name: string, addresses: readonly string[], options: NodeOptions = {}): unknown => ({
+  metadata: {
+    name,
+    labels: options.controlPlane === false ? {} : { [CONTROL_PLANE_LABEL]: '' },
+    annotations: { 'machineconfiguration.openshift.io/state': options.state ?? 'Done', ...options.annotations },
+  },
+  status: {
+    addresses: addresses.map((address) => ({ type: 'InternalIP', address })),
+    nodeInfo: { kubeletVersion: options.kubeletVersion ?? 'v1.33.1' },
+  },
+})
+
+/** With `cidrs` on one interface that has the default route. */
+export const machine = (cidrs: readonly string[], others: Partial<Machine> & { link?: string } = {}): Machine => {
+  const { link = 'br-ex', ...rest } = others
+  return {
+    node: viewOf({
+      links: [{ name: link, index: 5, addrs: cidrs.map((cidr) => ({ cidr, deprecated: false, label: '' })) }],
+      routes: [{ link, dst: null, proto: 'dhcp', priority: 100, gw: null }],
+    }),
+    files: NO_FILES,
+    remoteWorker: false,
+    ...rest,
+  }
+}
+
+export const API_VIP = '192.168.111.5'
+export const INGRESS_VIP = '192.168.111.4'
+
+export const cluster = (others: Partial<Cluster> = {}): Cluster => ({
+  name: 'ostest',
+  vrids: undefined,
+  role: 'controlPlane',
+  nodeName: '',
+  pairs: vipPairs({ api: [API_VIP], ingress: [INGRESS_VIP] }).pairs,
+  topology: 'HighlyAvailable',
+  platform: '',
+  ...others,
+})
+
+export const start = (others: Partial<Start> = {}): Start => ({
+  cluster: cluster(),
+  intent: { api: true, ingress: true },
+  mode: 'unicast',
+  remembered: undefined,
+  ...others,
+})
+
+/** What was handed over, by the true time. */
+export type HandedOver = { readonly at: number; readonly desired: Desired }
+
+export class PlayedAgent {
+  state: AgentState
+  readonly handed: HandedOver[] = []
+  readonly orders: AgentOrder[] = []
+  #skew: number
+  /** What its engine says to the next configuration; undefined: nothing. */
+  answer: AgentEvent | undefined = { kind: 'engineAccepted' }
+  onHandOver: (desired: Desired) => void = () => {}
+
+  constructor(at: number, begin: Start, skew = 0) {
+    this.#skew = skew
+    this.state = startAgent(begin, this.#now(at))
+  }
+
+  #now(at: number): Now {
+    // Its monotonic clock began some time ago, and tells nothing about the others'.
+    return { monotonic: at - 1_000_000, wall: at + this.#skew }
+  }
+
+  /** Its wall clock alone, in ms ahead of the true time. */
+  setClock(skew: number): void {
+    this.#skew = skew
+  }
+
+  /** When it wants to be woken, by the true time. */
+  get wakeAt(): number | undefined {
+    return this.state.wakeAt === undefined ? undefined : this.state.wakeAt + 1_000_000
+  }
+
+  hear(at: number, event: AgentEvent): AgentOrder[] {
+    const { state, orders } = stepAgent(this.state, event, this.#now(at))
+    this.state = state
+    this.orders.push(...orders)
+    for (const order of orders) {
+      if (order.kind !== 'handOver') continue
+      this.handed.push({ at, desired: order.desired })
+      this.onHandOver(order.desired)
+      if (this.answer !== undefined) this.hear(at, this.answer)
+    }
+    return [...orders]
+  }
+
+  get told(): string[] {
+    return this.orders.flatMap((order) => (order.kind === 'tell' ? [order.words] : []))
+  }
+
+  get last(): Desired | undefined {
+    return this.handed.at(-1)?.desired
+  }
+
+  /** Instances by name, with their peers. */
+  get peers(): Record<string, readonly string[] | 'multicast'> {
+    return Object.fromEntries((this.last?.instances ?? []).map(({ name, peers }) => [name, peers]))
+  }
+}
+
+/** Wakes each when it wants, until `end`. Fails when one never stops wanting. */
+export function playUntil(end: number, agents: readonly PlayedAgent[]): void {
+  for (let turns = 0; turns < 100_000; turns++) {
+    const [next] = agents
+      .filter(({ wakeAt }) => wakeAt !== undefined && wakeAt <= end)
+      .toSorted((one, other) => (one.wakeAt ?? 0) - (other.wakeAt ?? 0))
+    if (next?.wakeAt === undefined) return
+    next.hear(next.wakeAt, { kind: 'tick' })
+  }
+  throw new Error(`The agents wanted to be woken for ever before ${end}`)
+}

@@ -1,0 +1,28 @@
+/** What a worker thread may ask of an engine, answered by a daemon of a test. Its journal is empty. */
+import type { EngineSources } from '../../src/api/engine-answers.ts'
+import { sourceOf } from '../../src/api/event-route.ts'
+import { Chronicle } from '../../src/daemon/chronicle.ts'
+import type { Daemon } from '../../src/daemon/daemon.ts'
+import { assembled, type EngineReport, type ReportPart } from '../../src/daemon/report.ts'
+
+type Reporter = Pick<Daemon, 'report'>
+
+export const engineReports = (daemon: Reporter): EngineSources => ({
+  report: () => daemon.report(),
+  events: sourceOf(new Chronicle()),
+})
+
+export function piecesOf(daemon: Reporter): { readonly parts: readonly ReportPart[]; readonly rest: EngineReport } {
+  const parts: ReportPart[] = []
+  const report = daemon.report()
+  for (;;) {
+    const next = report.next()
+    if (next.done === true) return { parts, rest: next.value }
+    parts.push(next.value)
+  }
+}
+
+export function wholeReport(daemon: Reporter): EngineReport {
+  const { parts, rest } = piecesOf(daemon)
+  return assembled(parts, rest)
+}

@@ -1,0 +1,95 @@
+/**
+ * An engine that only talks: its status and its journal on a unix socket, as the agent asks them; a test says what it sees.
+ * Decides nothing; refuses to know VRRP.
+ */
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+export type FakeRouter = {
+  readonly address: string
+  /** Undefined: it listens and hears nobody. */
+  readonly owner: 'self' | string | undefined
+  readonly duplicates?: readonly { readonly mac: string; readonly router: string | undefined }[]
+  readonly since?: string
+}
+
+export class FakeEngine {
+  readonly socket: string
+  #routers: readonly FakeRouter[] = []
+  #seq = 0
+  #server: Server | undefined
+  readonly #sockets = new Set<Socket>()
+  readonly #streams = new Set<ServerResponse>()
+
+  constructor(socket: string) {
+    this.socket = socket
+  }
+
+  async start(): Promise<this> {
+    const server = createServer((request, response) => {
+      if (request.headers.accept === 'text/event-stream') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write('retry: 1000\n\n')
+        this.#streams.add(response)
+        response.once('close', () => this.#streams.delete(response))
+        return
+      }
+      response.end(JSON.stringify(this.#status()))
+    })
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+    server.listen(this.socket)
+    await once(server, 'listening')
+    this.#server = server
+    return this
+  }
+
+  /** As when it dies. */
+  async kill(): Promise<void> {
+    const server = this.#server
+    if (server === undefined) return
+    this.#server = undefined
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+
+  sees(...routers: FakeRouter[]): void {
+    this.#routers = routers
+    this.tell({ kind: 'peerHeard' })
+  }
+
+  /** One event of its journal. */
+  tell(event: Readonly<Record<string, unknown>>): void {
+    const text = `id: ${++this.#seq}\ndata: ${JSON.stringify({ seq: this.#seq, at: new Date().toISOString(), ...event })}\n\n`
+    for (const stream of this.#streams) stream.write(text)
+  }
+
+  #status(): unknown {
+    const routers = this.#routers.map(({ address, duplicates = [], owner, since = '2026-11-22T12:00:00.000Z' }) => ({
+      ...{
+        name: address,
+        departing: false,
+        state: owner === 'self' ? 'Active' : 'Backup',
+        since,
+        faults: [],
+        source: null,
+      },
+      owner: {
+        self: owner === 'self',
+        address: owner === 'self' ? null : (owner ?? null),
+        heardMsAgo: owner === undefined ? null : 1,
+      },
+      ...{ advertisementIntervalMs: 1_000, addresses: [{ address, present: owner === 'self' }] },
+      duplicates: duplicates.map(({ mac, router }) => ({
+        ...{ address, mac, foundMsAgo: 1 },
+        router: router === undefined ? null : { address: router, priority: null },
+      })),
+    }))
+    return { version: 1, takenAt: new Date().toISOString(), routers }
+  }
+}

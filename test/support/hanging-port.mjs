@@ -1,0 +1,17 @@
+/**
+ * Loaded before the product's own bundle (NODE_OPTIONS=--import=…): the same worker thread, which hangs in an endless loop
+ * as soon as the file named in HANG is there, and removes it first: the next thread does not. Refuses to know the product.
+ */
+import { existsSync, rmSync, writeSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+
+const file = process.env.HANG
+
+if (!isMainThread && file !== undefined) {
+  setInterval(() => {
+    if (!existsSync(file)) return
+    rmSync(file)
+    writeSync(2, '{"deed":"hang"}\n')
+    for (;;);
+  }, 50).unref()
+}

@@ -1,0 +1,18 @@
+/**
+ * A worker thread that serves nothing, and does what its settings say as their version when it is to: `hang` never comes
+ * back, `toil` keeps its event loop turning without a pause, `wait` does nothing. It answers when it can.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+
+function toil() {
+  for (const end = performance.now() + 5; performance.now() < end; );
+  setImmediate(toil)
+}
+
+parentPort.on('message', ({ kind }) => {
+  if (kind === 'wordWanted') parentPort.postMessage({ kind: 'word' })
+  if (kind !== 'serve') return
+  parentPort.postMessage({ kind: 'listening' })
+  if (workerData.version === 'toil') toil()
+  while (workerData.version === 'hang');
+})

@@ -1,0 +1,29 @@
+/** A kubeconfig for the stand-in, as a file. */
+import { writeFileSync } from 'node:fs'
+
+export type KubeconfigPlan = {
+  readonly server: string
+  readonly token?: string
+  readonly caFile?: string
+  readonly certFile?: string
+  readonly keyFile?: string
+  readonly tlsServerName?: string
+}
+
+export function writeKubeconfig(file: string, plan: KubeconfigPlan): string {
+  const { server, token, caFile, certFile, keyFile, tlsServerName } = plan
+  const trust = caFile === undefined ? { 'insecure-skip-tls-verify': true } : { 'certificate-authority': caFile }
+  const cluster = { server, ...trust, ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }) }
+  const user = { token, 'client-certificate': certFile, 'client-key': keyFile }
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: Object.fromEntries(Object.entries(user).filter(([, value]) => value !== undefined)) }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  }
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify(config))
+  return file
+}

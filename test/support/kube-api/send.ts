@@ -1,0 +1,9 @@
+/** The agent's requests to the stand-in by its own client, without credentials and with little patience. */
+import { ClusterClient } from '../../../src/agent/cluster-client.ts'
+import { type Send, sendBy } from '../../../src/agent/status-api.ts'
+import type { KubeApi } from './server.ts'
+
+const WITHIN = 1_000
+
+export const sendTo = (api: KubeApi): Send =>
+  sendBy(new ClusterClient(async () => [{ server: `http://127.0.0.1:${api.port}`, options: {} }], { within: WITHIN }))

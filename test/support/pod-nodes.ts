@@ -1,0 +1,279 @@
+/**
+ * Nodes that run a static pod each, without a kubelet: podman plays the manifest in the network namespace of a host of the
+ * lab. Decided here: what of a manifest is a node's own (images, addresses, where its folders are), and that neither
+ * containers nor podman's storage outlive destroy(). Refuses to know what the pods do.
+ *
+ * nsenter and not `ip netns exec`, which remounts /sys; runc, because crun knows no hybrid cgroups; limits below the hard ones,
+ * because not every machine that runs tests has CAP_SYS_RESOURCE. podman starts no probe by itself without systemd.
+ */
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Container, Pod } from 'kubernetes-types/core/v1.js'
+import { parse, stringify } from 'yaml'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { docker } from './docker.ts'
+import type { Host } from './lab.ts'
+import { monotonicMs } from './wait.ts'
+
+const PREFIX = 'hfpods'
+const MINUTE = 60_000
+const CONFIGURATION = `[containers]
+default_ulimits = ["nofile=8192:8192", "nproc=8192:8192"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+`
+
+const linesOf = (text: string) => text.split('\n').filter(Boolean)
+
+function messageOf(error: unknown): string {
+  return error instanceof Error && 'stderr' in error ? `${error.stderr}`.trim() || error.message : String(error)
+}
+
+/** Never hangs, and throws with what was complained of. */
+function run(argv: readonly string[], env: NodeJS.ProcessEnv = process.env, within = MINUTE): string {
+  const [file = '', ...rest] = argv
+  try {
+    return execFileSync(file, rest, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env,
+      timeout: within,
+      killSignal: 'SIGKILL',
+    })
+  } catch (error) {
+    throw new Error(`Cannot run "${argv.join(' ')}": ${messageOf(error)}`, { cause: error })
+  }
+}
+
+const podmanIn = (base: string): readonly string[] => [
+  ...['podman', '--root', join(base, 'root'), '--runroot', join(base, 'run')],
+  ...['--runtime', 'runc', '--storage-driver', 'overlay', '--log-level', 'fatal'],
+]
+const environmentIn = (base: string) => ({ ...process.env, CONTAINERS_CONF: join(base, 'containers.conf') })
+
+/** Tries; podman puts its account right in between. */
+const REMOVALS = 10
+
+function removeStorage(base: string): void {
+  try {
+    run([...podmanIn(base), 'pod', 'rm', '--all', '--force', '--time', '0'], environmentIn(base))
+  } catch {
+    // Whatever it could not do is done below.
+  }
+  const mounts = linesOf(readFileSync('/proc/self/mountinfo', 'utf8')).map((line) => line.split(' ')[4] ?? '')
+  for (const place of mounts.filter((one) => one.startsWith(`${base}/`)).toReversed()) run(['umount', '-l', place])
+  rmSync(base, { recursive: true, force: true })
+}
+
+/** Of runs that were killed. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)x`).exec(name)?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeStorage(join(tmpdir(), name))
+  }
+}
+
+/** One podman for all nodes; the namespace that it is started in is the one that a pod gets as its host's. */
+export class PodNodes {
+  readonly base: string
+  readonly #onExit = () => this.destroy()
+
+  /** With these images of the Docker engine. */
+  constructor(images: readonly string[]) {
+    sweep()
+    this.base = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}x`))
+    process.once('exit', this.#onExit)
+    writeFileSync(join(this.base, 'containers.conf'), CONFIGURATION)
+    const archive = join(this.base, 'images.tar')
+    docker(['save', '--output', archive, ...images], 2 * MINUTE)
+    this.podman(undefined, ['load', '--quiet', '--input', archive], 2 * MINUTE)
+    rmSync(archive)
+  }
+
+  podman(host: Host | undefined, argv: readonly string[], within = MINUTE): string {
+    const enter = host === undefined ? [] : ['nsenter', `--net=/run/netns/${host.namespace}`, '--']
+    return run([...enter, ...podmanIn(this.base), ...argv], environmentIn(this.base), within).trim()
+  }
+
+  /** A manifest as it is for this node: `edit` does what its reader is told to. */
+  node(host: Host, manifest: string, edit: (text: string) => string): PodNode {
+    const text = readFileSync(join(packageRoot(), 'deploy', 'static-pod', manifest), 'utf8')
+    return new PodNode(this, host, parse(edit(text)))
+  }
+
+  /** All of them, at once: before the LAN goes that they are on. */
+  removePods(): void {
+    for (let left = REMOVALS; ; left--) {
+      try {
+        this.podman(undefined, ['pod', 'rm', '--all', '--force', '--time', '0'])
+        break
+      } catch (error) {
+        // A container that ends by itself in this moment can neither be killed nor removed ("container state improper").
+        if (left <= 1) throw error
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+      }
+    }
+    rmSync(join(this.base, 'nodes'), { recursive: true, force: true })
+  }
+
+  destroy(): void {
+    process.off('exit', this.#onExit)
+    if (existsSync(this.base)) removeStorage(this.base)
+  }
+}
+
+export class PodNode {
+  readonly host: Host
+  readonly pod: string
+  readonly #nodes: PodNodes
+  readonly #folder: string
+  readonly #manifest: string
+
+  constructor(nodes: PodNodes, host: Host, pod: Pod) {
+    this.#nodes = nodes
+    this.host = host
+    this.#folder = join(nodes.base, 'nodes', host.name)
+    this.pod = `${pod.metadata?.name}-${host.name}`
+    // All nodes are this machine: each has its folders below one of its own, and its name behind the pod's and behind those
+    // of its volumes. What is the machine's root stays it: a program of the machine needs its libraries.
+    const nameOf = (volume: string) => `${volume}-${host.name}`
+    const volumes = pod.spec?.volumes?.map(({ name, hostPath, ...rest }) =>
+      hostPath === undefined
+        ? { name: nameOf(name), ...rest }
+        : {
+            name: nameOf(name),
+            hostPath: { ...hostPath, path: hostPath.path === '/' ? '/' : this.path(hostPath.path) },
+          },
+    )
+    const mounted = (containers: readonly Container[] = []) =>
+      containers.map((container) => ({
+        ...container,
+        volumeMounts: container.volumeMounts?.map((mount) => ({ ...mount, name: nameOf(mount.name) })),
+      }))
+    // As kubelet does: an init container runs at each start of the pod. podman 4.3 removes one that has ended otherwise, and
+    // fails when it is too quick with it.
+    const annotations = { ...pod.metadata?.annotations, 'io.podman.annotations.init.container.type': 'always' }
+    this.#manifest = join(this.#folder, 'pod.yaml')
+    mkdirSync(this.#folder, { recursive: true })
+    const { spec } = pod
+    writeFileSync(
+      this.#manifest,
+      stringify({
+        ...pod,
+        metadata: { ...pod.metadata, name: this.pod, annotations },
+        spec: {
+          ...spec,
+          volumes,
+          initContainers: mounted(spec?.initContainers),
+          containers: mounted(spec?.containers),
+        },
+      }),
+    )
+  }
+
+  /** What is at this path on the node, from here. */
+  path(path: string): string {
+    return join(this.#folder, 'root', path)
+  }
+
+  write(path: string, text: string, mode = 0o644): void {
+    mkdirSync(dirname(this.path(path)), { recursive: true })
+    writeFileSync(this.path(path), text, { mode })
+  }
+
+  /** A node has a runtime of its own; here they share one, and wait for each other as little as they can. */
+  start(): Promise<void> {
+    return this.#later(['play', 'kube', '--network', 'host', this.#manifest])
+  }
+
+  container(name: string): string {
+    return `${this.pod}-${name}`
+  }
+
+  /** As if the machine had lost all of its processes at once; nothing starts it again. Returns when. */
+  kill(): number {
+    const at = monotonicMs()
+    this.#nodes.podman(this.host, ['pod', 'kill', this.pod])
+    return at
+  }
+
+  startAgain(): void {
+    this.#nodes.podman(this.host, ['pod', 'start', this.pod])
+  }
+
+  /** SIGTERM and the grace period of the manifest. Resolves when the containers have ended. */
+  stop(): Promise<void> {
+    return this.#later(['pod', 'stop', '--time', '65', this.pod])
+  }
+
+  #later(argv: readonly string[]): Promise<void> {
+    const { base } = this.#nodes
+    const [file = '', ...rest] = [
+      'nsenter',
+      `--net=/run/netns/${this.host.namespace}`,
+      '--',
+      ...podmanIn(base),
+      ...argv,
+    ]
+    return new Promise((resolve, reject) => {
+      execFile(
+        file,
+        rest,
+        { env: environmentIn(base), timeout: 2 * MINUTE, killSignal: 'SIGKILL' },
+        (error, _, said) =>
+          error === null ? resolve() : reject(new Error(`Cannot ${argv.join(' ')}: ${said}${error.message}`)),
+      )
+    })
+  }
+
+  /** What was really made of the manifest. */
+  inspect(container: string): Readonly<Record<string, unknown>> {
+    return JSON.parse(this.#nodes.podman(this.host, ['container', 'inspect', this.container(container)]))[0]
+  }
+
+  /** The first process of the container. */
+  pid(container: string): number {
+    return Number(
+      this.#nodes.podman(this.host, ['container', 'inspect', '--format', '{{.State.Pid}}', this.container(container)]),
+    )
+  }
+
+  /** A command in the container: what it said and whether it succeeded. */
+  exec(container: string, ...argv: readonly string[]): { readonly ok: boolean; readonly said: string } {
+    return this.#judged(['exec', this.container(container), ...argv])
+  }
+
+  /** The liveness probe of the manifest, once. */
+  live(container: string): boolean {
+    return this.#judged(['healthcheck', 'run', this.container(container)]).ok
+  }
+
+  #judged(argv: readonly string[]) {
+    try {
+      return { ok: true, said: this.#nodes.podman(this.host, argv) }
+    } catch (error) {
+      return { ok: false, said: String(error) }
+    }
+  }
+
+  log(container: string): string[] {
+    return linesOf(this.#nodes.podman(this.host, ['logs', '--tail', '15', this.container(container)]))
+  }
+
+  /** What kubelet counts: all that the container's cgroup holds, less what the kernel can drop at once. */
+  workingSet(container: string): number {
+    const [version, , group] = (
+      linesOf(readFileSync(`/proc/${this.pid(container)}/cgroup`, 'utf8')).find((line) => line.includes(':memory:')) ??
+      '0::'
+    ).split(':')
+    const folder = version === '0' ? `/sys/fs/cgroup${group}` : `/sys/fs/cgroup/memory${group}`
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+    const used = Number(read(version === '0' ? 'memory.current' : 'memory.usage_in_bytes'))
+    const inactive = /^(?:total_)?inactive_file (\d+)$/m
+    const droppable = (version === '0' ? inactive : /^total_inactive_file (\d+)$/m).exec(read('memory.stat'))?.[1]
+    return used - Number(droppable)
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Three nodes as a Prometheus has scraped them every 15 s, in promtool's notation: healthy, a is Active. What a case changes
+ * it names; everything else stays as it is on a good day. Refuses to know the rules.
+ */
+
+export const SCRAPE_S = 15
+const PER_MINUTE = 60 / SCRAPE_S
+export const NODES = ['a', 'b', 'c'] as const
+export type Node = (typeof NODES)[number]
+export const ADDRESS = '10.0.0.200'
+
+/** Minutes of one value, counting up by so much a scrape, or nothing (`stale` once, then missing). */
+export type Span = readonly [minutes: number, value: number | 'gone', step?: number | undefined]
+
+const STATES = ['Initialize', 'Backup', 'Active', 'Leaving', 'Returning'] as const
+export type State = (typeof STATES)[number]
+
+/** Minutes in each state. `gone`: it is not scraped. */
+export type Course = readonly (readonly [minutes: number, state: State | 'gone'])[]
+
+const samples = (minutes: number): number => Math.round(minutes * PER_MINUTE)
+
+function spell([minutes, value, step]: Span): string {
+  const more = samples(minutes) - 1
+  if (value === 'gone') return more === 0 ? 'stale' : `stale _x${more}`
+  return step === undefined ? `${value}x${more}` : `${value}+${step}x${more}`
+}
+
+export const series = (...spans: readonly Span[]): string => spans.map(spell).join(' ')
+
+export class ScrapedCluster {
+  readonly #minutes: number
+  readonly #series = new Map<string, string>()
+
+  constructor(minutes: number) {
+    this.#minutes = minutes
+    for (const node of NODES) {
+      const always = (name: string, labels: string, value: number, step?: number) =>
+        this.set(node, name, labels, [minutes, value, step])
+      this.course(node, [[minutes, node === 'a' ? 'Active' : 'Backup']])
+      always('holdfast_vrrp_transitions_total', 'router="api",from="Initialize",to="Backup",reason="startup"', 1)
+      always('holdfast_vrrp_duplicate_owner', `router="api",address="${ADDRESS}"`, 0)
+      always('holdfast_vrrp_rival_answers_total', 'router="api"', 0)
+      always('holdfast_vrrp_wills_executed_total', 'router="api"', 0)
+      always('holdfast_vrrp_restorations_paused', 'router="api"', 0)
+      always('holdfast_vrrp_advertisement_interval_seconds', 'router="api"', 1)
+      always('holdfast_vrrp_advertisement_gap_ratio_count', 'router="api"', 0, 15)
+      always('holdfast_vrrp_advertisement_gap_ratio_bucket', 'router="api",le="2.5"', 0, 15)
+      // Another group lives on the same LAN.
+      always('holdfast_vrrp_advertisements_discarded_total', 'interface="eth0",reason="vrid-unknown"', 0, 15)
+      always('holdfast_engine_timer_lateness_seconds_count', '', 0, 150)
+      always('holdfast_engine_timer_lateness_seconds_bucket', 'le="0.05"', 0, 150)
+      always('holdfast_engine_timer_lateness_seconds_bucket', 'le="0.5"', 0, 150)
+      always('holdfast_last_will_armed', '', 1)
+      always('holdfast_config_reload_success', '', 1)
+      always('holdfast_journal_failing', '', 0)
+      always('holdfast_time_seconds', '', 0, SCRAPE_S)
+      always('holdfast_healthcheck_up', 'check="readyz"', 1)
+      always('holdfast_healthcheck_since_timestamp_seconds', 'check="readyz"', 1_000)
+      always('holdfast_healthcheck_results_total', 'check="readyz",reason="ok"', 0, 15)
+    }
+  }
+
+  set(node: Node, name: string, labels: string, ...spans: readonly Span[]): this {
+    const own = `job="holdfast",instance="${node}"`
+    this.#series.set(`${name}{${labels === '' ? own : `${own},${labels}`}}`, series(...spans))
+    return this
+  }
+
+  /** States one-hot, the address where it is Active or leaves, and whether the node answers at all. */
+  course(node: Node, course: Course): this {
+    const spans = (value: (state: State) => number): Span[] =>
+      course.map(([minutes, state]) => [minutes, state === 'gone' ? 'gone' : value(state)])
+    for (const state of STATES) {
+      const labels = `router="api",vrid="51",interface="eth0",state="${state}"`
+      this.set(node, 'holdfast_vrrp_state', labels, ...spans((now) => (now === state ? 1 : 0)))
+    }
+    const has = (state: State) => (state === 'Active' || state === 'Leaving' ? 1 : 0)
+    this.set(node, 'holdfast_vrrp_address_present', `router="api",address="${ADDRESS}"`, ...spans(has))
+    return this.set(node, 'up', '', ...course.map(([minutes, state]): Span => [minutes, state === 'gone' ? 0 : 1]))
+  }
+
+  /** It has been scraped until then; all that it said is gone, not only its routers. */
+  dies(node: Node, after: number, state: State): this {
+    this.course(node, [
+      [after, state],
+      [this.#minutes - after, 'gone'],
+    ])
+    for (const [name, values] of this.#series) {
+      if (!name.includes(`instance="${node}"`) || name.startsWith('up') || values.includes('stale')) continue
+      const [, first = '0', step] = /^(\d+)(?:\+(\d+))?x/.exec(values) ?? []
+      const spans: Span[] = [[after, Number(first), step === undefined ? undefined : Number(step)]]
+      this.#series.set(name, series(...spans, [this.#minutes - after, 'gone']))
+    }
+    return this
+  }
+
+  get inputSeries(): readonly { readonly series: string; readonly values: string }[] {
+    return [...this.#series].map(([name, values]) => ({ series: name, values }))
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * Takes what is posted to it: a line for each request with the time (CLOCK_MONOTONIC, ms), the attempt and the body. It
+ * answers 500 to as many as its second argument says. The first is where it listens, HOST:PORT.
+ */
+import { createServer } from 'node:http'
+
+const [where = '', failures = '0'] = process.argv.slice(2)
+const [host, port] = where.split(':')
+let left = Number(failures)
+
+const server = createServer(async (request, response) => {
+  let body = ''
+  for await (const chunk of request.setEncoding('utf8')) body += chunk
+  const status = left-- > 0 ? 500 : 204
+  const at = Number(process.hrtime.bigint()) / 1e6
+  const attempt = Number(request.headers['holdfast-attempt'])
+  process.stdout.write(`${JSON.stringify({ at, status, attempt, body: JSON.parse(body) })}\n`)
+  response.writeHead(status).end()
+})
+server.listen(Number(port), host, () => process.stdout.write('"listening"\n'))
