@@ -1,0 +1,41 @@
+/**
+ * Chance out of a seed. Decided here: whole-number arithmetic and products only, because Math.log and ** need not be the same
+ * on two machines; and streams of their own for each purpose, so that one fault less does not change what the others meet.
+ */
+
+export type Chance = () => number
+
+/** mulberry32, from 0 (included) to 1 (excluded). */
+export function chanceOf(seed: number): Chance {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** FNV-1a. */
+export function hashOf(text: string, from = 0x811c9dc5): number {
+  let hash = from >>> 0
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0
+  return hash
+}
+
+export const streamOf = (seed: number, purpose: string): Chance => chanceOf(hashOf(purpose, seed ^ 0x9e3779b9))
+
+export const between = (chance: Chance, from: number, to: number): number =>
+  Math.floor(from + chance() * (to - from + 1))
+
+export const pick = <T>(chance: Chance, choice: readonly [T, ...T[]]): T =>
+  choice[Math.floor(chance() * choice.length)] ?? choice[0]
+
+/** From, to: short ones come as often as long ones, without a logarithm: first the magnitude, then the place in it. */
+export function lasting(chance: Chance, from: number, to: number): number {
+  const steps: number[] = [from]
+  for (let step = from * 3; step < to; step *= 3) steps.push(step)
+  const at = Math.floor(chance() * steps.length)
+  const low = steps[at] ?? from
+  return Math.round(low + chance() * (Math.min(low * 3, to) - low))
+}

@@ -1,0 +1,218 @@
+/**
+ * A model of the guardian (native/guardian.c): the words and wills of an engine, their deadlines, the renewal of lifetimes,
+ * and what is done when the engine is gone or late. It may be stopped and killed itself. Refuses to know what a will says;
+ * that a channel can be full, and that a word can be busy, is not modelled.
+ */
+import type { LastWill, LastWillPort } from '../../src/daemon/ports.ts'
+import { millis } from '../../src/wire/units.ts'
+import type { Kernel } from './kernel.ts'
+import type { LocalClock, Timers } from './local-clock.ts'
+import type { Cancel } from './virtual-time.ts'
+import type { Carried } from './wire.ts'
+
+const RENEWALS = 3
+
+export type GuardianContext = {
+  readonly clock: LocalClock
+  readonly timers: Timers
+  readonly kernel: Kernel
+  readonly send: (carried: Carried) => void
+  readonly note: (text: string) => void
+  /** False: it renews, and does nothing else. */
+  readonly executes: boolean
+}
+
+type Unit = {
+  will: LastWill | undefined
+  word: 'withdrawn' | 'armed' | 'executed'
+  deadline: number | undefined
+}
+
+export class Guardian {
+  readonly #context: GuardianContext
+  readonly #units = new Map<number, Unit>()
+  #alive = true
+  #stoppedAt: number | undefined
+  #executions = 0
+  #onCall: () => void = () => {}
+  #look: Cancel | undefined
+  #renewal: Cancel | undefined
+  #period: number | undefined
+
+  constructor(context: GuardianContext) {
+    this.#context = context
+  }
+
+  get alive(): boolean {
+    return this.#alive
+  }
+
+  stop(): void {
+    this.#stoppedAt ??= this.#context.clock.now()
+    this.#context.timers.hold()
+  }
+
+  goOn(): void {
+    this.#stoppedAt = undefined
+    this.#context.timers.release()
+    if (this.#alive && this.#context.executes) this.#keepDeadlines()
+  }
+
+  get running(): boolean {
+    return this.#alive && this.#stoppedAt === undefined
+  }
+
+  /** Whoever is there of the engine hears of it. */
+  kill(): void {
+    this.#alive = false
+    this.#context.timers.clear()
+    this.#onCall()
+  }
+
+  /** The machine was suspended, as it finds out with its next beat. */
+  callAfterSleep(wait: number): void {
+    if (this.#alive) this.#context.timers.after(wait, () => this.#onCall())
+  }
+
+  /** It goes with its engine, whose wills it has executed. */
+  leave(): void {
+    this.#alive = false
+    this.#context.timers.clear()
+  }
+
+  /** Addresses of all units first, then packets; a unit that had stepped down is not announced as leaving once more. */
+  engineGone(): void {
+    if (!this.#alive || !this.#context.executes) return this.leave()
+    const speaking = [...this.#units.values()].filter(({ word }) => word === 'armed')
+    for (const unit of this.#units.values()) if (unit.word !== 'executed') this.#takeOff(unit)
+    for (const unit of speaking) this.#release(unit)
+    this.leave()
+  }
+
+  port(): LastWillPort {
+    const unitOf = (unit: number): Unit => {
+      const known = this.#units.get(unit) ?? { will: undefined, word: 'withdrawn', deadline: undefined }
+      this.#units.set(unit, known)
+      return known
+    }
+    const stepDown = (unit: number) => {
+      const known = unitOf(unit)
+      const executed = known.word === 'executed'
+      known.word = 'withdrawn'
+      known.deadline = undefined
+      return { executed, late: false }
+    }
+    const isAlive = () => this.#alive
+    const executions = () => this.#executions
+    return {
+      arm: (will) => {
+        const known = unitOf(will.unit)
+        if (known.word === 'executed') return false
+        known.word = 'armed'
+        known.will = will
+        if (will.guard?.absentAt !== undefined) known.deadline = will.guard.absentAt
+        this.#setLook()
+        this.#setRenewal()
+        return true
+      },
+      stepDown,
+      withdraw: (unit) => {
+        stepDown(unit)
+        this.#units.delete(unit)
+      },
+      sent: (unit, at) => {
+        const known = unitOf(unit)
+        if (known.word !== 'armed') return
+        const nearer = known.deadline === undefined || at < known.deadline
+        known.deadline = at
+        if (nearer) this.#setLook()
+      },
+      state: (unit) => unitOf(unit).word,
+      acknowledge: (unit) => {
+        unitOf(unit).word = 'withdrawn'
+        return true
+      },
+      get executions() {
+        return executions()
+      },
+      listen: (onCall) => {
+        this.#onCall = onCall
+        return true
+      },
+      beat: (now) => (this.#alive ? millis(this.#stoppedAt === undefined ? 0 : now - this.#stoppedAt) : undefined),
+      get guarded() {
+        return isAlive()
+      },
+      get armed() {
+        return isAlive()
+      },
+    }
+  }
+
+  /** A deadline that moved away costs one look. */
+  #setLook(): void {
+    this.#look?.()
+    this.#look = undefined
+    if (!this.#alive || !this.#context.executes) return
+    let nearest: number | undefined
+    for (const { word, deadline } of this.#units.values())
+      if (word === 'armed' && deadline !== undefined && (nearest === undefined || deadline < nearest))
+        nearest = deadline
+    if (nearest === undefined) return
+    const { clock, timers } = this.#context
+    this.#look = timers.after(Math.max(0, nearest - clock.now()), () => this.#keepDeadlines())
+  }
+
+  #keepDeadlines(): void {
+    const now = this.#context.clock.now()
+    const late = [...this.#units.values()].filter(
+      ({ word, deadline }) => word === 'armed' && deadline !== undefined && deadline <= now,
+    )
+    for (const unit of late) {
+      unit.word = 'executed'
+      this.#executions++
+      this.#takeOff(unit)
+    }
+    for (const unit of late) {
+      const until = (unit.deadline ?? 0) + (unit.will?.guard?.grace ?? 0)
+      unit.deadline = undefined
+      if (now <= until) this.#release(unit)
+    }
+    this.#setLook()
+  }
+
+  #takeOff({ will }: Unit): void {
+    if (will === undefined) return
+    this.#context.note(`its guardian executes the will of ${will.name}`)
+    for (const wanted of will.remove) this.#context.kernel.remove(wanted)
+  }
+
+  #release({ will }: Unit): void {
+    if (!this.#context.kernel.carrier) return
+    for (const { datagrams, family, source } of will?.packets ?? [])
+      for (const { bytes, destination, ttl = 255 } of datagrams)
+        this.#context.send({ kind: 'vrrp', family, source, destination, ttl, bytes: bytes.slice() })
+  }
+
+  get #renewals() {
+    return [...this.#units.values()].flatMap(({ word, will }) =>
+      word === 'armed' ? (will?.guard?.renew.map((one) => ({ ...one, unit: will.unit })) ?? []) : [],
+    )
+  }
+
+  #setRenewal(): void {
+    const lifetimes = this.#renewals.flatMap(({ lifetime }) => lifetime ?? [])
+    const period = lifetimes.length === 0 ? undefined : (Math.min(...lifetimes) * 1_000) / RENEWALS
+    if (period === this.#period && this.#renewal !== undefined) return
+    this.#period = period
+    this.#renewal?.()
+    this.#renewal = period === undefined ? undefined : this.#context.timers.after(period, () => this.#renew())
+  }
+
+  #renew(): void {
+    this.#renewal = undefined
+    for (const { lifetime, ...wanted } of this.#renewals) this.#context.kernel.put(wanted, lifetime)
+    this.#period = undefined
+    this.#setRenewal()
+  }
+}

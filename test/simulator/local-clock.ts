@@ -1,0 +1,128 @@
+/**
+ * The clock of one node, which runs fast or slow, stands while the machine does, and whose wall clock somebody steps; and
+ * the timers that go by it. Decided here: who has its timers held back while it does not run (a stopped process), and that those come
+ * first when it goes on. Refuses to know whose they are.
+ */
+import { type Millis, millis } from '../../src/wire/units.ts'
+import type { Cancel, VirtualTime } from './virtual-time.ts'
+
+/** Nobody's clock begins at 0: a deadline that was counted from there would be found out. */
+const ORIGIN = 50_000
+/** 2026-01-01, in ms. */
+const EPOCH = 1_767_225_600_000
+
+export class LocalClock {
+  readonly #time: VirtualTime
+  readonly #rate: number
+  /** Virtual time of which the node knows nothing. */
+  #stood = 0
+  #stoodSince: number | undefined
+  /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
+  #asleep = 0
+  #wallOffset = EPOCH
+
+  /** `rate`: 1 = right. */
+  constructor(time: VirtualTime, rate: number) {
+    this.#time = time
+    this.#rate = rate
+  }
+
+  now(): Millis {
+    return millis(Math.round((ORIGIN + this.#run() * this.#rate) * 1_000) / 1_000)
+  }
+
+  wall(): number {
+    return this.now() + this.#wallOffset
+  }
+
+  asleep(): Millis {
+    return millis(this.#asleep)
+  }
+
+  stepWall(by: number): void {
+    this.#wallOffset += by
+  }
+
+  /** In virtual ms from now. */
+  until(at: number): number {
+    return Math.max(0, (at - this.now()) / this.#rate)
+  }
+
+  stand(): void {
+    this.#stoodSince = this.#time.now
+  }
+
+  /** `noticed`: the kernel knows for how long (suspend); a hypervisor does not say. */
+  goOn(noticed: boolean): void {
+    if (this.#stoodSince === undefined) return
+    const stood = this.#time.now - this.#stoodSince
+    this.#stoodSince = undefined
+    this.#stood += stood
+    if (noticed) this.#asleep += stood
+  }
+
+  #run(): number {
+    return (this.#stoodSince ?? this.#time.now) - this.#stood
+  }
+}
+
+type Timer = { readonly at: number; readonly act: () => void; cancel: Cancel; readonly order: number }
+
+/** Of one process, or of a kernel. */
+export class Timers {
+  readonly #time: VirtualTime
+  readonly #clock: LocalClock
+  /** How late each fires. */
+  readonly #late: () => number
+  readonly #set = new Set<Timer>()
+  #order = 0
+  #held = false
+
+  constructor(time: VirtualTime, clock: LocalClock, late: () => number = () => 0) {
+    this.#time = time
+    this.#clock = clock
+    this.#late = late
+  }
+
+  /** After so long by the node's clock. */
+  after(wait: number, act: () => void): Cancel {
+    const timer: Timer = { at: this.#clock.now() + wait, act, cancel: () => {}, order: this.#order++ }
+    this.#set.add(timer)
+    this.#arm(timer)
+    return () => {
+      this.#set.delete(timer)
+      timer.cancel()
+    }
+  }
+
+  /** From now on none fires. */
+  hold(): void {
+    this.#held = true
+    for (const timer of this.#set) timer.cancel()
+  }
+
+  /** Those that are due first, in their order; the others as they were. */
+  release(): void {
+    this.#held = false
+    const now = this.#clock.now()
+    for (const timer of [...this.#set].sort((one, other) => one.at - other.at || one.order - other.order)) {
+      if (timer.at <= now) this.#fire(timer)
+      else if (this.#set.has(timer)) this.#arm(timer)
+    }
+  }
+
+  clear(): void {
+    for (const timer of this.#set) timer.cancel()
+    this.#set.clear()
+  }
+
+  #arm(timer: Timer): void {
+    timer.cancel()
+    if (this.#held) return
+    timer.cancel = this.#time.after(this.#clock.until(timer.at) + this.#late(), () => this.#fire(timer))
+  }
+
+  #fire(timer: Timer): void {
+    if (this.#set.delete(timer)) timer.act()
+  }
+}

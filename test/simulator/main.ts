@@ -1,0 +1,41 @@
+/** `make prove`: many histories, a line for each that fails, its small scenario in a file. See docs/reliability.md. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { newTally, prove } from './prove.ts'
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    histories: { type: 'string', default: '10000' },
+    seconds: { type: 'string', default: '86400' },
+    small: { type: 'boolean', default: false },
+    out: { type: 'string', default: 'build/scenarios' },
+  },
+})
+const [first, count] = [Number(values.seed), Number(values.histories)]
+const tally = newTally()
+// A limit for the impatient: how many there were by then is told. What a history is does not depend on it.
+const until = performance.now() + Number(values.seconds) * 1_000
+for (let seed = first; seed < first + count && performance.now() < until; seed++) {
+  const failure = prove(seed, tally, { small: values.small })
+  if (failure !== undefined) {
+    mkdirSync(values.out, { recursive: true })
+    const file = join(values.out, `seed-${seed}.json`)
+    writeFileSync(file, `${JSON.stringify(failure.small, undefined, 1)}\n`)
+    console.log(`seed ${seed}: ${failure.violations[0]?.text ?? 'fails no more when it is small'} (${file})`)
+  }
+  if (tally.histories % 500 === 0) console.log(`${tally.histories} histories, ${tally.failures.length} failed`)
+}
+const { failures, faults, histories, kinds, longest, ms, nodes, routers, steps } = tally
+const cpu = process.cpuUsage()
+console.log(
+  [
+    `${histories} histories, seeds ${first} to ${first + histories - 1}${values.small ? ' (small)' : ''}: ${failures.length} with a violation`,
+    `${faults} faults, ${nodes} nodes, ${routers} addresses, ${(ms / 3_600_000).toFixed(1)} h of virtual time, ${steps} events`,
+    `longest: two ${longest.two.toFixed(0)} ms, nobody ${longest.none.toFixed(0)} ms, a client ${longest.client.toFixed(0)} ms`,
+    `${((cpu.user + cpu.system) / 1e6).toFixed(0)} s of CPU`,
+    ...[...kinds].map(([kind, times]) => `  ${kind}: ${times}`),
+  ].join('\n'),
+)
+process.exitCode = failures.length > 0 ? 1 : 0

@@ -1,0 +1,389 @@
+/**
+ * One node of a simulation: a kernel, a guardian and an engine, which is the product's own (src/daemon) behind simulated ports.
+ * Decided here: what each fault does to which of the three, and that an engine that throws is a defect. Refuses to know when a
+ * fault comes, and who answers.
+ */
+import type { Config } from '../../src/config/config.ts'
+import { Daemon, type DaemonPorts } from '../../src/daemon/daemon.ts'
+import type { JournalEntry } from '../../src/daemon/journal.ts'
+import type { PresentAddress } from '../../src/daemon/ports.ts'
+import { Recorder } from '../../src/daemon/recorder.ts'
+import type { Mac } from '../../src/wire/mac.ts'
+import type { Chance } from './chance.ts'
+import { Checks } from './checks.ts'
+import { Guardian } from './guardian.ts'
+import { Kernel, macOf } from './kernel.ts'
+import { LocalClock, Timers } from './local-clock.ts'
+import { Sockets } from './sockets.ts'
+import type { VirtualTime } from './virtual-time.ts'
+import type { Carried, Station, Wire } from './wire.ts'
+
+/** From the call of the event loop until the engine runs. */
+const WAKES = 0.02
+/** From the end of a process until whoever watches it runs. */
+const NOTICED = 0.3
+/** A process that ends is started again by whoever watches it, and a start takes so long. */
+export const STARTS = 150
+/** native/guardian.c's. */
+const BEAT = 250
+
+/** What a node does not have, so that a test can show that it would be missed. */
+export type Without = 'guardian' | 'lifetime' | 'drain'
+
+export type NodeContext = {
+  readonly without: Without | undefined
+  readonly time: VirtualTime
+  readonly wire: Wire
+  readonly chance: Chance
+  /** Up to so many ms a timer fires late. */
+  readonly lateness: number
+  /** 1 = its clock is right. */
+  readonly rate: number
+  readonly own: readonly PresentAddress[]
+  readonly config: Config
+  readonly note: (node: string, text: string) => void
+  readonly onDefect: (node: string, error: unknown) => void
+  readonly onChange: () => void
+}
+
+type Life = {
+  readonly daemon: Daemon
+  readonly timers: Timers
+  readonly sockets: Sockets
+  readonly checks: Checks
+  readonly recorder: Recorder
+  readonly inbox: (() => void)[]
+  leaving: boolean
+}
+
+export class SimulatedNode implements Station {
+  readonly name: string
+  readonly position: number
+  readonly clock: LocalClock
+  kernel: Kernel
+  serviceIsWell = true
+  #config: Config
+  readonly #context: NodeContext
+  #kernelTimers: Timers
+  #guardian: Guardian | undefined
+  #life: Life | undefined
+  #powered = true
+  #standing = false
+  #frozen = false
+  #polling = false
+  #startsAgain = false
+  #tell: (() => void) | undefined
+  /** What the run directory holds. */
+  #memory: readonly JournalEntry[] = []
+
+  constructor(name: string, position: number, context: NodeContext) {
+    this.name = name
+    this.position = position
+    this.#context = context
+    this.#config = context.config
+    this.clock = new LocalClock(context.time, context.rate)
+    this.#kernelTimers = new Timers(context.time, this.clock)
+    this.kernel = this.#bootKernel()
+    context.wire.stations.set(name, this)
+  }
+
+  get mac(): Mac {
+    return this.kernel.mac
+  }
+
+  get connected(): boolean {
+    return this.#powered && !this.#standing && this.kernel.carrier
+  }
+
+  get daemon(): Daemon | undefined {
+    return this.#life?.daemon
+  }
+
+  get config(): Config {
+    return this.#config
+  }
+
+  take(carried: Carried): void {
+    if (carried.kind === 'frame') this.kernel.answer(carried.bytes)
+    this.#life?.sockets.take(carried)
+  }
+
+  // Lives ----------------------------------------------------------------------------------------------------------
+
+  #bootKernel(): Kernel {
+    const send = (bytes: Uint8Array) => this.#send({ kind: 'frame', bytes })
+    const { onChange, own, without } = this.#context
+    const expires = without !== 'lifetime'
+    const onNews = () => this.#wake()
+    return new Kernel(macOf(this.position + 1), own, { timers: this.#kernelTimers, send, onNews, onChange, expires })
+  }
+
+  #send(carried: Carried): void {
+    if (carried.kind === 'vrrp')
+      this.#context.note(
+        this.name,
+        `says priority ${carried.bytes[2]} in ${carried.bytes[1]} to ${carried.destination}`,
+      )
+    this.#context.wire.send(this.name, carried)
+  }
+
+  /** The service manager starts it, unless it runs; one that is still leaving, when it has left. */
+  start(): void {
+    if (this.#life?.leaving === true) this.#startsAgain = true
+    if (this.#life !== undefined || !this.#powered) return
+    this.#startsAgain = false
+    const { chance, lateness, note, time, without } = this.#context
+    const { clock, kernel } = this
+    const send = (carried: Carried) => this.#send(carried)
+    const guardian = new Guardian({
+      ...{ clock, kernel, send, timers: new Timers(time, clock, () => 0.1 * chance()) },
+      note: (text) => note(this.name, text),
+      executes: without !== 'guardian',
+    })
+    const timers = new Timers(time, clock, () => lateness * chance())
+    const onReadable = () => this.#wake()
+    const carrier = () => kernel.carrier
+    const sockets = new Sockets({ clock, mac: kernel.mac, carrier, send, onReadable })
+    const inbox: (() => void)[] = []
+    const checks = new Checks({
+      ...{ clock, timers, chance, isWell: () => this.serviceIsWell },
+      post: (act) => {
+        inbox.push(act)
+        this.#wake()
+      },
+    })
+    const recorder = new Recorder(
+      () => clock.now(),
+      (deliver) => {
+        this.#tell = deliver
+      },
+      { wall: () => clock.wall(), monotonic: () => clock.now() },
+    )
+    recorder.attach(({ message }) => note(this.name, message))
+    const ports: DaemonPorts = {
+      ...{ checks, recorder, random: chance },
+      clock: { now: () => clock.now(), asleep: () => clock.asleep() },
+      network: kernel.port(),
+      sockets: sockets.port(),
+      will: this.#guarded(guardian),
+      addressMemory: {
+        read: () => ({ entries: this.#memory, problem: undefined }),
+        write: (entries) => {
+          this.#memory = entries
+          return undefined
+        },
+      },
+      schedule: (callback, wait) => timers.after(wait, () => this.#turn(callback)),
+      onForsaken: () => {
+        if (this.#life !== undefined) this.#life.leaving = true
+      },
+    }
+    const daemon = new Daemon(this.#config, ports, { drainBeforeExpire: without !== 'drain' })
+    this.#guardian = guardian
+    this.#life = { daemon, timers, sockets, checks, recorder, inbox, leaving: false }
+    note(this.name, 'starts')
+    this.#turn(() => daemon.start())
+  }
+
+  /** Its calls come by the event loop. */
+  #guarded(guardian: Guardian) {
+    const port = guardian.port()
+    return {
+      ...port,
+      listen: (onCall: () => void) =>
+        port.listen(() => {
+          this.#life?.inbox.push(onCall)
+          this.#wake()
+        }),
+      get executions() {
+        return port.executions
+      },
+      get guarded() {
+        return port.guarded
+      },
+      get armed() {
+        return port.armed
+      },
+    }
+  }
+
+  /** SIGTERM. */
+  terminate(): void {
+    const life = this.#life
+    if (life === undefined || this.#frozen) return
+    life.leaving = true
+    this.#turn(() => void life.daemon.stop())
+  }
+
+  /** SIGKILL of the engine: its guardian sees it. */
+  killEngine(): void {
+    if (this.#life === undefined) return
+    this.#context.note(this.name, 'its engine is killed')
+    const guardian = this.#guardian
+    this.#endLife()
+    this.#context.time.after(NOTICED, () => guardian?.engineGone())
+  }
+
+  /** SIGKILL of the guardian: the engine hears of it and leaves. */
+  killGuardian(): void {
+    this.#context.note(this.name, 'its guardian is killed')
+    this.#guardian?.kill()
+  }
+
+  /** Of both: the kernel answers on, until the lifetime of the addresses ends. */
+  killBoth(): void {
+    this.#context.note(this.name, 'engine and guardian are killed')
+    this.#guardian?.leave()
+    this.#endLife()
+  }
+
+  powerOff(): void {
+    this.#context.note(this.name, 'loses power')
+    this.#guardian?.leave()
+    this.#endLife()
+    this.#powered = false
+    this.#kernelTimers.clear()
+    this.#memory = []
+    this.#context.onChange()
+  }
+
+  powerOn(): void {
+    if (this.#powered) return
+    this.#powered = true
+    this.kernel = this.#bootKernel()
+    this.#context.onChange()
+    this.start()
+  }
+
+  #endLife(): void {
+    const life = this.#life
+    this.#life = undefined
+    this.#guardian = undefined
+    this.#frozen = false
+    life?.timers.clear()
+    life?.sockets.closeAll()
+    this.kernel.forgetWatch()
+  }
+
+  // What stands still -------------------------------------------------------------------------------------------------
+
+  freezeEngine(): void {
+    this.#frozen = true
+    this.#life?.timers.hold()
+  }
+
+  thawEngine(): void {
+    if (!this.#frozen) return
+    this.#frozen = false
+    this.#life?.timers.release()
+    this.#wake()
+  }
+
+  freezeGuardian(): void {
+    this.#guardian?.stop()
+  }
+
+  thawGuardian(): void {
+    this.#guardian?.goOn()
+  }
+
+  /** The whole machine. `noticed`: its kernel knows (suspend), or a hypervisor has taken its time away. */
+  stand(): void {
+    this.#context.note(this.name, 'stands still')
+    this.#standing = true
+    this.clock.stand()
+    this.#kernelTimers.hold()
+    this.freezeEngine()
+    this.freezeGuardian()
+    this.#context.onChange()
+  }
+
+  goOn(noticed: boolean): void {
+    if (!this.#standing) return
+    this.#context.note(this.name, 'goes on')
+    this.#standing = false
+    this.clock.goOn(noticed)
+    this.#kernelTimers.release()
+    this.#context.onChange()
+    const guardianFirst = this.#context.chance() < 0.5
+    if (guardianFirst) this.thawGuardian()
+    this.thawEngine()
+    if (!guardianFirst) this.thawGuardian()
+    if (noticed) this.#guardian?.callAfterSleep(BEAT * this.#context.chance())
+  }
+
+  // Orders ---------------------------------------------------------------------------------------------------------
+
+  reload(config: Config): void {
+    this.#config = config
+    const life = this.#life
+    if (life === undefined || this.#frozen) return
+    this.#turn(() => void life.daemon.reload(config))
+  }
+
+  yield(ms: number): void {
+    const life = this.#life
+    if (life === undefined || this.#frozen) return
+    this.#turn(() => {
+      for (const { name } of life.daemon.standings()) life.daemon.yield(name, ms)
+    })
+  }
+
+  setService(isWell: boolean): void {
+    this.serviceIsWell = isWell
+    this.#life?.checks.prompt()
+  }
+
+  // The event loop -------------------------------------------------------------------------------------------------
+
+  #wake(): void {
+    if (this.#polling || this.#frozen || this.#life === undefined) return
+    this.#polling = true
+    this.#context.time.after(WAKES, () => {
+      this.#polling = false
+      this.#poll()
+    })
+  }
+
+  #poll(): void {
+    const life = this.#life
+    if (life === undefined || this.#frozen) return
+    this.#turn(() => {
+      this.kernel.readNews()
+      life.sockets.poll()
+      for (const act of life.inbox.splice(0)) act()
+    })
+    if (this.#life === life && (this.kernel.hasNews || life.sockets.readable || life.inbox.length > 0)) this.#wake()
+  }
+
+  #turn(act: () => void): void {
+    const life = this.#life
+    if (life === undefined) return
+    try {
+      act()
+    } catch (error) {
+      this.#context.onDefect(this.name, error)
+      this.killEngine()
+      return
+    }
+    const tell = this.#tell
+    this.#tell = undefined
+    tell?.()
+    if (life.leaving && life.daemon.standings().every(({ state }) => state === 'Initialize')) this.#exit(life)
+  }
+
+  #exit(life: Life): void {
+    life.leaving = false
+    life.daemon.close()
+    const guardian = this.#guardian
+    this.#context.note(this.name, 'has left')
+    this.#endLife()
+    guardian?.engineGone()
+    if (this.#startsAgain) this.#context.time.after(STARTS, () => this.start())
+  }
+
+  /** For what only a running engine can be asked. */
+  get runs(): boolean {
+    return this.#life !== undefined && !this.#frozen
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * A cluster on a simulated LAN: on each node the product's engine and the core of its agent, whose orders become
+ * configurations that the engine loads. Wall clocks differ, time is virtual, and a witness outside sees who has which address.
+ * Decided here: what a hand-over and the two words of the bootstrap guard do. Refuses to know what a cluster does (the tests).
+ */
+import type { Config } from '../../src/config/config.ts'
+import { parseConfig } from '../../src/config/yaml.ts'
+import type { AgentEvent, Start } from '../../src/kubernetes/agent-state.ts'
+import type { Desired } from '../../src/kubernetes/desired.ts'
+import { type DocumentOptions, documentText } from '../../src/kubernetes/document.ts'
+import { address } from '../../src/wire/address.ts'
+import { PlayedAgent } from '../support/cluster-plays.ts'
+import { streamOf } from './chance.ts'
+import { INDEX } from './kernel.ts'
+import { SimulatedNode } from './node.ts'
+import { type Cancel, VirtualTime } from './virtual-time.ts'
+import { Wire } from './wire.ts'
+import { Witness } from './witness.ts'
+
+/** From a hand-over until the engine has read it: a request by a socket and a parser. */
+const READS = 5
+
+export type PlayedNodeSpec = {
+  readonly name: string
+  /** Its own, with its prefix. */
+  readonly own: string
+  /** ms by which its wall clock is ahead. */
+  readonly skew?: number
+  readonly start: Start
+}
+
+export type ClusterSpec = {
+  readonly seed: number
+  /** By the wall, when the play begins. */
+  readonly wall: number
+  readonly nodes: readonly PlayedNodeSpec[]
+  readonly vips: readonly string[]
+  readonly document?: DocumentOptions
+}
+
+export class PlayedCluster {
+  readonly time = new VirtualTime()
+  readonly nodes: readonly PlayedNode[]
+  readonly witness: Witness
+  readonly lines: string[] = []
+  readonly defects: string[] = []
+
+  constructor(spec: ClusterSpec) {
+    const wire = new Wire(this.time, streamOf(spec.seed, 'wire'), () => this.witness.notice())
+    this.nodes = spec.nodes.map((one, i) => new PlayedNode(this, wire, spec, one, i))
+    const engines = this.nodes.map(({ engine }) => engine)
+    const lan = { time: this.time, wire, note: (text: string) => this.note('client', text) }
+    this.witness = new Witness(lan, engines, spec.vips.map(address))
+  }
+
+  note(node: string, text: string): void {
+    this.lines.push(`${this.time.now.toFixed(1)} ${node} ${text}`)
+  }
+
+  run(until: number): void {
+    this.time.run(until)
+    if (this.defects.length > 0) throw new Error(this.defects.join('\n'))
+  }
+
+  all(event: AgentEvent): void {
+    for (const node of this.nodes) node.hear(event)
+  }
+
+  owners(vip: string): readonly string[] {
+    return this.witness.moments.get(address(vip))?.at(-1)?.owners ?? []
+  }
+
+  /** ms from `since` until now in which so many had it: together, and the longest at once. */
+  spans(vip: string, wanted: (owners: number) => boolean, since: number): { total: number; longest: number } {
+    const moments = this.witness.moments.get(address(vip)) ?? []
+    let total = 0
+    let longest = 0
+    let running = 0
+    for (const [i, { at, owners }] of moments.entries()) {
+      const end = moments[i + 1]?.at ?? this.time.now
+      const ms = Math.max(0, end - Math.max(at, since))
+      running = wanted(owners.length) ? running + ms : 0
+      total += wanted(owners.length) ? ms : 0
+      longest = Math.max(longest, running)
+    }
+    return { total: rounded(total), longest: rounded(longest) }
+  }
+
+  /** Who had it since then, in order. */
+  history(vip: string, since: number): string[] {
+    const moments = this.witness.moments.get(address(vip)) ?? []
+    return moments.filter(({ at }) => at >= since).map(({ at, owners }) => `${rounded(at)} ${owners.join('+') || '-'}`)
+  }
+}
+
+const rounded = (ms: number): number => Math.round(ms)
+
+export class PlayedNode {
+  readonly engine: SimulatedNode
+  readonly agent: PlayedAgent
+  readonly #cluster: PlayedCluster
+  readonly #wall: number
+  readonly #document: DocumentOptions
+  #wake: Cancel | undefined
+  #stoodDown = false
+  #last: Config
+
+  constructor(cluster: PlayedCluster, wire: Wire, spec: ClusterSpec, one: PlayedNodeSpec, position: number) {
+    const { name, own, skew = 0, start } = one
+    const [host = '', bits = '32'] = own.split('/')
+    this.#cluster = cluster
+    this.#wall = spec.wall
+    this.#document = spec.document ?? {}
+    this.#last = configOf('version: 1\nvirtualRouters: []\n', name)
+    this.engine = new SimulatedNode(name, position, {
+      ...{ time: cluster.time, wire, without: undefined, lateness: 1, rate: 1, config: this.#last },
+      chance: streamOf(spec.seed, name),
+      own: [
+        {
+          interfaceIndex: INDEX,
+          address: address(host),
+          prefixLength: Number(bits),
+          tentative: false,
+          permanent: true,
+        },
+      ],
+      note: (node, text) => cluster.note(node, text),
+      onDefect: (node, error) => cluster.defects.push(`${node}: ${error instanceof Error ? error.stack : error}`),
+      onChange: () => cluster.witness.notice(),
+    })
+    this.agent = new PlayedAgent(this.#wall, start, skew)
+    this.agent.answer = undefined
+    this.agent.onHandOver = (desired) => this.#handOver(desired)
+  }
+
+  /** True time by the wall. */
+  get #now(): number {
+    return this.#wall + this.#cluster.time.now
+  }
+
+  hear(event: AgentEvent): void {
+    this.agent.hear(this.#now, event)
+    this.#arm()
+  }
+
+  #arm(): void {
+    this.#wake?.()
+    const { wakeAt } = this.agent
+    this.#wake =
+      wakeAt === undefined ? undefined : this.#cluster.time.at(wakeAt - this.#wall, () => this.hear({ kind: 'tick' }))
+  }
+
+  #handOver(desired: Desired): void {
+    const text = documentText(desired, this.#document)
+    this.#cluster.time.after(READS, () => {
+      this.#last = configOf(text, this.engine.name)
+      this.#cluster.note(this.engine.name, 'is handed a configuration')
+      if (!this.#stoodDown) this.engine.reload(this.#last)
+      this.hear({ kind: 'engineAccepted' })
+    })
+  }
+
+  /** As `stop` and `reload` on keepalived's socket (cli/live-configuration.ts). */
+  say(order: 'stop' | 'reload'): void {
+    this.#cluster.note(this.engine.name, `is told to ${order}`)
+    this.#stoodDown = order === 'stop'
+    this.engine.reload(order === 'stop' ? { ...this.#last, virtualRouters: [], syncGroups: [] } : this.#last)
+  }
+}
+
+function configOf(text: string, name: string): Config {
+  const parsed = parseConfig(text, name)
+  if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => `${name}: ${message}`).join('\n'))
+  return parsed.config
+}

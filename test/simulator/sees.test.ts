@@ -1,0 +1,62 @@
+/**
+ * The simulator would notice: the same history with one of the nets taken away must have violations, and none with all of
+ * them. And a history that fails is made small without losing what is wrong with it.
+ */
+import { describe, expect, test } from 'vitest'
+import { judge } from './judge.ts'
+import type { Without } from './node.ts'
+import type { Fault, NodeSpec, Scenario } from './scenario.ts'
+import { shrink } from './shrink.ts'
+import { simulate } from './simulation.ts'
+
+const node = (host: number, priority: number): NodeSpec => ({
+  ...{ name: `n${host}`, addresses: [`192.0.2.${host}/24`], drift: 0, startsAt: host },
+  config: {
+    version: 1,
+    virtualRouters: [
+      {
+        name: 'vip',
+        vrid: 51,
+        interface: 'eth0',
+        addresses: ['198.51.100.1/32'],
+        priority,
+        advertisementInterval: '100ms',
+      },
+    ],
+  },
+})
+const scenario = (...faults: readonly Fault[]): Scenario => ({
+  ...{ seed: 7, lateness: 1, nodes: [node(1, 200), node(2, 150), node(3, 100)], faults, ms: 15_000 },
+})
+const on = (name: string, kind: Fault['kind'], at: number, ms: number): Fault => ({ at, ms, kind, node: name })
+
+/** A frozen Backup has to be due in the moment of its resume. */
+const backupFreezes = Array.from({ length: 6 }, (_, i) => on('n2', 'freeze engine', 3_000 + 1_500 * i, 500 + i))
+
+describe.each<[Without, Scenario]>([
+  ['guardian', scenario(on('n1', 'crash engine', 3_000, 2_500))],
+  ['lifetime', scenario(on('n1', 'crash both', 3_000, 6_000))],
+  ['drain', scenario(...backupFreezes)],
+])('%s', (without, history) => {
+  test('with it all is well', () => {
+    expect(judge(simulate(history)).violations).toEqual([])
+  })
+  test('without it two answer for too long', () => {
+    const found = judge(simulate(history, { without })).violations
+    expect(found.map(({ question }) => question)).toContain('two')
+  })
+})
+
+test('what has nothing to do with a failure is taken out of it', () => {
+  const history = scenario(
+    on('n2', 'clock step', 3_000, 0),
+    on('n1', 'crash engine', 5_000, 2_500),
+    on('n3', 'yield', 9_500, 500),
+  )
+  const fails = (one: Scenario) =>
+    judge(simulate(one, { without: 'guardian' })).violations.some(({ question }) => question === 'two')
+  const small = shrink(history, fails)
+  expect(small.faults.map(({ kind }) => kind)).toEqual(['crash engine'])
+  expect(small.nodes).toHaveLength(2)
+  expect(fails(small)).toBe(true)
+})

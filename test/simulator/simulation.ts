@@ -1,0 +1,256 @@
+/**
+ * Runs a scenario: builds its LAN and nodes, does to them what it lists, and keeps who answered. The same scenario gives the
+ * same account on every machine. Refuses to know which account is a good one (judge.ts).
+ */
+import type { Config } from '../../src/config/config.ts'
+import { parseConfig } from '../../src/config/yaml.ts'
+import { address } from '../../src/wire/address.ts'
+import { hashOf, streamOf } from './chance.ts'
+import { INDEX } from './kernel.ts'
+import { SimulatedNode, STARTS, type Without } from './node.ts'
+import type { Fault, NodeSpec, Scenario } from './scenario.ts'
+import { VirtualTime } from './virtual-time.ts'
+import { FAIR, Wire } from './wire.ts'
+import { type Moment, Witness } from './witness.ts'
+
+export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number }
+
+export type Account = {
+  readonly scenario: Scenario
+  readonly moments: ReadonlyMap<string, readonly Moment[]>
+  readonly injected: readonly Injected[]
+  /** Errors that an engine threw. */
+  readonly defects: readonly string[]
+  /** What is not as it has to be when all is over. */
+  readonly ends: readonly string[]
+  readonly lines: readonly string[]
+  /** Of all lines, kept or not. */
+  readonly digest: string
+  readonly ms: number
+  /** Events of the simulation. */
+  readonly steps: number
+}
+
+export function configOf(document: Readonly<Record<string, unknown>>, name: string): Config {
+  const parsed = parseConfig(JSON.stringify(document), name)
+  if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => `${name}: ${message}`).join('\n'))
+  return parsed.config
+}
+
+/** `lines`: what happened is kept in words. `without`: one of the nets of design.md §1 is taken away. */
+export type SimulateOptions = { readonly lines?: boolean; readonly without?: Without }
+
+export function simulate(scenario: Scenario, options: SimulateOptions = {}): Account {
+  return new Simulation(scenario, options).run()
+}
+
+class Simulation {
+  readonly #scenario: Scenario
+  readonly #time = new VirtualTime()
+  readonly #wire: Wire
+  readonly #nodes: readonly SimulatedNode[]
+  readonly #witness: Witness
+  readonly #injected: Injected[] = []
+  readonly #defects: string[] = []
+  readonly #lines: string[] = []
+  readonly #keeps: boolean
+  readonly #without: Without | undefined
+  #digest = 0x811c9dc5
+
+  constructor(scenario: Scenario, { lines = false, without }: SimulateOptions) {
+    this.#scenario = scenario
+    this.#keeps = lines
+    this.#without = without
+    const { seed } = scenario
+    this.#wire = new Wire(this.#time, streamOf(seed, 'wire'), () => this.#witness.notice())
+    this.#nodes = scenario.nodes.map((spec, i) => this.#build(spec, i))
+    const vips = this.#nodes.flatMap(({ config }) => config.virtualRouters.flatMap((router) => router.addresses))
+    const addresses = [...new Set(vips.map((vip) => vip.address))]
+    this.#witness = new Witness(
+      { time: this.#time, wire: this.#wire, note: (text) => this.#note('client', text) },
+      this.#nodes,
+      addresses,
+    )
+  }
+
+  #build(spec: NodeSpec, position: number): SimulatedNode {
+    const own = spec.addresses.map((text) => {
+      const [host = '', bits = '32'] = text.split('/')
+      return {
+        interfaceIndex: INDEX,
+        address: address(host),
+        prefixLength: Number(bits),
+        tentative: false,
+        permanent: true,
+      }
+    })
+    return new SimulatedNode(spec.name, position, {
+      ...{ time: this.#time, wire: this.#wire, own, without: this.#without, lateness: this.#scenario.lateness },
+      chance: streamOf(this.#scenario.seed, spec.name),
+      rate: 1 + spec.drift / 1e6,
+      config: configOf(spec.config, spec.name),
+      note: (node, text) => this.#note(node, text),
+      onDefect: (node, error) => {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+        this.#defects.push(`${node} at ${this.#time.now} ms: ${text}`)
+      },
+      onChange: () => this.#witness.notice(),
+    })
+  }
+
+  run(): Account {
+    for (const [i, { startsAt }] of this.#scenario.nodes.entries())
+      this.#time.at(startsAt, () => this.#nodes[i]?.start())
+    for (const fault of this.#scenario.faults) this.#time.at(fault.at, () => this.#inject(fault))
+    this.#time.run(this.#scenario.ms)
+    const moments = this.#witness.moments
+    for (const [vip, seen] of moments)
+      for (const { at, owners, served } of seen) this.#hash(`${vip} ${at} ${owners.join()} ${served}`)
+    return {
+      ...{ scenario: this.#scenario, moments, injected: this.#injected, defects: this.#defects, lines: this.#lines },
+      ends: this.#ends(),
+      digest: this.#digest.toString(16).padStart(8, '0'),
+      ms: this.#scenario.ms,
+      steps: this.#time.steps,
+    }
+  }
+
+  #note(node: string, text: string): void {
+    const line = `${this.#time.now.toFixed(3)} ${node} ${text}`
+    this.#hash(line)
+    if (this.#keeps) this.#lines.push(line)
+  }
+
+  #hash(line: string): void {
+    this.#digest = hashOf(line, this.#digest)
+  }
+
+  #inject(fault: Fault): void {
+    const node = this.#nodes.find(({ name }) => name === fault.node)
+    this.#note(fault.node ?? 'LAN', `fault: ${fault.kind} for ${fault.ms} ms`)
+    const undo = node === undefined ? this.#injectLan(fault) : this.#injectNode(fault, node)
+    const end = this.#time.now + fault.ms
+    this.#injected.push({ fault, at: this.#time.now, end })
+    if (fault.ms === 0) return undo()
+    this.#time.at(end, () => {
+      this.#note(fault.node ?? 'LAN', `fault ends: ${fault.kind}`)
+      undo()
+    })
+  }
+
+  #injectLan({ amount = 0, kind }: Fault): () => void {
+    if (kind === 'loss') return this.#wire.change({ ...FAIR, loss: amount })
+    if (kind === 'delay') return this.#wire.change({ ...FAIR, delay: amount })
+    if (kind === 'duplicates') return this.#wire.change({ ...FAIR, twice: amount })
+    throw new Error(`Cannot inject "${kind}": it needs a node`)
+  }
+
+  #injectNode({ amount = 0, kind, ms }: Fault, node: SimulatedNode): () => void {
+    const again = () => void this.#time.after(STARTS, () => node.start())
+    const others = [...this.#nodes.filter((other) => other !== node).map(({ name }) => name)]
+    const all = [...others, this.#witness.name]
+    const cuts = (to: readonly string[], direction: 'in' | 'out' | 'both', vrrpOnly = false) =>
+      this.#wire.cut(
+        to.flatMap((other) => [
+          ...(direction === 'in' ? [] : [{ from: node.name, to: other, vrrpOnly }]),
+          ...(direction === 'out' ? [] : [{ from: other, to: node.name, vrrpOnly }]),
+        ]),
+      )
+    const before = node.config
+    switch (kind) {
+      case 'crash engine':
+        node.killEngine()
+        return again
+      case 'crash guardian':
+        node.killGuardian()
+        return again
+      case 'crash both':
+        node.killBoth()
+        return again
+      case 'power off':
+        node.powerOff()
+        return () => node.powerOn()
+      case 'stop':
+        node.terminate()
+        return again
+      case 'freeze engine':
+        node.freezeEngine()
+        return () => node.thawEngine()
+      case 'freeze guardian':
+        node.freezeGuardian()
+        // An engine that has left since is started again.
+        return () => {
+          node.thawGuardian()
+          again()
+        }
+      case 'freeze both':
+        node.freezeEngine()
+        node.freezeGuardian()
+        return () => {
+          node.thawGuardian()
+          node.thawEngine()
+        }
+      case 'pause':
+      case 'suspend':
+        node.stand()
+        return () => node.goOn(kind === 'suspend')
+      case 'link down':
+        node.kernel.setCarrier(false)
+        return () => node.kernel.setCarrier(true)
+      case 'cut off':
+        return cuts(all, 'both')
+      case 'routers parted':
+        return cuts(others, 'both')
+      case 'deaf':
+        return cuts(all, 'in')
+      case 'mute':
+        return cuts(all, 'out')
+      case 'deaf to VRRP':
+        return cuts(all, 'in', true)
+      case 'mute in VRRP':
+        return cuts(all, 'out', true)
+      case 'clock step':
+        node.clock.stepWall(amount)
+        return () => {}
+      case 'service down':
+        node.setService(false)
+        return () => node.setService(true)
+      case 'VIP deleted':
+        for (const present of node.kernel.addresses)
+          if (this.#witness.moments.has(present.address)) node.kernel.remove(present)
+        return () => {}
+      case 'demoted':
+        node.reload({ ...before, virtualRouters: before.virtualRouters.map((one) => ({ ...one, priority: amount })) })
+        return () => node.reload(before)
+      case 'yield':
+        node.yield(Math.max(1, ms))
+        return () => {}
+      default:
+        throw new Error(`Cannot inject "${kind}" on ${node.name}`)
+    }
+  }
+
+  /** All faults are over for long: what is asked of each node, and of the engine itself. */
+  #ends(): string[] {
+    const wrong: string[] = []
+    for (const node of this.#nodes) {
+      const { daemon, kernel, name } = node
+      if (daemon === undefined) wrong.push(`${name} does not run`)
+      for (const { name: router, state, addresses, faults } of daemon?.snapshot().routers ?? []) {
+        if (state !== 'Active' && state !== 'Backup')
+          wrong.push(`${router} of ${name} is ${state} (${faults.join(' ')})`)
+        for (const { address: vip } of addresses) {
+          const here = kernel.has(address(vip))
+          if (here !== (state === 'Active'))
+            wrong.push(`${router} of ${name} is ${state}, and ${vip} is ${here ? '' : 'not '}there`)
+        }
+      }
+    }
+    for (const [vip, seen] of this.#witness.moments) {
+      const last = seen.at(-1)
+      if (last?.owners.length !== 1) wrong.push(`${vip} has ${last?.owners.length} owners: ${last?.owners.join(' ')}`)
+      else if (last.served === undefined) wrong.push(`${vip}: its client is led astray`)
+    }
+    return wrong
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The LAN of a simulation: one broadcast domain of stations. Decided here: when a packet arrives, whether it does, how often
+ * and in which order, by the faults that are in force. Refuses to know what is in a packet.
+ */
+import type { Address, Family } from '../../src/wire/address.ts'
+import { type Mac, macFromBytes } from '../../src/wire/mac.ts'
+import type { Chance } from './chance.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** `vrrp`: its message, without an IP header; `frame`: ARP or Neighbor Discovery, whole. */
+export type Carried =
+  | {
+      readonly kind: 'vrrp'
+      readonly family: Family
+      readonly source: Address
+      readonly destination: Address
+      readonly ttl: number
+      readonly bytes: Uint8Array
+    }
+  | { readonly kind: 'frame'; readonly bytes: Uint8Array }
+
+export type Station = {
+  readonly name: string
+  /** Carrier, and somebody behind it. */
+  readonly connected: boolean
+  /** Of its network card; a switch gives it what is said to this one, and to groups. */
+  readonly mac: Mac
+  take(carried: Carried): void
+}
+
+/** What the LAN does to all that crosses it; 0 = nothing. `delay`: up to so many ms more, each packet for itself. */
+export type Weather = { readonly loss: number; readonly delay: number; readonly twice: number }
+export const FAIR: Weather = { loss: 0, delay: 0, twice: 0 }
+
+const LATENCY = 0.15
+const JITTER = 0.1
+
+/** Of what is cut: everything, or VRRP alone. */
+export type Cut = { readonly from: string; readonly to: string; readonly vrrpOnly: boolean }
+
+export class Wire {
+  readonly stations = new Map<string, Station>()
+  /** Every fault its own entry: two may cut the same. */
+  readonly #cuts = new Set<Cut>()
+  readonly #weathers = new Set<Weather>()
+  readonly #time: VirtualTime
+  readonly #chance: Chance
+  readonly #onChange: () => void
+
+  constructor(time: VirtualTime, chance: Chance, onChange: () => void) {
+    this.#time = time
+    this.#chance = chance
+    this.#onChange = onChange
+  }
+
+  /** Until what is returned is called. */
+  cut(cuts: readonly Cut[]): () => void {
+    for (const cut of cuts) this.#cuts.add(cut)
+    this.#onChange()
+    return () => {
+      for (const cut of cuts) this.#cuts.delete(cut)
+      this.#onChange()
+    }
+  }
+
+  change(weather: Weather): () => void {
+    this.#weathers.add(weather)
+    return () => void this.#weathers.delete(weather)
+  }
+
+  /** Whether what one says reaches the other, but for bad luck. */
+  reaches(from: string, to: string, vrrp = false): boolean {
+    if (this.stations.get(from)?.connected !== true || this.stations.get(to)?.connected !== true) return false
+    for (const cut of this.#cuts) if (cut.from === from && cut.to === to && (vrrp || !cut.vrrpOnly)) return false
+    return true
+  }
+
+  send(from: string, carried: Carried): void {
+    const whom =
+      carried.kind === 'frame' && (carried.bytes[0] ?? 0) % 2 === 0
+        ? macFromBytes(carried.bytes.subarray(0, 6))
+        : undefined
+    for (const to of this.stations.values()) {
+      if (whom !== undefined && to.mac !== whom) continue
+      if (to.name === from || !this.reaches(from, to.name, carried.kind === 'vrrp')) continue
+      this.#deliver(from, to, carried)
+      for (const { twice } of this.#weathers) if (twice > 0 && this.#chance() < twice) this.#deliver(from, to, carried)
+    }
+  }
+
+  #deliver(from: string, to: Station, carried: Carried): void {
+    let late = LATENCY + JITTER * this.#chance()
+    for (const { loss, delay } of this.#weathers) {
+      if (loss > 0 && this.#chance() < loss) return
+      if (delay > 0) late += delay * this.#chance()
+    }
+    this.#time.after(late, () => {
+      if (this.reaches(from, to.name, carried.kind === 'vrrp')) to.take(carried)
+    })
+  }
+}
