@@ -22,14 +22,42 @@ const PLAN: Record<string, Rule> = {
   notify: { folders: ['wire', 'healthcheck'], packages: ['node:'] },
   config: { folders: ['wire', 'vrrp', 'healthcheck', 'notify'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
-  daemon: { folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'metrics', 'notify'], packages: ['node:'] },
-  api: { folders: ['wire', 'config', 'daemon', 'healthcheck', 'metrics', 'notify'], packages: ['node:'] },
+  // What a node remembers, as values (docs/adr/0039).
+  journal: { folders: [], packages: ['zod'] },
+  daemon: {
+    folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'journal', 'metrics', 'notify'],
+    packages: ['node:'],
+  },
+  api: {
+    folders: ['wire', 'config', 'daemon', 'healthcheck', 'journal', 'metrics', 'notify'],
+    packages: ['node:', 'zod'],
+  },
   // What is wrong with a machine, judged from measurements alone (docs/adr/0037).
   doctor: { folders: ['wire', 'vrrp'], ...PURE },
+  // The journals of several nodes as one story (docs/adr/0039).
+  explain: { folders: ['journal'], ...PURE },
+  // What the cluster around a node means for it: decisions alone (docs/adr/0051).
+  kubernetes: { folders: ['wire', 'config'], packages: ['yaml', 'zod'] },
+  // The process beside the engine that asks the cluster and does what was decided. Nothing imports it but cli.
+  agent: { folders: ['wire', 'config', 'kubernetes'], packages: ['node:', '@kubernetes/client-node', 'zod'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0011).
-    folders: ['wire', 'vrrp', 'arp', 'config', 'daemon', 'doctor', 'linux', 'metrics', 'api'],
+    folders: [
+      'wire',
+      'vrrp',
+      'agent',
+      'arp',
+      'config',
+      'daemon',
+      'doctor',
+      'explain',
+      'journal',
+      'kubernetes',
+      'linux',
+      'metrics',
+      'api',
+    ],
     packages: ['node:', 'commander', 'pino', 'zod', 'cap'],
   },
   'main.ts': { folders: ['cli'], packages: ['node:'] },
@@ -40,8 +68,8 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
   // design.md §2: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
   // Values only (docs/adr/0024).
-  config: { healthcheck: ['check.ts'], notify: ['notification.ts'] },
-  api: { daemon: ['healthcheck-snapshot.ts', 'ports.ts', 'snapshot.ts'] },
+  config: { healthcheck: ['check.ts'], notify: ['notification.ts', 'webhook.ts'] },
+  api: { daemon: ['chronicle.ts', 'healthcheck-snapshot.ts', 'ports.ts', 'report.ts', 'snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
   daemon: {
     healthcheck: [
@@ -59,9 +87,14 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
 
 /**
  * Where keepalived's words are spoken besides its own reader, because those who listen know no others: the dumps that
- * probes and exporters read (docs/adr/0030), and programs that are told of changes (docs/adr/0029).
+ * probes and exporters read (docs/adr/0030), programs that are told of changes (docs/adr/0029), and the API's labels.
  */
-const SPEAKS_KEEPALIVED = ['api/keepalived-dump.ts', 'notify/keepalived-words.ts']
+const SPEAKS_KEEPALIVED = [
+  'api/keepalived-counts.ts',
+  'api/keepalived-dump.ts',
+  'kubernetes/upstream-words.ts',
+  'notify/keepalived-words.ts',
+]
 
 /** iproute2's keyword for the bridge of a port, which has no other word. */
 const IPROUTE2 = /link set \S+ master \S+/g
@@ -79,6 +112,8 @@ const PURE_FILES = [
   'healthcheck/program-set.ts',
   'healthcheck/schedule.ts',
   'linux/netlink/message.ts',
+  'metrics/exporter-names.ts',
+  'metrics/histogram.ts',
   'metrics/names.ts',
   'notify/keepalived-words.ts',
   'notify/notification.ts',

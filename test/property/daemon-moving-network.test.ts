@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FILES, MovingNode, NICS, type Nic, VIPS } from '../support/moving-node.ts'
+import { FILES, MovingNode, NICS, type Nic, SAYINGS, VIPS } from '../support/moving-node.ts'
 import { type Action, does, storyOf } from '../support/node-history.ts'
 import { type FakeWorld, failure } from '../unit/fake-world.ts'
 
@@ -30,6 +30,14 @@ const ACTIONS: readonly fc.WeightedArbitrary<Action<MovingNode>>[] = [
   toNic('rename', (node, which) => node.rename(which, which.renamed)),
   toNic('another MAC:', (node, which) => node.newMac(which)),
   toNic('own address off', (node, which) => node.address('remove', which, which.own)),
+  fc
+    .tuple(nic, nic)
+    .map(([whose, on]) =>
+      does<MovingNode>(`address of ${whose.name} on ${on.name}`, (node) => node.address('add', on, whose.own)),
+    ),
+  fc
+    .constantFrom(...SAYINGS)
+    .map((words) => does<MovingNode>(`the file: ${JSON.stringify(words)}`, (node) => node.say(words))),
   toNic('own address on', (node, which) => node.address('add', which, which.own)),
   fc
     .tuple(nic, vip, fc.constantFrom(24, 32))

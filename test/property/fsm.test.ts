@@ -212,8 +212,8 @@ class Walk {
     const wanted =
       state.name === 'Active'
         ? this.parameters.addresses
-        : state.name === 'Leaving'
-          ? state.kept.map(({ address: kept }) => kept)
+        : state.name === 'Leaving' || state.name === 'Backup'
+          ? (state.kept ?? []).map(({ address: kept }) => kept)
           : []
     // What is the node's own stays so, whatever a reload takes away: it is on the interface in every state.
     if (!ownsAddresses(this.parameters)) {

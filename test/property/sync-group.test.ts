@@ -201,8 +201,8 @@ class Walk {
         if (effect.kind === 'installAddresses') for (const vip of VIPS) installed.add(vip)
         if (effect.kind === 'removeAddresses') for (const vip of effect.addresses) installed.delete(vip)
       }
-      const held =
-        state.name === 'Active' ? VIPS : state.name === 'Leaving' ? state.kept.map(({ address: kept }) => kept) : []
+      const kept = state.name === 'Leaving' || state.name === 'Backup' ? (state.kept ?? []) : []
+      const held = state.name === 'Active' ? VIPS : kept.map(({ address: vip }) => vip)
       must(
         held.length === installed.size && held.every((vip) => installed.has(vip)),
         () => `${what}: V${i} in ${state.name} has ${[...installed]} instead of ${held}`,

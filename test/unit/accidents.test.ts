@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Cell, kindsOf, LINE_UPS, type LineUp } from '../../bench/failover/accident.ts'
 import { SCENARIOS, theory, titleOf, unsupported, windowMs } from '../../bench/failover/scenario.ts'
-import { countTakeovers, expectedTakeovers } from '../../bench/failover/takeovers.ts'
+import { expectedTakeovers, lateOwners, takeoversIn } from '../../bench/failover/takeovers.ts'
 
 const cell = (scenario: string, intervalMs = 100, lineUp: LineUp = 'holdfast'): Cell => ({
   ...{ scenario, intervalMs, lineUp, family: 4 },
@@ -78,16 +78,28 @@ test('a run of advertisements is one takeover; the owner and a farewell are none
     ...said('r3', 315, 415, 515, 615),
     { atMs: 900, source: 'r4', priority: 0 },
   ].sort((a, b) => a.atMs - b.atMs)
-  expect(countTakeovers(wire, 'r1', 100)).toBe(3)
-  expect(countTakeovers(wire, 'r2', 100)).toBe(2)
+  expect(takeoversIn(wire, 'r1', 100)).toHaveLength(3)
+  expect(takeoversIn(wire, 'r2', 100)).toHaveLength(2)
 })
 
 test('an Active that stalls has not taken over again, unless a better one spoke meanwhile', () => {
   const at = (source: string, priority: number) => (atMs: number) => ({ atMs, source, priority })
   const alone = [0, 100, 700, 800].map(at('r2', 150))
-  expect(countTakeovers(alone, 'r1', 100)).toBe(1)
-  expect(countTakeovers([...alone.slice(0, 2), at('r3', 100)(300), ...alone.slice(2)], 'r1', 100)).toBe(2)
-  expect(countTakeovers([...alone.slice(0, 2), at('r1', 200)(300), ...alone.slice(2)], 'r1', 100)).toBe(2)
+  expect(takeoversIn(alone, 'r1', 100)).toHaveLength(1)
+  expect(takeoversIn([...alone.slice(0, 2), at('r3', 100)(300), ...alone.slice(2)], 'r1', 100)).toHaveLength(2)
+  expect(takeoversIn([...alone.slice(0, 2), at('r1', 200)(300), ...alone.slice(2)], 'r1', 100)).toHaveLength(2)
+})
+
+test('an owner whose advertisements were not on the wire was late, one whose advertisements were lost was not', () => {
+  const said = (source: string, ...times: number[]) =>
+    times.map((atMs) => ({ atMs, source, priority: source === 'r1' ? 200 : 150 }))
+  const late = (...owner: number[]) => {
+    const wire = [...said('r1', ...owner), ...said('r2', 1_341.4)].sort((a, b) => a.atMs - b.atMs)
+    return lateOwners(takeoversIn(wire, 'r1', 100), wire, 'r1', 100)
+  }
+  expect(late(1_000, 1_100, 1_200, 1_300, 1_400), '1000 was heard, three were lost').toBe(0)
+  expect(late(1_000, 1_100, 1_200, 1_342), 'two were lost, the third came too late').toBe(1)
+  expect(late(1_000, 1_400), 'none was lost').toBe(1)
 })
 
 test('loss: three in a row, for each Backup by itself', () => {

@@ -1,6 +1,6 @@
 /** The one timer: a hint that is checked against the clock (design.md §2). Clock and setTimeout are arguments. */
 import { beforeEach, expect, test } from 'vitest'
-import { Alarm } from '../../src/daemon/alarm.ts'
+import { Alarm, wakeUpBy } from '../../src/daemon/alarm.ts'
 import { millis } from '../../src/wire/units.ts'
 
 let now = 0
@@ -19,14 +19,14 @@ beforeEach(() => {
   alarm = new Alarm(
     { now: () => millis(now) },
     (at) => fired.push(at),
-    (callback, wait) => {
+    wakeUpBy((callback, wait) => {
       waits.push(wait)
       pending = callback
       return () => {
         cancelled++
         pending = undefined
       }
-    },
+    }),
   )
 })
 
@@ -85,6 +85,20 @@ test('a day away: looks at the clock once a minute', () => {
   expect(waits).toEqual([60_000])
   tickAt(now + 60_000)
   expect([waits, fired]).toEqual([[60_000, 60_000], []])
+})
+
+test('a wake-up is told the moment itself; of one that has passed, a moment from now, so that nobody spins', () => {
+  const moments: number[] = []
+  const fine = new Alarm(
+    { now: () => millis(now) },
+    () => {},
+    () => ({ set: (at) => void moments.push(at), clear: () => {} }),
+  )
+  fine.set(millis(1010.9))
+  fine.set(millis(1000.5))
+  fine.set(millis(900))
+  fine.set(millis(now + 86_400_000))
+  expect(moments).toEqual([1010.9, 1000.5, 1001.25, 61_000.25])
 })
 
 test('with the real event loop it comes when it is due, not before', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { budgetLines } from '../../bench/cost/budgets.ts'
 import { priceOf } from '../../bench/cost/check-report.ts'
 import { growth, lineThrough } from '../../bench/cost/fit.ts'
-import { expectedSeconds, isWrong, readOptions } from '../../bench/cost/options.ts'
+import { expectedSeconds, isWrong, parties, readOptions } from '../../bench/cost/options.ts'
 import { groupCpuSeconds, groupMount, groupPath, hasJoined, memoryOf, statOf } from '../../bench/cost/process-text.ts'
 import { markdown } from '../../bench/cost/report.ts'
 import type { CellResult, CheckCost, CostDaemon, Result } from '../../bench/cost/result.ts'
@@ -237,4 +237,18 @@ describe('the command line', () => {
     }
     expect(attempt()).toBe(true)
   })
+})
+
+test('groups are counted at the same time as long as the machine has little to do', () => {
+  const argv = ['--routers', '1,255', '--nodes', '2', '--transport', 'multicast', '--interval', '1s,100ms']
+  const at = (groups: string) =>
+    parties(readOptions([...argv, '--groups', groups], '/out')).map((party) =>
+      party.map(({ intervalMs, routers }) => `${routers} × ${intervalMs}`),
+    )
+  expect(at('1')).toHaveLength(8)
+  expect(at('6')).toEqual([
+    ['1 × 1000', '1 × 1000', '255 × 1000', '255 × 1000', '1 × 100', '1 × 100'],
+    ['255 × 100'],
+    ['255 × 100'],
+  ])
 })

@@ -1,6 +1,7 @@
 /** What the benchmark reads out of the gauge's records: outage, loss, overlap; and that a chunk may end anywhere. */
 import { describe, expect, test } from 'vitest'
 import { ClientRecord } from '../../bench/failover/client-record.ts'
+import { FleetRecord } from '../../bench/failover/fleet-record.ts'
 import { JournalReader, KINDS, type Kind, macOfNumber } from '../../bench/failover/journal.ts'
 import { ObserverRecord } from '../../bench/failover/observer-record.ts'
 
@@ -92,6 +93,37 @@ function observer(ms: number, answers: (at: number) => readonly number[]) {
   }
   return record
 }
+
+describe('a client of many addresses', () => {
+  test('a silence is from the first probe without an answer to the next answer, of each address by itself', () => {
+    const record = new FleetRecord(2)
+    for (const at of [0, 25, 50, 75]) for (const vip of [0, 1]) record.ask(vip, at + vip)
+    expect(record.answer(0, 1, 'r1', 1), 'the first to answer is another than nobody').toBe(true)
+    for (const probe of [1, 2, 3, 4]) record.answer(1, probe, 'r1', 25 * probe)
+    expect(record.answer(0, 4, 'r2', 76), 'r2 answers').toBe(true)
+    expect(record.answer(0, 3, 'r1', 77), 'an answer to an older probe').toBe(false)
+    expect(record.end(80)).toEqual([75, 0])
+  })
+
+  test('a client that did not ask for 200 ms, or read late, saw no silence', () => {
+    const record = new FleetRecord(1)
+    record.answer(0, record.ask(0, 0), 'r1', 1)
+    const before = record.ask(0, 25)
+    const after = record.ask(0, 225)
+    record.answer(0, before, 'r1', 226)
+    record.answer(0, after, 'r1', 226)
+    expect(record.end(230)).toEqual([0])
+  })
+
+  test('a silence that lasts counts up to the end, one from before the beginning does not', () => {
+    const record = new FleetRecord(1)
+    record.ask(0, 0)
+    record.answer(0, record.ask(0, 500), 'r1', 501)
+    record.begin()
+    record.ask(0, 525)
+    expect(record.end(625)).toEqual([100])
+  })
+})
 
 describe('an observer', () => {
   test('sums the questions that two answered, and those that nobody did', () => {

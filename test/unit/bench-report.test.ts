@@ -1,12 +1,14 @@
 /** What the benchmark makes of a result: table, picture, plan and command line. All of it out of values, nothing is run. */
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { LineUp, Theory } from '../../bench/failover/accident.ts'
+import { ANY, type LineUp, type Theory } from '../../bench/failover/accident.ts'
 import { verdicts } from '../../bench/failover/budgets.ts'
 import { figureOf, pointsOf, ratio } from '../../bench/failover/figures.ts'
 import { isWrong, readOptions } from '../../bench/failover/options.ts'
+import { inPage } from '../../bench/failover/overview.ts'
 import { excerpts, picture, timeText, wrapped } from '../../bench/failover/picture.ts'
-import { durationText, expectedMs, planned, wholeTable } from '../../bench/failover/plan.ts'
+import { companies, durationText, expectedMs, planned, wholeTable } from '../../bench/failover/plan.ts'
 import { markdown } from '../../bench/failover/report.ts'
 import { type CellResult, noiseOf, type Result, type RunRecord, resultText } from '../../bench/failover/result.ts'
 import { escaped } from '../../bench/failover/svg.ts'
@@ -52,11 +54,11 @@ const PAIR = result(
 describe('the table', () => {
   test('has a row for each cell, with the ratio of the medians, noise and what cannot be', () => {
     const rows = markdown(PAIR).split('\n')
-    const ours = rows.find((row) => row.includes('| holdfast |'))
+    const ours = rows.find((row) => row.includes('IPv4 | holdfast |'))
     expect(ours).toContain('| 100 ms | IPv4 | holdfast | 3, **1 noisy** | 250 / 300 / 340 / 340 |')
     expect(ours).toContain('| moved 241 – 341 | 0.50 | 10 % |')
-    expect(rows.find((row) => row.includes('| keepalived |'))).toContain('| 3 | 500 / 600 / 700 / 700 |')
-    expect(rows.find((row) => row.includes('| frr |'))).toContain('cannot: it has <no> such thing')
+    expect(rows.find((row) => row.includes('IPv4 | keepalived |'))).toContain('| 3 | 500 / 600 / 700 / 700 |')
+    expect(rows.find((row) => row.includes('IPv4 | frr |'))).toContain('cannot: it has <no> such thing')
   })
 
   test('counts runs that failed, and shows the figure of a scenario that has its own', () => {
@@ -89,6 +91,10 @@ describe('a run', () => {
   test('of a scenario whose accident is load is not', () => {
     const theory = { of: 'takeovers', from: 0, to: 0 } as const
     expect(noiseOf({ theory }, record(1, { pressure: 0.9 }))).toBeUndefined()
+    const loss = { of: 'takeovers', from: 0.5, to: 0.5 } as const
+    expect(noiseOf({ theory: loss }, record(1, { pressure: 0.9 })), 'lost advertisements are no load').toBe(
+      'pressure 90 %',
+    )
   })
 
   test('tells most by its outage, but where the old node goes on answering', () => {
@@ -190,6 +196,28 @@ describe('the budgets', () => {
   })
 })
 
+describe('the short table', () => {
+  const page = (table: string) =>
+    `before\n<!-- by bench:failover: its table -->${table}<!-- end of its table -->\nafter\n`
+
+  test('has the daemons side by side, and takes the place of the one before', () => {
+    const text = inPage(page('yesterday'), PAIR)
+    expect(text).not.toContain('yesterday')
+    expect(text).toContain(
+      '| 300 ms, 340 ms (3), 1 noisy | 600 ms, 700 ms (3) | cannot | 0.50 | 340 · 700 | 2 ms · 2 ms |',
+    )
+    expect(inPage(text, PAIR)).toBe(text)
+    expect(() => inPage('a page', PAIR)).toThrow('Cannot find')
+  })
+
+  test('of docs/performance.md is that of bench/results', () => {
+    const text = readFileSync('docs/performance.md', 'utf8')
+    const measured: Result = JSON.parse(readFileSync('bench/results/failover.json', 'utf8'))
+    const again = 'run `npm run bench:failover -- --render --page docs/performance.md`'
+    expect(inPage(text, measured), again).toBe(text)
+  })
+})
+
 describe('the plan', () => {
   const known = ['cut', 'heal', 'load2']
 
@@ -226,8 +254,31 @@ describe('the plan', () => {
     const keys = cells.map(({ cell: one }) => Object.values(one).join(' '))
     expect(new Set(keys).size).toBe(keys.length)
     const fast = cells.filter(({ cell: one }) => one.scenario === 'cut' && one.intervalMs < 1_000)
-    expect(fast.length).toBeGreaterThan(4)
+    expect(fast.map(({ cell: { intervalMs, lineUp } }) => `${intervalMs} ${lineUp}`)).toContain('10 keepalived')
     expect(fast.every(({ runs }) => runs >= 20)).toBe(true)
+  })
+
+  test('puts together what may run at the same time, and takes about as long', () => {
+    const one = (scenario: string, lineUp: LineUp, intervalMs = 100) => ({
+      cell: { scenario, intervalMs, family: 4, lineUp } as const,
+      runs: 1,
+    })
+    const two = (scenario: string, intervalMs?: number) => [
+      one(scenario, 'holdfast', intervalMs),
+      one(scenario, 'keepalived', intervalMs),
+    ]
+    const round = [...two('heal'), ...two('cut'), ...two('load2'), ...two('cut', 1_000), ...two('group')]
+    const parts = companies(round, 4, {
+      companyOf: ({ scenario }) => (scenario === 'load2' ? { kind: 'load', most: 1 } : ANY),
+      lengthOf: ({ cell: { scenario } }) => (scenario === 'heal' ? 20 : 3),
+    })
+    expect(parts.map((part) => part.map(({ cell: { scenario, lineUp } }) => `${scenario} ${lineUp[0]}`))).toEqual([
+      ['cut h', 'cut k', 'group h', 'group k'],
+      ['heal h', 'heal k'],
+      ['load2 h'],
+      ['load2 k'],
+      ['cut h', 'cut k'],
+    ])
   })
 
   test('learns how long a run takes', () => {

@@ -9,6 +9,7 @@ import { closeChannel } from '../../src/linux/launcher.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { millis } from '../../src/wire/units.ts'
 import { checkSpec, tcpSpec } from '../support/check-spec.ts'
+import { engineReports } from '../support/engine-reports.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { FakeWorld } from './fake-world.ts'
 
@@ -32,8 +33,8 @@ function port(options: { silentAfter?: number } = {}) {
   const onProblem = (words: string) => void problems.push(words)
   const thread = new WorkerThread(
     ENTRY,
-    { listen: false, version: '1' },
-    { snapshot: () => world.daemon.snapshot(), onProblem, onListening: () => {}, launchers },
+    { listen: false, isPublic: false, version: '1', metricsCompat: 'none', peers: [] },
+    { ...engineReports(world.daemon), onProblem, onListening: () => {}, launchers },
   )
   threads.push(thread)
   const checks = new CheckThread(thread, launchers, options.silentAfter)

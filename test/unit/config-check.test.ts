@@ -240,7 +240,7 @@ test('a reload of a keepalived file leaves such a script out, and takes it in ag
 })
 
 test('the schema is JSON Schema that knows the keys, and refuses others', () => {
-  const { exitCode, stdout } = schemaCommand()
+  const { exitCode, stdout } = schemaCommand('config')
   expect(exitCode).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -119,7 +119,6 @@ describe('another router in its place (VR-CFG-08)', () => {
     ['interface', A.replace('eth0', 'eth1')],
     ['version', `${A}, version: 2`],
     ['family', A.replace('10.0.0.200', '"fd00::1"')],
-    ['transport', `${A}, transport: { unicast: { peers: [10.0.0.2] } }`],
     ['address owner', `${A}, priority: 255`],
   ])('%s', (_, next) => {
     const expected = { ...NOTHING, recreated: ['a'], unchanged: ['b'] }
@@ -127,10 +126,29 @@ describe('another router in its place (VR-CFG-08)', () => {
     expect(diff(file(next, B), file(A, B))).toEqual(expected)
   })
 
-  test('an empty peer list is multicast with profile keepalived, and unicast otherwise', () => {
+  test('multicast or unicast is another source in IPv6, and no other router in IPv4', () => {
+    const unicast = '{ unicast: { peers: [10.0.0.2] } }'
+    const four = diff(file(A, B), file(`${A}, transport: ${unicast}`, B))
+    expect(four).toEqual({ ...NOTHING, changed: ['a'], unchanged: ['b'] })
+    const other = diff(file(A, B), file(`${A}, transport: { unicast: { source: 10.0.0.1, peers: [10.0.0.2] } }`, B))
+    expect(other).toEqual({ ...NOTHING, recreated: ['a'], unchanged: ['b'] })
+    const six = A.replace('10.0.0.200', '"fd00::1"')
+    const changed = diff(file(six, B), file(`${six}, transport: { unicast: { peers: ["fd00::2"] } }`, B))
+    expect(changed).toEqual({ ...NOTHING, recreated: ['a'], unchanged: ['b'] })
+  })
+
+  test('an empty peer list is not multicast, whatever the profile', () => {
     const empty = (profile: string) => file(`${A}, profile: ${profile}, transport: { unicast: { peers: [] } }`)
-    expect(diff(file(`${A}, profile: keepalived`), empty('keepalived')).unchanged).toEqual(['a'])
-    expect(diff(file(A), empty('holdfast')).recreated).toEqual(['a'])
+    expect(diff(file(`${A}, profile: keepalived`), empty('keepalived')).changed).toEqual(['a'])
+    expect(diff(file(A), empty('holdfast')).changed).toEqual(['a'])
+  })
+
+  test('an address that is followed instead of an interface that is named, and another one, are other routers', () => {
+    const on = (key: string) => file(`${A.replace('interface: eth0', `interface: ${key}`)}`)
+    const literal = on('{ holding: 10.0.0.5 }')
+    expect(diff(file(A), literal).recreated).toEqual(['a'])
+    expect(diff(literal, on('{ holding: /run/ip }')).recreated).toEqual(['a'])
+    expect(diff(literal, on('{ holding: 10.0.0.5 }')).unchanged).toEqual(['a'])
   })
 })
 
@@ -160,9 +178,18 @@ describe('sync groups', () => {
 })
 
 test('what waits for the next start is named', () => {
-  const head = 'runDirectory: /run/x\napi: { listen: false }\nio: raw-socket\nlog: { level: debug }\n'
+  const head =
+    'runDirectory: /run/x\napi: { listen: false, metricsCompat: keepalived-exporter }\nio: raw-socket\nlog: { level: debug }\n'
   const { restartOnly, unchanged } = diff(file(A), `${head}${file(A)}`)
-  expect(restartOnly).toEqual(['runDirectory', 'api.socket', 'api.listen', 'log.level', 'io'])
+  expect(restartOnly).toEqual([
+    'runDirectory',
+    'api.socket',
+    'api.listen',
+    'api.metricsCompat',
+    'journal',
+    'log.level',
+    'io',
+  ])
   expect(unchanged).toEqual(['a'])
 })
 

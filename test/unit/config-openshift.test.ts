@@ -92,13 +92,14 @@ describe('OpenShift', () => {
     ])
   })
 
-  test('bootstrap without peers, and the generation before unicast: multicast', () => {
+  test('bootstrap without peers is alone, the generation before unicast was multicast', () => {
     const key = `name: a, ${V4}, vrid: 14, priority: 70, addresses: [192.168.111.5/32], stagger: false`
     const bootstrap = node(`virtualRouters:\n  - { ${key}, transport: { unicast: { peers: [] } } }\n`)
-    expect(bootstrap.said).toEqual(['"a" has no unicast peers and will use multicast, as keepalived does'])
+    expect(bootstrap.said).toEqual(['"a" has no unicast peers: it will be alone and become Active'])
     const old = node(`virtualRouters:\n  - { ${key} }\n`)
     expect(old.said).toEqual([])
-    for (const { routers } of [bootstrap, old])
-      expect(routers.map(({ at: place, says }) => [place, says])).toEqual([[on4, 'v2 14 70 multicast']])
+    const says = ({ routers }: typeof old) => routers.map((router) => [router.at, router.says])
+    expect(says(old)).toEqual([[on4, 'v2 14 70 multicast']])
+    expect(says(bootstrap)).toEqual([[on4, 'v2 14 70 unicast']])
   })
 })

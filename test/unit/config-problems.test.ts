@@ -181,7 +181,7 @@ describe('unknown keys', () => {
 
   test('far from all known ones: the known ones are listed', () => {
     expect(said(`colour: red\n${file(router())}`)).toEqual([
-      '1:1: Cannot use unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, io, healthchecks, virtualRouters, syncGroups',
+      '1:1: Cannot use unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, journal, notify, io, healthchecks, virtualRouters, syncGroups',
     ])
   })
 
@@ -321,12 +321,10 @@ describe('what one value means for another', () => {
     ])
   })
 
-  test('no peers: alone, multicast or refused, by profile', () => {
+  test('no peers: alone, whatever the profile, and that is told', () => {
     expect(about(unicast('[]'))[0]).toContain('it will be alone')
-    expect(about({ ...unicast('[]'), profile: 'keepalived' })[0]).toContain('will use multicast, as keepalived does')
-    expect(about({ ...unicast('[]'), profile: 'rfc9568' })).toEqual([
-      'Cannot run "a" in unicast without peers: profile rfc9568 refuses it',
-    ])
+    expect(about({ ...unicast('[]'), profile: 'keepalived' })[0]).toContain('it will be alone')
+    expect(about({ ...unicast('[]'), profile: 'rfc9568' })[0]).toContain('it will be alone')
   })
 
   test.each([

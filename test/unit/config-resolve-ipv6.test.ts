@@ -169,9 +169,9 @@ describe('unicast', () => {
     expect(resolve(node('eth0 fd00::15/64'), named).router.source).toBe('fd00::15')
   })
 
-  test('an empty list is multicast with profile keepalived, from the link-local address', () => {
+  test('an empty list is alone, with profile keepalived as well', () => {
     const { router } = resolve(LAN, `${unicast('peers: []')}, profile: keepalived`)
-    expect([router.source, router.parameters.transport]).toEqual(['fe80::11', { mode: 'multicast', group: 'ff02::12' }])
+    expect([router.source, router.parameters.transport]).toEqual(['fd00::11', { mode: 'unicast', peers: [] }])
   })
 })
 

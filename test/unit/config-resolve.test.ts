@@ -116,10 +116,9 @@ describe('parameters', () => {
     expect(router.parameters.peers).toEqual([{ address: '10.0.0.12' }])
   })
 
-  test('no unicast peers: alone, or multicast as keepalived', () => {
-    const empty = `${API}, interface: eth0, transport: { unicast: { peers: [] } }`
+  test.each(['holdfast', 'keepalived', 'rfc9568'])('no unicast peers: alone, with profile %s', (profile) => {
+    const empty = `${API}, interface: eth0, profile: ${profile}, transport: { unicast: { peers: [] } }`
     expect(resolve(LAN, empty).router.parameters.transport).toEqual({ mode: 'unicast', peers: [] })
-    expect(resolve(LAN, `${empty}, profile: keepalived`).router.parameters.transport.mode).toBe('multicast')
   })
 })
 

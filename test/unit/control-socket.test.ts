@@ -1,16 +1,18 @@
 /** The control socket's gate: who is admitted, who is refused and counted, whose socket a client believes. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import type { Server } from 'node:http'
+import { request as httpRequest, type Server } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openControlSocket } from '../../src/api/control-socket.ts'
+import { sourceOf } from '../../src/api/event-route.ts'
 import type { ControlPeer } from '../../src/api/private-socket.ts'
 import { createApi, text } from '../../src/api/server.ts'
 import { unsafeFolder } from '../../src/api/socket-folder.ts'
 import { ask } from '../../src/cli/control-client.ts'
 import { formatStatus, statusCommand } from '../../src/cli/status.ts'
+import { Chronicle } from '../../src/daemon/chronicle.ts'
 import { FakeWorld } from './fake-world.ts'
 
 const OWN = process.geteuid?.() ?? 0
@@ -32,6 +34,8 @@ async function control(peer: ControlPeer | undefined, path = join(directory, 'ru
   const seen = { refused: [] as (ControlPeer | undefined)[], unsafe: [] as string[], stops: 0 }
   const server = await openControlSocket(path, {
     snapshot: () => world.daemon.snapshot(),
+    events: sourceOf(new Chronicle()),
+    metrics: () => Promise.reject(new Error('nobody has made them')),
     commands: { '/v1/stop': () => text(202, `stop ${++seen.stops}`) },
     peerOf: () => peer,
     onRefused: (who) => void seen.refused.push(who),
@@ -46,6 +50,12 @@ test.each([0, OWN])('the user %s is answered', async (uid) => {
   expect((await ask(seen.path, { path: '/v1/status', within: 1_000 })).status).toBe(200)
   expect((await ask(seen.path, { path: '/v1/stop', order: {}, within: 1_000 })).status).toBe(202)
   expect([seen.refused, seen.stops]).toEqual([[], 1])
+})
+
+test('metrics that nobody makes are said to be none', async () => {
+  const { path } = await control({ pid: 7, uid: 0 })
+  const { body, status } = await ask(path, { path: '/metrics', within: 1_000 })
+  expect([status, body]).toEqual([503, 'nobody has made them\n'])
 })
 
 test.each([
@@ -121,4 +131,31 @@ test('an answer without bounds is not sent', async () => {
   await new Promise<void>((resolve) => server.listen(path, resolve))
   const { status, body: told } = await ask(path, { path: '/large', within: 2_000 })
   expect([status, told]).toEqual([500, 'The answer has more than 8388608 characters: 8388609\n'])
+})
+
+test('a large command has a bound of its own, and what is not UTF-8 is no text', async () => {
+  const path = join(directory, 'commands.sock')
+  const taken: [number, string | null][] = []
+  const take = (body: string, query: URLSearchParams) => {
+    taken.push([body.length, query.get('by')])
+    return text(200, 'taken')
+  }
+  const server = createApi({}, { '/large': { largest: 10_000, take }, '/small': take })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  const post = (where: string, body: string) => ask(path, { path: where, text: body, within: 5_000 })
+  expect((await post('/large?by=me', 'a'.repeat(10_000))).status).toBe(200)
+  const long = await post('/large', 'a'.repeat(10_001))
+  expect([long.status, long.body]).toEqual([413, 'More than 10000 octets are no command\n'])
+  expect((await post('/small', 'a'.repeat(4_097))).status).toBe(413)
+  expect(taken).toEqual([[10_000, 'me']])
+  const asked = await new Promise<number | undefined>((resolve, reject) => {
+    const request = httpRequest({ socketPath: path, path: '/large', method: 'POST', agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    request.once('error', reject)
+    request.end(Buffer.from([0xff, 0xfe]))
+  })
+  expect([asked, taken.length]).toEqual([400, 1])
 })

@@ -31,16 +31,19 @@ function reply(claimed: string, from: Mac): Uint8Array {
   return frame
 }
 
-/** The LAN answers whoever asks everybody. */
-function live(world: FakeWorld, wait: number, stations: Stations): void {
+/** The LAN answers whoever asks everybody, in the order of the questions; routers answer what they are asked as well. */
+function answer(world: FakeWorld, since: number, stations: Stations, routers = false): void {
+  for (const { address: asked, to } of world.asked.slice(since)) {
+    if (routers || to === BROADCAST) for (const mac of stations[asked] ?? []) world.hearClaim(reply(asked, mac))
+  }
+}
+
+function live(world: FakeWorld, wait: number, stations: Stations, routers = false): void {
   const until = world.now + wait
-  let seen = world.asked.length
   while (world.now < until) {
+    const seen = world.asked.length
     world.advance(Math.min(5, until - world.now))
-    for (const { address: asked, to } of world.asked.slice(seen)) {
-      if (to === BROADCAST) for (const mac of stations[asked] ?? []) world.hearClaim(reply(asked, mac))
-    }
-    seen = world.asked.length
+    answer(world, seen, stations, routers)
   }
 }
 
@@ -71,6 +74,19 @@ const gauge = (world: FakeWorld, vip = VIP) =>
   )?.value
 
 describe('questions', () => {
+  test('at 1 s they go with the advertisement: the daemon is not woken for them', () => {
+    const world = settledWorld()
+    const sent = world.sent.length
+    world.advance(20_000)
+    const turns = world.sent.slice(sent).map(({ at }) => at)
+    const asked = broadcasts(world).map(({ at }) => at)
+    expect(asked.length, 'questions in 20 s').toBeGreaterThanOrEqual(19)
+    expect(
+      asked.filter((at) => !turns.includes(at)),
+      'questions without an advertisement',
+    ).toEqual([])
+  })
+
   test('begin half a second after the takeover, for every address, and come every second with jitter', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
     const since = world.now - 1
@@ -135,10 +151,12 @@ describe('a station that speaks no VRRP', () => {
     const since = world.now
     live(world, FOUND_WITHIN, stations)
     expect(told(world)).toEqual([
-      `api: duplicate owner: ${STATION} (which speaks no VRRP) has ${VIP} as well: announced over`,
+      `api: duplicate owner: ${STATION} (no VRRP heard from it) has ${VIP} as well: announced over`,
     ])
     expect(owners(world)).toEqual([`${VIP} ${STATION}`])
-    expect(formatStatus(world.daemon.snapshot())).toContain(`DUPLICATE OWNER: ${STATION} (speaks no VRRP) has ${VIP}`)
+    expect(formatStatus(world.daemon.snapshot())).toContain(
+      `DUPLICATE OWNER: ${STATION} (no VRRP heard from it) has ${VIP}`,
+    )
     expect(gauge(world)).toBe(1)
     const found = world.announced[0]?.at ?? 0
     expect(found - since, 'found after').toBeLessThanOrEqual(FOUND_WITHIN)
@@ -190,6 +208,17 @@ describe('a station that speaks no VRRP', () => {
     expect(owners(world)).toEqual([`${VIP2} ${STATION}`])
     expect([gauge(world, VIP), gauge(world, VIP2)]).toEqual([0, 1])
     expect(world.announced.map((one) => one.address)).toEqual([VIP2, VIP2, VIP2])
+  })
+
+  test.each(['100ms', '1s'])('is no slower found where it might be a router that is known, at %s', (interval) => {
+    for (let offset = 0; offset < 1_000; offset += 125) {
+      const world = new FakeWorld([{ ...ROUTER, advertisementInterval: interval, probeRivals: false }]).start()
+      world.hear(200)
+      world.advance(DOWN + 6_500 + offset)
+      live(world, FOUND_WITHIN, stations)
+      expect([world.router().state, owners(world)], `offset ${offset}`).toEqual(['Active', [`${VIP} ${STATION}`]])
+      expect(told(world), `offset ${offset}`).toHaveLength(1)
+    }
   })
 
   test('that is a listed peer has a name, without a priority', () => {
@@ -274,6 +303,31 @@ describe('yield to a router whose advertisements do not come through', () => {
     expect([world.router().state, gauge(world)]).toEqual(['Backup', 0])
     live(world, DOWN + 1, {})
     expect(world.router().state).toBe('Active')
+  })
+
+  test.each([
+    ['at once', 0, 0],
+    ['by a loser that runs again when its next advertisement is overdue', 205, 0],
+    ['by a loser that misses the first answer to its question who that is', 0, 1],
+  ])('found %s, the winner is never taken for a stranger', (_, stall, lost) => {
+    for (let offset = 0; offset < 100; offset += 10) {
+      const world = new FakeWorld([{ ...YIELD, advertisementInterval: '100ms' }]).start()
+      world.hear(200)
+      world.advance(DOWN + offset)
+      expect(world.router().state).toBe('Active')
+      world.advance(600)
+      const suspecting = () => world.router().counters.rivalAnswers > 0
+      while (!suspecting()) live(world, 5, { [VIP]: [PEER_MAC] }, true)
+      const seen = world.asked.length
+      // Shorter than three intervals, or it would listen before it speaks.
+      if (stall > 0) world.stall(stall)
+      answer(world, seen, both, true)
+      const asksWho = () => world.asked.filter((one) => one.address === PEER).length
+      while (asksWho() < lost) live(world, 1, { [VIP]: [PEER_MAC] }, true)
+      live(world, 2_000, both, true)
+      const found = world.records.filter(({ fields }) => fields.onDuplicate !== undefined)
+      expect(found, `offset ${offset}`).toMatchObject([{ fields: { peer: PEER, onDuplicate: 'yield' } }])
+    }
   })
 
   test('the winner does not', () => {

@@ -190,6 +190,11 @@ describe('leaving', () => {
     expect([states(world), world.router('api').priority.effective, world.router('ingress').priority.effective]).toEqual(
       [['Backup', 'Backup'], 1, 1],
     )
+    // Another end is for all of them, too.
+    expect(world.daemon.yield('ingress', 1_000)).toBe(undefined)
+    world.advance(1_001)
+    expect([world.router('api').yieldingUntil, world.router('ingress').yieldingUntil]).toEqual([null, null])
+    expect(states(world)).toEqual(['Backup', 'Backup'])
     expect(world.daemon.yield('ingress', 60_000)?.message).toBe(
       `Cannot yield "ingress": it shares its group with "api", which is Backup, not Active: ${PEER} is Active`,
     )

@@ -568,6 +568,99 @@ describe('the guardian', () => {
     expect([world.router().state, world.forsaken]).toEqual(['Leaving', 1])
   })
 
+  describe('that is heard', () => {
+    const heardWorld = (router: Partial<typeof ROUTER> & { advertisementInterval: string }) => {
+      const world = new FakeWorld([{ ...ROUTER, ...router }])
+      world.guarded = true
+      world.guardianIsHeard = true
+      return world.start()
+    }
+
+    test('at 1 s: no look wakes the daemon', () => {
+      const world = heardWorld({ advertisementInterval: '1s' })
+      // The announcements are over, and the rounds of the radar have come together with the advertisements.
+      world.advance(DOWN + 15_000)
+      const [beats, sent] = [world.beats.length, world.sent.length]
+      world.advance(20_000)
+      const [looks, turns] = [world.beats.slice(beats), world.sent.slice(sent).map(({ at }) => at)]
+      expect(turns.length, 'advertisements in 20 s').toBeGreaterThanOrEqual(19)
+      expect(
+        looks.filter((at) => !turns.includes(at)),
+        'looks for which the daemon woke up',
+      ).toEqual([])
+      expect(looks.length, 'looks in 20 s').toBeGreaterThanOrEqual(19)
+    })
+
+    test('at 1 s, as Backup: nor does one wake it beside what it hears', () => {
+      const world = heardWorld({ advertisementInterval: '1s' })
+      const heardAt: number[] = []
+      for (let second = 0; second < 10; second++) {
+        world.hear(200)
+        heardAt.push(world.now)
+        world.advance(1_000)
+      }
+      expect(world.router().state).toBe('Backup')
+      expect(
+        world.beats.filter((at) => at > (heardAt[0] ?? 0) && !heardAt.includes(at)),
+        'looks for which the daemon woke up',
+      ).toEqual([])
+    })
+
+    test('at 10 s: we beat every 1.5 s at least', () => {
+      const world = heardWorld({ advertisementInterval: '10s' })
+      const beats = world.beats.length
+      world.advance(30_000)
+      const looks = world.beats.slice(beats)
+      expect(Math.max(...looks.slice(1).map((at, i) => at - (looks[i] ?? 0)))).toBeLessThanOrEqual(1_501)
+    })
+
+    test('its end is acted upon at once', () => {
+      const world = heardWorld({ advertisementInterval: '1s' })
+      world.advance(DOWN + 1_000)
+      world.guardianIsGone = true
+      world.guardianCalls()
+      expect([world.router().state, world.forsaken]).toEqual(['Leaving', 1])
+    })
+
+    test.each(['100ms', '1s', '10s'])('its silence, at %s: half of the lifetime, a beat, and no more', (interval) => {
+      const world = heardWorld({ advertisementInterval: interval })
+      world.advance(50_000)
+      expect(world.router().state).toBe('Active')
+      const patience = { '100ms': 1_000, '1s': 2_000, '10s': 17_500 }[interval] ?? Number.NaN
+      world.guardianStoppedAt = world.now
+      world.advance(patience)
+      expect([world.router().state, world.forsaken], `after ${patience} ms`).toEqual(['Active', 0])
+      world.advance(255)
+      expect([world.router().state, world.forsaken], `${patience + 255} ms`).toEqual(['Leaving', 1])
+    })
+
+    test('frozen together with the daemon, and thawed a moment before the look: it is given time to beat', () => {
+      const world = heardWorld({ advertisementInterval: '10s' })
+      world.advance(50_000)
+      for (const frozen of [900, 1_100, 1_240, 1_400, 15_000, 16_200, 16_300, 60_000]) {
+        world.guardianStoppedAt = world.now
+        world.now += frozen
+        world.advance(100)
+        world.guardianStoppedAt = undefined
+        world.advance(7_000)
+        expect(world.forsaken, `frozen for ${frozen} ms`).toBe(0)
+      }
+    })
+
+    test('calls after a suspension: noticed at once', () => {
+      const world = heardWorld({ advertisementInterval: '20s' })
+      world.advance(75_000)
+      expect(world.router().state).toBe('Active')
+      world.asleep += 600_000
+      world.guardianCalls()
+      world.advance(25)
+      expect(world.transitions.slice(-2)).toEqual([
+        'api: Active → Returning: stalled',
+        'api: Returning → Active: nobodyElse',
+      ])
+    })
+  })
+
   test('was frozen together with the daemon: it is given time to beat', () => {
     const world = activeWorld([{ ...ROUTER, priority: 128 }])
     world.guardianStoppedAt = world.now

@@ -2,7 +2,7 @@
  * 255 virtual routers of one interface that do the same in one turn: the number of syscalls is that of the segments, not
  * of the routers, and what one router does keeps its order (design.md §3, Announcements).
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { FakeWorld, failure, type RouterConfig } from './fake-world.ts'
 
 const DOWN = 3_500
@@ -48,6 +48,38 @@ describe('255 routers in one turn', () => {
       '255 × announce',
     ])
     expect([world.installed.length, world.wills.size]).toEqual([COUNT, COUNT])
+  })
+
+  test('take over: nobody is told of any before all first announcements are out', () => {
+    const world = new FakeWorld(ROUTERS.map((router) => ({ ...router, notify: { active: ['/n/active'] } }))).start()
+    world.takeCalls()
+    world.watchTellings()
+    world.advance(DOWN)
+    expect(stretches(world.takeCalls().filter((call) => !call.includes('drain')))).toEqual([
+      '255 × arm',
+      '255 × advertise',
+      '255 × add',
+      '255 × announce',
+      '255 × notify',
+      '255 × log',
+    ])
+  })
+
+  test('take over: the journal is written when all first announcements are out, of each router in order', () => {
+    const world = started()
+    const { chronicle } = world.recorder
+    const record = chronicle.record.bind(chronicle)
+    vi.spyOn(chronicle, 'record').mockImplementation((event) => {
+      if (event.kind === 'transition' || event.kind === 'announced') world.calls.push(`${event.kind} ${event.router}`)
+      record(event)
+    })
+    world.advance(DOWN)
+    const calls = world.takeCalls()
+    expect(stretches(calls.slice(calls.findIndex((call) => call.startsWith('announce '))))).toEqual([
+      '255 × announce',
+      '255 × transition',
+      '255 × announced',
+    ])
   })
 
   test('lose to one drain of 255 packets: one apply that removes, then one send, then the wills', () => {

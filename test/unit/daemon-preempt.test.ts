@@ -3,6 +3,7 @@
  * effective priority that a tracker moves while the router runs. The rules are held by the fsm tests.
  */
 import { describe, expect, test } from 'vitest'
+import { formatStatus } from '../../src/cli/status.ts'
 import { FakeWorld, link, PEER, ROUTER, type RouterConfig, SELF } from './fake-world.ts'
 
 const DOWN = 3_500
@@ -32,6 +33,7 @@ describe('preempt', () => {
   test('false: it is followed for as long as it speaks, and replaced when it is silent', () => {
     const world = following({ preempt: false })
     expect([...besidePeer(world, 100, 30)]).toEqual(['Backup'])
+    expect(world.router().heldBack, 'why it does not').toBe('preempt')
     expect([world.sent, world.router().owner.address]).toEqual([[], PEER])
     world.advance(DOWN)
     expect(world.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
@@ -45,10 +47,30 @@ describe('preempt', () => {
   })
 })
 
+describe('a Backup that takes nothing says which setting it is', () => {
+  test('margin', () => {
+    const world = following({ margin: 50 })
+    besidePeer(world, 100, 5)
+    expect([world.router().state, world.router().heldBack]).toEqual(['Backup', 'margin'])
+    expect(formatStatus(world.daemon.snapshot())).toContain(
+      'LEAVES IT to priority 100: margin wants a greater difference',
+    )
+  })
+
+  test('none, where the other one is better, or nobody has been heard', () => {
+    const world = following({ preempt: false })
+    expect(world.router().heldBack).toBeNull()
+    besidePeer(world, 200, 2)
+    expect(world.router().heldBack).toBeNull()
+  })
+})
+
 describe('preemptDelay', () => {
   test('a lower Active is followed until the delay is over, and then replaced', () => {
     const world = following({ preemptDelay: '20s' })
     expect([...besidePeer(world, 100, 20)]).toEqual(['Backup'])
+    expect(world.router().heldBack, 'why it does not').toBe('preemptDelay')
+    expect(world.router().deadlines.preemptInMs, 'until it may').toBeLessThanOrEqual(1_000)
     expect([...besidePeer(world, 100, 6)]).toEqual(['Backup', 'Active'])
   })
 

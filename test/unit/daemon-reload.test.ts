@@ -48,6 +48,38 @@ function succeed(world: FakeWorld, vip = VIP, vrid = 51): void {
   world.advance(25)
 }
 
+describe('multicast or unicast', () => {
+  test('an Active goes on over both changes: neither addresses nor socket are touched, and nobody hears priority 0', () => {
+    const multicast = { ...ROUTER, transport: { multicast: { source: SELF } } }
+    const world = activeWorld([multicast])
+    const there = world.reload([{ ...ROUTER, ...unicast(PEER) }])
+    expect(changes(there)).toEqual({ api: 'changed' })
+    world.advance(2_000)
+    expect(new Set(world.sent.map(({ destination, priority }) => `${destination} ${priority}`))).toEqual(
+      new Set([`${PEER} 128`]),
+    )
+    expect(world.sent[0]?.at, 'at once').toBe(world.now - 2_000)
+    expect(world.wills.get(0)?.packets.flatMap(({ datagrams }) => datagrams.map((one) => one.destination))).toEqual([
+      PEER,
+    ])
+    world.sent.length = 0
+    expect(changes(world.reload([multicast]))).toEqual({ api: 'changed' })
+    world.advance(2_000)
+    expect(new Set(world.sent.map(({ destination, priority }) => `${destination} ${priority}`))).toEqual(
+      new Set([`${GROUP} 128`]),
+    )
+    expect(states(world)).toEqual({ api: 'Active' })
+    expect(world.takeCalls().filter((call) => /^(add|remove|open|close)/.test(call))).toEqual([])
+  })
+
+  test('who was unicast from the start joins the group', () => {
+    const world = activeWorld([{ ...ROUTER, ...unicast(PEER) }])
+    world.reload([{ ...ROUTER, transport: { multicast: { source: SELF } } }])
+    expect(world.takeCalls()).toContain(`join eth0 ${GROUP}`)
+    expect(states(world)).toEqual({ api: 'Active' })
+  })
+})
+
 describe('a router that means the same', () => {
   test.each<[string, readonly RouterConfig[], Readonly<Record<string, unknown>>]>([
     ['nothing', [ROUTER, OTHER], {}],
@@ -410,6 +442,7 @@ describe('routers that go and come', () => {
     world.reload([ROUTER, OTHER])
     world.reload([ROUTER, { ...OTHER, addresses: [VIP2, OTHER_VIP] }])
     world.hear(200, { vrid: 52, addresses: [VIP2] })
+    world.advance(21)
     expect([states(world), world.installed]).toEqual([
       { api: 'Active', db: 'Backup' },
       [`${VIP}/32@2`, `${OTHER_VIP}/32@2`],

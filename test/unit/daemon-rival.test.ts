@@ -108,6 +108,19 @@ describe('an answer', () => {
     expect(world.router().state, 'an answer is no reason to step down').toBe('Active')
   })
 
+  test('is no complaint while the former Active is on its way off', () => {
+    const world = activeWorld()
+    world.hearClaim(reply())
+    expect(world.router().counters.rivalAnswers).toBe(1)
+    const told = world.records.filter(({ message }) => message.includes(`answers for ${VIP}`))
+    expect(told.map(({ level, message }) => [level, message])).toEqual([
+      ['info', expect.stringMatching(new RegExp(`: ${RIVAL} still answers for ${VIP}, \\d+ ms after the takeover$`))],
+    ])
+    world.advance(600)
+    world.hearClaim(reply())
+    expect(world.records.at(-1)).toMatchObject({ level: 'warn', message: expect.stringContaining('as well') })
+  })
+
   test('is none when it is our own, said to others, about another address, or said to everybody', () => {
     const world = quiet()
     const ours = address(VIP)
@@ -117,5 +130,37 @@ describe('an answer', () => {
     world.hearClaim(gratuitousArp({ address: ours, mac: RIVAL }))
     world.advance(900)
     expect([world.announced, world.router().counters.rivalAnswers]).toEqual([[], 0])
+  })
+})
+
+describe('a better and a worse rival at once', () => {
+  const parted = () => {
+    const world = activeWorld()
+    world.advance(6_500)
+    world.announced.length = 0
+    world.takeCalls()
+    return world
+  }
+
+  test('what arrives while the worse one is answered counts: nobody is led to the loser', () => {
+    const world = parted()
+    const meanwhile = world.sent.length
+    world.onSend = () => {
+      if (world.sent.length === meanwhile) world.queueAdvertisement(200)
+    }
+    world.hear(100, { source: '192.0.2.30' })
+    expect(world.router().state, `${world.transitions}`).toBe('Backup')
+    expect(world.announced, 'announced by the loser').toEqual([])
+    world.advance(21)
+    expect(world.installed).toEqual([])
+    world.advance(1_000)
+    expect(world.announced, 'a second later').toEqual([])
+  })
+
+  test('with nobody better it is announced over at once', () => {
+    const world = parted()
+    const at = world.now
+    world.hear(100, { source: '192.0.2.30' })
+    expect(world.announced.map((one) => one.at - at)).toEqual([0])
   })
 })

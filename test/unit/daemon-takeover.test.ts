@@ -2,7 +2,10 @@
  * What the daemon does, in which order, when a router becomes Active and stops being it: advertisement, addresses,
  * announcement, and the last will around them (design.md §2; ground rules 4 and 6). Every call is a line of the fake.
  */
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { JournalFile } from '../../src/api/journal-file.ts'
 import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
@@ -72,6 +75,58 @@ describe('a takeover', () => {
       `announce eth0 ${VIP}`,
       `announce eth0 ${VIP2}`,
     ])
+  })
+
+  test('tells nobody before the first announcement is out, and writes nothing to the disk', () => {
+    const world = new FakeWorld([{ ...ROUTER, notify: { active: ['/n/active'] } }]).start()
+    const journal = join(world.runDirectory, 'addresses.json')
+    expect(existsSync(journal), 'the journal before the first address can be installed').toBe(true)
+    rmSync(journal)
+    world.takeCalls()
+    world.watchTellings()
+    world.advance(DOWN + 1)
+    expect(acts(world)).toEqual([
+      'arm api',
+      'advertise eth0 vrid 51 priority 128',
+      `add ${VIP}/32@2`,
+      `announce eth0 ${VIP}`,
+      'notify router api',
+      'log api: Backup → Active: activeSilent',
+    ])
+    expect(existsSync(journal), 'a file that the takeover has written').toBe(false)
+  })
+
+  test('its journal goes to the disk after the turn, never in it', async () => {
+    const world = new FakeWorld().start()
+    const tried: string[] = []
+    // A folder cannot be opened for writing: whoever tries says so, and leaves nothing open.
+    const file = new JournalFile({
+      path: world.runDirectory,
+      maxSize: 1024 * 1024,
+      onProblem: (message) => tried.push(message),
+      onGap: () => {},
+    })
+    const recorded: string[] = []
+    world.recorder.chronicle.subscribe((event) => {
+      recorded.push(event.kind)
+      file.append(event)
+    })
+    world.advance(DOWN + 1)
+    expect(world.router().state).toBe('Active')
+    expect(recorded, 'events of the takeover').toContain('transition')
+    expect(tried, 'when the takeover has returned').toEqual([])
+    await file.flush(10_000)
+    expect(tried, 'afterwards').toHaveLength(1)
+  })
+
+  test('what goes wrong on the way is told afterwards as well', () => {
+    const world = new FakeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }]).start()
+    world.takeCalls()
+    world.watchTellings()
+    world.addressFailures.set(`add ${VIP2}`, failure('ENOBUFS'))
+    world.advance(DOWN + 1)
+    const kinds = acts(world).map((call) => call.split(' ')[0])
+    expect(kinds).toEqual(['arm', 'advertise', 'add', 'add', 'announce', 'announce', 'log', 'log'])
   })
 
   test('losing: addresses off, one last advertisement, then the will is withdrawn, and nothing is announced', () => {

@@ -61,6 +61,17 @@ describe('yield', () => {
     expect(priorities(world).at(-1)).toBe(128)
   })
 
+  test('whoever yields already is told another end, and nothing is sent for it', () => {
+    const world = activeWorld()
+    world.daemon.yield('api', 600_000)
+    succeed(world)
+    expect(world.daemon.yield('api', 2_000)).toBe(undefined)
+    expect([world.router().state, world.router().priority.effective, priorities(world)]).toEqual(['Backup', 1, [0, 0]])
+    world.hear(100)
+    world.advance(2_001)
+    expect([world.router().priority.effective, world.router().yieldingUntil]).toEqual([128, null])
+  })
+
   test('a tracker that changes meanwhile counts afterwards', () => {
     const tracked = { ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }
     const world = activeWorld([tracked])

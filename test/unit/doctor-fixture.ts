@@ -84,7 +84,7 @@ export const LAN: LanState = {
     { address: PEER, mac: PEER_MAC },
   ],
   asked: [VIP, PEER, SELF].map((each) => ({ address: each, times: 3 })),
-  routes: [{ address: PEER, interface: 'eth0' }],
+  routes: [{ address: PEER, interface: 'eth0', refused: false }],
 }
 
 export const MACHINE: MachineState = {

@@ -45,13 +45,21 @@ describe('the interface', () => {
     ['a small MTU', { mtu: 1200 }, /^warning mtu \(eth0\): the MTU is 1200: below 1280/],
     [
       'a route away, strict',
-      { settings: { ...LAN.settings, rpFilter: 1 }, routes: [{ address: PEER, interface: 'eth1' }] },
+      { settings: { ...LAN.settings, rpFilter: 1 }, routes: [{ address: PEER, interface: 'eth1', refused: true }] },
       /^error reverse-path \(eth0\): .*192\.0\.2\.2 \(by eth1\)/,
     ],
     [
       'no route, strict',
-      { settings: { ...LAN.settings, rpFilter: 1 }, routes: [{ address: PEER, interface: undefined }] },
+      {
+        settings: { ...LAN.settings, rpFilter: 1 },
+        routes: [{ address: PEER, interface: undefined, refused: undefined }],
+      },
       /^error reverse-path \(eth0\): .*\(no route\)/,
+    ],
+    [
+      'a rule of policy routing, strict',
+      { settings: { ...LAN.settings, rpFilter: 1 }, routes: [{ address: PEER, interface: 'eth0', refused: true }] },
+      /^error reverse-path \(eth0\): .*192\.0\.2\.2 \(policy routing: ip rule.*mend the route or the rule/,
     ],
     [
       'arp_ignore 8',
@@ -77,7 +85,11 @@ describe('the interface', () => {
   test.each([
     [
       'loose, and a route away',
-      { settings: { ...LAN.settings, rpFilter: 2 }, routes: [{ address: PEER, interface: 'eth1' }] },
+      { settings: { ...LAN.settings, rpFilter: 2 }, routes: [{ address: PEER, interface: 'eth1', refused: true }] },
+    ],
+    [
+      'strict, and a route away that a rule brings back',
+      { settings: { ...LAN.settings, rpFilter: 1 }, routes: [{ address: PEER, interface: 'eth1', refused: false }] },
     ],
     ['strict, and no route away', { settings: { ...LAN.settings, rpFilter: 1 } }],
     [
@@ -101,6 +113,16 @@ describe('the interface', () => {
     ])
     expect(complaints(measuredWith({ router: { interface: undefined } }), 'interface')).toEqual([
       expect.stringMatching(/^error interface \(api\): no interface fits/),
+    ])
+  })
+
+  test('an address that it is to follow and cannot: an error without an interface, advice with the one where it was', () => {
+    const cannotFollow = '/run/ip: it does not exist'
+    expect(complaints(measuredWith({ router: { interface: undefined, cannotFollow } }), 'interface')).toEqual([
+      expect.stringMatching(/^error interface \(api\): \/run\/ip: it does not exist/),
+    ])
+    expect(complaints(measuredWith({ router: { cannotFollow } }), 'interface')).toEqual([
+      expect.stringMatching(/^warning interface \(api\): \/run\/ip: it does not exist.*judged on "eth0"/),
     ])
   })
 
@@ -169,7 +191,10 @@ describe('packet filters of this node', () => {
     ])
     // One alone may have been under way.
     expect(filter({ heard: [{ ...HEARD, delivered: 0, packets: 1 }] })).toEqual([])
-    const strict = { settings: { ...LAN.settings, rpFilter: 1 }, routes: [{ address: PEER, interface: 'eth1' }] }
+    const strict = {
+      settings: { ...LAN.settings, rpFilter: 1 },
+      routes: [{ address: PEER, interface: 'eth1', refused: true }],
+    }
     expect(filter({ heard }, strict)).toEqual([expect.stringMatching(/rp_filter is 1 \(strict\).*rp_filter=2/)])
   })
 

@@ -8,6 +8,7 @@ export class FakeNotify implements NotifyPort {
   lanes: readonly Lane[] = []
   readonly posted: Notification[] = []
   stopped = false
+  onPost: ((notification: Notification) => void) | undefined
   #taken = 0
   #listener: ((news: NotifyPortNews) => void) | undefined
 
@@ -16,6 +17,7 @@ export class FakeNotify implements NotifyPort {
   }
 
   post(notification: Notification): void {
+    this.onPost?.(notification)
     this.posted.push(notification)
   }
 

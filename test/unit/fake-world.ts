@@ -14,6 +14,7 @@ import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import type {
+  AddressFilePort,
   AddressOutcome,
   AddressStep,
   AdvertisementSocketOptions,
@@ -119,6 +120,8 @@ export type WorldOptions = {
   }[]
   /** With them the daemon has a thread that checks, which the test speaks for. */
   readonly healthchecks?: readonly RouterConfig[]
+  /** What `interface: { holding: FILE }` reads. */
+  readonly addressFiles?: AddressFilePort
 }
 
 export class FakeWorld {
@@ -133,7 +136,12 @@ export class FakeWorld {
   /** Peers that were asked for their own addresses, in IPv4. */
   readonly called: { at: number; address: string; to: string }[] = []
   readonly announced: { at: number; address: string; mac: string }[] = []
-  readonly records: LogRecord[] = []
+  readonly #records: LogRecord[] = []
+  /** Whoever reads the log gets a record. */
+  onRecord: ((record: LogRecord) => void) | undefined
+  /** Somebody reads the counters. */
+  onSnapshot: (() => void) | undefined
+  #tellRecords: (() => void) | undefined
   readonly wills = new Map<number, LastWill>()
   /** With shared memory; before start(). */
   guarded = false
@@ -145,6 +153,9 @@ export class FakeWorld {
   /** When the daemon has beaten, and looked whether its guardian does. */
   readonly beats: number[] = []
   guardianIsGone = false
+  /** The daemon hears its calls, and its end. */
+  guardianIsHeard = false
+  guardianCalls: () => void = () => {}
   /** Nobody sees that before he tries to reach it. */
   #guardianIsMissed = false
   /** A busy word: renewals under way, that long. */
@@ -177,10 +188,16 @@ export class FakeWorld {
   readonly claimListeners: { readonly options: FrameSocketOptions; hears: Hears; closed: boolean }[] = []
   readonly neighborWatches: { readonly options: NeighborWatchOptions; closed: boolean }[] = []
   readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
-  readonly recorder = new Recorder(() => this.now)
+  readonly recorder = new Recorder(
+    () => this.now,
+    (deliver) => {
+      this.#tellRecords = deliver
+    },
+  )
   readonly checks = new FakeChecks()
   readonly notices = new FakeNotify()
   readonly daemon: Daemon
+  readonly #addressFiles: AddressFilePort | undefined
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
   readonly #words = new Map<number, 'armed' | 'executed'>()
@@ -193,7 +210,11 @@ export class FakeWorld {
     this.links.set(2, link(2, 'eth0'))
     this.links.set(3, link(3, 'eth1'))
     this.addresses = [present(2, `${SELF}/24`), present(3, '198.51.100.10/24'), ...(options.present ?? [])]
-    this.recorder.attach((record) => this.records.push(record))
+    this.recorder.attach((record) => {
+      this.onRecord?.(record)
+      this.#records.push(record)
+    })
+    this.#addressFiles = options.addressFiles
     this.daemon = this.life(routers, options.syncGroups, options.healthchecks)
   }
 
@@ -220,6 +241,7 @@ export class FakeWorld {
     return new Daemon(this.config(keys), {
       ...(healthchecks === undefined ? {} : { checks: this.checks }),
       notify: this.notices,
+      ...(this.#addressFiles === undefined ? {} : { addressFiles: this.#addressFiles }),
       clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
       network: this.#network(),
       sockets: this.#socketPort(),
@@ -228,6 +250,10 @@ export class FakeWorld {
         this.forsaken++
       },
       recorder: this.recorder,
+      surroundings: () => {
+        this.onSnapshot?.()
+        return { controlRefused: 0, keepalivedBeside: [], scheduling: null, webhook: null, journal: null }
+      },
       schedule: (callback, wait) => {
         const timer = { at: this.now + wait, callback }
         this.#timers.add(timer)
@@ -278,12 +304,25 @@ export class FakeWorld {
     this.settle()
   }
 
+  /** The daemon is done with what it was called for: now the event loop comes to what it was asked to do later. */
+  #endCallback(): void {
+    const tell = this.#tellRecords
+    this.#tellRecords = undefined
+    tell?.()
+  }
+
+  get records(): readonly LogRecord[] {
+    this.#endCallback()
+    return this.#records
+  }
+
   get timers(): number {
     return this.#timers.size
   }
 
   /** What the event loop would find: packets and notifications. */
   settle(): void {
+    this.#endCallback()
     if (!this.holdNotifications) this.deliver()
     if (this.holdPackets) return
     for (const { options, queue, closed } of [...this.sockets]) if (!closed && queue.length > 0) options.onReadable()
@@ -613,6 +652,10 @@ export class FakeWorld {
         if (this.#words.get(unit) === 'executed') this.#words.delete(unit)
         return true
       },
+      listen: (onCall) => {
+        this.guardianCalls = onCall
+        return this.guardianIsHeard
+      },
       beat: (now) => {
         this.beats.push(now)
         this.#guardianIsMissed = this.guardianIsGone
@@ -672,6 +715,13 @@ export class FakeWorld {
     this.executed.push({ at: this.now, name: will.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
     this.deadlines.delete(unit)
     this.#takeOff(will)
+  }
+
+  /** From now on what may wait is among the calls, too: who reads the log, runs programs, or reads the counters. */
+  watchTellings(): void {
+    this.onRecord = ({ message }) => this.calls.push(`log ${message}`)
+    this.notices.onPost = ({ lane }) => this.calls.push(`notify ${lane}`)
+    this.onSnapshot = () => this.calls.push('count')
   }
 
   // What it says of itself -----------------------------------------------------------------------------------------

@@ -69,11 +69,14 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   })
 
   test('A3: priority 0: advertise now, Adver_Timer restarts, whoever said it', () => {
+    // Backups are silent: whoever says it was Active beside us and has led clients to itself (docs/adr/0053).
+    const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     for (const source of [ABOVE, BELOW]) {
-      const asserted = profile === 'holdfast' ? [{ to: 'release' as const, source, at: ms(410) }] : []
+      const asserted = [{ to: 'release' as const, source, at: ms(410) }]
+      const remembered = profile === 'holdfast' ? { asserted, rivalAnnouncedAt: ms(410), rivalPaidAt: ms(460) } : {}
       expect(step(active(), heard(source, 0, 400, 4095), told, ms(410))).toEqual([
-        active({ adverAt: ms(1410), asserted }),
-        [{ kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }],
+        active({ adverAt: ms(1410), ...remembered }),
+        [{ kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }, ...announced],
       ])
     }
   })
@@ -84,7 +87,8 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   ] as const)(
     '%s: addresses off, Backup with the interval and time of the packet',
     (_name, source, priority, reason) => {
-      // The last advertisement comes after the addresses are off (design.md §3, Rivals); the RFC has none.
+      // The last advertisement comes after the addresses are off (design.md §3, Rivals); the RFC has none. Read 30 ms late:
+      // too late to wait for the winner's announcement (fsm-lingering.test.ts).
       const last: Effect[] =
         profile === 'holdfast' ? [{ kind: 'sendAdvertisement', priority: 128, reason: 'lost' }] : []
       expect(step(active(), heard(source, priority, 300, 200), told, ms(330))).toEqual([
@@ -101,7 +105,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   )
 
   test('A4: Preempt_Mode is not considered (VR-FSM-26); version 2 learns no interval', () => {
-    const old = parameters(profile, { version: 2, preempt: false })
+    const old = parameters(profile, { version: 2, preempt: false, knobs: { keepUntilClaimed: false } })
     const [next] = step(active(), heard(ABOVE, 200, 300, 200), old, ms(300))
     expect(next).toEqual(
       backup({

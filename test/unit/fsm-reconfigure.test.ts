@@ -53,7 +53,6 @@ describe('nothing that is said, nothing that is held', () => {
   const changes: [string, Overrides][] = [
     ['nothing at all', {}],
     ['peers', { peers: [{ address: ABOVE }, { address: BELOW }] }],
-    ['transport', { transport: { mode: 'unicast', peers: [{ address: ABOVE }] } }],
     ['preempt', { preempt: false }],
     ['preemptDelay', { preemptDelay: ms(5000) }],
     ['minHold', { minHold: ms(1) }],
@@ -214,6 +213,31 @@ describe('Backup', () => {
 
   test('addresses are the next takeover’s business', () => {
     expect(reload(FOLLOWING, { addresses: [VIP3] }, 700)).toEqual([FOLLOWING, []])
+  })
+})
+
+describe('from multicast to unicast, and back', () => {
+  const UNICAST: Overrides = { transport: { mode: 'unicast', peers: [{ address: ABOVE }] } }
+  const there: Parameters = { ...OLD, transport: { mode: 'unicast', peers: [{ address: ABOVE }] } }
+
+  test.each([
+    ['there', UNICAST, OLD],
+    ['back', { transport: OLD.transport }, there],
+  ])('%s: an Active goes on and says so to those whom it now reaches', (_, change, before) => {
+    const [state, effects] = reload(ACTIVE, change, 700, before)
+    expect(state).toEqual({ ...ACTIVE, changeSentAt: 700 })
+    expect(effects).toEqual([said()])
+  })
+
+  test('a Backup waits anew: the Active may change a little later', () => {
+    const [state, effects] = reload(FOLLOWING, UNICAST, 700)
+    expect(effects).toEqual([])
+    expect(state).toEqual({ ...FOLLOWING, activeDownAt: 700 + DOWN })
+  })
+
+  test('a Backup whose Active has said that it leaves does not', () => {
+    const released = backup({ activeDownAt: ms(900), downReason: 'activeReleased' })
+    expect(reload(released, UNICAST, 700)[0]).toEqual(released)
   })
 })
 

@@ -115,6 +115,24 @@ describe('rivals (design.md §3)', () => {
     expect(announced).toEqual([true, true, true, false, true, true, true, false])
   })
 
+  test('IPv6, whose repeats come a second later: what is too many is announced over once more, when it is paid for', () => {
+    const knows = { ...told, family: 'ipv6' as const }
+    const at = [100, 100.4, 100.8, 101.2, 102, 149.9, 150.5].map((each) => [ABOVE, each] as const)
+    const said = hearing(active(), at, knows).sent.map((effects) =>
+      effects.flatMap((effect) => (effect.kind === 'announce' ? [Math.round((effect.after ?? 0) * 10) / 10] : [])),
+    )
+    expect(said, 'ms until each is announced over; none: one that is to come follows it').toEqual([
+      ...[[0], [0], [0]],
+      ...[[48.8], [], []],
+      [49.5],
+    ])
+    const flood = Array.from({ length: 3000 }, (_, i) => [ABOVE, 100 + i] as const)
+    const batches = hearing(active(), flood, knows)
+      .sent.flat()
+      .filter(({ kind }) => kind === 'announce')
+    expect(batches, 'announcement batches in 3 s').toHaveLength(3 + 60)
+  })
+
   describe('that answer our question (docs/adr/0007)', () => {
     const asked = (at: number, state: State = active(), knows = told) => step(state, answered(VIP, at), knows, ms(at))
 
@@ -201,12 +219,19 @@ describe('rivals (design.md §3)', () => {
     test('are answered at once; a repetition at the end of the spacing, because it may have shortened a timer', () => {
       const [first, effects] = zero(active(), ABOVE, 100)
       expect([first, effects]).toEqual([
-        active({ adverAt: ms(1100), asserted: [{ to: 'release', source: ABOVE, at: ms(100) }] }),
-        [reply],
+        active({
+          adverAt: ms(1100),
+          asserted: [{ to: 'release', source: ABOVE, at: ms(100) }],
+          rivalAnnouncedAt: ms(100),
+          rivalPaidAt: ms(150),
+        }),
+        [reply, announce],
       ])
-      const [second, none] = zero(first, ABOVE, 102)
-      expect([second, none]).toEqual([{ ...first, adverAt: ms(200) }, []])
-      expect(zero(second, ABOVE, 150)).toEqual([second, []])
+      // The copy is announced over as the first one is: who leaves answers for its addresses until it has heard us.
+      const [second, more] = zero(first, ABOVE, 102)
+      const over = { rivalAnnouncedAt: ms(102), rivalPaidAt: ms(200) }
+      expect([second, more]).toEqual([{ ...first, ...over, adverAt: ms(200) }, [announce]])
+      expect(zero(second, ABOVE, 102.5)[0], 'a third one does not put the answer off').toMatchObject({ adverAt: 200 })
       const [third, sent] = step(second, tick, told, ms(200))
       expect(sent).toEqual([{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }])
       expect(third).toEqual({ ...second, adverAt: ms(1200) })
@@ -214,14 +239,55 @@ describe('rivals (design.md §3)', () => {
 
     test('are answered although the same router was just answered as a rival', () => {
       const { state } = hearing(active(), [[ABOVE, 100]])
-      expect(zero(state, ABOVE, 101)[1]).toEqual([reply])
+      expect(zero(state, ABOVE, 101)[1]).toEqual([reply, announce])
     })
 
     test('each source for itself; a scheduled advertisement that comes sooner is not moved', () => {
       const [first] = zero(active(), ABOVE, 100)
-      expect(zero(first, OTHER, 101)[1]).toEqual([reply])
+      expect(zero(first, OTHER, 101)[1]).toEqual([reply, announce])
       const soon = { ...first, adverAt: ms(130) }
-      expect(zero(soon, ABOVE, 102)).toEqual([soon, []])
+      expect(zero(soon, ABOVE, 102)[0]).toMatchObject({ adverAt: 130 })
+    })
+
+    test('3000 forged ones in 3 s, from one source or from many: three batches at once, then one in 50 ms', () => {
+      const announcedAt = (sourceOf: (i: number) => typeof ABOVE, knows = told) => {
+        const at: number[] = []
+        let state: State = active()
+        for (let i = 0; i < 3000; i++) {
+          const [next, effects] = zero(state, sourceOf(i), 100 + i, knows)
+          state = next
+          for (const effect of effects) if (effect.kind === 'announce') at.push(100 + i)
+        }
+        return at
+      }
+      const one = announcedAt(() => ABOVE)
+      expect(one.slice(0, 5)).toEqual([100, 101, 102, 150, 200])
+      expect(one, 'announcement batches in 3 s').toHaveLength(2 + 60)
+      expect(announcedAt((i) => address(`192.0.${i >> 8}.${i & 255}`))).toEqual(one)
+      expect(
+        announcedAt(() => ABOVE, { ...told, family: 'ipv6' }),
+        'IPv6',
+      ).toHaveLength(3 + 60)
+      expect(
+        announcedAt(() => ABOVE, parameters('rfc9568')),
+        'by the letter',
+      ).toEqual([])
+    })
+
+    test('and lower advertisements share one account: both together announce no more than one of them', () => {
+      let state: State = active()
+      let batches = 0
+      for (let i = 0; i < 3000; i++) {
+        const [next, effects] = step(state, heard(ABOVE, i % 2 === 0 ? 0 : 100, 100 + i), told, ms(100 + i))
+        state = next
+        batches += effects.filter(({ kind }) => kind === 'announce').length
+      }
+      expect(batches, 'announcement batches in 3 s').toBe(2 + 60)
+    })
+
+    test('are not announced over where rivals are not', () => {
+      const quiet = parameters('holdfast', { knobs: { announceOnRival: false } })
+      expect(zero(active(), ABOVE, 100, quiet)[1]).toEqual([reply])
     })
 
     test('3000 of them in 3 s, and the timer: at most 20 advertisements a second; by the letter each one', () => {

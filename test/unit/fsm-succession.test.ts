@@ -60,6 +60,12 @@ describe('who leaves beside keepalived', () => {
     ).toEqual(['520 removes 2', '534 sends 1 (contested)', '624 sends 1 (contested)', '700 Initialize, successorHeard'])
   })
 
+  test('does not stay for one that goes on: the winner has left as well, or does not hear it', () => {
+    const goesOn = Array.from({ length: 40 }, (_, i) => 600 + 90 * i).map((at) => [at, heard(BELOW, 90, at)] as const)
+    const said = play([[500, heard(OTHER, 128, 500)], ...goesOn])
+    expect(said.at(-1), 'the end, a reminder after the last of the first 200 ms').toBe('810 Initialize, successorHeard')
+  })
+
   test('an answer of the winner is no reason for another reminder', () => {
     const events = [
       [500, heard(OTHER, 128, 500)],

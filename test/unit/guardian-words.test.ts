@@ -199,9 +199,13 @@ test('a guardian that is gone: no beat, no guard, no waiting for a word that it 
   guardian.withdraw(UNIT)
   expect(faults).toHaveLength(1)
   expect([guardian.beat(millis(1)), guardian.guarded]).toEqual([undefined, false])
-  const began = performance.now()
-  guardian.withdraw(UNIT)
-  expect(performance.now() - began, 'ms').toBeLessThan(4)
+  // Each would wait for 5 ms; one may lose its CPU for longer than that.
+  const took = Array.from({ length: 5 }, () => {
+    const began = performance.now()
+    guardian.withdraw(UNIT)
+    return performance.now() - began
+  })
+  expect(Math.min(...took), `ms, the shortest of ${took}`).toBeLessThan(4)
 })
 
 test('without shared memory: no guard, and the will is armed for death alone', () => {

@@ -3,12 +3,13 @@
  * reader. That the guardian understands the messages is shown in test/netns.
  */
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { LastWill } from '../../src/daemon/ports.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../../src/linux/guardian.ts'
+import { loadNative } from '../../src/linux/native.ts'
 import { armMessage, LARGEST_MESSAGE, withdrawMessage } from '../../src/linux/will-message.ts'
 import { address } from '../../src/wire/address.ts'
 import { eventually } from '../support/wait.ts'
@@ -132,4 +133,37 @@ test('a full channel: not armed, and later only the newest of each unit is told'
   port.withdraw(3)
   expect(port.armed).toBe(true)
   expect(hex(readAll())).toBe(hex(armMessage(will(1, 12)), armMessage(will(2, 22)), withdrawMessage(3)))
+})
+
+test('a guardian that is heard: its calls, and its end once', async () => {
+  const native = loadNative()
+  const [ours, theirs] = native.streamPair()
+  let calls = 0
+  const heard = openGuardian(String(ours), (fault) => faults.push(fault), undefined, native)
+  expect(heard.listen(() => calls++)).toBe(true)
+  try {
+    writeSync(theirs, 'x')
+    await eventually(
+      'a call',
+      () => calls === 1,
+      () => calls,
+      { within: 2_000 },
+    )
+    expect([faults, heard.armed]).toEqual([[], true])
+  } finally {
+    closeSync(theirs)
+  }
+  await eventually(
+    'its end',
+    () => faults.length === 1,
+    () => faults,
+    { within: 2_000 },
+  )
+  expect([calls, heard.armed]).toEqual([2, false])
+  heard.release()
+})
+
+test('who cannot be heard is looked at', () => {
+  expect(openGuardian('none').listen(() => {})).toBe(false)
+  expect(open().listen(() => {})).toBe(false)
 })

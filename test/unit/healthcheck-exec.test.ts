@@ -126,7 +126,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const abortedAt = monotonicNow()
     abort.abort()
     expect((await run.result).reason).toBe('timeout')
-    expect(monotonicNow() - abortedAt, 'ms from deadline to result').toBeLessThan(500)
+    expect(monotonicNow() - abortedAt, 'ms from deadline to result; 2 s later all are killed').toBeLessThan(1_500)
     expect(family().length, 'SIGTERM was not enough').toBeGreaterThan(0)
     await run.ended
     expect(monotonicNow() - abortedAt, 'ms from deadline to SIGKILL').toBeGreaterThanOrEqual(1_990)

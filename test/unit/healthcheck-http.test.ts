@@ -194,7 +194,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       const { outcome, reason, took } = await ask(httpProbe(httpSpec(at(server.port))), 150)
       expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'timeout' })
       expect(took).toBeGreaterThanOrEqual(149)
-      expect(took, 'ms until the result, deadline 150').toBeLessThan(1_000)
+      expect(took, 'ms until the result, deadline 150').toBeLessThan(5_000)
     })
 
     test('a body that stops in the middle when the body must match', async () => {

@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => monitor.stop())
 
 const verdicts = () => changes.map(({ check, verdict }) => `${check} ${verdict}`)
-const heard = (line: string, within = 3_000) =>
+const heard = (line: string, within = 10_000) =>
   eventually(line, () => verdicts().includes(line), verdicts, { within, every: 1 })
 const reportOf = (name: string) => monitor.reports().find(({ check }) => check === name)
 const watched = (name: string) =>
@@ -98,14 +98,14 @@ describe('one check', () => {
   test('fall is reached at fastInterval, not at interval', async () => {
     const server = await serveHttp((_request, response) => response.writeHead(answers).end())
     let answers = 200
-    void monitor.configure([checkSpec({ ...at(server), events: false }, { interval: millis(400), fall: 3 })])
+    void monitor.configure([checkSpec({ ...at(server), events: false }, { interval: millis(2_000), fall: 3 })])
     await heard('check up')
     answers = 500
     await heard('check down')
     const down = changes.at(-1)
     expect(down?.last).toMatchObject({ ok: false, reason: 'status' })
-    // One interval until it is noticed, two fast ones until it is certain.
-    expect((down?.since ?? 0) - (changes[0]?.since ?? 0), 'ms from up to down').toBeLessThan(1_000)
+    // One interval until it is noticed, two fast ones until it is certain; three long ones would take 6 s.
+    expect((down?.since ?? 0) - (changes[0]?.since ?? 0), 'ms from up to down').toBeLessThan(4_500)
     expect(down?.runs).toBe(4)
   })
 
@@ -119,7 +119,7 @@ describe('one check', () => {
     const hungAt = monotonicNow()
     await heard('check down')
     expect(changes.at(-1)?.last?.reason).toBe('timeout')
-    expect((changes.at(-1)?.heardAt ?? 0) - hungAt, 'ms from hanging to down').toBeLessThan(1_500)
+    expect((changes.at(-1)?.heardAt ?? 0) - hungAt, 'ms from hanging to down').toBeLessThan(5_000)
   })
 
   test('results that stop coming: unknown after unknownAfter', async () => {
@@ -146,7 +146,7 @@ describe('events', () => {
     await heard('check down')
     const { heardAt = 0, last } = changes.at(-1) ?? {}
     expect(last?.reason).toBe('connectionRefused')
-    expect(heardAt - killedAt, 'ms from its end to the change').toBeLessThan(500)
+    expect(heardAt - killedAt, 'ms from its end to the change, an interval of a minute').toBeLessThan(5_000)
   })
 
   test('an end that is no end of the service moves nothing', async () => {
@@ -387,11 +387,11 @@ describe('stop', () => {
       'a request',
       () => hanging.open().length > 0,
       () => hanging.open().length,
-      { within: 1_000 },
+      { within: 5_000 },
     )
     const stoppedAt = monotonicNow()
     await monitor.stop()
-    expect(monotonicNow() - stoppedAt, 'ms that stop() took').toBeLessThan(1_000)
+    expect(monotonicNow() - stoppedAt, 'ms that stop() took').toBeLessThan(5_000)
     await eventually(
       'no connection',
       () => hanging.open().length + idle.open().length === 0,

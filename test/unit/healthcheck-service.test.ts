@@ -81,7 +81,7 @@ test('a process that is killed is noticed by its FIN, not by the next poll', asy
     const figures = [min, median, p95, max].map((ms) => ms.toFixed(1)).join(' / ')
     console.log(`${kind}: SIGKILL of the server to healthChanged in the other thread, ${RUNS} runs, ms: ${figures}`)
     // The interval is a minute, so every figure like this one came by the event; how good it is, is for a quiet machine.
-    expect(median, `${kind}: median, ms`).toBeLessThan(500)
+    expect(median, `${kind}: median, ms`).toBeLessThan(5_000)
   }
 }, 120_000)
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Journal, readJournal, writeJournal } from '../../src/daemon/journal.ts'
+import { Journal, memoryOnDisk, readJournal, writeJournal } from '../../src/daemon/journal.ts'
 import { address } from '../../src/wire/address.ts'
 
 let directory = ''
@@ -61,7 +61,7 @@ test('a place that cannot be written to is a sentence, not an exception', () => 
 })
 
 test('a life of its own: grows, never shrinks, is written only when it grew', () => {
-  const journal = new Journal(directory)
+  const journal = new Journal(memoryOnDisk(directory))
   expect(journal.add([])).toBeUndefined()
   expect(existsSync(file())).toBe(false)
   journal.add([ENTRY])

@@ -27,6 +27,7 @@ const RUN = {
   warnings: [],
   configId: undefined,
   allFiles: false,
+  api: {},
 }
 
 describe('the table', () => {
@@ -101,6 +102,15 @@ describe('an order', () => {
     expect(keepalivedOrder(argv)).toMatchObject(wanted)
   })
 
+  test('what the file has no place for: the API', () => {
+    const argv = ['-n', '--listen=10.0.0.11:9655', '--public', '--metrics-compat', 'keepalived-exporter']
+    const listen = { host: '10.0.0.11', port: 9_655 }
+    expect(keepalivedOrder(argv)).toMatchObject({ api: { listen, public: true, metricsCompat: 'keepalived-exporter' } })
+    expect(keepalivedOrder(['--listen=false'])).toMatchObject({ api: { listen: false } })
+    const said = keepalivedOrder(['--metrics-compat=none'])
+    expect(said.do === 'run' && said.api, 'the rest is as the file has it').toEqual({ metricsCompat: 'none' })
+  })
+
   test.each([
     [['-Z'], 'Unknown option -Z'],
     [['-nZ'], 'Unknown option -Z'],
@@ -113,6 +123,9 @@ describe('an order', () => {
     [['-s', 'blue'], 'ip netns exec NAME'],
     [['-C'], 'holdfast checks no virtual servers'],
     [['-T'], 'holdfast has no genhash'],
+    [['--listen', '9655'], 'Cannot use "9655" as --listen: an IP address and a port wanted'],
+    [['--listen=0.0.0.0:9655'], 'Cannot listen on 0.0.0.0 without --public: it is not a loopback address'],
+    [['--metrics-compat=other'], 'Cannot use "other" as --metrics-compat: '],
   ])('%j is refused: %s', (argv, message) => {
     expect(keepalivedOrder(argv)).toEqual({ do: 'refuse', message: expect.stringContaining(message) })
   })

@@ -104,7 +104,7 @@ describe('the face', () => {
   const RELOADED: ReloadAnswer = { ok: false, file: 'x', fault: 'failed', reason: 'a test', problems: [] }
 
   function face(options: Partial<FaceOptions> = {}) {
-    const recorder = new Recorder()
+    const recorder = new Recorder(undefined, (deliver) => deliver())
     const records: LogRecord[] = []
     recorder.attach((record) => records.push(record))
     const world = new FakeWorld().start()

@@ -8,6 +8,7 @@ import { loadAny, looksLikeKeepalived } from '../../src/api/configuration-langua
 import { freshConfig } from '../../src/api/fresh-configuration.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { keepalivedTest } from '../../src/cli/keepalived-test.ts'
+import { apiOverride } from '../../src/config/api-words.ts'
 
 const READING = { configId: undefined, allFiles: false }
 const AS_ROOT = process.geteuid?.() === 0 && spawnSync('keepalived', ['--version']).status === 0
@@ -117,6 +118,20 @@ describe('the language of a file', () => {
     expect((await checkCommand(file)).exitCode).toBe(78)
     writeFileSync(join(folder, 'other.conf'), instance())
     expect(await checkCommand(file, { keepalived: true })).toMatchObject({ exitCode: 0 })
+  })
+
+  test('what the command line says of the API is in force, and no change when the file is read again', async () => {
+    const file = join(folder, 'keepalived.conf')
+    writeFileSync(file, instance())
+    const listen = { host: '10.0.0.11', port: 9_655 }
+    const api = apiOverride({ listen: '10.0.0.11:9655', public: true, metricsCompat: 'keepalived-exporter' })
+    if (typeof api === 'string') throw new Error(api)
+    const keepalived = { ...READING, api }
+    const loaded = loadAny(file, keepalived)
+    if ('problems' in loaded) throw new Error('expected a configuration')
+    expect(loaded.config.api).toMatchObject({ listen, metricsCompat: 'keepalived-exporter', public: true, peers: [] })
+    const again = await freshConfig({ file, keepalived, node: { interfaces: [] }, inForce: loaded.config })
+    expect(again).toMatchObject({ ok: true, diff: { restartOnly: [] } })
   })
 
   test('at start a missing file is an idle daemon, for a reload it is an error', async () => {

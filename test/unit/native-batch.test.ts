@@ -81,6 +81,15 @@ function addonOnPaper() {
   const unused = (): never => {
     throw new Error('not part of this test')
   }
+  class Timer {
+    start = unused
+    close = unused
+    set = unused
+  }
+  class End {
+    start = unused
+    close = unused
+  }
   const native: NativeAddon = {
     NativeSocket: Socket,
     GuardianWords: class {
@@ -96,10 +105,9 @@ function addonOnPaper() {
       executions = unused
       hungUp = unused
     },
-    ProcessEnd: class {
-      start = unused
-      close = unused
-    },
+    ProcessEnd: End,
+    ChannelEnd: End,
+    NativeTimer: Timer,
     clocks: unused,
     interfaceIndex: unused,
     keepLast: unused,

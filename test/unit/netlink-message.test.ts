@@ -168,8 +168,8 @@ describe('what the kernel says', () => {
         'ffffffffdef10100def1010008000800c0000000',
     )
     expect([added, peer, vip6, tentative].flatMap(messagesOf)).toEqual([
-      { kind: 'address', present: { ...VIP4, ...QUIET, flags: 0x280 } },
-      { kind: 'address', present: { ...VIP4, address: '192.0.2.20', ...QUIET, flags: 0x80 } },
+      { kind: 'address', present: { ...VIP4, ...QUIET, flags: 0x280, label: 'eth0' } },
+      { kind: 'address', present: { ...VIP4, address: '192.0.2.20', ...QUIET, flags: 0x80, label: 'eth0' } },
       { kind: 'address', present: { ...VIP6, tentative: false, deprecated: true, permanent: true, flags: 0x2a2 } },
       {
         kind: 'address',
@@ -191,7 +191,9 @@ describe('what the kernel says', () => {
       '5000000015000000be9a016b71180000022080000300000008000100c000020a08000200c000020a0900030065746830' +
         '00000000080008008002000014000600ffffffffffffffffcef10100cef10100',
     )
-    expect(messagesOf(removed)).toEqual([{ kind: 'addressGone', present: { ...VIP4, ...QUIET, flags: 0x280 } }])
+    expect(messagesOf(removed)).toEqual([
+      { kind: 'addressGone', present: { ...VIP4, ...QUIET, flags: 0x280, label: 'eth0' } },
+    ])
   })
 
   test('an ACK, and EEXIST with its explanation behind it', () => {

@@ -23,7 +23,7 @@ const mac = (last: number): Mac => macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, las
 const OURS = mac(1)
 const RIVAL = mac(2)
 const PROXY = mac(3)
-const RULES: RadarRules = { own: [OURS], allowed: [PROXY], patience: () => 0 }
+const RULES: RadarRules = { own: [OURS], allowed: [PROXY], patience: () => 0, isNameless: () => false }
 const SECOND = ms(1000)
 
 /** Became Active at 1000. */
@@ -125,6 +125,22 @@ describe('an answer', () => {
     expect(hear(known, RIVAL, 4499, 4500).found).toEqual([false, true])
   })
 
+  test('of a MAC without a name counts 100 ms after it was asked twice who that is', () => {
+    const nameless = { ...RULES, isNameless: () => true }
+    const heard = (radar: Radar, at: number) => hearAnswer(radar, nameless, { address: VIP, mac: RIVAL }, ms(at))
+    const first = heard(fresh(), 1510).radar
+    expect(nextQuestionAt({ ...first, roundAt: ms(9000) }), 'at once, on the grid').toBe(1600)
+    expect(heard(first, 1900).found, 'nobody has asked').toBe(false)
+    const once = ask(first, 1620).radar
+    expect(nextQuestionAt({ ...once, roundAt: ms(9000) })).toBe(1800)
+    const again = heard(once, 1740)
+    expect(again.found, 'asked once').toBe(false)
+    const twice = ask(again.radar, 1800).radar
+    expect([heard(twice, 1899).found, heard(twice, 1900).found]).toEqual([false, true])
+    const named = withPatience(again.radar, RIVAL, 700)
+    expect([heard(named, 2209).found, heard(named, 2210).found], 'it has a name').toEqual([false, true])
+  })
+
   test('of one that was asked in between and did not answer is a first one: two heals are no duplicate', () => {
     const { radar } = hear(fresh(), RIVAL, 1500)
     const asked = ask(radar, 1600).radar
@@ -140,7 +156,7 @@ describe('an answer', () => {
     // Asked 350 ms before the second heal, when it had lost the first.
     const asked = ask(answered(fresh(), 1500).radar, 2400).radar
     const second = answered(asked, 2750)
-    expect([second.found, second.suspected]).toEqual([false, true])
+    expect(second.found).toBe(false)
     expect(duplicateOwners(answered(second.radar, 3949).radar), 'and its own time begins').toEqual([])
   })
 
@@ -152,7 +168,7 @@ describe('an answer', () => {
   test('for an address that is not ours is nothing', () => {
     const before = fresh()
     const foreign = { address: address('198.51.100.99'), mac: RIVAL }
-    expect(hearAnswer(before, RULES, foreign, ms(1500))).toEqual({ radar: before, found: false, suspected: false })
+    expect(hearAnswer(before, RULES, foreign, ms(1500))).toEqual({ radar: before, found: false })
   })
 
   const rounds = (radar: Radar, ...at: readonly number[]) =>

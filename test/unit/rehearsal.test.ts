@@ -42,6 +42,7 @@ function watch() {
     state: () => 'withdrawn' as const,
     acknowledge: () => true,
     executions: 0,
+    listen: () => false,
     beat: () => undefined,
     guarded: false,
     armed: true,

@@ -1,10 +1,13 @@
 /** What the daemon says of itself, in every state: JSON as it stands, versioned, deadlines as remaining time. */
 import { expect, test } from 'vitest'
+import { CheckLatencies } from '../../src/api/check-latencies.ts'
 import { portSamples, samplesOf } from '../../src/api/samples.ts'
 import { formatStatus } from '../../src/cli/status.ts'
-import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import { assembled } from '../../src/daemon/report.ts'
+import type { ManagedSnapshot, Snapshot } from '../../src/daemon/snapshot.ts'
 import { METRICS } from '../../src/metrics/names.ts'
 import { exposition } from '../../src/metrics/registry.ts'
+import { piecesOf, wholeReport } from '../support/engine-reports.ts'
 import { FakeWorld, failure, link, PEER, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
@@ -90,6 +93,13 @@ test('counts each thing once, by its reason', () => {
   })
 })
 
+const WEBHOOK = {
+  ...{ to: 'http://x/hook', failing: true, waiting: 1, delivered: 2, failedAttempts: 4 },
+  ...{ refused: 0, expired: 3, overflow: 0 },
+}
+
+const JOURNAL = { file: '/run/holdfast/events.jsonl', problem: 'the disk is full', lost: 2 }
+
 test('status tells it in lines', () => {
   const { Initialize, Backup, Active } = snapshots()
   if (Initialize === undefined || Backup === undefined || Active === undefined) throw new Error('no snapshot')
@@ -99,10 +109,54 @@ test('status tells it in lines', () => {
   expect(formatStatus(Active)).toContain(`owner: this node (${SELF}, priority 128)`)
   expect(formatStatus(Active)).toContain(`${VIP} (here)`)
   expect(formatStatus({ ...Active, guardian: 'none' })).toContain('NO GUARDIAN')
+  expect(formatStatus(Active)).not.toContain('webhook')
+  const told = 'webhook http://x/hook: DOES NOT ARRIVE, 2 events delivered, 1 waiting, LOST 3 (expired)'
+  expect(formatStatus({ ...Active, webhook: WEBHOOK })).toContain(told)
+  const journal = (problem: string | null, lost: number) =>
+    formatStatus({ ...Active, journal: { ...JOURNAL, problem, lost } })
+  expect(journal('the disk is full', 2)).toContain(
+    'journal /run/holdfast/events.jsonl: CANNOT BE KEPT: the disk is full, 2 events are not in it\n',
+  )
+  expect(journal(null, 1)).toContain('journal /run/holdfast/events.jsonl: is kept again, 1 event is not in it\n')
+  expect(journal(null, 0)).not.toContain('journal')
+})
+
+const MANAGED = {
+  ...{ handedOver: { at: '2026-11-22T00:00:00.000Z', by: 'agent', revision: '7' }, notKept: 'the disk is full' },
+  ...{ handOvers: { ok: 1, unchanged: 2, invalid: 3, failed: 4 }, waits: null },
+}
+
+test('of a configuration that was handed over the status tells whose it is, and that a restart would lose it', () => {
+  const { Active } = snapshots()
+  if (Active === undefined) throw new Error('no snapshot')
+  const managed = (changes: Partial<ManagedSnapshot>) =>
+    formatStatus({ ...Active, config: { ...Active.config, file: '/m.yaml', managed: { ...MANAGED, ...changes } } })
+  expect(managed({})).toContain('  managed: handed over by agent, revision 7 at 2026-11-22T00:00:00.000Z\n')
+  expect(managed({})).toContain('  NOT KEPT, a restart would lose it: the disk is full\n')
+  expect(managed({ notKept: null })).not.toContain('NOT KEPT')
+  expect(managed({ handedOver: null })).toContain(
+    '  managed: as remembered, nobody has handed it over since the start\n',
+  )
+  expect(managed({ handedOver: null, waits: 'Nothing yet' })).toContain(
+    '  managed: IDLE until a configuration is handed over: Nothing yet\n',
+  )
+  expect(formatStatus(Active)).not.toContain('managed')
 })
 
 test('every metric of the table has a sample, with exactly its labels', () => {
-  const samples = [...samplesOf(busyWorld().daemon.snapshot(), '1.2.3'), ...portSamples({ connections: 1 })]
+  const { daemon } = busyWorld()
+  const snapshot = daemon.snapshot()
+  const { Initialize } = snapshots()
+  const samples = [
+    ...samplesOf(
+      { ...snapshot, config: { ...snapshot.config, managed: MANAGED }, webhook: WEBHOOK, journal: JOURNAL },
+      '1.2.3',
+    ),
+    ...(Initialize === undefined ? [] : samplesOf(Initialize, '1.2.3')),
+    ...portSamples({ connections: 1 }),
+    ...wholeReport(daemon).distributions,
+    ...new CheckLatencies().distributions(snapshot.healthchecks),
+  ]
   const missing = Object.keys(METRICS).filter((name) => !samples.some((sample) => sample.name === name))
   expect(missing, 'metrics without a sample').toEqual([])
   const wrong = samples.filter(
@@ -120,9 +174,35 @@ test('states are one-hot', () => {
 })
 
 test('is exposed as Prometheus reads it', async () => {
-  const { body, contentType } = await exposition(samplesOf(busyWorld().daemon.snapshot(), '1.2.3'))
+  const { daemon } = busyWorld()
+  const samples = [...samplesOf(daemon.snapshot(), '1.2.3'), ...wholeReport(daemon).distributions]
+  const { body, contentType } = await exposition(METRICS, samples)
   expect(contentType).toMatch(/^text\/plain/)
   expect(body).toContain('# TYPE holdfast_vrrp_transitions_total counter')
   expect(body).toContain('holdfast_vrrp_state{router="api",vrid="51",interface="eth0",state="Active"} 1')
   expect(body).toMatch(/^holdfast_vrrp_receive_overflow_total\{interface="eth0"\} 2$/m)
+  expect(body).toContain('# TYPE holdfast_vrrp_takeover_duration_seconds histogram')
+  const buckets = [
+    ...body.matchAll(/^holdfast_vrrp_takeover_duration_seconds_bucket\{phase="announced",le="(.+)"\} 1$/gm),
+  ]
+  expect(buckets.map(([, le]) => le)).toEqual([
+    ...METRICS.holdfast_vrrp_takeover_duration_seconds.buckets.map(String),
+    '+Inf',
+  ])
+  expect(body).toContain('holdfast_vrrp_takeover_duration_seconds_count{phase="announced"} 1')
+  expect(body).toContain('holdfast_vrrp_takeover_duration_seconds_sum{phase="announced"} 0')
+})
+
+test('a report in pieces says the same, and none of them is about many routers', () => {
+  const routers = Array.from({ length: 40 }, (_, i) => {
+    return { ...ROUTER, name: `r${i}`, vrid: i + 1, addresses: [`10.0.0.${100 + i}/24`] }
+  })
+  const world = new FakeWorld(routers).start()
+  world.advance(2 * DOWN)
+  const { parts, rest } = piecesOf(world.daemon)
+  expect(parts.map(({ routers }) => routers.length)).toEqual([16, 16, 8])
+  expect(rest.snapshot.routers).toEqual([])
+  const { takenAt: _, ...snapshot } = assembled(parts, rest).snapshot
+  const { takenAt: __, ...whole } = world.daemon.snapshot()
+  expect(snapshot).toEqual(whole)
 })

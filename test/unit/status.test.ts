@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openControlSocket } from '../../src/api/control-socket.ts'
+import { sourceOf } from '../../src/api/event-route.ts'
 import { isAnswered } from '../../src/api/private-socket.ts'
 import { createApi, json, text } from '../../src/api/server.ts'
 import type { ReloadAnswer } from '../../src/cli/live-configuration.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
 import { formatStatus, statusCommand } from '../../src/cli/status.ts'
 import { stopCommand } from '../../src/cli/stop.ts'
+import { Chronicle } from '../../src/daemon/chronicle.ts'
 import type { Snapshot } from '../../src/daemon/snapshot.ts'
 import { FakeWorld, failure } from './fake-world.ts'
 
@@ -45,6 +47,8 @@ function ask(socketPath: string, path: string, method = 'GET', order?: string): 
 /** Whoever connects is the user whom `uid` says. */
 const ports = (snapshot: () => Snapshot, uid: number | undefined = 0, refused: unknown[] = []) => ({
   snapshot,
+  events: sourceOf(new Chronicle()),
+  metrics: () => Promise.reject(new Error('there are none')),
   peerOf: () => (uid === undefined ? undefined : { pid: 7, uid }),
   onRefused: (peer: unknown) => void refused.push(peer),
   onUnsafe: () => {},

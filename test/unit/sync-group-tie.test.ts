@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Member } from '../../src/vrrp/group-member.ts'
 import { stepGroup } from '../../src/vrrp/sync-group.ts'
-import { ABOVE, active, BELOW, backup, DOWN, heard, ms, parameters } from './fsm-fixture.ts'
+import { ABOVE, active, BELOW, backup, DOWN, heard, ms, parameters, VIPS } from './fsm-fixture.ts'
 
 const group = (states: readonly Member['state'][], profile: 'holdfast' | 'rfc9568' = 'holdfast'): Member[] =>
   states.map((state, i) => ({ name: `V${i + 1}`, state, parameters: parameters(profile, { vrid: 51 + i }) }))
@@ -38,7 +38,12 @@ describe('a tie that row A5 would lose', () => {
     const steps = stepGroup(group([active(), active({ tiedAt: ms(500) })]), 1, heard(ABOVE, EQUAL, 1500), ms(1500))
     expect(steps.map(({ state }) => state.name)).toEqual(['Backup', 'Backup'])
     expect(steps[0]?.state).toEqual(
-      backup({ enteredAt: ms(1500), activeDownAt: ms(1500 + DOWN), ownerChangedAt: ms(1500) }),
+      backup({
+        enteredAt: ms(1500),
+        activeDownAt: ms(1500 + DOWN),
+        ownerChangedAt: ms(1500),
+        kept: VIPS.map((vip) => ({ address: vip, offAt: ms(1520) })),
+      }),
     )
   })
 

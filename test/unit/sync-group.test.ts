@@ -181,14 +181,23 @@ describe('becoming Active (VR-SG-03)', () => {
 })
 
 describe('losing (VR-SG-02)', () => {
-  test('all step down, addresses first; only the member that heard the winner speaks', () => {
+  test('all step down; only the member that heard the winner speaks, and each answers until it hears itself replaced', () => {
     const steps = stepGroup(group([active(), active(), backup()]), 0, heard(ABOVE, 200, 700), ms(700))
+    expect(effects(steps.slice(0, 2))).toEqual([
+      ['send 128 lost', 'Active → Backup higherPriorityHeard'],
+      ['Active → Backup syncGroup:V1'],
+    ])
+    const kept = VIPS.map((vip) => ({ address: vip, offAt: ms(720) }))
+    expect(states(steps.slice(1, 2))).toEqual([
+      backup({ enteredAt: ms(700), activeDownAt: ms(700 + DOWN), ownerChangedAt: ms(700), kept }),
+    ])
+  })
+
+  test('heard too late to wait for the winner: addresses first', () => {
+    const steps = stepGroup(group([active(), active(), backup()]), 0, heard(ABOVE, 200, 700), ms(720))
     expect(effects(steps.slice(0, 2))).toEqual([
       ['remove 2', 'send 128 lost', 'Active → Backup higherPriorityHeard'],
       ['remove 2', 'Active → Backup syncGroup:V1'],
-    ])
-    expect(states(steps.slice(1, 2))).toEqual([
-      backup({ enteredAt: ms(700), activeDownAt: ms(700 + DOWN), ownerChangedAt: ms(700) }),
     ])
   })
 })

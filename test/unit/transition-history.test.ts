@@ -13,7 +13,10 @@ let history: TransitionHistory
 
 beforeEach(() => {
   records = []
-  const recorder = new Recorder(() => 0)
+  const recorder = new Recorder(
+    () => 0,
+    (deliver) => deliver(),
+  )
   recorder.attach((record) => records.push(record))
   history = new TransitionHistory(recorder, ms(0))
 })
@@ -24,7 +27,8 @@ function flap(count: number, from: number): number {
   for (let i = 0; i < count; i++) {
     now = from + i * 5
     history.catchUp(teller, ms(now))
-    history.tell(i % 2 === 0 ? loses : wins, teller, 'eth0', ms(now))
+    const transition = i % 2 === 0 ? loses : wins
+    history.tell({ transition, interfaceName: 'eth0', followed: undefined, at: ms(now) }, teller, ms(now))
   }
   return now
 }

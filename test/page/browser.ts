@@ -1,0 +1,66 @@
+/**
+ * Headless Chromium on a host of the lab, and everything that it complains of. Decided here: what counts as a complaint,
+ * where screenshots go. Refuses to know what a page shows.
+ */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { Host, Lab } from '../support/lab.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+export const PICTURES = join(packageRoot(), 'build', 'page')
+
+export const PHONE = { width: 360, height: 780 }
+export const DESKTOP = { width: 1280, height: 900 }
+
+export class LabBrowser {
+  readonly #browser: Browser
+  readonly complaints: string[] = []
+
+  private constructor(browser: Browser) {
+    this.#browser = browser
+  }
+
+  static async on(lab: Lab, host: Host): Promise<LabBrowser> {
+    const command = join(lab.directory, 'chromium')
+    writeFileSync(command, `#!/bin/sh\nexec ${lab.commandOn(host, [CHROMIUM]).join(' ')} "$@"\n`)
+    chmodSync(command, 0o755)
+    // Root without a sandbox: what it opens is our own page in a LAN without a way out.
+    const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--force-device-scale-factor=1']
+    return new LabBrowser(await chromium.launch({ executablePath: command, args, headless: true }))
+  }
+
+  /** What it says is counted as a complaint unless `silence` matches: a node that is dead refuses connections. */
+  async open(url: string, options: BrowserContextOptions, silence = /^$/): Promise<Page> {
+    const context = await this.#browser.newContext({ timezoneId: 'UTC', locale: 'en-GB', ...options })
+    const page = await context.newPage()
+    const complain = (words: string) => {
+      if (!silence.test(words)) this.complaints.push(`${url}: ${words}`)
+    }
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') complain(message.text())
+    })
+    page.on('pageerror', (error) => complain(`thrown: ${error.message}`))
+    page.on('request', (request) => {
+      if (new URL(request.url()).origin !== new URL(url).origin) complain(`asked elsewhere: ${request.url()}`)
+    })
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', ({ blockedURI, violatedDirective }) =>
+        console.error(`policy violated: ${violatedDirective} ${blockedURI}`),
+      )
+    })
+    await page.goto(url)
+    return page
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close()
+  }
+}
+
+/** Test output, not compared with anything: for people. */
+export async function picture(page: Page, name: string, fullPage = true): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true })
+  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage })
+}

@@ -1,0 +1,99 @@
+/**
+ * Three nodes that show each other on their status pages, each with a service that two health checks ask. Decides names,
+ * priorities and weights; refuses to know what a page makes of them.
+ */
+import { type Extra, Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { eventually } from '../support/wait.ts'
+
+const PORT = 9_655
+const INTERVAL = 300
+export const BASE = [60, 55, 50] as const
+export const WEIGHTS = { 'api-readyz': 50, haproxy: 20 } as const
+const WITHIN = 15_000
+
+/** Both ports; SIGUSR2 closes the first one. */
+const SERVICE = `
+  const { createServer } = require('node:http')
+  const api = createServer((_, response) => response.end('ok')).listen(6443, '127.0.0.1')
+  createServer((_, response) => response.end('ok')).listen(9445, '127.0.0.1', () => console.log('listening'))
+  process.on('SIGUSR2', () => { api.close(); api.closeAllConnections() })`
+
+export const urlOf = (host: Host): string => `http://${host.address}:${PORT}`
+
+export class PageCluster {
+  readonly lab: Lab
+  readonly #nodes = new Map<number, Holdfast>()
+  readonly #services = new Map<number, LoggedProcess>()
+
+  constructor() {
+    this.lab = createLab({ routers: BASE.length })
+  }
+
+  /** All of them, with the first one Active. */
+  static async settled(): Promise<PageCluster> {
+    const cluster = new PageCluster()
+    try {
+      for (const position of BASE.keys()) await cluster.serve(position + 1)
+      for (const position of BASE.keys()) await cluster.start(position + 1)
+      await cluster.activeOn(1, 'all started')
+      return cluster
+    } catch (error) {
+      cluster.lab.destroy()
+      throw error
+    }
+  }
+
+  async serve(position: number): Promise<void> {
+    this.#services.get(position)?.signal('SIGKILL')
+    await this.#services.get(position)?.exited
+    const service = new LoggedProcess(this.lab, this.lab.router(position), [process.execPath, '-e', SERVICE])
+    this.#services.set(position, service)
+    await service.line(/listening/, WITHIN)
+  }
+
+  /** The API of that node is not there any more; its load balancer still is. */
+  failService(position: number): void {
+    this.#services.get(position)?.signal('SIGUSR2')
+  }
+
+  async start(position: number): Promise<Holdfast> {
+    const host = this.lab.router(position)
+    const plan = { host, priority: BASE[position - 1] ?? 1, intervalMs: INTERVAL, address: LAB_VIP }
+    const track = Object.entries(WEIGHTS).map(([healthcheck, weight]) => ({ healthcheck, weight }))
+    const top: Extra = {
+      api: { listen: `${host.address}:${PORT}`, public: true, peers: this.lab.routers.map(urlOf) },
+      healthchecks: [
+        { name: 'api-readyz', http: 'http://127.0.0.1:6443/readyz', interval: '500ms', fall: 1, rise: 1 },
+        { name: 'haproxy', tcp: '127.0.0.1:9445', interval: '500ms', fall: 1, rise: 1 },
+      ],
+    }
+    // In a namespace of its own a host still has the machine's name.
+    const named = ['unshare', '--uts', 'sh', '-c', `hostname node${position} && exec "$@"`, 'sh']
+    const daemon = new Holdfast(this.lab, plan, { name: 'api', track, minHold: '0s' }, ['--realtime'], top, named)
+    this.#nodes.set(position, daemon)
+    await daemon.ready(WITHIN)
+    await daemon.process.line(/Serving/, WITHIN)
+    return daemon
+  }
+
+  node(position: number): Holdfast {
+    const node = this.#nodes.get(position)
+    if (node === undefined) throw new Error(`Cannot use node${position}: it was not started`)
+    return node
+  }
+
+  url(position: number): string {
+    return urlOf(this.lab.router(position))
+  }
+
+  async activeOn(position: number, occasion: string): Promise<void> {
+    await eventually(
+      `node${position} to be Active after ${occasion}`,
+      async () => (await this.node(position).state()) === 'Active',
+      () => Promise.all([...this.#nodes].map(async ([n, node]) => `node${n} ${await node.state()}`)),
+      { within: WITHIN, every: 50 },
+    )
+  }
+}

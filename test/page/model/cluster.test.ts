@@ -1,0 +1,180 @@
+/** Who is said to hold an address, out of what several nodes say at different moments. */
+import { expect, test } from 'vitest'
+import { groupsOf, storyOf } from '../../../src/api/page/cluster.js'
+import { headlineOf } from '../../../src/api/page/headline.js'
+import type { Node } from '../../../src/api/page/memory.js'
+import type { JournalEvent } from '../../../src/journal/event.ts'
+import { ago, NOW, node, router, transition, VIP } from './nodes.ts'
+
+const active = (more = {}) =>
+  router({
+    state: 'Active',
+    reason: 'activeSilent',
+    owner: { self: true, address: '10.0.0.11', priority: 100, heardMsAgo: 0 },
+    source: '10.0.0.11',
+    ...more,
+  })
+const follows = (address: string, heardMsAgo = 50, more = {}) =>
+  router({ owner: { self: false, address, priority: 100, heardMsAgo }, ...more })
+
+function told(nodes: readonly Node[], knowsPeers = true): string {
+  const [group] = groupsOf(nodes)
+  if (group === undefined) throw new Error('no virtual router')
+  const { next, rest, tone, verb, what, who } = headlineOf(group, nodes, NOW, knowsPeers)
+  return `${tone}: ${who} ${verb} ${what} ${rest} ${next}`.trim()
+}
+
+test('one that is Active, with those who would follow by their priorities', () => {
+  const words = told([
+    node('a', [active()]),
+    node('b', [follows('10.0.0.11', 50, { priority: { base: 90, effective: 90 } })]),
+    node('c', [follows('10.0.0.11', 50, { priority: { base: 95, effective: 95 } })]),
+  ])
+  expect(words).toMatch(/^good: a holds 10\.0\.0\.200 /)
+  expect(words).toMatch(/ since \S+( \S+)? \(60 s\), because /)
+  expect(words).toMatch(/because it heard no other Active\. Next in line: c \(priority 95\), then b \(priority 90\)\.$/)
+})
+
+test('its journal names who was there before', () => {
+  const heard = { peer: '10.0.0.12', priority: 0, agoMs: 40 }
+  const events = [transition(7, 60_010, 'Active', { reason: 'activeReleased', heard })]
+  const words = told([
+    node('a', [active({ reason: 'activeReleased' })], { events }),
+    node('b', [follows('10.0.0.11', 50, { source: '10.0.0.12' })]),
+  ])
+  expect(words).toContain('because b gave it up (priority 0).')
+})
+
+test('an event of another moment is not the reason', () => {
+  const events = [transition(7, 90_000, 'Active', { reason: 'activeReleased' })]
+  expect(told([node('a', [active({ reason: 'noSuccessor' })], { events })])).toContain(
+    'because it wanted to yield and nobody',
+  )
+})
+
+test('alone: the page says so, and does not say so before it has asked the others', () => {
+  expect(told([node('a', [active()])])).toMatch(/^good: .*Who would be next is not known here/)
+  expect(told([node('a', [active()])], false)).toMatch(/\.$/)
+  expect(told([node('a', [active()])], false)).not.toContain('next')
+  expect(told([node('a', [active()]), node('b', [], { problem: 'gone' })])).toMatch(/^note: .*No other node is ready/)
+})
+
+test('two that are Active at the same time', () => {
+  expect(told([node('a', [active()]), node('b', [active({ source: '10.0.0.12' })])])).toMatch(/^bad: a and b both hold/)
+})
+
+test('one that was asked before another took over has not said that both hold it', () => {
+  const before = node('a', [active()], { takenMsAgo: 2_000 })
+  const after = node('b', [active({ since: ago(500), source: '10.0.0.12' })])
+  expect(told([before, after])).toMatch(/^good: b holds/)
+})
+
+test('a difference of clocks does not make it newer', () => {
+  const before = node('a', [active()], { takenMsAgo: 2_000 })
+  // Its clock is 5 s behind: by the clock of the page it became Active half a second ago.
+  const after = node('b', [active({ since: ago(5_500), source: '10.0.0.12' })], { offsetMs: -5_000, takenMsAgo: 5_000 })
+  expect(told([before, after])).toMatch(/^good: b holds/)
+})
+
+test('one that nobody asks is named by whoever hears it', () => {
+  expect(told([node('b', [follows('10.0.0.11')])])).toMatch(/^good: 10\.0\.0\.11 holds 10\.0\.0\.200 as b hears it/)
+  const silent = node('a', [active()], { problem: 'nobody listens there' })
+  expect(told([silent, node('b', [follows('10.0.0.11')])])).toMatch(/^good: a holds 10\.0\.0\.200 as b hears it/)
+})
+
+test('one that says itself that it does not hold it is believed, unless it was heard since', () => {
+  const back = (takenMsAgo: number) => node('a', [router({ state: 'Returning', source: '10.0.0.11' })], { takenMsAgo })
+  expect(told([back(0), node('b', [follows('10.0.0.11', 500)])])).toMatch(/^bad: No node that answers holds/)
+  expect(told([back(2_000), node('b', [follows('10.0.0.11', 50)])])).toMatch(/^good: a holds .* as b hears it/)
+})
+
+test('nobody: each says why', () => {
+  const words = told([node('a', [router({ state: 'Initialize', reason: 'linkDown', faults: ['linkDown'] })])])
+  expect(words).toBe(`bad: Nobody holds ${VIP} as far as this node knows. a does not: its link is down.`)
+})
+
+test('a leaving node still holds it', () => {
+  const owner = { self: true, address: '10.0.0.11', priority: 0, heardMsAgo: 0 }
+  expect(told([node('a', [router({ state: 'Leaving', reason: 'yield', owner })])])).toMatch(
+    /^note: a leaves and still holds/,
+  )
+})
+
+test('virtual routers of nodes belong together by VRID, family and an address, not by name', () => {
+  const other = router({
+    name: 'vip',
+    addresses: [
+      { address: '10.0.0.201', present: false },
+      { address: VIP, present: false },
+    ],
+  })
+  expect(groupsOf([node('a', [active()]), node('b', [other])]).map(({ members }) => members.length)).toEqual([2])
+  const apart = [
+    router({ vrid: 52 }),
+    router({ family: 'ipv6' }),
+    router({ addresses: [{ address: '10.0.0.9', present: false }] }),
+  ]
+  for (const each of apart) expect(groupsOf([node('a', [active()]), node('b', [each])])).toHaveLength(2)
+})
+
+const check: JournalEvent = {
+  kind: 'checkChanged',
+  seq: 1,
+  at: ago(1_160),
+  monotonicMs: 0,
+  check: 'lb',
+  from: 'up',
+  to: 'down',
+  effects: [],
+}
+
+function story(nodes: readonly Node[]): string[] {
+  const [group] = groupsOf(nodes)
+  const [holder] = group?.members ?? []
+  if (group === undefined || holder === undefined) throw new Error('no virtual router')
+  return storyOf(holder, group).map(({ event, node: { name } }) => `${name} ${event.seq} ${event.kind}`)
+}
+
+test('what led to it is followed back, the first cause first, and never in a circle', () => {
+  const cause: JournalEvent = { ...transition(2, 61_000, 'Backup'), because: 1 }
+  const last: JournalEvent = { ...transition(3, 60_000, 'Active'), because: 2 }
+  const told = ['a 1 checkChanged', 'a 2 transition', 'a 3 transition']
+  expect(story([node('a', [active()], { events: [check, cause, last] })])).toEqual(told)
+  expect(story([node('a', [active()], { events: [{ ...check, because: 3 }, cause, last] })])).toEqual(told)
+  expect(story([node('a', [active()], { events: [last] })])).toEqual(['a 3 transition'])
+  expect(story([node('a', [active()])])).toEqual([])
+})
+
+test('that another node lowered its priority has its own reasons there', () => {
+  const heard: JournalEvent = {
+    kind: 'peerHeard',
+    seq: 8,
+    at: ago(1_150),
+    monotonicMs: 0,
+    router: 'api',
+    peer: '10.0.0.12',
+    priority: 40,
+    news: 'lowered',
+  }
+  const mine = [heard, { ...transition(9, 1_000, 'Active', { reason: 'activeDemoted' }), because: 8 }]
+  const holder = node('a', [active({ since: ago(1_000), reason: 'activeDemoted' })], { events: mine })
+  const lowered: JournalEvent = {
+    kind: 'priorityChanged',
+    seq: 2,
+    at: ago(1_155),
+    monotonicMs: 0,
+    because: 1,
+    router: 'vip',
+    from: 90,
+    to: 40,
+    why: 'tracking',
+    active: true,
+  }
+  const b = (events: readonly JournalEvent[], offsetMs = 0) =>
+    node('b', [router({ name: 'vip', source: '10.0.0.12' })], { events, offsetMs })
+  const own = ['a 8 peerHeard', 'a 9 transition']
+  expect(story([holder, b([check, lowered])])).toEqual(['b 1 checkChanged', 'b 2 priorityChanged', ...own])
+  expect(story([holder, b([check, { ...lowered, at: ago(-1_845) }], 3_000)]), 'by its own clock').toHaveLength(4)
+  expect(story([holder, b([check, { ...lowered, at: ago(9_000) }])]), 'another time').toEqual(own)
+  expect(story([holder, b([check, { ...lowered, to: 60 }])]), 'another priority').toEqual(own)
+})

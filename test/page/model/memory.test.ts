@@ -1,0 +1,73 @@
+/** What a page keeps of what it has heard, and what an answer replaces. */
+import { expect, test } from 'vitest'
+import { Memory } from '../../../src/api/page/memory.js'
+import { FakeWorld } from '../../unit/fake-world.ts'
+import { NOW, node, router, transition } from './nodes.ts'
+
+const URL_OF = { a: 'http://10.0.0.11:9655', b: 'http://10.0.0.12:9655' }
+
+function answer(name: 'a' | 'b', more: { problem?: string; clockOffsetMs?: number; roundTripMs?: number } = {}) {
+  const { problem, clockOffsetMs = 0.4, roundTripMs = 2 } = more
+  const status = problem === undefined ? node(name, [router()]).status : null
+  const silent =
+    problem === undefined
+      ? { problem: null, clockOffsetMs, roundTripMs }
+      : { problem, clockOffsetMs: null, roundTripMs: null }
+  return { url: URL_OF[name], status, events: [], ...silent }
+}
+const answers = (...peers: ReturnType<typeof answer>[]) => ({ version: 1, takenAt: '', peers }) as const
+
+function memoryOf(hostname: string): Memory {
+  const memory = new Memory()
+  memory.status({ ...new FakeWorld().start().daemon.snapshot(), hostname }, NOW)
+  return memory
+}
+
+test('nodes are in the order of their names, whichever is asked', () => {
+  const memory = memoryOf('node10')
+  memory.peers(answers(answer('b'), answer('a')), NOW)
+  expect(memory.nodes.map(({ name }) => name)).toEqual(['a', 'b', 'node10'])
+  expect(memory.nodes.map(({ self }) => self)).toEqual([false, false, true])
+})
+
+test('a list that names this node as well does not show it twice', () => {
+  const memory = new Memory()
+  const snapshot = new FakeWorld().start().daemon.snapshot()
+  memory.status(snapshot, NOW)
+  memory.peers(answers({ ...answer('a'), status: { ...snapshot } }, answer('b')), NOW)
+  expect(memory.nodes).toHaveLength(2)
+})
+
+test('who does not answer keeps its name, what it said and when', () => {
+  const memory = memoryOf('self')
+  memory.peers(answers(answer('a')), NOW)
+  memory.peers(answers(answer('a', { problem: 'nobody listens there' })), NOW + 5_000)
+  const [a] = memory.nodes
+  expect([a?.name, a?.problem, a?.answeredAt, a?.status?.hostname]).toEqual(['a', 'nobody listens there', NOW, 'a'])
+})
+
+test('who has never answered is called by its address', () => {
+  const memory = memoryOf('self')
+  memory.peers(answers(answer('a', { problem: 'no' })), NOW)
+  expect(memory.nodes.map(({ name }) => name)).toEqual(['10.0.0.11:9655', 'self'])
+})
+
+test('a difference of clocks counts where it is more than the answer took', () => {
+  const memory = memoryOf('self')
+  const offset = (clockOffsetMs: number, roundTripMs: number) => {
+    memory.peers(answers(answer('a', { clockOffsetMs, roundTripMs })), NOW)
+    return memory.nodes[0]?.offsetMs
+  }
+  expect([offset(1.2, 2), offset(-40, 60), offset(-80, 60), offset(3_000, 2)]).toEqual([0, 0, -80, 3_000])
+})
+
+test('events are kept once, and belong to one life of the daemon', () => {
+  const memory = new Memory()
+  const snapshot = new FakeWorld().start().daemon.snapshot()
+  memory.status(snapshot, NOW)
+  memory.events([transition(1, 900, 'Backup'), transition(2, 800, 'Active')])
+  memory.events([transition(2, 800, 'Active'), transition(3, 700, 'Backup')])
+  expect(memory.nodes[0]?.events.map(({ seq }) => seq)).toEqual([1, 2, 3])
+  memory.status({ ...snapshot, startedAt: new Date(NOW).toISOString() }, NOW)
+  expect(memory.latestEvent).toBe(undefined)
+})

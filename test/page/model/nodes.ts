@@ -1,0 +1,57 @@
+/** Nodes as a page remembers them, for tests of what it makes of them. */
+import type { Node } from '../../../src/api/page/memory.js'
+import type { PeerRouter, PeerStatus } from '../../../src/api/peer-status.ts'
+import type { JournalEvent } from '../../../src/journal/event.ts'
+
+/** Now; everything else is so many ms before. */
+export const NOW = Date.parse('2026-11-22T12:00:00.000Z')
+export const ago = (ms: number): string => new Date(NOW - ms).toISOString()
+export const VIP = '10.0.0.200'
+
+export function router(more: Partial<PeerRouter> = {}): PeerRouter {
+  return {
+    ...{ name: 'api', group: null, vrid: 51, family: 'ipv4', interface: 'eth0', state: 'Backup', since: ago(60_000) },
+    ...{ reason: 'startup', faults: [], priority: { base: 100, effective: 100 }, tracking: { sum: 100, parts: [] } },
+    ...{
+      yieldingUntil: null,
+      heldBack: null,
+      owner: { self: false, address: null, priority: null, heardMsAgo: null },
+      source: null,
+    },
+    addresses: [{ address: VIP, present: false }],
+    ...more,
+  }
+}
+
+const status = (hostname: string, routers: readonly PeerRouter[], takenMsAgo: number): PeerStatus => ({
+  ...{ version: 1, pid: 1, hostname, startedAt: ago(3_600_000), takenAt: ago(takenMsAgo), guardian: 'guarded' },
+  ...{ config: { hash: null }, routers },
+})
+
+export function node(
+  name: string,
+  routers: readonly PeerRouter[],
+  more: Partial<Node> & { takenMsAgo?: number } = {},
+): Node {
+  const { takenMsAgo = 0, ...rest } = more
+  return {
+    ...{ key: name, name, self: false, url: null, status: status(name, routers, takenMsAgo) },
+    ...{ answeredAt: NOW - takenMsAgo, problem: null, offsetMs: 0, roundTripMs: 1, events: [], seen: new Map() },
+    ...rest,
+  }
+}
+
+/** A transition of `api`, so long ago. */
+export function transition(
+  seq: number,
+  msAgo: number,
+  to: PeerRouter['state'],
+  more: Partial<Transition> = {},
+): Transition {
+  return {
+    ...{ kind: 'transition', seq, at: ago(msAgo), monotonicMs: 0, router: 'api', vrid: 51, from: 'Backup', to },
+    ...{ reason: 'activeSilent', priority: 100, interval: 1_000, addresses: [VIP], decidedMs: 0 },
+    ...more,
+  }
+}
+type Transition = Extract<JournalEvent, { kind: 'transition' }>

@@ -1,0 +1,72 @@
+/** An effective priority as what it is made of, and what would be without each part. */
+import { expect, test } from 'vitest'
+import { groupsOf } from '../../../src/api/page/cluster.js'
+import type { Node } from '../../../src/api/page/memory.js'
+import { layersOf, scaleOf, withoutEach } from '../../../src/api/page/priority.js'
+import type { PeerRouter } from '../../../src/api/peer-status.ts'
+import { node, router } from './nodes.ts'
+
+function weighed(base: number, adds: Readonly<Record<string, number>>, more: Partial<PeerRouter> = {}): PeerRouter {
+  const parts = Object.entries(adds).map(([name, value]) => ({ kind: 'healthcheck' as const, name, adds: value }))
+  const sum = parts.reduce((total, part) => total + part.adds, base)
+  const priority = { base, effective: Math.min(254, Math.max(1, sum)) }
+  return router({ priority, tracking: { sum, parts }, ...more })
+}
+
+function without(nodes: readonly Node[]): Record<string, readonly string[]> {
+  const [group] = groupsOf(nodes)
+  if (group === undefined) throw new Error('no virtual router')
+  return Object.fromEntries(
+    group.members.map((member) => [
+      member.node.name,
+      withoutEach(member, group).map((each) => `${each.name} ${each.adds} ${each.without} ${each.consequence}`.trim()),
+    ]),
+  )
+}
+
+test('layers lie on each other, what is taken goes down again', () => {
+  const layers = layersOf(weighed(40, { lb: 50, uplink: -20, mcs: 0 }))
+  expect(layers.map(({ from, name, to }) => [name, from, to])).toEqual([
+    ['base', 0, 40],
+    ['lb', 40, 90],
+    ['mcs', 90, 90],
+    ['uplink', 70, 90],
+  ])
+})
+
+test('all bars of a virtual router have one scale, with room for the highest', () => {
+  const [group] = groupsOf([node('a', [weighed(40, { lb: 50 })]), node('b', [weighed(100, { lb: 60, uplink: -60 })])])
+  expect(group === undefined ? 0 : scaleOf(group)).toBe(200)
+})
+
+test('without a part the one that holds it may fall below the next in line', () => {
+  const holds = { state: 'Active' as const, owner: { self: true, address: null, priority: null, heardMsAgo: 0 } }
+  const all = [
+    node('a', [weighed(40, { lb: 50, mcs: 3 }, holds)]),
+    node('b', [weighed(40, { lb: 50 })]),
+    node('c', [weighed(30, {})]),
+  ]
+  expect(without(all)).toEqual({
+    a: ['lb 50 43 b (90) would take over', 'mcs 3 90 still not below b (90)'],
+    b: ['lb 50 40'],
+    c: [],
+  })
+})
+
+test('without what is taken from it a Backup may be above the one that holds it', () => {
+  const all = [node('a', [weighed(90, {}, { state: 'Active' })]), node('b', [weighed(95, { uplink: -20 })])]
+  expect(without(all).b).toEqual(['uplink -20 95 above a (90), which holds it'])
+})
+
+test('what adds nothing has no consequence, a sum is kept between 1 and 254, and a silent node is not judged', () => {
+  const high = weighed(200, { one: 100, two: 0 }, { state: 'Active' })
+  expect(without([node('a', [high]), node('b', [weighed(250, {})])]).a).toEqual([
+    'one 100 200 b (250) would take over',
+    'two 0 254',
+  ])
+  expect(without([node('a', [weighed(20, { uplink: -80 })])]).a).toEqual(['uplink -80 20'])
+  expect(without([node('a', [high], { problem: 'gone' }), node('b', [weighed(250, {})])]).a).toEqual([
+    'one 100 200',
+    'two 0 254',
+  ])
+})

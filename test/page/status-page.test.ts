@@ -1,0 +1,270 @@
+/**
+ * The status page as a browser on the LAN sees it: three nodes, a check that fails, an engine that is killed. What is on
+ * the page is compared with what each node says of itself over its own control socket. Pictures are left in build/page.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RouterSnapshot } from '../../src/daemon/snapshot.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describePage } from '../support/require.ts'
+import { eventually } from '../support/wait.ts'
+import { DESKTOP, LabBrowser, PHONE, picture } from './browser.ts'
+import { PageCluster } from './cluster-lab.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core')
+const FINDINGS = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+  nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join(' | '))))`
+/** Generous: what arrives is asserted, not how fast a browser draws on a busy machine. */
+const WITHIN = 30_000
+
+const textOf = async (page: Page, selector: string) => ((await page.locator(selector).textContent()) ?? '').trim()
+const headline = (page: Page) => textOf(page, 'h1')
+
+/** "node1 holds 10.77.0.100", by the page. */
+const says = (page: Page, words: RegExp) =>
+  eventually(
+    `the page at ${page.url()} to say ${words}`,
+    async () => words.test(await headline(page)),
+    async () => [await headline(page), await textOf(page, '#line')],
+    { within: WITHIN, every: 50 },
+  )
+
+/** The rows of the table of nodes, by node. */
+async function rowsOf(page: Page): Promise<Record<string, { state: string; priority: string; since: string }>> {
+  return await page.locator('table.nodes tbody tr').evaluateAll((rows) =>
+    Object.fromEntries(
+      rows.map((row) => [
+        row.getAttribute('data-node') ?? '',
+        {
+          state: (row.querySelector('.state')?.textContent ?? '').replace(/^\W+/, ''),
+          priority: row.querySelector('.sum')?.textContent ?? '',
+          since: row.querySelector('time')?.getAttribute('datetime') ?? '',
+        },
+      ]),
+    ),
+  )
+}
+
+/** What the page has to say of a router that says this of itself. */
+function rowFor({ priority, since, state, tracking }: RouterSnapshot) {
+  const terms = tracking.parts.map(({ adds, name }) => ` + ${adds} ${name}`)
+  return { state, priority: `${priority.effective} = ${priority.base} base${terms.join('')}`, since }
+}
+
+describePage('status page', () => {
+  let cluster: PageCluster
+  let browser: LabBrowser
+  /** On node2, which survives everything here. */
+  let page: Page
+
+  beforeAll(async () => {
+    cluster = await PageCluster.settled()
+    browser = await LabBrowser.on(cluster.lab, cluster.lab.client)
+    page = await browser.open(cluster.url(2), { viewport: DESKTOP, colorScheme: 'light' })
+    await says(page, /^node1 holds/)
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    cluster?.lab.destroy()
+  })
+
+  /** Until the page shows what all nodes say of themselves. */
+  async function agrees(occasion: string): Promise<void> {
+    const said = async () =>
+      Object.fromEntries(
+        await Promise.all([1, 2, 3].map(async (n) => [`node${n}`, rowFor(await cluster.node(n).router())] as const)),
+      )
+    await eventually(
+      `the page to show what the nodes say of themselves ${occasion}`,
+      async () => JSON.stringify(await rowsOf(page)) === JSON.stringify(await said()),
+      async () => ({ page: await rowsOf(page), nodes: await said() }),
+      { within: WITHIN, every: 100 },
+    )
+  }
+
+  /** "node1 api: Active → Backup: …" */
+  const events = () =>
+    page
+      .locator('.events tbody tr')
+      .evaluateAll((rows) =>
+        rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent).join(' ')),
+      )
+
+  async function accessible(where: Page): Promise<void> {
+    // The policy lets nothing in from within the page: axe comes in as a debugger does.
+    const session = await where.context().newCDPSession(where)
+    await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') })
+    const { result } = await session.send('Runtime.evaluate', {
+      expression: FINDINGS,
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    await session.detach()
+    expect(result.value, `what axe finds at ${where.url()}`).toEqual([])
+  }
+
+  test('the first thing it says is who holds the address, since when and why', async () => {
+    const { since } = await cluster.node(1).router()
+    const words = await headline(page)
+    expect(words).toMatch(
+      new RegExp(
+        `^node1 holds ${LAB_VIP.replaceAll('.', '\\.')} since ${since.slice(11, 19)} \\(.*\\), because .*\\.$`,
+      ),
+    )
+    expect(await textOf(page, '.next')).toBe('Next in line: node2 (priority 125), then node3 (priority 120).')
+    expect(await page.title()).toBe(`node1 holds ${LAB_VIP}. – holdfast`)
+    const first = await page
+      .locator('main :is(h1, h2, p, li, td)')
+      .first()
+      .evaluate((element) => element.tagName)
+    expect(first).toBe('H1')
+  })
+
+  test('its values are those of /v1/status of each node', async () => {
+    await agrees('at first')
+    await eventually(
+      'the page to be told of events',
+      async () => /^live/.test(await textOf(page, '#line')),
+      () => textOf(page, '#line'),
+      { within: WITHIN, every: 50 },
+    )
+    const without = await page.locator('tr[data-node=node1] .without li').allTextContents()
+    expect(without).toEqual([
+      'without api-readyz 80: node2 (125) would take over',
+      'without haproxy 110: node2 (125) would take over',
+    ])
+    await picture(page, '1-before-desktop-light')
+  })
+
+  test('a browser may load nothing but this page and ask nobody but this node', async () => {
+    const ask = (path: string, ...more: string[]) =>
+      cluster.lab.exec(cluster.lab.client, [
+        'curl',
+        '-s',
+        '--path-as-is',
+        '-D',
+        '-',
+        ...more,
+        `${cluster.url(2)}${path}`,
+      ])
+    const head = ask('/', '-o', '/dev/null')
+    expect(head).toContain("content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'")
+    expect(head).toContain("frame-ancestors 'none'")
+    expect(head).not.toContain('unsafe')
+    expect(head).toContain('x-content-type-options: nosniff')
+    expect(head).toContain('cache-control: no-store')
+    for (const path of ['/page/../public-port.js', '/page/%2e%2e/worker.js', '/page/', '/page/index.html'])
+      expect(ask(path), path).toMatch(/^HTTP\/1\.1 404/)
+    expect(ask('/', '-X', 'POST')).toMatch(/^HTTP\/1\.1 405/)
+
+    const elsewhere = await browser.open(cluster.url(3), {}, /./)
+    const violated = await elsewhere.evaluate(
+      (url) =>
+        new Promise<string>((resolve) => {
+          document.addEventListener('securitypolicyviolation', ({ violatedDirective }) => resolve(violatedDirective))
+          document.createElement('img').src = url
+        }),
+      `${cluster.url(2)}/page/icon.svg`,
+    )
+    expect(violated, 'a picture of another node').toBe('img-src')
+    await elsewhere.context().close()
+  })
+
+  test.each([
+    ['phone', PHONE, 'light'],
+    ['phone', PHONE, 'dark'],
+    ['desktop', DESKTOP, 'dark'],
+  ] as const)(
+    'on a %s of %o, %s, nothing is cut off and axe finds nothing',
+    async (device, viewport, colorScheme) => {
+      const other = await browser.open(cluster.url(3), { viewport, colorScheme })
+      await says(other, /^node1 holds/)
+      const { scrollWidth, innerWidth } = await other.evaluate(() => ({
+        scrollWidth: document.documentElement.scrollWidth,
+        innerWidth: window.innerWidth,
+      }))
+      expect(scrollWidth, 'width of what is drawn').toBeLessThanOrEqual(innerWidth)
+      await picture(other, `1-before-${device}-${colorScheme}`)
+      await accessible(other)
+      await other.context().close()
+    },
+    90_000,
+  )
+
+  test('the keyboard reaches the window of the time line, and keeps its place while the page goes on', async () => {
+    await page.locator('input[data-window="auto"]').focus()
+    await page.keyboard.press('ArrowRight')
+    await page.waitForTimeout(1_500)
+    const focused = await page.evaluate(() => document.activeElement?.getAttribute('data-window'))
+    expect(focused).toBe('1 min')
+    expect(await page.locator('input[data-window="1 min"]').isChecked()).toBe(true)
+    await page.locator('input[data-window="auto"]').check({ force: true })
+  })
+
+  test('a check that fails takes its weight, and the page follows the address', async () => {
+    cluster.failService(1)
+    await cluster.activeOn(2, 'the API of node1 had failed')
+    await says(page, /^node2 holds .* because/)
+    await agrees('after the move')
+    expect((await rowsOf(page)).node1?.priority).toBe('80 = 60 base + 0 api-readyz + 20 haproxy')
+    await picture(page, '2-check-failed-desktop-light')
+    // The beginning alone, for docs/pictures.
+    await picture(page, 'status-page', false)
+    await cluster.serve(1)
+    await cluster.activeOn(1, 'the API of node1 was back')
+    await says(page, /^node1 holds/)
+  }, 120_000)
+
+  test('an engine that is killed: one page says who took over, the other that it has lost its node', async () => {
+    const lost = await browser.open(cluster.url(1), { viewport: PHONE, colorScheme: 'light' }, /net::ERR_/)
+    await says(lost, /^node1 holds/)
+    cluster.node(1).killEngine()
+    await cluster.activeOn(2, 'kill -9 of node1')
+    await says(page, /^node2 holds .* because/)
+    const { since } = await cluster.node(2).router()
+    expect(await headline(page)).toContain(`since ${since.slice(11, 19)}`)
+    await eventually(
+      'the takeover among the events and on the time line of node2',
+      async () =>
+        (await events()).some((words) => /^node2 api: Backup → Active: node1 gave it up/.test(words)) &&
+        /Active from .* until now$/.test((await page.locator('.lane .track').nth(1).getAttribute('aria-label')) ?? ''),
+      async () => [await events(), await page.locator('.lane .track').nth(1).getAttribute('aria-label')],
+      { within: WITHIN, every: 100 },
+    )
+    await eventually(
+      'the page to say that node1 does not answer',
+      async () =>
+        (await page.locator('.attention li.bad').allTextContents()).some((line) => /node1 has not answered/.test(line)),
+      () => textOf(page, '.attention'),
+      { within: WITHIN, every: 100 },
+    )
+    await picture(page, '3-killed-desktop-light')
+
+    await eventually(
+      'the page of node1 to say that it is lost',
+      async () => (await lost.locator('.banner').count()) === 1,
+      () => textOf(lost, 'body'),
+      { within: WITHIN, every: 100 },
+    )
+    expect(await textOf(lost, '.banner')).toMatch(/^No connection to node1 since \d\d:\d\d:\d\d \(/)
+    expect(await textOf(lost, '#told'), 'what is told to who does not see it').toMatch(/^No connection to node1 since/)
+    expect(await headline(lost), 'nothing is said of now').toMatch(/^node1 held /)
+    await picture(lost, '3-killed-phone-light')
+    await accessible(lost)
+
+    await cluster.start(1)
+    await cluster.activeOn(1, 'node1 was started again')
+    await says(page, /^node1 holds/)
+    await says(lost, /^node1 holds/)
+    expect(await lost.locator('.banner').count()).toBe(0)
+    await agrees('in the end')
+    await picture(page, '4-after-desktop-light')
+    await lost.context().close()
+  }, 180_000)
+
+  test('nothing was complained of: no error, no violated policy, nobody else was asked', () => {
+    expect(browser.complaints).toEqual([])
+  })
+})

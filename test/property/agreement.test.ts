@@ -1,0 +1,161 @@
+/**
+ * Whatever an agent hears, in whatever order: it hands over only while somebody listens and has answered, ends with what the
+ * last complete knowledge comes to, is not moved by an API that is gone, does not grow, and does not ask to be woken for ever.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { AgentEvent } from '../../src/kubernetes/agent-state.ts'
+import { isSame } from '../../src/kubernetes/debounce.ts'
+import { desiredState } from '../../src/kubernetes/desired-state.ts'
+import { machine, nodeObject, PlayedAgent, start } from '../support/cluster-plays.ts'
+
+const T = Date.parse('2026-11-22T14:41:07Z')
+/** Longer than any debounce, the time before a change of mode, and what is waited for after a refusal. */
+const QUIET = 3_600_000
+
+const cp = (n: number, last = 20 + n) => nodeObject(`cp-${n}`, [`192.168.111.${last}`])
+const node = fc.oneof(
+  { weight: 6, arbitrary: fc.nat(4).map((n) => cp(n)) },
+  fc.tuple(fc.nat(4), fc.nat(200)).map(([n, last]) => cp(n, last)),
+  fc.nat(4).map((n) => nodeObject(`cp-${n}`, [])),
+  fc.nat(4).map((n) => nodeObject(`w-${n}`, [`192.168.111.${40 + n}`], { controlPlane: false })),
+  fc.nat(4).map((n) => nodeObject(`cp-${n}`, [`192.168.111.${20 + n}`], { state: 'Working' })),
+  fc.constantFrom<unknown>(null, 7, {}, { metadata: { name: 'cp-1', labels: 3 } }),
+)
+const mode = fc.constantFrom('unicast' as const, 'multicast' as const, undefined)
+const outside: fc.Arbitrary<AgentEvent> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.array(node, { maxLength: 5 }).map((nodes): AgentEvent => ({ kind: 'nodesListed', nodes })),
+  },
+  { weight: 3, arbitrary: node.map((one): AgentEvent => ({ kind: 'nodeChanged', node: one })) },
+  { weight: 2, arbitrary: node.map((one): AgentEvent => ({ kind: 'nodeGone', node: one })) },
+  fc.constantFrom<AgentEvent>(
+    { kind: 'listFailed', reason: 'HTTP 503' },
+    { kind: 'watchResumed' },
+    { kind: 'lookupFailed', reason: 'EMFILE' },
+    { kind: 'machineChanged', machine: machine([]) },
+    { kind: 'machineChanged', machine: machine(['192.168.111.20/24']) },
+    { kind: 'machineChanged', machine: machine(['192.168.111.20/24'], { link: 'eth7' }) },
+    { kind: 'intentChanged', intent: { api: true, ingress: false } },
+    { kind: 'intentChanged', intent: { api: true, ingress: true } },
+    { kind: 'engineLost', reason: 'EPIPE' },
+    { kind: 'tick' },
+  ),
+  mode.map((wanted): AgentEvent => ({ kind: 'modeWanted', mode: wanted })),
+  fc
+    .tuple(fc.boolean(), mode)
+    .map(
+      ([configured, its]): AgentEvent => ({ kind: 'engineConnected', configured, mode: configured ? its : undefined }),
+    ),
+)
+/** Answers come late, twice, and unasked. */
+const answer = fc.constantFrom<AgentEvent>(
+  { kind: 'engineAccepted' },
+  { kind: 'engineRefused', problems: ['no such interface'] },
+)
+const step = fc.record({
+  wait: fc.constantFrom(0, 1, 400, 600, 3_000, 6_000, 70_000, 400_000),
+  event: fc.oneof({ weight: 4, arbitrary: outside }, { weight: 3, arbitrary: answer }),
+})
+
+/** An agent whose engine answers when it is told to, and which fails when it orders what it must not. */
+class Watched extends PlayedAgent {
+  now = T
+
+  /** `isWarm`: it has handed over already. */
+  constructor(isWarm: boolean) {
+    super(T, start())
+    this.answer = undefined
+    if (!isWarm) return
+    this.take({ kind: 'machineChanged', machine: machine(['192.168.111.20/24']) })
+    this.take({ kind: 'nodesListed', nodes: [cp(0), cp(1), cp(2)] })
+    this.take({ kind: 'engineConnected', configured: false, mode: undefined })
+  }
+
+  take(event: AgentEvent): void {
+    const { connected, awaited } = this.state.engine
+    const orders = this.hear(this.now, event).filter(({ kind }) => kind === 'handOver')
+    const listens = event.kind === 'engineConnected' || (connected && event.kind !== 'engineLost')
+    const isFree = awaited === undefined || /^engine/.test(event.kind)
+    expect(orders.length, 'hand-overs of one event').toBeLessThanOrEqual(1)
+    if (orders.length > 0)
+      expect({ listens, isFree }, `handed over at ${event.kind}`).toEqual({ listens: true, isFree: true })
+  }
+
+  /** Wakes it when it wants; `answers`: its engine does, well. */
+  pass(wait: number, answers = false): void {
+    const end = this.now + wait
+    for (let turns = 0; ; turns++) {
+      expect(turns, `turns in ${wait} ms: ${this.state.wakeAt}`).toBeLessThan(20 + wait / 5_000)
+      if (answers && this.state.engine.awaited !== undefined) this.take({ kind: 'engineAccepted' })
+      const { wakeAt } = this
+      if (wakeAt === undefined || wakeAt > end) break
+      this.now = Math.max(this.now, wakeAt)
+      this.take({ kind: 'tick' })
+    }
+    this.now = end
+  }
+}
+
+const words = (steps: readonly { readonly wait: number; readonly event: AgentEvent }[]) =>
+  steps.map(({ wait, event }) => `${wait} ms ${JSON.stringify(event).slice(0, 200)}`).join('\n')
+
+test('orders are in order, and in the end what is known is in force', () => {
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(step, { maxLength: 40 }), (isWarm, steps) => {
+      const agent = new Watched(isWarm)
+      for (const { wait, event } of steps) {
+        agent.pass(wait)
+        agent.take(event)
+      }
+      // All is well at last, and stays so.
+      for (const event of [
+        { kind: 'modeWanted', mode: undefined },
+        { kind: 'machineChanged', machine: machine(['192.168.111.20/24']) },
+        { kind: 'nodesListed', nodes: [cp(0), cp(1), cp(2)] },
+        { kind: 'engineConnected', configured: true, mode: undefined },
+      ] satisfies AgentEvent[])
+        agent.take(event)
+      agent.pass(QUIET, true)
+      const { cluster, defaultMode, engine, intent, machine: here, mode: inForce, peers } = agent.state
+      if (here === undefined) throw new Error('nobody has looked')
+      const known = { cluster, machine: here, peers, intent, mode: inForce ?? defaultMode, earlier: engine.accepted }
+      expect(isSame(agent.last, desiredState(known).desired), `in force in the end\n${words(steps)}`).toBe(true)
+      expect(agent.state.persisted).toEqual(peers)
+      expect(agent.state.wakeAt, 'nothing is left to do').toBeUndefined()
+      expect(JSON.stringify(agent.state).length, 'characters of its state').toBeLessThan(30_000)
+    }),
+    { numRuns: 500 },
+  )
+}, 60_000)
+
+test('an API that is gone changes nothing by itself', () => {
+  fc.assert(
+    fc.property(
+      fc.boolean(),
+      fc.array(step, { maxLength: 25 }),
+      fc.array(fc.nat(20_000), { maxLength: 10 }),
+      (isWarm, steps, waits) => {
+        const agent = new Watched(isWarm)
+        for (const { wait, event } of steps) {
+          agent.pass(wait)
+          agent.take(event)
+        }
+        agent.take({ kind: 'modeWanted', mode: undefined })
+        agent.take({ kind: 'machineChanged', machine: machine(['192.168.111.20/24']) })
+        agent.take({ kind: 'engineConnected', configured: true, mode: undefined })
+        // What was on its way, a change of mode as well, has arrived.
+        agent.pass(QUIET, true)
+        const [handed, peers] = [agent.handed.length, agent.state.peers]
+        for (const wait of waits) {
+          agent.take({ kind: 'listFailed', reason: 'HTTP 503' })
+          agent.pass(wait, true)
+        }
+        expect(agent.handed.length, `handed over while the API was gone\n${words(steps)}`).toBe(handed)
+        expect(agent.state.peers).toEqual(peers)
+      },
+    ),
+    { numRuns: 300 },
+  )
+}, 60_000)
