@@ -11,8 +11,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const COMPUTING = [
   'test/architecture.test.ts',
   'test/conformance/**/*.test.ts',
+  'test/page/model/**/*.test.ts',
   'test/property/**/*.test.ts',
   'test/scenario/**/*.test.ts',
+  'test/simulator/**/*.test.ts',
   'test/unit/**/*.test.ts',
 ]
 
@@ -22,14 +24,19 @@ const COMPUTING = [
  * when all the others are through.
  */
 const WAITING = [
+  'test/netns/explain.test.ts',
   'test/interop/rolling-replacement.test.ts',
   'test/interop/file-matrix.test.ts',
   'test/interop/keepalived-v3.test.ts',
   'test/netns/reload.test.ts',
+  'test/netns/prometheus.test.ts',
+  'test/interop/frr.test.ts',
   'test/netns/radar.test.ts',
   'test/interop/keepalived-v2.test.ts',
   'test/netns/bad-input.test.ts',
   'test/netns/ipv6.test.ts',
+  'test/netns/keepalived-profile.test.ts',
+  'test/netns/service-manager.test.ts',
   'test/netns/moving-network.test.ts',
   'test/netns/privileges.test.ts',
   'test/interop/unreached-peer.test.ts',
@@ -39,7 +46,20 @@ const WAITING = [
   'test/interop/samples.test.ts',
   'test/interop/haproxy.test.ts',
   'test/netns/presets.test.ts',
+  'test/netns/agent.test.ts',
+  'test/netns/managed.test.ts',
+  'test/netns/agent-status.test.ts',
+  'test/netns/ingress-off.test.ts',
+  'test/netns/agent-duties.test.ts',
+  'test/netns/agent-keepalived.test.ts',
+  'test/netns/agent-print.test.ts',
+  'test/netns/agent-sentinel.test.ts',
+  'test/netns/node-ip.test.ts',
+  'test/netns/journal.test.ts',
 ]
+/** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
+const CONTAINER = ['test/container/**/*.test.ts']
+
 for (const file of WAITING)
   if (!existsSync(new URL(file, import.meta.url))) throw new Error(`Cannot order test files: there is no ${file}`)
 
@@ -53,10 +73,18 @@ class AsListed extends BaseSequencer {
 }
 
 /** Groups come one after the other; of each, so many files are beside each other. */
-const group = (order: number, name: string, beside: number, include: string[], exclude: readonly string[] = []) => ({
+const group = (
+  order: number,
+  name: string,
+  beside: number,
+  include: string[],
+  exclude: readonly string[] = [],
+  globalSetup: string[] = [],
+) => ({
   extends: true as const,
   test: {
     name,
+    globalSetup,
     include,
     exclude: [...configDefaults.exclude, ...exclude],
     maxWorkers: beside,
@@ -76,7 +104,8 @@ export default defineConfig({
     projects: [
       group(1, 'computing', 2, COMPUTING),
       group(2, 'waiting', 3, WAITING),
-      group(3, 'alone', 1, ['test/**/*.test.ts'], [...COMPUTING, ...WAITING]),
+      group(3, 'alone', 1, ['test/**/*.test.ts'], [...COMPUTING, ...WAITING, ...CONTAINER]),
+      group(4, 'container', 1, CONTAINER, [], ['test/container/build-image.ts']),
     ],
   },
 })

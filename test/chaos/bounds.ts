@@ -68,7 +68,7 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
         two: one,
         none: one,
         aftermath: 2_000,
-        why: 'the engine notices in at most 250 ms and leaves cleanly (§6: SIGTERM, overlap ≤ 10 ms)',
+        why: 'the engine hears of it at once and leaves cleanly (§6: SIGTERM, overlap ≤ 10 ms)',
       }
     case 'kill group':
       return {

@@ -5,6 +5,7 @@
  */
 import { expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'
+import { playDespiteTheft } from '../support/stolen-time.ts'
 import type { Net } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
 import { isNear, describe as words } from './judge.ts'
@@ -13,9 +14,21 @@ import { markdown } from './report.ts'
 
 const INTERVAL = 100
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
+/** Without a net, until it is missed. */
+const RUNS = 3
 
 const run = (plan: Plan, without?: Net) =>
   runChaos({ plan, daemon: 'holdfast', interval: INTERVAL, without, realtime: true })
+/**
+ * With every net. A machine whose CPUs went to other machines meanwhile hands over as late as that: then the same plan is played
+ * once more, and a bound that is missed again is missed.
+ */
+const runWhole = (plan: Plan): Promise<ChaosResult> =>
+  playDespiteTheft({
+    play: () => run(plan),
+    missed: (result) => [...violations(result), story(result)].filter(Boolean),
+    tell: (text) => console.log(text),
+  })
 const violations = ({ verdict, zero }: ChaosResult) => verdict.violations.map((one) => words(one, zero))
 /** What the nodes said around the first violation, for whoever has to find out. */
 function story({ verdict, notes, zero }: ChaosResult): string {
@@ -29,11 +42,11 @@ function story({ verdict, notes, zero }: ChaosResult): string {
 
 describeNetns('chaos', () => {
   test(`every kind of it, seed ${SEED}: one node answers, within the bound of each fault`, {
-    timeout: 240_000,
+    timeout: 300_000,
   }, async () => {
     const plan = makePlan({ seed: SEED, seconds: 30, atLeast: KINDS.length })
     expect(new Set(plan.faults.map(({ kind }) => kind)).size, 'kinds of faults').toBe(KINDS.length)
-    const result = await run(plan)
+    const result = await runWhole(plan)
     console.log(markdown([result]))
     expect(result.injected.length, 'faults injected').toBe(plan.faults.length)
     const missed = result.injected
@@ -67,12 +80,19 @@ describeNetns('chaos', () => {
       plan: { kinds: ['freeze engine'], nodes: ['r2', 'r3'], ms: [400, 560], seconds: 12 },
     },
   ]
-  test.each(cases)('sees $sees: without the $net', { timeout: 120_000 }, async ({ net, plan: options }) => {
+  test.each(cases)('sees $sees: without the $net', { timeout: 240_000 }, async ({ net, plan: options }) => {
     const plan = makePlan({ seed: 1, seconds: 4, overlaps: false, ...options })
-    const whole = await run(plan)
+    const whole = await runWhole(plan)
     expect(violations(whole), `with every net\n${story(whole)}`).toEqual([])
-    const torn = await run(plan, net)
-    const two = torn.verdict.violations.filter(({ question }) => question === 'two')
-    expect(two.length, `times that two answered for too long without the ${net}`).toBeGreaterThan(0)
+    // Whoever is frozen for longer than was asked, on a machine that others keep busy, is not in the case that needs this net.
+    const seen: number[] = []
+    while (seen.length < RUNS && Math.max(0, ...seen) === 0) {
+      const torn = await run(plan, net)
+      seen.push(torn.verdict.violations.filter(({ question }) => question === 'two').length)
+    }
+    expect(
+      Math.max(...seen),
+      `times that two answered for too long without the ${net}; runs: ${seen.join(', ')}`,
+    ).toBeGreaterThan(0)
   })
 })

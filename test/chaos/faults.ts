@@ -90,8 +90,10 @@ function partition(lab: Lab, node: Host, variant: string): string[] {
   )
 }
 
-async function whileRunning(children: readonly ChildProcess[], during: () => Promise<void>): Promise<void> {
+/** False: one of them had failed by the end, and has done nothing or not all. */
+async function whileRunning(children: readonly ChildProcess[], during: () => Promise<void>): Promise<boolean> {
   await during()
+  const ran = children.every(({ exitCode }) => exitCode === null || exitCode === 0)
   for (const child of children) {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
@@ -99,6 +101,7 @@ async function whileRunning(children: readonly ChildProcess[], during: () => Pro
       // It has ended by itself.
     }
   }
+  return ran
 }
 
 async function toBridge({ complain }: Arena, host: Host, during: () => Promise<void>): Promise<void> {
@@ -146,7 +149,7 @@ async function reloads(
 export type Inflicted = {
   readonly at: number
   readonly end: number
-  /** False: the process or the address that it was meant for was not there, or the bridge did not take the rules. */
+  /** False: the process or the address that it was meant for was not there, the bridge did not take the rules, or a station failed. */
   readonly hit: boolean
 }
 
@@ -221,20 +224,20 @@ export async function inflict(fault: Fault, arena: Arena): Promise<Inflicted> {
       const hogs = Array.from({ length: HOGS }, () =>
         lab.spawn(host, ['sh', '-c', 'while :; do :; done'], { stdio: 'ignore' }),
       )
-      await whileRunning(hogs, during)
+      hit = await whileRunning(hogs, during)
       break
     }
     case 'reload storm':
       hit = await reloads(node, fault, pause)
       break
     case 'packet flood':
-      await whileRunning([station('flood', '51', LAB_VIP, String(ms))], during)
+      hit = await whileRunning([station('flood', '51', LAB_VIP, String(ms))], during)
       break
     case 'forged': {
       const priority = { 'priority 255': '255', 'priority 0': '0' }[variant] ?? '50'
       // Priority 0 counts from the Active alone, so it comes in its name.
       const source = variant === 'priority 0' ? host.address : lab.host('outsider').address
-      await whileRunning([station('forge', '51', LAB_VIP, String(ms), priority, source)], during)
+      hit = await whileRunning([station('forge', '51', LAB_VIP, String(ms), priority, source)], during)
       break
     }
   }

@@ -86,7 +86,14 @@ describeInterop('keepalived on the same node', () => {
     const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: '10.77.0.101', vrid: 52 }
     const daemon = new Holdfast(lab, plan, {}, ['--force'])
     await daemon.ready()
-    expect(daemon.records.find(({ msg }) => msg.includes('because of --force'))).toMatchObject({ level: 40 })
+    // The log comes another way than the status.
+    const told = await eventually(
+      'the log to say so',
+      () => daemon.records.find(({ msg }) => msg.includes('because of --force')),
+      () => daemon.lines,
+      { within: 2_000 },
+    )
+    expect(told).toMatchObject({ level: 40 })
     expect((await daemon.snapshot())?.keepalivedBeside).toEqual([{ pid: expect.any(Number), name: 'keepalived' }])
     expect((await statusCommand(daemon.socket, { json: false })).stdout).toMatch(/^BESIDE KEEPALIVED \(pid \d+\)/m)
   })

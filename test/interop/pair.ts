@@ -58,13 +58,23 @@ export class Pair {
     this.#prober = new Prober(this.lab, this.lab.client, this.vip)
   }
 
+  /**
+   * An engine that gets no CPU for three intervals of 100 ms rightly loses its address, and that is not what is asked here.
+   * keepalived is not given its option: the kernel kills it (rlimit_rttime) where many want to run.
+   */
   plan(which: Which): RouterPlan {
     const { protocol, transport } = this.match
-    const { host } = this[which]
+    const { host, kind } = this[which]
     const rival = this[other(which)].host
     const reach = this.#v6 ? globalAddress : ({ address }: Host) => address
     return {
-      ...{ host, priority: PRIORITY[which], intervalMs: this.intervalMs, address: this.vip },
+      ...{
+        host,
+        priority: PRIORITY[which],
+        intervalMs: this.intervalMs,
+        address: this.vip,
+        realtime: kind === 'holdfast',
+      },
       ...(this.#v6 ? { addresses: VIPS6 } : {}),
       ...(protocol === 'v2 PASS IPv4' ? { version: 2, password: PASSWORD } : {}),
       ...(this.match.listed ? { peers: [this.#v6 ? linkLocal(rival) : rival.address] } : {}),
@@ -116,7 +126,7 @@ export class Pair {
 
   /** Generous: order and outcome are asserted here, speed where the scenario says so. */
   get within(): number {
-    return Math.max(4_000, 8 * this.intervalMs)
+    return Math.max(10_000, 15 * this.intervalMs)
   }
 
   /** Its router says Active and the client is answered by it. */

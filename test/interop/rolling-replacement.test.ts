@@ -30,17 +30,20 @@ const ROWS: Readonly<Record<string, Plan>> = {
 }
 /** By hand: EQUAL=1 runs all rows with equal priorities. */
 const EQUAL = process.env.EQUAL === '1'
-/** A busy machine wakes a daemon late; a mechanism that costs more than Skew_Time costs more than this. */
-const SLACK = 150
-/** holdfast answers until its successor does. */
-const HANDED_OVER = 100
+/** A busy machine wakes a daemon late; what waits for an interval, 1 s, or an Active_Down_Interval costs more than this. */
+const SLACK = 500
+/** holdfast answers until its successor does; who goes first leaves the client for a Skew_Time, 600 ms and more. */
+const HANDED_OVER = 300
 /**
  * Of equal keepalived nodes that follow, a loser may announce last. The winner is reminded 30 and 120 ms after the last of
  * them (docs/adr/0036); without that the client waits for 5 s.
  */
 const REMINDED = 500
-/** Two owners at a move are told apart by one advertisement; npm run bench:matrix holds the figure itself. */
-const TWO_OWNERS = 100
+/**
+ * Two owners at a move are told apart by one advertisement, here 1 s; who missed it goes with the next. A daemon that gets
+ * no CPU reads it late: 150 ms, seen beside nine other files. npm run bench:matrix holds the figure itself.
+ */
+const TWO_OWNERS = 500
 
 type Move = {
   readonly what: 'leaves' | 'returns'
@@ -51,6 +54,8 @@ type Move = {
   readonly lost: number
   readonly twoOwners: number
   readonly rivals: readonly string[]
+  /** In ms since the cause: who answered, and what the daemons logged. */
+  readonly story: readonly string[]
 }
 
 class Replacement {
@@ -128,7 +133,8 @@ class Replacement {
     const { longest: silence, lost } = group.silence(from, to)
     const rivals = group.rivals(from, to).map((one) => `${one} ${this.#kinds.get(one)}`)
     const twoOwners = group.longest((count) => count > 1, from, to)
-    this.moves.push({ what, kind, from: before, to: after, silence, lost, twoOwners, rivals })
+    const story = group.story(from, to)
+    this.moves.push({ what, kind, from: before, to: after, silence, lost, twoOwners, rivals, story })
   }
 
   /** Neither then, nor in the next advertisements. */
@@ -174,7 +180,8 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
     ['keepalived leaves', 'holdfast leaves', ...returns].sort(),
   )
   for (const move of mixed) {
-    const told = JSON.stringify(move)
+    const { story, ...figures } = move
+    const told = `${JSON.stringify(figures)}; in ms since then:\n${story.join('\n')}\n`
     const theirs = alone.filter(({ what }) => what === move.what).map(({ silence }) => silence)
     // Equal keepalived nodes show seconds now and then; whoever is followed by holdfast nodes has no part in that.
     const least = equal ? Math.min(...theirs) : Math.max(...theirs)

@@ -103,7 +103,7 @@ describeNetns('a flood of packets that count for nothing', () => {
     expect(group.prober.owners.slice(owners), 'changes of who answers the client').toEqual([])
   })
 
-  test('an Active that dies meanwhile is replaced within two Active_Down_Intervals', async () => {
+  test('an Active that dies meanwhile is replaced while it goes on', async () => {
     const group = await Trio.settled()
     trio = group
     const source = flood(group.lab, 0, 20_000)
@@ -112,7 +112,7 @@ describeNetns('a flood of packets that count for nothing', () => {
     await group.answeredBy(2, 'r1 died during a flood')
     const moved = (group.prober.movedFrom('r1', at)?.at ?? Number.NaN) - at
     expect(source.exit, 'the flood still runs').toBeUndefined()
-    expect(moved, 'ms until r2 answered the client').toBeLessThan(2 * activeDownIntervalMs(PRIORITIES[1], INTERVAL))
+    expect(moved, 'ms until r2 answered the client').toBeLessThan(activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 1_000)
     expect(await group.daemon(3).state(), 'r3 meanwhile').toBe('Backup')
   })
 })

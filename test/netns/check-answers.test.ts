@@ -13,6 +13,8 @@ import { CheckThread } from '../support/check-thread.ts'
 import { monotonicMs } from '../support/wait.ts'
 
 const RESERVE = 20
+/** The best of all tells what the thread can do, and the others that it does; a program beside it may have a CPU first. */
+const BESIDE_OTHERS = 5 * RESERVE
 const WITHIN = millis(300)
 
 async function portOf(server: Server): Promise<number> {
@@ -42,8 +44,9 @@ test('who is slow is named at the end of the time, and that comes within the res
       expect(news, 'who answered').toMatchObject({ reports: [{ check: 'fast', verdict: 'up' }] })
       late.push(at - askedAt - WITHIN)
     }
-    const { median } = spreadOf(late)
-    expect(median, `ms behind ${WITHIN}, median of ${late.map(Math.round)}`).toBeLessThan(RESERVE)
+    const { median, min } = spreadOf(late)
+    expect(min, `ms behind ${WITHIN}, the best of ${late.map(Math.round)}`).toBeLessThan(RESERVE)
+    expect(median, `ms behind ${WITHIN}, median of ${late.map(Math.round)}`).toBeLessThan(BESIDE_OTHERS)
   } finally {
     await thread.end()
     well.close()

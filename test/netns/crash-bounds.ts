@@ -62,7 +62,7 @@ const CLEAN_LOSS = 2
  * timer whose step is 64 to 80 ms at this distance, in a work queue. 2.00 to 2.39 s was seen of 2 s, without holdfast.
  */
 const EXPIRY = 400
-/** design.md §2: an engine listens to its guardian every 250 ms and gives it max(1 s, lifetime / 2). */
+/** design.md §2: an engine gives its guardian max(1 s, lifetime / 2), and one beat more (docs/adr/0040). */
 const LOOK = 250
 const PATIENCE = 1_000
 /** Leaving: off 20 ms after the successor's first advertisement at the latest. */

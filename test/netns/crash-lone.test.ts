@@ -7,7 +7,7 @@ import { describeNetns } from '../support/require.ts'
 import { blocked, killedBoth, killedEngine, stopped } from './crash-faults.ts'
 import type { Cell } from './crash-judge.ts'
 import { COLUMNS } from './crash-node.ts'
-import { runRowsTwice } from './crash-run.ts'
+import { runRowsTwice, triedAgain } from './crash-run.ts'
 
 const ROWS = [
   blocked(50),
@@ -22,10 +22,7 @@ describeNetns('the crash matrix of a lone node', () => {
   let cells: readonly Cell[] = []
   beforeAll(async () => {
     cells = await runRowsTwice(ROWS, { columns: COLUMNS, nodes: 1, options: ['--realtime'] }, (cell) =>
-      console.info(
-        `tried again (CPU pressure ${cell.pressure.toFixed(0)} %): ${cell.row}, ${cell.column}:`,
-        cell.wrong,
-      ),
+      console.info(triedAgain(cell)),
     )
   }, 150_000)
 

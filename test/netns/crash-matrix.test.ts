@@ -13,7 +13,7 @@ import { describeNetns } from '../support/require.ts'
 import { AWAY, DYING } from './crash-faults.ts'
 import type { Cell } from './crash-judge.ts'
 import { COLUMNS } from './crash-node.ts'
-import { runRowsTwice } from './crash-run.ts'
+import { runRowsTwice, triedAgain } from './crash-run.ts'
 import { crashTable } from './crash-table.ts'
 
 const { CRASH_COLUMNS, CRASH_LONGEST = 'Infinity', CRASH_RUNS = '1', CRASH_TABLE } = process.env
@@ -29,10 +29,7 @@ describeNetns('the crash matrix', () => {
     for (let run = 0; run < RUNS; run++) {
       const found = await runRowsTwice(ROWS, { columns, options: ['--realtime'] }, (cell) => {
         seen.push(cell)
-        console.info(
-          `tried again (CPU pressure ${cell.pressure.toFixed(0)} %): ${cell.row}, ${cell.column}:`,
-          cell.wrong,
-        )
+        console.info(triedAgain(cell))
       })
       cells = [...cells, ...found]
       if (CRASH_TABLE === undefined) continue

@@ -1,10 +1,11 @@
 /**
  * Runs rows of the matrix on one LAN, one after the other, each for all columns at once. Decides when a row begins (its
- * LAN at rest, at a moment that no advertisement knows), when it is over, and that a row which missed a bound while other
- * programs fought for the CPUs is tried again: a bound that is missed twice is missed, and a wrong deed is wrong at once. Refuses to know the bounds.
+ * LAN at rest, at a moment that no advertisement knows), when it is over, and that a row which missed a bound while others had
+ * the CPUs (programs beside it, other machines on the same host) is tried again: a bound that is missed twice is missed, and a wrong deed is wrong at once. Refuses to know the bounds.
  */
 import { readFileSync } from 'node:fs'
 import type { LoggedLine } from '../support/logged-process.ts'
+import { STOLEN, stolenMs } from '../support/stolen-time.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { boundsOf, type Circumstances, PRESSURE } from './crash-bounds.ts'
 import type { Inflicted, Row } from './crash-faults.ts'
@@ -20,6 +21,7 @@ type Done = Inflicted &
   Circumstances & {
     readonly row: Row
     readonly until: number
+    readonly stolen: number
     readonly holders: readonly (readonly string[])[]
     readonly complaints: readonly string[]
     readonly lines: readonly LoggedLine[]
@@ -59,6 +61,10 @@ export async function runRows(rows: readonly Row[], { columns, nodes = 3, option
   }
 }
 
+/** What is told of a cell whose row is tried again. */
+export const triedAgain = ({ row, column, pressure, stolen, wrong }: Cell): string =>
+  `tried again (CPU pressure ${pressure.toFixed(0)} %, ${stolen} ms stolen): ${row}, ${column}: ${wrong.join('; ')}`
+
 /** The same; `again` is told of every row that is tried a second time, and of what was seen at first. */
 export async function runRowsTwice(
   rows: readonly Row[],
@@ -67,7 +73,8 @@ export async function runRowsTwice(
 ): Promise<readonly Cell[]> {
   const cells = await runRows(rows, options)
   const missed = cells.filter(
-    ({ deeds, pressure, wrong }) => wrong.length > 0 && deeds.length === 0 && pressure > PRESSURE,
+    ({ deeds, pressure, stolen, wrong }) =>
+      wrong.length > 0 && deeds.length === 0 && (pressure > PRESSURE || stolen >= STOLEN),
   )
   for (const cell of missed) again(cell)
   const names = new Set(missed.map(({ row }) => row))
@@ -93,7 +100,7 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   await sleep(Math.random() * Math.max(...lan.columns.map(({ interval }) => interval)))
   const victim = lan.node(1)
   const alone = lan.nodes.length === 1
-  const [waitedBefore, began] = [waited(), monotonicMs()]
+  const [waitedBefore, stolenBefore, began] = [waited(), stolenMs(), monotonicMs()]
   const { at, end } = await row.inflict(victim)
   const complaints: string[] = []
   const wanted = lan.columns.map(
@@ -126,5 +133,6 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   const pressure = (waited() - waitedBefore) / (until - began) / 10
   const { lines } = victim.process
   const holders = lan.columns.map(({ vip }) => lan.holders(vip))
-  return { row, at, end, until, alone, pressure, holders, complaints, lines }
+  const stolen = stolenMs() - stolenBefore
+  return { row, at, end, until, alone, pressure, stolen, holders, complaints, lines }
 }

@@ -80,6 +80,15 @@ async function active(daemon: Holdfast): Promise<void> {
   )
 }
 
+/** The log comes another way than the status. */
+const says = (daemon: Holdfast, words: string) =>
+  eventually(
+    `the log to say ${words}`,
+    () => daemon.records.some(({ msg }) => msg === words),
+    () => daemon.lines,
+    { within: 2_000 },
+  )
+
 describeNetns('holdfast doctor', () => {
   test('all is well: nothing is found on either node, and the daemon beside it notices nothing', async () => {
     const daemon = new Holdfast(lab, plan(1, 200), {}, ['--realtime'])
@@ -106,9 +115,7 @@ describeNetns('holdfast doctor', () => {
       realtimeAsked: true,
       guardian: { policy: 'SCHED_RR', priority: 21 },
     })
-    expect(daemon.records.map(({ msg }) => msg)).toContain(
-      "Real-time priority 20 (SCHED_RR) for the engine's own thread, the guardian 21",
-    )
+    await says(daemon, "Real-time priority 20 (SCHED_RR) for the engine's own thread, the guardian 21")
 
     // As a third on the LAN saw it: advertisements of the Active alone.
     const speakers = frames.filter(({ versionAndType }) => versionAndType !== '').map(({ source }) => source)
@@ -133,7 +140,8 @@ describeNetns('holdfast doctor', () => {
     expect(await statusCommand(stranger.socket, { json: false })).toMatchObject({
       stdout: expect.stringContaining(', WITHOUT THE REAL-TIME PRIORITY it was asked for\n'),
     })
-    expect(stranger.records.map(({ msg }) => msg)).toContain(
+    await says(
+      stranger,
       'Asked for real-time priority, and runs with SCHED_OTHER: CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less',
     )
     expect(r3.address).toBe('10.77.0.13')
@@ -173,5 +181,32 @@ describeNetns('holdfast doctor', () => {
       .toMatch(/error .*advertisements of 10\.77\.0\.13 came in, and this node dropped them: a packet filter/)
     expect.soft(report.worst).toBe('error')
     expect(code).toBe(3)
+  })
+
+  test('strict reverse path filtering is judged by the rules of policy routing, not by the main table', async () => {
+    const r2 = lab.router(2)
+    const ip2 = (...argv: readonly string[]) => run(['ip', '-n', r2.namespace, ...argv])
+    const file = join(lab.directory, 'rules.yaml')
+    writeFileSync(file, holdfastConfig({ ...plan(2, 100), peers: ['10.77.0.11', '10.77.0.13'] }, lab.directory))
+    ip2('link', 'add', 'away', 'type', 'veth', 'peer', 'name', 'far')
+    for (const end of ['away', 'far']) ip2('link', 'set', end, 'up')
+    // To the first a rule leads away; to the other the main table does, and a rule brings it back.
+    ip2('route', 'add', '10.77.0.11/32', 'dev', 'away', 'table', '100')
+    ip2('rule', 'add', 'to', '10.77.0.11', 'lookup', '100')
+    ip2('route', 'add', '10.77.0.13/32', 'dev', 'away')
+    ip2('route', 'add', '10.77.0.13/32', 'dev', 'eth0', 'table', '101')
+    ip2('rule', 'add', 'to', '10.77.0.13', 'lookup', '101')
+    inNamespace(r2, 'sysctl', '-qw', 'net.ipv4.conf.eth0.rp_filter=1')
+    const reversePath = async () => {
+      const { report } = await doctor(r2, file)
+      return lines(report).filter((line) => line.split(' ')[1] === 'reverse-path')
+    }
+    expect(await reversePath()).toEqual([
+      expect.stringMatching(/^error .* leads elsewhere for 10\.77\.0\.11 \(policy routing: ip rule, [^)]*\): what/),
+    ])
+    ip2('rule', 'delete', 'to', '10.77.0.11')
+    expect(await reversePath()).toEqual([
+      expect.stringMatching(/^ok reverse-path eth0: rp_filter is 1 \(strict\), and/),
+    ])
   })
 })

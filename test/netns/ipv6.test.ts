@@ -17,6 +17,8 @@ import { INTERVAL, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
 /** Two routers may answer for a moment while they meet; longer than this is a split brain. */
 const OVERLAP = 500
 const SILENCE = 1_000
+/** An engine that gets no CPU for three intervals rightly says priority 0, which is not what the wire is read for. */
+const IN_TIME = ['--realtime']
 
 let trio: Trio | undefined
 let lab: Lab | undefined
@@ -74,11 +76,14 @@ describeNetns('IPv6, three routers', () => {
   })
 
   test('the wire: advertisements from the link-local address with hop limit 255, announcements at 0, 1 and 2 s', async () => {
-    trio = new Trio(TRIO_VIP6)
+    trio = new Trio(TRIO_VIP6, IN_TIME)
     const capture = await Capture.start(trio.lab, 'wire6', 'ip6 proto 112 or icmp6')
     await trio.start(1, 200)
     await trio.settlesOn(1, 'it started alone')
-    await sleep(2_500)
+    const said = () => trio?.observer.announcements.map(({ at }) => at) ?? []
+    await eventually('three announcements', () => said().length >= 3, said, { within: WITHIN, every: 50 })
+    // A fourth would have come.
+    await sleep(1_200)
     await capture.stop()
     const own = linkLocalOf(trio.lab.router(1))
     const sent = fieldsOf(capture.path, 'vrrp', [
@@ -118,7 +123,7 @@ describeNetns('IPv6, three routers', () => {
     // RFC 4861 §7.2.6: at least a second apart; a busy machine makes them later, never earlier.
     expect(offsets[0]).toBeGreaterThan(990)
     expect((offsets[1] ?? 0) - (offsets[0] ?? 0)).toBeGreaterThan(900)
-    expect(offsets[1]).toBeLessThan(2_500)
+    expect(offsets[1], `${offsets} ms after the first`).toBeLessThan(4_000)
   })
 
   test('a host that has never heard of the address is answered at once', async () => {
@@ -273,7 +278,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
       () => daemon.lines.slice(-3),
       { within: WITHIN, every: 2 },
     )
-    expect(monotonicMs() - at, 'ms from then to the start').toBeLessThan(250)
+    expect(monotonicMs() - at, 'ms from then to the start; another look a second later would be late').toBeLessThan(800)
     await sleep(1_000)
     expect(await daemon.router()).toMatchObject({ state: 'Active', counters: { sendFailures: {} } })
     expect(

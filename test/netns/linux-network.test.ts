@@ -58,6 +58,7 @@ describeNetns('addresses and links', () => {
       deprecated: false,
       permanent: true,
       flags: 0x280,
+      label: 'eth0',
     })
 
     const remove = step('remove', VIP, 32)
@@ -150,6 +151,7 @@ describeNetns('addresses and links', () => {
       deprecated: false,
       permanent: true,
       flags: 0x280,
+      label: 'eth0',
     }
     expect(await told('the deletion', ({ kind }) => kind === 'addressRemoved')).toContainEqual({
       kind: 'addressRemoved',

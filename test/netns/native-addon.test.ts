@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadNative, META_SIZE } from '../../src/linux/native.ts'
 import { describeNetns } from '../support/require.ts'
+import { monotonicMs } from '../support/wait.ts'
 import { agent, cable, cleanUp, indexOf, ip, NATIVE, namespace, outcome } from './native-fixture.ts'
 
 describe('the native binaries', () => {
@@ -15,11 +16,17 @@ describe('the native binaries', () => {
   test('the addon loads, its clocks agree with those of Node', () => {
     const native = loadNative()
     const clocks = new Float64Array(3)
+    // Read before and after, so that the time between them, whatever others do with the CPU, is not a difference.
+    const before = { monotonic: monotonicMs(), realtime: Date.now() }
     native.clocks(clocks)
+    const after = { monotonic: monotonicMs(), realtime: Date.now() }
     const [monotonic = 0, realtime = 0, boottime = 0] = clocks
-    expect(Math.abs(Number(process.hrtime.bigint()) / 1e6 - monotonic)).toBeLessThan(50)
-    expect(Math.abs(Date.now() - realtime)).toBeLessThan(50)
-    expect(boottime).toBeGreaterThanOrEqual(monotonic - 50)
+    expect(monotonic).toBeGreaterThanOrEqual(before.monotonic - 1)
+    expect(monotonic).toBeLessThanOrEqual(after.monotonic + 1)
+    // Whole milliseconds, rounded down, of a clock that may be slewed.
+    expect(realtime).toBeGreaterThanOrEqual(before.realtime - 2)
+    expect(realtime).toBeLessThanOrEqual(after.realtime + 2)
+    expect(boottime).toBeGreaterThanOrEqual(monotonic - 1)
     expect(native.interfaceIndex('lo')).toBeGreaterThan(0)
     expect(native.interfaceIndex('no-such-link')).toBe(0)
     const socket = new native.NativeSocket(1, 2, 0, 4, 100) // AF_UNIX, needs no privilege
@@ -45,7 +52,7 @@ describeNetns('the addon in network namespaces', () => {
   test('a packet comes with TTL or hop limit, both addresses, interface and kernel time', async () => {
     const listener = agent(right, 'listen')
     await listener.line('ready', (line) => line.ready === true)
-    expect(await outcome(left, 'speak')).toEqual([{ sent: [5, 3] }])
+    expect(await outcome(left, 'speak')).toEqual([{ sent: ['whole', 'whole'] }])
     const four = await listener.line('the IPv4 packet', (line) => line.family === 'ipv4')
     const six = await listener.line('the IPv6 packet', (line) => line.family === 'ipv6')
     expect(four).toMatchObject({
@@ -68,7 +75,8 @@ describeNetns('the addon in network namespaces', () => {
     for (const { now, realtime } of [four, six]) {
       const age = Number(now) - Number(realtime)
       expect(age, 'ms from the kernel to JavaScript').toBeGreaterThan(-2)
-      expect(age, 'ms from the kernel to JavaScript').toBeLessThan(500)
+      // Of another clock it would be off by years, or by the time since the start of the machine.
+      expect(age, 'ms from the kernel to JavaScript').toBeLessThan(5_000)
     }
     listener.tell('end')
     expect(await listener.ended).toEqual({ code: 0, signal: null })
@@ -77,7 +85,9 @@ describeNetns('the addon in network namespaces', () => {
   test('a message that fails does not stop the ones behind it', async () => {
     expect(await outcome(left, 'send-some-fail')).toEqual([
       { sent: [2, 'EMSGSIZE', 2, 'ENETUNREACH', 2] },
-      { many: 3000, distinct: [2] },
+      { sent: [2, 'EMSGSIZE'] },
+      { whole: 3000 },
+      { many: 3000, distinct: [2, 'ENETUNREACH'] },
     ])
   })
 
@@ -135,6 +145,15 @@ describeNetns('the addon in network namespaces', () => {
     const [account] = await outcome(right, 'workers')
     expect(account).toMatchObject({ cycles: 30 })
     expect(Math.abs(Number(account?.grown)), 'file descriptors from the 5th to the 30th cycle').toBeLessThanOrEqual(2)
+  })
+
+  test('a timer ticks once, at its moment and not before, and keeps the process alive only while it is set', async () => {
+    expect(await outcome(left, 'timer')).toEqual([
+      { ticks: 21, early: 0 },
+      { putOff: 0, once: 1 },
+      { taken: 0, wrong: Array.from({ length: 3 }, () => 'ERR_INVALID_ARG_TYPE') },
+      { alive: true },
+    ])
   })
 
   test('what a callback throws is an uncaught exception of JavaScript; close() is final and idempotent', async () => {

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { getSystemErrorName } from 'node:util'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
-const { NativeSocket, interfaceIndex } = createRequire(import.meta.url)('node-gyp-build')(
+const { NativeSocket, NativeTimer, clocks, interfaceIndex } = createRequire(import.meta.url)('node-gyp-build')(
   new URL('../../native', import.meta.url).pathname,
 )
 
@@ -24,7 +24,18 @@ const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const goOn = () => lines.next()
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+/** send() says nothing when all were sent whole. */
+const resultsOf = (socket, messages, to) => [...(socket.send(messages, to) ?? messages.map(({ length }) => length))]
 const code = (number) => (number < 0 ? getSystemErrorName(number) : number)
+
+function codeOf(action) {
+  try {
+    action()
+    return 'no error'
+  } catch (error) {
+    return [error.code, error.errno, error.syscall].filter((part) => part !== undefined).join(' ')
+  }
+}
 
 function int(value) {
   const bytes = new Uint8Array(4)
@@ -139,10 +150,10 @@ const scenarios = {
     peer.set([0xfe, 0x80])
     peer[15] = 2
     const sent = [
-      ...four.send([Uint8Array.of(0x31, 1, 2, 3, 4)], [sockaddr4(224, 0, 0, 18)]),
-      ...six.send([Uint8Array.of(0x31, 6, 6)], [sockaddr6(peer, interfaceIndex('eth0'))]),
+      four.send([Uint8Array.of(0x31, 1, 2, 3, 4)], [sockaddr4(224, 0, 0, 18)]),
+      six.send([Uint8Array.of(0x31, 6, 6)], [sockaddr6(peer, interfaceIndex('eth0'))]),
     ]
-    say({ sent: sent.map(code) })
+    say({ sent: sent.map((results) => results ?? 'whole') })
   },
 
   /** Three good messages around one that is too long and one without a route. */
@@ -152,12 +163,14 @@ const scenarios = {
     const short = Uint8Array.of(0x31, 9)
     const messages = [short, new Uint8Array(70_000), short, short, short]
     const to = [group, group, group, sockaddr4(203, 0, 113, 9), group]
-    say({ sent: [...socket.send(messages, to)].map(code) })
+    say({ sent: resultsOf(socket, messages, to).map(code) })
+    // Few enough to need no memory of their own.
+    say({ sent: resultsOf(socket, messages.slice(0, 2), to.slice(0, 2)).map(code) })
     const many = Array.from({ length: 3000 }, () => short)
-    const results = socket.send(
-      many,
-      many.map(() => group),
-    )
+    const to3000 = many.map(() => group)
+    say({ whole: socket.send(many, to3000) ?? many.length })
+    to3000[2999] = sockaddr4(203, 0, 113, 9)
+    const results = socket.send(many, to3000)
     say({ many: results.length, distinct: [...new Set(results)].map(code) })
   },
 
@@ -215,7 +228,7 @@ const scenarios = {
       const cpu = process.cpuUsage()
       await sleep(200)
       const { user, system } = process.cpuUsage(cpu)
-      const [sent] = raw.send([new Uint8Array(8)], [sockaddr4(224, 0, 0, 18)])
+      const [sent] = resultsOf(raw, [new Uint8Array(8)], [sockaddr4(224, 0, 0, 18)])
       say({ step: value, send: code(sent), turns: turns - before, cpuMs: (user + system) / 1000 })
     }
   },
@@ -267,6 +280,50 @@ const scenarios = {
     say({ cycles: 30, grown: count() - early })
   },
 
+  /** When it ticks, how often, and that one that is set keeps the process alive while one that is not lets it go. */
+  async timer() {
+    const read = new Float64Array(3)
+    const now = () => {
+      clocks(read)
+      return read[0]
+    }
+    const timer = new NativeTimer()
+    let ticks = 0
+    let onTick = () => {}
+    const tick = () => {
+      ticks++
+      onTick(now())
+    }
+    timer.start(tick, tick)
+    const ticked = (at) =>
+      new Promise((resolve) => {
+        onTick = (moment) => resolve(moment - at)
+        timer.set(at)
+      })
+    const late = []
+    for (let i = 0; i < 20; i++) late.push(await ticked(now() + 5.3))
+    late.push(await ticked(now() - 1_000))
+    say({ ticks, early: late.filter((ms) => ms < 0).length })
+    // Put off, before and after its moment has come: the one before does not count.
+    onTick = () => {}
+    timer.set(now() + 1)
+    const busyUntil = now() + 5
+    while (now() < busyUntil);
+    timer.set(now() + 40)
+    await sleep(20)
+    const putOff = ticks
+    await sleep(60)
+    say({ putOff: putOff - 21, once: ticks - 21 })
+    timer.set(now() + 5)
+    timer.set(0)
+    await sleep(20)
+    say({ taken: ticks - 22, wrong: [Number.NaN, -1, 'x'].map((at) => codeOf(() => timer.set(at))) })
+    // What was waited for by sleep() is over; nobody reads stdin any more.
+    process.stdin.destroy()
+    onTick = () => say({ alive: true })
+    timer.set(now() + 20)
+  },
+
   async exceptions() {
     const socket = new NativeSocket(AF_INET, SOCK_RAW, 112, 4, 2048)
     let thrown = 0
@@ -275,7 +332,7 @@ const scenarios = {
       if (++thrown === 2) {
         socket.close()
         socket.close()
-        say({ receive: code(socket.receive()), send: [...socket.send([new Uint8Array(1)])].map(code) })
+        say({ receive: code(socket.receive()), send: resultsOf(socket, [new Uint8Array(1)]).map(code) })
       } else socket.send([new Uint8Array(1)], [sockaddr4(127, 0, 0, 1)])
     })
     socket.start(
@@ -319,14 +376,6 @@ const scenarios = {
   },
 
   async rejections() {
-    const codeOf = (action) => {
-      try {
-        action()
-        return 'no error'
-      } catch (error) {
-        return [error.code, error.errno, error.syscall].filter((part) => part !== undefined).join(' ')
-      }
-    }
     const socket = open4()
     say({
       option: codeOf(() => socket.setOption(0, 9999, int(1))),

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ServiceManager } from '../support/service-manager.ts'
 import { eventually } from '../support/wait.ts'
 import { GUARDIAN } from './native-fixture.ts'
 
@@ -117,32 +118,17 @@ describe('bin/holdfast', () => {
       },
     )
 
-    test.each(['path', 'abstract'])(
+    test.each(['path', 'abstract'] as const)(
       'a service manager hears that the engine runs, when it does: %s name',
       async (kind) => {
-        const place = kind === 'path' ? join(home, 'notify') : `@hf-notify-${process.pid}`
-        // Node has no datagram sockets of this family.
-        const listener = spawn('perl', [
-          '-MIO::Socket::UNIX',
-          '-e',
-          `$| = 1; my $s = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => "${place.replace('@', '\\0')}") or die $!;
-         print "ready\\n"; $s->recv(my $word, 100); print "$word\\n"; $s->recv($word, 100); print "$word\\n";`,
-        ])
-        const heard: string[] = []
-        listener.stdout.on('data', (text) => heard.push(...String(text).trim().split('\n')))
-        const eventuallyHeard = (words: readonly string[]) =>
-          eventually(
-            `the service manager to have heard ${words}`,
-            () => heard.length >= words.length,
-            () => heard,
-            { within: 10_000 },
-          )
-        await eventuallyHeard(['ready'])
-        const engine = `console.log(process.env.NOTIFY_SOCKET ?? 'nothing')
+        const manager = await ServiceManager.listening(home, kind)
+        const engine = `const { NOTIFY_SOCKET, WATCHDOG_USEC, HOLDFAST_SERVICE_MANAGER } = process.env
+        console.log(JSON.stringify([NOTIFY_SOCKET, WATCHDOG_USEC, HOLDFAST_SERVICE_MANAGER]))
         setTimeout(() => { process.on('SIGHUP', () => {}); process.on('SIGUSR1', () => {}); process.on('SIGUSR2', () => {}) }, 400)
         setTimeout(() => {}, 60_000)`
-        const env = { ...process.env, NOTIFY_SOCKET: place }
-        const guardian = spawn(GUARDIAN, ['--', process.execPath, '-e', engine], { env })
+        const guardian = spawn(GUARDIAN, ['--', process.execPath, '-e', engine], {
+          env: { ...process.env, ...manager.environment, WATCHDOG_USEC: '200000' },
+        })
         const said: string[] = []
         guardian.stdout.on('data', (text) => said.push(String(text).trim()))
         await eventually(
@@ -151,12 +137,12 @@ describe('bin/holdfast', () => {
           () => said,
           { within: 10_000 },
         )
-        expect([said, heard], 'before it listens').toEqual([['nothing'], ['ready']])
-        await eventuallyHeard(['ready', 'READY=1'])
+        expect([said, manager.words], 'before it listens').toEqual([['[null,null,"1"]'], []])
+        await manager.hears('READY=1')
         process.kill(guardian.pid ?? 0, 'SIGTERM')
         await new Promise((resolve) => guardian.once('close', resolve))
-        listener.kill()
-        expect(heard).toEqual(['ready', 'READY=1'])
+        manager.close()
+        expect(manager.words, 'of an engine that shows no sign of life').toEqual(['READY=1'])
       },
     )
 

@@ -7,7 +7,7 @@ import { advertisementFrame, type Forgery } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { residentKilobytes } from './resident-memory.ts'
-import { downMs, INTERVAL, INVENTED, MARGIN, Siege, STRANGER } from './siege.ts'
+import { downMs, INTERVAL, INVENTED, MARGIN, Siege, STRANGER, UNTOUCHED } from './siege.ts'
 
 const R1 = '10.77.0.11'
 const LOST = { from: 'Active', to: 'Backup', reason: 'higherPriorityHeard' }
@@ -55,7 +55,21 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     const refused = { reason: 'priority-zero-not-from-active' }
     expect(after.r2.since(before.r2, 'advertisements_refused_total', refused), 'refused by r2').toBe(sent)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+  })
+
+  test('S-02 2 000 of them a second: the Active announces 3 times and then 20 times a second, as over any rival', async () => {
+    const before = await siege.accounts()
+    const frames = INVENTED.map((source) => forged(0, { source }))
+    const { at, ms } = await siege.attacker.send(frames, 2_000, 2_000)
+    await sleep(INTERVAL)
+    const after = await siege.accounts()
+    const announced = after.r1.since(before.r1, 'announcements_sent_total')
+    expect(announced, 'announcements').toBeGreaterThan(0)
+    // The packets wait in a queue a while; a first repeat may come before the next batch; two repeats end it.
+    expect(announced, `announcements in ${ms} ms`).toBeLessThan(2 * (3 + (ms + 5 * INTERVAL) / 50) + 2)
+    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
   test('S-03 priority 0 in the name of the Active: the Backup is Active beside it for an exchange of packets', async () => {
@@ -71,7 +85,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(after.r1.transitions, 'transitions of r1').toEqual(before.r1.transitions)
     const refused = { reason: 'lower-priority' }
     expect(after.r1.since(before.r1, 'advertisements_refused_total', refused), 'r2, as r1 heard it').toBeGreaterThan(0)
-    expect(siege.client(at).longestGap, 'ms without an answer').toBeLessThan(INTERVAL)
+    expect(siege.client(at).longestGap, 'ms without an answer').toBeLessThan(downMs(2))
     expect(siege.observer.overlap(at, monotonicMs()), 'ms in which two answered').toBeLessThan(26 * INTERVAL)
   })
 
@@ -83,7 +97,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(after.r1.since(before.r1, 'advertisements_received_total'), 'heard by r1').toBe(0)
     expect(after.r1.since(before.r1, 'advertisements_discarded_total'), 'discarded by r1').toBe(0)
     expect(after.r2.since(before.r2, 'advertisements_received_total'), 'heard by r2').toBeGreaterThanOrEqual(40)
-    expect(siege.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
   test('S-06 all other VRIDs from invented sources: counted, no line of log, no memory', async () => {
@@ -104,7 +118,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     }
     expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(16_000)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
   test('S-07 a TTL below 255: discarded, told once for each source in ten seconds', async () => {
@@ -120,7 +134,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     const told = siege.told(1, before.r1)
     expect(told, 'what r1 logs').toEqual([expect.stringContaining(`${STRANGER} on eth0: ttl`)])
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
   test('S-08 rivals with invented sources: 160 answers a second and no more, and nothing is remembered of them', async () => {
@@ -142,7 +156,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(after.r1.router.strangers.length, 'strangers that are remembered').toBeLessThanOrEqual(8)
     expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(16_000)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
   test('S-09 priority 255 that announces 40.95 s: two packets keep the whole group away for two minutes', async () => {
@@ -274,7 +288,7 @@ describeNetns('as many forged packets as the machine can send', () => {
         expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBeLessThan(600)
       }
       expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)
-      expect(siege.client(at).longestGap, 'ms without an answer').toBeLessThan(INTERVAL)
+      expect(siege.client(at).longestGap, 'ms without an answer').toBeLessThan(downMs(2))
     } finally {
       siege.lift()
     }
@@ -297,7 +311,7 @@ describeNetns('an attacker where intervalCheck is on', () => {
         expect(after[name].metric('strangers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(1)
       }
       expect(after.transitions(), 'transitions').toEqual(before.transitions())
-      expect(siege.client(at), 'what the client saw').toEqual({ answeredBy: ['r1'], longestGap: 0 })
+      expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
     } finally {
       siege.lift()
     }
@@ -318,7 +332,7 @@ describeNetns('an attacker where minHold is off', () => {
       const refused = after.r2.since(before.r2, 'advertisements_refused_total', { reason: 'lower-priority' })
       expect(refused, 'refused by r2').toBe(sent)
       expect(after.r1.transitions, 'transitions of r1').toEqual(before.r1.transitions)
-      expect(siege.client(at).longestGap, 'ms without an answer').toBeLessThan(INTERVAL)
+      expect(siege.client(at).longestGap, 'ms without an answer').toBeLessThan(downMs(2))
     } finally {
       siege.lift()
     }

@@ -37,9 +37,12 @@ export class Trio {
   readonly prober: Prober
   readonly observer: ArpObserver
   readonly #daemons = new Map<Host, Holdfast>()
+  readonly #options: readonly string[]
 
-  constructor(address = LAB_VIP) {
+  /** `options` go to every `holdfast run`. */
+  constructor(address = LAB_VIP, options: readonly string[] = []) {
     this.address = address
+    this.#options = options
     this.lab = createLab({ routers: PRIORITIES.length })
     if (address.includes(':')) giveIpv6(this.lab)
     for (const host of this.lab.routers) startResponder(this.lab, host)
@@ -69,7 +72,8 @@ export class Trio {
   /** Returns when it answers, whatever its state. */
   async launch(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
     const host = this.lab.router(position)
-    const daemon = new Holdfast(this.lab, { host, priority, intervalMs: INTERVAL, address: this.address }, extra)
+    const plan = { host, priority, intervalMs: INTERVAL, address: this.address }
+    const daemon = new Holdfast(this.lab, plan, extra, this.#options)
     this.#daemons.set(host, daemon)
     await eventually(
       `holdfast on ${host.name} to answer`,

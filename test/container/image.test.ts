@@ -1,0 +1,450 @@
+/**
+ * The image as whoever runs it sees it: what is in it and what is not, what it may write, which users and capabilities it
+ * runs with and what it says where it cannot, process 1, signals, the health check, and both builders.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { docker, MADE_BY } from '../support/docker.ts'
+import { describeContainer } from '../support/require.ts'
+import { eventually } from '../support/wait.ts'
+import { IMAGE } from './build-image.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const MARK = ['--label', `${MADE_BY}=${process.pid}`]
+const NETWORK = `hf-image-${process.pid}`
+const VIP = '198.18.52.100'
+const CONFIG = '/etc/holdfast/holdfast.yaml'
+const READ_ONLY = ['--read-only', '--tmpfs', '/run', '--tmpfs', '/tmp']
+const NNP = ['--security-opt', 'no-new-privileges']
+const ROOT_USER = ['--user', '0']
+const SOON = { within: 20_000, every: 100 }
+const ENDED = 77
+
+const capabilities = (...names: string[]) => ['--cap-drop', 'ALL', ...names.flatMap((name) => ['--cap-add', name])]
+const BOTH = capabilities('NET_ADMIN', 'NET_RAW')
+
+type Ran = { readonly status: number | null; readonly output: string }
+
+/** Both streams; a status of its own is no failure here. */
+function ran(...argv: string[]): Ran {
+  const { status, stdout, stderr } = spawnSync('docker', argv, { encoding: 'utf8', timeout: 60_000 })
+  return { status, output: `${stdout}${stderr}` }
+}
+
+/** Of a command in a container of the image; as root, who may look everywhere. */
+const shell = (script: string): string =>
+  docker(['run', '--rm', ...MARK, ...ROOT_USER, '--network', 'none', '--entrypoint', 'sh', IMAGE, '-c', script])
+
+/** A started container. */
+class Running {
+  readonly id: string
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  exec(...argv: string[]): Ran {
+    return ran('exec', this.id, ...argv)
+  }
+
+  /** The container's own view of a value, by `docker inspect`. */
+  inspect(format: string): string {
+    return docker(['inspect', '--format', format, this.id]).trim()
+  }
+
+  logs(): string {
+    return ran('logs', this.id).output
+  }
+
+  signal(name: string): void {
+    docker(['kill', '--signal', name, this.id])
+  }
+
+  async says(words: string): Promise<void> {
+    await eventually(
+      `"${words}" in the log`,
+      () => this.logs().includes(words),
+      () => this.logs(),
+      SOON,
+    )
+  }
+
+  /** The kernel's word for it: the address is local. */
+  has(address: string): boolean {
+    return new RegExp(`\\|-- ${address}\\n\\s+/32 host LOCAL`).test(this.exec('cat', '/proc/net/fib_trie').output)
+  }
+
+  async takesTheAddress(): Promise<void> {
+    await eventually(
+      `${VIP} on the interface`,
+      () => this.has(VIP),
+      () => this.logs(),
+      SOON,
+    )
+  }
+
+  async exitStatus(): Promise<number> {
+    await eventually(
+      'the container to end',
+      () => this.inspect('{{.State.Running}}') === 'false',
+      () => this.logs(),
+      SOON,
+    )
+    return Number(this.inspect('{{.State.ExitCode}}'))
+  }
+
+  /** Process id in the container of its Node. */
+  engine(): string {
+    const found = this.exec('sh', '-c', 'grep -l "^PPid:.1$" $(grep -l "^Name:.node" /proc/[0-9]*/status)').output
+    return /^\/proc\/(\d+)\//.exec(found)?.[1] ?? ''
+  }
+}
+
+describeContainer('the image', () => {
+  let folder = ''
+  const started: string[] = []
+  let vrid = 0
+
+  /** Each has a VRID of its own: one that is still leaving is nobody's neighbour. */
+  function mounts(interfaceName: string): string[] {
+    vrid += 1
+    const router = {
+      name: 'v1',
+      vrid,
+      interface: interfaceName,
+      priority: 200,
+      advertisementInterval: '100ms',
+      addresses: [VIP],
+    }
+    const file = join(folder, `holdfast-${vrid}.yaml`)
+    writeFileSync(file, JSON.stringify({ virtualRouters: [router] }), { mode: 0o644 })
+    return ['--volume', `${file}:${CONFIG}:ro`]
+  }
+
+  function start(
+    options: readonly string[],
+    image = IMAGE,
+    argv: readonly string[] = [],
+    interfaceName = 'eth0',
+  ): Running {
+    const id = docker([
+      'run',
+      '--detach',
+      ...MARK,
+      '--network',
+      NETWORK,
+      ...mounts(interfaceName),
+      ...options,
+      image,
+      ...argv,
+    ]).trim()
+    started.push(id)
+    return new Running(id)
+  }
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'holdfast-image-'))
+    docker(['network', 'create', '--internal', ...MARK, NETWORK])
+  })
+  afterEach(() => {
+    for (const id of started.splice(0)) docker(['rm', '--force', '--volumes', id])
+  })
+  afterAll(() => {
+    docker(['network', 'rm', NETWORK])
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  describe('what is in it', () => {
+    test('at most 150 MB over its base', () => {
+      const base = docker([
+        'image',
+        'inspect',
+        '--format',
+        '{{index .Config.Labels "org.opencontainers.image.base.name"}}',
+        IMAGE,
+      ])
+      const size = (image: string) => Number(docker(['image', 'inspect', '--format', '{{.Size}}', image]))
+      const over = (size(IMAGE) - size(base.trim())) / 1e6
+      expect(over).toBeLessThanOrEqual(150)
+      // Node alone is more: a figure below is that of another base.
+      expect(over).toBeGreaterThan(90)
+    })
+
+    test('no compiler, no npm, no Node in the PATH, nothing set-user-ID that the base has not', () => {
+      const tools =
+        'sh cc gcc g++ c++ tcc clang ld as strip make cmake python python3 node npm npx yarn corepack setcap curl wget git'
+      expect(shell(`for tool in ${tools}; do command -v $tool || true; done`), 'sh is there').toMatch(/^\S*\/sh\n$/)
+      expect(
+        shell("find / -xdev '(' -name 'npm*' -o -name '*.tgz' -o -name node_modules ')' -not -path '/proc/*'"),
+      ).toBe('/opt/holdfast/node_modules\n')
+      expect(shell('find /opt /usr/local /run /etc/holdfast -xdev -perm /6000')).toBe('')
+      expect(shell('find / -xdev -user 990 -not -path "/proc/*" -not -path "/run/*"')).toBe('')
+    })
+
+    test('labels, the user as a number, the version of this checkout', () => {
+      const [{ Config: config }] = JSON.parse(docker(['image', 'inspect', IMAGE]))
+      const label = (name: string) => config.Labels[`org.opencontainers.image.${name}`]
+      expect(label('title')).toBe('holdfast')
+      expect(label('version')).toBe(manifest.version)
+      expect(label('description')).toBe(manifest.description)
+      expect(label('licenses')).toBe('LicenseRef-UNLICENSED')
+      expect(label('base.name')).toMatch(/^debian:/)
+      expect(config).toMatchObject({ User: '990:990', Entrypoint: ['/usr/local/bin/holdfast'], Cmd: ['run'] })
+      expect(config.Healthcheck.Test).toEqual(['CMD', '/usr/local/bin/holdfast-healthcheck'])
+      expect(shell('holdfast --version').trim()).toContain(manifest.version)
+    })
+
+    test('a bill of materials that names every part, Debian packages as well, and the licences of all', () => {
+      const bill = JSON.parse(shell('cat /opt/holdfast/dist/sbom.cdx.json'))
+      expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'holdfast' } } })
+      const parts = new Set(bill.components.map(({ name, version }: Record<string, string>) => `${name} ${version}`))
+      const node = shell('/opt/holdfast/runtime/node --version').trim().slice(1)
+      expect(parts).toContain(`node ${node}`)
+      const packages = shell('dpkg-query --show')
+        .trim()
+        .replace(/(?::\w+)?\t/g, ' ')
+        .split('\n')
+      expect(packages.length).toBeGreaterThan(50)
+      for (const each of packages) expect(parts).toContain(each)
+      const names = packages.map((each) => each.split(' ')[0]).join(' ')
+      expect(shell(`for each in ${names}; do [ -s /usr/share/doc/$each/copyright ] || echo $each; done`)).toBe('')
+      const licences = shell('cat /opt/holdfast/dist/licences.txt')
+      for (const name of Object.keys(manifest.dependencies)) expect(licences).toMatch(new RegExp(`^${name}\\b`, 'm'))
+      expect(shell('head -n 1 /opt/holdfast/runtime/LICENSE')).toContain('Node.js')
+    })
+
+    test('the code cache is that of the Node in it', () => {
+      expect(shell('cd /opt/holdfast && ls -d dist/bundle/$(runtime/node --version)-*/engine.js.cache')).toContain(
+        'engine.js.cache',
+      )
+      expect(shell('ls -d /opt/holdfast/dist/bundle/v[0-9]*').trim().split('\n')).toHaveLength(1)
+    })
+  })
+
+  describe('users and capabilities', () => {
+    test.each([
+      ['user 990 with NET_ADMIN and NET_RAW', BOTH],
+      ['a user that nobody knows', [...BOTH, '--user', '12345:12345']],
+      ['root with NET_ADMIN and NET_RAW', [...BOTH, ...ROOT_USER]],
+      ['root with no-new-privileges', [...BOTH, ...ROOT_USER, ...NNP]],
+    ])('%s takes the address, with a read-only root', async (_, options) => {
+      const container = start([...READ_ONLY, ...options])
+      await container.takesTheAddress()
+      const status = JSON.parse(container.exec('holdfast', 'status', '--json').output)
+      expect(status).toMatchObject({ guardian: 'guarded', journal: { problem: null } })
+      expect(container.logs(), 'its guardian is no stranger').not.toMatch(/socket for VRRP|Cannot/)
+      expect(container.exec('sh', '-c', 'echo >/opt/holdfast/x').output).toContain('Read-only file system')
+    })
+
+    test('what its user has are the two, in the engine, and none in the worker', async () => {
+      const container = start([...READ_ONLY, ...BOTH])
+      await container.says('Serving /metrics')
+      const sets = container.exec(
+        'sh',
+        '-c',
+        `grep -h CapEff /proc/1/status /proc/${container.engine()}/task/*/status | sort | uniq`,
+      )
+      expect(sets.output.trim().split('\n')).toEqual(['CapEff:\t0000000000000000', 'CapEff:\t0000000000003000'])
+    })
+
+    test('without a read-only root and a tmpfs as well', async () => {
+      const container = start(BOTH)
+      await container.takesTheAddress()
+      expect(container.exec('holdfast-healthcheck', 'ready').status).toBe(0)
+    })
+
+    const users = [
+      ['user 990', []],
+      ['root', ROOT_USER],
+    ] as const
+    const missing = [
+      ['NET_ADMIN', capabilities('NET_RAW'), 'Cannot run without CAP_NET_ADMIN: '],
+      ['NET_RAW', capabilities('NET_ADMIN'), 'Cannot run without CAP_NET_RAW: '],
+      ['both', capabilities(), 'Cannot run without CAP_NET_ADMIN and CAP_NET_RAW: '],
+    ] as const
+    test.each(users.flatMap(([who, user]) => missing.map(([what, ...rest]) => [who, what, user, ...rest] as const)))(
+      '%s without %s is told by name',
+      async (_, __, user, options, words) => {
+        const container = start([...user, ...options])
+        expect(await container.exitStatus()).toBe(ENDED)
+        expect(container.logs()).toContain(words)
+        expect(container.logs()).toContain('(cap_add)')
+      },
+    )
+
+    test('another user than root with no-new-privileges is told why, and what to do', async () => {
+      const container = start([...BOTH, ...NNP])
+      expect(await container.exitStatus()).toBe(ENDED)
+      expect(container.logs()).toContain('Cannot run without CAP_NET_ADMIN and CAP_NET_RAW: no-new-privileges')
+      expect(container.logs()).toContain('keeps user 990 from the capabilities')
+      expect(container.logs()).toContain('run it as root')
+    })
+
+    test('real-time priority with SYS_NICE, for its user as well', async () => {
+      const container = start([...READ_ONLY, ...capabilities('NET_ADMIN', 'NET_RAW', 'SYS_NICE')], IMAGE, [
+        'run',
+        '--realtime',
+      ])
+      await container.says('runs with 1 virtual routers')
+      const sets = container.exec('sh', '-c', 'grep CapEff /proc/1/status').output
+      expect(sets).toContain('0000000000803000')
+    })
+  })
+
+  describe('process 1', () => {
+    test('is the guardian, and leaves no zombie of others', async () => {
+      const container = start([...READ_ONLY, ...BOTH])
+      await container.says('runs with 1 virtual routers')
+      expect(container.exec('cat', '/proc/1/cmdline').output).toMatch(
+        /^\/opt\/holdfast\/native\/prebuilds\/linux-\w+\/holdfast-guardian\0/,
+      )
+      // An orphan: what started it has ended, and nothing of the command waits for it.
+      container.exec('sh', '-c', '(sleep 3 >/dev/null 2>&1 & echo $! >/tmp/orphan)')
+      const orphan = container.exec('cat', '/tmp/orphan').output.trim()
+      expect(container.exec('cat', `/proc/${orphan}/stat`).output, 'its parent').toMatch(/^\d+ \(sleep\) \w 1 /)
+      const look = () =>
+        container.exec('sh', '-c', `[ -d /proc/${orphan} ] && cat /proc/${orphan}/stat || echo gone`).output
+      await eventually('the orphan to be reaped', () => look() === 'gone\n', look, SOON)
+    })
+
+    test.each(['TERM', 'INT'])('%s: leaves, the address goes, status 0', async (name) => {
+      const container = start([...READ_ONLY, ...BOTH])
+      await container.takesTheAddress()
+      container.signal(name)
+      expect(await container.exitStatus()).toBe(0)
+      expect(container.logs()).toContain('holdfast has left')
+    })
+
+    test('HUP: reads the configuration again', async () => {
+      const container = start([...READ_ONLY, ...BOTH])
+      await container.takesTheAddress()
+      const loadedAt = () => JSON.parse(container.exec('holdfast', 'status', '--json').output).config.loadedAt
+      const before = loadedAt()
+      container.signal('HUP')
+      await eventually(
+        'a reload',
+        () => loadedAt() !== before,
+        () => container.logs(),
+        SOON,
+      )
+      expect(container.has(VIP)).toBe(true)
+    })
+
+    test("ends with the engine's status: 128 and the signal that ended it", async () => {
+      const container = start([...READ_ONLY, ...BOTH])
+      await container.takesTheAddress()
+      container.exec('sh', '-c', `kill -KILL ${container.engine()}`)
+      expect(await container.exitStatus()).toBe(137)
+      expect(container.logs()).toContain('the engine was ended by a signal')
+    })
+
+    test("under keepalived's name: its flags, pid files, USR1 and USR2, with a read-only root", async () => {
+      const file = join(folder, 'keepalived.conf')
+      const instance = `interface eth0\nvirtual_router_id 200\npriority 100\nadvert_int 1\nvirtual_ipaddress {\n${VIP}/32\n}`
+      writeFileSync(file, `vrrp_instance v1 {\n${instance}\n}\n`, { mode: 0o644 })
+      const container = start(
+        [
+          ...READ_ONLY,
+          ...BOTH,
+          ...ROOT_USER,
+          '--volume',
+          `${file}:/etc/keepalived/keepalived.conf:ro`,
+          '--entrypoint',
+          'keepalived',
+        ],
+        IMAGE,
+        ['--dont-fork', '--vrrp', '--log-detail', '-f', '/etc/keepalived/keepalived.conf'],
+      )
+      await container.takesTheAddress()
+      expect(container.exec('cat', '/proc/1/comm', '/run/keepalived.pid').output).toBe('keepalived\n1\n')
+      const read = (path: string) => container.exec('cat', path).output
+      for (const [name, path, words] of [
+        ['USR1', '/tmp/keepalived.data', 'VRRP Instance = v1'],
+        ['USR2', '/tmp/keepalived.stats', 'Advertisements'],
+      ] as const) {
+        container.signal(name)
+        await eventually(
+          `${words} in ${path}`,
+          () => read(path).includes(words),
+          () => read(path),
+          SOON,
+        )
+      }
+    })
+  })
+
+  describe('HEALTHCHECK', () => {
+    const health = (container: Running) => container.inspect('{{.State.Health.Status}}')
+    const lastWords = (container: Running) => container.inspect('{{range .State.Health.Log}}{{.Output}}{{end}}')
+
+    test('healthy, unhealthy when the engine stands still, healthy again', async () => {
+      const container = start([...READ_ONLY, ...BOTH, '--health-interval', '1s', '--health-retries', '1'])
+      const becomes = (state: string) =>
+        eventually(
+          state,
+          () => health(container) === state,
+          () => lastWords(container),
+          SOON,
+        )
+      await becomes('healthy')
+      const engine = container.engine()
+      container.exec('sh', '-c', `kill -STOP ${engine}`)
+      await becomes('unhealthy')
+      expect(lastWords(container)).toContain(
+        'holdfast-healthcheck: no answer at /run/holdfast/holdfast.sock: it took longer than 2 s',
+      )
+      container.exec('sh', '-c', `kill -CONT ${engine}`)
+      await becomes('healthy')
+    })
+
+    test('live and ready are two questions: a fault is no reason to start it again', async () => {
+      const container = start([...READ_ONLY, ...BOTH], IMAGE, [], 'eth7')
+      await container.says('runs with 1 virtual routers')
+      expect(container.exec('holdfast-healthcheck', 'live')).toEqual({ status: 0, output: 'ok\n\n' })
+      const ready = container.exec('holdfast-healthcheck', 'ready')
+      expect(ready.status).toBe(1)
+      expect(ready.output).toContain('v1: Initialize: ')
+    })
+
+    test('says what it was asked wrongly, and where nobody answers', () => {
+      const asked = (...argv: string[]) =>
+        ran('run', '--rm', ...MARK, '--entrypoint', 'holdfast-healthcheck', IMAGE, ...argv)
+      expect(asked('alive')).toMatchObject({
+        status: 64,
+        output: expect.stringContaining('usage: holdfast-healthcheck [live | ready]'),
+      })
+      expect(asked('live', '/nowhere')).toMatchObject({
+        status: 1,
+        output: expect.stringContaining('no answer at /nowhere: '),
+      })
+    })
+  })
+
+  describe('both builders', () => {
+    /** A command of 20.10 has BuildKit in itself, later ones have it in a plugin. */
+    const clients = ['docker', '/usr/bin/docker']
+    test.each([
+      ['legacy', '0'],
+      ['BuildKit', '1'],
+    ])('%s: the image runs as its user', { timeout: 600_000 }, async (name, value) => {
+      const tag = `holdfast:test-${name.toLowerCase()}`
+      const complaints = []
+      for (const client of clients) {
+        const argv = ['build', '--quiet', '--target', 'runtime', '--tag', tag, ROOT]
+        const env = { ...process.env, DOCKER_BUILDKIT: value }
+        const { status, stderr } = spawnSync(client, argv, { env, encoding: 'utf8', timeout: 500_000 })
+        if (status === 0) break
+        complaints.push(`${client}: ${stderr}`)
+      }
+      expect(complaints.length, complaints.join('\n')).toBeLessThan(clients.length)
+      const container = start([...READ_ONLY, ...BOTH], tag)
+      await container.takesTheAddress()
+      docker(['rm', '--force', ...started.splice(0)])
+      docker(['rmi', tag])
+    })
+  })
+})

@@ -1,0 +1,83 @@
+/**
+ * `make lab` as a user types it: docker-compose.yml comes up, each fault happens once, and what its client saw is held against
+ * what its Prometheus did. Refuses to know how the lab does it; bounds are those of the mechanism with a machine's weather on top.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import type { Row, Summary } from '../../bench/compose/story.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { docker } from '../support/docker.ts'
+import { describeContainer } from '../support/require.ts'
+
+const FAULTS = ['drain', 'stop', 'kill', 'oom', 'pause', 'disconnect', 'carrier', 'split', 'keepalived']
+/** Those that nobody announces, or that only a kernel does, take Active_Down_Interval, 0.7 s at 200 ms. */
+const UNTOLD = 5_000
+
+describeContainer('make lab', () => {
+  let story: Summary
+  let words: string
+  const rowOf = (name: string): Row => {
+    const row = story.rows.find((one) => one.name === name)
+    if (row === undefined) throw new Error(`no row for ${name}: ${words}`)
+    return row
+  }
+
+  beforeAll(() => {
+    const directory = mkdtempSync(join(tmpdir(), 'holdfast-lab-'))
+    try {
+      const file = join(directory, 'lab.json')
+      words = execFileSync('make', ['lab', `ARGS=--json ${file}`], {
+        cwd: packageRoot(),
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+        timeout: 570_000,
+      })
+      story = JSON.parse(readFileSync(file, 'utf8'))
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }, 600_000)
+
+  test('each fault happened, and has a line in the table', () => {
+    expect(story.rows.map(({ name }) => name)).toEqual(FAULTS)
+    for (const { title } of story.rows) expect(words).toContain(`| ${title} | IPv4 `)
+  })
+
+  test.each(FAULTS)('%s: one owner before and after, and an outage that ends', (name) => {
+    const { before, during, after, fault, back } = rowOf(name)
+    expect(before.owner, 'who had the addresses before').toBe('r1')
+    expect(after.owner, 'who had the addresses afterwards').toBe('r1')
+    expect(before.actives, 'whom Prometheus had as Active before').toEqual(['r1'])
+    expect(after.actives, 'whom Prometheus had as Active afterwards').toEqual(['r1'])
+    if (name === 'split') expect(during).toEqual({ parted: ['r1', 'r2'] })
+    else if (name === 'keepalived') expect(during).toEqual({ owner: 'keepalived', actives: [] })
+    else expect(during).toEqual({ owner: 'r2', actives: ['r2'] })
+    for (const [address, { outageMs }] of [...Object.entries(fault), ...Object.entries(back)])
+      expect(outageMs, `ms without an answer of ${address}`).toBeLessThan(UNTOLD)
+  })
+
+  test('a node that dies untold is missed by the client, and a split has two owners', () => {
+    for (const { outageMs } of Object.values(rowOf('kill').fault)) expect(outageMs).toBeGreaterThan(200)
+    expect(rowOf('split').overlapMs).toBeGreaterThan(1_000)
+  })
+
+  test('Prometheus scrapes the three with the rules that are shipped, and counts as many moves as the client', () => {
+    const shipped = readFileSync(join(packageRoot(), 'deploy', 'prometheus', 'holdfast.rules.yml'), 'utf8')
+    expect(story.up, 'routers that are scraped').toBe(3)
+    expect(story.rules, 'rules that are evaluated').toBe(shipped.match(/^ +- (record|alert): /gm)?.length)
+    expect(story.changesByPrometheus).toBe(story.changes)
+    // There and back again; whoever is parted stays.
+    expect(story.changes).toBe(2 * (FAULTS.length - 1))
+  })
+
+  test('nothing of it is left', () => {
+    const left = ['--filter', 'label=com.docker.compose.project', '--format', '{{.Labels}}']
+    const ours = `${docker(['ps', '--all', ...left])}${docker(['network', 'ls', ...left])}`
+      .split('\n')
+      .filter((labels) => /com\.docker\.compose\.project=hflab/.test(labels))
+    expect(ours).toEqual([])
+  })
+})

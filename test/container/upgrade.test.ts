@@ -1,0 +1,51 @@
+/**
+ * The image is replaced by another one on three routers, one after the other, the last in line first, as operators do it: stop,
+ * remove, start the new one, look whether it is Backup, go on. Two clients ask all the while.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { activeDownIntervalMs } from '../support/daemon.ts'
+import { docker } from '../support/docker.ts'
+import { describeContainer } from '../support/require.ts'
+import { monotonicMs } from '../support/wait.ts'
+import { buildRevision } from './build-image.ts'
+import { DockerTrio, INTERVAL, PRIORITIES } from './docker-trio.ts'
+
+const NEXT = 'holdfast:test-next'
+const REVISION = 'next'
+const LABEL = 'org.opencontainers.image.revision'
+/**
+ * Who leaves waits for its successor, which is one Skew_Time away; the rest is a busy machine's. A client whose neighbour entry
+ * nobody corrects asks again after 5 s at the earliest.
+ */
+const PLANNED = activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 2_500
+
+describeContainer('three routers in containers, whose image is replaced', () => {
+  let trio: DockerTrio
+  beforeAll(async () => {
+    buildRevision(NEXT, LABEL, REVISION)
+    trio = await DockerTrio.settled()
+  }, 120_000)
+  afterAll(() => {
+    trio?.destroy()
+    docker(['rmi', NEXT])
+  })
+
+  test('one after the other: the addresses move twice, and nobody waits for a silence', async () => {
+    const at = monotonicMs()
+    for (const position of [3, 2, 1]) {
+      const router = trio.router(position)
+      await router.container.stop({ t: 30 })
+      expect((await router.container.inspect()).State.ExitCode, `status of ${router.name}: ${router.log()}`).toBe(0)
+      if (position === 1) await trio.settlesOn(2, 'r1 was stopped', [3])
+      await router.remove()
+      await router.create(NEXT)
+      await trio.settlesOn(1, `${router.name} was replaced`)
+    }
+    for (const { name, container } of trio.routers) {
+      const { Config, State } = await container.inspect()
+      expect([Config.Labels[LABEL], State.Running], `revision of ${name}, running`).toEqual([REVISION, true])
+    }
+    trio.expectOwners(['r2', 'r1'], at, 'all were replaced')
+    expect(trio.longestGap(at), 'ms without an answer').toBeLessThan(PLANNED)
+  }, 120_000)
+}, ['nsenter', 'ip'])

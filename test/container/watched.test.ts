@@ -1,0 +1,121 @@
+/**
+ * A real Prometheus in a container scrapes three routers by their names while the addresses move away from one that is killed,
+ * and back. What it has stored is held against what the clients saw: how often an address moved, and who had it when.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FASTER, Prometheus } from '../support/prometheus.ts'
+import { describeContainer } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+import { API_PORT, DockerTrio, FAMILIES, type Family } from './docker-trio.ts'
+
+const SCRAPE = 15_000 / FASTER
+/** A scrape may answer from what was asked for a moment before, and takes its time. */
+const SLACK = SCRAPE + 1_500
+
+describeContainer('a Prometheus that scrapes three routers in containers', () => {
+  let trio: DockerTrio
+  let prometheus: Prometheus
+  /** Wall clock minus CLOCK_MONOTONIC, in ms. */
+  let epoch = 0
+
+  beforeAll(async () => {
+    trio = await DockerTrio.settled()
+    const targets = trio.routers.map(({ name }) => `${trio.nameOf(name)}:${API_PORT}`)
+    prometheus = await Prometheus.start(trio, 'prometheus', targets, [])
+    epoch = Date.now() - monotonicMs()
+    await eventually(
+      'all three to be scraped',
+      () => prometheus.query('up == 1').length === 3,
+      () => prometheus.query('up'),
+      { within: 30_000, every: 500 },
+    )
+  }, 120_000)
+  afterAll(() => trio?.destroy())
+
+  const routerOf = (instance = '') =>
+    trio.routers.find(({ name }) => instance === `${trio.nameOf(name)}:${API_PORT}`)?.name
+  const activeBy = (family: Family) =>
+    prometheus
+      .query(`holdfast_vrrp_state{state="Active",router="${family}"} == 1`)
+      .map(({ metric }) => routerOf(metric.instance))
+
+  /** Waits for the scrapes that come after a move, in both families. */
+  async function tellsOf(position: number): Promise<void> {
+    const { name } = trio.router(position)
+    await eventually(
+      `Prometheus to tell of ${name} alone as Active`,
+      () => FAMILIES.every((family) => activeBy(family).join() === name),
+      () => FAMILIES.map(activeBy),
+      { within: 30_000, every: 500 },
+    )
+    expect(
+      FAMILIES.map((family) => trio.prober(family).owner),
+      'who answers the clients',
+    ).toEqual([name, name])
+  }
+
+  /** How often it became Active in its present life, by its counter at that time (seconds since the epoch, or now). */
+  const becameActive = (family: Family, position: number, at?: number): number => {
+    const instance = `${trio.nameOf(trio.router(position).name)}:${API_PORT}`
+    const counter = `holdfast_vrrp_transitions_total{to="Active",router="${family}",instance="${instance}"}`
+    return prometheus.query(`sum(${counter})`, at)[0]?.values[0]?.[1] ?? 0
+  }
+
+  test('a kill and a return: it has counted the moves that the clients saw, and knows who had the address when', async () => {
+    await tellsOf(1)
+    const at = monotonicMs()
+    const from = Date.now() / 1_000
+    const r1 = trio.router(1)
+    await r1.container.kill()
+    await trio.settlesOn(2, 'r1 was killed', [3])
+    // Without r1 nothing of it is told once a scrape of it has failed.
+    await tellsOf(2)
+    await sleep(2 * SLACK)
+    await r1.start()
+    await trio.settlesOn(1, 'r1 was started')
+    await tellsOf(1)
+    await sleep(2 * SLACK)
+
+    for (const family of FAMILIES) {
+      const seen = trio.ownersSince(family, at)
+      expect(seen, `who answered the client of ${family}`).toEqual(['r2', 'r1'])
+      // r1 lives anew, and counts from 0.
+      const counted = [1, 2, 3].map((of) => becameActive(family, of) - (of === 1 ? 0 : becameActive(family, of, from)))
+      expect(counted, `became Active for ${family}, by the counters of r1, r2, r3`).toEqual([1, 1, 0])
+
+      const seconds = Math.ceil(Date.now() / 1_000 - from)
+      const told = prometheus.query(`holdfast_vrrp_state{state="Active",router="${family}"}[${seconds}s]`)
+      const samples = told.flatMap(({ metric, values }) =>
+        values.map(([time, value]) => ({ name: routerOf(metric.instance), value, at: 1_000 * time - epoch })),
+      )
+      const periods = periodsOf(trio.prober(family).owners, monotonicMs())
+      for (const { name, value, at: time } of samples.filter((sample) => sample.value === 1)) {
+        const own = periods.filter((period) => period.name === name)
+        const inside = own.some((period) => period.from < time + SLACK && period.to > time - SLACK)
+        expect(inside, `${family}: ${name} said ${value} at ${time}, the client saw ${JSON.stringify(periods)}`).toBe(
+          true,
+        )
+      }
+      // The other way round: whoever answered for two scrapes was scraped as the Active.
+      const long = periods.filter((period) => period.to - Math.max(period.from, at) > 2 * SLACK)
+      expect(long.map(({ name }) => name).slice(-2), `long periods of ${family}`).toEqual(['r2', 'r1'])
+      for (const period of long) {
+        const meanwhile = samples.filter(
+          (sample) => sample.name === period.name && sample.at > period.from && sample.at < period.to + SLACK,
+        )
+        const story = `${family}: what ${period.name} said while it answered the client`
+        expect(
+          meanwhile.map(({ value }) => value),
+          story,
+        ).toContain(1)
+      }
+    }
+  }, 120_000)
+}, ['nsenter', 'ip', 'curl', 'prometheus'])
+
+type Period = { readonly name: string; readonly from: number; readonly to: number }
+
+const periodsOf = (
+  owners: readonly { readonly at: number; readonly name: string }[],
+  until: number,
+): readonly Period[] => owners.map(({ at, name }, i) => ({ name, from: at, to: owners[i + 1]?.at ?? until }))

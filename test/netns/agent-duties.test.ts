@@ -1,0 +1,161 @@
+/**
+ * What runs in the agent's process beside the peers, seen from outside: the files that the engine's checks ask for, a remote
+ * worker that is given nothing to do, and a bootstrap node that says stop. nft is the kernel's; crictl is made up, and the
+ * folders of the node are the test's own.
+ */
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { createAuthority } from '../support/certificates.ts'
+import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const WITHIN = { within: 40_000, every: 50 }
+const BIN = join(packageRoot(), 'bin', 'holdfast')
+const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
+const CRICTL = '#!/bin/sh\ncat "$CRICTL_SAYS/$1.json"\n'
+/** Of the node, each a folder of the test's in the agent's own mounts. */
+const PLACES = {
+  holdfast: '/run/holdfast',
+  keepalived: '/var/run/keepalived',
+  nodeip: '/run/nodeip-configuration',
+} as const
+
+let cluster: ClusterLab | undefined
+let server: Server | undefined
+afterEach(async () => {
+  server?.close()
+  server = undefined
+  await cluster?.destroy()
+  cluster = undefined
+})
+
+async function prepared() {
+  const made = new ClusterLab({ nodes: 1 })
+  cluster = made
+  const { lab } = made
+  const node = made.node(1)
+  made.registerAll()
+  made.register({ name: 'n2', addresses: ['10.77.0.12'] })
+  await made.apiUp()
+  const at = (...names: string[]) => join(lab.directory, ...names)
+  for (const name of [...Object.keys(PLACES), 'bin', 'says']) mkdirSync(at(name), { recursive: true })
+  writeFileSync(at('bin', 'crictl'), CRICTL)
+  chmodSync(at('bin', 'crictl'), 0o755)
+  const says = (question: 'ps' | 'pods', answer: unknown) =>
+    writeFileSync(at('says', `${question}.json`), JSON.stringify(answer))
+  says('ps', { containers: [] })
+  says('pods', { items: [] })
+  const binds = Object.entries(PLACES).map(
+    ([name, place]) => `mkdir -p ${place} && mount --bind ${at(name)} ${place} && `,
+  )
+  const start = (words: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const own = ['--api-vips', LAB_VIP, '--ingress-vips', INGRESS_VIP, '--name', 'ostest', '--stable-for=500ms']
+    const argv = [BIN, 'agent', at('kubeconfig'), ...words, ...own, '--check-interval=300ms']
+    const shell = [
+      'unshare',
+      '--mount',
+      'sh',
+      '-c',
+      `mount -t tmpfs tmpfs /run && ${binds.join('')}exec "$@"`,
+      'sh',
+      ...argv,
+    ]
+    const path = `${at('bin')}:${process.env.PATH}`
+    const around = { NODE_NAME: node.name, ENABLE_UNICAST: 'yes', CRICTL_SAYS: at('says'), PATH: path }
+    return new LoggedProcess(lab, node.host, shell, { ...around, ...env })
+  }
+  const words: string[] = []
+  server = createServer((connection) => connection.on('data', (data) => words.push(data.toString())))
+  server.listen(at('keepalived', 'keepalived.sock'))
+  const said = () => words.join('').trim().split('\n')
+  return { lab, node, at, says, start, said }
+}
+type Prepared = Awaited<ReturnType<typeof prepared>>
+
+const there = ({ at }: Prepared, names: readonly [string, ...string[]], wanted: boolean, agent: LoggedProcess) =>
+  eventually(
+    `${names.join('/')} to be ${wanted ? 'there' : 'gone'}`,
+    () => existsSync(at(...names)) === wanted,
+    () => agent.lines.slice(-6).map(({ text }) => text),
+    WITHIN,
+  )
+
+describeNetns("the agent's other duties", () => {
+  test('what nft and CRI-O say is there as files, as long as they say so', { timeout: 120_000 }, async () => {
+    const all = await prepared()
+    const { lab, node, says, start } = all
+    const agent = start(['--engine-socket', node.socket, '--state-dir', node.stateDirectory])
+    await agent.line(/begins as controlPlane/, WITHIN.within)
+    const rule = ['keepalived', 'iptables-rule-exists'] as const
+    const server = ['holdfast', 'agent', 'machine-config-server'] as const
+    const router = ['holdfast', 'agent', 'default-router'] as const
+    for (const file of [rule, server, router]) expect(existsSync(all.at(...file)), file.join('/')).toBe(false)
+    says('ps', { containers: [{ metadata: { name: 'machine-config-server' } }] })
+    says('pods', { items: [{ metadata: { name: 'router-default-77-x' } }] })
+    const nft = (text: string) => lab.exec(node.host, ['nft', text])
+    nft('add table ip ocp_nat')
+    for (const hook of ['prerouting', 'output']) {
+      const which = `${hook === 'output' ? 'oifname lo ' : ''}ip daddr ${LAB_VIP} tcp dport 6443`
+      const to = hook === 'output' ? 'redirect to :9445' : `dnat to ${LAB_VIP}:9445`
+      nft(`add chain ip ocp_nat ocp_${hook} { type nat hook ${hook} priority -100; }`)
+      nft(`add rule ip ocp_nat ocp_${hook} ${which} counter ${to} comment "OCP_API_LB_REDIRECT"`)
+    }
+    for (const file of [rule, server, router]) await there(all, file, true, agent)
+    nft('flush ruleset')
+    says('ps', { containers: [] })
+    says('pods', { items: [] })
+    for (const file of [rule, server, router]) await there(all, file, false, agent)
+  })
+
+  test('a node that becomes a remote worker has no instance any more, and has them again', {
+    timeout: 120_000,
+  }, async () => {
+    const all = await prepared()
+    const { at, said, start } = all
+    const file = at('keepalived.conf')
+    const agent = start(['/config/keepalived.conf.tmpl', file])
+    const has = (instances: number, reloads: number) =>
+      eventually(
+        `${instances} instances, reload for the ${reloads}. time`,
+        () => {
+          const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+          return text.split('vrrp_instance ').length - 1 === instances && text !== '' && said().length === reloads
+        },
+        () => ({ said: said(), agent: agent.lines.slice(-6).map(({ text }) => text) }),
+        WITHIN,
+      )
+    await has(2, 1)
+    writeFileSync(at('nodeip', 'remote-worker'), 'another LAN\n')
+    await has(0, 2)
+    rmSync(at('nodeip', 'remote-worker'))
+    await has(2, 3)
+    expect(new Set(said())).toEqual(new Set(['reload']))
+  })
+
+  test('a bootstrap node says stop when its API is gone', { timeout: 120_000 }, async () => {
+    const all = await prepared()
+    const { at, lab, node, said, start } = all
+    const authority = createAuthority()
+    const { cert, key } = authority.issue('DNS:localhost')
+    authority.remove()
+    mkdirSync(at('api'))
+    writeFileSync(at('api', 'cert.pem'), cert)
+    writeFileSync(at('api', 'key.pem'), key)
+    const api = new LoggedProcess(lab, node.host, ['node', READY_PORTS, at('api'), '6443s'])
+    await api.line(/listening/, WITHIN.within)
+    const agent = start(['/config/keepalived.conf.tmpl', at('keepalived.conf')], { IS_BOOTSTRAP: 'yes' })
+    await agent.line(/begins as bootstrap/, WITHIN.within)
+    await eventually('its file', () => said().includes('reload'), said, WITHIN)
+    expect(said()).not.toContain('stop')
+    // It has been seen ready: only then its silence means something.
+    await sleep(4_000)
+    api.killFamily()
+    await eventually('the word stop', () => said().includes('stop'), said, WITHIN)
+  })
+})

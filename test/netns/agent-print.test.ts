@@ -1,0 +1,97 @@
+/**
+ * `holdfast agent --print` on a machine with an address, in the words of dynkeepalived's pod: the text that the cluster's own
+ * templates render for that node, with nodes from a list and from what was remembered.
+ */
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sample } from '../support/keepalived-text.ts'
+import { describeNetns, ip, makeNamespace, removeAll } from './linux-fixture.ts'
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
+const POD = ['/nowhere/kubeconfig', '/config/keepalived.conf.tmpl', '/nowhere/keepalived.conf']
+const VIPS = ['--api-vips=192.168.111.5', '--ingress-vips=192.168.111.4', '--name', 'ostest']
+
+const lines = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.replace(/\s+$/, ''))
+    .filter((line) => line !== '' && !line.startsWith('#'))
+const node = (name: string, address: string, controlPlane: boolean) => ({
+  metadata: { name, labels: controlPlane ? { 'node-role.kubernetes.io/master': '' } : {} },
+  status: { addresses: [{ type: 'InternalIP', address }] },
+})
+const NODES = [0, 1, 2, 3, 4].map((i) => node(i < 3 ? `master-${i}` : `worker-${i}`, `192.168.111.2${i}`, i < 3))
+
+describeNetns('agent --print', () => {
+  let namespace = ''
+  let folder = ''
+  const file = (name: string) => join(folder, name)
+  function agent(words: readonly string[], name = 'master-0', unicast = 'yes'): SpawnSyncReturns<string> {
+    const env = { ...process.env, ENABLE_UNICAST: unicast, NODE_NAME: name }
+    return spawnSync('ip', ['netns', 'exec', namespace, file('dynkeepalived'), ...words], { encoding: 'utf8', env })
+  }
+
+  beforeAll(() => {
+    namespace = makeNamespace()
+    folder = mkdtempSync(join(tmpdir(), 'hf-print-'))
+    // The name decides, as for keepalived.
+    symlinkSync(BIN, file('dynkeepalived'))
+    writeFileSync(file('nodes.json'), JSON.stringify({ kind: 'NodeList', items: NODES }))
+    ip(namespace, 'link', 'add', 'br-ex', 'type', 'veth', 'peer', 'name', 'far')
+    ip(namespace, 'link', 'set', 'far', 'up')
+    ip(namespace, 'link', 'set', 'br-ex', 'up')
+    ip(namespace, 'address', 'add', '192.168.111.20/24', 'dev', 'br-ex')
+  })
+  afterAll(() => {
+    removeAll()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('a control plane node, by a list of nodes: the text of the templates, unicast and multicast', () => {
+    const words = [...POD, ...VIPS, '--print', 'keepalived', '--nodes', file('nodes.json')]
+    const unicast = agent(words)
+    expect(unicast.stderr).toMatch(/template .* is not read/)
+    expect(lines(unicast.stdout)).toEqual(lines(sample('master')))
+    expect(lines(agent(words, 'master-0', 'no').stdout)).toEqual(lines(sample('master-multicast')))
+    expect(unicast.status).toBe(0)
+    expect(readdirSync(folder).sort()).toEqual(['dynkeepalived', 'nodes.json'])
+  })
+
+  test('our YAML, which check takes', () => {
+    const printed = agent([...VIPS, '--print=yaml', '--nodes', file('nodes.json')])
+    expect(printed.status).toBe(0)
+    writeFileSync(file('printed.yaml'), printed.stdout)
+    const checked = spawnSync(BIN, ['check', file('printed.yaml')], { encoding: 'utf8' })
+    expect([checked.status, checked.stderr]).toEqual([0, ''])
+  })
+
+  test('without an API: by what was remembered; without that, nothing is made up', () => {
+    const peers = NODES.map(({ metadata, status }, i) => ({
+      name: metadata.name,
+      controlPlane: i < 3,
+      addresses: { ipv4: status.addresses[0]?.address },
+    }))
+    const words = [...VIPS, '--print', 'keepalived', '--state-dir', folder]
+    const nothing = agent(words)
+    expect([nothing.status, nothing.stdout]).toEqual([1, ''])
+    expect(nothing.stderr).toContain(folder)
+    writeFileSync(file('peers.json'), JSON.stringify({ version: 1, peers }))
+    expect(lines(agent(words).stdout)).toEqual(lines(sample('master')))
+    writeFileSync(file('peers.json'), '{"half":')
+    expect(agent(words).status).toBe(1)
+    expect(readFileSync(file('peers.json'), 'utf8')).toBe('{"half":')
+  })
+
+  test('a node that nobody knows says so; bad words are all named, with 64', () => {
+    const stranger = agent([...VIPS, '--print', '--nodes', file('nodes.json')], 'stranger')
+    expect(stranger.stderr).toContain('stranger is not among the nodes')
+    const taken = agent([...VIPS, '--api-vrid=93', '--print', '--nodes', file('nodes.json')])
+    expect([taken.status, taken.stderr]).toEqual([64, 'holdfast: API and ingress cannot both have VRID 93\n'])
+    const wrong = agent(['--api-vips=x', '--api-port=y'])
+    expect(wrong.status).toBe(64)
+    expect(wrong.stderr).toMatch(/"x"[\s\S]*"y"|"y"[\s\S]*"x"/)
+  })
+})

@@ -1,0 +1,101 @@
+/**
+ * The file that says that the API's address is led to the load balancer, against real nftables rules: both are there, one goes,
+ * another port or address, no table, no nft.
+ */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openSentinel } from '../../src/agent/sentinel.ts'
+import { address } from '../../src/wire/address.ts'
+import { describeNetns, makeNamespace, removeAll, run } from './linux-fixture.ts'
+
+const REDIRECT = { vip: address('192.168.111.5'), apiPort: 6443, lbPort: 9445 }
+const REDIRECT6 = { ...REDIRECT, vip: address('fd2e:6f44:5dd8:c956::5') }
+
+describeNetns('the rules of the load balancer', () => {
+  let namespace = ''
+  let folder = ''
+  const told: string[] = []
+  const file = () => join(folder, 'rule-exists')
+  const nft = (text: string) => run(namespace, 'nft', text)
+  const look = (redirect = REDIRECT, command: readonly string[] = ['ip', 'netns', 'exec', namespace, 'nft']) =>
+    openSentinel({ redirect, file: file(), nft: command, tell: (message) => told.push(message) })
+  const flush = () => nft('flush ruleset')
+
+  /** As the monitor of HAProxy makes them. */
+  function lay(
+    family: 'ip' | 'ip6',
+    { vip, apiPort, lbPort }: typeof REDIRECT,
+    chains = ['prerouting', 'output'],
+  ): void {
+    nft(`add table ${family} ocp_nat`)
+    const comment = 'comment "OCP_API_LB_REDIRECT"'
+    const target = family === 'ip' ? `${vip}:${lbPort}` : `[${vip}]:${lbPort}`
+    for (const hook of chains) {
+      nft(`add chain ${family} ocp_nat ocp_${hook} { type nat hook ${hook} priority -100; }`)
+      const which = `${hook === 'output' ? 'oifname lo ' : ''}${family} daddr ${vip} tcp dport ${apiPort}`
+      const to = hook === 'output' ? `redirect to :${lbPort}` : `dnat to ${target}`
+      nft(`add rule ${family} ocp_nat ocp_${hook} ${which} counter ${to} ${comment}`)
+    }
+  }
+
+  beforeAll(() => {
+    namespace = makeNamespace()
+    folder = mkdtempSync(join(tmpdir(), 'hf-sentinel-'))
+  })
+  afterAll(() => {
+    removeAll()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  beforeEach(() => {
+    flush()
+    told.length = 0
+    rmSync(file(), { force: true })
+  })
+
+  test('no table, then both rules, then one of them, then none', async () => {
+    const sentinel = look()
+    expect(await sentinel()).toBe(false)
+    expect(existsSync(file())).toBe(false)
+    lay('ip', REDIRECT)
+    expect(await sentinel()).toBe(true)
+    expect(existsSync(file())).toBe(true)
+    expect(await sentinel()).toBe(true)
+    nft('flush chain ip ocp_nat ocp_output')
+    expect(await sentinel()).toBe(false)
+    expect(existsSync(file())).toBe(false)
+    flush()
+    expect(await sentinel()).toBe(false)
+    expect(told).toEqual([])
+  })
+
+  test('IPv6 has a table of its own', async () => {
+    lay('ip6', REDIRECT6)
+    expect(await look(REDIRECT6)()).toBe(true)
+    expect(await look()()).toBe(false)
+  })
+
+  test.each<readonly [string, Partial<typeof REDIRECT>]>([
+    ['another address', { vip: address('192.168.111.6') }],
+    ['another port of the API', { apiPort: 6444 }],
+    ['another port of the load balancer', { lbPort: 9446 }],
+  ])('%s is another rule', async (_, other) => {
+    lay('ip', { ...REDIRECT, ...other })
+    expect(await look()()).toBe(false)
+    expect(await look({ ...REDIRECT, ...other })()).toBe(true)
+  })
+
+  test('what nft cannot say leaves the file as it was, told once until it can', async () => {
+    lay('ip', REDIRECT)
+    expect(await look()()).toBe(true)
+    const blind = look(REDIRECT, ['/bin/sh', '-c', 'echo Operation not permitted >&2; exit 1'])
+    expect(await blind()).toBeUndefined()
+    expect(await blind()).toBeUndefined()
+    expect(existsSync(file())).toBe(true)
+    expect(told).toEqual([expect.stringContaining('Operation not permitted')])
+    expect(await look(REDIRECT, ['/nowhere/nft'])()).toBeUndefined()
+    expect(await look(REDIRECT, ['/bin/echo'])()).toBeUndefined()
+    expect(existsSync(file())).toBe(true)
+  })
+})

@@ -1,0 +1,173 @@
+/**
+ * The agent as a process: beside a real engine, before an API that comes, changes, goes and comes back. The engine has the
+ * peers of the cluster each time, and keeps its address through all of it.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/kubernetes/published-status.ts'
+import { ClusterLab } from '../support/cluster-lab.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+
+const WITHIN = 40_000
+const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
+let cluster: ClusterLab | undefined
+afterEach(async () => {
+  await cluster?.destroy()
+  cluster = undefined
+})
+
+const to = (peers: number) => [`ostest_API_0: unicast to ${peers} peers`, `ostest_INGRESS_0: unicast to ${peers} peers`]
+
+describeNetns('the agent beside an engine', () => {
+  test('peers come from the cluster, stay while the API is away, and are remembered', async () => {
+    cluster = new ClusterLab({ nodes: 1 })
+    const { api, lab } = cluster
+    const node = cluster.node(1)
+    node.startEngine()
+    const agent = node.startAgent()
+    // Nobody knows anything yet: nothing is handed over.
+    await agent.line(/waiting for the nodes/, WITHIN)
+    await eventually(
+      'attempts to list',
+      () => node.told.some(({ kind }) => kind === 'unreachable'),
+      () => node.told,
+      { within: WITHIN },
+    )
+    expect(await node.routers()).toEqual([])
+
+    cluster.registerAll()
+    cluster.register({ name: 'n2', addresses: ['10.77.0.12'] })
+    cluster.register({ name: 'n3', addresses: ['10.77.0.13'] })
+    await cluster.apiUp()
+    await node.routersAre(to(2))
+    await agent.line(/"handed over"/, WITHIN)
+    expect(node.lastHandOver[0]).toBe('ostest_API_0: vrid 14 on eth0 from 10.77.0.11 to 10.77.0.12 10.77.0.13')
+    await eventually(
+      'it to hold the VIP',
+      () => lab.holders(LAB_VIP).length === 1,
+      () => node.snapshot(),
+      { within: WITHIN },
+    )
+    let missing = 0
+    const looks = setInterval(() => {
+      if (lab.holders(LAB_VIP).length === 0) missing++
+    }, 200)
+    api.store.put(HOSTED, { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: {} })
+    await eventually(
+      'the owner in the API',
+      () => readPublished(api.store.get(HOSTED, 'cluster'))?.apiServerInternalIpOwner === 'n1',
+      () => [api.store.get(HOSTED, 'cluster'), node.told.slice(-5)],
+      { within: WITHIN },
+    )
+
+    const before = monotonicMs()
+    cluster.register({ name: 'n4', addresses: ['10.77.0.14'] })
+    await node.routersAre(to(3))
+    // Nodes come in bunches; and one that is not listed hears nobody, so it is not for long.
+    expect(monotonicMs() - before, 'ms until the new node was listed').toBeGreaterThan(400)
+    const nodes = api.requests.filter(({ path }) => path === '/api/v1/nodes')
+    expect(nodes.map(({ verb }) => verb)).toEqual(['list', 'watch'])
+
+    await cluster.apiDown()
+    await agent.line(/nodes are not known/, WITHIN)
+    const gone = agent.signal('SIGTERM')
+    expect((await agent.exited).code).toBe(0)
+    expect(monotonicMs() - gone).toBeLessThan(5_000)
+    expect(await node.routers()).toEqual(to(3))
+
+    // A start without the API: by what was written down.
+    const memory = join(node.stateDirectory, 'peers.json')
+    expect(JSON.parse(readFileSync(memory, 'utf8'))).toMatchObject({
+      version: 1,
+      peers: [{ name: 'n1', controlPlane: true }, { name: 'n2' }, { name: 'n3' }, { name: 'n4' }],
+    })
+    clearInterval(looks)
+    expect(missing, 'looks at which the VIP was missing').toBe(0)
+    node.engine?.killFamily()
+    await node.engine?.exited
+    writeFileSync(node.memory, '')
+    const second = node.startAgent()
+    await second.line(/no engine/, WITHIN)
+    node.startEngine()
+    await node.routersAre(to(3))
+
+    cluster.leave('n4')
+    cluster.leave('n3')
+    await cluster.apiUp()
+    await node.routersAre(to(1))
+    const metrics = await node.metrics()
+    expect(metrics).toContain('holdfast_agent_watch_state{state="watching"} 1')
+    expect(metrics).toContain('holdfast_agent_nodes 2')
+    expect(metrics).toMatch(/holdfast_agent_api_failures_total\{kind="unreachable"\} [1-9]/)
+    expect(metrics).toMatch(/holdfast_agent_hand_overs_total\{result="accepted"\} [1-9]/)
+  })
+
+  test('garbage in what was remembered is told and ignored; an API that forbids, fails and talks nonsense changes nothing', async () => {
+    cluster = new ClusterLab({ nodes: 1 })
+    const { api, lab } = cluster
+    const node = cluster.node(1)
+    cluster.registerAll()
+    cluster.register({ name: 'n2', addresses: ['10.77.0.12'] })
+    await cluster.apiUp()
+    node.startEngine()
+    node.startAgent()
+    await node.routersAre(to(1))
+    await eventually(
+      'the VIP',
+      () => lab.holders(LAB_VIP).length === 1,
+      () => node.snapshot(),
+      { within: WITHIN },
+    )
+    let missing = 0
+    const looks = setInterval(() => {
+      if (lab.holders(LAB_VIP).length === 0) missing++
+    }, 100)
+    const nodeWatches = () => [...api.watches].filter(({ path }) => path === '/api/v1/nodes')
+    for (const [fault, kind] of [
+      [{ kind: 'status', code: 403 }, 'forbidden'],
+      [{ kind: 'status', code: 500 }, 'serverError'],
+      [{ kind: 'garbage' }, 'garbage'],
+    ] as const) {
+      const heal = api.fail('any', fault)
+      for (const watch of nodeWatches()) watch.error(410, 'Expired')
+      await eventually(
+        `${kind} to be counted`,
+        async () => (await node.metrics()).match(new RegExp(`kind="${kind}"} [1-9]`)) !== null,
+        () => node.told.slice(-5),
+        { within: WITHIN, every: 200 },
+      )
+      expect(await node.routers()).toEqual(to(1))
+      heal()
+      await eventually(
+        'a watch',
+        () => nodeWatches().length === 1,
+        () => node.told.slice(-5),
+        { within: WITHIN },
+      )
+    }
+    // Nodes that are none, or not ours, are no reason to lose a peer.
+    api.store.put('v1/nodes', { metadata: { name: 'n2', labels: 7 as never }, status: 'away' })
+    api.store.put('v1/nodes', {
+      metadata: { name: 'n9' },
+      status: { addresses: [{ type: 'InternalIP', address: LAB_VIP }] },
+    })
+    await sleep(7_000)
+    expect(await node.routers()).toEqual(to(1))
+    clearInterval(looks)
+    expect(missing).toBe(0)
+
+    node.agent?.signal('SIGKILL')
+    await node.agent?.exited
+    expect(lab.holders(LAB_VIP)).toEqual(['r1'])
+    await cluster.apiDown()
+    writeFileSync(join(node.stateDirectory, 'peers.json'), '{"version":1,"peers":[{"na')
+    const second = node.startAgent()
+    await second.line(/Cannot use .*peers\.json/, WITHIN)
+    await second.line(/waiting for the nodes/, WITHIN)
+    await sleep(2_000)
+    expect(await node.routers()).toEqual(to(1))
+  })
+})

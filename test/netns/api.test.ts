@@ -1,0 +1,225 @@
+/**
+ * The API of real daemons: an engine that is stuck, stopped or dead is seen to be so and never quoted from before; a
+ * failover is in the histograms and in the events of whoever takes over, while a client listens.
+ */
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { ask } from '../../src/cli/control-client.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { activeDownIntervalMs } from '../support/daemon.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture } from '../support/tshark.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
+
+const URL = 'http://127.0.0.1:9655'
+const WITHIN = 10_000
+const BLOCKED = 4_000
+
+let lab: Lab | undefined
+afterEach(() => {
+  lab?.destroy()
+  lab = undefined
+})
+
+function newLab(routers: number): Lab {
+  lab = createLab({ routers })
+  return lab
+}
+
+function start(
+  where: Lab,
+  position: number,
+  intervalMs: number,
+  launcher: readonly string[] = [],
+  api: Readonly<Record<string, unknown>> = { listen: '127.0.0.1:9655' },
+): Holdfast {
+  const plan = { host: where.router(position), priority: 250 - 50 * position, intervalMs, address: LAB_VIP }
+  return new Holdfast(where, plan, {}, [], { api }, launcher)
+}
+
+const reaches = (daemon: Holdfast, state: string) =>
+  eventually(
+    `${daemon.plan.host.name} to be ${state}`,
+    async () => (await daemon.state()) === state,
+    () => daemon.lines.slice(-3),
+    { within: WITHIN },
+  )
+
+/** curl's exit status (7: refused, 28: no answer in time), the status of HTTP, and the body. */
+function get(where: Lab, host: Host, path: string) {
+  const script = `curl -s -m 3 -w '\\n%{http_code}' ${URL}${path}; printf '\\n%s' $?`
+  const lines = where.exec(host, ['bash', '-c', script]).trimEnd().split('\n')
+  const exit = Number(lines.pop())
+  const status = Number(lines.pop())
+  return { exit, status, body: lines.join('\n').trimEnd() }
+}
+
+const serves = (where: Lab, daemon: Holdfast) =>
+  eventually(
+    `${daemon.plan.host.name} to answer /healthz`,
+    () => get(where, daemon.plan.host, '/healthz').status === 200,
+    () => daemon.lines.slice(-3),
+    { within: WITHIN, every: 50 },
+  )
+
+/** By the name of the series with its labels. */
+function metrics(where: Lab, host: Host): Map<string, number> {
+  const { body, status } = get(where, host, '/metrics')
+  expect(status, body).toBe(200)
+  const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  )
+}
+
+describeNetns('the API', () => {
+  test('an engine that is stuck: 503 by every path while it lasts, and its numbers afterwards say so', async () => {
+    const where = newLab(1)
+    const orders = join(where.directory, 'orders')
+    writeFileSync(orders, `block ${BLOCKED}`)
+    const preload = join(packageRoot(), 'test', 'support', 'misbehaving-engine.mjs')
+    const daemon = start(where, 1, 100, ['env', `NODE_OPTIONS=--import=${preload}`, `MISBEHAVIOUR=${orders}`])
+    const { host } = daemon.plan
+    await reaches(daemon, 'Active')
+    await serves(where, daemon)
+    const [engine] = daemon.process.children
+    if (engine === undefined) throw new Error('no engine')
+    process.kill(engine, 'SIGWINCH')
+    await daemon.process.line(/"deed":"block"/, WITHIN)
+    for (const path of ['/healthz', '/metrics']) {
+      const silent = { exit: 0, status: 503, body: 'The engine has not answered for 1000 ms' }
+      expect(get(where, host, path), path).toEqual(silent)
+    }
+    await daemon.process.line(/"ended"/, WITHIN)
+    await serves(where, daemon)
+    const after = metrics(where, host)
+    const late = (le: string) => after.get(`holdfast_engine_timer_lateness_seconds_bucket{le="${le}"}`)
+    expect((late('+Inf') ?? 0) - (late('1') ?? 0), 'timers that were more than 1 s late').toBeGreaterThanOrEqual(1)
+    expect(after.get('holdfast_vrrp_wills_executed_total{router="vip"}'), 'its guardian has acted').toBe(1)
+  })
+
+  test('a worker that hangs and serves the port alone: another answers within seconds, and nobody takes over', async () => {
+    const where = newLab(2)
+    const file = join(where.directory, 'hang')
+    const preload = join(packageRoot(), 'test', 'support', 'hanging-port.mjs')
+    const daemon = start(where, 1, 100, ['env', `NODE_OPTIONS=--import=${preload}`, `HANG=${file}`])
+    const { host } = daemon.plan
+    await reaches(daemon, 'Active')
+    const backup = start(where, 2, 100, [], { listen: false })
+    await reaches(backup, 'Backup')
+    await serves(where, daemon)
+    const capture = await Capture.start(where, 'hang', `ip proto 112 and src ${host.address}`)
+    // The worker has no capability to remove what is root's.
+    chmodSync(where.directory, 0o777)
+    writeFileSync(file, '')
+    await daemon.process.line(/"deed":"hang"/, WITHIN)
+    const since = monotonicMs()
+    expect(get(where, host, '/healthz'), 'while it hangs').toMatchObject({ exit: 28 })
+    await serves(where, daemon)
+    console.log(`the port answers again after ${(monotonicMs() - since).toFixed(0)} ms`)
+    const frames = await capture.stop()
+    const gaps = frames.slice(1).map((frame, i) => (Number(frame.at) - Number(frames[i]?.at)) * 1e3)
+    expect(gaps.length, 'advertisements seen').toBeGreaterThan(20)
+    expect(Math.max(...gaps), 'longest gap between advertisements, ms').toBeLessThan(activeDownIntervalMs(150, 100))
+    expect(await backup.state()).toBe('Backup')
+    expect(backup.records.filter(({ msg }) => /→ Active/.test(msg))).toEqual([])
+    expect(daemon.records.filter(({ msg }) => /does not answer: another one is started/.test(msg))).toHaveLength(1)
+  })
+
+  test('an engine that is stopped answers nobody, one that is dead is not there', async () => {
+    const where = newLab(1)
+    const daemon = start(where, 1, 100)
+    const { host } = daemon.plan
+    await reaches(daemon, 'Active')
+    await serves(where, daemon)
+    const [engine] = daemon.process.children
+    if (engine === undefined) throw new Error('no engine')
+    process.kill(engine, 'SIGSTOP')
+    expect(get(where, host, '/metrics')).toMatchObject({ exit: 28, body: '' })
+    process.kill(engine, 'SIGCONT')
+    await serves(where, daemon)
+    daemon.killAll()
+    await daemon.exited
+    expect(get(where, host, '/metrics')).toMatchObject({ exit: 7, body: '' })
+  })
+
+  test('the unix socket has the metrics as well, also of a daemon without a port', async () => {
+    const where = newLab(2)
+    const [open, closed] = [start(where, 1, 1_000), start(where, 2, 1_000, [], { listen: false })]
+    await reaches(open, 'Active')
+    await reaches(closed, 'Backup')
+    await serves(where, open)
+    const names = (text: string) => new Set(text.match(/^holdfast_\w+/gm))
+    const onSocket = await ask(open.socket, { path: '/metrics', within: WITHIN })
+    expect(onSocket.status, onSocket.body).toBe(200)
+    expect(names(onSocket.body)).toEqual(names(get(where, open.plan.host, '/metrics').body))
+    const alone = await ask(closed.socket, { path: '/metrics', within: WITHIN })
+    expect(alone.status, alone.body).toBe(200)
+    expect(alone.body).toMatch(/^holdfast_vrrp_state\{router="vip",vrid="51",interface="eth0",state="Backup"\} 1$/m)
+    expect(get(where, closed.plan.host, '/metrics'), 'no port').toMatchObject({ exit: 7 })
+  })
+
+  test('a failover: gaps and phases are measured, and whoever listens hears of it as it happens', async () => {
+    const where = newLab(2)
+    // A machine that is busy elsewhere must not make it take over before its time.
+    const [one, two] = [start(where, 1, 1_000), start(where, 2, 1_000)]
+    const { host } = two.plan
+    await reaches(one, 'Active')
+    await reaches(two, 'Backup')
+    await serves(where, two)
+    expect(get(where, host, '/readyz')).toMatchObject({ status: 200, body: 'ok' })
+    const accept = ['-sN', '-H', 'Accept: text/event-stream']
+    const onPort = new LoggedProcess(where, host, ['curl', ...accept, `${URL}/v1/events`])
+    const onSocket = new LoggedProcess(where, host, [
+      ...['curl', ...accept, '--unix-socket', two.socket, 'http://localhost/v1/events'],
+    ])
+    for (const stream of [onPort, onSocket]) await stream.line(/^retry:/, WITHIN)
+    const gaps = () => {
+      const found = metrics(where, host)
+      const within = (le: string) =>
+        found.get(`holdfast_vrrp_advertisement_gap_ratio_bucket{router="vip",le="${le}"}`) ?? 0
+      return {
+        onTime: within('1.5') - within('0.5'),
+        all: found.get('holdfast_vrrp_advertisement_gap_ratio_count{router="vip"}') ?? 0,
+      }
+    }
+    const before = await eventually(
+      '4 gaps between advertisements',
+      () => {
+        const seen = gaps()
+        return seen.all >= 4 && seen
+      },
+      gaps,
+      { within: WITHIN, every: 500 },
+    )
+    expect(before.onTime, `of ${before.all} gaps those of 0.5 to 1.5 intervals`).toBeGreaterThan(before.all / 2)
+
+    one.killAll()
+    await reaches(two, 'Active')
+    for (const stream of [onPort, onSocket]) {
+      const line = await stream.line(/"kind":"transition".*"to":"Active"/, WITHIN)
+      expect(JSON.parse(line.text.replace(/^data: /, ''))).toMatchObject({
+        ...{ kind: 'transition', router: 'vip', from: 'Backup', to: 'Active' },
+      })
+    }
+    const phases = ['advertised', 'addresses', 'firstAnnouncement', 'announced']
+    const took = await eventually(
+      'the takeover to be measured',
+      () => {
+        const found = metrics(where, host)
+        const of = (what: string) =>
+          phases.map((phase) => found.get(`holdfast_vrrp_takeover_duration_seconds_${what}{phase="${phase}"}`) ?? 0)
+        return of('count').every((count) => count === 1) && of('sum')
+      },
+      () => [...metrics(where, host)].filter(([name]) => name.includes('takeover')),
+      { within: WITHIN },
+    )
+    console.log(`takeover, seconds since the decision: ${phases.map((phase, i) => `${phase} ${took[i]}`).join(', ')}`)
+    expect(Math.max(...took), 's').toBeLessThan(1)
+    expect(took, 'one after the other').toEqual([...took].sort((a, b) => a - b))
+  })
+})

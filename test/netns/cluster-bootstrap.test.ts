@@ -1,0 +1,108 @@
+/**
+ * The bootstrap play with real engines and agents: a node that advertises 70 has the API's address, three control plane nodes
+ * come, its own API goes and then its Ironic, and it gives the address up. Judged by a client and by the kernels' own news.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { createAuthority } from '../support/certificates.ts'
+import { ClusterLab } from '../support/cluster-lab.ts'
+import { HolderHistory } from '../support/holder-history.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+
+const WITHIN = 40_000
+const LONGEST = 150_000
+const SUPPORT = join(import.meta.dirname, '..', 'support')
+
+let cluster: ClusterLab | undefined
+afterEach(async () => {
+  await cluster?.destroy()
+  cluster = undefined
+})
+
+async function oneHolder(lab: ClusterLab['lab'], prober: Prober): Promise<string> {
+  return eventually(
+    'one node to have the VIP and to answer',
+    () => {
+      const [holder, ...others] = lab.holders(LAB_VIP)
+      return others.length === 0 && holder !== undefined && prober.owner === holder ? holder : undefined
+    },
+    () => [lab.holders(LAB_VIP), prober.owner],
+    { within: WITHIN, every: 50 },
+  )
+}
+
+describeNetns('a bootstrap node', () => {
+  test(
+    'the bootstrap node gives the address up when its API and Ironic are gone',
+    async () => {
+      cluster = new ClusterLab({ nodes: 4 })
+      const { lab, nodes } = cluster
+      for (const { host } of nodes) startResponder(lab, host)
+      const bootstrap = cluster.node(4)
+      const controlPlane = nodes.slice(0, 3)
+      const { key, cert } = createAuthority().issue('DNS:localhost')
+      writeFileSync(join(lab.directory, 'key.pem'), key)
+      writeFileSync(join(lab.directory, 'cert.pem'), cert)
+      const ports = ['node', join(SUPPORT, 'ready-ports.mjs'), lab.directory]
+      const readyz = new LoggedProcess(lab, bootstrap.host, [...ports, '6443s'])
+      const ironic = new LoggedProcess(lab, bootstrap.host, [...ports, '6385'])
+      await Promise.all([readyz.line(/listening/, WITHIN), ironic.line(/listening/, WITHIN)])
+      await cluster.apiUp()
+      bootstrap.environment = { IS_BOOTSTRAP: 'yes' }
+      bootstrap.startEngine()
+      bootstrap.startAgent()
+      const prober = new Prober(lab, lab.client, LAB_VIP)
+      expect(await oneHolder(lab, prober)).toBe(bootstrap.host.name)
+      for (const { name, host } of controlPlane) cluster.register({ name, addresses: [host.address] })
+      for (const node of controlPlane) {
+        node.startEngine()
+        node.startAgent()
+      }
+      for (const node of controlPlane)
+        await node.routersAre(['ostest_API_0: unicast to 2 peers', 'ostest_INGRESS_0: unicast to 2 peers'], WITHIN)
+      await bootstrap.routersAre(['ostest_API_0: unicast to 3 peers'], WITHIN)
+      const history = new HolderHistory(lab, LAB_VIP)
+      await sleep(5_000)
+      const together = monotonicMs()
+      expect(await oneHolder(lab, prober), 'while both are there').toBe(bootstrap.host.name)
+
+      readyz.signal('SIGKILL')
+      // Ironic answers still: nothing is given up.
+      await sleep(3_000)
+      expect(lab.holders(LAB_VIP)).toEqual([bootstrap.host.name])
+      const at = ironic.signal('SIGKILL')
+      const stop = await bootstrap.agent?.line(/bootstrap: stop/, WITHIN)
+      const moved = await eventually(
+        'a control plane node to answer',
+        () => prober.movedFrom(bootstrap.host.name, at),
+        async () => [lab.holders(LAB_VIP), await bootstrap.routers(), bootstrap.told.slice(-4)],
+        { within: WITHIN },
+      )
+      await bootstrap.routersAre([], WITHIN)
+      await sleep(4_000)
+      const to = monotonicMs()
+      const account = history.between(together, to)
+      const figures = {
+        stopAfter: Math.round((stop?.at ?? Number.NaN) - at),
+        movedAfter: Math.round(moved.at - at),
+        outage: Math.round(prober.longestGap(at, to)),
+        ...account,
+      }
+      process.stdout.write(`bootstrap: ${JSON.stringify(figures)}\n`)
+      // Five looks, a second apart.
+      expect(figures.stopAfter, 'ms from the end of Ironic to stop').toBeGreaterThan(3_000)
+      expect(moved.at, 'it moves after stop, not before').toBeGreaterThan(stop?.at ?? Number.NaN)
+      expect(figures.outage, 'ms without an answer').toBeLessThan(5_000)
+      expect(account.holders, 'at the end').toHaveLength(1)
+      expect(controlPlane.map(({ host }) => host.name)).toContain(account.holders[0])
+      expect(account.several, 'ms with two owners').toBeLessThan(500)
+      await prober.stop()
+    },
+    LONGEST,
+  )
+})

@@ -1,0 +1,126 @@
+/**
+ * The code cache of the bundle (docs/adr/0038): V8 takes it with the options that bin/holdfast gives, and a package whose
+ * cache is damaged, foreign or missing starts all the same. What V8 did is said by test/support/watched-scripts.mjs.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP } from '../support/lab.ts'
+import { eventually } from '../support/wait.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const PRELOAD = join(ROOT, 'test', 'support', 'watched-scripts.mjs')
+const HEADER = 8
+const TAKEN = { given: true, taken: true }
+
+type Compiled = { readonly thread: string; readonly file: string; readonly given: boolean; readonly taken: boolean }
+
+const compiledIn = (file: string): readonly Compiled[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+describe('the code cache', () => {
+  let home = ''
+  let cache = ''
+  let sound = Buffer.alloc(0)
+
+  /** A package of its own. */
+  beforeAll(() => {
+    home = mkdtempSync(join(tmpdir(), 'holdfast-code-cache-'))
+    for (const part of ['bin', join('dist', 'bundle'), 'package.json'])
+      cpSync(join(ROOT, part), join(home, part), { recursive: true })
+    for (const part of ['native', 'node_modules']) symlinkSync(join(ROOT, part), join(home, part))
+    cache = join(home, 'dist', 'bundle', `${process.version}-${process.arch}`, 'engine.js.cache')
+    sound = readFileSync(cache)
+  })
+  beforeEach(() => writeFileSync(cache, sound))
+  afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+  /** As far as the configuration, which is not there: the whole engine has been loaded by then. */
+  function start() {
+    const scripts = join(home, 'scripts')
+    writeFileSync(scripts, '')
+    const missing = join(home, 'missing.yaml')
+    const env = { ...process.env, NODE_OPTIONS: `--import=${PRELOAD}`, SCRIPTS: scripts }
+    const { status, stderr } = spawnSync(join(home, 'bin', 'holdfast'), ['run', '-c', missing], {
+      ...{ encoding: 'utf8', env, timeout: 30_000 },
+    })
+    return { status, stderr, compiled: compiledIn(scripts) }
+  }
+  /** What became of the engine's own file; the two others that it loads are sound. */
+  const started = (engine: object) => ({
+    status: 78,
+    stderr: expect.stringContaining('there is no such file'),
+    compiled: [
+      expect.objectContaining({ file: 'engine.js', ...engine }),
+      expect.objectContaining({ file: 'configuration.js', ...TAKEN }),
+      expect.objectContaining({ file: expect.stringMatching(/^schemas-.*\.js$/), ...TAKEN }),
+    ],
+  })
+
+  test('is taken by V8 as bin/holdfast starts it', () => {
+    expect(start()).toEqual(started(TAKEN))
+  })
+
+  const flipped = (at: number) => {
+    const bytes = Buffer.from(sound)
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 0xff, at)
+    return bytes
+  }
+
+  test.each<[string, () => Buffer]>([
+    ['one byte is another', () => flipped(sound.length >> 1)],
+    ['its end is missing', () => sound.subarray(0, sound.length - 1000)],
+    ['it is empty', () => Buffer.alloc(0)],
+    ['it belongs to another text', () => flipped(4)],
+  ])('is not given to V8 when %s', (_, bytes) => {
+    writeFileSync(cache, bytes())
+    expect(start()).toEqual(started({ given: false, taken: false }))
+  })
+
+  test('may be missing', () => {
+    rmSync(cache)
+    expect(start()).toEqual(started({ given: false, taken: false }))
+  })
+
+  test('of another V8 is not taken', () => {
+    const foreign = flipped(HEADER + 5)
+    foreign.writeUInt32LE(crc32(foreign.subarray(HEADER)), 0)
+    writeFileSync(cache, foreign)
+    expect(start()).toEqual(started({ given: true, taken: false }))
+  })
+})
+
+describe('a thread', () => {
+  test('that serves metrics has nothing in its memory of what reads a configuration', async () => {
+    const lab = createLab({ routers: 1, clients: [] })
+    try {
+      const host = lab.router(1)
+      const scripts = join(lab.directory, 'scripts')
+      const launcher = ['env', `NODE_OPTIONS=--import=${PRELOAD}`, `SCRIPTS=${scripts}`]
+      const plan = { host, priority: 100, intervalMs: 100, address: LAB_VIP }
+      const top = { api: { listen: '127.0.0.1:9655', metricsCompat: 'keepalived-exporter' } }
+      const daemon = new Holdfast(lab, plan, {}, [], top, launcher)
+      await eventually(
+        'the port to be open',
+        () => daemon.records.some(({ msg }) => msg.startsWith('Serving /metrics')),
+        () => daemon.lines.map(({ text }) => text),
+        { within: 20_000 },
+      )
+      const files = compiledIn(scripts).flatMap(({ thread, file }) => (thread === 'worker' ? [file] : []))
+      expect(files).toEqual([
+        'checks.js',
+        expect.stringMatching(/^metrics-page-/),
+        expect.stringMatching(/^keepalived-counts-/),
+      ])
+    } finally {
+      lab.destroy()
+    }
+  })
+})

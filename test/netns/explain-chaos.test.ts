@@ -1,0 +1,161 @@
+/**
+ * Every fault of the chaos suite, done as the suite does it to three nodes, and what `holdfast explain` says of it afterwards on a node
+ * that has not suffered, out of all three journals: the sentence of test/chaos/sentences.ts. One lab for all of them, because
+ * a story must also begin where its fault does.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { explainCommand } from '../../src/cli/explain.ts'
+import type { Story } from '../../src/explain/story.ts'
+import { PRIORITIES } from '../chaos/bounds.ts'
+import { ChaosNode, VIPS } from '../chaos/chaos-node.ts'
+import { type Arena, addressesOf, inflict, macOf } from '../chaos/faults.ts'
+import { type FaultKind, KINDS, NODES } from '../chaos/plan.ts'
+import { SENTENCES, type Sentence } from '../chaos/sentences.ts'
+import { createLab, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+import { settlesOn, startWitness, type Witness } from '../support/witness.ts'
+
+const INTERVAL = 100
+const WITHIN = 30_000
+/** What is discarded or missed again so soon is counted with the first of it. */
+const ONE_PIECE_OF_NEWS = 10_000
+const STEADY = 1_500
+const SEEN = 500
+/** What a station of its own says may come too late to do anything, on a machine that others keep busy: then it is done again. */
+const TRIES: Partial<Record<FaultKind, number>> = { forged: 3 }
+
+const CASES = KINDS.flatMap((kind) =>
+  SENTENCES[kind].map((sentence): [string, FaultKind, Sentence] => [
+    `${kind}${sentence.variant === '' ? '' : ` (${sentence.variant})`}, ${sentence.ms} ms`,
+    kind,
+    sentence,
+  ]),
+)
+
+type Told = { readonly told: Story | undefined; readonly failure?: Error }
+
+const pattern = (says: string): RegExp =>
+  new RegExp(says.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '.*?'))
+
+describeNetns('holdfast explain names the fault of the chaos suite', () => {
+  let lab: Lab
+  let witness: Witness
+  let arena: Arena
+  let id = 0
+  const nodes: ChaosNode[] = []
+
+  const directory = (name: string) => join(lab.directory, `chaos-${name}`)
+
+  /** As told by r2, with names of nodes instead of addresses of one machine. */
+  async function story(since: number): Promise<Story> {
+    const [own, ...peers] = ['r2', 'r1', 'r3'].map(directory)
+    const places = { socket: join(own ?? '', 'holdfast.sock'), file: join(own ?? '', 'events.jsonl') }
+    const { stdout } = await explainCommand({
+      ...{ ...places, peers, json: true, router: undefined, since: new Date(since).toISOString() },
+    })
+    const named = lab.routers.reduce(
+      (text, { address, name }) => text.replaceAll(new RegExp(`[\\w.-]+ \\(${address}\\)`, 'g'), name),
+      stdout,
+    )
+    const read: Story = JSON.parse(named)
+    return read
+  }
+
+  beforeAll(async () => {
+    lab = createLab({ routers: 3, clients: ['client', 'observer', 'outsider'] })
+    for (const host of lab.hosts.values()) {
+      const [, own6 = ''] = addressesOf(host)
+      run(['ip', '-n', host.namespace, 'address', 'add', own6, 'dev', 'eth0', 'nodad'])
+      if (lab.routers.includes(host)) run(['ip', '-n', host.namespace, 'link', 'set', 'eth0', 'address', macOf(host)])
+    }
+    witness = startWitness(lab, { addresses: VIPS, observer: lab.host('observer'), client: lab.client })
+    const node = (position: number): ChaosNode => {
+      const host = lab.router(position)
+      const priority = PRIORITIES[host.name] ?? 1
+      const one = new ChaosNode(lab, host, { daemon: 'holdfast', interval: INTERVAL, priority, realtime: true })
+      nodes.push(one)
+      return one
+    }
+    const aborted = new AbortController().signal
+    arena = { lab, nodes: { r1: node(1), r2: node(2), r3: node(3) }, aborted, complain: () => {} }
+    for (const one of nodes) one.start()
+    await settlesOn(witness, 'r1', STEADY, WITHIN)
+  })
+  afterAll(async () => {
+    await witness?.stop()
+    for (const one of nodes) one.retire()
+    lab?.destroy()
+  })
+
+  test('the lab is the one of the suite', () => expect(lab.routers.map(({ name }) => name)).toEqual(NODES))
+
+  /** Does it, waits until all is as before, and returns what is told of it, or why that is not what was expected. */
+  async function suffer(kind: FaultKind, { cause, ms, node, says, variant }: Sentence): Promise<Told> {
+    const since = Date.now()
+    const { hit } = await inflict({ id: ++id, at: 0, kind, variant, node, ms, overlapping: false }, arena)
+    expect(hit, 'it met somebody').toBe(true)
+    // What was killed is started again after this time, and what was done is seen by the witness a moment later.
+    await sleep(kind.startsWith('kill') ? ms + SEEN : SEEN)
+    await settlesOn(witness, 'r1', STEADY, WITHIN)
+    // A clock that is set is seen by what is written down under it.
+    if (kind === 'clock step') {
+      const reloads = () => readFileSync(join(directory(node), 'events.jsonl'), 'utf8').split('"reloaded"').length
+      const before = reloads()
+      arena.nodes[node].reload()
+      await eventually('a reload in the journal', () => reloads() > before, reloads, { within: WITHIN, every: 50 })
+    }
+    let told: Story | undefined
+    const sight = () => ({
+      notes: told?.problems,
+      incidents: told?.incidents.map((each) => `${each.cause}: ${each.headline}`),
+    })
+    const isTold = async () => {
+      told = await story(since)
+      if (cause === undefined) return told.problems.some((note) => pattern(says).test(note)) || says === ''
+      return told.incidents.some((each) => each.cause === cause && pattern(says).test(each.headline))
+    }
+    try {
+      await eventually(`the story to say: ${says}`, isTold, sight, { within: 5_000, every: 250 })
+    } catch (error) {
+      return { told, failure: error instanceof Error ? error : new Error(String(error)) }
+    }
+    return { told }
+  }
+
+  test.each(CASES)('%s', { timeout: 180_000 }, async (_, kind, sentence) => {
+    const { cause } = sentence
+    if (cause === 'rejected' || cause === 'lossy') await sleep(ONE_PIECE_OF_NEWS)
+    let again = 0
+    let { told, failure } = await suffer(kind, sentence)
+    // What is told and is something else is no chance.
+    while (failure !== undefined && told?.incidents.length === 0 && ++again < (TRIES[kind] ?? 1)) {
+      console.log(`nothing came of it, done again: ${failure}`)
+      ;({ told, failure } = await suffer(kind, sentence))
+    }
+    if (failure !== undefined) throw new Error(`${failure.message}${again > 1 ? ` (the last of ${again})` : ''}`)
+    if (told === undefined) throw new Error('there is no story')
+    // Nothing that was not done: what is not named may be what it led to.
+    if (cause === undefined)
+      expect(
+        told.incidents.filter((each) => each.cause !== 'engineAway'),
+        'of nothing',
+      ).toEqual([])
+    for (const incident of told.incidents) {
+      expect(incident.noticedBy, incident.headline).toMatch(/^r[123]$/)
+      expect(incident.headline, 'a cause that nobody has written down').not.toMatch(/nobody has written down/)
+      if (incident.routers.length === 0) continue
+      expect(incident.phases.length, `${incident.headline} How long it took`).toBeGreaterThan(1)
+      expect(incident.prevention ?? incident.cause, incident.headline).toMatch(/./)
+    }
+    // What is missed so soon after a loss would count as one.
+    if (cause === 'lossy') await sleep(ONE_PIECE_OF_NEWS / 2)
+    for (const { by, offsetMs } of told.nodes) {
+      expect(by).toMatch(/^(itself|transmissions)$/)
+      expect(Math.abs(offsetMs), 'ms between clocks that are one').toBeLessThan(kind === 'clock step' ? 3_700_000 : 100)
+    }
+  })
+})

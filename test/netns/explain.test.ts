@@ -1,0 +1,327 @@
+/**
+ * What is done to two real daemons, and what `holdfast explain` says of it afterwards: it names the fault (docs/explain.md).
+ * One LAN and one pair for all of them, because a story must also begin where its fault does. Told by r2, which sees the
+ * accidents of r1 from outside, together with r1's journal.
+ */
+import { execFileSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, packageRoot, startResponder } from '../../src/cli/demo-probe.ts'
+import { explainCommand } from '../../src/cli/explain.ts'
+import type { Cause } from '../../src/explain/cause.ts'
+import type { Story } from '../../src/explain/story.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+/** An Active that is kept from running for three of them takes its addresses off, which busy cores bring about at 100 ms. */
+const INTERVAL = 1_000
+const WITHIN = 20_000
+const YIELD = 8_000
+const PORT = 9655
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
+
+describeNetns('holdfast explain names the fault', () => {
+  let lab: Lab
+  let first: Holdfast
+  let second: Holdfast
+  let prober: Prober
+  const healthy = () => join(lab.directory, 'healthy')
+
+  const start = (position: number, priority: number) => {
+    const plan = { host: lab.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP }
+    const healthchecks = [{ name: 'service', file: healthy(), interval: '100ms' }]
+    const isFirst = position === 1
+    const track = isFirst ? { track: [{ healthcheck: 'service', weight: 50 }] } : {}
+    const api = { listen: `${plan.host.address}:${PORT}`, public: true }
+    const preload = join(packageRoot(), 'test', 'support', 'misbehaving-engine.mjs')
+    const canThrow = ['env', `NODE_OPTIONS=--import=${preload}`, `MISBEHAVIOUR=${join(lab.directory, 'orders')}`]
+    return new Holdfast(lab, plan, track, [], isFirst ? { healthchecks, api } : {}, isFirst ? canThrow : [])
+  }
+
+  const holders = () => lab.holders(LAB_VIP).join()
+  const sight = () => ({ client: prober.owner, holders: holders() })
+  const answeredBy = (name: string) =>
+    eventually(`${name} to answer the client`, () => prober.owner === name, sight, { within: WITHIN })
+  const settlesOn = (name: string) =>
+    eventually(`${name} alone to have the address`, () => prober.owner === name && holders() === name, sight, {
+      within: WITHIN,
+    })
+
+  /** Journals are written behind the daemon's work. */
+  async function story(since: number, wanted: Cause): Promise<Story> {
+    const directories = [dirname(second.socket), dirname(first.socket)]
+    const [own = '', peer = ''] = directories
+    const options = { router: 'vip', since: new Date(since).toISOString(), peers: [peer], json: true }
+    let told: Story | undefined
+    await eventually(
+      `the story to name ${wanted}`,
+      async () => {
+        const places = { socket: join(own, 'holdfast.sock'), file: join(own, 'events.jsonl') }
+        const { stdout } = await explainCommand({ ...options, ...places })
+        const read: Story = JSON.parse(stdout)
+        told = read
+        return read.incidents.some(({ cause }) => cause === wanted)
+      },
+      () => told?.incidents.map(({ cause, headline }) => ({ cause, headline })),
+      { within: 5_000, every: 250 },
+    )
+    if (told === undefined) throw new Error('there is no story')
+    return told
+  }
+
+  beforeAll(async () => {
+    lab = createLab({ routers: 2 })
+    for (const host of lab.routers) startResponder(lab, host)
+    writeFileSync(healthy(), '')
+    writeFileSync(join(lab.directory, 'orders'), 'throw')
+    first = start(1, 150)
+    second = start(2, 180)
+    await Promise.all([first.ready(), second.ready()])
+    prober = new Prober(lab, lab.client, LAB_VIP)
+    await settlesOn('r1')
+  })
+  afterAll(() => lab.destroy())
+
+  type Row = {
+    readonly fault: string
+    readonly cause: Cause
+    readonly headline: RegExp
+    readonly inflict: () => Promise<unknown>
+    readonly undo: () => Promise<unknown>
+  }
+
+  const ip = (position: number, ...argv: string[]) =>
+    run(['ip', '-n', lab.router(position).namespace, ...argv, 'dev', 'eth0'])
+  const observer = (action: string) =>
+    run(['ip', '-n', lab.host('observer').namespace, 'address', action, `${LAB_VIP}/32`, 'dev', 'eth0'])
+  const again = async () => {
+    await first.exited
+    first = start(1, 150)
+    await first.ready()
+    await settlesOn('r1')
+  }
+
+  const ROWS: readonly Row[] = [
+    {
+      fault: 'the engine has a bug',
+      cause: 'engineDied',
+      headline:
+        /moved from .* to .*: the engine of .* died of an exception that nobody caught \(Error: misbehaving as it was told\), and its guardian let go/,
+      inflict: async () => {
+        const [engine] = first.process.children
+        if (engine === undefined) throw new Error('no engine')
+        process.kill(engine, 'SIGWINCH')
+        await answeredBy('r2')
+      },
+      undo: again,
+    },
+    {
+      fault: 'somebody removes the address',
+      cause: 'foreignChange',
+      headline: /somebody else has removed 10\.77\.0\.100 from eth0: added again/,
+      inflict: async () => ip(1, 'address', 'delete', `${LAB_VIP}/32`),
+      undo: () => settlesOn('r1'),
+    },
+    {
+      fault: 'another host has the address',
+      cause: 'duplicateOwner',
+      headline: /another host, .* answers for 10\.77\.0\.100 as well/,
+      inflict: async () => {
+        observer('add')
+        const isFound = async () => (await first.router()).duplicates.length > 0
+        await eventually('r1 to find it', isFound, () => first.router(), { within: WITHIN })
+      },
+      undo: async () => {
+        observer('delete')
+        await settlesOn('r1')
+      },
+    },
+    {
+      fault: 'a health check fails',
+      cause: 'checkFailed',
+      headline: /moved from .* to .*: health check service failed on/,
+      inflict: async () => {
+        rmSync(healthy())
+        await settlesOn('r2')
+      },
+      undo: async () => {
+        writeFileSync(healthy(), '')
+        await settlesOn('r1')
+      },
+    },
+    {
+      fault: 'a reload lowers the priority',
+      cause: 'reloaded',
+      headline: /moved from .* to .*: another configuration was loaded on/,
+      inflict: async () => {
+        first.reload({ ...first.plan, priority: 60 })
+        await settlesOn('r2')
+      },
+      undo: async () => {
+        first.reload(first.plan)
+        await settlesOn('r1')
+      },
+    },
+    {
+      fault: 'yield',
+      cause: 'yielded',
+      headline: /moved from .* to .*: an operator had .* yield/,
+      inflict: async () => {
+        await first.yieldFor(YIELD)
+        await settlesOn('r2')
+      },
+      undo: () => settlesOn('r1'),
+    },
+    {
+      fault: 'the network between them is cut',
+      cause: 'cut',
+      headline: /moved from .* to .*: what .* said did not reach .*: the network between them was cut/,
+      inflict: async () => {
+        lab.cut(lab.router(1))
+        await answeredBy('r2')
+        await sleep(3 * INTERVAL)
+      },
+      undo: async () => {},
+    },
+    {
+      fault: 'the cut is healed',
+      cause: 'healed',
+      headline: /were both Active for .*: they hear each other again, and .* lets go/,
+      inflict: async () => {
+        lab.heal(lab.router(1))
+        await settlesOn('r1')
+      },
+      undo: async () => {},
+    },
+    {
+      fault: 'two that are configured differently',
+      cause: 'discarded',
+      headline: /came to .*: .* does not listen to what another router says \(version\)/,
+      inflict: async () => {
+        first.reload({ ...first.plan, version: 2 })
+        const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
+        await eventually('r1 to be Active in version 2', isAlone, sight, { within: WITHIN })
+      },
+      undo: async () => {
+        first.reload(first.plan)
+        await settlesOn('r1')
+      },
+    },
+    {
+      fault: 'a reload of a file that is wrong',
+      cause: 'reloadFailed',
+      headline: /cannot reload its configuration \(invalid: /,
+      inflict: async () => {
+        writeFileSync(first.file, 'virtualRouters: everything')
+        first.process.signal('SIGHUP')
+      },
+      undo: async () => {
+        first.reload(first.plan)
+        await settlesOn('r1')
+      },
+    },
+    {
+      fault: 'carrier lost',
+      cause: 'carrierLost',
+      headline: /moved from .* to .*: .* lost its link/,
+      inflict: async () => {
+        lab.unplug(lab.router(1))
+        await settlesOn('r2')
+      },
+      undo: async () => {
+        lab.plug(lab.router(1))
+        await settlesOn('r1')
+      },
+    },
+    {
+      fault: 'the engine is frozen',
+      cause: 'engineAway',
+      headline: /moved from .* to .*: the engine of .* stood still/,
+      inflict: async () => {
+        first.freeze()
+        await settlesOn('r2')
+        first.thaw()
+      },
+      undo: () => settlesOn('r1'),
+    },
+    {
+      fault: 'SIGTERM',
+      cause: 'stopped',
+      headline: /moved from .* to .*: .* was told to stop \(SIGTERM\)/,
+      inflict: async () => {
+        first.terminate()
+        await settlesOn('r2')
+      },
+      undo: again,
+    },
+    {
+      fault: 'kill -9 of the engine',
+      cause: 'engineDied',
+      headline: /moved from .* to .*: the engine of .* died without a word, and its guardian let go of the address/,
+      inflict: async () => {
+        first.killEngine()
+        await settlesOn('r2')
+      },
+      undo: again,
+    },
+    {
+      fault: 'kill -9 of the guardian',
+      cause: 'guardianLost',
+      headline: /moved from .* to .*: .* had lost its guardian/,
+      inflict: async () => {
+        first.process.signal('SIGKILL')
+        await settlesOn('r2')
+      },
+      undo: again,
+    },
+    {
+      fault: 'kill -9 of all its processes',
+      cause: 'nodeDied',
+      headline: /moved from .* to .*: .* died with everything on it that speaks VRRP/,
+      inflict: async () => {
+        first.killAll()
+        await answeredBy('r2')
+      },
+      undo: async () => {},
+    },
+  ]
+
+  /** As an operator on r2 does it. */
+  function explained(...peers: readonly string[]): Story {
+    const places = ['-s', second.socket, ...peers.flatMap((peer) => ['--peer', peer])]
+    const [command = '', ...argv] = lab.commandOn(lab.router(2), [HOLDFAST, 'explain', 'vip', '--json', ...places])
+    const story: Story = JSON.parse(execFileSync(command, argv, { encoding: 'utf8' }))
+    return story
+  }
+
+  test('over HTTP: the journal of a peer, and how far its clock is from ours', () => {
+    const { nodes, problems } = explained(`http://${lab.router(1).address}:${PORT}`)
+    expect(problems).toEqual([])
+    expect(nodes).toMatchObject([{ by: 'itself' }, { by: 'transmissions', pairs: expect.any(Number) }])
+    expect(Math.abs(nodes[1]?.offsetMs ?? Number.NaN), 'ms between two clocks that are one').toBeLessThan(100)
+  })
+
+  test('a peer that cannot be asked is a note', () => {
+    const { nodes, problems } = explained(`http://${lab.router(1).address}:1`, '/no/such/journal')
+    expect(nodes).toHaveLength(1)
+    expect(problems).toEqual([
+      expect.stringMatching(/^Cannot read the journal of http:.*: /),
+      expect.stringMatching(/^Cannot read the journal of \/no\/such\/journal: /),
+    ])
+  })
+
+  test.each(ROWS.map((row) => [row.fault, row] as const))('%s', async (_, { cause, headline, inflict, undo }) => {
+    const since = Date.now()
+    await inflict()
+    const told = await story(since, cause)
+    const named = told.incidents.filter((incident) => incident.cause === cause)
+    expect(named.map((incident) => incident.headline).join('\n')).toMatch(headline)
+    await undo()
+    // A Backup that has just become one does not take over at once (fastPreempt).
+    await sleep(4 * INTERVAL)
+  })
+})

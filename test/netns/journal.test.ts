@@ -1,0 +1,138 @@
+/**
+ * The event journal where the disk is no good: full, and read-only. The daemon serves all the time, says what is wrong, and
+ * when there is room again the file says how many events are missing.
+ */
+import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { eventsIn } from '../../src/api/journal-file.ts'
+import { run } from '../../src/cli/demo-network.ts'
+import { nodeEvents } from '../../src/cli/event-source.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, sleep } from '../support/wait.ts'
+
+const INTERVAL = 1_000
+const WITHIN = 20_000
+/** What could not be written is not tried again before that. */
+const TRY_AGAIN = 10_500
+
+let lab: Lab | undefined
+let mounted: string | undefined
+afterEach(() => {
+  if (mounted !== undefined) run(['umount', '-l', mounted])
+  mounted = undefined
+  lab?.destroy()
+  lab = undefined
+})
+
+/** One router that is alone, and a small disk of its own for the journal. */
+function scene(options: string): { lab: Lab; disk: string; file: string } {
+  const built = createLab({ routers: 1 })
+  lab = built
+  const disk = join(built.directory, 'disk')
+  mkdirSync(disk)
+  run(['mount', '-t', 'tmpfs', '-o', options, 'tmpfs', disk])
+  mounted = disk
+  return { lab: built, disk, file: join(disk, 'events.jsonl') }
+}
+
+async function active({ lab: built, file }: ReturnType<typeof scene>): Promise<Holdfast> {
+  const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
+  const daemon = new Holdfast(built, plan, {}, [], { journal: { file } })
+  await eventually(
+    'r1 to be Active',
+    async () => (await daemon.state()) === 'Active',
+    () => daemon.lines.slice(-5),
+    { within: WITHIN },
+  )
+  return daemon
+}
+
+const warnings = (daemon: Holdfast) =>
+  daemon.records.filter(({ msg }) => msg.startsWith('Cannot keep the event journal'))
+const kinds = async (daemon: Holdfast) =>
+  (await nodeEvents({ socket: daemon.socket, file: '/nowhere' })).events.map(({ kind }) => kind)
+
+/** Their kinds; throws at the first that is no JSON, where jq would end. */
+const wholeLines = (file: string): readonly unknown[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line): unknown => JSON.parse(line).kind)
+
+describeNetns('a journal whose disk is no good', () => {
+  test('full: said once, in memory meanwhile, and the gap is told when there is room again', async () => {
+    const found = scene('size=64k')
+    const filler = join(found.disk, 'filler')
+    try {
+      writeFileSync(filler, Buffer.alloc(1 << 20))
+    } catch {
+      // It is full now, which is what is wanted.
+    }
+    const daemon = await active(found)
+    expect(warnings(daemon).map(({ msg }) => msg)).toEqual([expect.stringMatching(/events\.jsonl: .*(ENOSPC|full)/)])
+    expect(await kinds(daemon)).toEqual(expect.arrayContaining(['started', 'transition', 'announced']))
+    const counted = (await daemon.snapshot())?.journal
+    expect(counted).toMatchObject({ file: found.file, problem: expect.stringMatching(/ENOSPC|full/) })
+    const { stdout } = await statusCommand(daemon.socket, { json: false })
+    expect(stdout).toMatch(/^journal \S+: CANNOT BE KEPT: .*, \d+ events are not in it$/m)
+    rmSync(filler)
+    await sleep(TRY_AGAIN)
+    await daemon.yieldFor(1_000)
+    const written = () => eventsIn(readFileSync(found.file, 'utf8'))
+    const gap = await eventually(
+      'the gap to be in the file',
+      () => written().find(({ kind }) => kind === 'journalGap'),
+      () => written(),
+      { within: WITHIN },
+    )
+    expect(gap).toMatchObject({ lost: expect.any(Number), why: expect.stringMatching(/ENOSPC|full/) })
+    expect(await daemon.state(), 'alone, it is Active again').not.toBe('Initialize')
+    expect((await daemon.snapshot())?.journal).toMatchObject({
+      problem: null,
+      lost: gap?.kind === 'journalGap' && gap.lost,
+    })
+  })
+
+  test('full in the middle of a line: every line of the file is whole, while it is full and afterwards', async () => {
+    const found = scene('size=64k')
+    const daemon = await active(found)
+    const { bavail, bsize } = statfsSync(found.disk)
+    const filler = join(found.disk, 'filler')
+    // What is left is the rest of the page that the journal has begun.
+    writeFileSync(filler, Buffer.alloc(bavail * bsize))
+    const becomes = (failing: boolean) =>
+      eventually(
+        `the journal ${failing ? 'not ' : ''}to be kept`,
+        async () => {
+          await daemon.yieldFor(50).catch(() => {})
+          return ((await daemon.snapshot())?.journal?.problem !== null) === failing
+        },
+        () => daemon.lines.slice(-3),
+        { within: WITHIN, every: 100 },
+      )
+    await becomes(true)
+    expect(wholeLines(found.file)).toContain('started')
+    rmSync(filler)
+    await sleep(TRY_AGAIN)
+    await becomes(false)
+    await eventually(
+      'the gap to be in the file',
+      () => wholeLines(found.file).includes('journalGap'),
+      () => wholeLines(found.file),
+      { within: WITHIN },
+    )
+  })
+
+  test('read-only: said, and everything but the file is there', async () => {
+    const found = scene('size=64k,ro')
+    const daemon = await active(found)
+    expect(warnings(daemon).map(({ msg }) => msg)).toEqual([expect.stringContaining('EROFS')])
+    expect(await kinds(daemon)).toEqual(expect.arrayContaining(['started', 'transition', 'announced']))
+    daemon.terminate()
+    expect(await daemon.exited).toMatchObject({ code: 0 })
+  })
+})

@@ -1,0 +1,258 @@
+/**
+ * `holdfast node-ip` on real links, addresses and routes: the cases of upstream's choice, laid down with ip(8) in a network
+ * namespace each, and what `set` writes. Left out, with the reason, is what no kernel takes.
+ */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CaseLink, type CaseRoute, clusterCases } from '../support/cluster-cases.ts'
+import { describeNetns, ip, makeNamespace, removeAll, run } from './linux-fixture.ts'
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
+
+type Case = {
+  readonly vips: readonly string[]
+  readonly preferIPv6: boolean
+  readonly networkType?: string
+  readonly links: readonly CaseLink[]
+  readonly routes: readonly CaseRoute[]
+}
+type Answer = { readonly status: number | null; readonly stdout: string; readonly stderr: string }
+
+const isIpv6 = (text: string): boolean => text.includes(':')
+
+/** A case that says nothing of the gateway means a default route of each family that the link has. */
+function routeCommands({ link, dst, proto, priority, gw }: CaseRoute, { addrs }: CaseLink): string[] {
+  const command = (v6: boolean, destination: string) =>
+    `${v6 ? '-6 ' : ''}route append ${destination} ${gw === null ? '' : `via ${gw}`} dev ${link} proto ${proto === 'ra' ? 'ra' : 'static'} ` +
+    `metric ${priority}${gw === null ? '' : ' onlink'}`
+  // What the kernel makes of the addresses itself.
+  if (dst !== null) return proto === 'ra' ? [command(isIpv6(dst), dst)] : []
+  const families = gw === null ? [...new Set(addrs.map(({ cidr }) => isIpv6(cidr)))] : [isIpv6(gw)]
+  return families.map((v6) => command(v6, 'default'))
+}
+
+function addressCommand(link: string, { cidr, deprecated, label }: CaseLink['addrs'][number]): string {
+  const v6 = isIpv6(cidr)
+  // ip(8) takes a label only with the link's name before it.
+  const named = v6 || label === '' ? '' : `label ${label.startsWith(link) ? label : `${link}:${label}`.slice(0, 15)}`
+  return `address add ${cidr} dev ${link} ${named} ${v6 ? 'nodad' : ''} ${deprecated ? 'preferred_lft 0' : ''}`
+}
+
+function layOut({ links, routes }: Case): string {
+  const name = makeNamespace()
+  const real = [...links].filter((link) => link.name !== 'lo').sort((one, other) => one.index - other.index)
+  const commands = real.flatMap((link, i) => {
+    const v4 = link.addrs.filter(({ cidr }) => !isIpv6(cidr))
+    // The kernel lists the newest IPv6 address first.
+    const v6 = link.addrs.filter(({ cidr }) => isIpv6(cidr)).toReversed()
+    return [
+      `link add ${link.name} type veth peer name far${i}`,
+      `link set ${link.name} addrgenmode none up`,
+      `link set far${i} addrgenmode none up`,
+      ...[...v4, ...v6].map((each) => addressCommand(link.name, each)),
+    ]
+  })
+  const ways = routes.flatMap((route) => {
+    const link = real.find((one) => one.name === route.link)
+    return link === undefined ? [] : routeCommands(route, link)
+  })
+  for (const command of [...commands, ...new Set(ways)]) ip(name, ...command.split(' ').filter((word) => word !== ''))
+  return name
+}
+
+function nodeIp(namespace: string, ...words: readonly string[]): Answer {
+  const env = { ...process.env, NODEIP_HINT: '', KUBELET_NODEIP_HINT: '' }
+  const argv = ['netns', 'exec', namespace, BIN, 'node-ip', ...words]
+  return spawnSync('ip', argv, { encoding: 'utf8', env, timeout: 20_000 })
+}
+
+const NO_KERNEL: Readonly<Record<string, string>> = {
+  'default-v6': 'an address ::ffff:… on a link is refused',
+  'default-ds': 'an address ::ffff:… on a link is refused',
+  'default-ds-prefer6': 'an address ::ffff:… on a link is refused',
+  'route-ds-v6vip': 'an address ::ffff:… on a link is refused',
+  'route-v6-temporary': 'an address ::ffff:… on a link is refused',
+  'sel-quirk-mapped-v6': 'an address ::ffff:… on a link is refused',
+}
+/** Not as upstream, on purpose (test/unit/node-ip-selection.test.ts). */
+const OURS: Readonly<Record<string, readonly string[]>> = {
+  'sel-quirk-opposite-is-vip': ['10.0.0.5', 'fd00::5'],
+  'sel-quirk-hint-and-vip': ['192.168.1.2'],
+}
+
+const chosenOf = (expected: unknown): readonly string[] =>
+  Array.isArray(expected) ? expected : ((expected as { chosen?: readonly string[] } | undefined)?.chosen ?? [])
+
+const all = ['addressesRouting', 'addressesDefault', 'selectNodeIPs'].flatMap((fn) => clusterCases<Case, unknown>(fn))
+
+describeNetns('holdfast node-ip on a real kernel', () => {
+  afterAll(removeAll)
+
+  test.each(all.filter(({ id }) => !(id in NO_KERNEL)).map((one) => [one.id, one] as const))(
+    'shows what upstream shows: %s',
+    (id, one) => {
+      const { vips, preferIPv6, networkType = 'none' } = one as unknown as Case
+      const namespace = layOut(one as unknown as Case)
+      const flags = [...(preferIPv6 ? ['-6'] : []), '-n', networkType, '--json']
+      const { status, stdout, stderr } = nodeIp(namespace, 'explain', ...flags, ...vips)
+      const wanted = OURS[id] ?? chosenOf(one.expect)
+      const tables = () => `${ip(namespace, 'address')}\n${ip(namespace, 'route')}\n${ip(namespace, '-6', 'route')}`
+      expect(JSON.parse(stdout || '{}').chosen, `${stdout}${stderr}\n${tables()}`).toEqual(wanted)
+      expect(status).toBe(wanted.length > 0 ? 0 : 1)
+    },
+  )
+
+  describe('on a node with two links', () => {
+    const both: Case = {
+      vips: [],
+      preferIPv6: false,
+      links: [
+        { name: 'eth0', index: 2, addrs: ['10.0.0.5/24', 'fd00::5/64'] },
+        { name: 'eth1', index: 3, addrs: ['192.168.1.2/24'] },
+      ].map(({ addrs, ...link }) => ({
+        ...link,
+        addrs: addrs.map((cidr) => ({ cidr, deprecated: false, label: '' })),
+      })),
+      routes: [{ link: 'eth0', dst: null, proto: 'static', priority: 100, gw: '10.0.0.1' }],
+    }
+    let root = ''
+    let namespace = ''
+    const put = (path: string, text: string) => {
+      mkdirSync(join(root, path, '..'), { recursive: true })
+      writeFileSync(join(root, path), text)
+    }
+    const read = (path: string) => readFileSync(join(root, path), 'utf8')
+    const call = (...words: readonly string[]) => nodeIp(namespace, ...words, '--root', root)
+
+    beforeEach(() => {
+      root = mkdtempSync(join(tmpdir(), 'holdfast-node-ip-'))
+      namespace = layOut(both)
+    })
+    afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+    test('show prints the first, and says when there is none', () => {
+      expect(call('show', '10.0.0.100')).toMatchObject({ status: 0, stdout: '10.0.0.5\n', stderr: '' })
+      expect(call('show', '-6')).toMatchObject({ stdout: 'fd00::5\n' })
+      ip(namespace, 'route', 'del', 'default')
+      const none = call('show')
+      expect(none).toMatchObject({ status: 1, stdout: '' })
+      expect(none.stderr).toMatch(/^holdfast: no address: none in the network of a hint or VIP/)
+    })
+
+    test('set writes whole files with the modes of files that all read, once per boot', () => {
+      const first = spawnSync(
+        'sh',
+        ['-c', `umask 077; exec ip netns exec ${namespace} ${BIN} node-ip set --root ${root} 10.0.0.100`],
+        {
+          encoding: 'utf8',
+        },
+      )
+      expect(first, first.stderr).toMatchObject({ status: 0 })
+      expect(first.stdout.split('\n')[0]).toBe('10.0.0.5 fd00::5')
+      expect(read('run/nodeip-configuration/primary-ip')).toBe('10.0.0.5')
+      expect(read('run/nodeip-configuration/ipv6')).toBe('fd00::5')
+      expect(read('etc/systemd/system/kubelet.service.d/20-nodenet.conf')).toBe(
+        '[Service]\nEnvironment="KUBELET_NODE_IP=10.0.0.5" "KUBELET_NODE_IPS=10.0.0.5,fd00::5"\n',
+      )
+      expect((statSync(join(root, 'run/nodeip-configuration/primary-ip')).mode & 0o777).toString(8)).toBe('644')
+      expect(run(namespace, 'find', root, '-name', '*holdfast-new*')).toBe('')
+
+      ip(namespace, 'address', 'del', '10.0.0.5/24', 'dev', 'eth0')
+      const again = call('set', '10.0.0.100')
+      expect(again).toMatchObject({ status: 0 })
+      expect(again.stdout).toContain('10.0.0.5 was chosen before')
+      expect(read('run/nodeip-configuration/primary-ip')).toBe('10.0.0.5')
+      // Upstream would take this for no address, and choose again.
+      put('run/nodeip-configuration/primary-ip', '10.0.0.5\n')
+      expect(call('set').stdout).toContain('was chosen before')
+      put('run/nodeip-configuration/primary-ip', 'nonsense')
+      expect(call('set', '192.168.1.0').stdout.split('\n')[0]).toBe('192.168.1.2')
+    })
+
+    test('set on this machine itself has the chosen link forward', () => {
+      const script = [
+        'mount -t tmpfs none /run && mount -t tmpfs none /etc/systemd',
+        'for name in eth0 eth1; do echo 0 > /proc/sys/net/ipv4/conf/$name/forwarding; done',
+        `${BIN} node-ip set 10.0.0.100`,
+        'cat /proc/sys/net/ipv4/conf/eth0/forwarding /proc/sys/net/ipv6/conf/eth0/forwarding',
+        'cat /proc/sys/net/ipv4/conf/eth1/forwarding /run/nodeip-configuration/primary-ip',
+      ].join(' && ')
+      const lines = run(namespace, 'unshare', '-m', 'sh', '-ec', script).split('\n')
+      expect(lines.slice(-4)).toEqual(['1', '1', '0', '10.0.0.5'])
+    })
+
+    test('a worker that is far from the VIPs is marked, and no longer when it is near', () => {
+      const marker = join('run/nodeip-configuration', 'remote-worker')
+      expect(call('set', '-p', 'BareMetal', '172.16.0.1')).toMatchObject({ status: 0 })
+      expect(existsSync(join(root, marker))).toBe(true)
+      rmSync(join(root, 'run/nodeip-configuration/primary-ip'))
+      expect(call('set', '-p', 'BareMetal', '10.0.0.100').stdout).toContain(`removed ${join(root, marker)}`)
+      expect(existsSync(join(root, marker))).toBe(false)
+    })
+
+    test('the hint of the file wins over VIPs, and explain says whose it is', () => {
+      put('etc/default/nodeip-configuration', 'NODEIP_HINT=192.168.1.0\n')
+      const { status, stdout } = call('explain', '10.0.0.100')
+      expect(status).toBe(0)
+      expect(stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' '))).toEqual([
+        `hint: 192.168.1.0 (NODEIP_HINT in ${join(root, 'etc/default/nodeip-configuration')})`,
+        'VIPs: 10.0.0.100',
+        ' 127.0.0.1 lo loopback',
+        ' ::1 lo loopback',
+        ' 10.0.0.5 eth0 not on eth1, where the hint 192.168.1.0 belongs',
+        ' fd00::5 eth0 not on eth1, where the hint 192.168.1.0 belongs',
+        '* 192.168.1.2 eth1 on eth1, where the hint 192.168.1.0 belongs',
+        'chosen: 192.168.1.2',
+        '',
+      ])
+    })
+
+    test('what is wrong is named, and nothing is written', () => {
+      expect(call('set', '10.0.0.100/24')).toMatchObject({
+        status: 64,
+        stderr: 'holdfast: Cannot use "10.0.0.100/24": it is no IP address\n',
+      })
+      put('etc/default/nodeip-configuration', 'NODEIP_HINT=eth0\n')
+      expect(call('set').stderr).toContain('Cannot use "eth0" of NODEIP_HINT in')
+      rmSync(join(root, 'etc/default/nodeip-configuration'))
+      // A file where a folder should be: true for root as well.
+      put('etc/systemd', '')
+      chmodSync(join(root, 'etc/systemd'), 0o600)
+      const failed = call('set')
+      expect(failed).toMatchObject({ status: 1, stdout: '' })
+      expect(failed.stderr).toMatch(/^holdfast: Cannot write down 10\.0\.0\.5: /)
+      expect(existsSync(join(root, 'run/nodeip-configuration/primary-ip'))).toBe(false)
+    })
+
+    test('an address that another host has is told, not waited for', () => {
+      ip(namespace, 'address', 'flush', 'dev', 'eth0')
+      // Longer than anybody waits; the same to a reader as a duplicate that was found.
+      run(namespace, 'sh', '-c', 'cd /proc/sys/net/ipv6/conf/eth0 && echo 1 >accept_dad && echo 60 >dad_transmits')
+      ip(namespace, 'address', 'add', 'fd00::7/64', 'dev', 'eth0')
+      const { status, stderr } = call('show', '-6', 'fd00::64')
+      expect([status, stderr]).toEqual([
+        1,
+        'holdfast: fd00::7 is still tentative: it cannot be used, perhaps another host has it\n',
+      ])
+    })
+
+    test('waits for an address with -r', async () => {
+      ip(namespace, 'route', 'del', 'default')
+      const later = new Promise<void>((resolve) => {
+        setTimeout(() => resolve(void ip(namespace, 'route', 'add', 'default', 'via', '10.0.0.1')), 500)
+      })
+      const { spawn } = await import('node:child_process')
+      const child = spawn('ip', ['netns', 'exec', namespace, BIN, 'node-ip', 'show', '-r', '--root', root])
+      let out = ''
+      child.stdout.on('data', (chunk) => {
+        out += String(chunk)
+      })
+      await later
+      await new Promise((resolve) => child.once('close', resolve))
+      expect(out).toBe('10.0.0.5\n')
+    })
+  })
+})

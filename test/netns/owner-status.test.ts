@@ -1,0 +1,130 @@
+/**
+ * Three real engines in three namespaces, an agent's owner duty for each, and the stand-in of the Kubernetes API: the status
+ * names who holds the address when its holder is killed, and both when somebody gives it to a second one by hand (O2, O3).
+ */
+import { afterEach, expect, test } from 'vitest'
+import { OwnerDuty } from '../../src/agent/owner-duty.ts'
+import { StatusApi } from '../../src/agent/status-api.ts'
+import { run } from '../../src/cli/demo-network.ts'
+import { startResponder } from '../../src/cli/demo-probe.ts'
+import type { Circumstances } from '../../src/kubernetes/finding.ts'
+import { GROUP, PLURAL, readPublished, VERSION } from '../../src/kubernetes/published-status.ts'
+import { CONTROL_PLANE_LABEL } from '../../src/kubernetes/upstream-words.ts'
+import { address } from '../../src/wire/address.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { sendTo } from '../support/kube-api/send.ts'
+import { KubeApi } from '../support/kube-api/server.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
+
+const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
+const INTERVAL = 100
+/** Order and outcome are asserted; what it took is said. */
+const WITHIN = { within: 15_000, every: 10 }
+const AROUND: Circumstances = {
+  ...{
+    probe: { verdict: 'answers' },
+    ingressDisabled: false,
+    progressing: undefined,
+    refused: [],
+    notManaged: undefined,
+  },
+}
+
+let lab: Lab | undefined
+let api: KubeApi | undefined
+const duties: OwnerDuty[] = []
+afterEach(async () => {
+  for (const duty of duties.splice(0)) duty.end()
+  await api?.stop()
+  lab?.destroy()
+  lab = undefined
+})
+
+describeNetns('who holds the address, in the API, by real engines', () => {
+  test('the holder is killed, then the address is given to it by hand', { timeout: 90_000 }, async () => {
+    const built = createLab({ routers: 3 })
+    lab = built
+    const server = await new KubeApi({ kinds: { [COLLECTION]: 'HostedNetServices' } }).start()
+    api = server
+    const head = { apiVersion: `${GROUP}/${VERSION}`, kind: 'HostedNetServices', metadata: { name: 'cluster' } }
+    server.store.put(COLLECTION, head)
+    const nodes = built.routers.map((host) => ({
+      ...{ name: host.name, labels: { [CONTROL_PLANE_LABEL]: '' }, annotations: {}, kubeletVersion: 'v1' },
+      addresses: [{ type: 'InternalIP', address: host.address }],
+    }))
+    const addresses = built.routers.map((host) => host.address)
+    const daemons: Holdfast[] = []
+    for (const [i, host] of built.routers.entries()) {
+      startResponder(built, host)
+      const unicastPeers = addresses.filter((other) => other !== host.address)
+      const plan = { host, priority: 200 - 50 * i, intervalMs: INTERVAL, address: LAB_VIP, unicastPeers }
+      const daemon = new Holdfast(built, plan)
+      await daemon.ready()
+      daemons.push(daemon)
+      const duty = new OwnerDuty({
+        ...{ self: host.name, vips: [{ address: address(LAB_VIP), service: 'api', index: 0 }], socket: daemon.socket },
+        ...{ api: new StatusApi(sendTo(server)), circumstances: () => AROUND, onNews: () => {} },
+      })
+      duty.nodesAre(nodes)
+      duty.objectIs(server.store.get(COLLECTION, 'cluster'))
+      duties.push(duty)
+    }
+    server.store.subscribe(({ collection, object }) => {
+      if (collection === COLLECTION) for (const duty of duties) setTimeout(() => duty.objectIs(object), 5)
+    })
+    const published = () => readPublished(server.store.get(COLLECTION, 'cluster'))
+    const degraded = () => published()?.conditions.find(({ type }) => type === 'Degraded')
+    const available = () => published()?.conditions.find(({ type }) => type === 'Available')
+    const owned = (by: string) =>
+      eventually(
+        `the status to name ${by}`,
+        () =>
+          published()?.apiServerInternalIpOwner === by &&
+          available()?.message === `API ${LAB_VIP} is held by ${by}` &&
+          degraded()?.status === 'False',
+        published,
+        WITHIN,
+      )
+    await owned('r1')
+
+    // The machine's processes die, and so does its agent.
+    const killedAt = monotonicMs()
+    duties[0]?.end()
+    daemons[0]?.killAll()
+    await owned('r2')
+    const took = monotonicMs() - killedAt
+    const events = () => server.store.list('v1/events', 'default').map(({ message }) => String(message))
+    const moved = `API ${LAB_VIP} moved from r1 to r2: r1 fell silent (activeSilent)`
+    await eventually('the Event of the failover', () => events().includes(moved), events, WITHIN)
+
+    // By hand on a node whose engine lives it is taken off again: no duplicate.
+    const give = (action: 'add' | 'delete', i: number) =>
+      run(['ip', '-n', built.router(i).namespace, 'address', action, `${LAB_VIP}/32`, 'dev', 'eth0'])
+    await eventually(
+      'r1 to have lost it',
+      () => !built.holders(LAB_VIP).includes('r1'),
+      () => built.holders(LAB_VIP),
+      WITHIN,
+    )
+    give('add', 3)
+    const alone = () => built.holders(LAB_VIP).join() === 'r2'
+    await eventually('r3 to have taken it off again', alone, () => built.holders(LAB_VIP), WITHIN)
+
+    // On the one whose engine is dead nobody does.
+    const givenAt = monotonicMs()
+    give('add', 1)
+    const both = () => degraded()?.message === `API ${LAB_VIP} is held by r1 and r2`
+    await eventually('Degraded to name both', both, published, WITHIN)
+    const found = monotonicMs() - givenAt
+    expect(degraded()).toMatchObject({ status: 'True', reason: 'SeveralHolders' })
+    expect(published()?.holders).toMatchObject([{ node: 'r2', alsoAnswering: ['r1'] }])
+    if (process.env.HOLDFAST_TELL !== undefined)
+      console.log(JSON.stringify({ took, found, status: published(), events: events() }, null, 1))
+    give('delete', 1)
+    await owned('r2')
+    // One entry, whoever has been there.
+    expect(published()?.holders).toHaveLength(1)
+  })
+})

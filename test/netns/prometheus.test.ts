@@ -1,0 +1,299 @@
+/**
+ * A real Prometheus with the shipped rules scrapes three real nodes: through a clean failover, in which no alert may fire, and
+ * through a split brain, in which two must. Who had the address is judged by an observer on the LAN, which asks by
+ * ARP every 10 ms and knows neither.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { ArpObserver } from '../support/arp-observer.ts'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { FASTER, Prometheus } from '../support/prometheus.ts'
+import { describePrometheusLab } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+
+/** As by default. Real failovers, at five times the pace of scrapes. */
+const INTERVAL = 1_000
+const PRIORITIES = [200, 150, 100]
+const PORT = 9655
+/** Of a deployment. */
+const SCRAPE = 15_000 / FASTER
+/** A scrape may answer from what was asked for a moment before, and takes its time; so does the observer's round. */
+const SLACK = SCRAPE + 300
+
+/**
+ * All processes of the lab: alerts tell, as they should, of a machine that does not give them the processor, and here they are
+ * to tell of the LAN.
+ */
+const IN_TIME = ['chrt', '--rr', '1']
+/**
+ * Where even that does not help, these are right. Whether it is so is not theirs to say: the kernel tells how long an engine
+ * was ready to run and was not (schedstat), and only where that is as much as the alerts are about they do not count.
+ */
+const OF_THE_MACHINE = ['HoldfastTimerLate', 'HoldfastDown', 'HoldfastLastWillExecuted', 'HoldfastNearMiss']
+const STARVED_MS = 400
+
+const minutes = (count: number): number => (count * 60_000) / FASTER
+
+describePrometheusLab('a Prometheus that scrapes three nodes', () => {
+  let lab: Lab
+  let observer: ArpObserver
+  let prometheus: Prometheus
+  /** Wall clock minus CLOCK_MONOTONIC, in ms. */
+  let epoch = 0
+  /** Of the first scrapes, seconds since the epoch. */
+  let begunAt = 0
+  const daemons = new Map<Host, Holdfast>()
+
+  async function start(host: Host): Promise<void> {
+    const priority = PRIORITIES[lab.routers.indexOf(host)] ?? 100
+    const api = { listen: `${host.address}:${PORT}`, public: true }
+    const healthchecks = [{ name: 'self', http: `http://${api.listen}/healthz`, interval: '1s' }]
+    const track = [
+      { healthcheck: 'self', weight: 5 },
+      { interface: 'lo', weight: -5 },
+    ]
+    const plan = { host, priority, intervalMs: INTERVAL, address: LAB_VIP }
+    const daemon = new Holdfast(lab, plan, { minHold: '0s', track }, [], { api, healthchecks }, IN_TIME)
+    daemons.set(host, daemon)
+    await daemon.ready()
+  }
+
+  /** Of each engine that there was, ms that its main thread has waited for a CPU. */
+  const waited = new Map<number, number>()
+  function lookAtWaits(): void {
+    for (const { process } of daemons.values())
+      for (const pid of process.children) {
+        const [, delay] = schedstat(pid).split(' ')
+        if (delay !== undefined) waited.set(pid, Number(delay) / 1e6)
+      }
+  }
+  const ofTheLan = (names: readonly string[]): readonly string[] => {
+    lookAtWaits()
+    const isStarved = Math.max(0, ...waited.values()) >= STARVED_MS
+    return names.filter((name) => !isStarved || !OF_THE_MACHINE.includes(name)).sort()
+  }
+
+  const daemonOn = (position: number): Holdfast => {
+    const daemon = daemons.get(lab.router(position))
+    if (daemon === undefined) throw new Error(`Cannot use the daemon on r${position}: it was not started`)
+    return daemon
+  }
+
+  async function settlesOn(position: number, occasion: string): Promise<void> {
+    const { name } = lab.router(position)
+    const alone = async () => lab.holders(LAB_VIP).join() === name && (await daemonOn(position).state()) === 'Active'
+    await eventually(`${name} alone to have the address after ${occasion}`, alone, () => lab.holders(LAB_VIP), {
+      within: 15_000,
+      every: 50,
+    })
+  }
+
+  const fires = (names: readonly string[], within: number) =>
+    eventually(
+      `these alerts to fire: ${names}`,
+      () => ofTheLan(prometheus.firing()).join() === names.join(),
+      () => prometheus.alerts().map(({ labels, state }) => ({ ...labels, state })),
+      { within, every: 500 },
+    )
+
+  /** Everything that fired since then (seconds since the epoch), whenever. */
+  const firedSince = (from: number): readonly string[] => {
+    const seconds = Math.ceil(Date.now() / 1_000 - from)
+    const fired = prometheus
+      .query(`count by (alertname) (count_over_time(ALERTS{alertstate="firing"}[${seconds}s]))`)
+      .map(({ metric }) => metric.alertname ?? '')
+    return ofTheLan(fired)
+  }
+
+  const allScraped = () =>
+    eventually(
+      'all of them to be scraped',
+      () => prometheus.query('up == 1').length === 3,
+      () => prometheus.query('up'),
+      { within: 30_000, every: 500 },
+    )
+
+  beforeAll(async () => {
+    lab = createLab({ routers: 3, clients: ['observer', 'prometheus'] })
+    observer = new ArpObserver(lab, lab.host('observer'), LAB_VIP)
+    await Promise.all(lab.routers.map(start))
+    await settlesOn(1, 'all started')
+    const targets = lab.routers.map(({ address }) => `${address}:${PORT}`)
+    prometheus = await Prometheus.start(lab, lab.host('prometheus'), targets, IN_TIME)
+    epoch = Date.now() - monotonicMs()
+    begunAt = Date.now() / 1_000
+    await allScraped()
+  }, 120_000)
+
+  afterAll(() => lab?.destroy())
+
+  test('in a clean failover no alert fires, and what it saw is what the LAN saw', async () => {
+    const from = Date.now() / 1_000
+    await sleep(3 * SCRAPE)
+    lookAtWaits()
+    daemonOn(1).killEngine()
+    await settlesOn(2, 'the engine on r1 was killed')
+    // Long enough for scrapes to see it, and for what they saw to be held against the observer.
+    await sleep(2 * SLACK + SCRAPE)
+    // As whoever supervises it would.
+    await daemonOn(1).exited
+    await start(lab.router(1))
+    await settlesOn(1, 'r1 was back')
+    // Longer than any `for` but that of redundancy, which is never less than two.
+    await sleep(minutes(1) + 3 * SCRAPE)
+    expect(firedSince(from), 'alerts that have fired').toEqual([])
+
+    const seconds = Math.ceil(Date.now() / 1_000 - from)
+    const seen = prometheus.query(`holdfast_vrrp_address_present[${seconds}s]`)
+    expect(seen.map(({ metric }) => metric.instance?.split(':')[0]).sort()).toEqual(lab.routers.map((r) => r.address))
+    for (const { metric, values } of seen) {
+      const host = lab.routers.find(({ address }) => metric.instance === `${address}:${PORT}`)
+      const mac = host === undefined ? '' : macOf(host)
+      for (const [at, value] of values) {
+        const told = `${metric.instance}: ${value} at ${at}`
+        const heard = answers(observer, mac, 1_000 * at - epoch - SLACK, 1_000 * at - epoch + SLACK)
+        if (value === 1) expect(heard, `${told}, the observer heard it then`).not.toBe('never')
+        else expect(heard, `${told}, the observer heard it then`).not.toBe('always')
+      }
+    }
+    const hadIt = seen.filter(({ values }) => values.some(([, value]) => value === 1))
+    const [one, two] = lab.routers.map(({ address }) => `${address}:${PORT}`)
+    expect(hadIt.map(({ metric }) => metric.instance).sort(), 'who had it, by the samples').toEqual([one, two])
+    // The other way round: whoever answered for two scrapes was seen to have it.
+    let compared = 0
+    for (const [host, periods] of lab.routers.map((host) => [host, periodsOf(observer, macOf(host))] as const)) {
+      for (const [begin, end] of periods) {
+        if (begin < 1_000 * from - epoch || end - begin < 2 * SLACK) continue
+        compared++
+        const samples = seen.find(({ metric }) => metric.instance === `${host.address}:${PORT}`)?.values ?? []
+        const inside = samples.filter(([at]) => 1_000 * at - epoch > begin && 1_000 * at - epoch < end + SLACK)
+        expect(
+          inside.map(([, value]) => value),
+          `${host.name} answered for ${end - begin} ms`,
+        ).toContain(1)
+      }
+    }
+    expect(compared, 'periods of an owner that scrapes could see: r1, r2, r1').toBeGreaterThanOrEqual(2)
+    // The counters tell of moves that no scrape has seen. r1 has begun a new life.
+    const became = (position: number, at?: number) =>
+      prometheus.query(
+        `sum(holdfast_vrrp_transitions_total{to="Active",instance="${lab.router(position).address}:${PORT}"})`,
+        at,
+      )[0]?.values[0]?.[1] ?? 0
+    expect([became(1), became(2) - became(2, from), became(3)], 'became Active, by their counters').toEqual([1, 1, 0])
+  }, 120_000)
+
+  test('a split brain fires, on both sides, and no other alert', async () => {
+    const from = Date.now() / 1_000
+    // These two do not hear each other's advertisements; everything else passes.
+    for (const position of [1, 2]) {
+      const rule = 'table inet split { chain in { type filter hook input priority 0; meta l4proto 112 drop; }; }'
+      run(['ip', 'netns', 'exec', lab.router(position).namespace, 'nft', rule])
+    }
+    await fires(['HoldfastDuplicateAddress', 'HoldfastTwoOwners'], 60_000)
+    expect(lab.holders(LAB_VIP), 'the kernels').toEqual(['r1', 'r2'])
+    const both = [1, 2].map((position) => macOf(lab.router(position))).sort()
+    expect([...(observer.claims.at(-1)?.macs ?? [])].sort(), 'who answers the observer').toEqual(both)
+    expect(prometheus.query('holdfast:address_owners:sum')[0]?.values[0]?.[1], 'owners, by the rules').toBe(2)
+    const [two] = prometheus.alerts().filter(({ labels }) => labels.alertname === 'HoldfastTwoOwners')
+    expect(two?.annotations.summary).toBe(`2 nodes have ${LAB_VIP}`)
+
+    for (const position of [1, 2])
+      run(['ip', 'netns', 'exec', lab.router(position).namespace, 'nft', 'delete table inet split'])
+    await settlesOn(1, 'the heal')
+    const alone = () => observer.claims.at(-1)?.macs.join() === macOf(lab.router(1))
+    await eventually('r1 alone to answer the observer', alone, () => observer.claims.slice(-3), { within: 5_000 })
+    // This one speaks of the last 5 minutes.
+    await fires(['HoldfastDuplicateAddress'], 30_000)
+    expect(firedSince(from), 'alerts that have fired').toEqual(['HoldfastDuplicateAddress', 'HoldfastTwoOwners'])
+  }, 180_000)
+
+  test('every expression of the dashboard has an answer', async () => {
+    await allScraped()
+    const file = join(packageRoot(), 'deploy', 'grafana', 'holdfast.json')
+    const dashboard: Dashboard = JSON.parse(readFileSync(file, 'utf8'))
+    const now = Math.floor(Date.now() / 1_000)
+    const from = Math.floor(begunAt)
+    const step = SCRAPE / 1_000
+    const filled = (expression: string) =>
+      expression
+        .replace(/\$__range/g, `${now - from}s`)
+        .replace(/\$__rate_interval/g, `${4 * SCRAPE}ms`)
+        .replace(/\$__interval/g, `${SCRAPE}ms`)
+        .replace(/\$(job|cluster|router)/g, '.*')
+    const answers = (told: string, expression: string, instant = false) => {
+      expect(expression, told).not.toMatch(/\$/)
+      const series = instant ? prometheus.query(expression) : prometheus.range(expression, from, now, step)
+      if (MAY_BE_EMPTY.some((name) => expression.includes(name))) return
+      const values = series.flatMap((each) => each.values.map(([, value]) => value))
+      expect(values.filter(Number.isFinite).length, `${told}: numbers of ${expression}`).toBeGreaterThan(0)
+    }
+    const asked = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
+    expect(asked.length).toBeGreaterThan(15)
+    for (const { title, expr, instant } of asked) answers(title, filled(expr), instant)
+    for (const { name, expr } of dashboard.annotations.list) answers(name, filled(expr))
+    for (const { name, type, definition } of dashboard.templating.list) {
+      if (type !== 'query') continue
+      const [, selector = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? []
+      const values = prometheus.query(`count by (${label}) (${filled(selector)})`).map(({ metric }) => metric[label])
+      expect(values, `${name}: ${definition}`).toEqual([expect.stringMatching(/./)])
+    }
+  })
+})
+
+type Target = { readonly expr: string; readonly instant?: boolean }
+type Panel = { readonly title: string; readonly targets?: readonly Target[] }
+type Dashboard = {
+  readonly panels: readonly Panel[]
+  readonly annotations: { readonly list: readonly { readonly name: string; readonly expr: string }[] }
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly type: string; readonly definition: string }[]
+  }
+}
+
+/** Of a LAN on which nobody else does anything, and a Prometheus that has nothing to say. */
+const MAY_BE_EMPTY = [
+  'ALERTS',
+  'holdfast_vrrp_advertisements_discarded_total',
+  'holdfast_vrrp_advertisements_send_failures_total',
+  'holdfast_vrrp_foreign_changes_total',
+]
+
+/** '' where it has ended. */
+function schedstat(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/schedstat`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function macOf({ namespace }: Host): string {
+  const [link] = JSON.parse(run(['ip', '-n', namespace, '-json', 'link', 'show', 'dev', 'eth0']))
+  return String(link.address)
+}
+
+/** How much of that time the observer heard this MAC; ends of what it heard are open. */
+function answers({ claims }: ArpObserver, mac: string, from: number, to: number): 'never' | 'always' | 'partly' {
+  const spans = claims.map(({ at, macs }, i) => ({ at, until: claims[i + 1]?.at ?? Number.POSITIVE_INFINITY, macs }))
+  const inside = spans.filter(({ at, until }) => until > from && at < to).map(({ macs }) => macs.includes(mac))
+  if (!inside.includes(true)) return 'never'
+  return inside.includes(false) ? 'partly' : 'always'
+}
+
+/** When it answered, whoever else did. */
+function periodsOf({ claims }: ArpObserver, mac: string): readonly (readonly [number, number])[] {
+  const periods: [number, number][] = []
+  for (const [i, { at, macs }] of claims.entries()) {
+    if (!macs.includes(mac)) continue
+    const until = claims[i + 1]?.at ?? monotonicMs()
+    const last = periods.at(-1)
+    if (last !== undefined && last[1] === at) last[1] = until
+    else periods.push([at, until])
+  }
+  return periods
+}

@@ -1,0 +1,259 @@
+/**
+ * What `make release` makes, as a user takes it: the npm package without scripts and compiler, the tarball without Node, the
+ * service under a real systemd from install to purge.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeNetns } from '../support/require.ts'
+import { SystemdLab } from '../support/systemd-lab.ts'
+import { eventually } from '../support/wait.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const OUT = join(ROOT, 'build', 'release')
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const ARCH = process.arch
+const TREE = `holdfast-${version}-linux-${ARCH}`
+
+function ran(argv: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): string {
+  const [program = '', ...rest] = argv
+  const { status, stdout, stderr, error } = spawnSync(program, rest, { encoding: 'utf8', timeout: 120_000, ...options })
+  if (status !== 0)
+    throw new Error(`${argv.join(' ')}: ${error?.message ?? `exit status ${status}: ${stdout}${stderr}`}`)
+  return stdout
+}
+
+describeNetns('a release', () => {
+  let home = ''
+  let tarball = ''
+
+  beforeAll(() => {
+    home = mkdtempSync(join(tmpdir(), 'holdfast-release-'))
+    ran(['scripts/release.sh'], { cwd: ROOT })
+    ran(['tar', '-C', home, '-xzf', join(OUT, `${TREE}.tar.gz`)])
+    tarball = join(home, TREE)
+  }, 120_000)
+  afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+  test('is what its checksums say, and names every part', () => {
+    expect(readdirSync(OUT).toSorted()).toEqual(
+      ['SHA256SUMS', `holdfast-${version}.cdx.json`, `holdfast-${version}.tgz`, `${TREE}.tar.gz`].toSorted(),
+    )
+    ran(['sha256sum', '--check', '--strict', 'SHA256SUMS'], { cwd: OUT })
+
+    const bill = JSON.parse(readFileSync(join(OUT, `holdfast-${version}.cdx.json`), 'utf8'))
+    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'holdfast', version } } })
+    const parts = bill.components.map(({ name }: { name: string }) => name)
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(parts).toEqual(expect.arrayContaining([...Object.keys(dependencies), 'node', 'musl']))
+    const licences = readFileSync(join(tarball, 'dist', 'licences.txt'), 'utf8')
+    for (const name of parts) expect(licences, `the licence of ${name}`).toMatch(new RegExp(`^${name}\\b`, 'im'))
+    expect(existsSync(join(tarball, 'CHANGELOG.md'))).toBe(true)
+  })
+
+  const DEMO = { timeout: 90_000 }
+
+  test('the npm package runs where no script ran and no compiler is', DEMO, () => {
+    const prefix = join(home, 'npm')
+    ran(
+      [
+        'npm',
+        'install',
+        '--global',
+        '--ignore-scripts',
+        '--omit=optional',
+        '--prefer-offline',
+        '--no-audit',
+        '--no-fund',
+      ].concat('--prefix', prefix, join(OUT, `holdfast-${version}.tgz`)),
+    )
+    const command = join(prefix, 'bin', 'holdfast')
+    expect(ran([command, '--version']).trim()).toBe(version)
+    expect(ran([command, 'demo'])).toContain('Done; everything that the demo made is removed.')
+  })
+
+  test('the tarball needs neither Node nor a compiler on the machine', DEMO, () => {
+    const path = join(home, 'path')
+    mkdirSync(path)
+    for (const tool of ['sh', 'ip', 'readlink', 'dirname', 'uname', 'true']) {
+      const found = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'].map((folder) => join(folder, tool)).find(existsSync)
+      symlinkSync(found ?? tool, join(path, tool))
+    }
+    const env = { PATH: path }
+    expect(ran([join(tarball, 'bin', 'holdfast'), '--version'], { env }).trim()).toBe(version)
+    expect(ran([join(tarball, 'bin', 'holdfast'), 'demo'], { env })).toContain(
+      'Done; everything that the demo made is removed.',
+    )
+  })
+
+  describe('under systemd', () => {
+    const FILE = '/etc/holdfast/holdfast.yaml'
+    const VIP = '10.0.0.200'
+    const CONFIGURATION = `version: 1
+virtualRouters:
+  - { name: api, vrid: 51, interface: auto, addresses: [${VIP}/24], priority: 150, advertisementInterval: 100ms }
+`
+    let lab: SystemdLab | undefined
+    const machine = (): SystemdLab => {
+      if (lab === undefined) throw new Error('Cannot look at the lab: it has not booted')
+      return lab
+    }
+    const property = (name: string) =>
+      machine().output('systemctl', 'show', '--value', `--property=${name}`, 'holdfast')
+    const write = (text: string) =>
+      machine().output('sh', '-c', 'mkdir -p /etc/holdfast && printf %s "$1" >"$2"', 'sh', text, FILE)
+    const has = () => machine().output('ip', '-brief', 'address', 'show', 'eth0').includes(`${VIP}/32`)
+    const installer = (...options: string[]) => machine().run(`/srv/${TREE}/install.sh`, ...options)
+    const held = (when: string) =>
+      eventually(
+        `${VIP} to be held ${when}`,
+        has,
+        () => machine().run('systemctl', 'status', '--no-pager', 'holdfast').output,
+        {
+          within: 10_000,
+        },
+      )
+
+    beforeAll(async () => {
+      lab = await SystemdLab.booted()
+      ran(['tar', '-C', join(lab.root, 'srv'), '-xzf', join(OUT, `${TREE}.tar.gz`)])
+      for (const line of [
+        'link add eth0 type veth peer name lan',
+        'link set lan up',
+        'link set eth0 up',
+        'address add 10.0.0.1/24 dev eth0',
+      ])
+        lab.output('ip', ...line.split(' '))
+    }, 60_000)
+    afterAll(() => {
+      lab?.destroy()
+    })
+
+    test('is installed, says what to do next, and starts when there is a configuration', async () => {
+      const first = installer()
+      expect(first).toMatchObject({
+        status: 0,
+        output: expect.stringContaining('Next: cp /etc/holdfast/holdfast.yaml.example'),
+      })
+      expect(machine().output('holdfast', 'check', '/etc/holdfast/holdfast.yaml.example')).toContain('api')
+      expect(property('ActiveState')).toBe('inactive')
+      write(CONFIGURATION)
+      expect(installer()).toMatchObject({ status: 0, output: expect.stringContaining('holdfast runs') })
+      expect(property('ActiveState')).toBe('active')
+      await held('after the start')
+      const text = () => property('StatusText')
+      await eventually('systemctl to tell it', () => text() === `api is Active with ${VIP}`, text, { within: 5_000 })
+    })
+
+    test('runs as a user of its own with three capabilities, its engine and its guardian in real time', () => {
+      const pid = property('MainPID')
+      const status = machine().output('cat', `/proc/${pid}/status`)
+      expect(status).not.toMatch(/^Uid:\s+0/m)
+      expect(status).toMatch(/^CapBnd:\s+0000000000803000$/m)
+      expect(status).toMatch(/^NoNewPrivs:\s+1$/m)
+      expect(status).toMatch(/^Seccomp:\s+2$/m)
+      const threads = machine()
+        .output('ps', '-eLo', 'cls=,rtprio=,comm=')
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/).join(' '))
+      expect(threads.filter((line) => line.startsWith('RR'))).toEqual(['RR 21 holdfast-guardi', 'RR 20 node'])
+    })
+
+    test('is exposed as little as docs/install.md says', () => {
+      const [, level = ''] =
+        /([\d.]+)\s+\w+/.exec(
+          machine().output('systemd-analyze', 'security', '--no-pager', 'holdfast').split('\n').at(-1) ?? '',
+        ) ?? []
+      expect(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8')).toContain(`exposure level ${level}`)
+    })
+
+    test('reloads; a wrong file is refused with a word, and the daemon stays as it was', async () => {
+      const pid = property('MainPID')
+      write(CONFIGURATION.replace('150', '140'))
+      expect(machine().run('systemctl', 'reload', 'holdfast').status).toBe(0)
+      expect(machine().output('holdfast', 'status')).toContain('140')
+      write('version: 2')
+      expect(machine().run('systemctl', 'reload', 'holdfast').status, 'of a reload with a wrong file').not.toBe(0)
+      expect([property('ActiveState'), property('MainPID'), has()]).toEqual(['active', pid, true])
+      expect(property('StatusText')).toContain('Reload failed')
+      write(CONFIGURATION)
+      expect(machine().run('systemctl', 'reload', 'holdfast').status).toBe(0)
+    })
+
+    test('is back after the death of all of it, and after it was frozen', async () => {
+      machine().output('systemctl', 'kill', '--signal=KILL', 'holdfast')
+      await eventually(
+        'a second life',
+        () => property('NRestarts') === '1' && property('ActiveState') === 'active',
+        () => property('NRestarts'),
+        { within: 15_000 },
+      )
+      await held('in the second life')
+      // The engine is frozen and stays it: the addresses go at its deadline, the watchdog ends it after 5 s.
+      machine().output('pkill', '-STOP', '-x', 'node')
+      await eventually(
+        'a third life',
+        () => property('NRestarts') === '2' && property('ActiveState') === 'active',
+        () => property('NRestarts'),
+        { within: 20_000 },
+      )
+      await held('in the third life')
+    }, 60_000)
+
+    test('does not start again and again with a configuration that is wrong', async () => {
+      write('version: 2')
+      expect(machine().run('systemctl', 'restart', 'holdfast').status).not.toBe(0)
+      expect([property('ActiveState'), property('ExecMainStatus'), has()]).toEqual(['failed', '78', false])
+      write(CONFIGURATION)
+      expect(machine().run('systemctl', 'restart', 'holdfast')).toMatchObject({ status: 0 })
+      await held('again')
+    })
+
+    test('an upgrade keeps the configuration; uninstalling leaves nothing but it, purging nothing', async () => {
+      expect(installer().status).toBe(0)
+      await held('after the upgrade')
+      expect(machine().output('cat', FILE)).toBe(CONFIGURATION.trim())
+      expect(installer('--uninstall')).toMatchObject({
+        status: 0,
+        output: expect.stringContaining('its configuration stays'),
+      })
+      expect(has(), `${VIP} on eth0 after uninstalling`).toBe(false)
+      const left = () =>
+        machine().output(
+          'sh',
+          '-c',
+          'find /opt/holdfast* /etc/holdfast /etc/systemd/system/holdfast* /usr/local/bin/holdfast /run/holdfast 2>/dev/null; true',
+        )
+      expect(left().split('\n').toSorted()).toEqual(['/etc/holdfast', FILE, `${FILE}.example`])
+      expect(installer('--uninstall', '--purge').status).toBe(0)
+      expect([left(), machine().run('id', 'holdfast').status]).toEqual(['', 1])
+    })
+  })
+
+  test('the installer refuses what it was not meant for', () => {
+    const install = (...argv: string[]) => spawnSync(join(tarball, 'install.sh'), argv, { encoding: 'utf8' })
+    expect(install('--prefix', 'opt')).toMatchObject({ status: 64, stderr: expect.stringContaining('absolute path') })
+    expect(install('--purge')).toMatchObject({ status: 64, stderr: expect.stringContaining('goes with --uninstall') })
+    expect(install('--frob')).toMatchObject({ status: 64, stderr: expect.stringContaining('usage:') })
+    const foreign = join(home, 'image')
+    mkdirSync(join(foreign, 'opt', 'holdfast'), { recursive: true })
+    writeFileSync(join(foreign, 'opt', 'holdfast', 'theirs'), '')
+    expect(install('--root', foreign)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('something else is there'),
+    })
+    expect(install('--root', foreign, '--uninstall')).toMatchObject({ status: 0 })
+    expect(existsSync(join(foreign, 'opt', 'holdfast', 'theirs')), 'what is not ours stays').toBe(true)
+  })
+})

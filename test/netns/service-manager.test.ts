@@ -1,0 +1,80 @@
+/**
+ * What a service manager hears of a real daemon, at a real socket (sd_notify(3)): systemd itself does not run in a lab.
+ */
+import { writeFileSync } from 'node:fs'
+import { afterEach, expect, test } from 'vitest'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { ServiceManager } from '../support/service-manager.ts'
+import { monotonicMs, sleep } from '../support/wait.ts'
+
+const WATCHDOG_MS = 1_000
+/** The guardian beats every 250 ms; the word goes with the first beat behind its time. */
+const LOOKS_MS = 350
+
+describeNetns('a service manager', () => {
+  let lab: Lab | undefined
+  let manager: ServiceManager | undefined
+
+  afterEach(() => {
+    manager?.close()
+    lab?.destroy()
+  })
+
+  async function started(environment: readonly string[] = []) {
+    lab = createLab({ routers: 1 })
+    manager = await ServiceManager.listening(lab.directory)
+    const given = [`NOTIFY_SOCKET=${manager.environment.NOTIFY_SOCKET}`, ...environment]
+    const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: LAB_VIP }
+    const daemon = new Holdfast(lab, plan, {}, [], {}, ['env', ...given])
+    await daemon.ready()
+    return { daemon, manager }
+  }
+
+  test('hears who holds what, of each reload, and of the end', async () => {
+    const { daemon, manager } = await started()
+    await manager.hears('READY=1')
+    await manager.hears(`STATUS=vip is Active with ${LAB_VIP}`)
+
+    const reloadedAt = daemon.reload({ ...daemon.plan, priority: 150 })
+    const [, microseconds = ''] = /^RELOADING=1\|MONOTONIC_USEC=(\d+)$/.exec(await manager.hears('RELOADING=1')) ?? []
+    expect(Number(microseconds) / 1000, 'not before it was asked for').toBeGreaterThanOrEqual(reloadedAt)
+    expect(Number(microseconds) / 1000).toBeLessThanOrEqual(monotonicMs())
+    await manager.hears(/^READY=1\|STATUS=vip is Active/)
+    const before = manager.words.length
+
+    writeFileSync(daemon.file, 'version: 2')
+    daemon.process.signal('SIGHUP')
+    await manager.hears('RELOADING=1', before)
+    expect(await manager.hears('READY=1', before), 'a reload that failed is over, too').toMatch(
+      new RegExp(`^READY=1\\|STATUS=vip is Active with ${LAB_VIP}. Reload failed: \\d* ?.*problem`),
+    )
+
+    daemon.terminate()
+    await manager.hears(/^STOPPING=1\|STATUS=Leaving\. /)
+    await daemon.exited
+    expect(manager.words.filter((word) => word.includes('WATCHDOG'))).toEqual([])
+    expect(manager.words.filter((word) => word === 'READY=1')).toHaveLength(1)
+  })
+
+  test('hears a word of its watchdog while the engine turns, and none while it does not', async () => {
+    const { daemon, manager } = await started([`WATCHDOG_USEC=${WATCHDOG_MS * 1_000}`])
+    const heard = () => manager.words.filter((word) => word === 'WATCHDOG=1').length
+    await manager.hears('WATCHDOG=1')
+    const [first, from] = [heard(), monotonicMs()]
+    await sleep(4 * WATCHDOG_MS)
+    const due = Math.floor((monotonicMs() - from) / (WATCHDOG_MS / 2 + LOOKS_MS))
+    expect(heard() - first, `words in ${monotonicMs() - from} ms`).toBeGreaterThanOrEqual(due)
+
+    daemon.freeze()
+    // What it had shown of itself before counts once more.
+    await sleep(WATCHDOG_MS)
+    const frozen = heard()
+    await sleep(2 * WATCHDOG_MS)
+    expect(heard(), 'words of a guardian whose engine is frozen').toBe(frozen)
+    const position = manager.words.length
+    daemon.thaw()
+    await manager.hears('WATCHDOG=1', position)
+  })
+})

@@ -1,0 +1,359 @@
+/**
+ * Symptoms as somebody on call meets them, each made on a LAN of its own with real daemons: what docs/troubleshooting.md
+ * and docs/operations.md tell to ask is asked there. Decides how a symptom comes about and how it ends; refuses to know what
+ * the pages say.
+ */
+import { execFile } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from '../../src/cli/demo-network.ts'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { RouterPlan } from '../support/daemon.ts'
+import { type Extra, Holdfast, holdfastConfig } from '../support/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { LoggedProcess } from '../support/logged-process.ts'
+import { eventually } from '../support/wait.ts'
+
+const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
+/** Long enough that busy cores do not make an Active late. */
+const INTERVAL = 500
+const [FILE, SOCKET, JOURNAL] = [
+  '/etc/holdfast/holdfast.yaml',
+  '/run/holdfast/holdfast.sock',
+  '/run/holdfast/events.jsonl',
+] as const
+/** Process starts on a machine that others keep busy. */
+const WITHIN = 30_000
+const [R1, R2, R3] = ['10.77.0.11', '10.77.0.12', '10.77.0.13']
+
+type Settings = {
+  readonly plan?: Partial<RouterPlan>
+  readonly extra?: Extra
+  readonly top?: Extra
+}
+
+export class Stage {
+  readonly lab: Lab
+  readonly #daemons = new Map<Host, Holdfast>()
+
+  constructor() {
+    this.lab = createLab({ routers: 3, clients: ['client', 'stranger'] })
+  }
+
+  #plan(position: number, priority: number, plan: Partial<RouterPlan> = {}): RouterPlan {
+    return { host: this.lab.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP, ...plan }
+  }
+
+  start(position: number, priority: number, { plan, extra, top }: Settings = {}): Holdfast {
+    const daemon = new Holdfast(this.lab, this.#plan(position, priority, plan), extra, [], top)
+    this.#daemons.set(this.lab.router(position), daemon)
+    return daemon
+  }
+
+  /** r1 is Active, r2 its Backup. */
+  async pair(first: Settings = {}, second: Settings = {}): Promise<readonly [Holdfast, Holdfast]> {
+    const daemons = [this.start(1, 200, first), this.start(2, 100, second)] as const
+    await Promise.all(daemons.map((daemon) => daemon.ready(WITHIN)))
+    await this.heldBy('r1')
+    return daemons
+  }
+
+  /** Where a daemon of this router would read it. */
+  file(position: number): string {
+    return join(this.lab.directory, `r${position}.yaml`)
+  }
+
+  write(position: number, text = holdfastConfig(this.#plan(position, 100), this.lab.directory)): void {
+    writeFileSync(this.file(position), text)
+  }
+
+  heldBy(...names: readonly string[]): Promise<unknown> {
+    const holders = () => this.lab.holders(LAB_VIP).join()
+    const sight = () => ({ holders: holders(), logs: [...this.#daemons.values()].map(({ lines }) => lines.slice(-3)) })
+    return eventually(`the address on ${names.join() || 'nobody'}`, () => holders() === names.join(), sight, {
+      within: WITHIN,
+      every: 50,
+    })
+  }
+
+  ip(name: string, ...argv: readonly string[]): string {
+    return run(['ip', '-n', this.lab.host(name).namespace, ...argv])
+  }
+
+  nft(name: string, rules: string): void {
+    this.lab.exec(this.lab.host(name), ['nft', rules])
+  }
+
+  /** As somebody types it there: what it prints, whatever its exit status. */
+  ask(name: string, command: string): Promise<string> {
+    const host = this.lab.host(name)
+    const here = this.#placesOf(host)
+    const typed = Object.entries(here).reduce((text, [page, place]) => text.replaceAll(page, place), worded(command))
+    const [file = '', ...argv] = this.lab.commandOn(host, ['sh', '-c', `exec 2>&1; ${typed}`])
+    const env = { ...process.env, PATH: `${join(HOLDFAST, '..')}:${process.env.PATH}` }
+    return new Promise((resolve) =>
+      execFile(file, argv, { env, timeout: WITHIN }, (_, stdout) =>
+        resolve(Object.entries(here).reduce((text, [page, place]) => text.replaceAll(place, page), stdout)),
+      ),
+    )
+  }
+
+  /** Namespaces share the files of one machine: the paths of a node, and where they are in the lab. */
+  #placesOf(host: Host): Readonly<Record<string, string>> {
+    const daemon = this.#daemons.get(host)
+    const directory = join(this.lab.directory, `holdfast-${host.name}`)
+    const log = join(this.lab.directory, `${host.name}.log`)
+    writeFileSync(log, daemon?.lines.map(({ text }) => `${text}\n`).join('') ?? '')
+    return {
+      [FILE]: daemon?.file ?? this.file(this.lab.routers.indexOf(host) + 1),
+      [SOCKET]: join(directory, 'holdfast.sock'),
+      [JOURNAL]: join(directory, 'events.jsonl'),
+      'journalctl -u holdfast -o cat': `cat ${log}`,
+    }
+  }
+}
+
+/** What is the default on a node is not in the lab. */
+const worded = (command: string): string =>
+  command
+    .replace(/^holdfast (status|yield|reload|stop)\b/, `$& -s ${SOCKET}`)
+    .replace(/^holdfast (explain|events)\b/, `$& -s ${SOCKET} --file ${JOURNAL}`)
+
+export type Symptom = {
+  readonly make: (stage: Stage) => Promise<unknown>
+  /** What the page says to do. Absent: there is nothing to wait for. */
+  readonly end?: (stage: Stage) => Promise<unknown>
+}
+
+const DROP_VRRP =
+  'add table ip t; add chain ip t i { type filter hook input priority 0; }; add rule ip t i ip protocol 112 drop'
+const API = { api: { listen: '127.0.0.1:9655' } }
+const V2 = { version: 2, intervalMs: 1_000 } as const
+const unicast = (...unicastPeers: readonly string[]): Settings => ({ plan: { unicastPeers } })
+const service = (stage: Stage, track: Extra, check: Extra = {}): Settings => {
+  const file = join(stage.lab.directory, 'service')
+  writeFileSync(file, '')
+  return {
+    extra: { track: [{ healthcheck: 'service', ...track }] },
+    top: { healthchecks: [{ name: 'service', file, interval: '100ms', ...check }] },
+  }
+}
+const fails = (stage: Stage) => rmSync(join(stage.lab.directory, 'service'))
+const works = async (stage: Stage) => writeFileSync(join(stage.lab.directory, 'service'), '')
+/** Both for themselves. */
+const apart = async (stage: Stage, first: Settings, second: Settings) => {
+  stage.start(1, 200, first)
+  stage.start(2, 100, second)
+  await stage.heldBy('r1', 'r2')
+}
+
+export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
+  'packet-filter': {
+    make: async (stage) => {
+      stage.nft('r2', DROP_VRRP)
+      await apart(stage, {}, { plan: { peers: [R1] } })
+    },
+    end: async (stage) => stage.nft('r2', 'delete table ip t'),
+  },
+  version: {
+    make: (stage) => apart(stage, {}, { plan: V2 }),
+  },
+  password: {
+    make: (stage) => apart(stage, { plan: { ...V2, password: 'secret' } }, { plan: { ...V2, password: 'geheim' } }),
+  },
+  interval: {
+    make: (stage) => apart(stage, { plan: V2 }, { plan: { ...V2, intervalMs: 2_000 } }),
+  },
+  transport: {
+    make: (stage) => apart(stage, {}, unicast(R1)),
+  },
+  vrid: {
+    make: (stage) => apart(stage, {}, { plan: { vrid: 52 } }),
+  },
+  'peer-lists': {
+    make: (stage) => apart(stage, unicast(R3), unicast(R3)),
+  },
+  stranger: {
+    make: async (stage) => {
+      await stage.pair()
+      stage.ip('stranger', 'address', 'add', `${LAB_VIP}/32`, 'dev', 'eth0')
+    },
+    end: async (stage) => stage.ip('stranger', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'),
+  },
+  'check-fails-everywhere': {
+    make: async (stage) => {
+      const tracked = service(stage, { weight: 0 })
+      await stage.pair(tracked, tracked)
+      fails(stage)
+      await stage.heldBy()
+    },
+    end: works,
+  },
+  'no-carrier': {
+    make: async (stage) => {
+      stage.start(1, 200)
+      await stage.heldBy('r1')
+      stage.lab.unplug(stage.lab.router(1))
+      await stage.heldBy()
+    },
+    end: async (stage) => stage.lab.plug(stage.lab.router(1)),
+  },
+  'interface-missing': {
+    make: async (stage) => stage.start(1, 200, { extra: { interface: 'eth9' } }),
+    end: async (stage) => {
+      stage.ip('r1', 'link', 'add', 'eth9', 'type', 'veth', 'peer', 'name', 'far')
+      for (const end of ['eth9', 'far']) stage.ip('r1', 'link', 'set', end, 'up')
+      stage.ip('r1', 'address', 'add', '10.78.0.1/24', 'dev', 'eth9')
+    },
+  },
+  'source-missing': {
+    make: async (stage) => {
+      stage.start(1, 200)
+      await stage.heldBy('r1')
+      stage.ip('r1', 'address', 'delete', `${R1}/24`, 'dev', 'eth0')
+    },
+    end: async (stage) => stage.ip('r1', 'address', 'add', `${R1}/24`, 'dev', 'eth0'),
+  },
+  'first-start': {
+    make: async (stage) => stage.start(1, 200, { plan: { intervalMs: 3_000 } }),
+  },
+  'not-tracked': {
+    make: async (stage) => {
+      const { top = {} } = service(stage, {})
+      await stage.pair({ top })
+      fails(stage)
+    },
+  },
+  'weight-too-small': {
+    make: async (stage) => {
+      await stage.pair(service(stage, { weight: -50 }))
+      fails(stage)
+    },
+  },
+  flaps: {
+    make: async (stage) => {
+      // The other node tells its part over the port.
+      await stage.pair(service(stage, { weight: -150 }), { top: { api: { listen: `${R2}:9655`, public: true } } })
+      for (let turn = 0; turn < 2; turn++) {
+        fails(stage)
+        await stage.heldBy('r2')
+        await works(stage)
+        await stage.heldBy('r1')
+      }
+    },
+  },
+  preempt: {
+    make: async (stage) => {
+      stage.start(2, 100)
+      await stage.heldBy('r2')
+      stage.start(1, 200, { plan: { preempt: false } })
+    },
+    end: async (stage) => stage.ask('r2', 'holdfast yield vip --for 2s'),
+  },
+  'preempt-delay': {
+    make: async (stage) => {
+      stage.start(2, 100)
+      await stage.heldBy('r2')
+      stage.start(1, 200, { extra: { preemptDelay: '12s' } })
+    },
+    end: (stage) => stage.heldBy('r1'),
+  },
+  neighbour: {
+    make: async (stage) => {
+      await stage.pair()
+      const [link] = JSON.parse(stage.ip('r2', '-json', 'link', 'show', 'dev', 'eth0'))
+      stage.ip('client', 'neighbour', 'replace', LAB_VIP, 'lladdr', link.address, 'dev', 'eth0', 'nud', 'permanent')
+    },
+    end: async (stage) => stage.ip('client', 'neighbour', 'delete', LAB_VIP, 'dev', 'eth0'),
+  },
+  forwarding: { make: async (stage) => stage.write(1) },
+  'left-behind': {
+    make: async (stage) => {
+      const daemon = stage.start(1, 200, { extra: { lifetime: 'off' } })
+      await stage.heldBy('r1')
+      daemon.killAll()
+      await daemon.exited
+    },
+    end: async (stage) => stage.ip('r1', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'),
+  },
+  removed: {
+    make: async (stage) => {
+      await stage.pair({ top: API })
+      stage.ip('r1', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0')
+    },
+  },
+  'removed-again-and-again': {
+    make: async (stage) => {
+      const [first] = await stage.pair()
+      await eventually(
+        'r1 to resign',
+        async () => {
+          if (stage.lab.holders(LAB_VIP).includes('r1')) {
+            try {
+              stage.ip('r1', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0')
+            } catch {
+              // Taken off by its owner between the two calls.
+            }
+          }
+          return (await first.router()).restorationsPaused !== null
+        },
+        () => first.router(),
+        { within: WITHIN },
+      )
+    },
+  },
+  'command-line': { make: async (stage) => stage.write(1) },
+  capability: { make: async (stage) => stage.write(1) },
+  'wrong-file': {
+    make: async (stage) =>
+      stage.write(
+        1,
+        'version: 1\nvirtualRouters:\n  - name: vip\n    vrid: 510\n    interface: eth0\n    addresses: [10.77.0.100/24]\n',
+      ),
+  },
+  'second-daemon': { make: (stage) => stage.pair() },
+  'check-unknown': {
+    make: async (stage) => {
+      const tracked = service(stage, { weight: 50 }, { content: 'weight' })
+      writeFileSync(join(stage.lab.directory, 'service'), 'many')
+      await stage.pair(tracked)
+    },
+    end: async (stage) => writeFileSync(join(stage.lab.directory, 'service'), '1'),
+  },
+  'ipv6-duplicate': {
+    make: async (stage) => {
+      const own = 'fe80::11/64'
+      for (const name of ['stranger', 'r1']) {
+        stage.ip(name, 'link', 'set', 'eth0', 'addrgenmode', 'none')
+        stage.ip(name, '-6', 'address', 'flush', 'dev', 'eth0', 'scope', 'link')
+      }
+      stage.ip('stranger', '-6', 'address', 'add', own, 'dev', 'eth0', 'nodad')
+      stage.ip('r1', '-6', 'address', 'add', own, 'dev', 'eth0')
+      stage.start(1, 200, { plan: { address: 'fd00:77::100' } })
+    },
+    end: async (stage) => {
+      stage.ip('r1', '-6', 'address', 'flush', 'dev', 'eth0', 'scope', 'link')
+      stage.ip('r1', '-6', 'address', 'add', 'fe80::12/64', 'dev', 'eth0')
+    },
+  },
+  'not-running': { make: async () => {} },
+  frozen: {
+    make: async (stage) => {
+      const [first] = await stage.pair()
+      first.freeze()
+      await stage.heldBy('r2')
+    },
+  },
+  'foreign-name': { make: (stage) => stage.pair({ top: API }) },
+  'port-taken': {
+    make: async (stage) => {
+      const words = 'require("net").createServer().listen(9655, "127.0.0.1", () => console.log("listens"))'
+      await new LoggedProcess(stage.lab, stage.lab.router(1), [process.execPath, '-e', words]).line(/listens/, WITHIN)
+      await stage.pair({ top: API })
+    },
+  },
+  'no-port': { make: (stage) => stage.pair() },
+  drain: { make: (stage) => stage.pair() },
+  back: { make: (stage) => stage.pair() },
+  upgrade: { make: (stage) => stage.pair() },
+}

@@ -1,0 +1,48 @@
+/**
+ * What docs/troubleshooting.md and docs/operations.md say that a command answers, asked of real daemons that have the
+ * symptom; and that the answer goes when the symptom does.
+ */
+import { expect, test } from 'vitest'
+import { describeNetns } from '../support/require.ts'
+import { missingLine, type Tried, triedBlocks } from '../support/tried-page.ts'
+import { Turns } from '../support/turns.ts'
+import { eventually } from '../support/wait.ts'
+import { Stage, SYMPTOMS } from './symptoms.ts'
+
+const WITHIN = 30_000
+const BESIDE = 4
+const BLOCKS = new Map(['troubleshooting.md', 'operations.md'].flatMap((page) => [...triedBlocks(page)]))
+
+test('each block of the pages is tried, and nothing else', () => {
+  expect([...BLOCKS.keys()].sort()).toEqual(Object.keys(SYMPTOMS).sort())
+})
+
+async function answers(stage: Stage, tried: Tried, wanted: boolean): Promise<void> {
+  let seen = ''
+  await eventually(
+    `${tried.host} ${wanted ? 'to' : 'no longer to'} answer "${tried.command}" with ${tried.answer.join(' / ')}`,
+    async () => {
+      seen = await stage.ask(tried.host, tried.command)
+      return (missingLine(tried, seen) === undefined) === wanted
+    },
+    () => seen.split('\n'),
+    { within: WITHIN, every: 200 },
+  )
+}
+
+describeNetns('the pages for those who are on call', () => {
+  const turns = new Turns(BESIDE)
+  for (const [name, tried] of BLOCKS) {
+    turns.test(name, async ({ onTestFinished }) => {
+      const stage = new Stage()
+      onTestFinished(() => stage.lab.destroy())
+      const symptom = SYMPTOMS[name]
+      await symptom?.make(stage)
+      for (const each of tried) await answers(stage, each, true)
+      if (symptom?.end === undefined) return
+      await symptom.end(stage)
+      const [first] = tried
+      if (first !== undefined) await answers(stage, first, false)
+    })
+  }
+})
