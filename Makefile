@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build bench bench-cost chaos clean
+.PHONY: help demo test check docs build bench bench-cost chaos prove release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
 
@@ -13,18 +13,29 @@ demo: ## three nodes in network namespaces, one failover, measured (root)
 	@scripts/setup.sh runtime
 	@bin/holdfast demo
 
-test: ## all tests; those in network namespaces need root (one file: make test FILES=test/unit/x.test.ts)
+# Which of the two runs have something to do: both, unless files are named.
+CONTAINER_FILES := $(filter test/container/%,$(FILES))
+OTHER_FILES := $(filter-out test/container/%,$(FILES))
+
+test: ## all tests; root for those in network namespaces, Docker for the image's (one file: make test FILES=test/unit/x.test.ts)
 	@scripts/setup.sh test
-	@npx --no-install vitest run $(REPORTERS) $(FILES)
+	@status=0; \
+	$(if $(FILES),[ -z "$(OTHER_FILES)" ] ||) npx --no-install vitest run --project '!container' $(REPORTERS) $(OTHER_FILES) || status=$$?; \
+	$(if $(FILES),[ -z "$(CONTAINER_FILES)" ] ||) scripts/container-tests.sh $(REPORTERS) $(CONTAINER_FILES) || status=$$?; \
+	exit $$status
 
 check: ## format, lint, types, architecture
 	@scripts/setup.sh runtime
 	@npm run --silent check
 
+docs: ## write the parts of docs/ that are made from the code
+	@scripts/setup.sh runtime
+	@UPDATE_DOCS=1 npx --no-install vitest run test/unit/explain.test.ts test/unit/metrics.test.ts test/unit/published-schemas.test.ts
+
 build: ## leaves bin/holdfast ready to run
 	@scripts/setup.sh runtime
 
-bench: ## failover as a client sees it, beside keepalived: an hour (root; options: make bench ARGS=--help, ARGS='--table --resume')
+bench: ## failover as a client sees it, beside keepalived: an hour (root; options: make bench ARGS=--help, ARGS='--table --labs 2')
 	@scripts/setup.sh bench
 	@npm run --silent bench:failover -- $(ARGS)
 
@@ -32,10 +43,31 @@ bench-cost: ## CPU, memory and start time when nothing happens, beside keepalive
 	@scripts/setup.sh bench
 	@npm run --silent bench:cost -- $(ARGS)
 
+lab: ## three routers, a client and Prometheus in Docker Compose: nine faults, a table of outages (root; options: make lab ARGS=--help)
+	@scripts/setup.sh container
+	@scripts/docker-engine.sh
+	@scripts/base-images.sh
+	@npm run --silent lab -- $(ARGS)
+
 chaos: ## random faults on three nodes, judged by who answers (root; options: SECONDS=60 SEED=1 DAEMON=both OUT=FILE.md ARGS=--help)
 	@scripts/setup.sh test
 	@npm run --silent chaos -- --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) --daemon $(or $(DAEMON),holdfast) \
 	  --interval $(or $(INTERVAL),100ms) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+prove: ## 10 000 simulated histories of 3 to 50 nodes, judged by who answers: over an hour of CPU (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
+	@scripts/setup.sh test
+	@npm run --silent prove -- --histories $(or $(HISTORIES),10000) --seed $(or $(SEED),1) $(ARGS)
+
+release: ## build/release: npm package, tarball with Node, checksums, SBOM (CycloneDX)
+	@scripts/setup.sh runtime
+	@scripts/release.sh
+
+image: ## the container image holdfast:dev, with Docker (starts an engine where none answers: root)
+	@scripts/setup.sh container
+	@scripts/docker-engine.sh
+	@scripts/base-images.sh
+	@docker build --target runtime --tag $(or $(TAG),holdfast:dev) --build-arg REVISION=$$(git rev-parse HEAD) \
+	  --build-arg CREATED=$$(date -u +%Y-%m-%dT%H:%M:%SZ) .
 
 clean: ## remove what was built
 	rm -rf dist build
