@@ -20,7 +20,7 @@ OTHER_FILES := $(filter-out test/container/%,$(FILES))
 test: ## all tests; root for those in network namespaces, Docker for the image's (one file: make test FILES=test/unit/x.test.ts)
 	@scripts/setup.sh test
 	@status=0; \
-	$(if $(FILES),[ -z "$(OTHER_FILES)" ] ||) npx --no-install vitest run --project '!container' $(REPORTERS) $(OTHER_FILES) || status=$$?; \
+	$(if $(FILES),[ -z "$(OTHER_FILES)" ] ||) scripts/tests.sh $(REPORTERS) $(OTHER_FILES) || status=$$?; \
 	$(if $(FILES),[ -z "$(CONTAINER_FILES)" ] ||) scripts/container-tests.sh $(REPORTERS) $(CONTAINER_FILES) || status=$$?; \
 	exit $$status
 
