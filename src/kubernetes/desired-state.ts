@@ -187,7 +187,6 @@ function peersOf(
   { family }: VipPair,
   own: Address,
 ): readonly Address[] | string {
-  if (mode === 'multicast') return 'multicast'
   const group = service === 'api' ? peers.filter(({ controlPlane }) => controlPlane) : peers
   // A single node knows itself when its address is another than the one that it was registered with.
   const isLone = cluster.topology === 'SingleReplica'
@@ -195,7 +194,9 @@ function peersOf(
     group.filter(({ name }) => !isLone || name !== cluster.nodeName),
     family,
   ).filter((each) => each !== own)
-  if (isLone && service === 'api') return []
+  // Nobody could hear it, whatever the mode; a single node is never in multicast.
+  if (isLone && (service === 'api' || others.length === 0)) return []
+  if (mode === 'multicast') return 'multicast'
   const isListed = addressesOf(group, family).includes(own)
   if (isListed || isLone || cluster.role === 'bootstrap') return others
   return `this node's address ${own} is not among those of the ${service === 'api' ? 'control plane' : 'cluster'} (not registered yet?)`

@@ -55,8 +55,9 @@ function routerOf(instance: Instance, { native, grouped, bootstrap }: Place): Do
   return {
     name,
     vrid,
-    // A file that names our address is followed by the engine itself, also while we are not there.
-    interface: instance.sourceFile === undefined ? instance.interface : { holding: instance.sourceFile },
+    // Our address, or the file that names it, is followed by the engine itself, at once and also while we are not there. By the
+    // interface's name it would begin anew where the address goes.
+    interface: { holding: instance.sourceFile ?? instance.source },
     addresses: [ipv4 ? { address, label: VIP_LABEL } : address],
     version: old ? 2 : 3,
     priority,

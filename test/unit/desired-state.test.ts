@@ -152,6 +152,16 @@ describe('the guard for control plane nodes (M7)', () => {
       ostest_INGRESS_0: ['192.168.111.23'],
     })
   })
+
+  test('nor is it when the mode is multicast: only for workers that are there', () => {
+    const single = { cluster: { topology: 'SingleReplica', nodeName: 'cp-0' }, mode: 'multicast' } as const
+    expect(decide(ONE, single).lists).toEqual({ ostest_API_0: [], ostest_INGRESS_0: [] })
+    expect(decide([], single).lists).toEqual({ ostest_API_0: [], ostest_INGRESS_0: [] })
+    expect(decide([...ONE, ['w-0', ['192.168.111.23'], WORKER]], single).lists).toEqual({
+      ostest_API_0: [],
+      ostest_INGRESS_0: 'multicast',
+    })
+  })
 })
 
 describe('a role that nobody gave', () => {

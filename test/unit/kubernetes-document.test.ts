@@ -164,6 +164,21 @@ describe('YAML', () => {
     ])
   })
 
+  test('without a file the engine follows the address: where it goes is no other configuration', () => {
+    const before = documentText(desired(instance({ interface: 'eno1' })))
+    const after = documentText(desired(instance({ interface: 'br-ex' })))
+    expect(after).toBe(before)
+    const parsed = parseConfig(before)
+    if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+    for (const name of ['eno1', 'br-ex']) {
+      const view = { interfaces: [link(name, '192.168.111.20')] }
+      const { routers } = resolveRouters(parsed.config, view, parsed.locate)
+      expect(routers.map(({ interfaceName, source, fault }) => [interfaceName, source, fault])).toEqual([
+        [name, '192.168.111.20', undefined],
+      ])
+    }
+  })
+
   test('the placeholder of a node that is missing is for keepalived alone', () => {
     const node = desired(instance({ peers: [], placeholder: address('0.0.0.0') }))
     expect(lines(keepalivedText(node)).join('\n')).toContain('unicast_peer {\n        0.0.0.0\n    }')
@@ -195,11 +210,9 @@ describe('YAML', () => {
   })
 
   test('no word of a password or a name is taken for YAML', () => {
-    const parsed = parseConfig(
-      documentText(desired(instance({ name: '1e3', password: '0123: #x', interface: 'true' }))),
-    )
+    const parsed = parseConfig(documentText(desired(instance({ name: '1e3', password: '0123: #x' }))))
     if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
     const [router] = parsed.config.virtualRouters
-    expect([router?.name, router?.authentication?.password, router?.interface]).toEqual(['1e3', '0123: #x', 'true'])
+    expect([router?.name, router?.authentication?.password]).toEqual(['1e3', '0123: #x'])
   })
 })
