@@ -6,11 +6,11 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
 import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
 import type { RouterSnapshot } from '../../src/daemon/snapshot.ts'
 import { type Extra, Holdfast } from '../support/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { addressesOf, batch, MAKE_BRIDGE, UPROOT } from '../support/moved-host.ts'
 import { describeNetns } from '../support/require.ts'
 import { Capture } from '../support/tshark.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'
@@ -35,32 +35,6 @@ afterEach(() => {
   lab?.destroy()
   lab = undefined
 })
-
-const batch = (host: Host, lines: readonly string[]) =>
-  run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
-
-/** "10.77.0.100/32@br-ex", sorted as text. */
-function addressesOf(host: Host): readonly string[] {
-  const links: { ifname: string; addr_info: { local?: string; prefixlen: number; family: string }[] }[] = JSON.parse(
-    run(['ip', '-n', host.namespace, '-json', 'address']),
-  )
-  const found = links.flatMap(({ ifname, addr_info }) =>
-    addr_info.flatMap(({ family, local, prefixlen }) =>
-      family === 'inet' && ifname !== 'lo' ? [`${local}/${prefixlen}@${ifname}`] : [],
-    ),
-  )
-  return found.sort()
-}
-
-const MAKE_BRIDGE = ['link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0', 'link set br-ex up']
-/** With a moment without any address, and another name of the NIC. */
-const UPROOT = [
-  'address flush dev eth0',
-  'link set eth0 down',
-  'link set eth0 name ens3',
-  'link set ens3 master br-ex',
-  'link set ens3 up',
-]
 
 class RelocatedNode {
   readonly lab: Lab

@@ -121,6 +121,7 @@ export class LabNode {
   /** What an agent is started with, and by: a mount namespace of its own, say. */
   environment: Readonly<Record<string, string>> = {}
   wrapper: readonly string[] = []
+  vips: { readonly api: string; readonly ingress: string } = { api: LAB_VIP, ingress: INGRESS_VIP }
   engine: LoggedProcess | undefined
   agent: LoggedProcess | undefined
 
@@ -145,7 +146,8 @@ export class LabNode {
   }
 
   startAgent(...more: readonly string[]): LoggedProcess {
-    const words = ['--api-vips', LAB_VIP, '--ingress-vips', INGRESS_VIP, '--name', 'ostest', '--json']
+    const { api, ingress } = this.vips
+    const words = ['--api-vips', api, '--ingress-vips', ingress, '--name', 'ostest', '--json']
     const places = ['--engine-socket', this.socket, '--state-dir', this.stateDirectory]
     const listen = ['--listen', `${this.host.address}:${this.metricsPort}`]
     const argv = [

@@ -1,0 +1,35 @@
+/**
+ * What happens to the network of a host that is relocated, as lines for ip, and where its addresses are by the kernel's own
+ * account. Refuses to know what runs on it.
+ */
+import { run } from '../../src/cli/demo-network.ts'
+import type { Host } from './lab.ts'
+
+export const batch = (host: Host, lines: readonly string[]) =>
+  run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+
+/** "10.77.0.100/32@br-ex", sorted as text. */
+export function addressesOf(host: Host): readonly string[] {
+  const links: { ifname: string; addr_info: { local?: string; prefixlen: number; family: string }[] }[] = JSON.parse(
+    run(['ip', '-n', host.namespace, '-json', 'address']),
+  )
+  const found = links.flatMap(({ ifname, addr_info }) =>
+    addr_info.flatMap(({ family, local, prefixlen }) =>
+      family === 'inet' && ifname !== 'lo' ? [`${local}/${prefixlen}@${ifname}`] : [],
+    ),
+  )
+  return found.sort()
+}
+
+export const MAKE_BRIDGE = [
+  'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
+  'link set br-ex up',
+]
+/** With a moment without any address, and another name of the NIC. */
+export const UPROOT = [
+  'address flush dev eth0',
+  'link set eth0 down',
+  'link set eth0 name ens3',
+  'link set ens3 master br-ex',
+  'link set ens3 up',
+]
