@@ -40,6 +40,8 @@ const PLAN: Record<string, Rule> = {
   kubernetes: { folders: ['wire', 'config'], packages: ['yaml', 'zod'] },
   // The process beside the engine that asks the cluster and does what was decided. Nothing imports it but cli.
   agent: { folders: ['wire', 'config', 'kubernetes'], packages: ['node:', '@kubernetes/client-node', 'zod'] },
+  // The engine on simulated nodes (docs/adr/0055): nothing imports it but cli, and tests.
+  simulator: { folders: ['wire', 'arp', 'config', 'daemon', 'healthcheck', 'linux'], packages: ['zod'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0011).
@@ -57,6 +59,7 @@ const PLAN: Record<string, Rule> = {
       'linux',
       'metrics',
       'api',
+      'simulator',
     ],
     packages: ['node:', 'commander', 'pino', 'zod', 'cap'],
   },
@@ -67,6 +70,8 @@ const PLAN: Record<string, Rule> = {
 const NARROW: Record<string, Record<string, readonly string[]>> = {
   // design.md §2: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
+  // How a packet is dated, which is arithmetic; no socket.
+  simulator: { linux: ['receive-time.ts'] },
   // Values only (docs/adr/0024).
   config: { healthcheck: ['check.ts'], notify: ['notification.ts', 'webhook.ts'] },
   api: { daemon: ['chronicle.ts', 'healthcheck-snapshot.ts', 'ports.ts', 'report.ts', 'snapshot.ts'] },

@@ -7,6 +7,7 @@ import type { ApiOverride, ApiWords } from '../config/api-words.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import type { NodeIpWords } from './node-ip.ts'
+import type { SimulateWords } from './simulate.ts'
 import { VERSION } from './version.ts'
 import type { VridWords } from './vrid.ts'
 
@@ -315,6 +316,20 @@ doctor: 2 warnings, 3 errors`,
     .action(async () => {
       const { demoCommand } = await import('./demo.ts')
       status = await demoCommand()
+    })
+
+  program
+    .command('simulate')
+    .description(
+      'what would happen: this engine on simulated nodes with your configurations and a list of faults (docs/simulate.md)',
+    )
+    .argument('<scenario>', 'YAML: nodes with their configurations, and faults with their times')
+    .option('--log', 'what each node does and logs as well')
+    .option('--no-weights', 'do not try whether each health check moves its addresses')
+    .option('--json', 'as JSON')
+    .action(async (scenario: string, words: SimulateWords) => {
+      const { simulateCommand } = await import('./simulate.ts')
+      print(simulateCommand(scenario, words))
     })
 
   program

@@ -2,11 +2,11 @@
  * What each fault may cost at most, derived as test/chaos/bounds.ts does from design.md §6 and RFC 9568 §6.1, for any number of
  * nodes, priorities and intervals. PURE. Every figure has its reason; none was measured. Refuses to know who answered.
  */
-import type { Fault, FaultKind, Scenario } from './scenario.ts'
+import type { Fault, FaultKind, Scenario } from '../../src/simulator/scenario.ts'
+import type { Question } from '../../src/simulator/spans.ts'
 
 /** `length`: in one piece; `after`: of it behind the end of the fault; `forced`: as long as it lasts besides. */
 export type Limit = { readonly length: number; readonly after: number; readonly forced?: boolean }
-export type Question = 'two' | 'none' | 'client'
 export type Bound = Readonly<Record<Question, Limit>> & {
   /** How long after its end it may have an effect. */
   readonly aftermath: number

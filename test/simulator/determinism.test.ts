@@ -3,9 +3,9 @@
  * leaves anything to chance, that is not the simulation's own.
  */
 import { afterEach, expect, test } from 'vitest'
-import { hashOf } from './chance.ts'
+import { hashOf } from '../../src/simulator/chance.ts'
+import { simulate } from '../../src/simulator/simulation.ts'
 import { historyOf } from './history.ts'
-import { simulate } from './simulation.ts'
 
 const [random, dateNow, performanceNow, hrtime] = [Math.random, Date.now, performance.now, process.hrtime.bigint]
 afterEach(() => {

@@ -2,9 +2,10 @@
  * A scenario out of a seed. Decided here: how large LANs are, how they are configured, which faults come, how long, laid over
  * each other, and the pause after each in which one owner can be seen. Whole numbers only, so that it is the same everywhere.
  */
+
+import { between, type Chance, lasting, pick, streamOf } from '../../src/simulator/chance.ts'
+import { FAULT_KINDS, type Fault, type FaultKind, type NodeSpec, type Scenario } from '../../src/simulator/scenario.ts'
 import { boundOf, circumstancesOf, factsOf } from './bounds.ts'
-import { between, type Chance, lasting, pick, streamOf } from './chance.ts'
-import { FAULT_KINDS, type Fault, type FaultKind, type NodeSpec, type Scenario } from './scenario.ts'
 
 type Shape = { readonly nodes: number; readonly routers: number; readonly interval: number }
 

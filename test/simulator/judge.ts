@@ -2,21 +2,13 @@
  * From what a simulation saw to violations, as test/chaos/judge.ts does: every interval in which two or nobody answered is
  * held against all faults whose effect may still last, whose bounds add up. PURE. Refuses to know how either came about.
  */
-import {
-  boundOf,
-  type Circumstances,
-  circumstancesOf,
-  factsOf,
-  type Limit,
-  lowestPriority,
-  type Question,
-  quietOf,
-} from './bounds.ts'
-import type { Fault, Scenario } from './scenario.ts'
-import type { Account, Injected } from './simulation.ts'
-import type { Moment } from './witness.ts'
 
-export type Span = { readonly from: number; readonly to: number; readonly owners: readonly string[] }
+import type { Fault, Scenario } from '../../src/simulator/scenario.ts'
+import type { Account, Injected } from '../../src/simulator/simulation.ts'
+import { type Question, type Span, spansOf, WANTED } from '../../src/simulator/spans.ts'
+import type { Moment } from '../../src/simulator/witness.ts'
+import { boundOf, type Circumstances, circumstancesOf, factsOf, type Limit, lowestPriority, quietOf } from './bounds.ts'
+
 export type Violation = { readonly at: number; readonly text: string; readonly question: Question | 'defect' | 'end' }
 
 /** The service or the LAN settles first: from here on it is judged. */
@@ -26,30 +18,6 @@ const DATING = 1
 /** A timer that did not wait for the queue decides in the moment of the resume; later it is a preemption. */
 const AT_ONCE = 50
 const FROZEN: ReadonlySet<Fault['kind']> = new Set(['freeze engine', 'freeze both'])
-
-export function spansOf(
-  moments: readonly Moment[],
-  from: number,
-  to: number,
-  wanted: (moment: Moment) => boolean,
-): Span[] {
-  const spans: Span[] = []
-  moments.forEach((moment, i) => {
-    const until = moments[i + 1]?.at ?? to
-    if (!wanted(moment) || until <= from || moment.at >= to) return
-    const begin = Math.max(moment.at, from)
-    const last = spans.at(-1)
-    if (last !== undefined && last.to >= begin) spans[spans.length - 1] = { ...last, to: until }
-    else spans.push({ from: begin, to: until, owners: moment.owners })
-  })
-  return spans
-}
-
-export const WANTED: Readonly<Record<Question, (moment: Moment) => boolean>> = {
-  two: ({ owners }) => owners.length > 1,
-  none: ({ owners }) => owners.length === 0,
-  client: ({ served }) => served === undefined,
-}
 
 export type Judged = { readonly violations: readonly Violation[]; readonly longest: Readonly<Record<Question, number>> }
 

@@ -8,14 +8,14 @@ import { parseConfig } from '../../src/config/yaml.ts'
 import type { AgentEvent, Start } from '../../src/kubernetes/agent-state.ts'
 import type { Desired } from '../../src/kubernetes/desired.ts'
 import { type DocumentOptions, documentText } from '../../src/kubernetes/document.ts'
+import { streamOf } from '../../src/simulator/chance.ts'
+import { INDEX } from '../../src/simulator/kernel.ts'
+import { SimulatedNode } from '../../src/simulator/node.ts'
+import { type Cancel, VirtualTime } from '../../src/simulator/virtual-time.ts'
+import { Wire } from '../../src/simulator/wire.ts'
+import { Witness } from '../../src/simulator/witness.ts'
 import { address } from '../../src/wire/address.ts'
 import { PlayedAgent } from '../support/cluster-plays.ts'
-import { streamOf } from './chance.ts'
-import { INDEX } from './kernel.ts'
-import { SimulatedNode } from './node.ts'
-import { type Cancel, VirtualTime } from './virtual-time.ts'
-import { Wire } from './wire.ts'
-import { Witness } from './witness.ts'
 
 /** From a hand-over until the engine has read it: a request by a socket and a parser. */
 const READS = 5
@@ -115,6 +115,7 @@ export class PlayedNode {
     this.engine = new SimulatedNode(name, position, {
       ...{ time: cluster.time, wire, without: undefined, lateness: 1, rate: 1, config: this.#last },
       chance: streamOf(spec.seed, name),
+      interfaceName: 'eth0',
       own: [
         {
           interfaceIndex: INDEX,

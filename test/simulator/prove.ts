@@ -2,11 +2,12 @@
  * Histories by the thousand, and what was found: the body of main.ts and of the short run in CI. Decided here: that a history which
  * fails is made small, told and kept. Refuses to know processes and files.
  */
+
+import { FAULT_KINDS, type FaultKind, type Scenario } from '../../src/simulator/scenario.ts'
+import { simulate } from '../../src/simulator/simulation.ts'
 import { type HistoryOptions, historyOf } from './history.ts'
 import { judge, type Violation } from './judge.ts'
-import { FAULT_KINDS, type FaultKind, type Scenario } from './scenario.ts'
 import { shrink } from './shrink.ts'
-import { simulate } from './simulation.ts'
 
 export type Failure = {
   readonly seed: number

@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Scenario } from '../../src/simulator/scenario.ts'
 import { violationsOf } from './prove.ts'
-import type { Scenario } from './scenario.ts'
 
 const MENDED = join(import.meta.dirname, 'scenarios')
 const read = (file: string): Scenario => JSON.parse(readFileSync(join(MENDED, file), 'utf8'))

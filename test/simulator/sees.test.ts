@@ -3,11 +3,11 @@
  * them. And a history that fails is made small without losing what is wrong with it.
  */
 import { describe, expect, test } from 'vitest'
+import type { Without } from '../../src/simulator/node.ts'
+import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
+import { simulate } from '../../src/simulator/simulation.ts'
 import { judge } from './judge.ts'
-import type { Without } from './node.ts'
-import type { Fault, NodeSpec, Scenario } from './scenario.ts'
 import { shrink } from './shrink.ts'
-import { simulate } from './simulation.ts'
 
 const node = (host: number, priority: number): NodeSpec => ({
   ...{ name: `n${host}`, addresses: [`192.0.2.${host}/24`], drift: 0, startsAt: host },

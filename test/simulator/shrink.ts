@@ -2,7 +2,7 @@
  * A failing scenario made small: what it can do without is taken out, one thing after the other, as long as it fails in the
  * same way. Refuses to know what a fault or a router is; the caller says what still counts as failing.
  */
-import type { Fault, NodeSpec, Scenario } from './scenario.ts'
+import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 
 /** Of attempts: each is a whole history. */
 const PATIENCE = 120

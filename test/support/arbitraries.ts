@@ -7,7 +7,7 @@ import type { ChecksumForm } from '../../src/vrrp/parameters.ts'
 import type { IncomingPacket } from '../../src/vrrp/receive.ts'
 import { type Address, addressFromBytes, type Family } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from './ipv4-packet.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 
 export const families = fc.constantFrom<Family>('ipv4', 'ipv6')
 export const checksumForm = fc.constantFrom<ChecksumForm>('message-only', 'pseudo-header')

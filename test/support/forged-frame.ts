@@ -12,7 +12,7 @@ import { type Address, address, addressBytes, familyOf, isMulticast } from '../.
 import { concatBytes, uint16 } from '../../src/wire/bytes.ts'
 import { macBytes, macFromBytes, multicastMac } from '../../src/wire/mac.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from './ipv4-packet.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 
 export type Forgery = {
   /** Who is said to have sent it. */

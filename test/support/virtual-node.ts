@@ -16,7 +16,7 @@ import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { advertisementDatagrams } from '../../src/vrrp/transmit.ts'
 import { type Address, familyOf } from '../../src/wire/address.ts'
 import { centisToMillis, type Millis, millis } from '../../src/wire/units.ts'
-import { ipv4Packet } from './ipv4-packet.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { VirtualGuardian } from './virtual-guardian.ts'
 import type { VirtualMember } from './virtual-member.ts'
 

@@ -10,7 +10,7 @@ import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../support/ipv4-packet.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import { FakeWorld, GROUP, PEER, ROUTER, VIP } from './fake-world.ts'
 
 const DOWN = 3_500

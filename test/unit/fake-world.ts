@@ -43,7 +43,7 @@ import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Address, address, addressFromBytes } from '../../src/wire/address.ts'
 import { macFromBytes } from '../../src/wire/mac.ts'
 import { centis, type Millis, millis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../support/ipv4-packet.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import { FakeChecks, report } from './fake-checks.ts'
 import { FakeNotify } from './fake-notify.ts'
 

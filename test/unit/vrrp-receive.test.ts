@@ -8,7 +8,7 @@ import { advertisementWarnings, type IncomingPacket, receive } from '../../src/v
 import { type Address, address } from '../../src/wire/address.ts'
 import { checksumOf, wordSum } from '../../src/wire/checksum.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../support/ipv4-packet.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import { parametersFor } from '../support/parameters.ts'
 
 const PEER = address('192.0.2.3')

@@ -2,7 +2,7 @@
  * The sockets of a daemon on a simulated node: queues that wait for it, with the kernel's stamps as the real backend dates
  * them. Decided here: what a socket gets to see. Refuses to know what the daemon makes of it.
  */
-import { isAnswerTo } from '../../src/arp/probe.ts'
+import { isAnswerTo } from '../arp/probe.ts'
 import type {
   AdvertisementSocketOptions,
   Failure,
@@ -10,11 +10,11 @@ import type {
   Hears,
   SendOutcome,
   SocketPort,
-} from '../../src/daemon/ports.ts'
-import { clockOffset, type DrainMark, receiveTime } from '../../src/linux/receive-time.ts'
-import { isMulticast } from '../../src/wire/address.ts'
-import type { Mac } from '../../src/wire/mac.ts'
-import { ipv4Packet } from '../support/ipv4-packet.ts'
+} from '../daemon/ports.ts'
+import { clockOffset, type DrainMark, receiveTime } from '../linux/receive-time.ts'
+import { isMulticast } from '../wire/address.ts'
+import type { Mac } from '../wire/mac.ts'
+import { ipv4Packet } from './ipv4-packet.ts'
 import type { LocalClock } from './local-clock.ts'
 import type { Carried } from './wire.ts'
 

@@ -3,9 +3,9 @@
  * whether the one does whom the client's neighbor entry names. Decided here: how an entry changes (announcements; asked
  * for again as Linux does when nobody answers). Kept as moments of change, so that nothing is missed and asking costs nothing.
  */
-import { claimOf } from '../../src/arp/probe.ts'
-import type { Address } from '../../src/wire/address.ts'
-import type { Mac } from '../../src/wire/mac.ts'
+import { claimOf } from '../arp/probe.ts'
+import type { Address } from '../wire/address.ts'
+import type { Mac } from '../wire/mac.ts'
 import { macOf } from './kernel.ts'
 import type { SimulatedNode } from './node.ts'
 import type { Cancel, VirtualTime } from './virtual-time.ts'

@@ -41,6 +41,8 @@ export type Fault = {
   readonly node?: string
   /** loss, duplicates: from 0 to 1; delay: most ms; clock step: ms; demoted: the priority. */
   readonly amount?: number
+  /** service down: of these checks alone. */
+  readonly checks?: readonly string[]
 }
 
 export type NodeSpec = {

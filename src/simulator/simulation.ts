@@ -2,9 +2,9 @@
  * Runs a scenario: builds its LAN and nodes, does to them what it lists, and keeps who answered. The same scenario gives the
  * same account on every machine. Refuses to know which account is a good one (judge.ts).
  */
-import type { Config } from '../../src/config/config.ts'
-import { parseConfig } from '../../src/config/yaml.ts'
-import { address } from '../../src/wire/address.ts'
+import type { Config } from '../config/config.ts'
+import { parseConfig } from '../config/yaml.ts'
+import { address } from '../wire/address.ts'
 import { hashOf, streamOf } from './chance.ts'
 import { INDEX } from './kernel.ts'
 import { SimulatedNode, STARTS, type Without } from './node.ts'
@@ -15,13 +15,28 @@ import { type Moment, Witness } from './witness.ts'
 
 export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number }
 
-export type Account = {
-  readonly scenario: Scenario
+/** A scenario whose configurations are read. */
+export type Play = Omit<Scenario, 'nodes'> & {
+  readonly nodes: readonly (Omit<NodeSpec, 'config'> & { readonly config: Config; readonly interfaceName: string })[]
+}
+
+export type EndStanding = {
+  readonly node: string
+  readonly router: string
+  readonly state: string
+  /** Effective. */
+  readonly priority: number
+  readonly addresses: readonly string[]
+}
+
+export type Told = {
   readonly moments: ReadonlyMap<string, readonly Moment[]>
   readonly injected: readonly Injected[]
   /** Errors that an engine threw. */
   readonly defects: readonly string[]
-  /** What is not as it has to be when all is over. */
+  /** How every router stands when all is over. */
+  readonly standings: readonly EndStanding[]
+  /** What is not as it has to be then. */
   readonly ends: readonly string[]
   readonly lines: readonly string[]
   /** Of all lines, kept or not. */
@@ -30,6 +45,7 @@ export type Account = {
   /** Events of the simulation. */
   readonly steps: number
 }
+export type Account = Told & { readonly scenario: Scenario }
 
 export function configOf(document: Readonly<Record<string, unknown>>, name: string): Config {
   const parsed = parseConfig(JSON.stringify(document), name)
@@ -41,11 +57,18 @@ export function configOf(document: Readonly<Record<string, unknown>>, name: stri
 export type SimulateOptions = { readonly lines?: boolean; readonly without?: Without }
 
 export function simulate(scenario: Scenario, options: SimulateOptions = {}): Account {
-  return new Simulation(scenario, options).run()
+  const nodes = scenario.nodes.map((spec) => ({
+    ...{ ...spec, config: configOf(spec.config, spec.name), interfaceName: 'eth0' },
+  }))
+  return { scenario, ...play({ ...scenario, nodes }, options) }
+}
+
+export function play(what: Play, options: SimulateOptions = {}): Told {
+  return new Simulation(what, options).run()
 }
 
 class Simulation {
-  readonly #scenario: Scenario
+  readonly #play: Play
   readonly #time = new VirtualTime()
   readonly #wire: Wire
   readonly #nodes: readonly SimulatedNode[]
@@ -57,8 +80,8 @@ class Simulation {
   readonly #without: Without | undefined
   #digest = 0x811c9dc5
 
-  constructor(scenario: Scenario, { lines = false, without }: SimulateOptions) {
-    this.#scenario = scenario
+  constructor(scenario: Play, { lines = false, without }: SimulateOptions) {
+    this.#play = scenario
     this.#keeps = lines
     this.#without = without
     const { seed } = scenario
@@ -73,7 +96,7 @@ class Simulation {
     )
   }
 
-  #build(spec: NodeSpec, position: number): SimulatedNode {
+  #build(spec: Play['nodes'][number], position: number): SimulatedNode {
     const own = spec.addresses.map((text) => {
       const [host = '', bits = '32'] = text.split('/')
       return {
@@ -85,10 +108,11 @@ class Simulation {
       }
     })
     return new SimulatedNode(spec.name, position, {
-      ...{ time: this.#time, wire: this.#wire, own, without: this.#without, lateness: this.#scenario.lateness },
-      chance: streamOf(this.#scenario.seed, spec.name),
+      ...{ time: this.#time, wire: this.#wire, own, without: this.#without, lateness: this.#play.lateness },
+      chance: streamOf(this.#play.seed, spec.name),
       rate: 1 + spec.drift / 1e6,
-      config: configOf(spec.config, spec.name),
+      config: spec.config,
+      interfaceName: spec.interfaceName,
       note: (node, text) => this.#note(node, text),
       onDefect: (node, error) => {
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
@@ -98,19 +122,19 @@ class Simulation {
     })
   }
 
-  run(): Account {
-    for (const [i, { startsAt }] of this.#scenario.nodes.entries())
-      this.#time.at(startsAt, () => this.#nodes[i]?.start())
-    for (const fault of this.#scenario.faults) this.#time.at(fault.at, () => this.#inject(fault))
-    this.#time.run(this.#scenario.ms)
+  run(): Told {
+    for (const [i, { startsAt }] of this.#play.nodes.entries()) this.#time.at(startsAt, () => this.#nodes[i]?.start())
+    for (const fault of this.#play.faults) this.#time.at(fault.at, () => this.#inject(fault))
+    this.#time.run(this.#play.ms)
     const moments = this.#witness.moments
     for (const [vip, seen] of moments)
       for (const { at, owners, served } of seen) this.#hash(`${vip} ${at} ${owners.join()} ${served}`)
     return {
-      ...{ scenario: this.#scenario, moments, injected: this.#injected, defects: this.#defects, lines: this.#lines },
+      ...{ moments, injected: this.#injected, defects: this.#defects, lines: this.#lines },
+      standings: this.#standings(),
       ends: this.#ends(),
       digest: this.#digest.toString(16).padStart(8, '0'),
-      ms: this.#scenario.ms,
+      ms: this.#play.ms,
       steps: this.#time.steps,
     }
   }
@@ -145,7 +169,7 @@ class Simulation {
     throw new Error(`Cannot inject "${kind}": it needs a node`)
   }
 
-  #injectNode({ amount = 0, kind, ms }: Fault, node: SimulatedNode): () => void {
+  #injectNode({ amount = 0, checks, kind, ms }: Fault, node: SimulatedNode): () => void {
     const again = () => void this.#time.after(STARTS, () => node.start())
     const others = [...this.#nodes.filter((other) => other !== node).map(({ name }) => name)]
     const all = [...others, this.#witness.name]
@@ -213,8 +237,8 @@ class Simulation {
         node.clock.stepWall(amount)
         return () => {}
       case 'service down':
-        node.setService(false)
-        return () => node.setService(true)
+        node.setService(false, checks)
+        return () => node.setService(true, checks)
       case 'VIP deleted':
         for (const present of node.kernel.addresses)
           if (this.#witness.moments.has(present.address)) node.kernel.remove(present)
@@ -228,6 +252,14 @@ class Simulation {
       default:
         throw new Error(`Cannot inject "${kind}" on ${node.name}`)
     }
+  }
+
+  #standings(): EndStanding[] {
+    return this.#nodes.flatMap(({ daemon, name: node }) =>
+      (daemon?.snapshot().routers ?? []).map(({ addresses, name: router, priority, state }) => ({
+        ...{ node, router, state, priority: priority.effective, addresses: addresses.map((each) => each.address) },
+      })),
+    )
   }
 
   /** All faults are over for long: what is asked of each node, and of the engine itself. */

@@ -3,8 +3,8 @@
  * is read, and answers to ARP and Neighbor Discovery for whatever is installed, whoever runs or does not. Refuses to know
  * processes and virtual routers.
  */
-import { arpRequest, readArp } from '../../src/arp/arp-packet.ts'
-import { icmpv6Frame } from '../../src/arp/icmpv6-frame.ts'
+import { arpRequest, readArp } from '../arp/arp-packet.ts'
+import { icmpv6Frame } from '../arp/icmpv6-frame.ts'
 import type {
   AddressOutcome,
   AddressStep,
@@ -13,14 +13,13 @@ import type {
   NetworkPort,
   PresentAddress,
   WantedAddress,
-} from '../../src/daemon/ports.ts'
-import { type Address, addressBytes, addressFromBytes } from '../../src/wire/address.ts'
-import { concatBytes } from '../../src/wire/bytes.ts'
-import { type Mac, macBytes, macFromBytes } from '../../src/wire/mac.ts'
+} from '../daemon/ports.ts'
+import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
+import { concatBytes } from '../wire/bytes.ts'
+import { type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
 import type { Timers } from './local-clock.ts'
 import type { Cancel } from './virtual-time.ts'
 
-export const INTERFACE = 'eth0'
 export const INDEX = 2
 const ARP_REPLY = 2
 const SOLICITATION = 135
@@ -33,6 +32,8 @@ const COARSE = 100
 type Installed = { readonly present: PresentAddress; end: Cancel | undefined }
 
 export type KernelContext = {
+  /** Of its one interface. */
+  readonly interfaceName: string
   readonly timers: Timers
   /** Lifetimes end. */
   readonly expires: boolean
@@ -59,7 +60,7 @@ export class Kernel {
   constructor(mac: Mac, own: readonly PresentAddress[], context: KernelContext) {
     this.mac = mac
     this.#context = context
-    this.#link = { index: INDEX, name: INTERFACE, mac, mtu: 1500, up: true, running: true }
+    this.#link = { index: INDEX, name: context.interfaceName, mac, mtu: 1500, up: true, running: true }
     for (const present of own) this.#installed.set(keyOf(present), { present, end: undefined })
   }
 

@@ -3,12 +3,12 @@
  * Decided here: what each fault does to which of the three, and that an engine that throws is a defect. Refuses to know when a
  * fault comes, and who answers.
  */
-import type { Config } from '../../src/config/config.ts'
-import { Daemon, type DaemonPorts } from '../../src/daemon/daemon.ts'
-import type { JournalEntry } from '../../src/daemon/journal.ts'
-import type { PresentAddress } from '../../src/daemon/ports.ts'
-import { Recorder } from '../../src/daemon/recorder.ts'
-import type { Mac } from '../../src/wire/mac.ts'
+import type { Config } from '../config/config.ts'
+import { Daemon, type DaemonPorts } from '../daemon/daemon.ts'
+import type { JournalEntry } from '../daemon/journal.ts'
+import type { PresentAddress } from '../daemon/ports.ts'
+import { Recorder } from '../daemon/recorder.ts'
+import type { Mac } from '../wire/mac.ts'
 import type { Chance } from './chance.ts'
 import { Checks } from './checks.ts'
 import { Guardian } from './guardian.ts'
@@ -39,6 +39,7 @@ export type NodeContext = {
   readonly lateness: number
   /** 1 = its clock is right. */
   readonly rate: number
+  readonly interfaceName: string
   readonly own: readonly PresentAddress[]
   readonly config: Config
   readonly note: (node: string, text: string) => void
@@ -61,7 +62,8 @@ export class SimulatedNode implements Station {
   readonly position: number
   readonly clock: LocalClock
   kernel: Kernel
-  serviceIsWell = true
+  #serviceIsWell = true
+  readonly #failing = new Set<string>()
   #config: Config
   readonly #context: NodeContext
   #kernelTimers: Timers
@@ -112,10 +114,11 @@ export class SimulatedNode implements Station {
 
   #bootKernel(): Kernel {
     const send = (bytes: Uint8Array) => this.#send({ kind: 'frame', bytes })
-    const { onChange, own, without } = this.#context
+    const { interfaceName, onChange, own, without } = this.#context
     const expires = without !== 'lifetime'
     const onNews = () => this.#wake()
-    return new Kernel(macOf(this.position + 1), own, { timers: this.#kernelTimers, send, onNews, onChange, expires })
+    const timers = this.#kernelTimers
+    return new Kernel(macOf(this.position + 1), own, { interfaceName, timers, send, onNews, onChange, expires })
   }
 
   #send(carried: Carried): void {
@@ -146,7 +149,7 @@ export class SimulatedNode implements Station {
     const sockets = new Sockets({ clock, mac: kernel.mac, carrier, send, onReadable })
     const inbox: (() => void)[] = []
     const checks = new Checks({
-      ...{ clock, timers, chance, isWell: () => this.serviceIsWell },
+      ...{ clock, timers, chance, isWell: (check) => this.#serviceIsWell && !this.#failing.has(check) },
       post: (act) => {
         inbox.push(act)
         this.#wake()
@@ -329,8 +332,13 @@ export class SimulatedNode implements Station {
     })
   }
 
-  setService(isWell: boolean): void {
-    this.serviceIsWell = isWell
+  /** Of the checks that are named; without names, what all of them ask. */
+  setService(isWell: boolean, checks?: readonly string[]): void {
+    if (checks === undefined) this.#serviceIsWell = isWell
+    for (const check of checks ?? []) {
+      if (isWell) this.#failing.delete(check)
+      else this.#failing.add(check)
+    }
     this.#life?.checks.prompt()
   }
 

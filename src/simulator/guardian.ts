@@ -3,8 +3,8 @@
  * and what is done when the engine is gone or late. It may be stopped and killed itself. Refuses to know what a will says;
  * that a channel can be full, and that a word can be busy, is not modelled.
  */
-import type { LastWill, LastWillPort } from '../../src/daemon/ports.ts'
-import { millis } from '../../src/wire/units.ts'
+import type { LastWill, LastWillPort } from '../daemon/ports.ts'
+import { millis } from '../wire/units.ts'
 import type { Kernel } from './kernel.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
 import type { Cancel } from './virtual-time.ts'

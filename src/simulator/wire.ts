@@ -2,8 +2,8 @@
  * The LAN of a simulation: one broadcast domain of stations. Decided here: when a packet arrives, whether it does, how often
  * and in which order, by the faults that are in force. Refuses to know what is in a packet.
  */
-import type { Address, Family } from '../../src/wire/address.ts'
-import { type Mac, macFromBytes } from '../../src/wire/mac.ts'
+import type { Address, Family } from '../wire/address.ts'
+import { type Mac, macFromBytes } from '../wire/mac.ts'
 import type { Chance } from './chance.ts'
 import type { VirtualTime } from './virtual-time.ts'
 

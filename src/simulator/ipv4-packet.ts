@@ -1,6 +1,6 @@
 /** A VRRP message in an IPv4 packet, as a raw socket would deliver it. For tests: in the daemon the kernel does this. */
-import { type Address, addressBytes } from '../../src/wire/address.ts'
-import { checksumOf, wordSum } from '../../src/wire/checksum.ts'
+import { type Address, addressBytes } from '../wire/address.ts'
+import { checksumOf, wordSum } from '../wire/checksum.ts'
 
 export type Envelope = {
   readonly source: Address

@@ -1,22 +1,14 @@
 /**
  * The thread that checks, on a simulated node: the daemon's own rules and schedule (src/healthcheck) on virtual time, against
- * a service that is well or not. Decided here: how long a run takes. Refuses to know what is asked, and which service it is: one
- * that is down fails every check.
+ * services that are well or not. Decided here: how long a run takes. Refuses to know what is asked.
  */
-import type { CheckPort, CheckPortNews } from '../../src/daemon/ports.ts'
-import type { CheckSpec } from '../../src/healthcheck/check.ts'
-import type { CheckReport } from '../../src/healthcheck/check-report.ts'
-import {
-  type Health,
-  isChanging,
-  resumeHealth,
-  standingOf,
-  startHealth,
-  stepHealth,
-} from '../../src/healthcheck/health.ts'
-import { beginRun, endRun, promptRun, type Schedule, startSchedule } from '../../src/healthcheck/schedule.ts'
-import type { Millis } from '../../src/wire/units.ts'
-import { millis } from '../../src/wire/units.ts'
+import type { CheckPort, CheckPortNews } from '../daemon/ports.ts'
+import type { CheckSpec } from '../healthcheck/check.ts'
+import type { CheckReport } from '../healthcheck/check-report.ts'
+import { type Health, isChanging, resumeHealth, standingOf, startHealth, stepHealth } from '../healthcheck/health.ts'
+import { beginRun, endRun, promptRun, type Schedule, startSchedule } from '../healthcheck/schedule.ts'
+import type { Millis } from '../wire/units.ts'
+import { millis } from '../wire/units.ts'
 import type { Chance } from './chance.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
 import type { Cancel } from './virtual-time.ts'
@@ -38,8 +30,8 @@ export type ChecksContext = {
   readonly clock: LocalClock
   readonly timers: Timers
   readonly chance: Chance
-  /** Whether the service of this node is well. */
-  readonly isWell: () => boolean
+  /** Whether what this check asks is well. */
+  readonly isWell: (check: string) => boolean
   /** The event loop of the engine has a message. */
   readonly post: (act: () => void) => void
 }
@@ -147,7 +139,7 @@ export class Checks implements CheckPort {
     run.schedule = beginRun(run.schedule)
     const { asked } = run
     run.asked = []
-    const well = this.#context.isWell()
+    const well = this.#context.isWell(run.spec.name)
     run.due = this.#context.timers.after(LATENCY, () => this.#end(run, well, asked))
   }
 

@@ -1,0 +1,129 @@
+/**
+ * `holdfast simulate SCENARIO`: the engine itself on simulated nodes with configurations of one's own, and what a LAN would
+ * have seen (docs/simulate.md). Reads files and says what is wrong with them; asks nobody and changes nothing.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { checksOf, nameOf } from '../config/checks.ts'
+import type { Config } from '../config/config.ts'
+import { configFrom } from '../config/configuration.ts'
+import { addressFilesIn, nameOfInterface } from '../config/holding.ts'
+import { formatProblem, isError, type Problem, problemAt } from '../config/problem.ts'
+import { differencesOf } from '../simulator/differences.ts'
+import { type Plan, type PlannedNode, type ReadPlan, readPlan } from '../simulator/plan.ts'
+import { type Report, reportOf, reportText } from '../simulator/report.ts'
+import { type Play, play, type Told } from '../simulator/simulation.ts'
+import { studyWeights } from '../simulator/weights.ts'
+import { type CommandResult, loadWritten } from './check.ts'
+import { EXIT } from './exit-code.ts'
+
+export type SimulateWords = {
+  readonly json?: boolean
+  /** Every line that each engine logged, too. */
+  readonly log?: boolean
+  /** commander's --no-weights. */
+  readonly weights?: boolean
+}
+
+/** Where nothing is named. */
+const INTERFACE = 'eth0'
+/** After the last fault: until nothing that it began can still be under way. */
+const AFTERWARDS = 20_000
+const INTERVALS = 8
+
+/** Exit status 1 when something is not as it has to be at the end, or an engine threw. */
+export function simulateCommand(file: string, words: SimulateWords = {}): CommandResult {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { exitCode: EXIT.configuration, stdout: '', stderr: `holdfast: Cannot read ${file}: ${why}\n` }
+  }
+  const read = readPlan(text, file)
+  if ('problems' in read) return refused(read.problems)
+  const { notes, problems, what } = playOf(read, file)
+  if (problems.some(isError)) return refused(problems)
+  const told = play(what, { lines: words.log === true })
+  const weights = words.weights === false ? undefined : studyWeights(what)
+  const report = reportOf(told, differencesOf(what.nodes), weights)
+  const bad = told.ends.length > 0 || told.defects.length > 0
+  const exitCode = bad ? EXIT.failure : EXIT.ok
+  if (words.json === true)
+    return { exitCode, stdout: `${JSON.stringify(asJson(what, told, report), null, 2)}\n`, stderr: '' }
+  const log = words.log === true ? [...told.lines.map((line) => `${line}\n`), '\n'].join('') : ''
+  const shown = notes.map((note) => `${note}\n`).join('')
+  return { exitCode, stdout: `${log}${reportText(report, what, told.injected, weights?.tried ?? 0)}`, stderr: shown }
+}
+
+const refused = (problems: readonly Problem[]): CommandResult => ({
+  ...{ exitCode: EXIT.configuration, stdout: '' },
+  stderr: problems.map((problem) => `${formatProblem(problem)}\n`).join(''),
+})
+
+const asJson = ({ nodes, seed }: Play, { injected, standings }: Told, report: Report) => ({
+  ...{ seed, ms: report.ms, nodes: nodes.map(({ name }) => name) },
+  faults: injected.map(({ at, end, fault }) => ({ ...fault, at, end })),
+  addresses: report.addresses,
+  end: standings,
+  warnings: report.warnings,
+  defects: report.defects,
+})
+
+type Read = Extract<ReadPlan, { readonly plan: Plan }>
+type Loaded = { readonly what: Play; readonly problems: readonly Problem[]; readonly notes: readonly string[] }
+
+function playOf({ locate, plan }: Read, file: string): Loaded {
+  const problems: Problem[] = []
+  const notes: string[] = []
+  const nodes = plan.nodes.flatMap((node, i) => {
+    const at = (message: string) => problems.push(problemAt(locate, ['nodes', i, 'configuration'], 'error', message))
+    const loaded = configOf({ locate, plan }, node, i, file)
+    if ('problems' in loaded) {
+      problems.push(...loaded.problems)
+      return []
+    }
+    notes.push(...loaded.warnings.map(formatProblem))
+    const { config } = loaded
+    const names = new Set(config.virtualRouters.map((router) => nameOfInterface(router) ?? INTERFACE))
+    const on = config.virtualRouters.flatMap(({ addresses }) => addresses.flatMap((each) => each.interface ?? []))
+    if (new Set([...names, ...on]).size > 1)
+      at(
+        `Cannot simulate ${node.name}: it is on several interfaces (${[...new Set([...names, ...on])].join(', ')}), and the LAN here is one`,
+      )
+    if (addressFilesIn(config).length > 0)
+      at(
+        `Cannot simulate ${node.name}: interface: { holding: FILE } asks for a file of that node; write the address here`,
+      )
+    for (const [j, { checks, node: name }] of plan.faults.entries())
+      if (name === node.name)
+        for (const check of checks ?? [])
+          if (!checksOf(config).some((one) => one.kind === 'probe' && nameOf(one) === check))
+            problems.push(
+              problemAt(locate, ['faults', j, 'checks'], 'error', `Cannot find the check "${check}" of ${node.name}`),
+            )
+    const { addresses, drift, name, startsAt } = node
+    return [{ name, addresses, drift, startsAt, config, interfaceName: [...names][0] ?? INTERFACE }]
+  })
+  const last = Math.max(0, ...plan.faults.map(({ at, ms }) => at + ms), ...plan.nodes.map(({ startsAt }) => startsAt))
+  const slowest = Math.max(
+    0,
+    ...nodes.flatMap(({ config }) => config.virtualRouters.map((each) => each.advertisementInterval)),
+  )
+  const { faults, lateness, ms = last + AFTERWARDS + INTERVALS * slowest, seed } = plan
+  return { what: { seed, lateness, nodes, faults, ms }, problems, notes }
+}
+
+type Configured =
+  | { readonly config: Config; readonly warnings: readonly Problem[] }
+  | { readonly problems: readonly Problem[] }
+
+/** Of a file beside the scenario, in either language; or written into it. */
+function configOf({ locate }: Read, node: PlannedNode, position: number, scenario: string): Configured {
+  const { configuration } = node
+  if (typeof configuration === 'string') return loadWritten(resolve(dirname(scenario), configuration), false)
+  return configFrom({
+    ...{ value: configuration, problems: [], wellFormed: true },
+    locate: (path, at) => locate(['nodes', position, 'configuration', ...path], at),
+  })
+}

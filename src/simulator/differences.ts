@@ -1,0 +1,49 @@
+/**
+ * What the nodes of one virtual router do not have in common although they must: a VRRP router discards what another one
+ * advertises then, or both answer. PURE: compares configurations, simulates nothing. Refuses to know files.
+ */
+import type { VirtualRouter } from '../config/config.ts'
+import { familyOf } from '../wire/address.ts'
+import type { Play } from './simulation.ts'
+
+type Member = { readonly node: string; readonly router: VirtualRouter }
+
+/** In a sentence each. */
+export function differencesOf(nodes: Play['nodes']): readonly string[] {
+  const groups = new Map<string, Member[]>()
+  for (const { config, name: node } of nodes)
+    for (const router of config.virtualRouters) {
+      const key = keyOf(router)
+      groups.set(key, [...(groups.get(key) ?? []), { node, router }])
+    }
+  return [...groups].flatMap(([key, members]) => [
+    ...different(members, 'addresses', ({ router }) =>
+      router.addresses
+        .map(({ address }) => address)
+        .sort()
+        .join(' '),
+    ).map((text) => `${key}: ${text}`),
+    ...different(members, 'version', ({ router }) => `version ${router.version}`).map((text) => `${key}: ${text}`),
+    ...different(members, 'interval', ({ router }) => `${router.advertisementInterval} ms`).map(
+      (text) => `${key}: ${text}`,
+    ),
+    ...missing(key, members, nodes),
+  ])
+}
+
+const keyOf = ({ addresses, vrid }: VirtualRouter): string =>
+  `VRID ${vrid} (${addresses.some(({ address }) => familyOf(address) === 'ipv6') ? 'IPv6' : 'IPv4'})`
+
+function different(members: readonly Member[], what: string, of: (member: Member) => string): readonly string[] {
+  const values = new Map<string, string[]>()
+  for (const member of members) values.set(of(member), [...(values.get(of(member)) ?? []), member.node])
+  if (values.size < 2) return []
+  return [`${what} differ: ${[...values].map(([value, who]) => `${who.join(', ')} has ${value}`).join('; ')}`]
+}
+
+/** Whoever has it alone has no successor. */
+function missing(key: string, members: readonly Member[], nodes: Play['nodes']): readonly string[] {
+  const [only, second] = members
+  if (only === undefined || second !== undefined || nodes.length === 1) return []
+  return [`${key}: ${only.node} alone has it, nobody would take over`]
+}

@@ -1,0 +1,171 @@
+/**
+ * A scenario as a person writes it (docs/simulate.md): nodes with their configurations, and what happens to them when. Text
+ * to value, or every problem with its place. Decided here: the words, and what each fault needs. PURE: whoever calls reads
+ * the files that configurations are in. Refuses to know what a simulation makes of it.
+ */
+import * as z from 'zod'
+import { type ReadDocument, readDocument } from '../config/document.ts'
+import { parseDuration } from '../config/duration.ts'
+import { duration, itemName, list, networkAddress, oneOf, section, whole } from '../config/field.ts'
+import { type Locate, type Problem, problemAt } from '../config/problem.ts'
+import { schemaProblems } from '../config/schema-problem.ts'
+import { FAULT_KINDS, type Fault, type FaultKind } from './scenario.ts'
+
+const HOUR = 3_600_000
+const OF_THE_LAN: ReadonlySet<FaultKind> = new Set(['loss', 'delay', 'duplicates'])
+/** Over in the moment in which they happen. */
+const MOMENTARY: ReadonlySet<FaultKind> = new Set(['clock step', 'VIP deleted'])
+
+const nodeSchema = section(
+  {
+    name: itemName(),
+    address: networkAddress().optional(),
+    addresses: list(networkAddress(), 'a list of addresses wanted').optional(),
+    configuration: z.union([z.string(), z.record(z.string(), z.unknown())], {
+      error: 'the name of a file, or a configuration wanted',
+    }),
+    startsAt: duration(0, HOUR).optional(),
+    drift: whole(-1_000, 1_000).optional(),
+  },
+  'a mapping with name, address and configuration wanted',
+)
+const faultSchema = section(
+  {
+    at: duration(0, HOUR),
+    kind: oneOf(...FAULT_KINDS),
+    for: duration(0, HOUR).optional(),
+    node: itemName().optional(),
+    amount: z.union([z.string(), z.number()], { error: 'a share, a duration or a priority wanted' }).optional(),
+    checks: list(itemName(), 'a list of names of checks wanted').optional(),
+  },
+  'a mapping with at and kind wanted',
+)
+const planSchema = section(
+  {
+    version: z.literal(1, { error: '1 wanted, the only version of this format' }),
+    nodes: list(nodeSchema, 'a list of nodes wanted').min(1, { error: 'one node at least wanted' }),
+    faults: list(faultSchema, 'a list of faults wanted').optional(),
+    duration: duration(1, 24 * HOUR).optional(),
+    seed: whole(0, 2 ** 31 - 1).optional(),
+    lateness: duration(0, 1_000).optional(),
+  },
+  'a mapping with version, nodes and faults wanted',
+)
+
+export type PlannedNode = {
+  readonly name: string
+  /** With their prefix. */
+  readonly addresses: readonly string[]
+  readonly startsAt: number
+  /** In millionths: how fast its clock is. */
+  readonly drift: number
+  /** A file, or a document as in one. */
+  readonly configuration: string | Readonly<Record<string, unknown>>
+}
+
+export type Plan = {
+  readonly nodes: readonly PlannedNode[]
+  readonly faults: readonly Fault[]
+  /** Absent: as long as the last fault may have an effect. */
+  readonly ms: number | undefined
+  readonly seed: number
+  readonly lateness: number
+}
+
+export type ReadPlan = { readonly plan: Plan; readonly locate: Locate } | { readonly problems: readonly Problem[] }
+
+export function readPlan(text: string, file: string): ReadPlan {
+  const document = readDocument(text, file)
+  const { locate, problems: syntax, value, wellFormed } = document
+  if (!wellFormed || syntax.length > 0) return { problems: syntax }
+  const parsed = planSchema.safeParse(value)
+  if (!parsed.success) return { problems: schemaProblems(parsed.error.issues, value, locate) }
+  return checked(parsed.data, document)
+}
+
+type Written = z.output<typeof planSchema>
+
+function checked(written: Written, { locate }: ReadDocument): ReadPlan {
+  const problems: Problem[] = []
+  const names = new Set<string>()
+  for (const [i, { address, addresses, name }] of written.nodes.entries()) {
+    const refuse = (key: string, message: string) =>
+      problems.push(problemAt(locate, ['nodes', i, key], 'error', message))
+    if (names.has(name)) refuse('name', `Cannot have two nodes with the name "${name}"`)
+    names.add(name)
+    if ((address === undefined) === (addresses === undefined))
+      refuse('address', 'Cannot tell where the node is: either "address" or "addresses" wanted')
+    for (const each of [...(addresses ?? []), ...(address === undefined ? [] : [address])])
+      if (each.prefixLength === undefined) refuse('address', `Cannot use ${each.address}: with its prefix, like /24`)
+  }
+  const faults = (written.faults ?? []).map((fault, i): Fault => {
+    const reading = faultFrom(fault, names)
+    for (const [key, message] of reading.problems)
+      problems.push(problemAt(locate, ['faults', i, key], 'error', message))
+    return reading.fault
+  })
+  if (problems.length > 0) return { problems }
+  const nodes = written.nodes.map(({ address, addresses, configuration, drift = 0, name, startsAt = 0 }) => ({
+    ...{ name, configuration, drift, startsAt },
+    addresses: [...(addresses ?? []), ...(address === undefined ? [] : [address])].map(
+      (each) => `${each.address}/${each.prefixLength}`,
+    ),
+  }))
+  const { lateness = 1, seed = 1 } = written
+  return { plan: { nodes, faults, ms: written.duration, seed, lateness }, locate }
+}
+
+type FaultReading = { readonly fault: Fault; readonly problems: readonly (readonly [string, string])[] }
+
+function faultFrom(
+  { amount, at, checks, for: lasts, kind, node }: NonNullable<Written['faults']>[number],
+  names: ReadonlySet<string>,
+): FaultReading {
+  const problems: [string, string][] = []
+  if (OF_THE_LAN.has(kind) && node !== undefined)
+    problems.push(['node', `Cannot do "${kind}" to one node: it is of the whole LAN`])
+  if (!OF_THE_LAN.has(kind) && (node === undefined || !names.has(node)))
+    problems.push(['node', `Cannot find the node of "${kind}": ${[...names].join(', ')} wanted`])
+  if (checks !== undefined && kind !== 'service down')
+    problems.push(['checks', `Cannot use checks with "${kind}": they belong to "service down"`])
+  if (MOMENTARY.has(kind) && lasts !== undefined)
+    problems.push(['for', `Cannot do "${kind}" for a while: it is a moment`])
+  if (!MOMENTARY.has(kind) && lasts === undefined) problems.push(['for', `Cannot do without the end of "${kind}"`])
+  const value = amountFrom(kind, amount)
+  if (typeof value === 'string') problems.push(['amount', value])
+  const fault = {
+    ...{ at, kind, ms: lasts ?? 0 },
+    ...(node === undefined ? {} : { node }),
+    ...(checks === undefined ? {} : { checks }),
+    ...(typeof value === 'number' ? { amount: value } : {}),
+  }
+  return { fault, problems }
+}
+
+/** A number: of that unit in which the simulation counts; a text: what is wrong; undefined: the fault has none. */
+function amountFrom(kind: FaultKind, amount: string | number | undefined): number | string | undefined {
+  const text = String(amount ?? '')
+  const refuse = (wanted: string) => `Cannot use "${text}" as amount of "${kind}": ${wanted} wanted`
+  switch (kind) {
+    case 'loss':
+    case 'duplicates': {
+      const [, digits] = /^(\d{1,3}(?:\.\d+)?)%$/.exec(text) ?? []
+      const share = Number(digits) / 100
+      return share > 0 && share <= 1 ? share : refuse('a share like 20%')
+    }
+    case 'delay':
+      return parseDuration(text) ?? refuse('a duration like 20ms')
+    case 'clock step': {
+      const value = parseDuration(text.replace(/^[+-]/, ''))
+      return value === undefined ? refuse('a duration like 1h or -90s') : text.startsWith('-') ? -value : value
+    }
+    case 'demoted': {
+      const priority = Number(text)
+      return Number.isInteger(priority) && priority >= 1 && priority <= 254
+        ? priority
+        : refuse('a priority from 1 to 254')
+    }
+    default:
+      return amount === undefined ? undefined : `Cannot use an amount with "${kind}": it has none`
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * From moments of change to spans of time: how long nobody, or more than one, answered in one piece. PURE. Refuses to know
+ * which span is too long.
+ */
+import type { Moment } from './witness.ts'
+
+export type Span = { readonly from: number; readonly to: number; readonly owners: readonly string[] }
+export type Question = 'two' | 'none' | 'client'
+
+export const WANTED: Readonly<Record<Question, (moment: Moment) => boolean>> = {
+  two: ({ owners }) => owners.length > 1,
+  none: ({ owners }) => owners.length === 0,
+  client: ({ served }) => served === undefined,
+}
+
+/** Those that touch are one. */
+export function spansOf(
+  moments: readonly Moment[],
+  from: number,
+  to: number,
+  wanted: (moment: Moment) => boolean,
+): Span[] {
+  const spans: Span[] = []
+  moments.forEach((moment, i) => {
+    const until = Math.min(to, moments[i + 1]?.at ?? to)
+    if (!wanted(moment) || until <= from || moment.at >= to) return
+    const begin = Math.max(moment.at, from)
+    const last = spans.at(-1)
+    if (last !== undefined && last.to >= begin) spans[spans.length - 1] = { ...last, to: until }
+    else spans.push({ from: begin, to: until, owners: moment.owners })
+  })
+  return spans
+}

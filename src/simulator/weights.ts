@@ -1,0 +1,106 @@
+/**
+ * Does a health check that fails move the address? Asked of the engine itself: for each node that can come to hold an address,
+ * each of its checks fails once, in a simulation of its own. Decided here: which simulations that takes, and how long each
+ * lasts. Refuses to know weights: only who holds the address afterwards counts.
+ */
+import { nameOf } from '../config/checks.ts'
+import type { Config } from '../config/config.ts'
+import { healthchecksIn } from '../config/track.ts'
+import type { Fault } from './scenario.ts'
+import { type EndStanding, type Play, play } from './simulation.ts'
+
+/** Of simulations; what is beyond is said. */
+const MOST = 300
+
+export type Unmoved = {
+  readonly address: string
+  readonly node: string
+  /** Undefined: all of them at once. */
+  readonly check: string | undefined
+  readonly priority: number
+  /** The best of the others, which could have it. */
+  readonly next: { readonly node: string; readonly priority: number }
+}
+export type WeightStudy = { readonly unmoved: readonly Unmoved[]; readonly tried: number; readonly leftOut: boolean }
+
+export function studyWeights(what: Play): WeightStudy {
+  const settles = settlingOf(what)
+  const begins = Math.max(0, ...what.nodes.map(({ startsAt }) => startsAt))
+  let tried = 0
+  const end = (faults: readonly Fault[], ms: number): readonly EndStanding[] => {
+    tried++
+    return play({ ...what, faults, ms }).standings
+  }
+  const unmoved: Unmoved[] = []
+  const addresses = new Set(
+    what.nodes.flatMap(({ config }) => config.virtualRouters.flatMap((each) => each.addresses[0]?.address ?? [])),
+  )
+  let leftOut = false
+  for (const address of addresses) {
+    const gone: string[] = []
+    for (;;) {
+      const off = gone.map((node): Fault => ({ at: begins + settles, ms: 100 * settles, kind: 'power off', node }))
+      const ready = begins + 2 * settles
+      const owner = ownerOf(end(off, ready), address)
+      if (owner === undefined || gone.length >= what.nodes.length - 1) break
+      for (const check of checksOf(what, owner.node, owner.router)) {
+        if (tried >= MOST) leftOut = true
+        if (leftOut) break
+        const fails: Fault = {
+          ...{ at: ready, ms: 100 * settles, kind: 'service down', node: owner.node },
+          ...(check === undefined ? {} : { checks: probesOf(what, owner.node, check) }),
+        }
+        const after = end([...off, fails], ready + settles)
+        const still = ownerOf(after, address)
+        const next = after
+          .filter((one) => one.node !== owner.node && one.addresses.includes(address) && one.state === 'Backup')
+          .sort((one, other) => other.priority - one.priority)[0]
+        if (still?.node !== owner.node || next === undefined) continue
+        unmoved.push({
+          ...{ address, node: owner.node, check, priority: still.priority },
+          next: { node: next.node, priority: next.priority },
+        })
+      }
+      gone.push(owner.node)
+    }
+  }
+  return { unmoved, tried, leftOut }
+}
+
+const ownerOf = (standings: readonly EndStanding[], address: string): EndStanding | undefined =>
+  standings.find(({ addresses, state }) => state === 'Active' && addresses.includes(address))
+
+/** What the router and its group track, and all of it at once where that is more than one. */
+function checksOf({ nodes }: Play, node: string, router: string): readonly (string | undefined)[] {
+  const config = nodes.find(({ name }) => name === node)?.config
+  const groups = config?.syncGroups.filter(({ members }) => members.includes(router)) ?? []
+  const routers = config?.virtualRouters.filter(({ name }) => name === router) ?? []
+  const names = new Set(
+    [...routers, ...groups].flatMap(({ track }) => healthchecksIn(track).map(({ healthcheck }) => healthcheck)),
+  )
+  return names.size > 1 ? [...names, undefined] : [...names]
+}
+
+/** A combination is down when all of its members are. */
+function probesOf(what: Pick<Play, 'nodes'>, node: string, name: string): readonly string[] {
+  const checks: Config['healthchecks'] = what.nodes.find((one) => one.name === node)?.config.healthchecks ?? []
+  const check = checks.find((one) => nameOf(one) === name)
+  return check?.kind === 'combination' ? check.members.flatMap((member) => probesOf(what, node, member)) : [name]
+}
+
+/** Longer than anything that an engine waits for, checks included. */
+function settlingOf({ nodes }: Play): number {
+  const waits = nodes.flatMap(({ config }) =>
+    config.virtualRouters.map(
+      ({ advertisementInterval, minHold, preemptDelay }) => 8 * advertisementInterval + minHold + preemptDelay,
+    ),
+  )
+  const checks = nodes.flatMap(({ config }) =>
+    config.healthchecks.map((check) => {
+      if (check.kind === 'combination') return 0
+      const { cadence, rule, timeout } = check.spec
+      return Math.max(rule.rise, rule.fall) * (cadence.interval + timeout)
+    }),
+  )
+  return 5_000 + Math.max(0, ...waits) + Math.max(0, ...checks)
+}
