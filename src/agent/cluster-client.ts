@@ -8,6 +8,7 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from 'node:https'
 import { ApiFailure, failureOf, kindOfStatus } from './api-failure.ts'
 import { LineReader } from './line-reader.ts'
+import { onAddressLost } from './lost-address.ts'
 
 export type Endpoint = {
   /** `https://api-int.ostest.example.com:6443`, without a slash at the end. */
@@ -150,12 +151,17 @@ export class ClusterClient {
     return new Promise((resolve, reject) => {
       const end = (failure?: ApiFailure) => {
         clearTimeout(watchdog)
+        forget()
         response.destroy()
         if (failure === undefined) resolve()
         else reject(failure)
       }
       const bark = () => end(new ApiFailure('silent', `Nothing came on ${path} for ${silence} ms`))
       const watchdog = setTimeout(bark, silence)
+      // What comes next may be that this node has another address.
+      const forget = onAddressLost(response.socket, (own) =>
+        end(new ApiFailure('cut', `${path} came to ${own}, which this machine no longer has`)),
+      )
       response.on('data', (chunk: Buffer) => {
         watchdog.refresh()
         const lines = reader.take(chunk)

@@ -4,11 +4,11 @@
  * when an answer is handed over (debounce.ts) and how peers became known (peers.ts).
  */
 import { hostPrefixLength } from '../config/network.ts'
-import { type Address, address, type Family } from '../wire/address.ts'
+import { type Address, address, type Family, familyOf } from '../wire/address.ts'
 import type { Desired, Instance, InstanceGroup, Role } from './desired.ts'
-import type { NodeView } from './node-ip/selection.ts'
+import { hasAddress, type NodeView } from './node-ip/selection.ts'
 import type { PeerWishes } from './peer-address.ts'
-import { addressesOf, type PeerNode } from './peers.ts'
+import { addressesOf, groupOf, type PeerNode } from './peers.ts'
 import { allVips, type VipPair } from './vip-pairs.ts'
 import { type Service, type Vrids, vridsOf } from './vrid.ts'
 import { type AddressFiles, type Attachment, machineNetwork, vrrpInterface } from './vrrp-interface.ts'
@@ -151,7 +151,9 @@ function instanceOf(
   if (typeof found === 'string') notes.push(found)
   // An address on its way from a NIC to a bridge is nowhere for a moment; the engine follows it by itself.
   const last = earlier?.instances.find((each) => each.name === name && each.vip === vip)
-  const place = typeof found === 'string' ? last : { ...found, sourceFile: found.file }
+  const stays = typeof found !== 'string' && staysAt(known, service, last, found.source)
+  if (stays) notes.push(`${name}: stays at ${last?.source}: nobody knows this node by ${found.source} yet`)
+  const place = stays || typeof found === 'string' ? last : { ...found, sourceFile: found.file }
   if (place === undefined) return undefined
   const peers = peersOf(known, service, pair, place.source)
   if (typeof peers === 'string' && peers !== 'multicast') {
@@ -180,6 +182,21 @@ function instanceOf(
   }
 }
 
+/**
+ * Another address has turned up here, by which nobody knows this node yet, and the one by which all know it is still here: it is
+ * reached there, so that is where it takes part until the cluster has heard of the other one.
+ */
+function staysAt(
+  { cluster, machine, peers, mode }: Known,
+  service: Service,
+  last: Instance | undefined,
+  found: Address,
+): boolean {
+  if (last === undefined || mode === 'multicast' || cluster.topology === 'SingleReplica') return false
+  const listed = addressesOf(groupOf(peers, service), familyOf(found))
+  return !listed.includes(found) && listed.includes(last.source) && hasAddress(machine.node, last.source)
+}
+
 /** Another string than 'multicast' says why this node has no part. */
 function peersOf(
   { cluster, peers, mode }: Known,
@@ -187,7 +204,7 @@ function peersOf(
   { family }: VipPair,
   own: Address,
 ): readonly Address[] | string {
-  const group = service === 'api' ? peers.filter(({ controlPlane }) => controlPlane) : peers
+  const group = groupOf(peers, service)
   // A single node knows itself when its address is another than the one that it was registered with.
   const isLone = cluster.topology === 'SingleReplica'
   const others = addressesOf(

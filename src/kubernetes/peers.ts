@@ -9,6 +9,7 @@ import { type Address, type Family, parseAddress } from '../wire/address.ts'
 import type { ClusterNode } from './cluster-node.ts'
 import { type PeerWishes, peerAddress } from './peer-address.ts'
 import { CONTROL_PLANE_LABEL } from './upstream-words.ts'
+import type { Service } from './vrid.ts'
 
 export type PeerNode = {
   readonly name: string
@@ -44,6 +45,10 @@ export function peerNodes(
   })
   return { peers: peers.toSorted((one, other) => byText(one.name, other.name)), odd }
 }
+
+/** Who may have the address of this service. */
+export const groupOf = (peers: readonly PeerNode[], service: Service): readonly PeerNode[] =>
+  service === 'api' ? peers.filter(({ controlPlane }) => controlPlane) : peers
 
 /** Sorted as text and each once, as upstream lists them. */
 export const addressesOf = (peers: readonly PeerNode[], family: Family): readonly Address[] =>

@@ -79,13 +79,15 @@ describe('the first configuration', () => {
 })
 
 describe('nodes', () => {
-  test('join, leave and change their address: once, when it has been so for 5 s', () => {
+  test('join, leave and change their address: who is new at once, who is gone when it has been so for 5 s', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(3) })
     agent.hear(T + 2000, { kind: 'nodeGone', node: cp(1) })
     agent.hear(T + 3000, { kind: 'nodeChanged', node: cp(2, 122) })
     playUntil(T + 100_000, [agent])
-    expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 8000])
+    expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 3500, T + 8000])
+    const all = [...PEERS.slice(0, 1), '192.168.111.122', ...PEERS.slice(1), '192.168.111.23'].toSorted()
+    expect(agent.handed[1]?.desired.instances.map(({ peers }) => peers)).toEqual([all, all])
     expect(agent.peers['ostest_API_0']).toEqual(['192.168.111.122', '192.168.111.23'])
   })
 
@@ -131,11 +133,107 @@ describe('one peer more', () => {
     expect(agent.peers['ostest_API_0']).toEqual([...PEERS, '192.168.111.23'])
   })
 
-  test('and one less, or another address, waits as ever', () => {
+  test('and one less waits as ever', () => {
     const agent = running()
-    agent.hear(T + 1000, listed(cp(0), cp(1), cp(3)))
+    agent.hear(T + 1000, listed(cp(0), cp(1)))
     playUntil(T + 100_000, [agent])
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 6000])
+  })
+
+  test('instead of another, or a node with another address: is listed in half a second beside the old one, which goes after 5 s', () => {
+    const agent = running()
+    agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(2, 122) })
+    playUntil(T + 100_000, [agent])
+    expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 1500, T + 6000])
+    expect(agent.handed[1]?.desired.instances[0]?.peers).toEqual([
+      '192.168.111.122',
+      '192.168.111.21',
+      '192.168.111.22',
+    ])
+    expect(agent.peers['ostest_API_0']).toEqual(['192.168.111.122', '192.168.111.21'])
+    expect(agent.state.wakeAt, 'nothing waits').toBeUndefined()
+  })
+
+  test('that is gone again before the other one has gone: the first list after 5 s', () => {
+    const agent = running()
+    agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(2, 122) })
+    playUntil(T + 2000, [agent])
+    agent.hear(T + 2000, { kind: 'nodeChanged', node: cp(2) })
+    playUntil(T + 100_000, [agent])
+    expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 1500, T + 7000])
+    expect(agent.peers['ostest_API_0']).toEqual(PEERS)
+  })
+})
+
+describe('another address of this node', () => {
+  const [old, other] = ['192.168.111.20/24', '192.168.111.120/24']
+  const named = (address: string) => ({ files: { ipv4: address, ipv6: undefined } })
+  const sources = ({ last }: PlayedAgent) => last?.instances.map(({ source }) => source)
+
+  test('that the cluster has heard of: there, in half a second', () => {
+    const agent = running()
+    agent.hear(T + 500, { kind: 'nodeChanged', node: cp(0, 120) })
+    agent.hear(T + 1000, { kind: 'machineChanged', machine: machine([other]) })
+    playUntil(T + 100_000, [agent])
+    expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 1500])
+    expect([sources(agent), agent.peers['ostest_API_0']]).toEqual([['192.168.111.120', '192.168.111.120'], PEERS])
+  })
+
+  test.each(['with the API', 'without it'])(
+    'beside the one that the cluster knows: stays there until it is listed, %s',
+    (occasion) => {
+      const agent = running()
+      if (occasion === 'without it') agent.hear(T + 500, { kind: 'listFailed', reason: 'ECONNREFUSED' })
+      agent.hear(T + 1000, {
+        kind: 'machineChanged',
+        machine: machine([old, other], named('192.168.111.120')),
+      })
+      playUntil(T + 60_000, [agent])
+      expect(agent.handed).toHaveLength(1)
+      expect(agent.told).toContain(
+        'ostest_API_0: stays at 192.168.111.20: nobody knows this node by 192.168.111.120 yet',
+      )
+      agent.hear(T + 60_000, listed(cp(0, 120), cp(1), cp(2)))
+      playUntil(T + 100_000, [agent])
+      expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 60_500])
+      expect(sources(agent)).toEqual(['192.168.111.120', '192.168.111.120'])
+    },
+  )
+
+  test.each(['with the API', 'without it'])(
+    'instead of the one that the cluster knows: nobody reaches it, so it has no part before its silence counts, %s',
+    (occasion) => {
+      const agent = running()
+      if (occasion === 'without it') agent.hear(T + 500, { kind: 'listFailed', reason: 'ECONNREFUSED' })
+      agent.hear(T + 1000, { kind: 'machineChanged', machine: machine([other]) })
+      playUntil(T + 60_000, [agent])
+      expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 3000])
+      expect(agent.last?.instances).toEqual([])
+      agent.hear(T + 60_000, listed(cp(0, 120), cp(1), cp(2)))
+      playUntil(T + 100_000, [agent])
+      expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 3000, T + 65_000])
+    },
+  )
+
+  test('or none: it has left the cluster, and leaves its elections before the others stop telling it', () => {
+    const [agent, peer] = [running(), new PlayedAgent(T, start())]
+    peer.hear(T, { kind: 'machineChanged', machine: machine(['192.168.111.21/24']) })
+    for (const event of [CONNECTED, listed(cp(0), cp(1), cp(2))]) peer.hear(T, event)
+    for (const each of [agent, peer]) each.hear(T + 1000, { kind: 'nodeGone', node: cp(0) })
+    playUntil(T + 100_000, [agent, peer])
+    expect([agent, peer].map(({ handed }) => handed.map(({ at }) => at))).toEqual([
+      [T, T + 3000],
+      [T, T + 6000],
+    ])
+    expect([agent.last?.instances, peer.peers.ostest_API_0]).toEqual([[], ['192.168.111.22']])
+  })
+
+  test('that it leaves again in time changes nothing', () => {
+    const agent = running()
+    agent.hear(T + 1000, { kind: 'machineChanged', machine: machine([other]) })
+    agent.hear(T + 2500, HERE)
+    playUntil(T + 100_000, [agent])
+    expect(agent.handed).toHaveLength(1)
   })
 })
 

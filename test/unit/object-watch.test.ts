@@ -7,6 +7,7 @@ import type { ApiFailure, FailureKind } from '../../src/agent/api-failure.ts'
 import { clusterAccess } from '../../src/agent/cluster-access.ts'
 import { ClusterClient, type Limits } from '../../src/agent/cluster-client.ts'
 import { watchDebugFlag } from '../../src/agent/flag-watch.ts'
+import { isLost, onAddressLost } from '../../src/agent/lost-address.ts'
 import { PATIENCE, type WatchPhase, watchObjects } from '../../src/agent/object-watch.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { clusterCases } from '../support/cluster-cases.ts'
@@ -206,6 +207,26 @@ describe('a collection of the API, watched', () => {
     await another(seen, api, 2)
     expect(api.asked('watch').map(({ query }) => query.resourceVersion)).toEqual(['1001', '1001'])
     expect([api.asked('list').length, seen.kinds]).toEqual([1, ['cut']])
+  })
+
+  test('a stream whose own address has left this machine is left, and no other one is', async () => {
+    expect([await isLost('127.0.0.1'), await isLost('192.0.2.1'), await isLost('no address')]).toEqual([
+      false,
+      true,
+      false,
+    ])
+    const lost: string[] = []
+    const ends = ['127.0.0.1', '192.0.2.1', undefined].map((localAddress) =>
+      onAddressLost({ localAddress }, (address) => lost.push(address), 20),
+    )
+    await eventually(
+      'it to be told',
+      () => lost.length > 0,
+      () => lost,
+      { within: 20_000 },
+    )
+    for (const end of ends) end()
+    expect(new Set(lost)).toEqual(new Set(['192.0.2.1']))
   })
 
   test('a stream that stays silent is left, and another one opened where it was', async () => {

@@ -32,6 +32,9 @@ export type Route = {
 
 export type NodeView = { readonly links: readonly Link[]; readonly routes: readonly Route[] }
 
+export const hasAddress = ({ links }: NodeView, wanted: Address): boolean =>
+  links.some(({ addresses }) => addresses.some(({ address }) => address === wanted))
+
 export type Wishes = {
   /** An address in the network that is wanted, which no node has. */
   readonly hints: readonly Address[]
