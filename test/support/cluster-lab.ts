@@ -149,7 +149,8 @@ export class LabNode {
     const { api, ingress } = this.vips
     const words = ['--api-vips', api, '--ingress-vips', ingress, '--name', 'ostest', '--json']
     const places = ['--engine-socket', this.socket, '--state-dir', this.stateDirectory]
-    const listen = ['--listen', `${this.host.address}:${this.metricsPort}`]
+    // An address that a node keeps when it moves.
+    const listen = ['--listen', `127.0.0.1:${this.metricsPort}`]
     const argv = [
       ...this.wrapper,
       BIN,
@@ -216,7 +217,7 @@ export class LabNode {
   }
 
   async metrics(): Promise<string> {
-    const url = `http://${this.host.address}:${this.metricsPort}/metrics`
+    const url = `http://127.0.0.1:${this.metricsPort}/metrics`
     return this.#lab.exec(this.host, ['curl', '-sS', '--max-time', '5', url])
   }
 

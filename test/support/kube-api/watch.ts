@@ -68,7 +68,10 @@ export class OpenWatch {
   }
 
   reset(): void {
-    this.#response.socket?.resetAndDestroy()
+    const { socket } = this.#response
+    // A unix socket knows no reset.
+    if (socket?.remoteAddress === undefined) socket?.destroy()
+    else socket.resetAndDestroy()
   }
 
   /** Half of an event's line, then the connection is gone. */

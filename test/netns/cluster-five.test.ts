@@ -1,0 +1,221 @@
+/**
+ * Five nodes as five namespaces, each an engine and an agent of its own, and an API that is a process elsewhere on their LAN:
+ * nodes join, leave and change their address, watches break and are too old to go on, the API dies and comes back. Each engine
+ * ends with the peers that the cluster has; both addresses have exactly one holder all the time, by the kernels' own news.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { ClusterLab, INGRESS_VIP, type LabNode } from '../support/cluster-lab.ts'
+import { HolderHistory } from '../support/holder-history.ts'
+import { NODES } from '../support/kube-api/node-object.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+
+/** ms. Agents wait up to 16 s before they ask again after this one, up to 30 s after a minute. */
+const API_AWAY = Number(process.env.HOLDFAST_API_AWAY_MS ?? 15_000)
+const WITHIN = 45_000
+const LONGEST = 240_000 + API_AWAY
+/** ms after which kubelet tells the new address of its node: before anything follows from it, and when it has left all elections. */
+const TOLD_SOON = 500
+const TOLD_LATE = 6_000
+/** ms after which whoever hears nobody is Active: 3.85 s at priority 40. */
+const SILENCE = 4_500
+const CONTROL_PLANE = 3
+
+let cluster: ClusterLab | undefined
+afterEach(async () => {
+  await cluster?.destroy()
+  cluster = undefined
+})
+
+type Member = { readonly name: string; readonly address: string; readonly isControlPlane: boolean }
+
+/** The cluster as it ought to be: what is registered, and who runs. */
+class Membership {
+  readonly #cluster: ClusterLab
+  readonly #members = new Map<string, Member>()
+
+  constructor(of: ClusterLab) {
+    this.#cluster = of
+  }
+
+  has(name: string, address: string, isControlPlane = false): void {
+    this.#members.set(name, { name, address, isControlPlane })
+    this.#cluster.register({ name, addresses: [address], roles: [isControlPlane ? 'master' : 'worker'] })
+  }
+
+  leaves(name: string): void {
+    this.#members.delete(name)
+    this.#cluster.leave(name)
+  }
+
+  /** As the engine of this node is to have them. */
+  peersOf({ name }: LabNode): Readonly<Record<string, readonly string[]>> {
+    const own = this.#members.get(name)
+    if (own === undefined) return {}
+    const all = [...this.#members.values()]
+    const others = (group: readonly Member[]) =>
+      group
+        .filter((each) => each.name !== name)
+        .map(({ address }) => address)
+        .sort()
+    return {
+      ...(own.isControlPlane ? { ostest_API_0: others(all.filter((each) => each.isControlPlane)) } : {}),
+      ostest_INGRESS_0: others(all),
+    }
+  }
+
+  /** On each of these; returns after how many ms. */
+  async isKnownTo(nodes: readonly LabNode[], occasion: string): Promise<number> {
+    const since = monotonicMs()
+    for (const node of nodes)
+      await eventually(
+        `${node.name} to have ${JSON.stringify(this.peersOf(node))} ${occasion}`,
+        () => JSON.stringify(node.peers()) === JSON.stringify(this.peersOf(node)),
+        () => ({ has: node.peers(), agent: node.agent?.lines.slice(-8).map(({ text }) => text) }),
+        { within: WITHIN, every: 50 },
+      )
+    return Math.round(monotonicMs() - since)
+  }
+}
+
+/** The only one that has it. */
+async function holderOf(of: ClusterLab, vip: string): Promise<LabNode> {
+  const name = await eventually(
+    `${vip} to have one holder`,
+    () => {
+      const [first, ...others] = of.lab.holders(vip)
+      return others.length === 0 ? first : undefined
+    },
+    () => of.lab.holders(vip),
+    { within: WITHIN, every: 100 },
+  )
+  const node = of.nodes.find(({ host }) => host.name === name)
+  if (node === undefined) throw new Error(`Cannot find the node on ${name}`)
+  return node
+}
+
+/** All Backups of this name listen to the holder. */
+const follow = async (nodes: readonly LabNode[], router: string, holder: LabNode) => {
+  for (const node of nodes.filter((each) => each !== holder)) {
+    const seen = async () => (await node.snapshot())?.routers.find(({ name }) => name === router)
+    await eventually(
+      `${node.name} to follow ${holder.name} in ${router}`,
+      async () => (await seen())?.owner.address === holder.host.address,
+      seen,
+      { within: WITHIN, every: 100 },
+    )
+  }
+}
+
+describeNetns('five nodes and their API', () => {
+  test(
+    'nodes come, go and move, watches break, the API dies: peers end right each time, no VIP is ever without its one holder',
+    async () => {
+      const made = new ClusterLab({ nodes: 5 })
+      cluster = made
+      const { api, lab, nodes } = made
+      const members = new Membership(made)
+      for (const [i, { name, host }] of nodes.entries()) members.has(name, host.address, i < CONTROL_PLANE)
+      const controlPlane = nodes.slice(0, CONTROL_PLANE)
+      const workers = nodes.slice(CONTROL_PLANE)
+      // Routers of ingress run there: whoever has none takes no part in its address.
+      const stubs = workers.map((node) => node.serveIngress())
+      await Promise.all(stubs.map((stub) => stub.line(/listening/, WITHIN)))
+      await made.apiUp()
+      const took: Record<string, number> = {}
+
+      for (const node of nodes) {
+        node.startEngine()
+        node.startAgent()
+      }
+      took.up = await members.isKnownTo(nodes, 'when all five are up')
+      const holder = await holderOf(made, LAB_VIP)
+      const ingressHolder = await holderOf(made, INGRESS_VIP)
+      expect(controlPlane, 'who may have the API').toContain(holder)
+      expect(workers, 'who has a router').toContain(ingressHolder)
+      await follow(controlPlane, 'ostest_API_0', holder)
+      await follow(workers, 'ostest_INGRESS_0', ingressHolder)
+      const histories = { api: new HolderHistory(lab, LAB_VIP), ingress: new HolderHistory(lab, INGRESS_VIP) }
+      await sleep(500)
+      const begin = monotonicMs()
+      let since = begin
+      /** Since the last one. */
+      const judged = (occasion: string) => {
+        const until = monotonicMs()
+        for (const [name, history] of Object.entries(histories)) {
+          const { nobody, several } = history.between(since, until)
+          expect({ nobody, several }, `ms without a holder of ${name}, and with two, ${occasion}`).toEqual({
+            nobody: 0,
+            several: 0,
+          })
+        }
+        since = until
+      }
+
+      const leaver = workers.find((node) => node !== ingressHolder)
+      if (leaver === undefined) throw new Error('There is one worker only')
+      members.has('n6', '10.77.0.16')
+      members.leaves(leaver.name)
+      took.joinAndLeave = await members.isKnownTo(nodes, 'when n6 has come and a worker has left')
+      judged('while a node came and one left')
+
+      const [mover, other] = controlPlane.filter((node) => node !== holder)
+      if (mover === undefined || other === undefined) throw new Error('There are less than three')
+      const moves = async (node: LabNode, to: string, kubelet: number) => {
+        const lines = [`address del ${node.host.address}/24 dev eth0`, `address add ${to}/24 dev eth0`]
+        run(['ip', '-n', node.host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+        await sleep(kubelet)
+        members.has(node.name, to, true)
+        return members.isKnownTo(nodes, `when ${node.name} has another address, which was told after ${kubelet} ms`)
+      }
+      took.move = await moves(mover, '10.77.0.41', TOLD_SOON)
+      judged('while a node changed its address')
+      took.moveUnknown = await moves(other, '10.77.0.42', TOLD_LATE)
+      await sleep(SILENCE)
+      judged('while a node had an address that nobody knew')
+
+      const nodeWatches = () => [...api.watches].filter(({ path }) => path === '/api/v1/nodes')
+      const lists = () => api.asked('list', '/api/v1/nodes').length
+      const refusals = () => api.asked('watch', '/api/v1/nodes').filter(({ status }) => status === 410).length
+      const [listed, refused] = [lists(), refusals()]
+      // Those of the nodes that have moved are the last ones; what they had before ends nowhere, and nobody can tell here.
+      const [told, cut, ...others] = nodeWatches().reverse()
+      api.store.compact()
+      told?.error(410, 'Expired')
+      cut?.cutInLine('MODIFIED', api.store.get(NODES, 'n6') ?? { metadata: { name: 'n6' } })
+      // Resumed, from a version that is forgotten: that is a 410 of HTTP.
+      for (const watch of others) watch.reset()
+      members.has('n7', '10.77.0.17')
+      took.gone = await members.isKnownTo(nodes, 'after 410 Gone')
+      judged('while watches broke')
+      expect(lists() - listed, 'lists after it').toBe(nodes.length)
+      expect(refusals() - refused, 'watches that were answered 410').toBeGreaterThan(0)
+
+      const peersBefore = nodes.map((node) => node.peers())
+      await made.apiDown()
+      await sleep(API_AWAY / 2)
+      expect(
+        nodes.map((node) => node.peers()),
+        'peers while the API is away',
+      ).toEqual(peersBefore)
+      // It is switched off, and somebody deletes it while nobody hears of it.
+      for (const process of [other.agent, other.engine]) process?.killFamily()
+      members.leaves(other.name)
+      const left = nodes.filter((node) => node !== other)
+      await sleep(API_AWAY / 2)
+      for (const [i, node] of nodes.entries()) {
+        expect(node.peers(), `peers of ${node.name} while the API is away`).toEqual(peersBefore[i])
+        if (node !== other) expect(node.told.map(({ msg }) => String(msg)).join()).toContain('nodes are not known')
+      }
+      await made.apiUp()
+      took.back = await members.isKnownTo(left, 'after the API is back')
+      await sleep(SILENCE)
+      judged('while the API was away and when it was back')
+      expect([await holderOf(made, LAB_VIP), await holderOf(made, INGRESS_VIP)]).toEqual([holder, ingressHolder])
+      process.stdout.write(`five nodes: ${JSON.stringify({ ...took, judged: Math.round(monotonicMs() - begin) })}\n`)
+    },
+    LONGEST,
+  )
+})
