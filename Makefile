@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs build bench bench-cost chaos prove release image clean
+.PHONY: help demo test check docs build bench bench-cost chaos prove fuzz release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
 
@@ -57,6 +57,10 @@ chaos: ## random faults on three nodes, judged by who answers (root; options: SE
 prove: ## 10 000 simulated histories of 3 to 50 nodes, judged by who answers: over an hour of CPU (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
 	@scripts/setup.sh test
 	@npm run --silent prove -- --histories $(or $(HISTORIES),10000) --seed $(or $(SEED),1) $(ARGS)
+
+fuzz: ## a million inputs for each parser (options: INPUTS=100000 SEED=1 TARGET=packet,yaml ARGS=--outcomes)
+	@scripts/setup.sh runtime
+	@npm run --silent fuzz -- --inputs $(or $(INPUTS),1000000) --seed $(or $(SEED),1) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 
 release: ## build/release: npm package, tarball with Node, checksums, SBOM (CycloneDX)
 	@scripts/setup.sh runtime

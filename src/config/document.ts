@@ -14,7 +14,7 @@ export type ReadDocument = {
 }
 
 export function readDocument(text: string, file?: string): ReadDocument {
-  const lines = new LineCounter()
+  const lines = linesOf(text)
   const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     const place = { line: Math.max(1, line), column: Math.max(1, col) }
@@ -24,7 +24,6 @@ export function readDocument(text: string, file?: string): ReadDocument {
     problemAt(() => position(offset), [], 'error', `Cannot read the text as YAML: ${complaint(message)}`)
   try {
     const document = parseDocument(text, {
-      lineCounter: lines,
       prettyErrors: false,
       logLevel: 'error',
       // Repeated keys are found below, with both of their places.
@@ -42,6 +41,14 @@ export function readDocument(text: string, file?: string): ReadDocument {
     const message = error instanceof Error ? error.message : String(error)
     return { value: undefined, locate: () => position(0), problems: [unreadable(message, 0)], wellFormed: false }
   }
+}
+
+/** The parser counts lines as well, and leaves out those that it skips behind an error. */
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
+  return lines
 }
 
 /**

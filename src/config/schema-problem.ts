@@ -63,8 +63,12 @@ const place = (path: Path): string => (path.length === 0 ? 'the configuration' :
 
 type Schema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined
 
+/** Made once: it takes a millisecond, and a file in a wrong format has a thousand unknown keys. */
+let schemaOfAll: Schema
+
 function knownKeys(path: Path): string[] {
-  let schemas: Schema[] = [jsonSchema()]
+  schemaOfAll ??= jsonSchema()
+  let schemas: Schema[] = [schemaOfAll]
   for (const step of path) {
     schemas = alternatives(schemas).map((schema) =>
       typeof step === 'number' ? schema.items : schema.properties?.[step],

@@ -269,6 +269,11 @@ describe('places', () => {
     ).toBe(true)
   })
 
+  test('behind what the parser skips, lines are counted all the same', () => {
+    const lines = said('"a"} b\nc: d: e\n')
+    expect(lines).toContain('2:2: Cannot read the text as YAML: Unexpected map-value-ind token in YAML stream')
+  })
+
   test('a list as a key', () => {
     expect(said(`? [a]\n: b\n${file(router())}`)).toContain(
       '1:3: Cannot use a list, a mapping or an alias as a key: a word wanted',

@@ -1,0 +1,127 @@
+/**
+ * Inputs by the million, and what was found: the body of main.ts and of the short run in CI. An input whose words are new
+ * (Target.examine) joins those that are mutated; one that fails is made small. The same seed gives the same inputs.
+ * Refuses to know processes and files.
+ */
+import { chanceOf, hashOf } from '../../src/simulator/chance.ts'
+import { mutated, replaced } from './mutation.ts'
+import type { Target } from './target.ts'
+
+export type Failure = { readonly target: string; readonly message: string; readonly small: Uint8Array }
+export type Tally = {
+  readonly target: string
+  readonly inputs: number
+  readonly ms: number
+  /** Different words of the oracle, and how often each. */
+  readonly outcomes: ReadonlyMap<string, number>
+  readonly failures: readonly Failure[]
+}
+export type Options = {
+  readonly seed: number
+  readonly inputs: number
+  /** Milliseconds of performance.now(): no further from then on. */
+  readonly until?: number
+  /** Before each: for whoever watches that it ends. */
+  readonly onInput?: (input: Uint8Array) => void
+  readonly onFailure?: (failure: Failure) => void
+}
+
+/** An input takes a millisecond; whoever sends one that takes this long has stopped an engine. */
+export const LONGEST = 1_000
+/** The same fault again and again says nothing new. */
+const MOST_FAILURES = 20
+const MOST_KEPT = 4_000
+
+export function fuzz(target: Target, options: Options): Tally {
+  const { inputs, seed, until = Number.POSITIVE_INFINITY } = options
+  const chance = chanceOf(hashOf(target.name, seed))
+  const corpus = target.corpus()
+  const kept = [...corpus]
+  const outcomes = new Map<string, number>()
+  const failures = new Map<string, Failure>()
+  const began = performance.now()
+  let count = 0
+  const run = (input: Uint8Array) => {
+    count++
+    options.onInput?.(input)
+    const outcome = outcomeOf(target, input)
+    if (typeof outcome === 'string') {
+      const before = outcomes.get(outcome) ?? 0
+      outcomes.set(outcome, before + 1)
+      if (before === 0 && kept.length < MOST_KEPT) kept.push(input)
+      return
+    }
+    const kind = kindOf(outcome.message)
+    if (failures.has(kind) || failures.size >= MOST_FAILURES) return
+    const small = shrunk(target, input, kind)
+    const failure = { target: target.name, message: messageOf(target, small) ?? outcome.message, small }
+    failures.set(kind, failure)
+    options.onFailure?.(failure)
+  }
+  for (const input of corpus) run(input)
+  const material = { others: kept, words: target.words, largest: target.largest }
+  while (count < inputs && performance.now() < until) {
+    // Those that came last are where nobody has been yet.
+    const from = chance() < 0.3 && kept.length > 64 ? kept.length - 64 : 0
+    const parent = kept[from + Math.floor(chance() * (kept.length - from))] ?? new Uint8Array(0)
+    run(mutated(chance, parent, material))
+  }
+  const ms = performance.now() - began
+  return { target: target.name, inputs: count, ms, outcomes, failures: [...failures.values()] }
+}
+
+/** Undefined: nothing is wrong with it any more. */
+export function messageOf(target: Target, input: Uint8Array): string | undefined {
+  const outcome = outcomeOf(target, input)
+  return typeof outcome === 'string' ? undefined : outcome.message
+}
+
+function outcomeOf(target: Target, input: Uint8Array): string | { readonly message: string } {
+  const began = performance.now()
+  try {
+    const outcome = target.examine(input)
+    if (performance.now() - began < LONGEST) return outcome
+  } catch (error) {
+    return { message: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
+  }
+  // Once more, by the time that this process has had: another one may have been at the processor.
+  const before = process.cpuUsage()
+  target.examine(input)
+  const { user, system } = process.cpuUsage(before)
+  const ms = (user + system) / 1_000
+  return ms < LONGEST ? 'slow' : { message: `It takes too long: ${Math.round(ms)} ms` }
+}
+
+/** What two failures of one fault have in common: the words without what was in the input. */
+const kindOf = (message: string): string =>
+  message
+    .replace(/\{.*|\[.*|".*/su, '')
+    .replace(/\d+/g, '#')
+    .slice(0, 80)
+
+const MOST_ATTEMPTS = 3_000
+
+/** Without whatever it fails without: halves first, then less and less; what is left becomes plain where it can. */
+function shrunk(target: Target, input: Uint8Array, kind: string): Uint8Array {
+  let small = input
+  let attempts = 0
+  const fails = (candidate: Uint8Array): boolean => {
+    if (attempts++ > MOST_ATTEMPTS) return false
+    const message = messageOf(target, candidate)
+    return message !== undefined && kindOf(message) === kind
+  }
+  for (let step = Math.ceil(input.length / 2); step >= 1; step = step === 1 ? 0 : Math.ceil(step / 2)) {
+    for (let at = 0; at < small.length; ) {
+      const candidate = replaced(small, at, step, new Uint8Array(0))
+      if (fails(candidate)) small = candidate
+      else at += step
+    }
+  }
+  for (let at = 0; at < small.length; at++) {
+    if (small[at] === 0) continue
+    const candidate = small.slice()
+    candidate[at] = 0
+    if (fails(candidate)) small = candidate
+  }
+  return small
+}
