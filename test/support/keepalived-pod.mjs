@@ -1,0 +1,40 @@
+/**
+ * What runs keepalived in OpenShift's pod, in short: keepalived starts when there is a file for it, and a line "reload" on the
+ * socket is a SIGHUP to it, or its start. Named in argv: the folder for its pid files. SIGTERM goes on to keepalived.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+const [folder] = process.argv.slice(2)
+const file = '/etc/keepalived/keepalived.conf'
+const socket = '/var/run/keepalived/keepalived.sock'
+const flags = ['--dont-fork', '--vrrp', '--log-detail', '--log-console', '--use-file', file]
+let keepalived
+
+function start() {
+  const pids = ['--pid', join(folder, 'pid'), '--vrrp_pid', join(folder, 'vrrp.pid')]
+  keepalived = spawn('keepalived', [...flags, ...pids], { stdio: 'inherit' })
+  keepalived.once('exit', () => {
+    keepalived = undefined
+  })
+}
+
+function obey(word) {
+  if (word !== 'reload') return
+  console.log('pod: told to reload')
+  if (keepalived === undefined) start()
+  else keepalived.kill('SIGHUP')
+}
+
+process.once('SIGTERM', () => {
+  if (keepalived === undefined) process.exit(0)
+  keepalived.once('exit', () => process.exit(0))
+  keepalived.kill('SIGTERM')
+})
+rmSync(socket, { force: true })
+createServer((connection) =>
+  connection.setEncoding('utf8').on('data', (text) => text.split('\n').forEach(obey)),
+).listen(socket, () => console.log('pod: listening'))
+if (existsSync(file)) start()

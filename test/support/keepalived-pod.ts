@@ -1,0 +1,109 @@
+/**
+ * A node with OpenShift's keepalived pod: Debian's keepalived with the scripts that its checks name, and in the place of
+ * its monitor `holdfast dynkeepalived`, both with an /etc/keepalived and a /run of their own. Decides where their files are;
+ * refuses to know the cluster.
+ */
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { ClusterLab, LabNode } from './cluster-lab.ts'
+import type { Lab } from './lab.ts'
+import { LoggedProcess } from './logged-process.ts'
+
+const BIN = join(packageRoot(), 'bin', 'holdfast')
+const POD = join(import.meta.dirname, 'keepalived-pod.mjs')
+/** Each is up while a file of its name is there. */
+const SCRIPTS = ['chk_ocp_script', 'chk_ocp_script_both', 'chk_mcs_script', 'chk_default_ingress'] as const
+
+export class KeepalivedPod {
+  readonly node: LabNode
+  readonly #lab: Lab
+  readonly #folder: string
+  keepalived: LoggedProcess | undefined
+  monitor: LoggedProcess | undefined
+
+  constructor(cluster: ClusterLab, node: LabNode) {
+    this.#lab = cluster.lab
+    this.node = node
+    this.#folder = join(cluster.lab.directory, `pod-${node.name}`)
+    for (const name of ['etc', 'run/keepalived', 'up']) mkdirSync(join(this.#folder, name), { recursive: true })
+    for (const name of SCRIPTS) {
+      const script = join(this.#folder, 'etc', `${name}.sh`)
+      writeFileSync(script, `#!/bin/sh\nexec test -e ${join(this.#folder, 'up', name)}\n`)
+      chmodSync(script, 0o755)
+    }
+  }
+
+  /** All that the API's instance asks: 68 instead of 40. */
+  set healthy(is: boolean) {
+    for (const name of SCRIPTS.slice(0, 3)) {
+      if (is) writeFileSync(join(this.#folder, 'up', name), '')
+      else rmSync(join(this.#folder, 'up', name), { force: true })
+    }
+  }
+
+  #within(argv: readonly string[], env: Readonly<Record<string, string>> = {}): LoggedProcess {
+    const binds = `mount --bind ${join(this.#folder, 'etc')} /etc/keepalived && mount --bind ${join(this.#folder, 'run')} /run`
+    const place = ['unshare', '--mount', 'sh', '-c', `${binds} && exec "$@"`, 'sh']
+    return new LoggedProcess(this.#lab, this.node.host, [...place, ...argv], env)
+  }
+
+  startKeepalived(): LoggedProcess {
+    this.keepalived = this.#within([process.execPath, POD, this.#folder], { TMPDIR: this.#folder })
+    return this.keepalived
+  }
+
+  /** As its manifest starts the monitor. */
+  startMonitor(): LoggedProcess {
+    const files = [
+      join(this.#lab.directory, 'kubeconfig'),
+      '/config/keepalived.conf.tmpl',
+      '/etc/keepalived/keepalived.conf',
+    ]
+    const { api, ingress } = this.node.vips
+    const words = ['--api-vips', api, '--ingress-vips', ingress, '--name', 'ostest']
+    const env = { NODE_NAME: this.node.name, ENABLE_UNICAST: 'yes' }
+    this.monitor = this.#within([BIN, 'dynkeepalived', ...files, ...words], env)
+    return this.monitor
+  }
+
+  start(): void {
+    this.startKeepalived()
+    this.startMonitor()
+  }
+
+  /** As when the machine loses its power. The addresses are the kernel's, which forgets them then. */
+  kill(): void {
+    this.keepalived?.killFamily()
+    this.monitor?.killFamily()
+  }
+
+  /** Of an instance, as the file lists them; empty where there is none. */
+  peers(instance: string): readonly string[] {
+    const file = join(this.#folder, 'etc', 'keepalived.conf')
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    const listed = new RegExp(`vrrp_instance ${instance} \\{[\\s\\S]*?unicast_peer \\{([^}]*)\\}`).exec(text)?.[1]
+    return listed?.trim().split(/\s+/) ?? []
+  }
+
+  /** "ostest_API_0 MASTER", as keepalived says it, in order. */
+  get entered(): readonly string[] {
+    return (this.keepalived?.lines ?? []).flatMap(({ text }) => {
+      const said = /\((\w+)\) Entering (\w+) STATE/.exec(text)
+      return said === null ? [] : [`${said[1]} ${said[2]}`]
+    })
+  }
+
+  /** What keepalived has to say of the file; that a password counts with eight bytes it says of the cluster's own as well. */
+  get complaints(): readonly string[] {
+    const lines = (this.keepalived?.lines ?? []).map(({ text }) => text)
+    return lines.filter(
+      (text) => /\.conf: Line|warning|unknown|disabl/i.test(text) && !text.includes('Truncating auth_pass'),
+    )
+  }
+
+  get sight() {
+    const last = (process: LoggedProcess | undefined) => process?.lines.slice(-6).map(({ text }) => text)
+    return { keepalived: last(this.keepalived), monitor: last(this.monitor) }
+  }
+}
