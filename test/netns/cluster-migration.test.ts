@@ -1,0 +1,256 @@
+/**
+ * The migration play with real engines and agents: three nodes in multicast, whose cluster is upgraded and wants unicast, by agents
+ * whose clocks differ; then an engine that comes back in the mode of before, and the way back. Ten minutes pass at once: the
+ * agents' wall clocks alone are set on. Judged by the kernels' own news, by what each node sent, and by a client.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
+import { HolderHistory } from '../support/holder-history.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { Capture, type Frame } from '../support/tshark.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
+
+const WITHIN = 40_000
+const LONGEST = 180_000
+const MINUTE = 60_000
+/** No tick comes by itself. */
+const WALL = Date.parse('2026-11-22T14:41:00Z')
+/** ms that the nodes' clocks are ahead. They differ by less than an Active_Down_Interval less an interval. */
+const SKEWS = [-700, 0, 900]
+const PRELOAD = join(import.meta.dirname, '..', 'support', 'shifted-clock.mjs')
+const DONE = { 'machineconfiguration.openshift.io/state': 'Done' }
+/** Until what an agent says has reached us, and what it has handed over is in force. */
+const ABOUT = 1_000
+const GROUP = '224.0.0.18'
+const MULTICAST = ['ostest_API_0: multicast 224.0.0.18', 'ostest_INGRESS_0: multicast 224.0.0.18']
+const UNICAST = ['ostest_API_0: unicast to 2 peers', 'ostest_INGRESS_0: unicast to 2 peers']
+
+let played: Played | undefined
+afterEach(async () => {
+  await played?.end()
+  played = undefined
+})
+
+/** What a node sent, by the clock of the tests. */
+type Sent = { readonly at: number; readonly node: string; readonly frame: Frame }
+
+type Change = { readonly times: readonly number[]; readonly inForce: number }
+
+class Played {
+  readonly cluster = new ClusterLab({ nodes: SKEWS.length })
+  readonly captures: { readonly node: LabNode; readonly capture: Capture }[] = []
+  #ahead = 0
+  #beats = 0
+  #heart: NodeJS.Timeout | undefined
+
+  async begin(): Promise<void> {
+    const { lab, nodes } = this.cluster
+    await this.cluster.apiUp()
+    // By kubelets. An agent that sleeps until its clock says so would not notice that it was set.
+    this.#beat()
+    this.#heart = setInterval(() => this.#beat(), 500)
+    // Of the nodes, where nobody of this machine is told anything.
+    const etc = join(lab.directory, 'etc')
+    run(['cp', '-a', '/etc', etc])
+    mkdirSync(join(etc, 'keepalived'), { recursive: true })
+    for (const node of nodes) {
+      startResponder(lab, node.host)
+      mkdirSync(this.#modes(node))
+      const mounts = `mount --bind ${etc} /etc && mount --bind ${this.#modes(node)} /etc/keepalived`
+      node.wrapper = ['unshare', '--mount', 'sh', '-c', `${mounts} && exec "$@"`, 'sh']
+      const filter = `ip proto 112 and src host ${node.host.address}`
+      this.captures.push({ node, capture: await Capture.start(lab, `sent-${node.name}`, filter, node.host) })
+      node.startEngine()
+    }
+    this.setClocks(WALL)
+    this.startAgents('no')
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#heart)
+    await this.cluster.destroy()
+  }
+
+  #modes(node: LabNode): string {
+    return join(this.cluster.lab.directory, `${node.name}-modes`)
+  }
+
+  #beat(): void {
+    this.#beats++
+    for (const { name, host } of this.cluster.nodes)
+      this.cluster.register({ name, addresses: [host.address], annotations: { ...DONE, beat: String(this.#beats) } })
+  }
+
+  startAgents(unicast: 'yes' | 'no'): void {
+    for (const node of this.cluster.nodes) {
+      const NODE_OPTIONS = `--import ${PRELOAD}`
+      node.environment = { NODE_OPTIONS, SHIFTED_CLOCK: this.#clock(node), ENABLE_UNICAST: unicast }
+      node.startAgent()
+    }
+  }
+
+  #clock(node: LabNode): string {
+    return join(this.cluster.lab.directory, `${node.name}-clock`)
+  }
+
+  /** As the MCO writes it on each node. */
+  want(mode: string, file = 'monitor.conf'): void {
+    for (const node of this.cluster.nodes) writeFileSync(join(this.#modes(node), file), `mode: ${mode}\n`)
+  }
+
+  /** What a clock that is right says now. */
+  setClocks(says: number): void {
+    this.#ahead = says - Date.now()
+    for (const [i, node] of this.cluster.nodes.entries()) {
+      writeFileSync(this.#clock(node), String(this.#ahead + (SKEWS[i] ?? 0)))
+      node.agent?.signal('SIGWINCH')
+    }
+  }
+
+  /** To shortly before the next tick, then to shortly before what was planned there. Of each when it said that it changes. */
+  async change(to: string): Promise<Change> {
+    const { nodes } = this.cluster
+    const now = Date.now() + this.#ahead
+    const tick = Math.ceil((now + MINUTE) / (10 * MINUTE)) * 10 * MINUTE
+    this.setClocks(tick - 2_000)
+    for (const { agent } of nodes) await agent?.line(new RegExp(`"mode":"${to}".*change of mode planned`), WITHIN)
+    this.setClocks(tick + 5 * MINUTE - 5_000)
+    const times: number[] = []
+    for (const node of nodes) {
+      const said = await node.agent?.line(new RegExp(`"mode":"${to}".*"change of mode"`), WITHIN)
+      times.push(said?.at ?? Number.NaN)
+      await node.routersAre(to === 'unicast' ? UNICAST : MULTICAST, WITHIN)
+    }
+    return { times, inForce: monotonicMs() }
+  }
+
+  /** What the nodes sent until now; it is no longer listened. */
+  async sent(): Promise<Sent[]> {
+    const ahead = Date.now() - monotonicMs()
+    const all = await Promise.all(
+      this.captures.map(async ({ node, capture }) =>
+        (await capture.stop()).map((frame) => ({ at: Number(frame.at) * 1e3 - ahead, node: node.host.name, frame })),
+      ),
+    )
+    return all.flat().sort((one, other) => one.at - other.at)
+  }
+}
+
+const isMulticast = ({ frame }: Sent): boolean => frame.destination === GROUP
+const spread = (times: readonly number[]): number => Math.max(...times) - Math.min(...times)
+
+/** ms from the last that was so to the first that was not. */
+function silenceIn(sent: readonly Sent[], wasSo: (one: Sent) => boolean): number {
+  const next = sent.findIndex((one) => !wasSo(one))
+  return (sent[next]?.at ?? Number.NaN) - (sent[next - 1]?.at ?? Number.NaN)
+}
+
+describeNetns('from multicast to unicast', () => {
+  test('all nodes change at one moment of their clocks, nobody notices; the mode of before is overruled, and back', {
+    timeout: LONGEST,
+  }, async () => {
+    played = new Played()
+    const { cluster } = played
+    const { lab, nodes } = cluster
+    await played.begin()
+    for (const node of nodes) await node.routersAre(MULTICAST, WITHIN)
+    const prober = new Prober(lab, lab.client, LAB_VIP)
+    const owner = await eventually(
+      'one node to have the VIP and to answer',
+      () => (lab.holders(LAB_VIP).join() === prober.owner ? prober.owner : undefined),
+      () => [lab.holders(LAB_VIP), prober.owner],
+      { within: WITHIN, every: 50 },
+    )
+    const history = new HolderHistory(lab, LAB_VIP)
+    const backup = nodes.find(({ host }) => host.name !== owner)
+    if (backup === undefined) throw new Error('There is no Backup')
+    const former = readFileSync(backup.memory, 'utf8')
+    const since = monotonicMs()
+
+    // The upgrade: other pods, which would begin in unicast, and the MCO's file.
+    for (const { agent } of nodes) {
+      agent?.signal('SIGKILL')
+      await agent?.exited
+    }
+    played.startAgents('yes')
+    played.want('unicast')
+    for (const { agent } of nodes) {
+      const said = await agent?.line(/"handed over"/, WITHIN)
+      expect(said?.text, 'what is in force goes on').toContain('10.77.0.1')
+      expect(said?.text).toContain(' multicast')
+    }
+    const there = await played.change('unicast')
+    await sleep(5_000)
+    const restarted = monotonicMs()
+
+    // A Backup's engine comes back with what it had before the change.
+    backup.engine?.killFamily()
+    await backup.engine?.exited
+    writeFileSync(backup.memory, former)
+    backup.startEngine()
+    await backup.routersAre(UNICAST, WITHIN)
+    const overruled = monotonicMs()
+    // Seen at the next look, well before the tick.
+    played.want('multicast', 'monitor-user.conf')
+    await sleep(4_000)
+    const returning = monotonicMs()
+    const back = await played.change('multicast')
+    await sleep(5_000)
+    const to = monotonicMs()
+    const account = history.between(since, restarted)
+    const atRestart = history.between(restarted, returning)
+    const backAgain = history.between(returning, to)
+    const gap = prober.longestGap(since, to)
+    await prober.stop()
+    const sent = (await played.sent()).filter(({ at }) => at > since && at < to)
+    const by = (name: string) => sent.filter(({ node }) => node === name)
+    const silence = silenceIn(by(owner), isMulticast)
+    const silenceBack = silenceIn(
+      by(owner).filter(({ at }) => at > returning),
+      (one) => !isMulticast(one),
+    )
+    const story = nodes.flatMap(({ host, engine, agent }) =>
+      [...(engine?.lines ?? []), ...(agent?.lines ?? [])]
+        .filter(({ at, text }) => at > since && /→|"level":[4-6]0|change of mode|handed over/.test(text))
+        .map(({ at, text }) => `${(at - since).toFixed(0)} ${host.name} ${text.slice(0, 300)}`),
+    )
+    const figures = {
+      ...{ owner, clocksDifferBy: spread(SKEWS), changedWithin: spread(there.times), backWithin: spread(back.times) },
+      ...{ silence, silenceBack, longestGap: gap },
+      ...{ overruledAfter: overruled - restarted, account, atRestart, backAgain },
+    }
+    process.stdout.write(
+      `migration: ${JSON.stringify(figures, (_, each) => (typeof each === 'number' ? Math.round(each) : each))}\n`,
+    )
+    const told = `\n${story.join('\n')}\n`
+    // Of an engine that got no time its guardian takes the address away, and an agent that got none is no judge of it.
+    const starved = story.filter((line) => /the engine does not answer/.test(line))
+    if (starved.length > 0) process.stdout.write(`not judged to the millisecond: ${starved.join('\n')}\n`)
+    const well = { nobody: 0, several: 0, holders: [owner] }
+    if (starved.length === 0) {
+      expect(account, `ms without an owner, and with two, there:${told}`).toMatchObject(well)
+      expect(backAgain, `and back:${told}`).toMatchObject(well)
+      expect(gap, `ms without an answer:${told}`).toBeLessThan(500)
+      // Later than an Active_Down_Interval it would have believed that it is alone.
+      if (figures.overruledAfter < 3_000) {
+        expect(atRestart, `at the restart:${told}`).toMatchObject(well)
+        expect([...new Set(sent.map(({ node }) => node))], 'nodes that have advertised').toEqual([owner])
+      }
+    }
+    expect(backAgain.holders, `in the end:${told}`).toHaveLength(1)
+    // One mode until the first has changed, the other since the last has; what was sent then may still be on its way to us.
+    const places = (from: number, until: number) => [
+      ...new Set(by(owner).flatMap(({ at, frame }) => (at > from && at < until ? [frame.destination] : []))),
+    ]
+    const peers = nodes.flatMap(({ host }) => (host.name === owner ? [] : [host.address]))
+    expect(places(since, Math.min(...there.times) - ABOUT), 'before').toEqual([GROUP])
+    expect(places(there.inForce, Math.min(...back.times) - ABOUT).sort(), 'since').toEqual(peers)
+    expect(places(back.inForce, to), 'in the end').toEqual([GROUP])
+    for (const ms of [silence, silenceBack]) expect(ms, 'ms between the two modes').toBeLessThan(3_000)
+  })
+})
