@@ -41,8 +41,8 @@ export type AgentPorts = {
   readonly onNodes?: (nodes: readonly ClusterNode[]) => void
 }
 
-/** Milliseconds after which an engine that is not there is looked for again. */
-const ENGINE_AGAIN = 1_000
+/** Milliseconds after which an engine that is not there is looked for again: all that time it may be there without a configuration. */
+const ENGINE_AGAIN = 250
 const LONGEST_TIMER = 30_000
 
 export class Agent {

@@ -8,7 +8,7 @@ import type { PeerNode } from '../../src/kubernetes/peers.ts'
 import { vipPairs } from '../../src/kubernetes/vip-pairs.ts'
 import { address } from '../../src/wire/address.ts'
 import { nodeObject } from '../support/kube-api/node-object.ts'
-import { eventually } from '../support/wait.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
 
 const WITHIN = { within: 20_000 }
 const ends: (() => Promise<void>)[] = []
@@ -34,13 +34,22 @@ const node = (name: string, last: number, roles = ['master']) =>
   nodeObject({ name, addresses: [`10.0.0.${last}`], roles })
 const listed = (...nodes: ReturnType<typeof nodeObject>[]) => ({ kind: 'nodesListed' as const, nodes })
 
-function started({ nodeName = 'n1', remembered }: { nodeName?: string; remembered?: readonly PeerNode[] } = {}) {
+function started({
+  nodeName = 'n1',
+  remembered,
+  isThere = true,
+}: {
+  nodeName?: string
+  remembered?: readonly PeerNode[]
+  isThere?: boolean
+} = {}) {
   const world = {
     handed: [] as Desired[],
     told: [] as string[],
     persisted: [] as (readonly PeerNode[])[],
     sight: { configured: false, mode: undefined } as EngineSight,
     looks: 0,
+    isThere,
     dies: (_reason: Error) => {},
   }
   const plan: AgentPlan = {
@@ -56,6 +65,7 @@ function started({ nodeName = 'n1', remembered }: { nodeName?: string; remembere
     door: {
       look: async () => {
         world.looks++
+        if (!world.isThere) throw new Error('nobody is there')
         return world.sight
       },
       handOver: async (desired) => {
@@ -154,4 +164,20 @@ test('an engine that dies in the middle of a word is lost, and told everything w
     WITHIN,
   )
   expect(world.handed).toHaveLength(before + 1)
+})
+
+test('an engine that comes after the agent has its configuration a fraction of a second later', async () => {
+  const { agent, hands, world } = started({ isThere: false })
+  agent.take(listed(node('n1', 11), node('n2', 12)))
+  await eventually(
+    'looks',
+    () => world.looks > 1,
+    () => world,
+    WITHIN,
+  )
+  expect(world.handed).toEqual([])
+  const at = monotonicMs()
+  world.isThere = true
+  await hands(['ostest_API_0', 'ostest_INGRESS_0'])
+  expect(monotonicMs() - at, 'ms until it was told').toBeLessThan(900)
 })
