@@ -1,0 +1,197 @@
+/**
+ * What is left when everything on a node dies at once, engine and agent: the others take the address by the protocol alone, and
+ * a cluster whose nodes all begin anew without the API has it again, by what was written down. From outside: a client.
+ */
+import { rmSync } from 'node:fs'
+import { afterEach, expect, test } from 'vitest'
+import { run } from '../../src/cli/demo-network.ts'
+import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/kubernetes/published-status.ts'
+import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
+import { HolderHistory } from '../support/holder-history.ts'
+import { LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually, monotonicMs } from '../support/wait.ts'
+
+const WITHIN = 40_000
+const LONGEST = 120_000
+const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
+const UNICAST = ['ostest_API_0: unicast to 2 peers', 'ostest_INGRESS_0: unicast to 2 peers']
+/** Version 2, 1 s, priority 40. */
+const ACTIVE_DOWN = 3_844
+const INTERVAL = 1_000
+/** Until what was said has reached us. */
+const ABOUT = 500
+
+let cluster: ClusterLab | undefined
+afterEach(async () => {
+  await cluster?.destroy()
+  cluster = undefined
+})
+
+async function settled() {
+  const made = new ClusterLab({ nodes: 3 })
+  cluster = made
+  const { lab, nodes, api } = made
+  api.store.put(HOSTED, { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: {} })
+  made.registerAll()
+  await made.apiUp()
+  for (const node of nodes) {
+    startResponder(lab, node.host)
+    begin(node)
+  }
+  const prober = new Prober(lab, lab.client, LAB_VIP)
+  for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
+  const owner = await settledOwner(prober, 'after the start')
+  return { lab, nodes, api, prober, owner }
+}
+
+function begin(node: LabNode): void {
+  node.startEngine()
+  node.startAgent()
+}
+
+/** kill -9 of all processes of the product, as when a machine dies; its kernel lives, and forgets what it was lent. */
+async function die(node: LabNode): Promise<number> {
+  const { engine, agent } = node
+  const at = monotonicMs()
+  engine?.killFamily()
+  agent?.killFamily()
+  await Promise.all([engine?.exited, agent?.exited])
+  return at
+}
+
+/** By kernels, client and engines: of equal priorities two may have been Active for a moment. */
+function settledOwner(prober: Prober, occasion: string): Promise<LabNode> {
+  const { lab, nodes = [] } = cluster ?? {}
+  const states = () =>
+    Promise.all(
+      nodes.map(async (node) => (await node.snapshot())?.routers.find(({ name }) => name === 'ostest_API_0')?.state),
+    )
+  return eventually(
+    `one node to have the VIP and to answer ${occasion}`,
+    async () => {
+      const [holder, ...others] = lab?.holders(LAB_VIP) ?? []
+      if (others.length > 0 || holder !== prober.owner) return undefined
+      const owner = nodes.find(({ host }) => host.name === holder)
+      const active = (await states()).flatMap((state, i) => (state === 'Active' ? [nodes[i]] : []))
+      return active.length === 1 && active[0] === owner ? owner : undefined
+    },
+    async () => [lab?.holders(LAB_VIP), prober.owner, await states()],
+    { within: WITHIN, every: 20 },
+  )
+}
+
+const tell = (what: string, figures: unknown) =>
+  process.stdout.write(
+    `${what}: ${JSON.stringify(figures, (_, each) => (typeof each === 'number' ? Math.round(each) : each))}\n`,
+  )
+
+type Lines = readonly { readonly at: number; readonly text: string }[]
+
+/** ms after `since` at which such a line came; none: NaN. */
+const after = (since: number, lines: Lines = [], pattern = /./): number =>
+  Math.round((lines.find(({ text }) => pattern.test(text))?.at ?? Number.NaN) - since)
+
+const partsOf = ({ name, engine, agent }: LabNode, since: number) => ({
+  name,
+  engineSpeaks: after(since, engine?.lines),
+  agentBegins: after(since, agent?.lines, /begins as/),
+  engineFound: after(since, agent?.lines, /the engine is there/),
+  handedOver: after(since, agent?.lines, /"handed over"/),
+  backup: after(since, engine?.lines, /API_0.*Initialize → Backup/),
+  active: after(since, engine?.lines, /API_0.*→ Active/),
+})
+
+describeNetns('everything on a node dies', () => {
+  test('the owner’s engine and agent: the address moves, and when both are back peers and status are right', {
+    timeout: LONGEST,
+  }, async () => {
+    const { lab, nodes, api, prober, owner } = await settled()
+    const published = () => readPublished(api.store.get(HOSTED, 'cluster'))
+    const named = (node: LabNode, occasion: string) =>
+      eventually(
+        `the status to name ${node.name} alone ${occasion}`,
+        () =>
+          published()?.apiServerInternalIpOwner === node.name &&
+          published()?.holders.find(({ service }) => service === 'API')?.alsoAnswering.length === 0,
+        published,
+        { within: WITHIN, every: 20 },
+      )
+    await named(owner, 'at first')
+    const history = new HolderHistory(lab, LAB_VIP)
+    const since = await die(owner)
+    const moved = await eventually(
+      'another node to answer',
+      () => prober.movedFrom(owner.host.name, since),
+      () => [lab.holders(LAB_VIP), prober.owner],
+      { within: WITHIN },
+    )
+    const next = await settledOwner(prober, 'after the death')
+    await named(next, 'after the death')
+    const namedAt = monotonicMs()
+
+    const back = monotonicMs()
+    begin(owner)
+    await owner.agent?.line(/"handed over"/, WITHIN)
+    for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
+    expect(owner.peers().ostest_API_0, 'peers of who is back').toEqual(
+      nodes.flatMap(({ name, host }) => (name === owner.name ? [] : [host.address])),
+    )
+    await named(next, 'after the return')
+    const to = monotonicMs()
+    const account = history.between(since, to)
+    const told = api.store.list('v1/events', 'default').map(({ message }) => String(message))
+    const figures = {
+      ...{ movedAfter: moved.at - since, namedAfter: namedAt - since, longestGap: prober.longestGap(since, to) },
+      ...{ ...account, parts: partsOf(owner, back), told },
+    }
+    tell('owner dies', figures)
+    expect(figures.movedAfter, 'ms, an Active_Down_Interval since the last advertisement').toBeGreaterThan(
+      ACTIVE_DOWN - INTERVAL - ABOUT,
+    )
+    expect(figures.movedAfter, 'ms until another answers').toBeLessThan(12_000)
+    expect(account.holders, 'at the end: nobody is better than who has it').toEqual([next.host.name])
+    expect(told.join('\n')).toContain(`moved from ${owner.name} to ${next.name}: ${owner.name} fell silent`)
+    expect(prober.owner).toBe(next.host.name)
+  })
+
+  test('on all of them, and the API is away: by what the engine remembers, and by what the agent does', {
+    timeout: LONGEST,
+  }, async () => {
+    const { lab, nodes, prober } = await settled()
+    await cluster?.apiDown()
+    for (const remembers of ['engine', 'agent'] as const) {
+      await Promise.all(nodes.map(die))
+      // Of a machine that begins anew nothing is left of these.
+      for (const { host } of nodes)
+        if (lab.holders(LAB_VIP).includes(host.name))
+          run(['ip', '-n', host.namespace, 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'])
+      if (remembers === 'agent') for (const node of nodes) rmSync(node.memory)
+      const since = monotonicMs()
+      for (const node of nodes) begin(node)
+      const silence = await eventually(
+        'the client to be answered',
+        () => prober.gaps.find(({ from, to }) => from < since && to > since),
+        () => [lab.holders(LAB_VIP), prober.gaps.slice(-2), nodes.map((node) => partsOf(node, since))],
+        { within: WITHIN },
+      )
+      const answered = silence.to - since
+      const owner = await settledOwner(prober, `when the ${remembers} remembers`)
+      await owner.engine?.line(/API_0.*→ Active/, WITHIN)
+      const parts = partsOf(owner, since)
+      tell(`cold, the ${remembers} remembers`, { answered, ...parts })
+      expect(answered, 'ms from the start to the first answer').toBeLessThan(25_000)
+      expect(parts.active - parts.backup, 'ms in Backup').toBeGreaterThan(ACTIVE_DOWN - ABOUT)
+      // What the engine remembers is in force before any agent has said a word: its are stable after 5 s.
+      if (remembers === 'engine') expect(parts.handedOver > parts.backup || Number.isNaN(parts.handedOver)).toBe(true)
+      else expect(parts.handedOver, 'ms: first the agent, then the election').toBeLessThan(parts.active)
+      for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
+    }
+    await cluster?.apiUp()
+    for (const node of nodes) {
+      await node.agent?.line(/the nodes are watched again/, WITHIN)
+      expect(await node.routers(), `of ${node.name} with the API`).toEqual(UNICAST)
+    }
+  })
+})
