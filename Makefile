@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs build bench bench-cost chaos prove fuzz release image clean
+.PHONY: help demo test check docs build bench bench-cost chaos prove explore fuzz release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
 
@@ -57,6 +57,11 @@ chaos: ## random faults on three nodes, judged by who answers (root; options: SE
 prove: ## 10 000 simulated histories of 3 to 50 nodes, judged by who answers: over an hour of CPU (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
 	@scripts/setup.sh test
 	@npm run --silent prove -- --histories $(or $(HISTORIES),10000) --seed $(or $(SEED),1) $(ARGS)
+
+explore: ## every interleaving on three nodes, to a depth: some minutes of CPU (options: DEPTH=12 FAULTS=3 WORLDS=250000 SETTING=equal)
+	@scripts/setup.sh test
+	@npm run --silent explore -- --depth $(or $(DEPTH),12) --faults $(or $(FAULTS),3) --states $(or $(WORLDS),250000) \
+	  --setting '$(SETTING)' $(ARGS)
 
 fuzz: ## a million inputs for each parser (options: INPUTS=100000 SEED=1 TARGET=packet,yaml ARGS=--outcomes)
 	@scripts/setup.sh runtime

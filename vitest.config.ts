@@ -11,6 +11,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const COMPUTING = [
   'test/architecture.test.ts',
   'test/conformance/**/*.test.ts',
+  'test/explorer/**/*.test.ts',
   'test/fuzz/**/*.test.ts',
   'test/page/model/**/*.test.ts',
   'test/property/**/*.test.ts',

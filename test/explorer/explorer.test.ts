@@ -1,0 +1,113 @@
+/**
+ * Everything that can happen to three nodes within some steps, with the real state machine: two are never Active for
+ * longer than one exchange, and from everywhere somebody is Active in time. And the explorer sees: state machines that are
+ * wrong are found. `make explore` goes deeper; the counts are in docs/reliability.md.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../src/vrrp/event.ts'
+import { step } from '../../src/vrrp/fsm.ts'
+import type { State } from '../../src/vrrp/state.ts'
+import { type Millis, millis } from '../../src/wire/units.ts'
+import { ENGINE, type Machine } from './actions.ts'
+import { explore } from './explore.ts'
+import { inFrame } from './frame.ts'
+import { MUTANTS } from './mutants.ts'
+import { SETTINGS, settingCalled } from './settings.ts'
+import { replay, storyOf } from './story.ts'
+import type { Setting } from './world.ts'
+
+/** Steps, and faults among them, in CI. What begins with nobody running has more beginnings. */
+const DEPTH = 8
+const FAULTS = 2
+const depthOf = ({ boots }: Setting) => (boots ? DEPTH - 2 : DEPTH)
+
+test.each(SETTINGS.map((setting) => [setting.name, setting] as const))(
+  '%s: nothing is wrong within reach',
+  (_, setting) => {
+    const { counterexample, states } = explore(setting, { depth: depthOf(setting), faults: FAULTS })
+    expect(counterexample && storyOf(setting, counterexample)).toBeUndefined()
+    // One that cannot move would be content, too.
+    expect(states).toBeGreaterThan(2_000)
+  },
+  // A second or two of CPU each, on a machine that may be busy.
+  180_000,
+)
+
+/** Of every mutant: where it is found, in how many steps at most, and what for. */
+const SAFETY: readonly (readonly [string, string, number, RegExp])[] = [
+  ['an Active that hears nobody', 'rfc9568-distinct', 9, /are Active and hear each other/],
+  ['an Active that never yields to an equal', 'holdfast-equal', 8, /are Active and hear each other/],
+  ['a router that leaves its addresses', 'holdfast-distinct', 7, /answers in/],
+  ['a router that leaves and stays', 'holdfast-distinct', 9, /answer for/],
+]
+const LIVENESS: typeof SAFETY = [
+  ['a Backup that never expires', 'holdfast-distinct', 2, /nobody is Active/],
+  ['a Backup that does not follow', 'holdfast-distinct', 11, /no rest/],
+  ['an Active that hears nobody', 'rfc9568-distinct', 5, /no rest/],
+]
+
+describe('what is wrong is found', () => {
+  const found = (name: string, where: string, steps: number, what: RegExp, safetyOnly: boolean) => {
+    const machine = MUTANTS[name]
+    if (machine === undefined) throw new Error(`Cannot find mutant "${name}"`)
+    const setting = settingCalled(where)
+    const { counterexample } = explore(setting, { depth: steps, faults: FAULTS, safetyOnly }, machine)
+    if (counterexample === undefined) throw new Error(`Not found within ${steps} steps`)
+    const story = storyOf(setting, counterexample, machine)
+    expect(counterexample.what, story).toMatch(what)
+    expect(replay(story, machine), story).toBeDefined()
+  }
+  test.each(SAFETY)('two at a time: %s', (name, where, steps, what) => found(name, where, steps, what, true))
+  test.each(LIVENESS)('nobody, or no end: %s', (name, where, steps, what) => found(name, where, steps, what, false))
+})
+
+const STORIES = join(import.meta.dirname, 'stories')
+
+test.each(readdirSync(STORIES))('%s: is right now', (file) => {
+  const text = readFileSync(join(STORIES, file), 'utf8')
+  expect(replay(text), text).toBeUndefined()
+})
+
+/**
+ * Worlds are compared with now = 0 and with old moments forgotten. So it must make no difference to the state machine
+ * whether it is asked about a state as it came to be or about its canonical form, and at what time of day.
+ */
+test('a state in its frame is the same state', () => {
+  let asked = 0
+  const doubting =
+    (setting: Setting): Machine =>
+    (state, event, parameters, now) => {
+      const result = step(state, event, parameters, now)
+      asked++
+      const [later] = step(shifted(state), shiftedEvent(event), parameters, plusShift(now))
+      expect(inFrame(later, SHIFT, setting)).toEqual(inFrame(result[0], 0, setting))
+      return result
+    }
+  for (const name of ['holdfast-equal-peers', 'keepalived-equal', 'rfc9568-distinct']) {
+    const setting = settingCalled(name)
+    explore(setting, { depth: 6, faults: FAULTS, states: 1_000 }, doubting(setting))
+  }
+  expect(asked).toBeGreaterThan(2_000)
+  expect(ENGINE).toBe(step)
+})
+
+/** A power of two, so that nothing is rounded. */
+const SHIFT = 4_096
+const plusShift = (at: Millis): Millis => millis(at + SHIFT)
+
+function shifted(state: State): State {
+  return moved(state)
+}
+function shiftedEvent(event: Event): Event {
+  return moved(event)
+}
+
+/** Every moment ends in At, or is one of these. */
+const isMoment = (key: string): boolean => /(^at|At)$/.test(key) || key === 'until' || key === 'since'
+function moved<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value), (key, each) =>
+    isMoment(key) && typeof each === 'number' ? each + SHIFT : each,
+  )
+}

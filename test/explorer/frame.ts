@@ -1,0 +1,101 @@
+/**
+ * One form for every situation: a state with its moments counted from another now, and with everything forgotten that
+ * can decide nothing any more. Each rule names what reads the value; a rule that is wrong would merge worlds that differ,
+ * so there are few, and explorer.test.ts asks the state machine itself whether the form matters to it. A field of a state
+ * that is not named here is an error of types.
+ */
+import type { HeardActive, State } from '../../src/vrrp/state.ts'
+import { type Millis, millis } from '../../src/wire/units.ts'
+import type { Setting } from './world.ts'
+
+type Rest = Record<string, never>
+const NOTHING: Rest = {}
+const nothingElse = (_rest: Rest): void => {}
+
+/** `elapsed` ms later. Keys are written in one order, because worlds are compared as text. */
+export function inFrame(state: State, elapsed: number, { interval, minHold }: Setting): State {
+  const since = (at: Millis): Millis => millis(at - elapsed)
+  const maybe = (at: Millis | undefined): Millis | undefined => (at === undefined ? undefined : since(at))
+  /** How long ago does not matter beyond `enough`. */
+  const atLeast = (at: Millis, enough: number): Millis => millis(Math.max(since(at), 0 - enough))
+  // follow(): within an interval; priorityChangedInBackup(): + Active_Down_Interval, at most twice that ago (extended).
+  const heard = ({ source, priority, heardAt, ...rest }: HeardActive): HeardActive => {
+    nothingElse(rest)
+    return { source, priority, heardAt: atLeast(heardAt, 9 * interval) }
+  }
+  switch (state.name) {
+    case 'Initialize':
+      return state
+    case 'Returning': {
+      const { name, phase, until, linkWasUp, ...rest } = state
+      nothingElse(rest)
+      return { name, phase, until: since(until), linkWasUp }
+    }
+    case 'Active': {
+      const { name, since: began, adverAt, changeSentAt, asserted } = state
+      // Of announcements only: rivalAnnouncedAt, rivalPaidAt, rivalAnsweredAt. Of sync groups: tiedAt.
+      const { rivalAnnouncedAt: _a, rivalPaidAt: _p, rivalAnsweredAt: _r, tiedAt: _t, ...others } = state
+      const { name: _n, since: _s, adverAt: _v, changeSentAt: _c, asserted: _d, ...rest } = others
+      nothingElse(rest)
+      const changed = maybe(changeSentAt)
+      return {
+        name,
+        // keptByLoser(): 100 ms.
+        since: atLeast(began, 100),
+        // wasSilentTooLong(): beyond two intervals, and then it counts anew.
+        adverAt: atLeast(adverAt, 2 * interval + 1),
+        changeSentAt: changed !== undefined && 0 - changed >= interval ? undefined : changed,
+        // rememberAnswer() forgets them after the spacing.
+        asserted: asserted
+          .map(({ to, source, at }) => ({ to, source, at: since(at) }))
+          .filter(({ at }) => 0 - at < Math.min(100, interval)),
+        rivalAnnouncedAt: undefined,
+      }
+    }
+    case 'Backup': {
+      const { name, enteredAt, activeAdverInterval, activeDownAt, downReason, regularDownAt, ...second } = state
+      const { active, ownerChangedAt, preemptAt, extended, heldSince, asksChecks, spared, kept, ...rest } = second
+      nothingElse(rest)
+      return {
+        name,
+        // fastPreempt(): Active_Down_Interval, at most four intervals.
+        enteredAt: atLeast(enteredAt, 4 * interval),
+        activeAdverInterval,
+        activeDownAt: since(activeDownAt),
+        downReason,
+        regularDownAt: maybe(regularDownAt),
+        active: active === undefined ? undefined : heard(active),
+        // fastPreempt(): minHold, beyond which it is as if there had been none.
+        ownerChangedAt:
+          ownerChangedAt === undefined || elapsed - ownerChangedAt >= minHold ? undefined : since(ownerChangedAt),
+        preemptAt: maybe(preemptAt),
+        extended,
+        heldSince: maybe(heldSince),
+        asksChecks,
+        spared,
+        ...(kept === undefined
+          ? NOTHING
+          : { kept: kept.map(({ address, offAt }) => ({ address, offAt: since(offAt) })) }),
+      }
+    }
+    case 'Leaving': {
+      const { name, reason, until, repeatAt, successor, succession, kept, ...rest } = state
+      nothingElse(rest)
+      return {
+        name,
+        reason,
+        until: since(until),
+        repeatAt: maybe(repeatAt),
+        successor:
+          successor === undefined ? undefined : { ...heard(withoutInterval(successor)), interval: successor.interval },
+        succession:
+          succession === undefined
+            ? undefined
+            : { until: since(succession.until), remindAt: succession.remindAt.map(since) },
+        kept: kept.map(({ address, offAt }) => ({ address, offAt: maybe(offAt) })),
+      }
+    }
+  }
+}
+
+const withoutInterval = ({ source, priority, heardAt }: HeardActive): HeardActive => ({ source, priority, heardAt })

@@ -1,0 +1,125 @@
+/**
+ * What becomes of a world in which nothing goes wrong any more: who sleeps wakes, everything that was said arrives at
+ * once, deadlines end in their order. That future is one, so what it costs from here is the time to the next world and what
+ * it costs from there; worlds that were asked before are not asked again. Who is off stays off, unless nobody is left.
+ */
+import { type Action, after, dueOf, type Machine, nextDue } from './actions.ts'
+import { hashOf, textOf } from './identity.ts'
+import { sourceOf } from './settings.ts'
+import { EVERYBODY, type Setting, type World } from './world.ts'
+
+/** ms until somebody is Active, and until all is as it stays: one Active, the right one, followed by everybody else. */
+export type Future = { readonly active: number; readonly settled: number }
+/** `anew`: the last one goes, too, and what is counted begins when somebody is started again. */
+type Known = Future & { readonly anew: boolean }
+
+/** No fault ends this; more is a world that never comes to rest. */
+const MOST_STEPS = 400
+
+export class Futures {
+  readonly #known = new Map<number, Known>()
+  readonly #setting: Setting
+  readonly #machine: Machine
+
+  constructor(setting: Setting, machine: Machine) {
+    this.#setting = setting
+    this.#machine = machine
+  }
+
+  of(world: World): Future {
+    const path: {
+      readonly hash: number
+      readonly isActive: boolean
+      readonly elapsed: number
+      readonly starts: boolean
+    }[] = []
+    let now: World = calm(world)
+    let end: Known | undefined
+    for (;;) {
+      const hash = hashOf(textOf({ ...now, ...UNJUDGED }))
+      end = this.#known.get(hash) ?? (isSettled(now, this.#setting) ? AT_REST : undefined)
+      if (end !== undefined) break
+      const action = next(now)
+      if (action === undefined || path.length > MOST_STEPS) {
+        end = NEVER
+        break
+      }
+      const elapsed = action.kind === 'expire' ? Math.max(0, nextDue(now)) : 0
+      path.push({ hash, isActive: hasActive(now), elapsed, starts: action.kind === 'restart' })
+      now = after(now, action, this.#setting, this.#machine)
+    }
+    for (const { elapsed, hash, isActive, starts } of path.reverse()) {
+      const spent: number = end.anew ? 0 : elapsed
+      const anew: boolean = end.anew || starts
+      // Who is Active and leaves the LAN to nobody is not the one that is waited for.
+      end = { active: isActive && !anew ? 0 : spent + end.active, settled: spent + end.settled, anew }
+      this.#known.set(hash, end)
+    }
+    return end
+  }
+
+  /** Of a world from which it takes too long: what happens, for a person. */
+  *told(world: World): Generator<readonly [Action, World]> {
+    let now = calm(world)
+    for (let steps = 0; steps < 60 && !isSettled(now, this.#setting); steps++) {
+      const action = next(now)
+      if (action === undefined) return
+      now = after(now, action, this.#setting, this.#machine)
+      yield [action, now]
+    }
+  }
+}
+
+const AT_REST: Known = { active: 0, settled: 0, anew: false }
+const NEVER: Known = { active: Number.POSITIVE_INFINITY, settled: Number.POSITIVE_INFINITY, anew: false }
+const UNJUDGED = { faults: 0, reigns: [], answers: [] }
+const calm = (world: World): World => ({
+  ...world,
+  wire: world.wire.map((each) => ({ ...each, held: false })),
+  cut: [],
+})
+const hasActive = ({ nodes }: World): boolean =>
+  nodes.some(({ running, stalled, state }) => running && !stalled && state.name === 'Active')
+
+function next(world: World): Action | undefined {
+  const { nodes, wire } = world
+  const stalled = EVERYBODY.find((who) => nodes[who].stalled)
+  if (stalled !== undefined) return { kind: 'wake', who: stalled }
+  const [message] = wire
+  if (message !== undefined) return { kind: 'deliver', from: message.from, to: message.to }
+  const due = nextDue(world)
+  const who = EVERYBODY.find((each) => dueOf(nodes[each]) === due)
+  if (who !== undefined) return { kind: 'expire', who }
+  const off = EVERYBODY.find((each) => !nodes[each].running)
+  return off === undefined ? undefined : { kind: 'restart', who: off }
+}
+
+/** From here on the Active speaks before anybody's patience ends, for ever. */
+function isSettled({ nodes, wire }: World, setting: Setting): boolean {
+  if (wire.length > 0) return false
+  const running = EVERYBODY.filter((who) => nodes[who].running)
+  const [active, ...others] = running.filter((who) => nodes[who].state.name === 'Active')
+  if (active === undefined || others.length > 0) return false
+  const { state } = nodes[active]
+  if (state.name !== 'Active') return false
+  return running.every((who) => {
+    if (who === active) return true
+    const follower = nodes[who]
+    const { preempt } = setting.parameters(who, follower.priority)
+    if (follower.stalled || follower.holds || follower.state.name !== 'Backup') return false
+    if (follower.state.active?.source !== sourceOf(active) || follower.state.activeDownAt <= state.adverAt) return false
+    // Equals are left alone: the address decides between two Actives only.
+    return !(preempt && follower.priority > nodes[active].priority)
+  })
+}
+
+/**
+ * The last in line has waited, whoever was Returning has asked for the address first, and the others have heard. Who is
+ * Leaving begins to wait when it has left.
+ */
+export function bounds({ interval }: Setting, { nodes }: World): Future {
+  const [stagger, asking] = [2 * 3, 20]
+  const waited = 4 * interval + stagger + asking
+  const leaving = nodes.some(({ state }) => state.name === 'Leaving') ? 2 * interval + stagger : 0
+  return { active: waited, settled: waited + leaving }
+}

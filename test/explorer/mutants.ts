@@ -1,0 +1,44 @@
+/** State machines that are wrong, to see that the explorer sees it. */
+import { step } from '../../src/vrrp/fsm.ts'
+import type { Leaving } from '../../src/vrrp/state.ts'
+import { plus } from '../../src/wire/units.ts'
+import type { Machine } from './actions.ts'
+
+export const MUTANTS: Readonly<Record<string, Machine>> = {
+  /** Rows A4 and A5 are missing. */
+  'an Active that hears nobody': (state, event, parameters, now) =>
+    state.name === 'Active' && event.kind === 'advertisementReceived' && event.advertisement.priority > 0
+      ? [state, []]
+      : step(state, event, parameters, now),
+  /** Row A5 is the wrong way round: of two equals both go on. */
+  'an Active that never yields to an equal': (state, event, parameters, now) =>
+    state.name === 'Active' &&
+    event.kind === 'advertisementReceived' &&
+    event.advertisement.priority === parameters.priority
+      ? [state, []]
+      : step(state, event, parameters, now),
+  /** Row B2 is missing. */
+  'a Backup that never expires': (state, event, parameters, now) =>
+    state.name === 'Backup' && event.kind === 'deadlineReached' && state.kept === undefined
+      ? [{ ...state, activeDownAt: plus(now, 4_000) }, []]
+      : step(state, event, parameters, now),
+  /** Row B4 does not restart the timer. */
+  'a Backup that does not follow': (state, event, parameters, now) => {
+    const [next, effects] = step(state, event, parameters, now)
+    if (state.name !== 'Backup' || next.name !== 'Backup' || event.kind !== 'advertisementReceived')
+      return [next, effects]
+    return [{ ...next, activeDownAt: state.activeDownAt }, effects]
+  },
+  /** Addresses stay when the router has gone. */
+  'a router that leaves its addresses': (state, event, parameters, now) => {
+    const [next, effects] = step(state, event, parameters, now)
+    return [next, effects.filter(({ kind }) => kind !== 'removeAddresses')]
+  },
+  /** Leaving has no end. */
+  'a router that leaves and stays': (state, event, parameters, now) =>
+    state.name === 'Leaving' && event.kind === 'deadlineReached'
+      ? [{ ...state, repeatAt: undefined, until: plus(now, 4_000), kept: state.kept.map(unending) }, []]
+      : step(state, event, parameters, now),
+}
+
+const unending = ({ address }: Leaving['kept'][number]) => ({ address, offAt: undefined })

@@ -1,0 +1,72 @@
+/**
+ * Two that are Active, and two that answer: for how long they could hear each other and went on. "One exchange" is the
+ * time in which each has said once what it is, and the other has heard it. Decided here: what keeps two from hearing each
+ * other, and how long is too long. It does not know why a node is what it is.
+ */
+import type { State } from '../../src/vrrp/state.ts'
+import { isAwake, NAMES, type Node, type Overlap, PAIRS, placeOf, type Setting, type Who, type World } from './world.ts'
+
+/** A loser, and one that leaves, answers so long after the winner's advertisement (lingering.ts, leaving.ts). */
+const ANSWERS_ON = 20
+
+type Pair = { readonly from: Who; readonly to: Who }
+
+/** `lost`: a message of this pair, just now. */
+export function withOverlaps(world: World, lost: Pair | undefined): World {
+  const overlaps = (before: World['reigns'], does: (node: Node) => boolean) =>
+    PAIRS.map((pair, i): Overlap | undefined => {
+      const [one, other] = [world.nodes[pair[0]], world.nodes[pair[1]]]
+      if (!does(one) || !does(other)) return undefined
+      // Who is stalled hears nothing: it begins anew when it wakes.
+      const deaf = !isAwake(one) || !isAwake(other)
+      if (deaf || (lost !== undefined && isOf(lost, pair)) || isHeldUp(world, pair))
+        return { for: 0, undisturbed: false }
+      return before[i] ?? { for: 0, undisturbed: true }
+    })
+  const reigns = overlaps(world.reigns, ({ running, state }) => running && state.name === 'Active')
+  return { ...world, reigns, answers: overlaps(world.answers, ({ holds }) => holds) }
+}
+
+const isOf = ({ from, to }: Pair, pair: readonly Who[]): boolean => pair.includes(from) && pair.includes(to)
+/** Delayed, or cut in either direction. */
+const isHeldUp = ({ cut, wire }: World, [one, other]: readonly [Who, Who]): boolean =>
+  wire.some((each) => each.held && isOf(each, [one, other])) ||
+  cut.some((place) => place === placeOf({ from: one, to: other }) || place === placeOf({ from: other, to: one }))
+
+/** Of a world from before that time: while a message is delayed, or cannot arrive, nothing counts. */
+export function lengthened(world: World, overlaps: World['reigns'], ms: number): World['reigns'] {
+  return overlaps.map((each, i) => {
+    const pair = PAIRS[i]
+    return each === undefined || pair === undefined || isHeldUp(world, pair) ? each : { ...each, for: each.for + ms }
+  })
+}
+
+/** What a state says of the address; the effects must have come to the same. */
+function answersIn(state: State): boolean {
+  if (state.name === 'Backup') return state.kept !== undefined
+  return state.name === 'Active' || (state.name === 'Leaving' && state.kept.length > 0)
+}
+
+/** ms that are allowed: for the exchange, and when something was in its way for the next regular advertisement. */
+export function allowed({ undisturbed }: Overlap, { exchange, interval }: Setting): number {
+  return undisturbed ? exchange : interval + exchange
+}
+
+export function unsafe(world: World, setting: Setting): string | undefined {
+  for (const [i, pair] of PAIRS.entries()) {
+    const [one, other] = pair.map((who) => NAMES[who])
+    const [reign, answer] = [world.reigns[i], world.answers[i]]
+    if (reign !== undefined && reign.for > allowed(reign, setting)) {
+      return `${one} and ${other} are Active and hear each other for ${reign.for} ms: at most ${allowed(reign, setting)} expected`
+    }
+    if (answer !== undefined && answer.for > allowed(answer, setting) + ANSWERS_ON) {
+      return `${one} and ${other} answer for ${answer.for} ms: at most ${allowed(answer, setting) + ANSWERS_ON} expected`
+    }
+  }
+  for (const [i, { holds, running, state }] of world.nodes.entries()) {
+    const expected = running && answersIn(state)
+    if (holds !== expected)
+      return `${NAMES[i]} ${holds ? 'answers' : 'does not answer'} in ${running ? state.name : 'no state'}`
+  }
+  return undefined
+}

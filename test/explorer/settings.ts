@@ -1,0 +1,91 @@
+/** Who the three nodes are: priorities, profile, what may happen. Decided here: what is worth exploring, and nothing else. */
+import { vrrpGroup } from '../../src/vrrp/packet.ts'
+import { type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
+import { address } from '../../src/wire/address.ts'
+import { centis, millis } from '../../src/wire/units.ts'
+import type { FaultKind, Setting, Who } from './world.ts'
+
+/** ms, of all nodes: as on most LANs, and dyadic so that sums are exact. */
+const INTERVAL = 1_000
+/** Shorter than the default of 10 s: so that both sides of it are reached. */
+const MIN_HOLD = 2_000
+const EVERYTHING: readonly FaultKind[] = [
+  ...(['lose', 'delay', 'cut', 'wait', 'stall', 'crash', 'die', 'priority', 'yield', 'shutdown'] as const),
+]
+/** The last one has the highest address: of equals it wins. */
+const OWN = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map(address)
+const VIRTUAL = address('192.0.2.100')
+
+type Wanted = {
+  readonly name: string
+  readonly profile: ProfileName
+  readonly priorities: readonly [number, number, number]
+  readonly lowered: readonly [number, number, number]
+  readonly preempt?: boolean
+  /** They know each other (stagger). */
+  readonly peers?: boolean
+  readonly boots?: boolean
+  readonly faults?: readonly FaultKind[]
+}
+
+function setting({ name, profile, priorities, lowered, ...wanted }: Wanted): Setting {
+  const { preempt = true, peers = false, boots = false, faults = EVERYTHING } = wanted
+  const knobs = profileKnobs(profile, 3)
+  const known = new Map<number, Parameters>()
+  const build = (who: Who, priority: number): Parameters => ({
+    vrid: 51,
+    family: 'ipv4',
+    version: 3,
+    priority,
+    advertisementInterval: centis(INTERVAL / 10),
+    addresses: [VIRTUAL],
+    preempt,
+    preemptDelay: millis(0),
+    minHold: millis(MIN_HOLD),
+    primaryAddress: sourceOf(who),
+    transport: { mode: 'multicast', group: vrrpGroup('ipv4') },
+    peers: peers ? OWN.filter((_, other) => other !== who).map((other) => ({ address: other })) : [],
+    knobs,
+  })
+  return {
+    ...{ name, priorities, lowered, interval: INTERVAL, minHold: MIN_HOLD, faults, boots },
+    // Who was answered a moment ago is answered again after the spacing.
+    exchange: Math.min(knobs.assertSpacing, INTERVAL),
+    parameters(who, priority) {
+      const key = 256 * who + priority
+      const parameters = known.get(key) ?? build(who, priority)
+      known.set(key, parameters)
+      return parameters
+    },
+  }
+}
+
+export function sourceOf(who: Who): Parameters['primaryAddress'] {
+  const own = OWN[who]
+  if (own === undefined) throw new Error(`Cannot find node ${who}`)
+  return own
+}
+
+const DISTINCT = { priorities: [200, 150, 100], lowered: [90, 80, 70] } as const
+const EQUAL = { priorities: [100, 100, 100], lowered: [50, 50, 50] } as const
+/** An owner's priority does not move. */
+const OWNER = { priorities: [255, 150, 100], lowered: [255, 90, 80] } as const
+
+export const SETTINGS: readonly Setting[] = [
+  setting({ name: 'holdfast-distinct', profile: 'holdfast', ...DISTINCT }),
+  setting({ name: 'holdfast-equal', profile: 'holdfast', ...EQUAL }),
+  setting({ name: 'holdfast-equal-peers', profile: 'holdfast', ...EQUAL, peers: true }),
+  setting({ name: 'holdfast-owner', profile: 'holdfast', ...OWNER }),
+  setting({ name: 'holdfast-no-preempt', profile: 'holdfast', ...DISTINCT, preempt: false }),
+  setting({ name: 'holdfast-boot', profile: 'holdfast', ...EQUAL, boots: true }),
+  setting({ name: 'keepalived-equal', profile: 'keepalived', ...EQUAL }),
+  setting({ name: 'rfc9568-distinct', profile: 'rfc9568', ...DISTINCT }),
+  setting({ name: 'rfc9568-equal', profile: 'rfc9568', ...EQUAL }),
+  setting({ name: 'rfc9568-owner', profile: 'rfc9568', ...OWNER }),
+]
+
+export function settingCalled(name: string): Setting {
+  const found = SETTINGS.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`Cannot find setting "${name}": have ${SETTINGS.map((each) => each.name)}`)
+  return found
+}
