@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs build bench bench-cost chaos prove explore fuzz release image clean
+.PHONY: help demo test check docs build bench bench-cost chaos prove explore fuzz fuzz-native release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
 
@@ -66,6 +66,10 @@ explore: ## every interleaving on three nodes, to a depth: some minutes of CPU (
 fuzz: ## a million inputs for each parser (options: INPUTS=100000 SEED=1 TARGET=packet,yaml ARGS=--outcomes)
 	@scripts/setup.sh runtime
 	@npm run --silent fuzz -- --inputs $(or $(INPUTS),1000000) --seed $(or $(SEED),1) $(if $(TARGET),--target $(TARGET)) $(ARGS)
+
+fuzz-native: ## libFuzzer and AddressSanitizer on what the native parts read (options: SECONDS=60 TARGET='guardian addon who-has')
+	@scripts/setup.sh fuzz
+	@native/fuzz/build.sh $(or $(SECONDS),60) $(TARGET)
 
 release: ## build/release: npm package, tarball with Node, checksums, SBOM (CycloneDX)
 	@scripts/setup.sh runtime

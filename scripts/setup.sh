@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes this checkout ready to run: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
-# `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image. Decides which Debian packages
-# that takes, and when node_modules and dist are stale. Installs only what is missing, says nothing when there is nothing
-# to do, and never starts a service that a package brings along.
+# `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image, `scripts/setup.sh fuzz` for the
+# fuzzers of the native parts. Decides which Debian packages that takes, and when node_modules and dist are stale. Installs
+# only what is missing, says nothing when there is nothing to do, and never starts a service that a package brings along.
 set -eu
 
 mode=${1:-runtime}
@@ -43,7 +43,13 @@ case $mode in
     # What plays the manifests of static pods.
     needs="$needs nsenter:util-linux podman:podman runc:runc catatonit:catatonit"
     ;;
-  *) fail "Cannot set up \"$mode\": expected runtime, test, bench or container" ;;
+  fuzz)
+    needs='ip:iproute2 clang:clang cc:g++ nm:binutils'
+    # libFuzzer and the sanitizers: no command.
+    ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
+      needs="$needs libclang_rt:libclang-rt-dev"
+    ;;
+  *) fail "Cannot set up \"$mode\": expected runtime, test, bench, container or fuzz" ;;
 esac
 
 PATH=$PATH:/usr/sbin:/sbin

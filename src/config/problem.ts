@@ -32,8 +32,11 @@ export function formatPath(path: Path): string {
 }
 
 export function problemAt(locate: Locate, path: Path, severity: Severity, message: string): Problem {
-  return { ...locate(path), path: formatPath(path), message, severity }
+  return { ...locate(path), path: formatPath(path), message: oneLine(message), severity }
 }
+
+/** Whatever a key or a name may hold: a problem is a line, wherever it is told. */
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 
 export const isError = (problem: Problem): boolean => problem.severity === 'error'
 

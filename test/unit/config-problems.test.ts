@@ -274,6 +274,12 @@ describe('places', () => {
     expect(lines).toContain('2:2: Cannot read the text as YAML: Unexpected map-value-ind token in YAML stream')
   })
 
+  test('a key of several lines is said in one', () => {
+    expect(said('"a\\nb": 1\n').map((line) => line.split(':')[2])).toContain(
+      ' Cannot use unknown key "a b" in the configuration',
+    )
+  })
+
   test('a list as a key', () => {
     expect(said(`? [a]\n: b\n${file(router())}`)).toContain(
       '1:3: Cannot use a list, a mapping or an alias as a key: a word wanted',
