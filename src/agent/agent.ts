@@ -182,7 +182,7 @@ export class Agent {
       }
       account.handed('refused')
       log('error', 'the engine refuses it, and keeps what it had', { ...fields, problems: answer.problems })
-      this.take({ kind: 'engineRefused', problems: answer.problems })
+      this.take({ kind: 'engineRefused', problems: answer.problems, failed: answer.failed === true })
     } catch (error) {
       account.handed('lost')
       this.#ports.account.isConnected = false

@@ -11,7 +11,8 @@ export type EngineSight = {
 
 export type HandedOver =
   | { readonly accepted: true }
-  | { readonly accepted: false; readonly problems: readonly string[] }
+  /** `failed`: it could not judge it, this time. */
+  | { readonly accepted: false; readonly problems: readonly string[]; readonly failed?: boolean }
 
 export type EngineDoor = {
   /** Rejects with Error when nobody is there. */

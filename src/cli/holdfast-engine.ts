@@ -20,7 +20,7 @@ export function holdfastEngine(socket: string, options: { readonly native: boole
     },
     async handOver(desired: Desired): Promise<HandedOver> {
       const { status, body } = await handOver(socket, documentText(desired, options), { by: WHO })
-      return status === 200 ? { accepted: true } : { accepted: false, problems: problemsIn(status, body) }
+      return status === 200 ? { accepted: true } : refusalIn(status, body)
     },
     async gone(signal) {
       // Its events are not for us: the stream lasts as long as the engine does.
@@ -39,15 +39,20 @@ function sightIn(body: string): EngineSight {
   return { configured: true, mode: transport.startsWith('multicast') ? 'multicast' : 'unicast' }
 }
 
-function problemsIn(status: number, body: string): readonly string[] {
+/** live-configuration.ts says whether it has judged it. */
+export function refusalIn(status: number, body: string): HandedOver {
   try {
-    const { problems } = fieldsOf(JSON.parse(body))
-    if (Array.isArray(problems) && problems.length > 0)
-      return problems.map((problem: unknown) => String(fieldsOf(problem).message ?? JSON.stringify(problem)))
+    const { problems, fault, reason } = fieldsOf(JSON.parse(body))
+    const failed = fault === 'failed'
+    if (Array.isArray(problems) && problems.length > 0) {
+      const words = problems.map((problem: unknown) => String(fieldsOf(problem).message ?? JSON.stringify(problem)))
+      return { accepted: false, problems: words, failed }
+    }
+    if (typeof reason === 'string') return { accepted: false, problems: [reason], failed }
   } catch {
     // Words, then.
   }
-  return [`${body.trim()} (${status})`]
+  return { accepted: false, problems: [`${body.trim()} (${status})`] }
 }
 
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>

@@ -28,7 +28,8 @@ export type AgentEvent =
   | { readonly kind: 'engineConnected'; readonly configured: boolean; readonly mode: Mode | undefined }
   | { readonly kind: 'engineLost'; readonly reason: string }
   | { readonly kind: 'engineAccepted' }
-  | { readonly kind: 'engineRefused'; readonly problems: readonly string[] }
+  /** `failed`: it could not even read it to the end, and would perhaps take it now. */
+  | { readonly kind: 'engineRefused'; readonly problems: readonly string[]; readonly failed?: boolean }
   | { readonly kind: 'tick' }
 
 export type AgentOrder =

@@ -22,6 +22,8 @@ export const STABLE_URGENT = 500
 export const STABLE_UNREACHED = 2_000
 /** What was refused, as it is: the address that it needs may have come. */
 const AGAIN = 60_000
+/** What the engine could not judge: its worker was given up, on a machine that gave it no time. */
+const FAILED_AGAIN = 2_000
 const LONGEST_AGAIN = 600_000
 
 export function handedOver(state: AgentState, event: AgentEvent, now: Now): Step {
@@ -51,7 +53,8 @@ export function refusedAfter({ engine, refused }: AgentState, event: AgentEvent,
   if (engine.awaited === undefined) return refused
   if (event.kind === 'engineAccepted') return undefined
   if (event.kind !== 'engineRefused') return refused
-  const wait = refused === undefined ? AGAIN : Math.min(LONGEST_AGAIN, 2 * refused.wait)
+  const first = event.failed === true ? FAILED_AGAIN : AGAIN
+  const wait = refused === undefined ? first : Math.max(first, Math.min(LONGEST_AGAIN, 2 * refused.wait))
   return { at: now.monotonic + wait, wait, problems: event.problems.join('; ') }
 }
 

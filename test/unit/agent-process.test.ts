@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { Account } from '../../src/agent/account.ts'
 import { Agent, type AgentPlan } from '../../src/agent/agent.ts'
 import type { EngineSight } from '../../src/agent/engine-door.ts'
+import { refusalIn } from '../../src/cli/holdfast-engine.ts'
 import type { Desired } from '../../src/kubernetes/desired.ts'
 import type { PeerNode } from '../../src/kubernetes/peers.ts'
 import { vipPairs } from '../../src/kubernetes/vip-pairs.ts'
@@ -180,4 +181,16 @@ test('an engine that comes after the agent has its configuration a fraction of a
   world.isThere = true
   await hands(['ostest_API_0', 'ostest_INGRESS_0'])
   expect(monotonicMs() - at, 'ms until it was told').toBeLessThan(900)
+})
+
+test('what an engine says instead of taking it: its problems, or that it could not judge it', () => {
+  const judged = { ok: false, fault: 'invalid', reason: 'one problem', problems: [{ message: 'VRID 0' }] }
+  expect(refusalIn(422, JSON.stringify(judged))).toEqual({ accepted: false, problems: ['VRID 0'], failed: false })
+  const failed = { ok: false, fault: 'failed', reason: 'the worker thread ended', problems: [] }
+  expect(refusalIn(409, JSON.stringify(failed))).toEqual({
+    accepted: false,
+    problems: ['the worker thread ended'],
+    failed: true,
+  })
+  expect(refusalIn(403, 'Cannot take it\n')).toEqual({ accepted: false, problems: ['Cannot take it (403)'] })
 })

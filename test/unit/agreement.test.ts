@@ -389,6 +389,18 @@ describe('the engine', () => {
     expect(agent.state).toMatchObject({ refused: undefined, wakeAt: undefined })
   })
 
+  test('that could not judge it gets it again in a moment', () => {
+    const agent = running()
+    agent.answer = { kind: 'engineRefused', problems: ['the worker thread ended'], failed: true }
+    agent.hear(T, { kind: 'nodeGone', node: cp(1) })
+    playUntil(T + 20_000, [agent])
+    expect(agent.handed.map(({ at }) => at - T)).toEqual([0, 5000, 7000, 11_000, 19_000])
+    agent.answer = { kind: 'engineAccepted' }
+    playUntil(T + 3_600_000, [agent])
+    expect(agent.handed.slice(5).map(({ at }) => at - T)).toEqual([35_000])
+    expect(agent.peers.ostest_API_0).toEqual(['192.168.111.22'])
+  })
+
   test('that does not answer gets nothing else before it does', () => {
     const agent = running()
     agent.answer = undefined
