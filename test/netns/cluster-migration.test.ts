@@ -210,8 +210,10 @@ describeNetns('from multicast to unicast', () => {
     const sent = (await played.sent()).filter(({ at }) => at > since && at < to)
     const by = (name: string) => sent.filter(({ node }) => node === name)
     const silence = silenceIn(by(owner), isMulticast)
+    // Another than before only if an engine was overruled too late, or starved.
+    const inTheEnd = backAgain.holders[0] ?? owner
     const silenceBack = silenceIn(
-      by(owner).filter(({ at }) => at > returning),
+      by(inTheEnd).filter(({ at }) => at > returning),
       (one) => !isMulticast(one),
     )
     const story = nodes.flatMap(({ host, engine, agent }) =>
@@ -234,7 +236,7 @@ describeNetns('from multicast to unicast', () => {
     const well = { nobody: 0, several: 0, holders: [owner] }
     if (starved.length === 0) {
       expect(account, `ms without an owner, and with two, there:${told}`).toMatchObject(well)
-      expect(backAgain, `and back:${told}`).toMatchObject(well)
+      expect(backAgain, `and back:${told}`).toMatchObject({ nobody: 0, several: 0 })
       expect(gap, `ms without an answer:${told}`).toBeLessThan(500)
       // Later than an Active_Down_Interval it would have believed that it is alone.
       if (figures.overruledAfter < 3_000) {
@@ -244,13 +246,13 @@ describeNetns('from multicast to unicast', () => {
     }
     expect(backAgain.holders, `in the end:${told}`).toHaveLength(1)
     // One mode until the first has changed, the other since the last has; what was sent then may still be on its way to us.
-    const places = (from: number, until: number) => [
-      ...new Set(by(owner).flatMap(({ at, frame }) => (at > from && at < until ? [frame.destination] : []))),
+    const places = (from: number, until: number, name = owner) => [
+      ...new Set(by(name).flatMap(({ at, frame }) => (at > from && at < until ? [frame.destination] : []))),
     ]
     const peers = nodes.flatMap(({ host }) => (host.name === owner ? [] : [host.address]))
     expect(places(since, Math.min(...there.times) - ABOUT), 'before').toEqual([GROUP])
     expect(places(there.inForce, Math.min(...back.times) - ABOUT).sort(), 'since').toEqual(peers)
-    expect(places(back.inForce, to), 'in the end').toEqual([GROUP])
+    expect(places(back.inForce, to, inTheEnd), 'in the end').toEqual([GROUP])
     for (const ms of [silence, silenceBack]) expect(ms, 'ms between the two modes').toBeLessThan(3_000)
   })
 })
