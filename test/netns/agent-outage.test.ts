@@ -87,11 +87,15 @@ const tell = (what: string, figures: unknown) =>
     `${what}: ${JSON.stringify(figures, (_, each) => (typeof each === 'number' ? Math.round(each) : each))}\n`,
   )
 
+const WRITTEN = /"time":(\d+)/
 type Lines = readonly { readonly at: number; readonly text: string }[]
 
-/** ms after `since` at which such a line came; none: NaN. */
-const after = (since: number, lines: Lines = [], pattern = /./): number =>
-  Math.round((lines.find(({ text }) => pattern.test(text))?.at ?? Number.NaN) - since)
+/** ms after `since` at which such a line was written, by whoever wrote it: it may reach us later. None: NaN. */
+function after(since: number, lines: Lines = [], pattern = /./): number {
+  const found = lines.find(({ text }) => pattern.test(text) && WRITTEN.test(text))
+  const [, time] = WRITTEN.exec(found?.text ?? '') ?? []
+  return Math.round(Number(time ?? Number.NaN) - (Date.now() - monotonicMs()) - since)
+}
 
 const partsOf = ({ name, engine, agent }: LabNode, since: number) => ({
   name,
