@@ -41,6 +41,8 @@ export type Action =
   | { readonly kind: 'wait' }
 
 const NOW = millis(0)
+/** A stall ends when so many messages wait: three times Active_Down_Interval. For ever would be a world for each second. */
+const LONGEST_QUEUE = 12
 
 export function beginning(setting: Setting, faults: number): World {
   const node = (priority: number): Node => ({
@@ -78,7 +80,8 @@ export function possible(world: World, setting: Setting): Action[] {
   }
   const next = nextDue(world)
   // What takes no time is over before time passes.
-  const passes = arriving.length === 0 && next > 0 && next < Number.POSITIVE_INFINITY
+  const overdue = world.nodes.some(({ queue }) => queue.length >= LONGEST_QUEUE)
+  const passes = arriving.length === 0 && next > 0 && next < Number.POSITIVE_INFINITY && !overdue
   if (passes && may('wait')) actions.push({ kind: 'wait' })
   for (const from of EVERYBODY) {
     for (const to of EVERYBODY) {
@@ -158,7 +161,8 @@ function happen(world: World, action: Action, setting: Setting, machine: Machine
     case 'crash':
       return gone(world, who)
     case 'die':
-      // The guardian takes the addresses off and says priority 0 in its name.
+      // The guardian takes the addresses off and says priority 0 in its name; the daemon's does not say it for one that
+      // lingers, so this is more than can happen.
       return gone({ ...world, wire: sent(world, who, 0) }, who)
     case 'priority': {
       const priority = otherPriority(setting, who, node.priority)

@@ -23,7 +23,11 @@ const DEPTH = 8
 const FAULTS = 2
 const depthOf = ({ boots }: Setting) => (boots ? DEPTH - 2 : DEPTH)
 
-test.each(SETTINGS.map((setting) => [setting.name, setting] as const))(
+const named = (settings: readonly Setting[]) => settings.map((setting) => [setting.name, setting] as const)
+/** A second or two of CPU each, on a machine that may be busy. */
+const PATIENCE = 180_000
+
+test.each(named(SETTINGS))(
   '%s: nothing is wrong within reach',
   (_, setting) => {
     const { counterexample, states } = explore(setting, { depth: depthOf(setting), faults: FAULTS })
@@ -31,8 +35,17 @@ test.each(SETTINGS.map((setting) => [setting.name, setting] as const))(
     // One that cannot move would be content, too.
     expect(states).toBeGreaterThan(2_000)
   },
-  // A second or two of CPU each, on a machine that may be busy.
-  180_000,
+  PATIENCE,
+)
+
+test.each(named(SETTINGS.filter(({ boots }) => !boots)))(
+  '%s: nothing is wrong after any one fault, however long it goes on',
+  (_, setting) => {
+    const { counterexample, exhausted, states } = explore(setting, { depth: 200, faults: 1, states: 50_000 })
+    expect(counterexample && storyOf(setting, counterexample)).toBeUndefined()
+    expect(exhausted, `${states} worlds and no end`).toBe(true)
+  },
+  PATIENCE,
 )
 
 /** Of every mutant: where it is found, in how many steps at most, and what for. */
