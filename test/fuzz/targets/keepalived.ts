@@ -40,7 +40,7 @@ vrrp_script check {
   interval 2
   weight -20
 }
-~SEQ(N,1,2) {
+$N=1
 vrrp_instance V$N {
   state BACKUP
   interface eth0
@@ -49,6 +49,7 @@ vrrp_instance V$N {
   unicast_src_ip \${A}.1
   unicast_peer {
     \${A}.2 min_ttl 250
+    ~SEQ(P,3,5) \${A}.$P
   }
   authentication {
     auth_type PASS
@@ -65,6 +66,12 @@ vrrp_instance V$N {
   }
   notify "/bin/true x"
 }
+vrrp_instance V2 {
+  interface eth1
+  virtual_router_id 2
+  virtual_ipaddress {
+    10.0.1.9
+  }
 }
 vrrp_sync_group G {
   group {

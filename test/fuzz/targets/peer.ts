@@ -24,7 +24,7 @@ const STATUS = {
 const PAGE = {
   ...{ version: 1, hostname: 'r1', now: { at: AT, monotonicMs: 5.5 }, file: null, oldest: 1, latest: 2 },
   events: [
-    { seq: 1, at: AT, monotonicMs: 1, because: null, kind: 'guardianLost' },
+    { seq: 1, at: AT, monotonicMs: 1, kind: 'guardianLost' },
     { seq: 2, at: AT, monotonicMs: 2, because: 1, kind: 'journalGap', lost: 3, why: 'the disk is full' },
   ],
 }
@@ -36,7 +36,7 @@ const OBJECT = {
   },
   status: {
     ...{ apiServerInternalIpOwner: 'n1', observedGeneration: 1 },
-    holders: [{ node: 'n1', address: '192.0.2.100', service: 'API', since: AT, alsoAnswering: [] }],
+    holders: [{ node: 'n1', address: '192.0.2.100', service: 'API', since: AT, saidBy: 'n1', alsoAnswering: [] }],
     conditions: [{ type: 'Available', status: 'True', reason: 'r', message: 'm', lastTransitionTime: AT }],
   },
 }
