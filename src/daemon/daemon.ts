@@ -98,10 +98,10 @@ export type DaemonPorts = {
 }
 
 /**
- * Not configurable: `drainBeforeExpire: false` decides on the timer alone, as a daemon without ground rule 2 would, so
- * that the stall test can show that it would notice.
+ * Not configurable: what a test takes away to show that it would be missed. `drainBeforeExpire: false` decides on the timer
+ * alone, as a daemon without ground rule 2 would; `noticeAbsence: false` goes on after a stall as if nothing had been.
  */
-export type DaemonOptions = { readonly drainBeforeExpire: boolean }
+export type DaemonOptions = { readonly drainBeforeExpire: boolean; readonly noticeAbsence?: boolean }
 
 const LONGEST_YIELD = 31 * 24 * 3_600_000
 
@@ -200,7 +200,11 @@ export class Daemon {
       beginTurn,
       endTurn,
     })
-    this.#absence = new AbsenceWatch({ clock, will, groups: () => this.#roster.groups })
+    this.#absence = new AbsenceWatch({
+      clock,
+      will,
+      groups: () => (options.noticeAbsence === false ? [] : this.#roster.groups),
+    })
     this.#stale = new StaleAddresses({ view, roster: this.#roster, memory, journal, recorder, apply })
     this.#leftovers = new Leftovers({
       recorder,

@@ -28,7 +28,7 @@ export const STARTS = 150
 const BEAT = 250
 
 /** What a node does not have, so that a test can show that it would be missed. */
-export type Without = 'guardian' | 'lifetime' | 'drain'
+export type Without = 'guardian' | 'lifetime' | 'drain' | 'absence'
 
 export type NodeContext = {
   readonly without: Without | undefined
@@ -181,7 +181,10 @@ export class SimulatedNode implements Station {
         if (this.#life !== undefined) this.#life.leaving = true
       },
     }
-    const daemon = new Daemon(this.#config, ports, { drainBeforeExpire: without !== 'drain' })
+    const daemon = new Daemon(this.#config, ports, {
+      drainBeforeExpire: without !== 'drain',
+      noticeAbsence: without !== 'absence',
+    })
     this.#guardian = guardian
     this.#life = { daemon, timers, sockets, checks, recorder, inbox, leaving: false }
     note(this.name, 'starts')

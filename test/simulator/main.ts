@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compare, EXTENSIONS, newComparison, tableOf } from './extensions.ts'
 import { newTally, prove } from './prove.ts'
 
 const { values } = parseArgs({
@@ -11,12 +12,26 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '86400' },
     small: { type: 'boolean', default: false },
     out: { type: 'string', default: 'build/scenarios' },
+    /** What each extension is worth, instead: the same histories with and without it. */
+    extensions: { type: 'boolean', default: false },
   },
 })
 const [first, count] = [Number(values.seed), Number(values.histories)]
 const tally = newTally()
 // A limit for the impatient: how many there were by then is told. What a history is does not depend on it.
 const until = performance.now() + Number(values.seconds) * 1_000
+if (values.extensions) {
+  const comparisons = EXTENSIONS.map(newComparison)
+  for (let seed = first; seed < first + count && performance.now() < until; seed++)
+    compare(seed, comparisons, { small: values.small })
+  console.log(tableOf(comparisons))
+  for (const { defects, extension, worse } of comparisons)
+    for (const { off, on, seed } of worse)
+      console.log(
+        `${extension}, seed ${seed}: two for ${on.toFixed(1)} ms with it, ${off.toFixed(1)} without (${defects})`,
+      )
+  process.exit(0)
+}
 for (let seed = first; seed < first + count && performance.now() < until; seed++) {
   const failure = prove(seed, tally, { small: values.small })
   if (failure !== undefined) {

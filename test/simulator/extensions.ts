@@ -1,0 +1,134 @@
+/**
+ * Does an extension of the protocol earn its place? The same histories with it and without it, and what that changes: how long
+ * two or nobody answered, or a client was unanswered. Decided here: what counts as worse. Refuses to know what is printed.
+ */
+import type { Without } from '../../src/simulator/node.ts'
+import type { Scenario } from '../../src/simulator/scenario.ts'
+import { type Account, type SimulateOptions, simulate } from '../../src/simulator/simulation.ts'
+import { type Question, spansOf, WANTED } from '../../src/simulator/spans.ts'
+import { HANDOVER } from './bounds.ts'
+import { type HistoryOptions, historyOf } from './history.ts'
+import { judge, settledAt } from './judge.ts'
+
+export type Extension = {
+  readonly name: string
+  /** Keys of a virtual router that take it away. */
+  readonly off?: Readonly<Record<string, unknown>>
+  readonly without?: Without
+}
+
+/** Those that design.md §3 adds to RFC 9568, and that have a switch. */
+export const EXTENSIONS: readonly Extension[] = [
+  { name: 'fastPreempt', off: { fastPreempt: false } },
+  { name: 'Leaving', off: { leaving: false } },
+  { name: 'last advertisement', off: { lastAdvertisement: false } },
+  { name: 'kept until claimed', off: { keepUntilClaimed: false } },
+  { name: 'announcing over a rival', off: { announceOnRival: false } },
+  { name: 'stagger', off: { stagger: false } },
+  { name: 'priority 0 of the Active only', off: { priorityZeroFromActiveOnly: false } },
+  { name: 'return after absence', without: 'absence' },
+]
+
+type Times = Readonly<Record<Question, { readonly sum: number; readonly longest: number }>>
+
+export type Comparison = {
+  readonly extension: string
+  histories: number
+  /** In which anything at all was different. */
+  differed: number
+  /** ms in all histories. */
+  readonly on: Record<Question, number>
+  readonly off: Record<Question, number>
+  readonly longest: { readonly on: Record<Question, number>; readonly off: Record<Question, number> }
+  /** Seeds of histories whose longest overlap was longer with it than without it, by more than a hand-over. */
+  readonly worse: { readonly seed: number; readonly on: number; readonly off: number }[]
+  /** Of bounds (judge.ts), in all histories. */
+  readonly violations: { on: number; off: number }
+  /** How many in which they did so without it. */
+  better: number
+  /** Engines that threw. */
+  defects: number
+}
+
+const none = (): Record<Question, number> => ({ two: 0, none: 0, client: 0 })
+export const newComparison = ({ name }: Extension): Comparison => ({
+  ...{ extension: name, histories: 0, differed: 0, worse: [], better: 0, defects: 0 },
+  violations: { on: 0, off: 0 },
+  ...{ on: none(), off: none(), longest: { on: none(), off: none() } },
+})
+
+/** Of one seed, with all extensions of profile `holdfast`, and without one after the other. */
+export function compare(
+  seed: number,
+  comparisons: readonly Comparison[],
+  options: HistoryOptions = { small: true },
+  extensions: readonly Extension[] = EXTENSIONS,
+): void {
+  const history = withKeys(historyOf(seed, options), { profile: 'holdfast' })
+  const full = simulate(history)
+  const on = timesOf(full)
+  const violations = judge(full).violations.length
+  for (const [i, { off: keys = {}, without }] of extensions.entries()) {
+    const comparison = comparisons[i]
+    if (comparison === undefined) continue
+    const account = simulate(withKeys(history, keys), optionsOf(without))
+    const off = timesOf(account)
+    comparison.histories++
+    if (account.digest !== full.digest) comparison.differed++
+    comparison.defects += account.defects.length
+    comparison.violations.on += violations
+    comparison.violations.off += judge(account).violations.length
+    for (const question of ['two', 'none', 'client'] as const) {
+      comparison.on[question] += on[question].sum
+      comparison.off[question] += off[question].sum
+      const { longest } = comparison
+      longest.on[question] = Math.max(longest.on[question], on[question].longest)
+      longest.off[question] = Math.max(longest.off[question], off[question].longest)
+    }
+    const [having, lacking] = [on.two.longest, off.two.longest]
+    if (having > lacking + HANDOVER) comparison.worse.push({ seed, on: having, off: lacking })
+    if (lacking > having + HANDOVER) comparison.better++
+  }
+}
+
+const optionsOf = (without: Without | undefined): SimulateOptions => (without === undefined ? {} : { without })
+
+function withKeys(scenario: Scenario, keys: Readonly<Record<string, unknown>>): Scenario {
+  const nodes = scenario.nodes.map((node) => {
+    const { virtualRouters } = node.config
+    const routers = Array.isArray(virtualRouters) ? virtualRouters : []
+    return { ...node, config: { ...node.config, virtualRouters: routers.map((router) => ({ ...router, ...keys })) } }
+  })
+  return { ...scenario, nodes }
+}
+
+function timesOf({ moments, ms, scenario }: Account): Times {
+  const times = { two: { sum: 0, longest: 0 }, none: { sum: 0, longest: 0 }, client: { sum: 0, longest: 0 } }
+  const from = settledAt(scenario)
+  for (const seen of moments.values())
+    for (const question of ['two', 'none', 'client'] as const)
+      for (const span of spansOf(seen, from, ms, WANTED[question])) {
+        times[question].sum += span.to - span.from
+        times[question].longest = Math.max(times[question].longest, span.to - span.from)
+      }
+  return times
+}
+
+/** A row for each: what it changes, in seconds over all histories, then the longest in ms, with → without. */
+export function tableOf(comparisons: readonly Comparison[]): string {
+  const change = ({ off, on }: Comparison, question: Question) =>
+    `${(on[question] / 1_000).toFixed(1)} → ${(off[question] / 1_000).toFixed(1)}`
+  const longest = ({ longest: most }: Comparison, question: Question) =>
+    `${most.on[question].toFixed(0)} → ${most.off[question].toFixed(0)}`
+  const rows = comparisons.map((one) => {
+    const questions = (['two', 'none', 'client'] as const).map(
+      (question) => `${change(one, question)} (${longest(one, question)})`,
+    )
+    return `| ${one.extension} | ${one.differed} of ${one.histories} | ${questions.join(' | ')} | ${one.worse.length} : ${one.better} | ${one.violations.on} : ${one.violations.off} |`
+  })
+  return [
+    '| with it → without it | differ | two answered, s (longest, ms) | nobody | a client without an answer | longer overlap with it : without it | bounds missed with it : without it |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n')
+}
