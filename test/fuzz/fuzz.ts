@@ -53,7 +53,7 @@ export function fuzz(target: Target, options: Options): Tally {
     }
     const kind = kindOf(outcome.message)
     if (failures.has(kind) || failures.size >= MOST_FAILURES) return
-    const small = shrunk(target, input, kind)
+    const small = shrunk(target, input, kind, options.onInput)
     const failure = { target: target.name, message: messageOf(target, small) ?? outcome.message, small }
     failures.set(kind, failure)
     options.onFailure?.(failure)
@@ -77,10 +77,11 @@ export function messageOf(target: Target, input: Uint8Array): string | undefined
 }
 
 function outcomeOf(target: Target, input: Uint8Array): string | { readonly message: string } {
+  const { longest = LONGEST } = target
   const began = performance.now()
   try {
     const outcome = target.examine(input)
-    if (performance.now() - began < LONGEST) return outcome
+    if (performance.now() - began < longest) return outcome
   } catch (error) {
     return { message: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
   }
@@ -89,7 +90,7 @@ function outcomeOf(target: Target, input: Uint8Array): string | { readonly messa
   target.examine(input)
   const { user, system } = process.cpuUsage(before)
   const ms = (user + system) / 1_000
-  return ms < LONGEST ? 'slow' : { message: `It takes too long: ${Math.round(ms)} ms` }
+  return ms < longest ? 'slow' : { message: `It takes too long: ${Math.round(ms)} ms` }
 }
 
 /** What two failures of one fault have in common: the words without what was in the input. */
@@ -100,13 +101,17 @@ const kindOf = (message: string): string =>
     .slice(0, 80)
 
 const MOST_ATTEMPTS = 3_000
+/** What is slow is slow in every attempt. */
+const LONGEST_SHRINKING = 60_000
 
 /** Without whatever it fails without: halves first, then less and less; what is left becomes plain where it can. */
-function shrunk(target: Target, input: Uint8Array, kind: string): Uint8Array {
+function shrunk(target: Target, input: Uint8Array, kind: string, onInput: Options['onInput']): Uint8Array {
+  const until = performance.now() + LONGEST_SHRINKING
   let small = input
   let attempts = 0
   const fails = (candidate: Uint8Array): boolean => {
-    if (attempts++ > MOST_ATTEMPTS) return false
+    if (attempts++ > MOST_ATTEMPTS || performance.now() > until) return false
+    onInput?.(candidate)
     const message = messageOf(target, candidate)
     return message !== undefined && kindOf(message) === kind
   }

@@ -7,6 +7,8 @@ export type Target = {
   readonly words: readonly Uint8Array[]
   /** Octets of an input. */
   readonly largest: number
+  /** Milliseconds of CPU that an input may take, where that is more than a second. */
+  readonly longest?: number
   /** Inputs of the short run, which is part of the tests: some two seconds of CPU. */
   readonly short: number
   /**

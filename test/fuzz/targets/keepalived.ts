@@ -134,6 +134,8 @@ export const KEEPALIVED: Target = {
     ],
   ].map(octets),
   largest: 4_000,
+  // A line may ask for 65 536 lines (~SEQ), and they are read twice here.
+  longest: 10_000,
   short: 3_000,
   examine(input) {
     const [text = '', other = ''] = textOf(input).split(BETWEEN)
