@@ -1,5 +1,6 @@
 /** Random values of the protocol for fast-check: everything that may be sent, and a bit more. */
 import fc from 'fast-check'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
 import { type Authentication, simplePassword } from '../../src/vrrp/authentication.ts'
 import { encodeAdvertisement, vrrpGroup } from '../../src/vrrp/packet.ts'
@@ -7,7 +8,6 @@ import type { ChecksumForm } from '../../src/vrrp/parameters.ts'
 import type { IncomingPacket } from '../../src/vrrp/receive.ts'
 import { type Address, addressFromBytes, type Family } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 
 export const families = fc.constantFrom<Family>('ipv4', 'ipv6')
 export const checksumForm = fc.constantFrom<ChecksumForm>('message-only', 'pseudo-header')

@@ -6,13 +6,13 @@
 import { arpRequest } from '../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Address, address, addressBytes, familyOf, isMulticast } from '../../src/wire/address.ts'
 import { concatBytes, uint16 } from '../../src/wire/bytes.ts'
 import { macBytes, macFromBytes, multicastMac } from '../../src/wire/mac.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 
 export type Forgery = {
   /** Who is said to have sent it. */

@@ -4,6 +4,8 @@
  * ground rule 2), and runs the effects of a group in rounds. Packets are real octets: transmit.ts writes them,
  * receive.ts judges them. It does not know the other nodes.
  */
+
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
 import { isLingering } from '../../src/vrrp/lingering.ts'
@@ -16,7 +18,6 @@ import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { advertisementDatagrams } from '../../src/vrrp/transmit.ts'
 import { type Address, familyOf } from '../../src/wire/address.ts'
 import { centisToMillis, type Millis, millis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { VirtualGuardian } from './virtual-guardian.ts'
 import type { VirtualMember } from './virtual-member.ts'
 

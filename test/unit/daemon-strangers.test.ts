@@ -5,12 +5,12 @@
 import { describe, expect, test } from 'vitest'
 import { samplesOf } from '../../src/api/samples.ts'
 import { formatStatus } from '../../src/cli/status.ts'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
 import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import { FakeWorld, GROUP, PEER, ROUTER, VIP } from './fake-world.ts'
 
 const DOWN = 3_500

@@ -1,5 +1,6 @@
 /** The ladder's order, and the profiles' knobs that the vectors (profile rfc9568) do not turn. */
 import { describe, expect, test } from 'vitest'
+import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import { type Advertisement, DISCARD_REASONS } from '../../src/vrrp/advertisement.ts'
 import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { encodeAdvertisement, vrrpGroup } from '../../src/vrrp/packet.ts'
@@ -8,7 +9,6 @@ import { advertisementWarnings, type IncomingPacket, receive } from '../../src/v
 import { type Address, address } from '../../src/wire/address.ts'
 import { checksumOf, wordSum } from '../../src/wire/checksum.ts'
 import { centis } from '../../src/wire/units.ts'
-import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import { parametersFor } from '../support/parameters.ts'
 
 const PEER = address('192.0.2.3')
