@@ -23,8 +23,8 @@ export function differencesOf(nodes: Play['nodes']): readonly string[] {
         .sort()
         .join(' '),
     ).map((text) => `${key}: ${text}`),
-    ...different(members, 'version', ({ router }) => `version ${router.version}`).map((text) => `${key}: ${text}`),
-    ...different(members, 'interval', ({ router }) => `${router.advertisementInterval} ms`).map(
+    ...different(members, 'versions', ({ router }) => `version ${router.version}`).map((text) => `${key}: ${text}`),
+    ...different(members, 'intervals', ({ router }) => `${router.advertisementInterval} ms`).map(
       (text) => `${key}: ${text}`,
     ),
     ...missing(key, members, nodes),

@@ -11,6 +11,8 @@ import { type EndStanding, type Play, play } from './simulation.ts'
 
 /** Of simulations; what is beyond is said. */
 const MOST = 300
+/** Of events in them, some half a minute of CPU: a count and not a time, so that the answer is the same on every machine. */
+const MOST_EVENTS = 5_000_000
 
 export type Unmoved = {
   readonly address: string
@@ -26,10 +28,13 @@ export type WeightStudy = { readonly unmoved: readonly Unmoved[]; readonly tried
 export function studyWeights(what: Play): WeightStudy {
   const settles = settlingOf(what)
   const begins = Math.max(0, ...what.nodes.map(({ startsAt }) => startsAt))
-  let tried = 0
+  let [tried, events] = [0, 0]
+  const isEnough = () => tried >= MOST || events >= MOST_EVENTS
   const end = (faults: readonly Fault[], ms: number): readonly EndStanding[] => {
     tried++
-    return play({ ...what, faults, ms }).standings
+    const { standings, steps } = play({ ...what, faults, ms })
+    events += steps
+    return standings
   }
   const unmoved: Unmoved[] = []
   const addresses = new Set(
@@ -38,13 +43,13 @@ export function studyWeights(what: Play): WeightStudy {
   let leftOut = false
   for (const address of addresses) {
     const gone: string[] = []
-    for (;;) {
+    while (!leftOut) {
       const off = gone.map((node): Fault => ({ at: begins + settles, ms: 100 * settles, kind: 'power off', node }))
       const ready = begins + 2 * settles
       const owner = ownerOf(end(off, ready), address)
       if (owner === undefined || gone.length >= what.nodes.length - 1) break
       for (const check of checksOf(what, owner.node, owner.router)) {
-        if (tried >= MOST) leftOut = true
+        leftOut = isEnough()
         if (leftOut) break
         const fails: Fault = {
           ...{ at: ready, ms: 100 * settles, kind: 'service down', node: owner.node },
@@ -62,6 +67,7 @@ export function studyWeights(what: Play): WeightStudy {
         })
       }
       gone.push(owner.node)
+      leftOut ||= isEnough()
     }
   }
   return { unmoved, tried, leftOut }

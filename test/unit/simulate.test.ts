@@ -97,7 +97,7 @@ test('nodes that differ', () => {
   const nodes = [{ priority: 150 }, { priority: 100, more: 'excludedAddresses: []' }]
   const path = scenario(nodes)
   writeFileSync(join(folder, 'n2.yaml'), configuration({ priority: 100 }).replace('1s', '2s'))
-  expect(json(path).warnings).toContain('VRID 51 (IPv4): interval differ: n1 has 1000 ms; n2 has 2000 ms')
+  expect(json(path).warnings).toContain('VRID 51 (IPv4): intervals differ: n1 has 1000 ms; n2 has 2000 ms')
   writeFileSync(join(folder, 'n2.yaml'), configuration({ priority: 100 }).replace('vrid: 51', 'vrid: 52'))
   const { exitCode, stdout } = simulateCommand(path, { json: true })
   expect(JSON.parse(stdout).warnings).toContain('VRID 51 (IPv4): n1 alone has it, nobody would take over')
