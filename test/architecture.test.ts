@@ -40,8 +40,13 @@ const PLAN: Record<string, Rule> = {
   kubernetes: { folders: ['wire', 'config'], packages: ['yaml', 'zod'] },
   // The process beside the engine that asks the cluster and does what was decided. Nothing imports it but cli.
   agent: { folders: ['wire', 'config', 'kubernetes'], packages: ['node:', '@kubernetes/client-node', 'zod'] },
+  // What an engine is told and does, written down and played again (docs/adr/0058).
+  recording: {
+    folders: ['wire', 'vrrp', 'config', 'daemon', 'journal', 'notify'],
+    packages: ['node:', 'zod'],
+  },
   // The engine on simulated nodes (docs/adr/0055): nothing imports it but cli, and tests.
-  simulator: { folders: ['wire', 'arp', 'config', 'daemon', 'healthcheck', 'linux'], packages: ['zod'] },
+  simulator: { folders: ['wire', 'arp', 'config', 'daemon', 'healthcheck', 'linux', 'recording'], packages: ['zod'] },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0011).
@@ -59,6 +64,7 @@ const PLAN: Record<string, Rule> = {
       'linux',
       'metrics',
       'api',
+      'recording',
       'simulator',
     ],
     packages: ['node:', 'commander', 'pino', 'zod', 'cap'],

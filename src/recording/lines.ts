@@ -1,0 +1,223 @@
+/**
+ * The format of a recording: JSON lines, of which the first says what the file is. A line with `in` is what the engine was
+ * told or has asked for, one with `out` what it has done. Those with `turn` come from outside, and what follows until the next
+ * one happened within. Decided here: which lines there are, that values of the clocks ride on the next line, and what
+ * makes a line unreadable. Refuses to know who writes and who replays.
+ */
+import * as z from 'zod'
+import type { Config } from '../config/config.ts'
+import type { NamedAddress } from '../config/named-address.ts'
+import type { JournalEntry } from '../daemon/journal.ts'
+import type {
+  CheckPortNews,
+  Failure,
+  Link,
+  NeighborResolution,
+  NetworkEvent,
+  NotifyPortNews,
+  PresentAddress,
+  WillState,
+} from '../daemon/ports.ts'
+import { eventSchema } from '../journal/event.ts'
+import { type Address, type Family, parseAddress } from '../wire/address.ts'
+import type { Millis } from '../wire/units.ts'
+
+/** Of this format. A reader of another one refuses. */
+export const FORMAT = 1
+
+/** Of every recording. */
+export const OPENING = '{"recording":'
+
+/** Checked as far as a reader needs it: that these are our own values is believed. */
+const shaped = <T>(schema: z.ZodType) => z.custom<T>((value) => schema.safeParse(value).success)
+
+const moment = shaped<Millis>(z.number())
+export const addressLine = z.custom<Address>((value) => typeof value === 'string' && parseAddress(value) === value)
+const family = z.custom<Family>((value) => value === 'ipv4' || value === 'ipv6')
+const hex = z.string().regex(/^([0-9a-f]{2})*$/)
+const named = z.looseObject({ kind: z.string() })
+const present = z.looseObject({
+  interfaceIndex: z.int(),
+  address: addressLine,
+  prefixLength: z.int(),
+  tentative: z.boolean(),
+})
+const link = z.looseObject({ index: z.int(), name: z.string(), mac: z.string(), up: z.boolean(), running: z.boolean() })
+const failure = shaped<Failure>(z.looseObject({ code: z.string(), message: z.string(), retryable: z.boolean() }))
+/** All that an engine is configured with, without secrets. */
+export const configLine = shaped<Config>(
+  z.looseObject({
+    runDirectory: z.string(),
+    virtualRouters: z.array(z.looseObject({ name: z.string(), addresses: z.array(z.unknown()) })),
+    syncGroups: z.array(z.unknown()),
+    healthchecks: z.array(named),
+  }),
+)
+const reading = shaped<NamedAddress['reading']>(
+  z.union([z.object({ address: addressLine }), z.object({ problem: z.string() })]),
+)
+const socket = z.int()
+
+/** On the line behind them: what was read of each clock since the line before, in order; `asleep` when it has changed. */
+const reads = {
+  now: z.array(moment).optional(),
+  asleep: moment.optional(),
+  random: z.array(z.number()).optional(),
+  wall: z.array(z.number()).optional(),
+  elapsed: z.array(z.number()).optional(),
+  mono: z.array(z.number()).optional(),
+}
+const common = { turn: z.int().positive().optional(), ...reads }
+
+const input = <const K extends string, T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
+  z.object({ ...common, in: z.literal(kind), ...shape })
+
+export const inputSchema = z.discriminatedUnion('in', [
+  // Orders.
+  input('create', {
+    config: configLine,
+    drainBeforeExpire: z.boolean(),
+    noticeAbsence: z.boolean().optional(),
+    /** Ports that an engine can do without. */
+    has: z.array(z.enum(['checks', 'notify', 'addressFiles'])),
+  }),
+  input('start', {}),
+  input('stop', {}),
+  input('close', {}),
+  input('yield', { router: z.string(), forMs: z.number() }),
+  input('reload', {
+    config: configLine,
+    bearer: z.object({ by: z.string().nullable(), revision: z.string().nullable(), again: z.boolean() }).optional(),
+  }),
+  /** What somebody else has written into the journal. */
+  input('fact', { event: eventSchema }),
+  // News.
+  input('tick', {}),
+  input('timer', { timer: z.int() }),
+  input('readable', { socket }),
+  input('packet', {
+    socket,
+    family,
+    from: addressLine,
+    to: addressLine.optional(),
+    ttl: z.number().optional(),
+    at: moment,
+    hex,
+  }),
+  input('failed', { socket, failure }),
+  input('frame', { socket, at: moment, hex }),
+  input('neighbor', {
+    socket,
+    address: addressLine,
+    is: z.custom<NeighborResolution>((value) => value === 'resolved' || value === 'probed' || value === 'unresolved'),
+  }),
+  input('neighborsLost', { socket }),
+  input('news', { event: shaped<NetworkEvent>(named) }),
+  input('named', { file: z.string(), reading }),
+  input('called', {}),
+  input('checked', { news: shaped<CheckPortNews>(named) }),
+  input('checksStopped', {}),
+  input('notified', { news: shaped<NotifyPortNews>(named) }),
+  // Answers.
+  input('drained', { socket, empty: z.boolean(), lost: z.int() }),
+  input('links', { links: z.array(shaped<Link>(link)).nullable() }),
+  input('addresses', { addresses: z.array(shaped<PresentAddress>(present)).nullable() }),
+  input('memory', {
+    entries: z.array(shaped<JournalEntry>(z.looseObject({ address: addressLine }))),
+    problem: z.string().optional(),
+  }),
+  input('beat', { silent: moment.optional() }),
+  input('word', {
+    unit: z.int(),
+    state: z.custom<WillState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),
+  }),
+  input('guardian', { guarded: z.boolean(), executions: z.int() }),
+])
+export type Input = z.output<typeof inputSchema>
+export type InputOf<K extends Input['in']> = Extract<Input, { readonly in: K }>
+/** Without what the tape adds. */
+export type NewInput = Input extends infer E ? (E extends Input ? Omit<E, keyof typeof common> : never) : never
+
+/** What was done; `answer`: what came of it, where that is not what was to be expected. */
+const outputSchema = z.looseObject({ ...common, out: z.string(), answer: z.unknown().optional() })
+export type Output = z.output<typeof outputSchema>
+export type NewOutput = { readonly out: string; readonly [key: string]: unknown }
+
+const strip = <T extends object>(line: T, keys: readonly string[]) =>
+  Object.fromEntries(Object.entries(line).filter(([key]) => !keys.includes(key)))
+const CLOCKED = Object.keys(common)
+
+/** Without number and clocks. */
+export const toldIn = (input: Input): object => strip(input, CLOCKED)
+/** And without what came of it: what the engine did. */
+export const doneIn = (output: Output): object => strip(output, [...CLOCKED, 'answer'])
+
+const headerSchema = z.object({
+  recording: z.int(),
+  holdfast: z.string(),
+  at: z.string(),
+})
+export type Header = z.output<typeof headerSchema>
+
+/** So many lines are missing, because whoever wrote them did not keep up. */
+const gapSchema = z.object({ gap: z.int().positive() })
+const endSchema = z.object({ ...common, end: z.string() })
+
+export type Line =
+  | { readonly kind: 'in'; readonly number: number; readonly input: Input }
+  | { readonly kind: 'out'; readonly number: number; readonly output: Output }
+  | { readonly kind: 'gap'; readonly number: number; readonly lines: number }
+  | { readonly kind: 'end'; readonly number: number; readonly words: string; readonly reads: Reads }
+export type Reads = Pick<Input, keyof typeof reads>
+
+/** Of the line with this number, in words for whoever has the file. */
+export class UnreadableLine extends Error {
+  readonly number: number
+
+  constructor(number: number, what: string) {
+    super(`line ${number}: ${what}`)
+    this.number = number
+  }
+}
+
+/** Throws UnreadableLine. */
+export function readHeader(text: string): Header {
+  const header = headerSchema.safeParse(text.startsWith(OPENING) ? jsonOf(text, 1) : undefined)
+  if (!header.success) throw new UnreadableLine(1, 'this is no recording of holdfast run --record')
+  const { recording } = header.data
+  if (recording !== FORMAT)
+    throw new UnreadableLine(1, `a recording of format ${recording}, and this holdfast reads format ${FORMAT}`)
+  return header.data
+}
+
+/** Throws UnreadableLine. */
+export function readLine(text: string, number: number): Line {
+  const value = jsonOf(text, number)
+  if (typeof value !== 'object' || value === null) throw new UnreadableLine(number, 'no line of a recording')
+  if ('in' in value) {
+    const read = inputSchema.safeParse(value)
+    if (read.success) return { kind: 'in', number, input: read.data }
+    throw new UnreadableLine(number, `cannot read "in": ${JSON.stringify(value.in)} (${wrong(read.error)})`)
+  }
+  if ('out' in value) {
+    const read = outputSchema.safeParse(value)
+    if (read.success) return { kind: 'out', number, output: read.data }
+    throw new UnreadableLine(number, `cannot read "out": ${JSON.stringify(value.out)} (${wrong(read.error)})`)
+  }
+  const gap = gapSchema.safeParse(value)
+  if (gap.success) return { kind: 'gap', number, lines: gap.data.gap }
+  const end = endSchema.safeParse(value)
+  if (end.success) return { kind: 'end', number, words: end.data.end, reads: end.data }
+  throw new UnreadableLine(number, 'no line of a recording')
+}
+
+const wrong = (error: z.ZodError): string =>
+  error.issues.map(({ message, path }) => `${path.join('.')}: ${message}`).join('; ')
+
+function jsonOf(text: string, number: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UnreadableLine(number, 'this is no JSON')
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * What an engine does, as lines of a recording: the same words for the tape, which writes them, and for the replay, which
+ * compares. What came of it stands beside it in `answer`, and only where it is not what was to be expected. Refuses to know
+ * who does it and when.
+ */
+import * as z from 'zod'
+import type { NamedAddress } from '../config/named-address.ts'
+import type {
+  AddressOutcome,
+  AddressStep,
+  AdvertisementSocketOptions,
+  Datagram,
+  Failure,
+  FrameSocketOptions,
+  LastWill,
+  NeighborWatchOptions,
+  SendOutcome,
+} from '../daemon/ports.ts'
+import type { Notification } from '../notify/notification.ts'
+import { addressLine, type NewOutput } from './lines.ts'
+
+/** Octets as a line has them; the tape leaves passwords out. */
+export type HexOf = (bytes: Uint8Array) => string
+
+export const plainHex: HexOf = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+export const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'))
+
+const datagram = ({ bytes, destination, ttl }: Datagram, hexOf: HexOf) => ({ to: destination, ttl, hex: hexOf(bytes) })
+
+export const opened = (
+  socket: number,
+  what: 'advertisements' | 'frames' | 'neighbors',
+  options: AdvertisementSocketOptions | FrameSocketOptions | NeighborWatchOptions,
+): NewOutput => ({
+  ...{ out: 'open', socket, what, interface: options.interfaceName, index: options.interfaceIndex },
+  family: options.family,
+  source: 'source' in options ? options.source : undefined,
+  group: 'group' in options ? options.group : undefined,
+  hears: 'hears' in options ? options.hears : undefined,
+})
+
+export const sent = (socket: number, datagrams: readonly Datagram[], hexOf: HexOf): NewOutput => ({
+  ...{ out: 'send', socket, packets: datagrams.map((each) => datagram(each, hexOf)) },
+})
+
+export const framed = (socket: number, frames: readonly Uint8Array[]): NewOutput => ({
+  ...{ out: 'frames', socket, frames: frames.map(plainHex) },
+})
+
+export const applied = (steps: readonly AddressStep[]): NewOutput => ({ out: 'apply', steps })
+
+export const willed = ({ guard, name, packets, remove, unit }: LastWill, hexOf: HexOf): NewOutput => ({
+  ...{ out: 'arm', unit, name, remove, guard },
+  packets: packets.map(({ datagrams, ...rest }) => ({
+    ...rest,
+    datagrams: datagrams.map((each) => datagram(each, hexOf)),
+  })),
+})
+
+/** Not the programs, which the configuration names. */
+export const posted = ({ id, isLast, lane, runs }: Notification): NewOutput => ({
+  ...{ out: 'notify', id, lane, runs, isLast },
+})
+
+// What came of it ---------------------------------------------------------------------------------------------------
+
+const failureSchema = z.object({ code: z.string(), syscall: z.string(), message: z.string(), retryable: z.boolean() })
+
+/** Undefined: all of them were sent. */
+export const sendAnswer = (outcomes: readonly SendOutcome[]): readonly (Failure | null)[] | undefined =>
+  outcomes.every(({ ok }) => ok) ? undefined : outcomes.map((each) => (each.ok ? null : each.failure))
+
+const sendAnswerSchema = z.array(failureSchema.nullable()).optional()
+
+/** One for each of `count`. Throws when the answer is something else. */
+export function sendOutcomes(answer: unknown, count: number): readonly SendOutcome[] {
+  const failures = sendAnswerSchema.parse(answer)
+  return Array.from({ length: count }, (_, i) => {
+    const failure = failures?.[i]
+    return failure == null ? { ok: true } : { ok: false, failure }
+  })
+}
+
+/** Undefined: all of them have changed something. */
+export const applyAnswer = (outcomes: readonly AddressOutcome[]): readonly (Failure | boolean)[] | undefined =>
+  outcomes.every((each) => each.ok && each.changed)
+    ? undefined
+    : outcomes.map((each) => (each.ok ? each.changed : each.failure))
+
+const applyAnswerSchema = z.array(z.union([z.boolean(), failureSchema])).optional()
+
+/** One for each step. Throws when the answer is something else. */
+export function applyOutcomes(answer: unknown, steps: readonly AddressStep[]): readonly AddressOutcome[] {
+  const each = applyAnswerSchema.parse(answer)
+  return steps.map((step, i) => {
+    const what = each?.[i] ?? true
+    return typeof what === 'boolean' ? { step, ok: true, changed: what } : { step, ok: false, failure: what }
+  })
+}
+
+/** Undefined: it worked. */
+export const failureOf = (answer: unknown): Failure | undefined => failureSchema.optional().parse(answer)
+
+const steppedDownSchema = z.object({ executed: z.boolean(), late: z.boolean() }).optional()
+
+export const steppedDownAnswer = (answer: { readonly executed: boolean; readonly late: boolean }) =>
+  answer.executed || answer.late ? answer : undefined
+
+export const steppedDown = (answer: unknown): { readonly executed: boolean; readonly late: boolean } =>
+  steppedDownSchema.parse(answer) ?? { executed: false, late: false }
+
+const readingsSchema = z
+  .record(z.string(), z.union([z.object({ address: addressLine }), z.object({ problem: z.string() })]))
+  .optional()
+
+/** Of files that name addresses. */
+export const readingsOf = (answer: unknown): ReadonlyMap<string, NamedAddress['reading']> =>
+  new Map(Object.entries(readingsSchema.parse(answer) ?? {}))

@@ -1,0 +1,281 @@
+/**
+ * A recording played to a new engine: what was told to the one then is told to the one now, and what it does is compared,
+ * line by line. Decided here: that the first difference ends the comparison, that an engine which throws where the one then
+ * ended by an exception does the same, and that a recording may end anywhere. Refuses to know ports (replayed-ports.ts) and
+ * what a story is.
+ */
+import { setImmediate as afterMicrotasks } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import { Daemon } from '../daemon/daemon.ts'
+import { Recorder } from '../daemon/recorder.ts'
+import { type JournalEvent, readEvent } from '../journal/event.ts'
+import { doneIn, type Input, type InputOf, type Line, type NewOutput, toldIn, UnreadableLine } from './lines.ts'
+import type { RecordingLines } from './recording-lines.ts'
+import { ReplayedClocks } from './replayed-clocks.ts'
+import { ReplayedPorts } from './replayed-ports.ts'
+import { withoutDetail } from './secrets.ts'
+
+/** What was recorded there, and what the engine does instead. */
+export type Difference = { readonly line: number; readonly recorded: string; readonly replayed: string }
+
+export type Gap = { readonly line: number; readonly missing: number }
+
+export type Replayed = {
+  /** Undefined: the engine does what it did then, as far as the recording can be replayed. */
+  readonly difference: Difference | undefined
+  /** Its last line, or what cannot be read of it; undefined: it does not say why it ends. */
+  readonly end: string | undefined
+  /** Where the replay ended, because lines were left out. */
+  readonly gap: Gap | undefined
+  /** The exception by which the engine ended, then and now. */
+  readonly crash: string | undefined
+  /** Of those that were replayed: entries from outside, and what was done. */
+  readonly turns: number
+  readonly outputs: number
+  /** As they were recorded, also behind a gap or a difference; numbered from 1. */
+  readonly events: readonly JournalEvent[]
+  /** The clocks when it ended; undefined: nothing was recorded. */
+  readonly now: { readonly at: string; readonly monotonicMs: number } | undefined
+}
+
+/** Longer than that, a line is not shown whole. */
+const LONGEST_SHOWN = 600
+
+export class Replay {
+  readonly #lines: RecordingLines
+  readonly #clocks: ReplayedClocks
+  readonly #recorder: Recorder
+  readonly #ports: ReplayedPorts
+  #daemon: Daemon | undefined
+  /** Nothing is compared any more: at the end, at a gap, at a difference. */
+  #isOver = false
+  #difference: Difference | undefined
+  #gap: Gap | undefined
+  #end: string | undefined
+  #crash: string | undefined
+  /** It was told to leave: what it does next comes from promises as well. */
+  #isLeaving = false
+  /** An event of somebody else's is being recorded. */
+  #isFact = false
+  #turns = 0
+  #outputs = 0
+  readonly #events: JournalEvent[] = []
+
+  constructor(lines: RecordingLines) {
+    this.#lines = lines
+    this.#clocks = new ReplayedClocks(() => this.#peek())
+    const elapsed = () => this.#clocks.read('elapsed')
+    const clocks = { wall: () => this.#clocks.read('wall'), monotonic: () => this.#clocks.read('mono') }
+    this.#recorder = new Recorder(elapsed, () => {}, clocks)
+    this.#recorder.chronicle.subscribe((event) => {
+      if (!this.#isFact) this.#did({ out: 'event', event: withoutDetail(event) })
+    })
+    this.#ports = new ReplayedPorts({
+      ...{ clocks: this.#clocks, recorder: this.#recorder },
+      did: (output) => void this.#did(output),
+      outcome: (output, read) => this.#outcome(output, read),
+      told: (kind) => this.#told(kind),
+      asks: (kind) => this.#told(kind) ?? this.#lacks(kind),
+      within: (kinds) => this.#within(kinds),
+    })
+  }
+
+  /** Never rejects for what is in the file. */
+  async run(): Promise<Replayed> {
+    for (let line = this.#next(); line !== undefined; line = this.#next()) {
+      if (line.kind === 'out' || line.input.turn === undefined) this.#differ(line, 'nothing more in this turn')
+      else {
+        this.#take()
+        this.#turns++
+        this.#tell(line.input)
+      }
+      if (this.#isLeaving) await afterMicrotasks()
+    }
+    // The story goes on where the replay does not.
+    while (this.#peek() !== undefined) this.#take()
+    const last = this.#events.at(-1)
+    const ran = last === undefined ? 0 : Math.max(0, this.#clocks.latest - last.monotonicMs)
+    return {
+      ...{ difference: this.#difference, end: this.#end, gap: this.#gap, crash: this.#crash },
+      ...{ turns: this.#turns, outputs: this.#outputs, events: this.#events },
+      now: last && {
+        at: new Date(Date.parse(last.at) + ran).toISOString(),
+        monotonicMs: last.monotonicMs + ran,
+      },
+    }
+  }
+
+  #peek(): Line | undefined {
+    try {
+      return this.#lines.peek()
+    } catch (error) {
+      if (!(error instanceof UnreadableLine)) throw error
+      this.#unreadable(error.message)
+      return undefined
+    }
+  }
+
+  /** From there on nothing is known. */
+  #unreadable(words: string): void {
+    this.#isOver = true
+    this.#end ??= `unreadable: ${words}`
+  }
+
+  /** The next one that can be replayed. */
+  #next(): Extract<Line, { kind: 'in' | 'out' }> | undefined {
+    const line = this.#peek()
+    if (this.#isOver) return undefined
+    if (line?.kind === 'in' || line?.kind === 'out') return line
+    this.#isOver = true
+    if (line?.kind === 'gap') this.#gap = { line: line.number, missing: line.lines }
+    return undefined
+  }
+
+  #take(): void {
+    const line = this.#lines.take()
+    if (line?.kind === 'end') this.#end = line.words
+    const event =
+      line?.kind === 'in' ? factOf(line.input) : line?.kind === 'out' ? readEvent(line.output.event) : undefined
+    if (event !== undefined) this.#events.push(event)
+  }
+
+  // What it is told ---------------------------------------------------------------------------------------------------
+
+  #tell(input: Input): void {
+    try {
+      this.#give(input)
+    } catch (error) {
+      const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      if (this.#endedByThat()) this.#crash = words
+      else this.#differ(this.#next(), `the engine throws: ${words}`)
+      this.#isOver = true
+    }
+  }
+
+  /** Behind what an engine did that threw comes its last word, or nothing. */
+  #endedByThat(): boolean {
+    const next = this.#next()
+    return this.#difference === undefined && (next === undefined || isLastWord(next))
+  }
+
+  #give(input: Input): void {
+    const daemon = this.#daemon
+    switch (input.in) {
+      case 'create': {
+        const { config, drainBeforeExpire, has, noticeAbsence } = input
+        const options = { drainBeforeExpire, ...(noticeAbsence === undefined ? {} : { noticeAbsence }) }
+        this.#daemon = new Daemon(config, this.#ports.ports(has), options)
+        return
+      }
+      case 'start':
+      case 'stop':
+      case 'close':
+      case 'yield':
+      case 'reload':
+        if (daemon === undefined) return this.#differ(this.#next(), `"${input.in}" comes before "create"`)
+        return this.#order(daemon, input)
+      case 'fact':
+        return this.#record(input.event)
+      default:
+        if (!this.#ports.give(input)) this.#differ(this.#next(), `nobody listens to "${input.in}"`)
+    }
+  }
+
+  #order(daemon: Daemon, input: InputOf<'start' | 'stop' | 'close' | 'yield' | 'reload'>): void {
+    switch (input.in) {
+      case 'start':
+        return daemon.start()
+      case 'stop':
+        this.#isLeaving = true
+        // That it has ended shows in what it does.
+        return void daemon.stop()
+      case 'close':
+        return daemon.close()
+      case 'yield':
+        return void daemon.yield(input.router, input.forMs)
+      case 'reload':
+        return void daemon.reload(input.config, undefined, input.bearer)
+    }
+  }
+
+  #record({ at, because: _, monotonicMs, seq: __, ...fact }: JournalEvent): void {
+    this.#clocks.set(Date.parse(at), monotonicMs)
+    this.#isFact = true
+    this.#recorder.chronicle.record(fact)
+    this.#isFact = false
+  }
+
+  /** What came while it was asking, or calling somebody. */
+  #within(kinds: ReadonlySet<Input['in']>): void {
+    for (;;) {
+      const next = this.#next()
+      if (next?.kind !== 'in' || next.input.turn !== undefined || !kinds.has(next.input.in)) return
+      this.#take()
+      this.#give(next.input)
+    }
+  }
+
+  #told<K extends Input['in']>(kind: K): InputOf<K> | undefined {
+    const next = this.#next()
+    if (next?.kind !== 'in' || next.input.turn !== undefined || !isInput(next.input, kind)) return undefined
+    this.#take()
+    return next.input
+  }
+
+  #lacks(kind: Input['in']): undefined {
+    const next = this.#next()
+    if (!this.#isOver) this.#differ(next, `the engine asks for "${kind}"`)
+    return undefined
+  }
+
+  // What it does ------------------------------------------------------------------------------------------------------
+
+  #did(output: NewOutput): unknown {
+    const next = this.#next()
+    if (next === undefined) return undefined
+    // As a line has it: without what is undefined.
+    const got: unknown = JSON.parse(JSON.stringify(output))
+    if (next.kind !== 'out' || !isDeepStrictEqual(doneIn(next.output), got)) {
+      this.#differ(next, JSON.stringify(got))
+      return undefined
+    }
+    this.#take()
+    this.#outputs++
+    return next.output.answer
+  }
+
+  #outcome<T>(output: NewOutput, read: (answer: unknown) => T): T {
+    const { number } = this.#lines
+    try {
+      return read(this.#did(output))
+    } catch (error) {
+      if (!(error instanceof z.ZodError)) throw error
+      this.#unreadable(`line ${number}: cannot read the answer to "${output.out}"`)
+      return read(undefined)
+    }
+  }
+
+  #differ(line: Line | undefined, replayed: string): void {
+    this.#difference ??= {
+      line: line?.number ?? this.#lines.number,
+      recorded: line === undefined ? 'its end' : shortened(wordsOf(line)),
+      replayed: shortened(replayed),
+    }
+    this.#isOver = true
+  }
+}
+
+const factOf = (input: Input): JournalEvent | undefined => (input.in === 'fact' ? input.event : undefined)
+
+const isInput = <K extends Input['in']>(input: Input, kind: K): input is InputOf<K> => input.in === kind
+
+const isLastWord = (line: Line): boolean => line.kind === 'in' && factOf(line.input)?.kind === 'crashed'
+
+const shortened = (text: string): string =>
+  text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}… (${text.length} characters)`
+
+function wordsOf(line: Line): string {
+  if (line.kind === 'in') return JSON.stringify(toldIn(line.input))
+  return line.kind === 'out' ? JSON.stringify(doneIn(line.output)) : line.kind
+}

@@ -1,0 +1,328 @@
+/**
+ * The ports of an engine that is told what one was told before: whatever it does is compared with the recording, whatever it
+ * asks is answered out of it, and nothing happens in the world. The other side of taped-ports.ts. Refuses to know lines,
+ * and what a difference means.
+ */
+import type { DaemonPorts } from '../daemon/daemon.ts'
+import type { AddressMemory } from '../daemon/journal.ts'
+import type {
+  AddressFilePort,
+  AdvertisementSocket,
+  AdvertisementSocketOptions,
+  CheckPort,
+  FrameSocket,
+  FrameSocketOptions,
+  LastWillPort,
+  NeighborWatchOptions,
+  NetworkPort,
+  NotifyPort,
+  SocketPort,
+} from '../daemon/ports.ts'
+import type { Recorder } from '../daemon/recorder.ts'
+import type { Input, InputOf, NewOutput } from './lines.ts'
+import * as outputs from './outputs.ts'
+import type { ReplayedClocks } from './replayed-clocks.ts'
+import { WillWords } from './will-words.ts'
+
+export type Playback = {
+  readonly clocks: ReplayedClocks
+  readonly recorder: Recorder
+  /** It is compared. */
+  did(output: NewOutput): void
+  /** The same, and what came of it then. */
+  outcome<T>(output: NewOutput, read: (answer: unknown) => T): T
+  /** What it was told when it asked; undefined: it was not told anything. */
+  told<K extends Input['in']>(kind: K): InputOf<K> | undefined
+  /** The same, where it was told always. */
+  asks<K extends Input['in']>(kind: K): InputOf<K> | undefined
+  /** Whoever is called may come back: with these. */
+  within(kinds: ReadonlySet<Input['in']>): void
+}
+
+type Options = AdvertisementSocketOptions | FrameSocketOptions | NeighborWatchOptions
+
+const FAILED: ReadonlySet<Input['in']> = new Set(['failed'])
+const NEWS: ReadonlySet<Input['in']> = new Set(['news'])
+const RECEIVED: ReadonlySet<Input['in']> = new Set(['packet', 'failed'])
+/** Of whoever is called by the engine and may turn round to it. */
+const OTHERS: ReadonlySet<Input['in']> = new Set(['fact', 'stop', 'close', 'yield', 'reload', 'checked', 'notified'])
+
+/** Undefined: it went well. */
+const isWell = (answer: unknown): boolean => answer === undefined
+
+export class ReplayedPorts {
+  readonly #playback: Playback
+  readonly #timers = new Map<number, () => void>()
+  #timerCount = 0
+  readonly #sockets = new Map<number, Options>()
+  #socketCount = 0
+  readonly #delivering = new Map<number, Parameters<AdvertisementSocket['drain']>[1]>()
+  readonly #words = new WillWords()
+  readonly #guardian = { guarded: false, executions: 0 }
+  #onTick: () => void = () => {}
+  #onNetwork: Parameters<NetworkPort['watch']>[0] | undefined
+  #onNamed: Parameters<AddressFilePort['follow']>[1] | undefined
+  #onCall: (() => void) | undefined
+  #onChecks: Parameters<CheckPort['onNews']>[0] | undefined
+  #onChecksStopped: (() => void) | undefined
+  #onNotified: Parameters<NotifyPort['onNews']>[0] | undefined
+
+  constructor(playback: Playback) {
+    this.#playback = playback
+  }
+
+  /** `has`: those that the engine had then and could do without. */
+  ports(has: InputOf<'create'>['has']): DaemonPorts {
+    const { clocks, did, recorder, within } = this.#playback
+    return {
+      ...{ recorder, network: this.#network(), sockets: this.#socketPort(), will: this.#will() },
+      clock: { now: () => clocks.now(), asleep: () => clocks.asleep() },
+      random: () => clocks.read('random'),
+      wakeUp: (onTick) => {
+        this.#onTick = onTick
+        return { set: (at) => did({ out: 'wake', at }), clear: () => did({ out: 'wake' }) }
+      },
+      schedule: (callback, wait) => {
+        const timer = ++this.#timerCount
+        did({ out: 'timer', timer, wait })
+        this.#timers.set(timer, callback)
+        return () => {
+          did({ out: 'cancel', timer })
+          this.#timers.delete(timer)
+        }
+      },
+      addressMemory: this.#memory(),
+      ...(has.includes('checks') ? { checks: this.#checks() } : {}),
+      ...(has.includes('notify') ? { notify: this.#notify() } : {}),
+      ...(has.includes('addressFiles') ? { addressFiles: this.#files() } : {}),
+      onForsaken: () => {
+        did({ out: 'forsaken' })
+        within(OTHERS)
+      },
+      onBeat: () => within(OTHERS),
+    }
+  }
+
+  /** News for the engine. False: it does not listen, or that is no news. */
+  give(input: Input): boolean {
+    switch (input.in) {
+      case 'tick':
+        this.#onTick()
+        return true
+      case 'timer':
+        return call(this.#timers.get(input.timer))
+      case 'news':
+        return call(this.#onNetwork, input.event)
+      case 'named':
+        return call(this.#onNamed, input.file, input.reading)
+      case 'called':
+        return call(this.#onCall)
+      case 'checked':
+        return call(this.#onChecks, input.news)
+      case 'checksStopped':
+        return call(this.#onChecksStopped)
+      case 'notified':
+        return call(this.#onNotified, input.news)
+      default:
+        return 'socket' in input && this.#giveSocket(input)
+    }
+  }
+
+  #giveSocket(input: Extract<Input, { readonly socket: number }>): boolean {
+    const options = this.#sockets.get(input.socket)
+    if (options === undefined) return false
+    switch (input.in) {
+      case 'readable':
+        return call('onReadable' in options ? options.onReadable : undefined)
+      case 'packet': {
+        const { at: receivedAt, family, from: source, hex, to: destination, ttl } = input
+        const bytes = outputs.bytesOf(hex)
+        return call(this.#delivering.get(input.socket), { family, source, destination, ttl, bytes, receivedAt })
+      }
+      case 'failed':
+        return call(options.onFailure, input.failure)
+      case 'frame':
+        return call('onFrame' in options ? options.onFrame : undefined, outputs.bytesOf(input.hex), input.at)
+      case 'neighbor':
+        return call('onNeighbor' in options ? options.onNeighbor : undefined, input.address, input.is)
+      case 'neighborsLost':
+        return call('onLost' in options ? options.onLost : undefined)
+      case 'drained':
+        return false
+    }
+  }
+
+  #network(): NetworkPort {
+    const { asks, did, outcome, within } = this.#playback
+    return {
+      links: () => asks('links')?.links ?? undefined,
+      addresses: () => asks('addresses')?.addresses ?? undefined,
+      apply: (steps) => outcome(outputs.applied(steps), (answer) => outputs.applyOutcomes(answer, steps)),
+      settle: (index) => did({ out: 'settle', index }),
+      watch: (deliver) => {
+        did({ out: 'watch' })
+        this.#onNetwork = deliver
+        within(NEWS)
+      },
+      drain: () => within(NEWS),
+      close: () => did({ out: 'closeNetwork' }),
+    }
+  }
+
+  #socketPort(): SocketPort {
+    const { did, outcome, told, within } = this.#playback
+    const open = <T>(what: Parameters<typeof outputs.opened>[1], options: Options, make: (socket: number) => T) => {
+      const socket = ++this.#socketCount
+      this.#sockets.set(socket, options)
+      within(FAILED)
+      return outcome(outputs.opened(socket, what, options), outputs.failureOf) ?? make(socket)
+    }
+    const close = (socket: number) => () => {
+      did({ out: 'closeSocket', socket })
+      this.#sockets.delete(socket)
+    }
+    return {
+      openAdvertisementSocket: (options) =>
+        open('advertisements', options, (socket): AdvertisementSocket => {
+          return {
+            drain: (_, deliver) => {
+              let packets = 0
+              this.#delivering.set(socket, (packet) => {
+                packets++
+                deliver(packet)
+              })
+              within(RECEIVED)
+              const { empty = true, lost = 0 } = told('drained') ?? {}
+              return { packets, empty, lost }
+            },
+            send: (datagrams) => {
+              within(FAILED)
+              return outcome(outputs.sent(socket, datagrams, outputs.plainHex), (answer) =>
+                outputs.sendOutcomes(answer, datagrams.length),
+              )
+            },
+            join: (group) => outcome({ out: 'join', socket, group }, outputs.failureOf),
+            close: close(socket),
+          }
+        }),
+      openFrameSocket: (options) =>
+        open('frames', options, (socket): FrameSocket => {
+          return {
+            send: (frames) => {
+              within(FAILED)
+              return outcome(outputs.framed(socket, frames), (answer) => outputs.sendOutcomes(answer, frames.length))
+            },
+            hear: (hears) => did({ out: 'hear', socket, hears }),
+            close: close(socket),
+          }
+        }),
+      openNeighborWatch: (options) => open('neighbors', options, (socket) => ({ close: close(socket) })),
+    }
+  }
+
+  #memory(): AddressMemory {
+    const { asks, outcome } = this.#playback
+    return {
+      read: () => {
+        const { entries = [], problem } = asks('memory') ?? {}
+        return { entries, problem }
+      },
+      write: (entries) =>
+        outcome({ out: 'remember', entries }, (answer) => (typeof answer === 'string' ? answer : undefined)),
+    }
+  }
+
+  #files(): AddressFilePort {
+    const { did, outcome } = this.#playback
+    return {
+      follow: (files, onNews) => {
+        this.#onNamed = onNews
+        return outcome({ out: 'follow', files }, outputs.readingsOf)
+      },
+      close: () => did({ out: 'closeFiles' }),
+    }
+  }
+
+  #checks(): CheckPort {
+    const { did } = this.#playback
+    return {
+      set: (specs, formerly) => did({ out: 'checks', checks: specs.map(({ name }) => name), formerly }),
+      askOnceMore: (id, asked, within) => did({ out: 'askOnceMore', id, asked, within }),
+      onNews: (listener) => {
+        this.#onChecks = listener
+      },
+      stop: () => {
+        did({ out: 'stopChecks' })
+        return new Promise((resolve) => {
+          this.#onChecksStopped = resolve
+        })
+      },
+    }
+  }
+
+  #notify(): NotifyPort {
+    const { did } = this.#playback
+    return {
+      set: (lanes) => did({ out: 'lanes', lanes: lanes.map(({ lane }) => lane) }),
+      post: (notification) => did(outputs.posted(notification)),
+      onNews: (listener) => {
+        this.#onNotified = listener
+      },
+      stop: () => did({ out: 'stopNotify' }),
+    }
+  }
+
+  #will(): LastWillPort {
+    const { asks, did, outcome, told } = this.#playback
+    const words = this.#words
+    const look = () => {
+      const { executions, guarded } = told('guardian') ?? this.#guardian
+      return Object.assign(this.#guardian, { executions, guarded })
+    }
+    return {
+      arm: (will) => {
+        const armed = outcome(outputs.willed(will, outputs.plainHex), isWell)
+        words.armed(will.unit, armed)
+        return armed
+      },
+      stepDown: (unit) => {
+        words.withdrawn(unit)
+        return outcome({ out: 'stepDown', unit }, outputs.steppedDown)
+      },
+      withdraw: (unit) => {
+        words.withdrawn(unit)
+        did({ out: 'withdraw', unit })
+      },
+      sent: (unit, at) => did({ out: 'promise', unit, at }),
+      state: (unit) => {
+        const word = told('word')
+        if (word !== undefined) words.set(word.unit, word.state)
+        return words.of(unit)
+      },
+      acknowledge: (unit) => {
+        words.withdrawn(unit)
+        return outcome({ out: 'acknowledge', unit }, isWell)
+      },
+      listen: (onCall) => {
+        this.#onCall = onCall
+        return outcome({ out: 'listen' }, isWell)
+      },
+      beat: () => asks('beat')?.silent,
+      get executions() {
+        return look().executions
+      },
+      get guarded() {
+        return look().guarded
+      },
+      get armed() {
+        return look().guarded
+      },
+    }
+  }
+}
+
+/** False: nobody is there. */
+function call<A extends readonly unknown[]>(listener: ((...values: A) => void) | undefined, ...values: A): boolean {
+  listener?.(...values)
+  return listener !== undefined
+}

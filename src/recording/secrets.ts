@@ -1,0 +1,130 @@
+/**
+ * What a recording must not give away: passwords, tokens, arguments and what is said to a health check's target. Each is
+ * replaced by a word that stands for it in the whole recording, so that two that were equal still are, and a packet of
+ * version 2 that had the password has the word that stands for it, under a checksum that holds when it held. Decided here:
+ * which keys of a configuration hold a secret (schema-problem.ts has the same list for its messages). Refuses to know files.
+ */
+import type { Config } from '../config/config.ts'
+import type { JournalEvent } from '../journal/event.ts'
+import { AUTHENTICATION_LENGTH, simplePassword } from '../vrrp/authentication.ts'
+import { viewOf } from '../wire/bytes.ts'
+
+/** A flood of invented passwords is not worth memory: those after so many share one word. */
+const MOST_HEARD = 1_000
+/** Version, type, VRID, priority, count, Auth Type, Adver Int, checksum (RFC 3768 §5). */
+const HEADER = 8
+const CHECKSUM = 6
+const IPV4_ADDRESS = 4
+
+/** Whose values are texts of an operator's own. */
+const MAPPINGS: ReadonlySet<string> = new Set(['headers', 'environment'])
+/** What is sent to a target, and what is looked for in its answer. */
+const TEXTS: ReadonlySet<string> = new Set(['send', 'text', 'pattern'])
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export class Secrets {
+  readonly #texts = new Map<string, string>()
+  /** By their eight octets. */
+  readonly #passwords = new Map<string, string>()
+
+  /** Without what nobody else has to know; what it means for a router is the same. */
+  config(config: Config): unknown {
+    return this.#walk(config, '', false)
+  }
+
+  #walk(value: unknown, key: string, inNotify: boolean): unknown {
+    if (typeof value === 'string') {
+      if (key === 'password') return this.#password(simplePassword(value).authentication.octets, true)
+      if (TEXTS.has(key)) return this.#text(value)
+      return key === 'url' ? this.#url(value) : value
+    }
+    // A program and its arguments: of a check, or of a notification.
+    if (Array.isArray(value)) {
+      const isCommand = key === 'argv' || (inNotify && key !== 'events')
+      return value.map((each: unknown, i) =>
+        isCommand && i > 0 && typeof each === 'string' ? this.#text(each) : this.#walk(each, '', inNotify),
+      )
+    }
+    if (!isRecord(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [
+        name,
+        MAPPINGS.has(name) && isRecord(each)
+          ? this.#values(each)
+          : this.#walk(each, name, inNotify || name === 'notify'),
+      ]),
+    )
+  }
+
+  #values(mapping: Readonly<Record<string, unknown>>): unknown {
+    return Object.fromEntries(
+      Object.entries(mapping).map(([name, each]) => [name, typeof each === 'string' ? this.#text(each) : each]),
+    )
+  }
+
+  #text(text: string): string {
+    const known = this.#texts.get(text) ?? `secret-${this.#texts.size + 1}`
+    this.#texts.set(text, known)
+    return known
+  }
+
+  /** Another password or query still is another URL. */
+  #url(text: string): string {
+    if (!URL.canParse(text)) return this.#text(text)
+    const url = new URL(text)
+    const hidden = [url.username, url.password, url.search, url.hash].join(' ')
+    if (hidden.trim() === '') return text
+    return `${url.origin}${url.pathname}?${this.#text(hidden)}`
+  }
+
+  #password(octets: Iterable<number>, isOurs: boolean): string {
+    const key = [...octets].join(' ')
+    const known = this.#passwords.get(key)
+    if (known !== undefined) return known
+    const isFull = !isOurs && this.#passwords.size >= MOST_HEARD
+    const word = isFull ? 'pass-?' : `pass-${this.#passwords.size + 1}`
+    if (!isFull) this.#passwords.set(key, word)
+    return word
+  }
+
+  /**
+   * The octets of a packet, of which the VRRP message begins at `start`. Those of version 2 end with Authentication Data
+   * (RFC 3768 §5); what stands there in a message of the wrong length may be a password as well.
+   */
+  packet(bytes: Uint8Array, start = 0): Uint8Array {
+    const message = bytes.subarray(start)
+    if ((message[0] ?? 0) >> 4 !== 2 || message.length <= HEADER) return bytes
+    const end = HEADER + (message[3] ?? 0) * IPV4_ADDRESS
+    const from = end < message.length ? end : Math.max(HEADER, message.length - AUTHENTICATION_LENGTH)
+    const data = message.subarray(from)
+    if (data.every((octet) => octet === 0)) return bytes
+    const copy = bytes.slice()
+    const hidden = copy.subarray(start)
+    const { octets } = simplePassword(this.#password(data, false)).authentication
+    for (let i = from; i < hidden.length; i++) hidden[i] = octets[i - from] ?? 0
+    carryOver(message, hidden)
+    return copy
+  }
+}
+
+/** RFC 1624 §3, equation 3: a checksum that held holds, and one that did not does not. */
+function carryOver(before: Uint8Array, after: Uint8Array): void {
+  let sum = ~viewOf(before).getUint16(CHECKSUM) & 0xffff
+  const word = (bytes: Uint8Array, i: number) => ((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0)
+  for (let i = HEADER; i < before.length; i += 2) sum += (~word(before, i) & 0xffff) + word(after, i)
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)
+  viewOf(after).setUint16(CHECKSUM, ~sum & 0xffff)
+}
+
+/** What a target has said is not for everybody who is sent a recording (api/public-view.ts). */
+export function withoutDetail(event: JournalEvent): JournalEvent {
+  if (event.kind !== 'checkChanged') return event
+  const { detail: _, ...rest } = event
+  return rest
+}
+
+/** Where the VRRP message of a received packet begins: IPv4 comes with its header, IPv6 without (ports.ts). */
+export const messageStart = (family: 'ipv4' | 'ipv6', bytes: Uint8Array): number =>
+  family === 'ipv6' ? 0 : ((bytes[0] ?? 0) & 0x0f) * 4
