@@ -4,10 +4,12 @@
  * fault comes, and who answers.
  */
 import type { Config } from '../config/config.ts'
-import { Daemon, type DaemonPorts } from '../daemon/daemon.ts'
+import { Daemon, type DaemonOptions, type DaemonPorts } from '../daemon/daemon.ts'
 import type { JournalEntry } from '../daemon/journal.ts'
 import type { PresentAddress } from '../daemon/ports.ts'
-import { Recorder } from '../daemon/recorder.ts'
+import { type Later, Recorder } from '../daemon/recorder.ts'
+import type { Tape } from '../recording/tape.ts'
+import { type EngineOrders, tapedDaemon } from '../recording/taped-daemon.ts'
 import type { Mac } from '../wire/mac.ts'
 import type { Chance } from './chance.ts'
 import { Checks } from './checks.ts'
@@ -45,10 +47,14 @@ export type NodeContext = {
   readonly note: (node: string, text: string) => void
   readonly onDefect: (node: string, error: unknown) => void
   readonly onChange: () => void
+  /** Of each life of the engine of that node. */
+  readonly tapeOf?: ((node: string) => Tape) | undefined
 }
 
 type Life = {
   readonly daemon: Daemon
+  readonly orders: EngineOrders
+  readonly tape: Tape | undefined
   readonly timers: Timers
   readonly sockets: Sockets
   readonly checks: Checks
@@ -155,13 +161,13 @@ export class SimulatedNode implements Station {
         this.#wake()
       },
     })
-    const recorder = new Recorder(
-      () => clock.now(),
-      (deliver) => {
-        this.#tell = deliver
-      },
-      { wall: () => clock.wall(), monotonic: () => clock.now() },
-    )
+    const tape = this.#context.tapeOf?.(this.name)
+    const elapsed = () => clock.now()
+    const later: Later = (deliver) => {
+      this.#tell = deliver
+    }
+    const clocks = { wall: () => clock.wall(), monotonic: elapsed }
+    const recorder = tape?.recorder(elapsed, later, clocks) ?? new Recorder(elapsed, later, clocks)
     recorder.attach(({ message }) => note(this.name, message))
     const ports: DaemonPorts = {
       ...{ checks, recorder, random: chance },
@@ -181,14 +187,18 @@ export class SimulatedNode implements Station {
         if (this.#life !== undefined) this.#life.leaving = true
       },
     }
-    const daemon = new Daemon(this.#config, ports, {
-      drainBeforeExpire: without !== 'drain',
-      noticeAbsence: without !== 'absence',
-    })
+    const options: DaemonOptions = { drainBeforeExpire: without !== 'drain', noticeAbsence: without !== 'absence' }
+    const { daemon, orders } = this.#made(ports, options, tape)
     this.#guardian = guardian
-    this.#life = { daemon, timers, sockets, checks, recorder, inbox, leaving: false }
+    this.#life = { daemon, orders, tape, timers, sockets, checks, recorder, inbox, leaving: false }
     note(this.name, 'starts')
-    this.#turn(() => daemon.start())
+    this.#turn(() => orders.start())
+  }
+
+  #made(ports: DaemonPorts, options: DaemonOptions, tape: Tape | undefined) {
+    if (tape !== undefined) return tapedDaemon(tape, this.#config, ports, options)
+    const daemon = new Daemon(this.#config, ports, options)
+    return { daemon, orders: daemon }
   }
 
   /** Its calls come by the event loop. */
@@ -218,7 +228,7 @@ export class SimulatedNode implements Station {
     const life = this.#life
     if (life === undefined || this.#frozen) return
     life.leaving = true
-    this.#turn(() => void life.daemon.stop())
+    this.#turn(() => void life.orders.stop())
   }
 
   /** SIGKILL of the engine: its guardian sees it. */
@@ -266,6 +276,7 @@ export class SimulatedNode implements Station {
     this.#life = undefined
     this.#guardian = undefined
     this.#frozen = false
+    life?.tape?.off()
     life?.timers.clear()
     life?.sockets.closeAll()
     this.kernel.forgetWatch()
@@ -324,14 +335,14 @@ export class SimulatedNode implements Station {
     this.#config = config
     const life = this.#life
     if (life === undefined || this.#frozen) return
-    this.#turn(() => void life.daemon.reload(config))
+    this.#turn(() => void life.orders.reload(config))
   }
 
   yield(ms: number): void {
     const life = this.#life
     if (life === undefined || this.#frozen) return
     this.#turn(() => {
-      for (const { name } of life.daemon.standings()) life.daemon.yield(name, ms)
+      for (const { name } of life.daemon.standings()) life.orders.yield(name, ms)
     })
   }
 
@@ -385,7 +396,8 @@ export class SimulatedNode implements Station {
 
   #exit(life: Life): void {
     life.leaving = false
-    life.daemon.close()
+    life.orders.close()
+    life.tape?.end('the daemon has left')
     const guardian = this.#guardian
     this.#context.note(this.name, 'has left')
     this.#endLife()

@@ -4,6 +4,7 @@
  */
 import type { Config } from '../config/config.ts'
 import { parseConfig } from '../config/yaml.ts'
+import type { Tape } from '../recording/tape.ts'
 import { address } from '../wire/address.ts'
 import { hashOf, streamOf } from './chance.ts'
 import { INDEX } from './kernel.ts'
@@ -53,8 +54,15 @@ export function configOf(document: Readonly<Record<string, unknown>>, name: stri
   return parsed.config
 }
 
-/** `lines`: what happened is kept in words. `without`: one of the nets of design.md §1 is taken away. */
-export type SimulateOptions = { readonly lines?: boolean; readonly without?: Without }
+/**
+ * `lines`: what happened is kept in words. `without`: one of the nets of design.md §1 is taken away. `tapeOf`: what each life
+ * of an engine is told and does goes there.
+ */
+export type SimulateOptions = {
+  readonly lines?: boolean
+  readonly without?: Without
+  readonly tapeOf?: (node: string) => Tape
+}
 
 export function simulate(scenario: Scenario, options: SimulateOptions = {}): Account {
   const nodes = scenario.nodes.map((spec) => ({
@@ -78,12 +86,14 @@ class Simulation {
   readonly #lines: string[] = []
   readonly #keeps: boolean
   readonly #without: Without | undefined
+  readonly #tapeOf: ((node: string) => Tape) | undefined
   #digest = 0x811c9dc5
 
-  constructor(scenario: Play, { lines = false, without }: SimulateOptions) {
+  constructor(scenario: Play, { lines = false, tapeOf, without }: SimulateOptions) {
     this.#play = scenario
     this.#keeps = lines
     this.#without = without
+    this.#tapeOf = tapeOf
     const { seed } = scenario
     this.#wire = new Wire(this.#time, streamOf(seed, 'wire'), () => this.#witness.notice())
     this.#nodes = scenario.nodes.map((spec, i) => this.#build(spec, i))
@@ -119,6 +129,7 @@ class Simulation {
         this.#defects.push(`${node} at ${this.#time.now} ms: ${text}`)
       },
       onChange: () => this.#witness.notice(),
+      tapeOf: this.#tapeOf,
     })
   }
 
