@@ -63,6 +63,7 @@ const WAITING = [
   'test/netns/agent-sentinel.test.ts',
   'test/netns/node-ip.test.ts',
   'test/netns/journal.test.ts',
+  'test/netns/recording.test.ts',
 ]
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']

@@ -28,11 +28,21 @@ type RunWords = {
   metricsCompat?: string
   core?: boolean
   force?: boolean
+  record?: string
+  recordLimit: string
 }
 
 type EventsWords = { socket: string; file: string; json?: boolean; since?: string; follow?: boolean }
 
-type ExplainWords = { socket: string; file: string; since: string; peer?: string[]; json?: boolean }
+type ExplainWords = {
+  socket: string
+  file: string
+  recording?: string
+  verify?: boolean
+  since?: string
+  peer?: string[]
+  json?: boolean
+}
 
 type DoctorWords = { interface?: string[]; keepalived?: boolean; duration?: string; json?: boolean }
 
@@ -101,18 +111,25 @@ doctor: 2 warnings, 3 errors`,
       '--realtime [priority]',
       'real-time priority, 20 or as --realtime=30: for intervals below 100 ms, or a busy machine',
     )
+    .option(
+      '--record <file>',
+      'write what the engine is told and does into FILE, for holdfast explain --recording (docs/explain.md)',
+    )
+    .option('--record-limit <size>', 'with --record: it ends at that size, from 64KiB to 1024MiB', '64MiB')
     .option('--core', 'allow a core dump of the engine, to look for a bug')
     .option('--force', 'run beside a keepalived that speaks VRRP in this network namespace')
     .action(async (words: RunWords) => {
       const { config, keepalived: file, keepalivedSocket: socket, core = false, force = false } = words
       const { listen, metricsCompat, public: isPublic, managed: isManaged = false, runDirectory } = words
       const api = await apiOf({ listen, metricsCompat, public: isPublic }, file !== undefined || isManaged)
-      const wrong = typeof api === 'string' ? api : wrongDirectory(runDirectory, isManaged)
-      if (wrong !== undefined || typeof api === 'string')
+      const record = await recordOf(words)
+      const wrong =
+        typeof api === 'string' ? api : typeof record === 'string' ? record : wrongDirectory(runDirectory, isManaged)
+      if (wrong !== undefined || typeof api === 'string' || typeof record === 'string')
         return print({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${wrong}\n` })
       const { runCommand } = await import('./run.ts')
       if (isManaged) {
-        status = await runCommand(config ?? DEFAULT_MEMORY, { core, force, managed: { api, runDirectory } })
+        status = await runCommand(config ?? DEFAULT_MEMORY, { core, force, record, managed: { api, runDirectory } })
         return
       }
       const reading = { configId: undefined, allFiles: false, api }
@@ -120,6 +137,7 @@ doctor: 2 warnings, 3 errors`,
       status = await runCommand(file ?? config ?? DEFAULT_CONFIG, {
         core,
         force,
+        record,
         ...(file === undefined ? {} : { keepalived }),
       })
     })
@@ -188,19 +206,28 @@ doctor: 2 warnings, 3 errors`,
     .argument('[router]', 'name of a virtual router; without one, all of them')
     .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
     .option('--file <path>', 'the journal, when the daemon does not answer', DEFAULT_JOURNAL)
-    .option('--since <time>', 'not what is older: 12h, 30m, or a moment like 2026-11-22T03:00:00Z', '12h')
+    .option(
+      '--recording <file>',
+      'what holdfast run --record has written, replayed, instead of the journal; says whether the engine does the same again',
+    )
+    .option('--verify', 'with --recording: only that; exit 1 when it does something else')
+    .option(
+      '--since <time>',
+      'not what is older: 12h, 30m, or a moment like 2026-11-22T03:00:00Z (default: 12h; all of a recording)',
+    )
     .option(
       '--peer <url>',
-      'another node as well: URL of its API, its run directory, or a copy of its journal; may be repeated',
+      'another node as well: URL of its API, its run directory, or a copy of its journal or recording; may be repeated',
       (peer: string, all: string[] = []) => [...all, peer],
     )
     .option('--json', 'as JSON')
-    .action(
-      async (router: string | undefined, { socket, file, since, peer: peers = [], json = false }: ExplainWords) => {
-        const { explainCommand } = await import('./explain.ts')
-        print(await explainCommand({ router, socket, file, since, peers, json }))
-      },
-    )
+    .action(async (router: string | undefined, { json = false, peer: peers = [], since, ...words }: ExplainWords) => {
+      const { file, recording, socket, verify = false } = words
+      if (verify && recording === undefined)
+        return print({ exitCode: EXIT.usage, stdout: '', stderr: 'holdfast: --verify goes with --recording\n' })
+      const { explainCommand } = await import('./explain.ts')
+      print(await explainCommand({ router, socket, file, recording, verify, since, peers, json }))
+    })
 
   program
     .command('yield')
@@ -411,6 +438,15 @@ async function apiOf(words: ApiWords, isAllowed: boolean): Promise<ApiOverride |
     return '--listen, --public and --metrics-compat go with -f or --managed: in YAML they are keys of "api"'
   const { apiOverride } = await import('../config/api-words.ts')
   return apiOverride(words)
+}
+
+/** Or why not. */
+async function recordOf({ record: path, recordLimit }: Pick<RunWords, 'record' | 'recordLimit'>) {
+  if (path === undefined) return undefined
+  const { octets } = await import('../config/field.ts')
+  const limit = octets(64 * 1024, 1024 * 1024 * 1024).safeParse(recordLimit)
+  if (limit.success) return { path, limit: limit.data }
+  return `Cannot use ${recordLimit} as --record-limit: ${limit.error.issues.map(({ message }) => message).join(', ')}`
 }
 
 function wrongDirectory(runDirectory: string | undefined, isManaged: boolean): string | undefined {

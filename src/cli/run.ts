@@ -11,8 +11,8 @@ import { judgeScripts } from '../api/script-problem.ts'
 import type { NodeSettings } from '../config/node-settings.ts'
 import { formatProblem, isError, type Problem, problemAt } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
-import { Daemon } from '../daemon/daemon.ts'
-import { Recorder } from '../daemon/recorder.ts'
+import type { Daemon } from '../daemon/daemon.ts'
+import type { Recorder } from '../daemon/recorder.ts'
 import { openClock } from '../linux/clock.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../linux/guardian.ts'
 import { openGuardianWords } from '../linux/guardian-words.ts'
@@ -24,6 +24,7 @@ import { LIMITS } from '../linux/raw-socket-backend.ts'
 import { loadRawSocketPackage, type RawSocketPackage } from '../linux/raw-socket-package.ts'
 import { socketPeer } from '../linux/socket-peer.ts'
 import { openSockets } from '../linux/sockets.ts'
+import type { EngineOrders } from '../recording/taped-daemon.ts'
 import { capabilityProblem } from './capability.ts'
 import { untilCrashed } from './crash.ts'
 import { type Doors, type Inside, openDoors } from './doors.ts'
@@ -36,6 +37,7 @@ import { nodeView } from './node.ts'
 import { startRehearsal } from './rehearsal.ts'
 import { schedulingHere, schedulingWords } from './scheduling.ts'
 import { ServiceManager } from './service-manager.ts'
+import { type RecordOrder, type Taping, taping } from './taping.ts'
 import { VERSION } from './version.ts'
 import { lockedWords, vrrpBeside } from './vrrp-beside.ts'
 import { workerRoom } from './worker-thread.ts'
@@ -59,6 +61,8 @@ export type RunOptions = {
   readonly keepalived?: KeepalivedOptions
   /** Its configuration is handed to it, and the file is its memory. */
   readonly managed?: NodeSettings
+  /** What the engine is told and does is written down. */
+  readonly record?: RecordOrder | undefined
 }
 
 export type KeepalivedOptions = FaceOptions & {
@@ -69,18 +73,22 @@ export type KeepalivedOptions = FaceOptions & {
 
 /** Returns the exit status when the daemon has left, or cannot go on. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
-  const recorder = new Recorder()
+  const tapes = await taping(options.record)
+  const { recorder } = tapes
   const native = loadNative()
   // Set by the guardian when somebody hears what is told.
   const hasManager = process.env.HOLDFAST_SERVICE_MANAGER !== undefined
   const guardian = inherit(native, recorder)
-  const last: LastWords = { remember: () => {} }
+  const last: LastWords = { remember: () => tapes.writeNow() }
   const crashed = untilCrashed(
     () => guardian.release(),
     (error) => last.remember(error),
   )
   try {
-    return await Promise.race([crashed, serve(file, options, { recorder, will: guardian, native, hasManager, last })])
+    return await Promise.race([
+      crashed,
+      serve(file, options, { recorder, tapes, will: guardian, native, hasManager, last }),
+    ])
   } finally {
     guardian.release()
   }
@@ -114,13 +122,14 @@ type LastWords = { remember: (error: unknown) => void }
 type Given = {
   readonly last: LastWords
   readonly recorder: Recorder
+  readonly tapes: Taping
   readonly will: Guardian
   readonly native: NativeAddon & Credentials
   readonly hasManager: boolean
 }
 
 async function serve(file: string, options: RunOptions, given: Given): Promise<number> {
-  const { recorder, will, native } = given
+  const { recorder, tapes, will, native } = given
   const { keepalived } = options
   const memory = options.managed && new Memory(file, options.managed)
   const parsed = memory?.read() ?? loadAny(file, keepalived?.reading)
@@ -195,14 +204,14 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
         return fresh
       },
       apply: (next, diff, bearer) => {
-        const report = daemon.reload(next, diff, bearer)
+        const report = orders.reload(next, diff, bearer)
         webhook.set(daemon.config.notify?.webhook)
         return report
       },
       inForce: () => daemon.config,
     },
   )
-  const daemon = new Daemon(settled, {
+  const { daemon, orders } = tapes.made(settled, {
     clock,
     wakeUp: openKernelTimer(native),
     network,
@@ -240,7 +249,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
       })
     : undefined
   const readAgain = (trigger: string) => manager?.reloading(() => live.reload(trigger)) ?? live.reload(trigger)
-  const { stopped, leave } = untilStopped(daemon, recorder, () => manager?.leaving())
+  const { stopped, leave } = untilStopped(orders, recorder, () => manager?.leaving())
   const peerOf = (socket: Socket) => socketPeer(native, socket)
   const onRefused = () => {
     controlRefused++
@@ -264,7 +273,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     ...{ kind: 'started', pid: process.pid, hostname: hostname(), version: VERSION, config: file },
     guardian: will.armed,
   })
-  daemon.start()
+  orders.start()
   recorder.log('info', `holdfast ${VERSION} runs with ${settled.virtualRouters.length} virtual routers`, {
     version: VERSION,
     config: file,
@@ -289,7 +298,13 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   const log = attachLog(recorder, config.log.level)
   const events = openEventJournal(config.journal, recorder)
   journal = events
-  given.last.remember = (error) => events.crashed(error)
+  given.last.remember = (error) => {
+    try {
+      events.crashed(error)
+    } finally {
+      tapes.writeNow()
+    }
+  }
   const inside: Inside = {
     recorder,
     worker,
@@ -297,7 +312,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     snapshot: () => daemon.snapshot(),
     reload,
     handOver: memory && ((handed) => live.handOver(handed)),
-    yield: (router, forMs) => daemon.yield(router, forMs),
+    yield: (router, forMs) => orders.yield(router, forMs),
     peerOf,
     onRefused,
   }
@@ -307,9 +322,9 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   await stopped
   recorder.log('info', 'holdfast has left')
   recorder.chronicle.record({ kind: 'stopped' })
-  daemon.close()
+  orders.close()
   await webhook.finish(LAST_EVENTS)
-  await Promise.all([log.flush(), journal.flush(), live.flush(LAST_MEMORY)])
+  await Promise.all([log.flush(), journal.flush(), live.flush(LAST_MEMORY), tapes.finish()])
   lock.release()
   await face?.close()
   // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
@@ -333,7 +348,7 @@ function refuse(problems: readonly Problem[]): number {
 }
 
 /** A second order to leave does not make it faster, the bound is 2 × interval. */
-function untilStopped(daemon: Daemon, recorder: Recorder, onLeaving: () => void) {
+function untilStopped(orders: EngineOrders, recorder: Recorder, onLeaving: () => void) {
   let leaving = false
   let done = () => {}
   const stopped = new Promise<void>((resolve) => {
@@ -345,7 +360,7 @@ function untilStopped(daemon: Daemon, recorder: Recorder, onLeaving: () => void)
     leaving = true
     recorder.chronicle.record({ kind: 'stopOrdered', trigger })
     onLeaving()
-    void daemon.stop().then(done)
+    void orders.stop().then(done)
   }
   return { stopped, leave }
 }
