@@ -44,7 +44,7 @@ describeNetns('three that record', () => {
       const file = join(lab.directory, `holdfast-r${i + 1}`, 'recording.jsonl')
       return new Holdfast(lab, plan, track, ['--record', file], i === 0 ? { healthchecks } : {})
     })
-    await Promise.all(nodes.map((node) => node.ready()))
+    await Promise.all(nodes.map((node) => node.ready(WITHIN)))
     await settlesOn('r1')
   })
   afterAll(() => lab.destroy())
@@ -227,7 +227,7 @@ describeNetns('a recording whose disk is no good', () => {
     for (const [i, [path, why]] of places.entries()) {
       const plan = { host: built.router(i + 1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP, vrid: 51 + i }
       const daemon = new Holdfast(built, plan, {}, ['--record', path])
-      await daemon.ready()
+      await daemon.ready(WITHIN)
       const said = () => daemon.records.filter(({ msg }) => msg.includes('runs without a recording'))
       await eventually(
         'it to be said',

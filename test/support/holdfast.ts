@@ -19,6 +19,20 @@ const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfas
 /** Any test with the daemon can be tried through raw-socket: HOLDFAST_TEST_IO=raw-socket npx vitest run test/interop */
 const IO = process.env.HOLDFAST_TEST_IO === undefined ? {} : { io: process.env.HOLDFAST_TEST_IO }
 
+/**
+ * Any test with the daemon can be recorded: HOLDFAST_TEST_RECORD=FOLDER npx vitest run test/netns, and then
+ * holdfast explain --verify --recording for each file there.
+ */
+const RECORD = process.env.HOLDFAST_TEST_RECORD
+let recordings = 0
+
+function recordedTo(host: string): readonly string[] {
+  if (RECORD === undefined) return []
+  mkdirSync(RECORD, { recursive: true })
+  recordings += 1
+  return ['--record', join(RECORD, `${process.pid}-${recordings}-${host}.jsonl`)]
+}
+
 /** Keys of a virtual router, or of the whole configuration, that a test sets besides the plan. */
 export type Extra = Readonly<Record<string, unknown>>
 
@@ -80,6 +94,7 @@ export class Holdfast implements Daemon {
       '-c',
       file,
       ...(plan.realtime === true ? ['--realtime'] : []),
+      ...recordedTo(plan.host.name),
       ...options,
     ])
   }
