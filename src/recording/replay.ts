@@ -75,9 +75,9 @@ export class Replay {
       ...{ clocks: this.#clocks, recorder: this.#recorder },
       did: (output) => void this.#did(output),
       outcome: (output, read) => this.#outcome(output, read),
-      told: (kind) => this.#told(kind),
+      told: (kind, isMeant) => this.#told(kind, isMeant),
       asks: (kind) => this.#told(kind) ?? this.#lacks(kind),
-      within: (kinds) => this.#within(kinds),
+      within: (kinds, socket) => this.#within(kinds, socket),
     })
   }
 
@@ -207,18 +207,20 @@ export class Replay {
   }
 
   /** What came while it was asking, or calling somebody. */
-  #within(kinds: ReadonlySet<Input['in']>): void {
+  #within(kinds: ReadonlySet<Input['in']>, socket: number | undefined): void {
     for (;;) {
       const next = this.#next()
       if (next?.kind !== 'in' || next.input.turn !== undefined || !kinds.has(next.input.in)) return
+      if (socket !== undefined && 'socket' in next.input && next.input.socket !== socket) return
       this.#take()
       this.#give(next.input)
     }
   }
 
-  #told<K extends Input['in']>(kind: K): InputOf<K> | undefined {
+  #told<K extends Input['in']>(kind: K, isMeant?: (input: InputOf<K>) => boolean): InputOf<K> | undefined {
     const next = this.#next()
     if (next?.kind !== 'in' || next.input.turn !== undefined || !isInput(next.input, kind)) return undefined
+    if (isMeant?.(next.input) === false) return undefined
     this.#take()
     return next.input
   }

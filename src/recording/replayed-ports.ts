@@ -31,12 +31,12 @@ export type Playback = {
   did(output: NewOutput): void
   /** The same, and what came of it then. */
   outcome<T>(output: NewOutput, read: (answer: unknown) => T): T
-  /** What it was told when it asked; undefined: it was not told anything. */
-  told<K extends Input['in']>(kind: K): InputOf<K> | undefined
+  /** What it was told when it asked, of those that are meant; undefined: it was not told anything. */
+  told<K extends Input['in']>(kind: K, isMeant?: (input: InputOf<K>) => boolean): InputOf<K> | undefined
   /** The same, where it was told always. */
   asks<K extends Input['in']>(kind: K): InputOf<K> | undefined
-  /** Whoever is called may come back: with these. */
-  within(kinds: ReadonlySet<Input['in']>): void
+  /** Whoever is called may come back: with these, of that socket where it is one. */
+  within(kinds: ReadonlySet<Input['in']>, socket?: number): void
 }
 
 type Options = AdvertisementSocketOptions | FrameSocketOptions | NeighborWatchOptions
@@ -174,7 +174,7 @@ export class ReplayedPorts {
     const open = <T>(what: Parameters<typeof outputs.opened>[1], options: Options, make: (socket: number) => T) => {
       const socket = ++this.#socketCount
       this.#sockets.set(socket, options)
-      within(FAILED)
+      within(FAILED, socket)
       return outcome(outputs.opened(socket, what, options), outputs.failureOf) ?? make(socket)
     }
     const close = (socket: number) => () => {
@@ -191,12 +191,13 @@ export class ReplayedPorts {
                 packets++
                 deliver(packet)
               })
-              within(RECEIVED)
-              const { empty = true, lost = 0 } = told('drained') ?? {}
+              within(RECEIVED, socket)
+              this.#delivering.delete(socket)
+              const { empty = true, lost = 0 } = told('drained', (result) => result.socket === socket) ?? {}
               return { packets, empty, lost }
             },
             send: (datagrams) => {
-              within(FAILED)
+              within(FAILED, socket)
               return outcome(outputs.sent(socket, datagrams, outputs.plainHex), (answer) =>
                 outputs.sendOutcomes(answer, datagrams.length),
               )
@@ -209,7 +210,7 @@ export class ReplayedPorts {
         open('frames', options, (socket): FrameSocket => {
           return {
             send: (frames) => {
-              within(FAILED)
+              within(FAILED, socket)
               return outcome(outputs.framed(socket, frames), (answer) => outputs.sendOutcomes(answer, frames.length))
             },
             hear: (hears) => did({ out: 'hear', socket, hears }),
@@ -295,7 +296,7 @@ export class ReplayedPorts {
       },
       sent: (unit, at) => did({ out: 'promise', unit, at }),
       state: (unit) => {
-        const word = told('word')
+        const word = told('word', (said) => said.unit === unit)
         if (word !== undefined) words.set(word.unit, word.state)
         return words.of(unit)
       },
