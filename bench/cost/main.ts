@@ -2,7 +2,7 @@
  * `npm run bench:cost`: what a daemon costs when nothing happens, keepalived in turn beside it, because ratios count and
  * absolutes are weather. Decides the order, and that what was measured is on disk before the next begins.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
 import { machine, versionsOf } from '../failover/machine.ts'
@@ -14,10 +14,14 @@ import { idleCost } from './idle-cost.ts'
 import { expectedSeconds, isWrong, type Options, parties, readOptions, USAGE } from './options.ts'
 import { markdown } from './report.ts'
 import {
+  bothVersions,
   type Cell,
   type CellResult,
   type CheckCost,
   cpuOf,
+  inOrder,
+  isSameCell,
+  keptOf,
   type Result,
   START_KINDS,
   type Start,
@@ -54,6 +58,12 @@ function write(name: string, text: string): void {
   renameSync(`${path}.new`, path)
 }
 
+function recorded(): Result {
+  const path = join(options.out, 'cost.json')
+  if (!existsSync(path)) fail(`Cannot read ${path}: nothing was measured yet`, 66)
+  return JSON.parse(readFileSync(path, 'utf8'))
+}
+
 /** A line for each cell, so that a change of the file can be read. */
 function resultText({ cells, starts, checks, ...rest }: Result): string {
   const brief = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(5)) : value)
@@ -75,24 +85,30 @@ if (options.does === 'list') {
   process.exit(0)
 }
 if (options.does === 'render') {
-  const result: Result = JSON.parse(readFileSync(join(options.out, 'cost.json'), 'utf8'))
-  write('cost.md', markdown(result))
+  write('cost.md', markdown(recorded()))
   process.exit(0)
 }
 if (process.getuid?.() !== 0)
   fail('Cannot make network namespaces: not root (CAP_SYS_ADMIN and CAP_NET_ADMIN are needed)', 77)
 
-const [cells, starts, checks]: [CellResult[], Start[], CheckCost[]] = [[], [], []]
-let [startWeather, checkWeather]: (Weather | undefined)[] = []
+const before = options.resume ? recorded() : undefined
+const earlier = before === undefined ? undefined : keptOf(before, options.cells, options.parts)
+const order: readonly Cell[] = [...(before?.cells ?? []), ...options.cells]
+const cells: CellResult[] = [...(earlier?.cells ?? [])]
+const [starts, checks]: [Start[], CheckCost[]] = [[...(earlier?.starts ?? [])], [...(earlier?.checks ?? [])]]
+let [startWeather, checkWeather]: (Weather | undefined)[] = [earlier?.startWeather, earlier?.checkWeather]
+const command = ['npm run bench:cost --', ...process.argv.slice(2)].join(' ').replace(/ --$/, '')
 const fixed = {
-  ...{ format: 1 as const, machine: machine(), startedAt: new Date().toISOString(), loadBefore: loadAverage() },
-  ...{ command: ['npm run bench:cost --', ...process.argv.slice(2)].join(' ').replace(/ --$/, '') },
-  ...{ versions: versionsOf(options.daemons), warmUpSeconds: options.warmUp, seconds: options.seconds },
+  ...{ format: 1 as const, machine: machine(), warmUpSeconds: options.warmUp, seconds: options.seconds },
+  startedAt: earlier?.startedAt ?? new Date().toISOString(),
+  loadBefore: earlier?.loadBefore ?? loadAverage(),
+  command: earlier === undefined ? command : `${earlier.command}; ${command}`,
+  versions: bothVersions(earlier?.versions ?? {}, versionsOf(options.daemons)),
 }
 
 function save(): string {
   const result: Result = {
-    ...{ ...fixed, endedAt: new Date().toISOString(), cells, starts, checks },
+    ...{ ...fixed, endedAt: new Date().toISOString(), cells: inOrder(order, cells), starts, checks },
     ...(startWeather === undefined ? {} : { startWeather }),
     ...(checkWeather === undefined ? {} : { checkWeather }),
   }
@@ -108,7 +124,7 @@ async function inWeather<T>(work: () => Promise<T>): Promise<readonly [T, Weathe
   return [value, { pressure: pressureSince(before), load: loadAverage() }]
 }
 
-if (options.parts.includes('start')) {
+if (options.parts.includes('start') && starts.length === 0) {
   const kinds = START_KINDS.filter((kind) =>
     options.daemons.some((one) => one === (kind === 'engine' ? 'holdfast' : kind)),
   )
@@ -117,8 +133,9 @@ if (options.parts.includes('start')) {
   save()
   say(`${starts.length} starts`)
 }
-if (options.parts.includes('idle'))
-  for (const party of parties(options)) {
+if (options.parts.includes('idle')) {
+  const missing = options.cells.filter((cell) => !cells.some((known) => isSameCell(known, cell)))
+  for (const party of parties({ ...options, cells: missing })) {
     const results = await Promise.all(party.map((cell) => idleCost(cell, options)))
     cells.push(...results)
     save()
@@ -128,7 +145,8 @@ if (options.parts.includes('idle'))
       say(`[${cells.indexOf(result) + 1}/${options.cells.length}] ${nameOf(result)}: ${text}`)
     }
   }
-if (options.parts.includes('checks')) {
+}
+if (options.parts.includes('checks') && checks.length === 0) {
   const [, weather] = await inWeather(async () => {
     for (const count of new Set([1, options.checks]))
       checks.push(...(await checkCosts(questionsOf(options.daemons, count), options)))

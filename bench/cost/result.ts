@@ -90,6 +90,55 @@ export type Result = {
 /** Above it, more than the benchmark's own work waited: a figure says more of the machine (bench/failover/result.ts). */
 export const NOISY_PRESSURE = 0.35
 
+export const isSameCell = (one: Cell, other: Cell): boolean =>
+  one.daemon === other.daemon &&
+  one.intervalMs === other.intervalMs &&
+  one.routers === other.routers &&
+  one.nodes === other.nodes &&
+  one.transport === other.transport
+
+const isCalm = ({ pressure = 0 }: Partial<Weather>): boolean => pressure <= NOISY_PRESSURE
+
+/** What a run that goes on keeps of an earlier one: all that it is not asked for, and what was as it should be, on a machine that let it. */
+export function keptOf(earlier: Result, asked: readonly Cell[], parts: readonly string[]): Result {
+  const { cells, starts, startWeather, checks, checkWeather, ...rest } = earlier
+  const keeps = (part: string, weather: Weather | undefined): weather is Weather =>
+    weather !== undefined && (!parts.includes(part) || isCalm(weather))
+  const isAsked = (cell: Cell) => parts.includes('idle') && asked.some((one) => isSameCell(one, cell))
+  return {
+    ...rest,
+    cells: cells.filter((cell) => !isAsked(cell) || (cell.trouble === undefined && isCalm(cell))),
+    ...(keeps('start', startWeather) ? { starts, startWeather } : { starts: [] }),
+    ...(keeps('checks', checkWeather) ? { checks, checkWeather } : { checks: [] }),
+  }
+}
+
+/** In the order of those given first; others come last. */
+export function inOrder(first: readonly Cell[], cells: readonly CellResult[]): readonly CellResult[] {
+  const place = (cell: Cell) => {
+    const found = first.findIndex((one) => isSameCell(one, cell))
+    return found === -1 ? first.length : found
+  }
+  return [...cells].sort((one, other) => place(one) - place(other))
+}
+
+/** Where two runs were not of the same version, both are said. */
+export function bothVersions(
+  earlier: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const said = Object.entries(now).map(([name, version]) => {
+    const before = earlier[name]
+    return [
+      name,
+      before === undefined || before.split(' and ').includes(version)
+        ? (before ?? version)
+        : `${before} and ${version}`,
+    ]
+  })
+  return { ...earlier, ...Object.fromEntries(said) }
+}
+
 /** Mean of the nodes of a role. */
 export function cpuOf(cell: CellResult, role: NodeCost['role']): number | undefined {
   const values = cell.nodesCost.filter((node) => node.role === role).map((node) => node.cpuPerMinute)

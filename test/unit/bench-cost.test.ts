@@ -7,7 +7,15 @@ import { growth, lineThrough } from '../../bench/cost/fit.ts'
 import { expectedSeconds, isWrong, parties, readOptions } from '../../bench/cost/options.ts'
 import { groupCpuSeconds, groupMount, groupPath, hasJoined, memoryOf, statOf } from '../../bench/cost/process-text.ts'
 import { markdown } from '../../bench/cost/report.ts'
-import type { CellResult, CheckCost, CostDaemon, Result } from '../../bench/cost/result.ts'
+import {
+  bothVersions,
+  type CellResult,
+  type CheckCost,
+  type CostDaemon,
+  inOrder,
+  keptOf,
+  type Result,
+} from '../../bench/cost/result.ts'
 import { changesIn, sightOfLog, troubleIn } from '../../bench/cost/sight.ts'
 
 describe("the kernel's texts", () => {
@@ -183,6 +191,35 @@ test('a check costs what the daemon takes more than without one; less than nothi
   expect(priceOf(check('http', 0.7), [])).toBeUndefined()
 })
 
+describe('a run that goes on', () => {
+  const weathered = { ...RESULT, startWeather: { pressure: 0.9, load: 4 }, checkWeather: { pressure: 0.1, load: 1 } }
+  const names = ({ cells }: Result) => cells.map(({ daemon, routers }) => `${daemon} ${routers}`)
+
+  test('keeps what was measured undisturbed, cell by cell; starts and checks whole or not at all', () => {
+    const kept = keptOf(weathered, RESULT.cells, ['idle', 'start', 'checks'])
+    expect(names(kept)).toEqual(['holdfast 1', 'keepalived 1'])
+    expect([kept.starts, kept.startWeather]).toEqual([[], undefined])
+    expect(kept.checks).toEqual(RESULT.checks)
+  })
+
+  test('keeps all that it is not asked for', () => {
+    const kept = keptOf(weathered, [cell('keepalived', 255, 0)], ['idle'])
+    expect(names(kept)).toEqual(['holdfast 1', 'holdfast 255', 'keepalived 1', 'holdfast 100'])
+    expect(kept.starts).toHaveLength(3)
+    expect(names(keptOf(weathered, RESULT.cells, ['checks']))).toEqual(names(RESULT))
+  })
+
+  test('puts its cells among those it found, and says both versions', () => {
+    const asked = [cell('holdfast', 1, 0), cell('keepalived', 1, 0), cell('holdfast', 255, 0)]
+    const measured = [cell('holdfast', 7, 1), cell('holdfast', 255, 3), cell('keepalived', 1, 2)]
+    expect(inOrder(asked, measured).map(({ routers }) => routers)).toEqual([1, 255, 7])
+    expect(bothVersions({ holdfast: 'a', frr: '8' }, { holdfast: 'b', node: '20' })).toEqual({
+      ...{ holdfast: 'a and b', frr: '8', node: '20' },
+    })
+    expect(bothVersions({ holdfast: 'a and b' }, { holdfast: 'b' })).toEqual({ holdfast: 'a and b' })
+  })
+})
+
 describe('the command line', () => {
   const read = (...argv: readonly string[]) => readOptions(argv, 'out')
 
@@ -247,7 +284,8 @@ test('groups are counted at the same time as long as the machine has little to d
     )
   expect(at('1')).toHaveLength(8)
   expect(at('6')).toEqual([
-    ['1 × 1000', '1 × 1000', '255 × 1000', '255 × 1000', '1 × 100', '1 × 100'],
+    ['1 × 1000', '1 × 1000', '255 × 1000'],
+    ['255 × 1000', '1 × 100', '1 × 100'],
     ['255 × 100'],
     ['255 × 100'],
   ])
