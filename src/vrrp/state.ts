@@ -3,7 +3,7 @@
  * not belong to a state cannot exist, and there is none to forget to cancel. All moments are monotonic.
  */
 import type { Address } from '../wire/address.ts'
-import type { Centis, Millis } from '../wire/units.ts'
+import { type Centis, type Millis, millis } from '../wire/units.ts'
 import type { TransitionReason } from './effect.ts'
 import type { Fault } from './event.ts'
 import { nextOf, type Succession } from './succession.ts'
@@ -113,7 +113,7 @@ export function nextDeadline(state: State): Millis | undefined {
     case 'Initialize':
       return undefined
     case 'Backup':
-      return (state.kept ?? []).reduce((least, { offAt }) => (offAt < least ? offAt : least), state.activeDownAt)
+      return (state.kept ?? []).reduce((least, { offAt }) => millis(Math.min(offAt, least)), state.activeDownAt)
     case 'Active':
       return state.adverAt
     case 'Returning':

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: how keepalived writes its parameters
 /**
  * Whatever is in a keepalived file: reading it never throws and comes to an end, problems lie in the files that were
  * read, nothing is without a fate, and what is converted to YAML is the same configuration.

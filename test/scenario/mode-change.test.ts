@@ -61,7 +61,7 @@ describe('from multicast to unicast', () => {
       agents.map(({ handed }) => handed.length),
       'each was told twice: before and after',
     ).toEqual([2, 2, 2])
-    expect(agents[0]?.peers['ostest_API_0']).toEqual(['192.168.111.21', '192.168.111.22'])
+    expect(agents[0]?.peers.ostest_API_0).toEqual(['192.168.111.21', '192.168.111.22'])
   })
 
   test('all wait while one node is being upgraded, and change together at a later tick', () => {
@@ -88,7 +88,7 @@ describe('from multicast to unicast', () => {
     expect(agents.map(({ handed }) => handed.length)).toEqual([1, 1, 1])
     playUntil(CHANGE + MINUTE, agents)
     expect(agents.map(({ handed }) => handed.map(({ at }) => at))).toEqual(agents.map(() => [T + 5000, CHANGE]))
-    expect(agents[1]?.peers['ostest_INGRESS_0']).toContain('192.168.111.30')
+    expect(agents[1]?.peers.ostest_INGRESS_0).toContain('192.168.111.30')
   })
 
   test('back to multicast, as a user’s file may want it: a peer more does not wait for it, one less does', () => {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: how keepalived writes its parameters
 /**
  * Small keepalived files, each with what keepalived 2.2.7 says of it (-t: exit status 0, 4, 5 or 6) and what we do:
  * `clean` nothing to say, `warned` it runs and something is said, `refused` nothing is read. Decided here: the cases.

@@ -16,7 +16,7 @@ const T = 10_000_000
 function running(): PlayedAgent {
   const agent = new PlayedAgent(T, start())
   for (const event of [HERE, CONNECTED, THREE]) agent.hear(T, event)
-  expect(agent.peers['ostest_API_0']).toEqual(PEERS)
+  expect(agent.peers.ostest_API_0).toEqual(PEERS)
   return agent
 }
 
@@ -38,7 +38,7 @@ describe('the first configuration', () => {
     agent.hear(T + 3000, { kind: 'nodeChanged', node: cp(2) })
     playUntil(T + 60_000, [agent])
     expect(agent.handed.map(({ at }) => at)).toEqual([T + 8000])
-    expect(agent.peers['ostest_API_0']).toEqual(PEERS)
+    expect(agent.peers.ostest_API_0).toEqual(PEERS)
   })
 
   test('waits for the engine', () => {
@@ -57,13 +57,13 @@ describe('the first configuration', () => {
     const agent = new PlayedAgent(T, start({ remembered: persisted }))
     agent.hear(T, { kind: 'listFailed', reason: 'ECONNREFUSED' })
     for (const event of [HERE, CONNECTED]) agent.hear(T, event)
-    expect(agent.peers['ostest_API_0']).toEqual(PEERS)
+    expect(agent.peers.ostest_API_0).toEqual(PEERS)
     expect(agent.state.source).toBe('remembered')
     agent.hear(T + 1000, listed(cp(0), cp(2)))
     expect(agent.state.source).toBe('api')
     playUntil(T + 60_000, [agent])
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 6000])
-    expect(agent.peers['ostest_API_0']).toEqual(['192.168.111.22'])
+    expect(agent.peers.ostest_API_0).toEqual(['192.168.111.22'])
   })
 
   test('without the API and memory is none, but on a bootstrap node', () => {
@@ -88,7 +88,7 @@ describe('nodes', () => {
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 3500, T + 8000])
     const all = [...PEERS.slice(0, 1), '192.168.111.122', ...PEERS.slice(1), '192.168.111.23'].toSorted()
     expect(agent.handed[1]?.desired.instances.map(({ peers }) => peers)).toEqual([all, all])
-    expect(agent.peers['ostest_API_0']).toEqual(['192.168.111.122', '192.168.111.23'])
+    expect(agent.peers.ostest_API_0).toEqual(['192.168.111.122', '192.168.111.23'])
   })
 
   test('for as long as somebody wants it instead of 5 s', () => {
@@ -113,7 +113,7 @@ describe('nodes', () => {
     const agent = running()
     agent.hear(T + 1000, listed(cp(0), cp(5)))
     playUntil(T + 100_000, [agent])
-    expect(agent.peers['ostest_API_0']).toEqual(['192.168.111.25'])
+    expect(agent.peers.ostest_API_0).toEqual(['192.168.111.25'])
   })
 
   test('one that is changed before the first list is not the whole cluster', () => {
@@ -130,7 +130,7 @@ describe('one peer more', () => {
     agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(3) })
     playUntil(T + 100_000, [agent])
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 1500])
-    expect(agent.peers['ostest_API_0']).toEqual([...PEERS, '192.168.111.23'])
+    expect(agent.peers.ostest_API_0).toEqual([...PEERS, '192.168.111.23'])
   })
 
   test('and one less waits as ever', () => {
@@ -150,7 +150,7 @@ describe('one peer more', () => {
       '192.168.111.21',
       '192.168.111.22',
     ])
-    expect(agent.peers['ostest_API_0']).toEqual(['192.168.111.122', '192.168.111.21'])
+    expect(agent.peers.ostest_API_0).toEqual(['192.168.111.122', '192.168.111.21'])
     expect(agent.state.wakeAt, 'nothing waits').toBeUndefined()
   })
 
@@ -161,7 +161,7 @@ describe('one peer more', () => {
     agent.hear(T + 2000, { kind: 'nodeChanged', node: cp(2) })
     playUntil(T + 100_000, [agent])
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 1500, T + 7000])
-    expect(agent.peers['ostest_API_0']).toEqual(PEERS)
+    expect(agent.peers.ostest_API_0).toEqual(PEERS)
   })
 })
 
@@ -176,7 +176,7 @@ describe('another address of this node', () => {
     agent.hear(T + 1000, { kind: 'machineChanged', machine: machine([other]) })
     playUntil(T + 100_000, [agent])
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 1500])
-    expect([sources(agent), agent.peers['ostest_API_0']]).toEqual([['192.168.111.120', '192.168.111.120'], PEERS])
+    expect([sources(agent), agent.peers.ostest_API_0]).toEqual([['192.168.111.120', '192.168.111.120'], PEERS])
   })
 
   test.each(['with the API', 'without it'])(

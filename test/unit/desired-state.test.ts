@@ -78,14 +78,14 @@ describe('what a node is to do', () => {
   test('a worker has no part in the API', () => {
     const { lists } = decide(FIVE, { cluster: { role: 'worker' }, machine: machine(['192.168.111.23/24']) })
     expect(Object.keys(lists)).toEqual(['ostest_INGRESS_0'])
-    expect(lists['ostest_INGRESS_0']).toContain('192.168.111.20')
+    expect(lists.ostest_INGRESS_0).toContain('192.168.111.20')
   })
 
   test('a bootstrap node: the API alone, above all others, with whoever is there', () => {
     const words = { cluster: { role: 'bootstrap' }, machine: machine(['192.168.111.77/24']) } as const
     const { byName } = decide(FIVE, words)
     expect(Object.keys(byName)).toEqual(['ostest_API_0'])
-    expect(byName['ostest_API_0']).toMatchObject({
+    expect(byName.ostest_API_0).toMatchObject({
       priority: 70,
       tracked: false,
       peers: ['192.168.111.100', '192.168.111.20', '192.168.111.9'],
@@ -126,7 +126,7 @@ describe('the guard for control plane nodes (M7)', () => {
     expect(desired).toBeUndefined()
     expect(notes).toEqual(['1 of at least 2 control plane nodes have an address (topology HighlyAvailable)'])
     expect(decide([...ONE, ['cp-1', []]]).desired, 'one without an address does not count').toBeUndefined()
-    expect(decide([...ONE, ['cp-1', ['192.168.111.9']]]).lists['ostest_API_0']).toEqual(['192.168.111.9'])
+    expect(decide([...ONE, ['cp-1', ['192.168.111.9']]]).lists.ostest_API_0).toEqual(['192.168.111.9'])
   })
 
   test.each(['DualReplica', 'HighlyAvailableArbiter'] as const)(
@@ -189,14 +189,14 @@ describe('two families', () => {
   test('each has its own peers, VRID and prefix length', () => {
     const { byName, lists, odd, desired } = decide(rows, { cluster: { pairs }, machine: both })
     expect(Object.keys(lists)).toEqual(['ostest_API_0', 'ostest_API_1', 'ostest_INGRESS_0', 'ostest_INGRESS_1'])
-    expect(byName['ostest_API_1']).toMatchObject({
+    expect(byName.ostest_API_1).toMatchObject({
       vip: 'fd2e::5',
       prefixLength: 128,
       vrid: 14,
       source: 'fd2e::14',
       peers: ['fd2e::15'],
     })
-    expect(lists['ostest_API_0']).toEqual(['192.168.111.21', '192.168.111.22'])
+    expect(lists.ostest_API_0).toEqual(['192.168.111.21', '192.168.111.22'])
     expect(odd).toEqual([{ node: 'cp-2', what: 'no address of IPv6 that could be a peer' }])
     expect(desired?.groups).toEqual([])
   })
@@ -219,7 +219,7 @@ describe('two families', () => {
   test('a family that is not on this machine keeps its last place, or has none, and harms nobody', () => {
     const { desired: earlier } = decide(rows, { cluster: { pairs }, machine: both })
     const { byName, notes } = decide(rows, { cluster: { pairs }, earlier })
-    expect(byName['ostest_API_1']).toMatchObject({ interface: 'br-ex', source: 'fd2e::14' })
+    expect(byName.ostest_API_1).toMatchObject({ interface: 'br-ex', source: 'fd2e::14' })
     expect(notes.join()).toContain('Cannot choose an interface for fd2e::5')
     expect(Object.keys(decide(rows, { cluster: { pairs } }).lists)).toEqual(['ostest_API_0', 'ostest_INGRESS_0'])
   })
@@ -265,7 +265,7 @@ describe('the peers of a cluster', () => {
 
   test('two nodes with one address are one peer', () => {
     const { lists } = decide([...FIVE, ['cp-9', ['192.168.111.9']]])
-    expect(lists['ostest_API_0']).toEqual(['192.168.111.100', '192.168.111.9'])
+    expect(lists.ostest_API_0).toEqual(['192.168.111.100', '192.168.111.9'])
   })
 
   test('are written down and read again', () => {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: how keepalived writes its parameters
 /**
  * The grammar of keepalived's files: what is a word, a block, a comment, a definition; and what is a mistake, where.
  * Expectations were observed with keepalived 2.2.7 (-t, and its dump), except where a test says that we are stricter.
