@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs build bench bench-cost chaos prove prove-all explore fuzz fuzz-native release image clean
+.PHONY: help demo test check docs build bench bench-cost chaos soak prove prove-all explore fuzz fuzz-native release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
 
@@ -55,6 +55,11 @@ chaos: ## random faults on three nodes, judged by who answers (root; options: SE
 	  --interval $(or $(INTERVAL),100ms) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 prove: ## the long form of the simulated histories: 10 000 of 3 to 50 nodes, judged by who answers, over an hour of CPU; CI has 162 (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
+soak: ## an hour at 10 ms with a failover every 10 s, reloads, scrapes, flapping checks: memory, descriptors, answers (root; options: SECONDS=600 OUT=FILE.md ARGS=--help)
+	@scripts/setup.sh test
+	@npm run --silent soak -- --seconds $(or $(SECONDS),3600) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+prove: ## 10 000 simulated histories of 3 to 50 nodes, judged by who answers: over an hour of CPU (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
 	@scripts/setup.sh test
 	@npm run --silent prove -- --histories $(or $(HISTORIES),10000) --seed $(or $(SEED),1) $(ARGS)
 

@@ -49,7 +49,7 @@ const NAMES: Readonly<Record<LineUp, string>> = {
 }
 
 /** Colours of Okabe and Ito; on dark paper their sky blue and orange, which are light enough. */
-const STYLE = `
+export const STYLE = `
 text { font-family: system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif; font-size: 13px; fill: #24292f; }
 .title { font-size: 18px; font-weight: 600; } .quiet { fill: #57606a; font-size: 12px; } .name { font-weight: 600; }
 .paper { fill: #ffffff; } .frame { fill: none; stroke: #d0d7de; } .grid { stroke: #d8dee4; } .theory { fill: #6e7781; opacity: 0.22; }

@@ -25,6 +25,10 @@ export type NodeOptions = {
   readonly priority: number
   readonly without?: Net | undefined
   readonly realtime?: boolean
+  /** holdfast's, instead of that of the suite. */
+  readonly configuration?: (priority: number, directory: string) => unknown
+  /** Of the daemon, instead of what the suite loads into it. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export type NodeNote = { readonly at: number; readonly node: string; readonly text: string }
@@ -35,7 +39,9 @@ const RESTART = 500
 const LOOK = 50
 const MOST_A_SECOND = 300
 
-function holdfastConfig(priority: number, directory: string, { interval, without }: NodeOptions): string {
+function holdfastConfig(priority: number, directory: string, options: NodeOptions): string {
+  const { configuration, interval, without } = options
+  if (configuration !== undefined) return JSON.stringify(configuration(priority, directory), null, 2)
   const common = { vrid: 51, interface: 'auto', priority, advertisementInterval: `${interval}ms` }
   const more = without === 'lifetime' ? { lifetime: 'off' } : {}
   const virtualRouters = [
@@ -72,7 +78,8 @@ export class ChaosNode {
   readonly notes: NodeNote[] = []
   readonly #lab: Lab
   readonly #options: NodeOptions
-  readonly #directory: string
+  /** Its configuration, and holdfast's runDirectory. */
+  readonly directory: string
   #process: LoggedProcess | undefined
   #restartIn = RESTART
   #timer: NodeJS.Timeout | undefined
@@ -86,32 +93,33 @@ export class ChaosNode {
     this.#lab = lab
     this.host = host
     this.#options = options
-    this.#directory = join(lab.directory, `chaos-${host.name}`)
-    mkdirSync(this.#directory, { recursive: true })
-    this.#configure(options.priority)
+    this.directory = join(lab.directory, `chaos-${host.name}`)
+    mkdirSync(this.directory, { recursive: true })
+    this.configure(options.priority)
   }
 
   get #file(): string {
-    return join(this.#directory, 'daemon.conf')
+    return join(this.directory, 'daemon.conf')
   }
 
   get #clockFile(): string {
-    return join(this.#directory, 'clock')
+    return join(this.directory, 'clock')
   }
 
-  #configure(priority: number): void {
+  /** Nobody is told. */
+  configure(priority: number = this.#options.priority): void {
     const { daemon } = this.#options
     writeFileSync(
       this.#file,
       daemon === 'holdfast'
-        ? holdfastConfig(priority, this.#directory, this.#options)
+        ? holdfastConfig(priority, this.directory, this.#options)
         : keepalivedConfig(this.host.name, priority, this.#options),
     )
   }
 
   get #argv(): string[] {
     const { daemon, without, realtime = false } = this.#options
-    const at = (name: string) => join(this.#directory, name)
+    const at = (name: string) => join(this.directory, name)
     if (daemon === 'keepalived') {
       const files = ['--use-file', this.#file, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')]
       return ['keepalived', '--vrrp', '--dont-fork', '--log-console', ...files]
@@ -130,7 +138,8 @@ export class ChaosNode {
   }
 
   get #environment(): Record<string, string> {
-    if (this.#options.daemon === 'keepalived') return { TMPDIR: this.#directory }
+    if (this.#options.daemon === 'keepalived') return { TMPDIR: this.directory }
+    if (this.#options.environment !== undefined) return { ...this.#options.environment }
     writeFileSync(this.#clockFile, '0')
     const preload = join(packageRoot(), 'test', 'support', 'chaos-preload.mjs')
     return {
@@ -164,6 +173,11 @@ export class ChaosNode {
 
   note(text: string): void {
     this.notes.push({ at: monotonicMs(), node: this.host.name, text: `* ${text}` })
+  }
+
+  /** Of the guardian; undefined while nothing runs. */
+  get pid(): number | undefined {
+    return this.#process?.exit === undefined ? this.#process?.pid : undefined
   }
 
   get starts(): number {
@@ -227,7 +241,7 @@ export class ChaosNode {
 
   /** Any number of times; the last one is with its own priority. */
   reload(priority: number = this.#options.priority): boolean {
-    this.#configure(priority)
+    this.configure(priority)
     return this.signal([this.#options.without === 'guardian' ? 'engine' : 'guardian'], 'SIGHUP')
   }
 

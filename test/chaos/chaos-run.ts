@@ -48,7 +48,7 @@ const READY_WITHIN = 30_000
 /** Announcements after the first takeover, the last after 5 s, would hide a client's stale entry. */
 const STEADY = 1_000
 
-function stalledMicroseconds(): number {
+export function stalledMicroseconds(): number {
   try {
     return Number(/some .*total=(\d+)/.exec(readFileSync('/proc/pressure/cpu', 'utf8'))?.[1])
   } catch {
@@ -56,7 +56,7 @@ function stalledMicroseconds(): number {
   }
 }
 
-function prepare(lab: Lab): void {
+export function prepare(lab: Lab): void {
   for (const host of lab.hosts.values()) {
     const [, own6 = ''] = addressesOf(host)
     const lines = [`address add ${own6} dev eth0 nodad`]

@@ -8,11 +8,16 @@ import { type Bound, boundOf, type Limit, QUIET } from './bounds.ts'
 import { type Fault, type FaultKind, KINDS } from './plan.ts'
 
 /** When it really began and when its undoing was complete, on the witness's clock. */
-export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number; readonly hit: boolean }
+export type Injected<Kind extends string = FaultKind> = {
+  readonly fault: Fault<Kind>
+  readonly at: number
+  readonly end: number
+  readonly hit: boolean
+}
 /** With who answered alone for each address when it began; undefined: nobody, or several. */
-type Blamed = Injected & { readonly owner: ReadonlyMap<string, string | undefined> }
+type Blamed<Kind extends string> = Injected<Kind> & { readonly owner: ReadonlyMap<string, string | undefined> }
 export type Question = 'two' | 'none' | 'client'
-export type Incident = {
+export type Incident<Kind extends string = FaultKind> = {
   readonly address: string
   readonly question: Question
   readonly from: number
@@ -20,12 +25,15 @@ export type Incident = {
   readonly owners: readonly string[]
   /** Who answered alone right before; undefined: nobody, or several. */
   readonly before: string | undefined
-  readonly faults: readonly Injected[]
+  readonly faults: readonly Injected<Kind>[]
 }
-export type Violation = Incident & { readonly expected: string; readonly seen: string }
+export type Violation<Kind extends string = FaultKind> = Incident<Kind> & {
+  readonly expected: string
+  readonly seen: string
+}
 
-export type KindAccount = {
-  readonly kind: FaultKind
+export type KindAccount<Kind extends string = FaultKind> = {
+  readonly kind: Kind
   readonly injected: number
   /** Of those the ones that met nothing, and cannot have done anything. */
   readonly missed: number
@@ -35,19 +43,25 @@ export type KindAccount = {
   readonly none: number
   readonly client: number
 }
-export type Verdict = {
-  readonly violations: readonly Violation[]
-  readonly incidents: readonly Incident[]
-  readonly kinds: readonly KindAccount[]
+export type Verdict<Kind extends string = FaultKind> = {
+  readonly violations: readonly Violation<Kind>[]
+  readonly incidents: readonly Incident<Kind>[]
+  readonly kinds: readonly KindAccount<Kind>[]
   readonly longest: Readonly<Record<Question, number>>
 }
-export type Evidence = {
+export type Evidence<Kind extends string = FaultKind> = {
   readonly records: readonly WitnessRecord[]
-  readonly injected: readonly Injected[]
+  readonly injected: readonly Injected<Kind>[]
   readonly interval: number
   /** Judged from here to there. */
   readonly from: number
   readonly to: number
+}
+
+/** Which faults there are, and what each may cost. */
+export type Rules<Kind extends string> = {
+  readonly kinds: readonly Kind[]
+  readonly boundOf: (fault: Fault<Kind>, interval: number) => Bound
 }
 
 /** One question that two answered is enough: nothing has to be dated for it. */
@@ -63,10 +77,15 @@ const limitOf = (bound: Bound, question: Question): Limit =>
  * A Backup that did not run must not take over from an Active that it could have heard (ground rule 2): not for a
  * moment, and the client must not be told so. What others do meanwhile is not its doing.
  */
-function limitFor({ fault, owner }: Blamed, { question, owners, address, before }: Incident, interval: number): Limit {
+function limitFor<Kind extends string>(
+  { boundOf: of }: Rules<Kind>,
+  { fault, owner }: Blamed<Kind>,
+  { question, owners, address, before }: Incident<Kind>,
+  interval: number,
+): Limit {
   const wasBackup = owner.get(address) !== fault.node && before !== fault.node
   const stalled = fault.kind === 'freeze engine' || fault.kind === 'freeze both'
-  if (!wasBackup || !stalled) return limitOf(boundOf(fault, interval), question)
+  if (!wasBackup || !stalled) return limitOf(of(fault, interval), question)
   const own = question === 'two' && owners.includes(fault.node)
   return own ? NEVER : limitOf(QUIET, question)
 }
@@ -85,11 +104,16 @@ function outside({ from, to }: Sight, windows: readonly { readonly at: number; r
   return rest + Math.max(0, to - now)
 }
 
-function judge(incident: Incident, blamed: readonly Blamed[], interval: number): Violation | undefined {
+function judge<Kind extends string>(
+  rules: Rules<Kind>,
+  incident: Incident<Kind>,
+  blamed: readonly Blamed<Kind>[],
+  interval: number,
+): Violation<Kind> | undefined {
   const { question, from, to, faults } = incident
   const bounds = blamed
     .filter(({ fault }) => faults.some((one) => one.fault === fault))
-    .map((one) => ({ ...one, limit: limitFor(one, incident, interval) }))
+    .map((one) => ({ ...one, limit: limitFor(rules, one, incident, interval) }))
   const limits = bounds.length === 0 ? [limitOf(QUIET, question)] : bounds.map(({ limit }) => limit)
   const length = limits.reduce((sum, limit) => sum + limit.length, 0)
   const after = limits.reduce((sum, limit) => sum + limit.after, 0)
@@ -113,11 +137,16 @@ function judge(incident: Incident, blamed: readonly Blamed[], interval: number):
   return undefined
 }
 
-export function weigh({ records, injected, interval, from, to }: Evidence): Verdict {
+export const weigh = (evidence: Evidence): Verdict => weighBy({ kinds: KINDS, boundOf }, evidence)
+
+export function weighBy<Kind extends string>(
+  rules: Rules<Kind>,
+  { records, injected, interval, from, to }: Evidence<Kind>,
+): Verdict<Kind> {
   const involved = (sight: Sight) =>
     injected.filter(
       ({ fault, at, end }) =>
-        at - DATING <= sight.to && sight.from <= end + boundOf(fault, interval).aftermath + DATING,
+        at - DATING <= sight.to && sight.from <= end + rules.boundOf(fault, interval).aftermath + DATING,
     )
   const within = (sights: readonly Sight[]) =>
     sights
@@ -127,7 +156,7 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
     const owners = sights.find((sight) => sight.to > at)?.owners ?? []
     return owners.length === 1 ? owners[0] : undefined
   }
-  const blamed = injected.map((one): Blamed => {
+  const blamed = injected.map((one): Blamed<Kind> => {
     return { ...one, owner: new Map(records.map(({ address, owners }) => [address, ownerAt(owners, one.at - DATING)])) }
   })
   const incidents = records.flatMap(({ address, owners, unanswered, stranded }) => {
@@ -137,15 +166,15 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
       ['client', spans(within(stranded), () => true)],
     ]
     return seen.flatMap(([question, sights]) =>
-      sights.map((sight): Incident => {
+      sights.map((sight): Incident<Kind> => {
         return { address, question, ...sight, before: ownerAt(owners, sight.from - DATING), faults: involved(sight) }
       }),
     )
   })
-  const violations = incidents.flatMap((incident) => judge(incident, blamed, interval) ?? [])
-  const longestOf = (question: Question, of: readonly Incident[]) =>
+  const violations = incidents.flatMap((incident) => judge(rules, incident, blamed, interval) ?? [])
+  const longestOf = (question: Question, of: readonly Incident<Kind>[]) =>
     Math.max(0, ...of.filter((one) => one.question === question).map(lengthOf))
-  const kinds = KINDS.map((kind): KindAccount => {
+  const kinds = rules.kinds.map((kind): KindAccount<Kind> => {
     const alone = incidents.filter(({ faults }) => faults.length > 0 && faults.every((one) => one.fault.kind === kind))
     return {
       kind,
@@ -166,10 +195,13 @@ export function weigh({ records, injected, interval, from, to }: Evidence): Verd
 }
 
 /** Whether something that was said may have to do with one of them. */
-export const isNear = (at: number, of: readonly Violation[]): boolean =>
+export const isNear = (at: number, of: readonly { readonly from: number; readonly to: number }[]): boolean =>
   of.some(({ from, to }) => at > from - 700 && at < to + 300)
 
-export function describe({ address, question, from, owners, faults, expected, seen }: Violation, zero: number): string {
+export function describe<Kind extends string>(
+  { address, question, from, owners, faults, expected, seen }: Violation<Kind>,
+  zero: number,
+): string {
   const because = faults.map(({ fault, at, end }) => {
     const { id, kind, variant, node } = fault
     return `#${id} ${node} ${kind}${variant === '' ? '' : ` (${variant})`} ${(at - zero).toFixed(0)}–${(end - zero).toFixed(0)}`

@@ -38,11 +38,11 @@ export const VARIANTS: Partial<Record<FaultKind, readonly string[]>> = {
   forged: ['priority 255', 'priority 0', 'lower priority'],
 }
 
-export type Fault = {
+export type Fault<Kind extends string = FaultKind> = {
   readonly id: number
   /** ms after the start of the plan. */
   readonly at: number
-  readonly kind: FaultKind
+  readonly kind: Kind
   readonly variant: string
   readonly node: NodeName
   /** How long it lasts; 0 = a moment. Of a killed process: until it is started again. */

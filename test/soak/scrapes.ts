@@ -1,0 +1,93 @@
+/**
+ * The scraper of the soak (test/support/soak-scraper.mjs) and its account. Decides which scrapes may fail: those of a node
+ * whose process or path is away. Refuses to know what is scraped.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { packageRoot } from '../../src/cli/demo-probe.ts'
+import type { Injected } from '../chaos/judge.ts'
+import type { Lab } from '../support/lab.ts'
+import { median } from './flatness.ts'
+import { apiOf } from './soak-node.ts'
+import type { SoakKind } from './soak-plan.ts'
+
+export type Scrape = {
+  readonly node: string
+  readonly path: string
+  /** When it was asked, and how long it took; monotonicMs(). */
+  readonly at: number
+  readonly ms: number
+  /** Undefined: 200, to the end. */
+  readonly problem: string | undefined
+}
+
+export class Scraper {
+  readonly scrapes: Scrape[] = []
+  readonly #child: ChildProcess
+
+  constructor(lab: Lab) {
+    const names = new Map(lab.routers.map((host) => [apiOf(host), host.name]))
+    const script = join(packageRoot(), 'test', 'support', 'soak-scraper.mjs')
+    this.#child = lab.spawn(lab.host('outsider'), [process.execPath, script, ...names.keys()], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const { stdout } = this.#child
+    if (stdout === null) throw new Error('Cannot read what the scraper says')
+    createInterface({ input: stdout }).on('line', (line) => {
+      const { address, path, at, ms, status, problem } = JSON.parse(line)
+      const wrong = problem ?? (status === 200 ? undefined : `status ${status}`)
+      this.scrapes.push({ node: names.get(address) ?? address, path, at, ms, problem: wrong })
+    })
+  }
+
+  run(on: boolean): void {
+    this.#child.stdin?.write(on ? 'go on\n' : 'pause\n')
+  }
+}
+
+/** What the scraper waits for an answer. */
+const PATIENCE = 5_500
+/** A process is started again, or a packet is sent again, by then. */
+const BACK: Partial<Record<SoakKind, number>> = {
+  stop: 4_000,
+  'kill engine': 4_000,
+  'link flap': 4_000,
+  partition: 4_000,
+}
+
+export type ScrapeAccount = {
+  readonly count: number
+  readonly failed: number
+  /** ms, of those that did not fail. */
+  readonly median: number
+  readonly longest: number
+  /** Those that failed although nothing was done to the node. */
+  readonly wrong: readonly string[]
+}
+
+export function accountOf(
+  scrapes: readonly Scrape[],
+  injected: readonly Injected<SoakKind>[],
+  zero: number,
+): ScrapeAccount {
+  const failed = scrapes.filter(({ problem }) => problem !== undefined)
+  const excused = ({ node, at }: Scrape) =>
+    injected.some(({ fault, at: from, end }) => {
+      const back = BACK[fault.kind]
+      return back !== undefined && fault.node === node && at > from - PATIENCE && at < end + back
+    })
+  const lengths = scrapes.flatMap(({ ms, problem }) => (problem === undefined ? [ms] : []))
+  return {
+    count: scrapes.length,
+    failed: failed.length,
+    median: median(lengths),
+    longest: lengths.reduce((longest, ms) => Math.max(longest, ms), 0),
+    wrong: failed
+      .filter((scrape) => !excused(scrape))
+      .map(
+        ({ node, path, at, problem }) =>
+          `${node} ${path} at ${((at - zero) / 1_000).toFixed(1)} s: expected an answer, saw ${problem}`,
+      ),
+  }
+}

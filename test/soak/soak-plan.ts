@@ -1,0 +1,99 @@
+/**
+ * The soak as a list of moments: a failover every so often in turn by every way there is, a reload every so often. PURE:
+ * the same options give the same plan. Decides who is meant to be the owner when, and that the processes of r1 alone are
+ * ended: those of r2 and r3 live as long as the soak. Refuses to know how a fault is done and what it may cost.
+ */
+import { type Fault, type NodeName, randomOf } from '../chaos/plan.ts'
+
+/** What ends a process comes first: it is possible only where r1 is the owner. */
+export const FAILOVERS = ['stop', 'kill engine', 'yield', 'check failure', 'link flap', 'partition'] as const
+export const RELOADS = ['reload, same file', 'reload, other value', 'reload, other priority'] as const
+export const SOAK_KINDS = [...FAILOVERS, ...RELOADS] as const
+export type Failover = (typeof FAILOVERS)[number]
+export type SoakKind = (typeof SOAK_KINDS)[number]
+export type SoakFault = Fault<SoakKind>
+
+export type SoakPlan = {
+  /** In their order. */
+  readonly steps: readonly SoakFault[]
+  /** Moments at which r1 is the owner and nothing happens, a warm-up apart: for looks at the heaps of the others. */
+  readonly looks: readonly number[]
+  /** The end: r1 is the owner with its own priority. */
+  readonly ms: number
+}
+
+export type SoakOptions = {
+  readonly seconds: number
+  readonly seed?: number
+  /** ms between two failovers, and between two reloads. */
+  readonly every?: number
+  readonly reloadEvery?: number
+  /** Seconds after which a process counts as warm. */
+  readonly warmUp: number
+}
+
+/** Ends processes. */
+const ENDS: ReadonlySet<Failover> = new Set(['stop', 'kill engine'])
+/** ms; of a process that ended: until it is started again. */
+const LASTS: Readonly<Record<Failover, number>> = {
+  stop: 700,
+  'kill engine': 700,
+  yield: 2_500,
+  'check failure': 2_500,
+  'link flap': 2_000,
+  partition: 2_000,
+}
+/** A reload comes so much of `every` after a failover, when that has passed. */
+const BETWEEN = 0.7
+/** So that a fault does not always meet the same moment of an interval. */
+const JITTER = 200
+/** Where the addresses may be during a reload that moves them is settled by then. */
+const SETTLED = 4_500
+
+/** On r2 and r3 by turns, and back: half of the time another node than r1 is the owner. */
+const RELOAD_TURNS = ['reload, same file', 'up', 'reload, other value', 'back'] as const
+
+export function makeSoakPlan({
+  seconds,
+  seed = 1,
+  every = 10_000,
+  reloadEvery = 60_000,
+  warmUp,
+}: SoakOptions): SoakPlan {
+  const random = randomOf(seed)
+  const steps: SoakFault[] = []
+  const counts = new Map<Failover, number>(FAILOVERS.map((kind) => [kind, 0]))
+  let owner: NodeName = 'r1'
+  let lifted: NodeName = 'r3'
+  let reloads = 0
+  const looks: number[] = []
+  let nextReload = reloadEvery / 2
+  const add = (at: number, kind: SoakKind, variant: string, node: NodeName, ms: number) =>
+    steps.push({ id: steps.length + 1, at: Math.round(at), kind, variant, node, ms, overlapping: false })
+  const reload = (at: number) => {
+    const turn = RELOAD_TURNS[reloads++ % RELOAD_TURNS.length] ?? 'up'
+    if (turn !== 'up' && turn !== 'back') return void add(at, turn, '', 'r1', 0)
+    if (turn === 'up') lifted = lifted === 'r3' ? 'r2' : 'r3'
+    owner = turn === 'up' ? lifted : 'r1'
+    add(at, 'reload, other priority', turn, lifted, 0)
+  }
+  let at = 0
+  for (; at < seconds * 1_000; at += every) {
+    const possible = FAILOVERS.filter((kind) => owner === 'r1' || !ENDS.has(kind))
+    const least = Math.min(...possible.map((kind) => counts.get(kind) ?? 0))
+    const kind = possible.find((one) => counts.get(one) === least) ?? 'yield'
+    counts.set(kind, least + 1)
+    add(at + random() * JITTER, kind, '', owner, Math.min(LASTS[kind], every / 4))
+    const between = at + BETWEEN * every
+    if (between >= nextReload) {
+      reload(between)
+      nextReload += reloadEvery
+    } else if (owner === 'r1' && between >= (looks.at(-1) ?? 0) + warmUp * 1_000) looks.push(between)
+  }
+  // With the configuration it began with.
+  while (owner !== 'r1') {
+    reload(at)
+    at += SETTLED
+  }
+  return { steps, looks, ms: Math.round(at) }
+}

@@ -1,0 +1,254 @@
+/**
+ * One soak: a lab of three nodes that are scraped and whose checks flap, a plan that is carried out at its times, samples
+ * of every process meanwhile, two looks at rest around it, the verdict. Decides when the lab counts as warm and as at rest, and
+ * that all of it is gone afterwards, in every exit path (lab.ts). Refuses to know how a step is done and what it may cost.
+ */
+
+import type { NodeNote } from '../chaos/chaos-node.ts'
+import { VIPS } from '../chaos/chaos-node.ts'
+import { prepare, stalledMicroseconds } from '../chaos/chaos-run.ts'
+import type { Arena } from '../chaos/faults.ts'
+import { type Injected, type Verdict, weighBy } from '../chaos/judge.ts'
+import { createLab, type Lab } from '../support/lab.ts'
+import { stolenMs } from '../support/stolen-time.ts'
+import { monotonicMs, sleep } from '../support/wait.ts'
+import { settlesOn, startWitness, type Witness, type WitnessRecord } from '../support/witness.ts'
+import { Company, circumstancesOf } from './company.ts'
+import { type Counts, differences } from './flatness.ts'
+import { atRest, type NodeSample, sampleOf } from './samples.ts'
+import { accountOf, type ScrapeAccount, Scraper } from './scrapes.ts'
+import { soakBoundOf } from './soak-bounds.ts'
+import { type HeapLook, SoakNode } from './soak-node.ts'
+import { SOAK_KINDS, type SoakFault, type SoakKind, type SoakPlan } from './soak-plan.ts'
+import { type Ground, idleSteps, takeStep } from './steps.ts'
+
+export type SoakRunOptions = {
+  readonly plan: SoakPlan
+  readonly interval: number
+  /** ms between two samples. */
+  readonly sampleEvery: number
+  /** ms with everything but faults, before the look at rest. */
+  readonly warmUp?: number
+  /** Whether heaps are looked at: before, after, and when the plan says so. Default true. */
+  readonly heaps?: boolean
+  readonly onStep?: (fault: SoakFault, sinceStart: number) => void
+  readonly aborted?: AbortSignal
+}
+
+/** `at`: seconds after the plan's 0. */
+export type TimedSample = { readonly at: number; readonly node: string; readonly sample: NodeSample }
+export type NamedHeapLook = HeapLook & { readonly node: string }
+
+export type SoakResult = {
+  readonly interval: number
+  readonly seconds: number
+  readonly startedAt: string
+  readonly injected: readonly Injected<SoakKind>[]
+  readonly verdict: Verdict<SoakKind>
+  readonly records: readonly WitnessRecord[]
+  readonly samples: readonly TimedSample[]
+  readonly rest: { readonly before: ReadonlyMap<string, Counts>; readonly after: ReadonlyMap<string, Counts> }
+  readonly heaps: readonly NamedHeapLook[]
+  readonly scrapes: ScrapeAccount
+  readonly starts: Readonly<Record<string, number>>
+  readonly notes: readonly NodeNote[]
+  readonly zero: number
+  /** What else went on, for each violation; '' = nothing that is known. */
+  readonly circumstances: readonly string[]
+  /** Namespaces of others that came or went meanwhile. */
+  readonly others: number
+  /** Share of the time in which something waited for a CPU, in percent. */
+  readonly cpuPressure: number
+  readonly stolenMs: number
+  /** What is wrong besides violations and memory: what was left over, what did nothing, scrapes that failed. */
+  readonly wrong: readonly string[]
+}
+
+const READY_WITHIN = 30_000
+const STEADY = 1_000
+/** Programs and polls have ended by then, and the last flapping check is up again. */
+const REST = 3_000
+/** An idle connection that was given up for a while is there again by then. */
+const REST_WITHIN = 75_000
+const LOOKS = 12
+const LOOK_EVERY = 250
+const HEAP_LOOK = 3_000
+const MOVED = 4_500
+
+type World = {
+  readonly lab: Lab
+  readonly nodes: readonly SoakNode[]
+  readonly witness: Witness
+  readonly scraper: Scraper
+}
+
+const work = ({ nodes, scraper }: World, on: boolean) => {
+  for (const node of nodes) node.flap(on)
+  scraper.run(on)
+}
+
+/** What is opened once stays: every node has been Active, every check has failed, everything has been scraped. */
+async function lap(world: World, warmUp: number): Promise<void> {
+  const { nodes, witness } = world
+  work(world, true)
+  await sleep(warmUp)
+  const successors = ['r2', 'r3']
+  for (const [i, name] of successors.entries()) {
+    nodes[i]?.setMover(false)
+    await settlesOn(witness, name, STEADY / 2, READY_WITHIN)
+  }
+  for (const node of nodes) node.setMover(true)
+  await settlesOn(witness, 'r1', STEADY, READY_WITHIN)
+}
+
+/** Again and again until it is as before: what takes its time may, what is left stays left. */
+async function restAsBefore(world: World, before: ReadonlyMap<string, Counts>): Promise<Map<string, Counts>> {
+  const until = monotonicMs() + REST_WITHIN
+  for (;;) {
+    const after = await lookAtRest(world)
+    const same = differences(before, after).length === 0 && differences(after, before).length === 0
+    if (same || monotonicMs() > until) return after
+  }
+}
+
+async function lookAtRest(world: World): Promise<Map<string, Counts>> {
+  work(world, false)
+  await sleep(REST)
+  const looks = new Map<string, NodeSample[]>(world.nodes.map(({ name }) => [name, []]))
+  for (let i = 0; i < LOOKS; i++) {
+    for (const { name, chaos } of world.nodes) {
+      const sample = sampleOf(chaos.pid)
+      if (sample !== undefined) looks.get(name)?.push(sample)
+    }
+    await sleep(LOOK_EVERY)
+  }
+  const { lab, nodes } = world
+  const counts = new Map([...looks].flatMap(([name, samples]) => [...atRest(name, samples)]))
+  for (const { name, chaos } of nodes)
+    counts.set(`${name} eth0`, Object.fromEntries(lab.addresses(chaos.host).map((address) => [address, 1])))
+  return counts
+}
+
+export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
+  const { plan, interval, sampleEvery, warmUp = 5_000, heaps: looks = true, onStep = () => {} } = options
+  const aborted = options.aborted ?? new AbortController().signal
+  const lab = createLab({ routers: 3, clients: ['client', 'observer', 'outsider'] })
+  const nodes: SoakNode[] = []
+  let sampler: NodeJS.Timeout | undefined
+  let company: Company | undefined
+  try {
+    const around = new Company(lab.bridge.replace(/-br$/, ''))
+    company = around
+    prepare(lab)
+    const witness = startWitness(lab, { addresses: VIPS, observer: lab.host('observer'), client: lab.client })
+    const node = (position: number) => {
+      const one = new SoakNode(lab, lab.router(position), interval)
+      nodes.push(one)
+      return one.chaos
+    }
+    const complaints: string[] = []
+    const arena: Arena = {
+      lab,
+      nodes: { r1: node(1), r2: node(2), r3: node(3) },
+      aborted,
+      complain: (text) => text !== '' && complaints.push(text),
+    }
+    const ground: Ground = { nodes, arena }
+    const world: World = { lab, nodes, witness, scraper: new Scraper(lab) }
+    for (const one of nodes) one.chaos.start()
+    await settlesOn(witness, 'r1', STEADY, READY_WITHIN)
+    await lap(world, warmUp)
+    const before = await lookAtRest(world)
+    if (looks) {
+      for (const one of nodes) one.lookAtHeap('beginning')
+      await sleep(HEAP_LOOK)
+    }
+    await settlesOn(witness, 'r1', STEADY, READY_WITHIN)
+
+    const startedAt = new Date().toISOString()
+    const zero = monotonicMs()
+    const [stalled, stolen] = [stalledMicroseconds(), stolenMs()]
+    const scrapedBefore = world.scraper.scrapes.length
+    work(world, true)
+    const samples: TimedSample[] = []
+    const look = () => {
+      const at = (monotonicMs() - zero) / 1_000
+      for (const { name, chaos } of nodes) {
+        const sample = sampleOf(chaos.pid)
+        if (sample !== undefined) samples.push({ at, node: name, sample })
+      }
+    }
+    sampler = setInterval(look, sampleEvery)
+
+    const injected: Injected<SoakKind>[] = []
+    const running: Promise<void>[] = []
+    if (looks) running.push(lookAtHeaps(plan.looks, zero, nodes.slice(1), aborted))
+    for (const fault of plan.steps) {
+      if (!(await sleepUntil(zero + fault.at, aborted))) break
+      onStep(fault, monotonicMs() - zero)
+      running.push(takeStep(fault, ground).then((times) => void injected.push({ fault, ...times })))
+    }
+    await Promise.all(running)
+    await sleepUntil(zero + plan.ms, aborted)
+    clearInterval(sampler)
+    const seconds = (monotonicMs() - zero) / 1_000
+    const cpuPressure = (stalledMicroseconds() - stalled) / (10_000 * seconds)
+    const stolenMeanwhile = stolenMs() - stolen
+    if (!aborted.aborted)
+      await settlesOn(witness, 'r1', STEADY, READY_WITHIN).catch((error) => arena.complain(`${error}`))
+    const after = aborted.aborted ? await lookAtRest(world) : await restAsBefore(world, before)
+    const to = monotonicMs()
+    const records = await witness.stop()
+    if (looks) {
+      for (const one of nodes) one.lookAtHeap('end')
+      await sleep(HEAP_LOOK)
+    }
+
+    injected.sort((one, other) => one.at - other.at)
+    const rules = { kinds: SOAK_KINDS, boundOf: soakBoundOf }
+    const verdict = weighBy(rules, { records, injected, interval, from: zero, to })
+    const scrapes = accountOf(world.scraper.scrapes.slice(scrapedBefore), injected, zero)
+    const starts = Object.fromEntries(nodes.map(({ name, chaos }) => [name, chaos.starts]))
+    const notes = nodes.flatMap(({ chaos }) => chaos.notes).sort((one, other) => one.at - other.at)
+    const wrong = [
+      ...idleSteps(injected, records, MOVED),
+      ...(aborted.aborted ? [] : differences(before, after)),
+      ...scrapes.wrong,
+      ...complaints,
+      ...['r2', 'r3']
+        .filter((name) => starts[name] !== 1)
+        .map((name) => `${name}: expected it to live as long as the soak, saw it start ${starts[name]} times`),
+    ]
+    const heaps = nodes.flatMap(({ name, looks }) => looks.map((one) => ({ ...one, node: name })))
+    return {
+      ...{ interval, seconds, startedAt, injected, verdict, records, samples, rest: { before, after }, heaps, scrapes },
+      circumstances: verdict.violations.map((one) => circumstancesOf(one, records, around)),
+      others: around.count,
+      ...{ starts, notes, zero, cpuPressure, stolenMs: stolenMeanwhile, wrong },
+    }
+  } finally {
+    clearInterval(sampler)
+    company?.close()
+    for (const one of nodes) one.chaos.retire()
+    lab.destroy()
+  }
+}
+
+/** Not of r1: the owner must not stand still for a collection. */
+async function lookAtHeaps(looks: readonly number[], zero: number, nodes: readonly SoakNode[], aborted: AbortSignal) {
+  for (const at of looks) {
+    if (!(await sleepUntil(zero + at, aborted))) return
+    for (const node of nodes) node.lookAtHeap((at / 60_000).toFixed(1))
+  }
+}
+
+/** False: it was aborted before. */
+async function sleepUntil(at: number, aborted: AbortSignal): Promise<boolean> {
+  // In pieces, so that an interrupt does not wait for the next step.
+  while (!aborted.aborted) {
+    const left = at - monotonicMs()
+    if (left <= 0) return true
+    await sleep(Math.min(left, 500))
+  }
+  return false
+}

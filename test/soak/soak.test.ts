@@ -1,0 +1,51 @@
+/**
+ * The soak as part of all tests: half a minute of what `make soak` does for an hour, with every descriptor and socket
+ * counted before and after. Memory takes longer to say something; that the judge sees a leak is asked in
+ * test/unit/soak-judge.test.ts. Decides that it is done once here.
+ */
+import { expect, test } from 'vitest'
+import { isNear } from '../chaos/judge.ts'
+import { describeNetns } from '../support/require.ts'
+import { playDespiteTheft } from '../support/stolen-time.ts'
+import { socketsOf } from './samples.ts'
+import { isFailover } from './soak-judge.ts'
+import { makeSoakPlan } from './soak-plan.ts'
+import { complaintsOf, markdown } from './soak-report.ts'
+import { runSoak, type SoakResult } from './soak-run.ts'
+
+const INTERVAL = 10
+
+/** What the nodes said around the first violation, for whoever has to find out. */
+function story({ verdict, notes, zero }: SoakResult): string {
+  const [first] = verdict.violations
+  if (first === undefined) return ''
+  return notes
+    .filter(({ at }) => isNear(at, [first]))
+    .map(({ at, node, text }) => `${(at - zero).toFixed(1)} ${node} ${text.slice(0, 300)}`)
+    .join('\n')
+}
+
+describeNetns('soak', () => {
+  test('half a minute at 10 ms: nothing is lost or doubled outside the bounds, and nothing is left open', {
+    timeout: 240_000,
+  }, async () => {
+    const plan = makeSoakPlan({ seconds: 25, every: 5_000, reloadEvery: 10_000, warmUp: Number.POSITIVE_INFINITY })
+    const failovers = plan.steps.filter(isFailover)
+    expect(failovers.map(({ kind }) => kind)).toEqual(['stop', 'kill engine', 'yield', 'check failure', 'link flap'])
+    expect(plan.steps.length - failovers.length, 'reloads').toBe(3)
+    const result = await playDespiteTheft({
+      play: () => runSoak({ plan, interval: INTERVAL, sampleEvery: 1_000, warmUp: 3_000, heaps: false }),
+      missed: (one) => [...complaintsOf(one), story(one)].filter(Boolean),
+      tell: (text) => console.log(text),
+    })
+    console.log(markdown(result))
+    expect(complaintsOf(result), story(result)).toEqual([])
+    expect(result.injected.length, 'steps taken').toBe(plan.steps.length)
+    // r1 was stopped once and killed once.
+    expect(result.starts).toEqual({ r1: 3, r2: 1, r3: 1 })
+    expect(result.scrapes.count, 'scrapes of three nodes, two a second').toBeGreaterThan(0.6 * 6 * result.seconds)
+    // What was compared is not nothing: a raw socket for each router, netlink, and a channel to the guardian at least.
+    for (const node of ['r1', 'r2', 'r3'])
+      expect(socketsOf(result.rest.after.get(`${node} engine`) ?? {}), `sockets of ${node}`).toBeGreaterThan(5)
+  })
+})

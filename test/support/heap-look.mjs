@@ -1,0 +1,35 @@
+/**
+ * Loaded into a daemon that is watched (NODE_OPTIONS=--import=…): whenever the text of the file HEAP_LOOK changes, each
+ * thread collects its garbage and adds a line of JSON to HEAP_LOOK.answers: what is left is in use. Decides the figures;
+ * refuses to judge them.
+ */
+import { appendFileSync, readFileSync } from 'node:fs'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { threadId } from 'node:worker_threads'
+
+const EVERY = 1_000
+const { HEAP_LOOK: file } = process.env
+
+if (file !== undefined) {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  const wanted = () => {
+    try {
+      return readFileSync(file, 'utf8')
+    } catch {
+      return ''
+    }
+  }
+  // A process that has just started is not asked for what was wanted of the one before.
+  let seen = wanted()
+  setInterval(() => {
+    const text = wanted()
+    if (text === seen) return
+    seen = text
+    collect()
+    const { external } = process.memoryUsage()
+    const { used_heap_size: used } = getHeapStatistics()
+    appendFileSync(`${file}.answers`, `${JSON.stringify({ look: text, pid: process.pid, threadId, used, external })}\n`)
+  }, EVERY).unref()
+}

@@ -1,0 +1,50 @@
+/**
+ * Scrapes the API of the nodes in argv (ADDRESS:PORT) once a second, as Prometheus does: /metrics over a connection that
+ * stays, /v1/status over one of its own. Each answer is a line of JSON; a line of standard input, `pause` or `go on`,
+ * says whether to go on. A pause closes what was kept.
+ */
+import { Agent, request } from 'node:http'
+import { createInterface } from 'node:readline'
+
+const EVERY = 1_000
+const PATIENCE = 5_000
+const now = () => Number(process.hrtime.bigint()) / 1e6
+const kept = process.argv.slice(2).map((address) => ({ address, agent: new Agent({ keepAlive: true, maxSockets: 1 }) }))
+let paused = false
+
+function ask(address, path, agent) {
+  const at = now()
+  const [host, port] = address.split(':')
+  const tell = (more) => console.log(JSON.stringify({ address, path, at, ms: now() - at, ...more }))
+  return new Promise((resolve) => {
+    const asked = request({ host, port, path, agent }, (response) => {
+      let bytes = 0
+      response.on('data', (chunk) => {
+        bytes += chunk.length
+      })
+      response.on('end', () => resolve(tell({ status: response.statusCode, bytes })))
+      response.on('error', (error) => resolve(tell({ problem: error.message })))
+    })
+    const late = setTimeout(() => asked.destroy(new Error('no answer')), PATIENCE)
+    asked.on('close', () => clearTimeout(late))
+    asked.on('error', (error) => resolve(tell({ problem: error.message })))
+    asked.end()
+  })
+}
+
+for (const { address, agent } of kept) {
+  let busy = false
+  setInterval(async () => {
+    // A node that does not answer is asked again when it has, or the time is up: as Prometheus does.
+    if (busy || paused) return
+    busy = true
+    await ask(address, '/metrics', agent)
+    await ask(address, '/v1/status', false)
+    busy = false
+  }, EVERY)
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  paused = line === 'pause'
+  if (paused) for (const { agent } of kept) agent.destroy()
+})
