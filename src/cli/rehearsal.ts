@@ -18,15 +18,19 @@ export function silentRehearsal(): Generator<void, void> {
   return rehearsal({ sockets, will: openGuardian(NO_GUARDIAN) })
 }
 
-/** Returns at once. A bug in the play is told and ends it: the daemon is no worse off than without. */
-export function startRehearsal(recorder: Recorder): void {
+/** Returns at once; `onEnd` comes later. A bug in the play is told and ends it: the daemon is no worse off than without. */
+export function startRehearsal(recorder: Recorder, onEnd: () => void): void {
   const play = silentRehearsal()
   const next = (): void => {
     try {
-      if (play.next().done !== true) setImmediate(next)
+      if (play.next().done !== true) {
+        setImmediate(next)
+        return
+      }
     } catch (error) {
       recorder.log('error', `Cannot rehearse: ${error instanceof Error ? error.message : String(error)}`)
     }
+    onEnd()
   }
   setImmediate(next)
 }

@@ -221,6 +221,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     checks,
     notify,
     addressFiles,
+    cold: true,
     configuration: () => live.snapshot(),
     surroundings: () => ({
       controlRefused,
@@ -318,7 +319,10 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   }
   opened(await openDoors(config.api, inside))
   await face?.open()
-  startRehearsal(recorder)
+  startRehearsal(recorder, () => {
+    recorder.log('debug', 'Loaded and rehearsed')
+    daemon.warm()
+  })
   await stopped
   recorder.log('info', 'holdfast has left')
   recorder.chronicle.record({ kind: 'stopped' })

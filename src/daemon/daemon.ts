@@ -18,6 +18,7 @@ import { AbsenceWatch } from './absence-watch.ts'
 import { AddressFiles } from './address-files.ts'
 import { Alarm, onTheEventLoop, type Schedule, wakeUpBy } from './alarm.ts'
 import { CheckBoard } from './check-board.ts'
+import { ColdStart } from './cold-start.ts'
 import { engineDistributions, routerDistributions } from './distributions.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { GuardianWatch } from './guardian-watch.ts'
@@ -93,6 +94,8 @@ export type DaemonPorts = {
   readonly random?: () => number
   /** What the node keeps between two lives; files of the run directory by default. */
   readonly addressMemory?: AddressMemory
+  /** Whether the process has just begun, and says when it has loaded what it needs: warm(). */
+  readonly cold?: boolean
   /** For the one alarm; `schedule` by default. */
   readonly wakeUp?: MakeWakeUp | undefined
 }
@@ -128,6 +131,7 @@ export class Daemon {
   readonly #watch: GuardianWatch
   readonly #absence: AbsenceWatch
   readonly #board = new CheckBoard()
+  readonly #coldStart = new ColdStart()
   readonly #checksSince = new WallClock()
   readonly #health: HealthWatch
   readonly #notices: Notices
@@ -226,6 +230,7 @@ export class Daemon {
     for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
     this.#roster.regroup(this.#config.syncGroups, now)
     this.#placement.refresh(this.#roster.routers, now)
+    if (this.#ports.cold === true) for (const router of this.#roster.all) this.#coldStart.hold(router)
     for (const router of this.#roster.all) router.post({ kind: 'startup' }, now)
     network.watch((event) => this.#onNetworkEvent(event))
     this.#endTurn(clock.now())
@@ -233,6 +238,14 @@ export class Daemon {
     this.#notices.prepare()
     // Whoever is found forsaken leaves: nobody may be started after that.
     this.#watch.start()
+  }
+
+  /** What a start loads and compiles is there: routers may preempt as they are configured to. */
+  warm(): void {
+    if (this.#stopping) return
+    const now = this.#beginTurn()
+    this.#coldStart.release(this.#roster.routers, now)
+    this.#endTurn(now)
   }
 
   /** Through Leaving (design.md §3); resolves when no router answers for anything any more and no program runs. */

@@ -193,6 +193,13 @@ export class Router {
     this.duplicates.follow(now)
   }
 
+  /** Another preemptDelay from now on, and nothing else. */
+  delayPreemption(preemptDelay: Millis, now: Millis): void {
+    const previous = this.parameters
+    this.parameters = { ...previous, preemptDelay }
+    this.post({ kind: 'parametersChanged', previous }, now)
+  }
+
   #placesOf(addresses: readonly Address[]): readonly WantedAddress[] {
     return this.io === undefined ? [] : this.places.all(addresses, this.io)
   }

@@ -87,6 +87,86 @@ describe('preemptDelay', () => {
   })
 })
 
+describe('a process that has just begun', () => {
+  const cold = (extra: RouterConfig = {}): FakeWorld =>
+    new FakeWorld([{ ...ROUTER, advertisementInterval: '10ms', ...extra }], { cold: true }).start()
+  /** The peer advertises every 10 ms, for so many ms; returns after how many the router was Active. */
+  function activeAfter(world: FakeWorld, priority: number, ms: number, interval = 10): number | undefined {
+    for (let at = 0; at < ms; at += interval) {
+      world.hear(priority, { interval })
+      world.advance(interval)
+      if (world.router().state === 'Active') return at + interval
+    }
+    return undefined
+  }
+
+  test('leaves an Active that is well alone until it is warm, at 10 ms', () => {
+    const world = cold()
+    expect(activeAfter(world, 100, 1_500)).toBeUndefined()
+    expect(world.router().heldBack, 'why it does not').toBe('preemptDelay')
+    world.daemon.warm()
+    // Active_Down_Interval, 35 ms, since the last one that it followed, 10 ms before.
+    expect(activeAfter(world, 100, 100)).toBe(30)
+    expect(world.transitions.at(-1)).toBe('api: Backup → Active: lowerPriorityActive')
+  })
+
+  test('does not wait for ever', () => {
+    const world = cold()
+    expect(activeAfter(world, 100, 3_000)).toBe(2_040)
+  })
+
+  test('takes over from nobody, after silence and after a release', () => {
+    const lone = cold()
+    lone.advance(36)
+    expect(lone.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
+    const silent = cold()
+    activeAfter(silent, 100, 200)
+    silent.advance(36)
+    expect(silent.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
+    const released = cold()
+    activeAfter(released, 100, 200)
+    released.hear(0, { interval: 10 })
+    released.advance(6)
+    expect(released.transitions.at(-1)).toBe('api: Backup → Active: activeReleased')
+  })
+
+  test('waits as long as is configured, where that is longer', () => {
+    const world = cold({ preemptDelay: '1s' })
+    activeAfter(world, 100, 300)
+    world.daemon.warm()
+    expect(activeAfter(world, 100, 2_000), 'ms after the first 300').toBe(740)
+    const longer = cold({ preemptDelay: '10s' })
+    longer.daemon.warm()
+    expect(activeAfter(longer, 100, 9_000)).toBeUndefined()
+  })
+
+  test('follows a reload that comes before', () => {
+    const world = cold()
+    activeAfter(world, 100, 200)
+    const next = { ...ROUTER, advertisementInterval: '10ms', preemptDelay: '1s' }
+    world.reload([next])
+    world.daemon.warm()
+    expect(activeAfter(world, 100, 2_000), 'ms after the first 200').toBe(840)
+  })
+
+  test('waits for nothing at 100 ms, where three intervals are longer than its pauses', () => {
+    const world = cold({ advertisementInterval: '100ms' })
+    expect(activeAfter(world, 100, 1_000, 100)).toBe(400)
+  })
+
+  test('stays what it is when it is warm: Active, or on its way out', () => {
+    const world = cold()
+    world.advance(36)
+    const sent = world.sent.length
+    world.daemon.warm()
+    expect([world.router().state, world.sent.length - sent]).toEqual(['Active', 0])
+    void world.daemon.stop()
+    world.daemon.warm()
+    world.advance(300)
+    expect(world.router().state).toBe('Initialize')
+  })
+})
+
 describe('the effective priority at run time', () => {
   const tracked = { ...ROUTER, track: [{ interface: 'eth1', weight: -50 }] }
   const setUplink = (world: FakeWorld, running: boolean) => world.setLink(link(3, 'eth1', { running }))

@@ -104,6 +104,8 @@ export type Heard = {
   readonly at?: number
   /** The interface; the only open one by default. */
   readonly on?: string
+  /** Advertised, in ms; 1 000 by default. */
+  readonly interval?: number
 }
 
 /** The keys of a virtual router that a test cares about. */
@@ -122,6 +124,8 @@ export type WorldOptions = {
   readonly healthchecks?: readonly RouterConfig[]
   /** What `interface: { holding: FILE }` reads. */
   readonly addressFiles?: AddressFilePort
+  /** The process has just begun; the test says when it is warm. */
+  readonly cold?: boolean
 }
 
 export class FakeWorld {
@@ -198,6 +202,7 @@ export class FakeWorld {
   readonly notices = new FakeNotify()
   readonly daemon: Daemon
   readonly #addressFiles: AddressFilePort | undefined
+  readonly #cold: boolean
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
   readonly #words = new Map<number, 'armed' | 'executed'>()
@@ -215,6 +220,7 @@ export class FakeWorld {
       this.#records.push(record)
     })
     this.#addressFiles = options.addressFiles
+    this.#cold = options.cold ?? false
     this.daemon = this.life(routers, options.syncGroups, options.healthchecks)
   }
 
@@ -249,6 +255,7 @@ export class FakeWorld {
       onForsaken: () => {
         this.forsaken++
       },
+      cold: this.#cold,
       recorder: this.recorder,
       surroundings: () => {
         this.onSnapshot?.()
@@ -366,14 +373,14 @@ export class FakeWorld {
   }
 
   queueAdvertisement(priority: number, options: Heard = {}): void {
-    const { source = PEER, vrid = 51, addresses = [VIP], at = this.now, on } = options
+    const { source = PEER, vrid = 51, addresses = [VIP], at = this.now, on, interval = 1_000 } = options
     const v6 = source.includes(':')
     const ends = { source: address(source), destination: address(v6 ? GROUP6 : GROUP) }
     const value = {
       version: 3 as const,
       vrid,
       priority,
-      interval: centis(100),
+      interval: centis(interval / 10),
       addresses: addresses.map((text) => address(text)),
     }
     const message = encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' })

@@ -1,0 +1,42 @@
+/**
+ * A node that is started beside an Active that is well, at 10 ms: it takes over when it has loaded what it needs, and not in
+ * the middle of that (docs/adr/0057). That it then has the time for three intervals cannot be asked of a busy machine; in which
+ * order things happen can.
+ */
+import { expect, test } from 'vitest'
+import { Holdfast } from '../support/holdfast.ts'
+import { createLab, LAB_VIP } from '../support/lab.ts'
+import { describeNetns } from '../support/require.ts'
+import { eventually } from '../support/wait.ts'
+
+const STARTS = 3
+
+describeNetns('a node that is started', () => {
+  test('takes over when it has loaded what it needs, not before', { timeout: 120_000 }, async () => {
+    const lab = createLab({ routers: 2, clients: ['client'] })
+    try {
+      const nodeOf = (position: number, priority: number) => {
+        const plan = { host: lab.router(position), priority, intervalMs: 10, address: LAB_VIP, realtime: true }
+        return new Holdfast(lab, plan, {}, [], { log: { level: 'debug' } })
+      }
+      const active = nodeOf(2, 150)
+      const isActive = async () => (await active.state()) === 'Active'
+      const last = (node: Holdfast) => () => node.lines.slice(-3).map(({ text }) => text)
+      await eventually('r2 to be Active', isActive, last(active), { within: 15_000 })
+      for (let i = 1; i <= STARTS; i++) {
+        const started = nodeOf(1, 200)
+        const place = (words: string) => started.records.findIndex(({ msg }) => msg.includes(words))
+        const takeover = () => place('Backup → Active: lowerPriorityActive') >= 0
+        await eventually('r1 to take over', takeover, last(started), { within: 15_000 })
+        const [loaded, took] = [place('Loaded and rehearsed'), place('Backup → Active: lowerPriorityActive')]
+        expect(loaded, `start ${i}: a record that says that it has loaded`).toBeGreaterThanOrEqual(0)
+        expect(loaded, `start ${i}: places of that record and of the takeover`).toBeLessThan(took)
+        started.terminate()
+        await started.exited
+        await eventually('r2 to be Active again', isActive, last(active), { within: 5_000 })
+      }
+    } finally {
+      lab.destroy()
+    }
+  })
+})
