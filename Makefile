@@ -54,12 +54,11 @@ chaos: ## random faults on three nodes, judged by who answers (root; options: SE
 	@npm run --silent chaos -- --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) --daemon $(or $(DAEMON),holdfast) \
 	  --interval $(or $(INTERVAL),100ms) $(if $(OUT),--out $(OUT)) $(ARGS)
 
-prove: ## the long form of the simulated histories: 10 000 of 3 to 50 nodes, judged by who answers, over an hour of CPU; CI has 162 (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
 soak: ## an hour at 10 ms with a failover every 10 s, reloads, scrapes, flapping checks: memory, descriptors, answers (root; options: SECONDS=600 OUT=FILE.md ARGS=--help)
 	@scripts/setup.sh test
 	@npm run --silent soak -- --seconds $(or $(SECONDS),3600) $(if $(OUT),--out $(OUT)) $(ARGS)
 
-prove: ## 10 000 simulated histories of 3 to 50 nodes, judged by who answers: over an hour of CPU (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
+prove: ## the long form of the simulated histories: 10 000 of 3 to 50 nodes, judged by who answers, over an hour of CPU; CI has 162 (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
 	@scripts/setup.sh test
 	@npm run --silent prove -- --histories $(or $(HISTORIES),10000) --seed $(or $(SEED),1) $(ARGS)
 

@@ -41,6 +41,11 @@ export class Scraper {
     })
   }
 
+  /** So far, of that node, without those that failed. */
+  answers(node: string): number {
+    return this.scrapes.filter((one) => one.node === node && one.problem === undefined).length
+  }
+
   run(on: boolean): void {
     this.#child.stdin?.write(on ? 'go on\n' : 'pause\n')
   }

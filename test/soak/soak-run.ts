@@ -11,7 +11,7 @@ import type { Arena } from '../chaos/faults.ts'
 import { type Injected, type Verdict, weighBy } from '../chaos/judge.ts'
 import { createLab, type Lab } from '../support/lab.ts'
 import { stolenMs } from '../support/stolen-time.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
+import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { settlesOn, startWitness, type Witness, type WitnessRecord } from '../support/witness.ts'
 import { Company, circumstancesOf } from './company.ts'
 import { type Counts, differences } from './flatness.ts'
@@ -64,7 +64,7 @@ export type SoakResult = {
   readonly wrong: readonly string[]
 }
 
-const READY_WITHIN = 30_000
+const READY_WITHIN = 60_000
 const STEADY = 1_000
 /** Programs and polls have ended by then, and the last flapping check is up again. */
 const REST = 3_000
@@ -73,6 +73,8 @@ const REST_WITHIN = 75_000
 const LOOKS = 12
 const LOOK_EVERY = 250
 const HEAP_LOOK = 3_000
+/** Of each node: for the check and for the notifications of two routers; of each path, once over a connection that stays. */
+const [LAUNCHERS, ANSWERS] = [3, 4]
 const MOVED = 4_500
 
 type World = {
@@ -89,9 +91,16 @@ const work = ({ nodes, scraper }: World, on: boolean) => {
 
 /** What is opened once stays: every node has been Active, every check has failed, everything has been scraped. */
 async function lap(world: World, warmUp: number): Promise<void> {
-  const { nodes, witness } = world
+  const { nodes, scraper, witness } = world
   work(world, true)
   await sleep(warmUp)
+  // A thread that serves and checks begins when the routers run, and on a busy machine much later.
+  const programs = ({ chaos }: SoakNode) =>
+    sampleOf(chaos.pid)?.processes.filter(({ role }) => role === 'launcher').length ?? 0
+  const sight = () =>
+    nodes.map((node) => `${node.name}: ${programs(node)} launchers, answers ${scraper.answers(node.name)}`)
+  const ready = () => nodes.every((node) => programs(node) >= LAUNCHERS && scraper.answers(node.name) >= ANSWERS)
+  await eventually('launchers and answers to scrapes on every node', ready, sight, { within: READY_WITHIN, every: 100 })
   const successors = ['r2', 'r3']
   for (const [i, name] of successors.entries()) {
     nodes[i]?.setMover(false)
@@ -153,7 +162,8 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
       aborted,
       complain: (text) => text !== '' && complaints.push(text),
     }
-    const ground: Ground = { nodes, arena }
+    const answers = (name: string) => witness.look().some(({ owners }) => owners.at(-1)?.owners.includes(name) === true)
+    const ground: Ground = { nodes, arena, answers }
     const world: World = { lab, nodes, witness, scraper: new Scraper(lab) }
     for (const one of nodes) one.chaos.start()
     await settlesOn(witness, 'r1', STEADY, READY_WITHIN)

@@ -13,7 +13,8 @@ import { makeSoakPlan } from './soak-plan.ts'
 import { complaintsOf, markdown } from './soak-report.ts'
 import { runSoak, type SoakResult } from './soak-run.ts'
 
-const INTERVAL = 10
+/** At 10 ms every pause of 30 is an absence: that takes a machine of its own, and `make soak`. */
+const INTERVAL = 100
 
 /** What the nodes said around the first violation, for whoever has to find out. */
 function story({ verdict, notes, zero }: SoakResult): string {
@@ -26,13 +27,13 @@ function story({ verdict, notes, zero }: SoakResult): string {
 }
 
 describeNetns('soak', () => {
-  test('half a minute at 10 ms: nothing is lost or doubled outside the bounds, and nothing is left open', {
+  test('half a minute: nothing is lost or doubled outside the bounds, and nothing is left open', {
     timeout: 240_000,
   }, async () => {
     const plan = makeSoakPlan({ seconds: 25, every: 5_000, reloadEvery: 10_000, warmUp: Number.POSITIVE_INFINITY })
     const failovers = plan.steps.filter(isFailover)
     expect(failovers.map(({ kind }) => kind)).toEqual(['stop', 'kill engine', 'yield', 'check failure', 'link flap'])
-    expect(plan.steps.length - failovers.length, 'reloads').toBe(3)
+    expect(plan.steps.length - failovers.length, 'reloads').toBe(4)
     const result = await playDespiteTheft({
       play: () => runSoak({ plan, interval: INTERVAL, sampleEvery: 1_000, warmUp: 3_000, heaps: false }),
       missed: (one) => [...complaintsOf(one), story(one)].filter(Boolean),

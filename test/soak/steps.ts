@@ -12,18 +12,27 @@ import { FAILOVERS, type SoakFault, type SoakKind } from './soak-plan.ts'
 export type Ground = {
   readonly nodes: readonly SoakNode[]
   readonly arena: Arena
+  /** Whether it answers for any of the addresses, as the observers see it now. */
+  readonly answers: (node: string) => boolean
 }
+
+/** A check that fails has been seen by then; how often is looked whether. */
+const [NOTICED, LOOK] = [8_000, 50]
 
 const during = (ms: number, { aborted }: Arena) => (aborted.aborted ? Promise.resolve() : sleep(ms))
 
-/** A node that is not told anything keeps what it has. */
-async function reloadAll(nodes: readonly SoakNode[], { id }: SoakFault): Promise<boolean> {
+/** So long before its answer a reload may have been put in force; until then the file is read, which takes what it takes. */
+const IN_FORCE = 500
+
+async function reload(nodes: readonly SoakNode[], { id }: SoakFault): Promise<Inflicted> {
   const way = id % 2 === 0 ? 'signal' : 'command'
+  const asked = monotonicMs()
   const done = await Promise.all(nodes.map((node) => node.reload(way)))
-  return done.every(Boolean)
+  const end = monotonicMs()
+  return { at: Math.max(asked, end - IN_FORCE), end, hit: done.every(Boolean) }
 }
 
-export async function takeStep(fault: SoakFault, { nodes, arena }: Ground): Promise<Inflicted> {
+export async function takeStep(fault: SoakFault, { nodes, arena, answers }: Ground): Promise<Inflicted> {
   const { kind, ms, variant } = fault
   const node = nodes.find(({ name }) => name === fault.node)
   if (node === undefined) throw new Error(`Cannot find node "${fault.node}": have ${nodes.map(({ name }) => name)}`)
@@ -46,19 +55,19 @@ export async function takeStep(fault: SoakFault, { nodes, arena }: Ground): Prom
     case 'check failure':
       node.setMover(false)
       await during(ms, arena)
+      // On a busy machine a check takes its time; one that is well again before anybody has looked has not failed.
+      for (const until = monotonicMs() + NOTICED; answers(node.name) && monotonicMs() < until; )
+        await during(LOOK, arena)
       node.setMover(true)
       break
     case 'reload, same file':
-      hit = await reloadAll(nodes, fault)
-      break
+      return reload(nodes, fault)
     case 'reload, other value':
       for (const one of nodes) one.change({ otherValue: true })
-      hit = await reloadAll(nodes, fault)
-      break
+      return reload(nodes, fault)
     case 'reload, other priority':
       node.change({ lifted: variant === 'up' })
-      hit = await node.reload(fault.id % 2 === 0 ? 'signal' : 'command')
-      break
+      return reload([node], fault)
   }
   return { at, end: monotonicMs(), hit }
 }
@@ -71,7 +80,8 @@ export function idleSteps(
   records: readonly WitnessRecord[],
   within: number,
 ): string[] {
-  return injected.flatMap(({ fault, at, hit }) => {
+  return injected.flatMap(({ fault, at, end, hit }) => {
+    const until = Math.max(at + within, end)
     const what = `#${fault.id} ${fault.kind} on ${fault.node}`
     if (!hit) return [`${what}: expected it to be done, saw that it met nobody or was refused`]
     if (!isFailover(fault.kind)) return []
@@ -80,7 +90,7 @@ export function idleSteps(
         ({ owners }) =>
           !owners.some(
             (sight) =>
-              sight.to > at && sight.from < at + within && sight.owners.length === 1 && sight.owners[0] !== fault.node,
+              sight.to > at && sight.from < until && sight.owners.length === 1 && sight.owners[0] !== fault.node,
           ),
       )
       .map(({ address }) => `${what}: expected another node to answer for ${address} within ${within} ms, saw none`)
