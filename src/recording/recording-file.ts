@@ -4,7 +4,7 @@
  * over. Refuses to know what a line says.
  */
 import { close, closeSync, constants, fstatSync, openSync, readSync, renameSync, write, writeSync } from 'node:fs'
-import { FORMAT, OPENING } from './lines.ts'
+import { FORMAT, type Header, OPENING } from './lines.ts'
 
 /** Characters that wait for the disk; behind them lines are left out. */
 const MOST_WAITING = 4 << 20
@@ -49,15 +49,20 @@ export class RecordingFile {
    */
   static open(options: RecordingOptions): RecordingFile {
     const { path, version } = options
-    let fd: number
+    let file: RecordingFile | undefined
     try {
-      fd = openNew(path)
+      file = new RecordingFile(options, openNew(path))
+      file.#begins({ recording: FORMAT, holdfast: version, at: new Date().toISOString() })
+      return file
     } catch (error) {
+      if (file !== undefined) file.#letGo()
       throw new Error(`Cannot record to ${path}: ${error instanceof Error ? error.message : String(error)}`)
     }
-    const file = new RecordingFile(options, fd)
-    file.write({ recording: FORMAT, holdfast: version, at: new Date().toISOString() })
-    return file
+  }
+
+  /** At once: whoever dies early leaves a recording of nothing, and no file that is none. */
+  #begins(header: Header): void {
+    if (this.#fd !== undefined) this.#size = writeSync(this.#fd, `${JSON.stringify(header)}\n`)
   }
 
   /** Costs no system call now. */

@@ -41,6 +41,12 @@ test('the lines are there, behind the one that says what it is, and nobody else 
   expect(lines()).toHaveLength(4)
 })
 
+test('the first line is there at once', async () => {
+  const { file } = opened()
+  expect(lines()).toEqual([header])
+  await file.finish(PATIENCE)
+})
+
 test('at its limit it ends with a line that says so, and is no larger', async () => {
   const limit = 64 * 1024
   const { ends, file } = opened(limit)

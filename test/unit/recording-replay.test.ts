@@ -158,3 +158,41 @@ test('of an engine that ended by an exception: it does so again', async () => {
   const onlyThen = await replayOf([...lines, crash, '{"turn":10000,"in":"tick"}'])
   expect(onlyThen.difference?.replayed).toMatch(/^the engine throws: TypeError/)
 })
+
+test('what two sockets had waiting for one turn comes through each of them', async () => {
+  const both = (priority: number) => ({
+    version: 1,
+    api: { listen: false },
+    virtualRouters: [
+      ...router(priority).virtualRouters,
+      { ...router(priority).virtualRouters[0], name: 'vip6', addresses: ['fe80::100'] },
+    ],
+  })
+  const kept = new Map<string, string[]>()
+  simulate(
+    {
+      ...{ seed: 1, lateness: 0, ms: 4_000 },
+      nodes: [
+        { name: 'a', addresses: ['192.0.2.1/24', 'fe80::1/64'], drift: 0, startsAt: 0, config: both(200) },
+        { name: 'b', addresses: ['192.0.2.2/24', 'fe80::2/64'], drift: 0, startsAt: 10, config: both(100) },
+      ],
+      // When it goes on, its deadline has passed, and both say that the Active lets go.
+      faults: [
+        { kind: 'freeze engine', node: 'b', at: 2_000, ms: 450 },
+        { kind: 'stop', node: 'a', at: 2_100, ms: 1_500 },
+      ],
+    },
+    {
+      tapeOf: (node) => {
+        const one = keptTape()
+        kept.set(node, one.lines)
+        return one.tape
+      },
+    },
+  )
+  const turns = (kept.get('b') ?? []).join('\n').split('\n{"turn"')
+  const socketsIn = (turn: string) =>
+    new Set([...turn.matchAll(/"in":"packet","socket":(\d+)/g)].map(([, socket]) => socket))
+  expect(turns.filter((turn) => turn.includes('"in":"tick"') && socketsIn(turn).size === 2)).not.toEqual([])
+  expect(wrongIn(await replayOf(kept.get('b') ?? []))).toEqual([])
+})
