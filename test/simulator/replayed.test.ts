@@ -40,7 +40,7 @@ test('every life of every node does it again, in 18 histories', async () => {
   expect(sums.lives).toBeGreaterThan(60)
   expect(sums.turns).toBeGreaterThan(20_000)
   expect(sums.outputs).toBeGreaterThan(20_000)
-  expect(sums.events).toBeGreaterThan(1_000)
+  expect(sums.events).toBeGreaterThan(500)
 }, 240_000)
 
 test('to be recorded changes nothing', () => {
