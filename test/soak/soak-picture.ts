@@ -26,11 +26,14 @@ type Axes = {
   readonly most: number
   readonly ticks: readonly number[]
   readonly unit: string
+  /** From 1 on. */
+  readonly logarithmic?: boolean
 }
 
 const place = (from: number, to: number, share: number) => from + Math.min(1, Math.max(0, share)) * (to - from)
 const xOf = ({ seconds }: Axes, at: number) => place(LEFT, WIDTH - RIGHT, at / seconds)
-const yOf = ({ most }: Axes, value: number) => place(HEIGHT - BOTTOM, TOP, value / most)
+const yOf = ({ logarithmic = false, most }: Axes, value: number) =>
+  place(HEIGHT - BOTTOM, TOP, logarithmic ? Math.log(Math.max(1, value)) / Math.log(most) : value / most)
 
 /** Medians of as many neighbours as make it few enough. */
 export function thinned(points: readonly Point[], most = MOST_POINTS): Point[] {
@@ -52,10 +55,12 @@ function paper(axes: Axes, ...inside: readonly string[]): string {
     segment(xOf(axes, minute * 60), TOP, xOf(axes, minute * 60), HEIGHT - BOTTOM, { class: 'grid' }),
     label(xOf(axes, minute * 60), HEIGHT - BOTTOM + 18, `${minute} min`, { class: 'quiet', 'text-anchor': 'middle' }),
   ])
-  const level = ticks.flatMap((tick) => [
-    segment(LEFT, yOf(axes, tick), WIDTH - RIGHT, yOf(axes, tick), { class: 'grid' }),
-    label(LEFT - 8, yOf(axes, tick) + 4, `${tick} ${unit}`.trim(), { class: 'quiet', 'text-anchor': 'end' }),
-  ])
+  const level = ticks
+    .filter((tick) => tick <= axes.most)
+    .flatMap((tick) => [
+      segment(LEFT, yOf(axes, tick), WIDTH - RIGHT, yOf(axes, tick), { class: 'grid' }),
+      label(LEFT - 8, yOf(axes, tick) + 4, `${tick} ${unit}`.trim(), { class: 'quiet', 'text-anchor': 'end' }),
+    ])
   const size = { xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT }
   return `${element(
     'svg',
@@ -155,6 +160,8 @@ export function descriptorPicture({ samples, seconds }: SoakResult): string {
   return paper(axes, ...curves(axes, all))
 }
 
+const DECADES = [1, 10, 100, 1_000]
+
 const STEPS: Readonly<Record<(typeof FAILOVERS)[number], Look>> = {
   stop: { colour: 'blue', shape: 'circle' },
   'kill engine': { colour: 'vermillion', shape: 'square' },
@@ -165,14 +172,18 @@ const STEPS: Readonly<Record<(typeof FAILOVERS)[number], Look>> = {
 }
 
 export function outagePicture({ injected, interval, seconds, verdict, zero }: SoakResult): string {
-  const failovers = outagesOf(injected, verdict, zero).filter(({ fault }) => isFailover(fault))
+  return drawOutages(outagesOf(injected, verdict, zero), interval, seconds)
+}
+
+export function drawOutages(outages: readonly Outage[], interval: number, seconds: number): string {
+  const failovers = outages.filter(({ fault }) => isFailover(fault))
   const worst = ({ none, client }: Outage) => Math.max(none, client)
   const down = activeDownIntervalMs(soakPriorityOf('r3'), interval)
-  const most = Math.max(down + 25, ...failovers.map(worst))
+  const most = Math.max(100, down + 25, ...failovers.map(worst))
   const axes = {
     title: `What each of ${failovers.length} failovers cost a client`,
-    subtitle: `The longest time without an answer, with and without a neighbour entry. Dashed: Active_Down_Interval of the last in line, ${down.toFixed(0)} ms.`,
-    ...{ seconds, unit: 'ms', ...scaleTo(most) },
+    subtitle: `The longest time without an answer, on a logarithmic scale; at the bottom: none. Dashed: Active_Down_Interval of the last in line, ${down.toFixed(0)} ms.`,
+    ...{ seconds, unit: 'ms', logarithmic: true, most: 10 ** Math.ceil(Math.log10(most)), ticks: DECADES },
   }
   const marks = failovers.map((one) => {
     const { colour, shape } = STEPS[FAILOVERS.find((kind) => kind === one.fault.kind) ?? 'stop']
