@@ -65,10 +65,9 @@ prove: ## the long form of the simulated histories: 10 000 of 3 to 50 nodes, jud
 prove-all: ## every long form that needs no namespaces, one after the other: explore, prove, its extensions, fuzz, fuzz-native; hours of CPU (options as theirs)
 	@scripts/prove-all.sh
 
-explore: ## every interleaving on three nodes, to a depth: some minutes of CPU (options: DEPTH=12 FAULTS=3 WORLDS=250000 SETTING=equal)
+explore: ## every interleaving on three nodes with one, two and three faults: many minutes of CPU (options: FAULTS=2 DEPTH=12 WORLDS=250000 SETTING=equal)
 	@scripts/setup.sh test
-	@npm run --silent explore -- --depth $(or $(DEPTH),12) --faults $(or $(FAULTS),3) --states $(or $(WORLDS),250000) \
-	  --setting '$(SETTING)' $(ARGS)
+	@npm run --silent explore -- --faults '$(FAULTS)' --depth '$(DEPTH)' --states '$(WORLDS)' --setting '$(SETTING)' $(ARGS)
 
 fuzz: ## a million inputs for each parser (options: INPUTS=100000 SEED=1 TARGET=packet,yaml ARGS=--outcomes)
 	@scripts/setup.sh runtime

@@ -6,18 +6,19 @@
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
 import { step } from '../../src/vrrp/fsm.ts'
-import { isOwner, type Parameters } from '../../src/vrrp/parameters.ts'
+import { isOwner } from '../../src/vrrp/parameters.ts'
 import { wasSilentTooLong } from '../../src/vrrp/returning.ts'
 import { INITIAL_STATE, nextDeadline } from '../../src/vrrp/state.ts'
 import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { advertisementOf } from '../../src/vrrp/transmit.ts'
-import { type Millis, millis } from '../../src/wire/units.ts'
-import { inFrame } from './frame.ts'
+import type { Millis } from '../../src/wire/units.ts'
+import { later, type Machine, NOW, nodeStep } from './node-step.ts'
 import { lengthened, withOverlaps } from './overlap.ts'
 import { sourceOf } from './settings.ts'
 import {
   EVERYBODY,
   isAwake,
+  LONGEST_WAIT,
   type Message,
   type Node,
   placeOf,
@@ -29,20 +30,15 @@ import {
   type World,
 } from './world.ts'
 
-export type Machine = typeof step
 export const ENGINE: Machine = step
 
-type OfMessage = 'deliver' | 'lose' | 'delay' | 'cut' | 'mend'
+type OfMessage = 'deliver' | 'claim' | 'lose' | 'delay' | 'cut' | 'mend'
 type OfNode = 'expire' | 'wake' | 'restart' | 'stall' | 'crash' | 'die' | 'priority' | 'yield' | 'shutdown'
 export type Action =
   | { readonly kind: OfMessage; readonly from: Who; readonly to: Who }
   | { readonly kind: OfNode; readonly who: Who }
   /** Half of the time until the next deadline: so that something can be done in between. */
   | { readonly kind: 'wait' }
-
-const NOW = millis(0)
-/** A stall ends when so many messages wait: three times Active_Down_Interval. For ever would be a world for each second. */
-const LONGEST_QUEUE = 12
 
 export function beginning(setting: Setting, faults: number): World {
   const node = (priority: number): Node => ({
@@ -60,11 +56,23 @@ export function nextDue(world: World): number {
   return Math.min(...world.nodes.map((node) => dueOf(node) ?? Number.POSITIVE_INFINITY))
 }
 
-/** The first of each pair: those that can arrive now. */
+const isClaim = ({ said: { kind } }: Pick<Message, 'said'>): boolean => kind === 'claim'
+/** What is done when it arrives. */
+export const arrivalOf = (message: Message): 'deliver' | 'claim' => (isClaim(message) ? 'claim' : 'deliver')
+/** In the order of the wire: one behind the other only if they have the same. */
+const rankOf = (message: Pick<Message, 'from' | 'to' | 'said'>): number =>
+  2 * placeOf(message) + Number(isClaim(message))
+
+function isOverdue({ queue }: Node, { interval, longestQueue }: Setting): boolean {
+  const [oldest] = queue
+  return queue.length >= longestQueue || (oldest !== undefined && 0 - oldest.receivedAt >= LONGEST_WAIT * interval)
+}
+
+/** The first of each pair, and its first claim: another socket of the receiver hears that one. */
 function arrivals({ wire }: World): Message[] {
   return wire.filter((one, i) => {
     const before = wire[i - 1]
-    return !one.held && (before === undefined || before.from !== one.from || before.to !== one.to)
+    return !one.held && (before === undefined || rankOf(before) !== rankOf(one))
   })
 }
 
@@ -73,15 +81,17 @@ export function possible(world: World, setting: Setting): Action[] {
   const actions: Action[] = []
   const may = (kind: Setting['faults'][number]) => world.faults > 0 && setting.faults.includes(kind)
   const arriving = arrivals(world)
-  for (const { from, to } of arriving) {
-    actions.push({ kind: 'deliver', from, to })
+  for (const message of arriving) {
+    const { from, to } = message
+    actions.push({ kind: arrivalOf(message), from, to })
+    if (isClaim(message)) continue
     if (may('lose')) actions.push({ kind: 'lose', from, to })
     if (may('delay')) actions.push({ kind: 'delay', from, to })
   }
   const next = nextDue(world)
   // What takes no time is over before time passes.
-  const overdue = world.nodes.some(({ queue }) => queue.length >= LONGEST_QUEUE)
-  const passes = arriving.length === 0 && next > 0 && next < Number.POSITIVE_INFINITY && !overdue
+  const overdue = world.nodes.some((node) => isOverdue(node, setting))
+  const passes = arriving.every(isClaim) && next > 0 && next < Number.POSITIVE_INFINITY && !overdue
   if (passes && may('wait')) actions.push({ kind: 'wait' })
   for (const from of EVERYBODY) {
     for (const to of EVERYBODY) {
@@ -113,7 +123,7 @@ export function possible(world: World, setting: Setting): Action[] {
   return actions
 }
 
-const FREE: readonly Action['kind'][] = ['deliver', 'expire', 'wake', 'mend', 'restart']
+const FREE: readonly Action['kind'][] = ['deliver', 'claim', 'expire', 'wake', 'mend', 'restart']
 export const isFault = ({ kind }: Action): boolean => !FREE.includes(kind)
 
 /** To the lowered one, and back from there, or from the 1 of a yield. */
@@ -135,7 +145,9 @@ function happen(world: World, action: Action, setting: Setting, machine: Machine
     return { ...world, cut: [...world.cut, placeOf(action)].sort((one, other) => one - other) }
   }
   if ('from' in action) {
-    const index = world.wire.findIndex(({ from, to }) => from === action.from && to === action.to)
+    const index = world.wire.findIndex(
+      (each) => each.from === action.from && each.to === action.to && isClaim(each) === (action.kind === 'claim'),
+    )
     const message = world.wire[index]
     if (message === undefined) throw new Error(`Cannot ${describe(action)}: there is no such message`)
     if (action.kind === 'delay') {
@@ -186,19 +198,14 @@ function gone(world: World, who: Who): World {
   return { ...world, nodes: replaced(world, who, off), wire: world.wire.filter(({ to }) => to !== who) }
 }
 
-/** Everybody's now is moved; what was delayed can arrive. */
+/** Everybody's now is moved; what was delayed can arrive, and a claim that nobody has heard is lost. */
 function elapse(world: World, ms: number, setting: Setting): World {
   if (ms === 0) return world
-  const later = (node: Node): Node => ({
-    ...node,
-    state: inFrame(node.state, ms, setting),
-    queue: node.queue.map((each) => ({ ...each, receivedAt: millis(each.receivedAt - ms) })),
-  })
   const [a, b, c] = world.nodes
   return {
     ...world,
-    nodes: [later(a), later(b), later(c)],
-    wire: world.wire.map((message) => (message.held ? { ...message, held: false } : message)),
+    nodes: [later(a, ms, setting), later(b, ms, setting), later(c, ms, setting)],
+    wire: world.wire.filter((each) => !isClaim(each)).map((each) => (each.held ? { ...each, held: false } : each)),
     reigns: lengthened(world, world.reigns, ms),
     answers: lengthened(world, world.answers, ms),
   }
@@ -207,10 +214,11 @@ function elapse(world: World, ms: number, setting: Setting): World {
 function expire(world: World, who: Who, setting: Setting, machine: Machine): World {
   const { priority, state } = world.nodes[who]
   const late = 0 - (nextDeadline(state) ?? 0)
+  const { advertisementInterval, version } = setting.parameters(who, priority)
   const listens = state.name === 'Backup' || state.name === 'Leaving'
+  const interval = state.name === 'Backup' ? state.activeAdverInterval : advertisementInterval
   // Slept longer than Active_Down_Interval (design.md ground rule 2).
-  const receptionLost =
-    listens && late > activeDownInterval(priority, setting.parameters(who, priority).advertisementInterval, 3)
+  const receptionLost = listens && late > activeDownInterval(priority, interval, version)
   return post(world, who, { kind: 'deadlineReached', receptionLost }, setting, machine)
 }
 
@@ -242,30 +250,27 @@ function hear(world: World, who: Who, { from, said, receivedAt }: Queued, settin
   }
   const [address] = spoken.addresses
   if (address === undefined) throw new Error('a router has an address')
-  return post(world, who, { kind: 'rivalAnswered', address, heardAt: receivedAt }, setting, machine)
+  const kind = said.kind === 'claim' ? 'claimHeard' : 'rivalAnswered'
+  return post(world, who, { kind, address, heardAt: receivedAt }, setting, machine)
 }
 
 /** One step of the state machine, and its effects in their order. */
 function post(world: World, who: Who, event: Event, setting: Setting, machine: Machine): World {
-  const node = world.nodes[who]
-  if (!node.running) return world
-  const parameters: Parameters = setting.parameters(who, node.priority)
-  const [state, effects] = machine(node.state, event, parameters, NOW)
+  if (!world.nodes[who].running) return world
+  const { node, says } = nodeStep(world.nodes[who], who, event, setting, machine)
   let { wire } = world
-  let { holds } = node
-  for (const effect of effects) {
-    if (effect.kind === 'installAddresses') holds = true
-    else if (effect.kind === 'removeAddresses') holds = false
-    else wire = said({ ...world, wire }, who, effect)
-  }
-  // The process ends with its only router.
-  const running = state.name !== 'Initialize'
-  const next: Node = { ...node, running, state: inFrame(state, 0, setting), holds, queue: running ? node.queue : [] }
-  return { ...world, nodes: replaced(world, who, next), wire: running ? wire : wire.filter(({ to }) => to !== who) }
+  for (const effect of says) wire = said({ ...world, wire }, who, effect, setting)
+  const nodes = replaced(world, who, node)
+  return { ...world, nodes, wire: node.running ? wire : wire.filter(({ to }) => to !== who) }
 }
 
-function said(world: World, who: Who, effect: Effect): World['wire'] {
+function said(world: World, who: Who, effect: Effect, { claims }: Setting): World['wire'] {
   if (effect.kind === 'sendAdvertisement') return sent(world, who, effect.priority)
+  if (effect.kind === 'announce' && claims) {
+    return receivers(world, who)
+      .filter((to) => minds(world.nodes[to]))
+      .reduce((wire, to) => queued(wire, who, to, { kind: 'claim' }), world.wire)
+  }
   if (effect.kind !== 'probeAddresses') return world.wire
   // Kernels answer, also those of processes that are stalled.
   const holders = EVERYBODY.filter(
@@ -274,18 +279,23 @@ function said(world: World, who: Who, effect: Effect): World['wire'] {
   return holders.reduce((wire, from) => queued(wire, from, who, { kind: 'answer' }), world.wire)
 }
 
+/** Who answers for nothing does not care: one would have to rise and to leave again before the claim arrives. */
+const minds = ({ state }: Node): boolean => state.name !== 'Backup' || state.kept !== undefined
+
+const receivers = ({ cut, nodes }: World, from: Who): readonly Who[] =>
+  EVERYBODY.filter((to) => to !== from && nodes[to].running && !cut.includes(placeOf({ from, to })))
+
 function sent(world: World, from: Who, priority: number): World['wire'] {
-  const others = EVERYBODY.filter(
-    (to) => to !== from && world.nodes[to].running && !world.cut.includes(placeOf({ from, to })),
-  )
-  return others.reduce((wire, to) => queued(wire, from, to, { kind: 'advertisement', priority }), world.wire)
+  const what: Said = { kind: 'advertisement', priority }
+  return receivers(world, from).reduce((wire, to) => queued(wire, from, to, what), world.wire)
 }
 
-/** Behind the last of its pair. */
+/** Behind the last of its rank. */
 function queued(wire: World['wire'], from: Who, to: Who, what: Said): World['wire'] {
-  const index = wire.findIndex((one) => placeOf(one) > placeOf({ from, to }))
+  const message: Message = { from, to, said: what, held: false }
+  const index = wire.findIndex((one) => rankOf(one) > rankOf(message))
   const at = index < 0 ? wire.length : index
-  return [...wire.slice(0, at), { from, to, said: what, held: false }, ...wire.slice(at)]
+  return [...wire.slice(0, at), message, ...wire.slice(at)]
 }
 
 export function describe(action: Action): string {

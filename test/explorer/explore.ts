@@ -2,10 +2,13 @@
  * Every world that can be reached in so many steps with so many faults, each looked at once, the nearest first: so the
  * first one that is wrong has a shortest story. Refuses to know what a world is, what can happen in it, and files.
  */
-import { type Action, after, beginning, describe, ENGINE, type Machine, possible } from './actions.ts'
-import { hashOf, textOf } from './identity.ts'
+import { type Action, after, beginning, describe, ENGINE, possible } from './actions.ts'
+import { settled } from './commuting.ts'
+import { Parts, Worlds } from './identity.ts'
 import { bounds, type Future, Futures } from './liveness.ts'
+import type { Machine } from './node-step.ts'
 import { unsafe } from './overlap.ts'
+import { Column } from './table.ts'
 import type { Overlap, Setting, World } from './world.ts'
 
 export type Limits = {
@@ -15,6 +18,8 @@ export type Limits = {
   readonly states?: number
   /** Ask only whether two do what one should; else also what becomes of every world. */
   readonly safetyOnly?: boolean
+  /** Also orders that nobody can notice: to see that they make no difference. */
+  readonly everyOrder?: boolean
 }
 export type Counterexample = { readonly what: string; readonly actions: readonly string[] }
 export type Outcome = {
@@ -45,14 +50,17 @@ export function origin(setting: Setting, faults: number): World {
 }
 
 export function explore(setting: Setting, limits: Limits, machine: Machine = ENGINE): Outcome {
-  const futures = new Futures(setting, machine)
+  const parts = new Parts()
+  const worlds = new Worlds(parts)
+  const futures = new Futures(setting, machine, parts)
   const longest = { undisturbed: 0, disturbed: 0, answers: 0, active: 0, settled: 0 }
-  const seen = new Set<number>()
-  /** Of every world, in the order of `seen`: whence, and by what. */
-  const whence: number[] = []
-  const by: string[] = []
+  /** Of every world: whence, and by what (a place in `words`). */
+  const whence = new Column()
+  const by = new Column()
   let transitions = 0
 
+  /** What comes before anything else in it. */
+  const first = (world: World) => (limits.everyOrder === true ? [] : settled(world, setting, machine))
   const wrong = (world: World): string | undefined => {
     for (const overlap of world.reigns) measure(longest, overlap)
     for (const overlap of world.answers) longest.answers = Math.max(longest.answers, overlap?.for ?? 0)
@@ -63,40 +71,57 @@ export function explore(setting: Setting, limits: Limits, machine: Machine = ENG
     longest.settled = Math.max(longest.settled, future.settled)
     return tooLong(future, bounds(setting, world))
   }
-  const told = (what: string, last: number): Counterexample => {
+  /** What happened until `action` in that world, and what was put first on the way. */
+  const told = (what: string, last: number, action: Action): Counterexample => {
+    const chosen = [action]
+    for (let id = last; id > 0; id = whence.at(id)) chosen.push(words[by.at(id)] ?? action)
     const actions: string[] = []
-    for (let id = last; id > 0; id = whence[id] ?? 0) actions.push(by[id] ?? '')
-    return { what, actions: actions.reverse() }
+    let world = worlds.at(0)
+    for (const each of chosen.reverse()) {
+      actions.push(describe(each))
+      world = after(world, each, setting, machine)
+      for (const [sole, then] of first(world)) {
+        actions.push(describe(sole))
+        world = then
+      }
+    }
+    return { what, actions }
   }
   const outcome = (depth: number, exhausted: boolean, counterexample?: Counterexample): Outcome => ({
-    ...{ states: seen.size, transitions, depth, exhausted, longest, counterexample },
+    ...{ states: worlds.size, transitions, depth, exhausted, longest, counterexample },
   })
 
-  const first = origin(setting, limits.faults)
-  seen.add(hashOf(textOf(first)))
+  worlds.numberOf(origin(setting, limits.faults))
   whence.push(0)
-  by.push('')
-  let layer: (readonly [World, number])[] = [[first, 0]]
+  by.push(0)
+  // Those of one depth are numbered one after the other.
+  let begin = 0
   for (let depth = 0; depth < limits.depth; depth++) {
-    const following: (readonly [World, number])[] = []
-    for (const [world, id] of layer) {
+    const end = worlds.size
+    for (let id = begin; id < end; id++) {
+      const world = worlds.at(id)
       for (const action of possible(world, setting)) {
         transitions++
-        const next = after(world, action, setting, machine)
-        const hash = hashOf(textOf(next))
-        if (seen.has(hash)) continue
-        const its = seen.size
-        seen.add(hash)
-        whence.push(id)
-        by.push(interned(action))
-        const problem = wrong(next)
-        if (problem !== undefined) return outcome(depth, false, told(problem, its))
-        following.push([next, its])
+        const before = worlds.size
+        let next = after(world, action, setting, machine)
+        let problem: string | undefined
+        for (const [, then] of first(next)) {
+          transitions++
+          problem ??= unsafe(next, setting)
+          next = then
+        }
+        const its = worlds.numberOf(next)
+        if (its === before) {
+          whence.push(id)
+          by.push(wordOf(action))
+          problem ??= wrong(worlds.at(its))
+        }
+        if (problem !== undefined) return outcome(depth, false, told(problem, id, action))
       }
-      if (seen.size >= (limits.states ?? Number.POSITIVE_INFINITY)) return outcome(depth, false)
+      if (worlds.size >= (limits.states ?? Number.POSITIVE_INFINITY)) return outcome(depth, false)
     }
-    if (following.length === 0) return outcome(depth, true)
-    layer = following
+    if (worlds.size === end) return outcome(depth, true)
+    begin = end
   }
   return outcome(limits.depth, false)
 }
@@ -117,12 +142,13 @@ export function tooLong({ active, settled }: Future, limit: Future): string | un
   return undefined
 }
 
-const words = new Map<string, string>()
-/** One string for each of the few that there are, not one for each world. */
-function interned(action: Action): string {
+/** The few things that can happen, each once. */
+const words: Action[] = []
+const places = new Map<string, number>()
+function wordOf(action: Action): number {
   const text = describe(action)
-  const word = words.get(text)
-  if (word !== undefined) return word
-  words.set(text, text)
-  return text
+  const known = places.get(text)
+  if (known !== undefined) return known
+  places.set(text, words.length)
+  return words.push(action) - 1
 }

@@ -6,7 +6,10 @@
  */
 import type { HeardActive, State } from '../../src/vrrp/state.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
-import type { Setting } from './world.ts'
+import { LONGEST_WAIT, type Setting } from './world.ts'
+
+/** Intervals: time passes to the next deadline, at most an Active_Down_Interval with its stagger. */
+const LONGEST_STEP = 4
 
 type Rest = Record<string, never>
 const NOTHING: Rest = {}
@@ -15,13 +18,16 @@ const nothingElse = (_rest: Rest): void => {}
 /** `elapsed` ms later. Keys are written in one order, because worlds are compared as text. */
 export function inFrame(state: State, elapsed: number, { interval, minHold }: Setting): State {
   const since = (at: Millis): Millis => millis(at - elapsed)
-  const maybe = (at: Millis | undefined): Millis | undefined => (at === undefined ? undefined : since(at))
   /** How long ago does not matter beyond `enough`. */
   const atLeast = (at: Millis, enough: number): Millis => millis(Math.max(since(at), 0 - enough))
+  // Older than all that may wait in a queue, by more than an interval, and later than any Active_Down_Interval.
+  const past = (LONGEST_WAIT + LONGEST_STEP + 2) * interval
+  const bounded = (at: Millis): Millis => atLeast(at, past)
+  const maybe = (at: Millis | undefined): Millis | undefined => (at === undefined ? undefined : bounded(at))
   // follow(): within an interval; priorityChangedInBackup(): + Active_Down_Interval, at most twice that ago (extended).
   const heard = ({ source, priority, heardAt, ...rest }: HeardActive): HeardActive => {
     nothingElse(rest)
-    return { source, priority, heardAt: atLeast(heardAt, 9 * interval) }
+    return { source, priority, heardAt: bounded(heardAt) }
   }
   switch (state.name) {
     case 'Initialize':
@@ -29,7 +35,7 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
     case 'Returning': {
       const { name, phase, until, linkWasUp, ...rest } = state
       nothingElse(rest)
-      return { name, phase, until: since(until), linkWasUp }
+      return { name, phase, until: bounded(until), linkWasUp }
     }
     case 'Active': {
       const { name, since: began, adverAt, changeSentAt, asserted } = state
@@ -61,7 +67,7 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
         // fastPreempt(): Active_Down_Interval, at most four intervals.
         enteredAt: atLeast(enteredAt, 4 * interval),
         activeAdverInterval,
-        activeDownAt: since(activeDownAt),
+        activeDownAt: bounded(activeDownAt),
         downReason,
         regularDownAt: maybe(regularDownAt),
         active: active === undefined ? undefined : heard(active),
@@ -75,7 +81,7 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
         spared,
         ...(kept === undefined
           ? NOTHING
-          : { kept: kept.map(({ address, offAt }) => ({ address, offAt: since(offAt) })) }),
+          : { kept: kept.map(({ address, offAt }) => ({ address, offAt: bounded(offAt) })) }),
       }
     }
     case 'Leaving': {
@@ -84,14 +90,14 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
       return {
         name,
         reason,
-        until: since(until),
+        until: bounded(until),
         repeatAt: maybe(repeatAt),
         successor:
           successor === undefined ? undefined : { ...heard(withoutInterval(successor)), interval: successor.interval },
         succession:
           succession === undefined
             ? undefined
-            : { until: since(succession.until), remindAt: succession.remindAt.map(since) },
+            : { until: bounded(succession.until), remindAt: succession.remindAt.map(bounded) },
         kept: kept.map(({ address, offAt }) => ({ address, offAt: maybe(offAt) })),
       }
     }

@@ -1,21 +1,67 @@
 /**
- * Which worlds are the same. As text (frame.ts has given every value one form and one order), and as a number of
- * 53 bits: of ten million worlds two that differ share one with a probability of 1 in 180, and then one is not looked at.
+ * Which worlds are the same: exactly, not by a hash. A node in its state, and all that is on the wire, are in many worlds and kept
+ * once (frame.ts has given every value one form and one order); so a world is five numbers, and what did not change from one
+ * to the next is neither written nor compared.
  */
-import type { World } from './world.ts'
+import { Rows, Shared } from './table.ts'
+import type { Node, Overlap, World } from './world.ts'
 
-export const textOf = (world: World): string => JSON.stringify(world)
+/** What decides what can happen next; the rest is what was and what may be. */
+type Situation = Pick<World, 'nodes' | 'wire'>
+type Rest = Omit<World, keyof Situation>
 
-/** Two multiplicative hashes of 32 bits, as in cyrb53. */
-export function hashOf(text: string): number {
-  let high = 0xdeadbeef
-  let low = 0x41c6ce57
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    high = Math.imul(high ^ code, 0x9e3779b1)
-    low = Math.imul(low ^ code, 0x5f356495)
+/** Of all worlds that are compared with each other. */
+export class Parts {
+  readonly #nodes = new Shared<Node>()
+  readonly #wires = new Shared<World['wire']>(wireText)
+
+  numbersOf({ nodes: [a, b, c], wire }: Situation): readonly number[] {
+    const nodes = this.#nodes
+    return [nodes.numberOf(a), nodes.numberOf(b), nodes.numberOf(c), this.#wires.numberOf(wire)]
   }
-  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35)
-  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35)
-  return 2 ** 32 * (low & 0x1fffff) + (high >>> 0)
+
+  /** Those that are kept: the next look at them is a short one. */
+  of([a = 0, b = 0, c = 0, wire = 0]: readonly number[]): Situation {
+    const nodes = this.#nodes
+    return { nodes: [nodes.at(a), nodes.at(b), nodes.at(c)], wire: this.#wires.at(wire) }
+  }
 }
+
+/** Every world that was met, numbered in the order in which they were. */
+export class Worlds {
+  readonly #parts: Parts
+  readonly #rests = new Shared<Rest>(restText)
+  readonly #rows = new Rows(5)
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  /** Of a world that is new it is what `size` was before. */
+  numberOf(world: World): number {
+    const { answers, cut, faults, reigns } = world
+    const rest = this.#rests.numberOf({ answers, cut, faults, reigns })
+    return this.#rows.numberOf([...this.#parts.numbersOf(world), rest])
+  }
+
+  at(number: number): World {
+    const row = this.#rows.at(number)
+    return { ...this.#parts.of(row), ...this.#rests.at(row[4] ?? 0) }
+  }
+}
+
+const wireText = (wire: World['wire']): string =>
+  wire
+    .map(
+      ({ from, held, said, to }) =>
+        `${from}${to}${said.kind === 'advertisement' ? said.priority : said.kind}${held ? '!' : ''}`,
+    )
+    .join()
+
+const overlapText = (each: Overlap | undefined): string => (each ? `${each.for}${each.undisturbed ? '' : '!'}` : '')
+const restText = ({ answers, cut, faults, reigns }: Rest): string =>
+  `${faults};${cut.join()};${reigns.map(overlapText).join()};${answers.map(overlapText).join()}`

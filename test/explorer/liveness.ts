@@ -3,41 +3,51 @@
  * once, deadlines end in their order. That future is one, so what it costs from here is the time to the next world and what
  * it costs from there; worlds that were asked before are not asked again. Who is off stays off, unless nobody is left.
  */
-import { type Action, after, dueOf, type Machine, nextDue } from './actions.ts'
-import { hashOf, textOf } from './identity.ts'
+import { type Action, after, arrivalOf, dueOf, nextDue } from './actions.ts'
+import { Parts } from './identity.ts'
+import type { Machine } from './node-step.ts'
 import { sourceOf } from './settings.ts'
+import { Column, Rows, Shared } from './table.ts'
 import { EVERYBODY, type Setting, type World } from './world.ts'
 
 /** ms until somebody is Active, and until all is as it stays: one Active, the right one, followed by everybody else. */
 export type Future = { readonly active: number; readonly settled: number }
 /** `anew`: the last one goes, too, and what is counted begins when somebody is started again. */
 type Known = Future & { readonly anew: boolean }
+type Passed = {
+  readonly row: number
+  readonly isActive: boolean
+  readonly elapsed: number
+  readonly starts: boolean
+}
 
 /** No fault ends this; more is a world that never comes to rest. */
 const MOST_STEPS = 400
 
 export class Futures {
-  readonly #known = new Map<number, Known>()
+  readonly #parts: Parts
   readonly #setting: Setting
   readonly #machine: Machine
+  /** Nodes and wire of each world that was asked for, on the way to another one too. */
+  readonly #rows = new Rows(4)
+  readonly #ends = new Shared<Known>()
+  /** Of each row: the number of its end and one; 0 while it is not known. */
+  readonly #endOf = new Column()
 
-  constructor(setting: Setting, machine: Machine) {
+  constructor(setting: Setting, machine: Machine, parts = new Parts()) {
     this.#setting = setting
     this.#machine = machine
+    this.#parts = parts
   }
 
   of(world: World): Future {
-    const path: {
-      readonly hash: number
-      readonly isActive: boolean
-      readonly elapsed: number
-      readonly starts: boolean
-    }[] = []
+    const path: Passed[] = []
     let now: World = calm(world)
     let end: Known | undefined
     for (;;) {
-      const hash = hashOf(textOf({ ...now, ...UNJUDGED }))
-      end = this.#known.get(hash) ?? (isSettled(now, this.#setting) ? AT_REST : undefined)
+      const numbers = this.#parts.numbersOf(now)
+      const row = this.#rows.numberOf(numbers)
+      end = this.#knownOf(row) ?? (isSettled(now, this.#setting) ? AT_REST : undefined)
       if (end !== undefined) break
       const action = next(now)
       if (action === undefined || path.length > MOST_STEPS) {
@@ -45,17 +55,23 @@ export class Futures {
         break
       }
       const elapsed = action.kind === 'expire' ? Math.max(0, nextDue(now)) : 0
-      path.push({ hash, isActive: hasActive(now), elapsed, starts: action.kind === 'restart' })
-      now = after(now, action, this.#setting, this.#machine)
+      path.push({ row, isActive: hasActive(now), elapsed, starts: action.kind === 'restart' })
+      now = after({ ...now, ...this.#parts.of(numbers) }, action, this.#setting, this.#machine)
     }
-    for (const { elapsed, hash, isActive, starts } of path.reverse()) {
+    for (const { elapsed, isActive, row, starts } of path.reverse()) {
       const spent: number = end.anew ? 0 : elapsed
       const anew: boolean = end.anew || starts
       // Who is Active and leaves the LAN to nobody is not the one that is waited for.
       end = { active: isActive && !anew ? 0 : spent + end.active, settled: spent + end.settled, anew }
-      this.#known.set(hash, end)
+      this.#endOf.set(row, this.#ends.numberOf(end) + 1)
     }
     return end
+  }
+
+  #knownOf(row: number): Known | undefined {
+    if (row === this.#endOf.length) this.#endOf.push(0)
+    const end = this.#endOf.at(row)
+    return end === 0 ? undefined : this.#ends.at(end - 1)
   }
 
   /** Of a world from which it takes too long: what happens, for a person. */
@@ -72,10 +88,9 @@ export class Futures {
 
 const AT_REST: Known = { active: 0, settled: 0, anew: false }
 const NEVER: Known = { active: Number.POSITIVE_INFINITY, settled: Number.POSITIVE_INFINITY, anew: false }
-const UNJUDGED = { faults: 0, reigns: [], answers: [] }
 const calm = (world: World): World => ({
   ...world,
-  wire: world.wire.map((each) => ({ ...each, held: false })),
+  wire: world.wire.some(({ held }) => held) ? world.wire.map((each) => ({ ...each, held: false })) : world.wire,
   cut: [],
 })
 const hasActive = ({ nodes }: World): boolean =>
@@ -86,7 +101,7 @@ function next(world: World): Action | undefined {
   const stalled = EVERYBODY.find((who) => nodes[who].stalled)
   if (stalled !== undefined) return { kind: 'wake', who: stalled }
   const [message] = wire
-  if (message !== undefined) return { kind: 'deliver', from: message.from, to: message.to }
+  if (message !== undefined) return { kind: arrivalOf(message), from: message.from, to: message.to }
   const due = nextDue(world)
   const who = EVERYBODY.find((each) => dueOf(nodes[each]) === due)
   if (who !== undefined) return { kind: 'expire', who }
@@ -115,11 +130,12 @@ function isSettled({ nodes, wire }: World, setting: Setting): boolean {
 
 /**
  * The last in line has waited, whoever was Returning has asked for the address first, and the others have heard. Who is
- * Leaving begins to wait when it has left.
+ * Leaving begins to wait when it has left; who has to follow a lower one for a while, when that is over.
  */
-export function bounds({ interval }: Setting, { nodes }: World): Future {
+export function bounds({ interval, preemptDelay }: Setting, { nodes }: World): Future {
   const [stagger, asking] = [2 * 3, 20]
   const waited = 4 * interval + stagger + asking
   const leaving = nodes.some(({ state }) => state.name === 'Leaving') ? 2 * interval + stagger : 0
-  return { active: waited, settled: waited + leaving }
+  const following = preemptDelay > 0 ? preemptDelay + 4 * interval + stagger : 0
+  return { active: waited, settled: waited + leaving + following }
 }

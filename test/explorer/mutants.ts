@@ -2,7 +2,7 @@
 import { step } from '../../src/vrrp/fsm.ts'
 import type { Leaving } from '../../src/vrrp/state.ts'
 import { plus } from '../../src/wire/units.ts'
-import type { Machine } from './actions.ts'
+import type { Machine } from './node-step.ts'
 
 export const MUTANTS: Readonly<Record<string, Machine>> = {
   /** Rows A4 and A5 are missing. */
@@ -39,6 +39,20 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
     state.name === 'Leaving' && event.kind === 'deadlineReached'
       ? [{ ...state, repeatAt: undefined, until: plus(now, 4_000), kept: state.kept.map(unending) }, []]
       : step(state, event, parameters, now),
+  /** Addresses are forgotten, not taken off, when another one says that it has them. */
+  'a router that forgets what is claimed': (state, event, parameters, now) =>
+    state.name === 'Leaving' && event.kind === 'claimHeard'
+      ? [{ ...state, kept: [] }, []]
+      : step(state, event, parameters, now),
+  /** Row B4 without Active_Adver_Interval (RFC 9568 §6.4.2). */
+  'a Backup that learns no interval': (state, event, parameters, now) => {
+    if (state.name !== 'Backup' || event.kind !== 'advertisementReceived') return step(state, event, parameters, now)
+    const advertisement = { ...event.advertisement, interval: parameters.advertisementInterval }
+    return step(state, { ...event, advertisement }, parameters, now)
+  },
+  /** preemptDelay begins anew with each advertisement of the lower one. */
+  'a Backup that waits for ever': (state, event, parameters, now) =>
+    step(state.name === 'Backup' ? { ...state, preemptAt: undefined } : state, event, parameters, now),
 }
 
 const unending = ({ address }: Leaving['kept'][number]) => ({ address, offAt: undefined })

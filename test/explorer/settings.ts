@@ -3,9 +3,9 @@ import { vrrpGroup } from '../../src/vrrp/packet.ts'
 import { type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
-import type { FaultKind, Setting, Who } from './world.ts'
+import { type FaultKind, LONGEST_WAIT, type Setting, type Who } from './world.ts'
 
-/** ms, of all nodes: as on most LANs, and dyadic so that sums are exact. */
+/** ms: as on most LANs; shares of it are dyadic, so that sums are exact. */
 const INTERVAL = 1_000
 /** Shorter than the default of 10 s: so that both sides of it are reached. */
 const MIN_HOLD = 2_000
@@ -21,36 +21,46 @@ type Wanted = {
   readonly profile: ProfileName
   readonly priorities: readonly [number, number, number]
   readonly lowered: readonly [number, number, number]
+  readonly version?: 2 | 3
+  /** ms. */
+  readonly intervals?: readonly [number, number, number]
   readonly preempt?: boolean
+  /** ms. */
+  readonly preemptDelay?: number
   /** They know each other (stagger). */
   readonly peers?: boolean
   readonly boots?: boolean
+  readonly claims?: boolean
+  readonly large?: boolean
   readonly faults?: readonly FaultKind[]
 }
 
-function setting({ name, profile, priorities, lowered, ...wanted }: Wanted): Setting {
-  const { preempt = true, peers = false, boots = false, faults = EVERYTHING } = wanted
-  const knobs = profileKnobs(profile, 3)
+function setting({ name, profile, priorities, lowered, version = 3, preempt = true, ...wanted }: Wanted): Setting {
+  const { intervals = [INTERVAL, INTERVAL, INTERVAL], preemptDelay = 0, peers = false } = wanted
+  const { boots = false, claims = false, large = false, faults = EVERYTHING } = wanted
+  const knobs = profileKnobs(profile, version)
   const known = new Map<number, Parameters>()
   const build = (who: Who, priority: number): Parameters => ({
     vrid: 51,
     family: 'ipv4',
-    version: 3,
+    version,
     priority,
-    advertisementInterval: centis(INTERVAL / 10),
+    advertisementInterval: centis(intervals[who] / 10),
     addresses: [VIRTUAL],
     preempt,
-    preemptDelay: millis(0),
+    preemptDelay: millis(preemptDelay),
     minHold: millis(MIN_HOLD),
     primaryAddress: sourceOf(who),
     transport: { mode: 'multicast', group: vrrpGroup('ipv4') },
     peers: peers ? OWN.filter((_, other) => other !== who).map((other) => ({ address: other })) : [],
     knobs,
   })
+  const [interval, shortest] = [Math.max(...intervals), Math.min(...intervals)]
   return {
-    ...{ name, priorities, lowered, interval: INTERVAL, minHold: MIN_HOLD, faults, boots },
+    ...{ name, priorities, lowered, interval, preemptDelay, minHold: MIN_HOLD, faults, boots, large, claims },
+    longestQueue: (LONGEST_WAIT * interval) / shortest,
     // Who was answered a moment ago is answered again after the spacing.
-    exchange: Math.min(knobs.assertSpacing, INTERVAL),
+    exchange: Math.min(knobs.assertSpacing, shortest),
     parameters(who, priority) {
       const key = 256 * who + priority
       const parameters = known.get(key) ?? build(who, priority)
@@ -70,6 +80,8 @@ const DISTINCT = { priorities: [200, 150, 100], lowered: [90, 80, 70] } as const
 const EQUAL = { priorities: [100, 100, 100], lowered: [50, 50, 50] } as const
 /** An owner's priority does not move. */
 const OWNER = { priorities: [255, 150, 100], lowered: [255, 90, 80] } as const
+/** Who takes over from the best one is slower than the patience of the last, which has to learn that (RFC 9568 §6.4.2). */
+const UNLIKE = { intervals: [500, 2_000, 500] } as const
 
 export const SETTINGS: readonly Setting[] = [
   setting({ name: 'holdfast-distinct', profile: 'holdfast', ...DISTINCT }),
@@ -77,11 +89,17 @@ export const SETTINGS: readonly Setting[] = [
   setting({ name: 'holdfast-equal-peers', profile: 'holdfast', ...EQUAL, peers: true }),
   setting({ name: 'holdfast-owner', profile: 'holdfast', ...OWNER }),
   setting({ name: 'holdfast-no-preempt', profile: 'holdfast', ...DISTINCT, preempt: false }),
+  setting({ name: 'holdfast-preempt-delay', profile: 'holdfast', ...DISTINCT, preemptDelay: 2_500 }),
+  setting({ name: 'holdfast-unlike', profile: 'holdfast', ...DISTINCT, ...UNLIKE }),
+  setting({ name: 'holdfast-claims', profile: 'holdfast', ...DISTINCT, claims: true }),
+  setting({ name: 'holdfast-equal-claims', profile: 'holdfast', ...EQUAL, claims: true, large: true }),
   setting({ name: 'holdfast-boot', profile: 'holdfast', ...EQUAL, boots: true }),
   setting({ name: 'keepalived-equal', profile: 'keepalived', ...EQUAL }),
+  setting({ name: 'keepalived-v2', profile: 'keepalived', ...DISTINCT, version: 2 }),
   setting({ name: 'rfc9568-distinct', profile: 'rfc9568', ...DISTINCT }),
   setting({ name: 'rfc9568-equal', profile: 'rfc9568', ...EQUAL }),
   setting({ name: 'rfc9568-owner', profile: 'rfc9568', ...OWNER }),
+  setting({ name: 'rfc9568-unlike', profile: 'rfc9568', ...DISTINCT, ...UNLIKE }),
 ]
 
 export function settingCalled(name: string): Setting {

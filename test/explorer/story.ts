@@ -2,9 +2,10 @@
  * A counterexample as text that a person reads and a test replays: one line for each thing that happens, and behind a # what
  * has become of everybody by then. Only what stands before the # is read back.
  */
-import { after, describe, ENGINE, type Machine, possible } from './actions.ts'
+import { after, describe, ENGINE, possible } from './actions.ts'
 import { type Counterexample, origin, tooLong } from './explore.ts'
 import { bounds, Futures } from './liveness.ts'
+import type { Machine } from './node-step.ts'
 import { unsafe } from './overlap.ts'
 import { settingCalled } from './settings.ts'
 import { isAwake, NAMES, type Node, type Setting, type World } from './world.ts'
@@ -52,7 +53,7 @@ const rounded = (ms: number): string => String(Math.round(100 * ms) / 100)
 
 function everybody({ nodes, wire }: World): string {
   const waiting = wire.map(({ from, held, said, to }) => {
-    const what = said.kind === 'answer' ? 'answer' : said.priority
+    const what = said.kind === 'advertisement' ? said.priority : said.kind
     return `${NAMES[from]}→${NAMES[to]} ${what}${held ? ' (held)' : ''}`
   })
   return [...nodes.map((node, i) => `${NAMES[i]} ${one(node)}`), ...waiting].join(', ')

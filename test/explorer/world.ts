@@ -16,8 +16,11 @@ export type Who = 0 | 1 | 2
 export const EVERYBODY: readonly Who[] = [0, 1, 2]
 export const NAMES = ['a', 'b', 'c'] as const
 
-/** An advertisement, or the answer of a kernel to the question who has the address (Returning asks it). */
-export type Said = { readonly kind: 'advertisement'; readonly priority: number } | { readonly kind: 'answer' }
+/**
+ * An advertisement; the answer of a kernel to the question who has the address (Returning asks it); an announcement of the
+ * address, which tells whoever goes that there is another one.
+ */
+export type Said = { readonly kind: 'advertisement'; readonly priority: number } | { readonly kind: 'answer' | 'claim' }
 
 export type Message = {
   readonly from: Who
@@ -47,7 +50,7 @@ export type Overlap = { readonly for: number; readonly undisturbed: boolean }
 
 export type World = {
   readonly nodes: readonly [Node, Node, Node]
-  /** Sorted by pair; of one pair in the order of sending. */
+  /** Sorted by pair; of one pair in the order of sending, and claims behind all else. */
   readonly wire: readonly Message[]
   /** Pairs that lose everything from the one to the other until they are mended: placeOf. Sorted. */
   readonly cut: readonly number[]
@@ -70,12 +73,20 @@ export type Setting = {
   /** What they begin with, and where a change of priority leads to and back from. */
   readonly priorities: readonly [number, number, number]
   readonly lowered: readonly [number, number, number]
+  /** ms, the longest of the three. */
   readonly interval: number
+  readonly preemptDelay: number
   readonly minHold: number
   /** Which faults are dealt, besides those that every setting has. */
   readonly faults: readonly FaultKind[]
   /** Exploration begins with nobody running instead of with an Active and two that follow it. */
   readonly boots: boolean
+  /** Too many worlds for the tests that run each time. */
+  readonly large: boolean
+  /** Announcements are heard by those whom they concern, or lost at no price. Without: all are lost. */
+  readonly claims: boolean
+  /** A stall ends when so many messages wait. For ever would be a world for each second. */
+  readonly longestQueue: number
   /** ms: how long two may be Active that hear each other (docs/reliability.md, "one exchange"). */
   readonly exchange: number
   parameters(who: Who, priority: number): Parameters
@@ -92,6 +103,9 @@ export type FaultKind =
   | 'priority'
   | 'yield'
   | 'shutdown'
+
+/** Intervals, of what waits for one that is stalled: beyond three times Active_Down_Interval all has happened that will. */
+export const LONGEST_WAIT = 12
 
 /** One number for each direction of each pair, in the order of the wire. */
 export const placeOf = ({ from, to }: Pick<Message, 'from' | 'to'>): number => 3 * from + to
