@@ -27,13 +27,20 @@ export function rivalAnswered(state: Active, event: RivalAnswered, parameters: P
   if (!parameters.knobs.probeRivals) return [state, []]
   const { rivalAnsweredAt, ...before } = state
   const { rivalAnnouncedAt } = before
+  const repeatsSoon = parameters.family === 'ipv4'
   if (rivalAnnouncedAt !== undefined && now - rivalAnnouncedAt < ANSWER_SPACING) {
+    // Repeats of a batch still come; in IPv6 a second later, so there a batch is enough only if an answer has caused it.
+    const announcedAt = repeatsSoon ? rivalAnnouncedAt : Number.NEGATIVE_INFINITY
     // A question without an answer in between: that one has gone, and this is another cut that was healed.
-    const silence = now - Math.max(rivalAnnouncedAt, rivalAnsweredAt ?? rivalAnnouncedAt)
+    const silence = now - Math.max(announcedAt, rivalAnsweredAt ?? announcedAt)
     const unasked = Math.max(1.5 * centisToMillis(parameters.advertisementInterval), REPEATS_TAKE)
     if (silence < unasked) return [{ ...state, rivalAnsweredAt: now }, []]
   }
-  const [next, effects] = announceOverRival(before, parameters.family, now)
+  const [next, effects] = announceOverRival(
+    repeatsSoon ? before : { ...before, rivalAnsweredAt: now },
+    parameters.family,
+    now,
+  )
   if (event.virtualMac !== true || parameters.family !== 'ipv6') return [next, effects]
   const after = millis(centisToMillis(parameters.advertisementInterval) * MUTE_START)
   return [next, effects.map((effect) => (effect.kind === 'announce' ? { ...effect, after } : effect))]

@@ -148,6 +148,16 @@ describe('rivals (design.md §3)', () => {
       expect(asked(150, state)).toEqual([{ ...state, rivalAnsweredAt: ms(150) }, []])
     })
 
+    test('after an announcement for their advertisement do not wait in IPv6, whose repeats come a second later', () => {
+      const knows = { ...told, family: 'ipv6' as const }
+      const { state } = hearing(active(), [[ABOVE, 100]], knows)
+      const [first, effects] = asked(117, state, knows)
+      expect(effects).toEqual([announce])
+      const [goesOn, silent] = asked(217, first, knows)
+      expect([goesOn, silent], 'as long as they answer').toEqual([{ ...first, rivalAnsweredAt: ms(217) }, []])
+      expect(asked(1117, goesOn, knows)[1]).toEqual([announce])
+    })
+
     test('are new when a question went unanswered: cuts that are healed twice in a second', () => {
       const often = parameters('holdfast', { advertisementInterval: centis(10) })
       const [first] = asked(100, active(), often)
@@ -162,7 +172,7 @@ describe('rivals (design.md §3)', () => {
       const event: Event = { kind: 'rivalAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
       const [next, effects] = step(active(), event, { ...told, family: 'ipv6' }, ms(100))
       expect(effects).toEqual([{ ...announce, after: 1200 }])
-      expect(step(active(), event, told, ms(100))).toEqual([next, [announce]])
+      expect(step(active(), event, told, ms(100))).toEqual([{ ...next, rivalAnsweredAt: undefined }, [announce]])
     })
 
     test('are nothing to a router that does not ask', () => {
