@@ -36,9 +36,11 @@ export const IDLE_PACER: Pacer = { first: EMPTY, repeat: EMPTY }
 /** A repeat that is already waiting is not queued again: so a queue never holds more than the addresses there are. */
 export function offerAnnouncements(pacer: Pacer, wanted: readonly WantedAnnouncement[]): Pacer {
   return {
-    first: extend(
-      pacer.first,
-      wanted.filter((one) => one.first),
+    first: inRounds(
+      extend(
+        pacer.first,
+        wanted.filter((one) => one.first),
+      ),
     ),
     repeat: extend(
       pacer.repeat,
@@ -84,6 +86,12 @@ export function withdrawAnnouncements(
   const without = (lane: Lane): Lane => ({ ...lane, waiting: lane.waiting.filter(stays) })
   return { first: without(pacer.first), repeat: without(pacer.repeat) }
 }
+
+/** No address has its second frame before each has had one: a predecessor goes on answering until it hears it. */
+const inRounds = (lane: Lane): Lane => ({
+  ...lane,
+  waiting: [...lane.waiting].sort((one, other) => (one.copy ?? 0) - (other.copy ?? 0)),
+})
 
 const inOneLane = ({ first, repeat }: Pacer): Lane => ({
   ...repeat,

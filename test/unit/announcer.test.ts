@@ -111,6 +111,16 @@ test('255 routers that move at once: 256 first frames at once, then 2 000 a seco
   expect(times().at(-1), 'ms until the last first frame').toBeLessThanOrEqual(128)
 })
 
+test('five frames for each address: none has its second before each has had its first (docs/adr/0059)', () => {
+  const vips = Array.from({ length: 104 }, (_, i) => `10.0.0.${i + 1}`)
+  for (const vip of vips) announcer.announce(announced(vip, [vip], [0, 0, 0, 0, 0]), 'takeover', millis(0))
+  runUntil(0)
+  expect(sent.slice(0, vips.length).map(({ address: one }) => one)).toEqual(vips.map(address))
+  expect(sent, 'frames at once').toHaveLength(256)
+  runUntil(1_000)
+  for (const vip of vips) expect(sent.filter((one) => one.address === address(vip))).toHaveLength(5)
+})
+
 test('counts by kind, and what the kernel refused', () => {
   announcer.announce(announced('six', ['2001:db8::100']), 'takeover', at(0))
   announcer.announce(announced('four', ['192.0.2.100']), 'takeover', at(0))
