@@ -46,7 +46,10 @@ const PLAN: Record<string, Rule> = {
     packages: ['node:', 'zod'],
   },
   // The engine on simulated nodes (docs/adr/0055): nothing imports it but cli, and tests.
-  simulator: { folders: ['wire', 'arp', 'config', 'daemon', 'healthcheck', 'linux', 'recording'], packages: ['zod'] },
+  simulator: {
+    folders: ['wire', 'vrrp', 'arp', 'config', 'daemon', 'healthcheck', 'linux', 'recording'],
+    packages: ['zod'],
+  },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0011).
@@ -76,8 +79,9 @@ const PLAN: Record<string, Rule> = {
 const NARROW: Record<string, Record<string, readonly string[]>> = {
   // design.md §2: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
-  // How a packet is dated, which is arithmetic; no socket.
-  simulator: { linux: ['receive-time.ts'] },
+  // How a packet is dated, which is arithmetic; no socket. Of the protocol its octets and durations: a neighbour has a state
+  // machine of its own (docs/adr/0059).
+  simulator: { linux: ['receive-time.ts'], vrrp: ['packet.ts', 'parameters.ts', 'timers.ts'] },
   // Values only (docs/adr/0024).
   config: { healthcheck: ['check.ts'], notify: ['notification.ts', 'webhook.ts'] },
   api: { daemon: ['chronicle.ts', 'healthcheck-snapshot.ts', 'ports.ts', 'report.ts', 'snapshot.ts'] },

@@ -63,6 +63,7 @@ const refused = (problems: readonly Problem[]): CommandResult => ({
 
 const asJson = ({ nodes, seed }: Play, { injected, standings }: Told, report: Report) => ({
   ...{ seed, ms: report.ms, nodes: nodes.map(({ name }) => name) },
+  keepalived: nodes.filter(({ daemon }) => daemon === 'keepalived').map(({ name }) => name),
   faults: injected.map(({ at, end, fault }) => ({ ...fault, at, end })),
   addresses: report.addresses,
   end: standings,
@@ -102,8 +103,13 @@ function playOf({ locate, plan }: Read, file: string): Loaded {
             problems.push(
               problemAt(locate, ['faults', j, 'checks'], 'error', `Cannot find the check "${check}" of ${node.name}`),
             )
-    const { addresses, drift, name, startsAt } = node
-    return [{ name, addresses, drift, startsAt, config, interfaceName: [...names][0] ?? INTERFACE }]
+    if (node.daemon === 'keepalived' && config.virtualRouters.length === 0)
+      at(`Cannot run keepalived on ${node.name}: there is no vrrp_instance in its file`)
+    if (node.daemon === 'keepalived')
+      for (const { fault, name } of config.virtualRouters)
+        if (fault !== undefined) at(`Cannot simulate "${name}" of ${node.name}: ${fault}`)
+    const { addresses, daemon, drift, name, startsAt } = node
+    return [{ name, daemon, addresses, drift, startsAt, config, interfaceName: [...names][0] ?? INTERFACE }]
   })
   const last = Math.max(0, ...plan.faults.map(({ at, ms }) => at + ms), ...plan.nodes.map(({ startsAt }) => startsAt))
   const slowest = Math.max(
@@ -120,8 +126,9 @@ type Configured =
 
 /** Of a file beside the scenario, in either language; or written into it. */
 function configOf({ locate }: Read, node: PlannedNode, position: number, scenario: string): Configured {
-  const { configuration } = node
-  if (typeof configuration === 'string') return loadWritten(resolve(dirname(scenario), configuration), false)
+  const { configuration, daemon } = node
+  if (typeof configuration === 'string')
+    return loadWritten(resolve(dirname(scenario), configuration), daemon === 'keepalived')
   return configFrom({
     ...{ value: configuration, problems: [], wellFormed: true },
     locate: (path, at) => locate(['nodes', position, 'configuration', ...path], at),

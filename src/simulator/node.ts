@@ -6,47 +6,28 @@
 import type { Config } from '../config/config.ts'
 import { Daemon, type DaemonOptions, type DaemonPorts } from '../daemon/daemon.ts'
 import type { JournalEntry } from '../daemon/journal.ts'
-import type { PresentAddress } from '../daemon/ports.ts'
 import { type Later, Recorder } from '../daemon/recorder.ts'
 import type { Tape } from '../recording/tape.ts'
 import { type EngineOrders, tapedDaemon } from '../recording/taped-daemon.ts'
-import type { Mac } from '../wire/mac.ts'
-import type { Chance } from './chance.ts'
 import { Checks } from './checks.ts'
 import { Guardian } from './guardian.ts'
-import { Kernel, macOf } from './kernel.ts'
-import { LocalClock, Timers } from './local-clock.ts'
+import { Timers } from './local-clock.ts'
+import { Machine, type MachineContext, STARTS, type Standing } from './machine.ts'
 import { Sockets } from './sockets.ts'
-import type { VirtualTime } from './virtual-time.ts'
-import type { Carried, Station, Wire } from './wire.ts'
+import type { Carried } from './wire.ts'
 
 /** From the call of the event loop until the engine runs. */
 const WAKES = 0.02
 /** From the end of a process until whoever watches it runs. */
 const NOTICED = 0.3
-/** A process that ends is started again by whoever watches it, and a start takes so long. */
-export const STARTS = 150
 /** native/guardian.c's. */
 const BEAT = 250
 
 /** What a node does not have, so that a test can show that it would be missed. */
 export type Without = 'guardian' | 'lifetime' | 'drain' | 'absence'
 
-export type NodeContext = {
+export type NodeContext = MachineContext & {
   readonly without: Without | undefined
-  readonly time: VirtualTime
-  readonly wire: Wire
-  readonly chance: Chance
-  /** Up to so many ms a timer fires late. */
-  readonly lateness: number
-  /** 1 = its clock is right. */
-  readonly rate: number
-  readonly interfaceName: string
-  readonly own: readonly PresentAddress[]
-  readonly config: Config
-  readonly note: (node: string, text: string) => void
-  readonly onDefect: (node: string, error: unknown) => void
-  readonly onChange: () => void
   /** Of each life of the engine of that node. */
   readonly tapeOf?: ((node: string) => Tape) | undefined
 }
@@ -63,20 +44,13 @@ type Life = {
   leaving: boolean
 }
 
-export class SimulatedNode implements Station {
-  readonly name: string
-  readonly position: number
-  readonly clock: LocalClock
-  kernel: Kernel
+export class SimulatedNode extends Machine {
   #serviceIsWell = true
   readonly #failing = new Set<string>()
   #config: Config
   readonly #context: NodeContext
-  #kernelTimers: Timers
   #guardian: Guardian | undefined
   #life: Life | undefined
-  #powered = true
-  #standing = false
   #frozen = false
   #polling = false
   #startsAgain = false
@@ -85,22 +59,9 @@ export class SimulatedNode implements Station {
   #memory: readonly JournalEntry[] = []
 
   constructor(name: string, position: number, context: NodeContext) {
-    this.name = name
-    this.position = position
+    super(name, position, context, context.without !== 'lifetime')
     this.#context = context
     this.#config = context.config
-    this.clock = new LocalClock(context.time, context.rate)
-    this.#kernelTimers = new Timers(context.time, this.clock)
-    this.kernel = this.#bootKernel()
-    context.wire.stations.set(name, this)
-  }
-
-  get mac(): Mac {
-    return this.kernel.mac
-  }
-
-  get connected(): boolean {
-    return this.#powered && !this.#standing && this.kernel.carrier
   }
 
   get daemon(): Daemon | undefined {
@@ -111,46 +72,33 @@ export class SimulatedNode implements Station {
     return this.#config
   }
 
-  take(carried: Carried): void {
-    if (carried.kind === 'frame') this.kernel.answer(carried.bytes)
+  standings(): readonly Standing[] | undefined {
+    return this.#life?.daemon.snapshot().routers.map(({ addresses, faults, name: router, priority, state }) => ({
+      ...{ router, state, faults, priority: priority.effective, addresses: addresses.map((each) => each.address) },
+    }))
+  }
+
+  protected hear(carried: Carried): void {
     this.#life?.sockets.take(carried)
   }
 
   // Lives ----------------------------------------------------------------------------------------------------------
 
-  #bootKernel(): Kernel {
-    const send = (bytes: Uint8Array) => this.#send({ kind: 'frame', bytes })
-    const { interfaceName, onChange, own, without } = this.#context
-    const expires = without !== 'lifetime'
-    const onNews = () => this.#wake()
-    const timers = this.#kernelTimers
-    return new Kernel(macOf(this.position + 1), own, { interfaceName, timers, send, onNews, onChange, expires })
-  }
-
-  #send(carried: Carried): void {
-    if (carried.kind === 'vrrp')
-      this.#context.note(
-        this.name,
-        `says priority ${carried.bytes[2]} in ${carried.bytes[1]} to ${carried.destination}`,
-      )
-    this.#context.wire.send(this.name, carried)
-  }
-
   /** The service manager starts it, unless it runs; one that is still leaving, when it has left. */
   start(): void {
     if (this.#life?.leaving === true) this.#startsAgain = true
-    if (this.#life !== undefined || !this.#powered) return
+    if (this.#life !== undefined || !this.powered) return
     this.#startsAgain = false
     const { chance, lateness, note, time, without } = this.#context
     const { clock, kernel } = this
-    const send = (carried: Carried) => this.#send(carried)
+    const send = (carried: Carried) => this.send(carried)
     const guardian = new Guardian({
       ...{ clock, kernel, send, timers: new Timers(time, clock, () => 0.1 * chance()) },
       note: (text) => note(this.name, text),
       executes: without !== 'guardian',
     })
     const timers = new Timers(time, clock, () => lateness * chance())
-    const onReadable = () => this.#wake()
+    const onReadable = () => this.wake()
     const carrier = () => kernel.carrier
     const sockets = new Sockets({ clock, mac: kernel.mac, carrier, send, onReadable })
     const inbox: (() => void)[] = []
@@ -158,7 +106,7 @@ export class SimulatedNode implements Station {
       ...{ clock, timers, chance, isWell: (check) => this.#serviceIsWell && !this.#failing.has(check) },
       post: (act) => {
         inbox.push(act)
-        this.#wake()
+        this.wake()
       },
     })
     const tape = this.#context.tapeOf?.(this.name)
@@ -209,7 +157,7 @@ export class SimulatedNode implements Station {
       listen: (onCall: () => void) =>
         port.listen(() => {
           this.#life?.inbox.push(onCall)
-          this.#wake()
+          this.wake()
         }),
       get executions() {
         return port.executions
@@ -253,22 +201,10 @@ export class SimulatedNode implements Station {
     this.#endLife()
   }
 
-  powerOff(): void {
-    this.#context.note(this.name, 'loses power')
+  protected vanish(): void {
     this.#guardian?.leave()
     this.#endLife()
-    this.#powered = false
-    this.#kernelTimers.clear()
     this.#memory = []
-    this.#context.onChange()
-  }
-
-  powerOn(): void {
-    if (this.#powered) return
-    this.#powered = true
-    this.kernel = this.#bootKernel()
-    this.#context.onChange()
-    this.start()
   }
 
   #endLife(): void {
@@ -293,7 +229,7 @@ export class SimulatedNode implements Station {
     if (!this.#frozen) return
     this.#frozen = false
     this.#life?.timers.release()
-    this.#wake()
+    this.wake()
   }
 
   freezeGuardian(): void {
@@ -304,29 +240,8 @@ export class SimulatedNode implements Station {
     this.#guardian?.goOn()
   }
 
-  /** The whole machine. `noticed`: its kernel knows (suspend), or a hypervisor has taken its time away. */
-  stand(): void {
-    this.#context.note(this.name, 'stands still')
-    this.#standing = true
-    this.clock.stand()
-    this.#kernelTimers.hold()
-    this.freezeEngine()
-    this.freezeGuardian()
-    this.#context.onChange()
-  }
-
-  goOn(noticed: boolean): void {
-    if (!this.#standing) return
-    this.#context.note(this.name, 'goes on')
-    this.#standing = false
-    this.clock.goOn(noticed)
-    this.#kernelTimers.release()
-    this.#context.onChange()
-    const guardianFirst = this.#context.chance() < 0.5
-    if (guardianFirst) this.thawGuardian()
-    this.thawEngine()
-    if (!guardianFirst) this.thawGuardian()
-    if (noticed) this.#guardian?.callAfterSleep(BEAT * this.#context.chance())
+  protected override noticeSleep(): void {
+    this.#guardian?.callAfterSleep(BEAT * this.#context.chance())
   }
 
   // Orders ---------------------------------------------------------------------------------------------------------
@@ -358,7 +273,7 @@ export class SimulatedNode implements Station {
 
   // The event loop -------------------------------------------------------------------------------------------------
 
-  #wake(): void {
+  protected wake(): void {
     if (this.#polling || this.#frozen || this.#life === undefined) return
     this.#polling = true
     this.#context.time.after(WAKES, () => {
@@ -375,7 +290,7 @@ export class SimulatedNode implements Station {
       life.sockets.poll()
       for (const act of life.inbox.splice(0)) act()
     })
-    if (this.#life === life && (this.kernel.hasNews || life.sockets.readable || life.inbox.length > 0)) this.#wake()
+    if (this.#life === life && (this.kernel.hasNews || life.sockets.readable || life.inbox.length > 0)) this.wake()
   }
 
   #turn(act: () => void): void {

@@ -9,7 +9,7 @@ import { parseDuration } from '../config/duration.ts'
 import { duration, itemName, list, networkAddress, oneOf, section, whole } from '../config/field.ts'
 import { type Locate, type Problem, problemAt } from '../config/problem.ts'
 import { schemaProblems } from '../config/schema-problem.ts'
-import { FAULT_KINDS, type Fault, type FaultKind } from './scenario.ts'
+import { type DaemonKind, FAULT_KINDS, type Fault, type FaultKind } from './scenario.ts'
 
 const HOUR = 3_600_000
 const OF_THE_LAN: ReadonlySet<FaultKind> = new Set(['loss', 'delay', 'duplicates'])
@@ -19,6 +19,7 @@ const MOMENTARY: ReadonlySet<FaultKind> = new Set(['clock step', 'VIP deleted'])
 const nodeSchema = section(
   {
     name: itemName(),
+    daemon: oneOf('holdfast', 'keepalived').optional(),
     address: networkAddress().optional(),
     addresses: list(networkAddress(), 'a list of addresses wanted').optional(),
     configuration: z.union([z.string(), z.record(z.string(), z.unknown())], {
@@ -54,6 +55,8 @@ const planSchema = section(
 
 export type PlannedNode = {
   readonly name: string
+  /** keepalived: a model of it; `configuration` is the name of a file of its own. */
+  readonly daemon: DaemonKind
   /** With their prefix. */
   readonly addresses: readonly string[]
   readonly startsAt: number
@@ -88,25 +91,32 @@ type Written = z.output<typeof planSchema>
 function checked(written: Written, { locate }: ReadDocument): ReadPlan {
   const problems: Problem[] = []
   const names = new Set<string>()
-  for (const [i, { address, addresses, name }] of written.nodes.entries()) {
+  const keepalived = new Set(written.nodes.filter(({ daemon }) => daemon === 'keepalived').map(({ name }) => name))
+  for (const [i, { address, addresses, configuration, daemon, name }] of written.nodes.entries()) {
     const refuse = (key: string, message: string) =>
       problems.push(problemAt(locate, ['nodes', i, key], 'error', message))
     if (names.has(name)) refuse('name', `Cannot have two nodes with the name "${name}"`)
     names.add(name)
     if ((address === undefined) === (addresses === undefined))
       refuse('address', 'Cannot tell where the node is: either "address" or "addresses" wanted')
+    if (daemon === 'keepalived' && typeof configuration !== 'string')
+      refuse(
+        'configuration',
+        `Cannot run keepalived on ${name} with a document of holdfast: the name of a file of its own wanted`,
+      )
     for (const each of [...(addresses ?? []), ...(address === undefined ? [] : [address])])
       if (each.prefixLength === undefined) refuse('address', `Cannot use ${each.address}: with its prefix, like /24`)
   }
   const faults = (written.faults ?? []).map((fault, i): Fault => {
-    const reading = faultFrom(fault, names)
+    const reading = faultFrom(fault, names, keepalived)
     for (const [key, message] of reading.problems)
       problems.push(problemAt(locate, ['faults', i, key], 'error', message))
     return reading.fault
   })
   if (problems.length > 0) return { problems }
-  const nodes = written.nodes.map(({ address, addresses, configuration, drift = 0, name, startsAt = 0 }) => ({
-    ...{ name, configuration, drift, startsAt },
+  const nodes = written.nodes.map(({ address, addresses, daemon = 'holdfast', ...node }) => ({
+    ...{ name: node.name, daemon, configuration: node.configuration },
+    ...{ drift: node.drift ?? 0, startsAt: node.startsAt ?? 0 },
     addresses: [...(addresses ?? []), ...(address === undefined ? [] : [address])].map(
       (each) => `${each.address}/${each.prefixLength}`,
     ),
@@ -120,12 +130,15 @@ type FaultReading = { readonly fault: Fault; readonly problems: readonly (readon
 function faultFrom(
   { amount, at, checks, for: lasts, kind, node }: NonNullable<Written['faults']>[number],
   names: ReadonlySet<string>,
+  keepalived: ReadonlySet<string>,
 ): FaultReading {
   const problems: [string, string][] = []
   if (OF_THE_LAN.has(kind) && node !== undefined)
     problems.push(['node', `Cannot do "${kind}" to one node: it is of the whole LAN`])
   if (!OF_THE_LAN.has(kind) && (node === undefined || !names.has(node)))
     problems.push(['node', `Cannot find the node of "${kind}": ${[...names].join(', ')} wanted`])
+  if (kind === 'yield' && node !== undefined && keepalived.has(node))
+    problems.push(['kind', `Cannot have ${node} yield: keepalived has no such order`])
   if (checks !== undefined && kind !== 'service down')
     problems.push(['checks', `Cannot use checks with "${kind}": they belong to "service down"`])
   if (MOMENTARY.has(kind) && lasts !== undefined)

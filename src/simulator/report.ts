@@ -124,7 +124,7 @@ export function reportText(
     ...report.addresses.flatMap(({ address, moments }) => changes(moments, address.padEnd(width))),
   ].sort((one, other) => one.at - other.at)
   const all = [
-    `${nodes.length} nodes, ${plural(report.addresses.length, 'address', 'addresses')}, ${seconds(report.ms)} s, seed ${seed}`,
+    `${nodes.length} nodes${keepalivedText(nodes)}, ${plural(report.addresses.length, 'address', 'addresses')}, ${seconds(report.ms)} s, seed ${seed}`,
     '',
     ...lines.map(({ at, text }) => `${seconds(at).padStart(9)} s  ${text}`),
     '',
@@ -135,6 +135,11 @@ export function reportText(
     ...(tried === 0 ? [] : ['', `Weights: each check of each possible holder failed once, ${tried} simulations`]),
   ]
   return `${all.join('\n')}\n`
+}
+
+function keepalivedText(nodes: Play['nodes']): string {
+  const names = nodes.filter(({ daemon }) => daemon === 'keepalived').map(({ name }) => name)
+  return names.length === 0 ? '' : ` (keepalived on ${names.join(', ')})`
 }
 
 function changes(moments: readonly Moment[], name: string): readonly Line[] {

@@ -45,8 +45,13 @@ export type Fault = {
   readonly checks?: readonly string[]
 }
 
+/** keepalived: a model of it (keepalived-node.ts); its document is one that a keepalived file could have become. */
+export type DaemonKind = 'holdfast' | 'keepalived'
+
 export type NodeSpec = {
   readonly name: string
+  /** What runs on it. Absent: holdfast. */
+  readonly daemon?: DaemonKind
   /** Its own addresses, with their prefix. */
   readonly addresses: readonly string[]
   /** How many millionths its clock is fast. */

@@ -7,8 +7,10 @@ import { parseConfig } from '../config/yaml.ts'
 import type { Tape } from '../recording/tape.ts'
 import { address } from '../wire/address.ts'
 import { hashOf, streamOf } from './chance.ts'
+import { KeepalivedNode } from './keepalived-node.ts'
 import { INDEX } from './kernel.ts'
-import { SimulatedNode, STARTS, type Without } from './node.ts'
+import { type Machine, type MachineContext, STARTS } from './machine.ts'
+import { SimulatedNode, type Without } from './node.ts'
 import type { Fault, NodeSpec, Scenario } from './scenario.ts'
 import { VirtualTime } from './virtual-time.ts'
 import { FAIR, Wire } from './wire.ts'
@@ -79,7 +81,7 @@ class Simulation {
   readonly #play: Play
   readonly #time = new VirtualTime()
   readonly #wire: Wire
-  readonly #nodes: readonly SimulatedNode[]
+  readonly #nodes: readonly Machine[]
   readonly #witness: Witness
   readonly #injected: Injected[] = []
   readonly #defects: string[] = []
@@ -106,7 +108,7 @@ class Simulation {
     )
   }
 
-  #build(spec: Play['nodes'][number], position: number): SimulatedNode {
+  #build(spec: Play['nodes'][number], position: number): Machine {
     const own = spec.addresses.map((text) => {
       const [host = '', bits = '32'] = text.split('/')
       return {
@@ -117,8 +119,8 @@ class Simulation {
         permanent: true,
       }
     })
-    return new SimulatedNode(spec.name, position, {
-      ...{ time: this.#time, wire: this.#wire, own, without: this.#without, lateness: this.#play.lateness },
+    const context: MachineContext = {
+      ...{ time: this.#time, wire: this.#wire, own, lateness: this.#play.lateness },
       chance: streamOf(this.#play.seed, spec.name),
       rate: 1 + spec.drift / 1e6,
       config: spec.config,
@@ -129,8 +131,10 @@ class Simulation {
         this.#defects.push(`${node} at ${this.#time.now} ms: ${text}`)
       },
       onChange: () => this.#witness.notice(),
-      tapeOf: this.#tapeOf,
-    })
+    }
+    return spec.daemon === 'keepalived'
+      ? new KeepalivedNode(spec.name, position, context)
+      : new SimulatedNode(spec.name, position, { ...context, without: this.#without, tapeOf: this.#tapeOf })
   }
 
   run(): Told {
@@ -180,7 +184,7 @@ class Simulation {
     throw new Error(`Cannot inject "${kind}": it needs a node`)
   }
 
-  #injectNode({ amount = 0, checks, kind, ms }: Fault, node: SimulatedNode): () => void {
+  #injectNode({ amount = 0, checks, kind, ms }: Fault, node: Machine): () => void {
     const again = () => void this.#time.after(STARTS, () => node.start())
     const others = [...this.#nodes.filter((other) => other !== node).map(({ name }) => name)]
     const all = [...others, this.#witness.name]
@@ -266,9 +270,9 @@ class Simulation {
   }
 
   #standings(): EndStanding[] {
-    return this.#nodes.flatMap(({ daemon, name: node }) =>
-      (daemon?.snapshot().routers ?? []).map(({ addresses, name: router, priority, state }) => ({
-        ...{ node, router, state, priority: priority.effective, addresses: addresses.map((each) => each.address) },
+    return this.#nodes.flatMap((node) =>
+      (node.standings() ?? []).map(({ addresses, priority, router, state }) => ({
+        ...{ node: node.name, router, state, priority, addresses },
       })),
     )
   }
@@ -277,12 +281,13 @@ class Simulation {
   #ends(): string[] {
     const wrong: string[] = []
     for (const node of this.#nodes) {
-      const { daemon, kernel, name } = node
-      if (daemon === undefined) wrong.push(`${name} does not run`)
-      for (const { name: router, state, addresses, faults } of daemon?.snapshot().routers ?? []) {
+      const { kernel, name } = node
+      const standings = node.standings()
+      if (standings === undefined) wrong.push(`${name} does not run`)
+      for (const { router, state, addresses, faults } of standings ?? []) {
         if (state !== 'Active' && state !== 'Backup')
           wrong.push(`${router} of ${name} is ${state} (${faults.join(' ')})`)
-        for (const { address: vip } of addresses) {
+        for (const vip of addresses) {
           const here = kernel.has(address(vip))
           if (here !== (state === 'Active'))
             wrong.push(`${router} of ${name} is ${state}, and ${vip} is ${here ? '' : 'not '}there`)

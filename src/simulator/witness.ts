@@ -7,7 +7,7 @@ import { claimOf } from '../arp/probe.ts'
 import type { Address } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import { macOf } from './kernel.ts'
-import type { SimulatedNode } from './node.ts'
+import type { Machine } from './machine.ts'
 import type { Cancel, VirtualTime } from './virtual-time.ts'
 import type { Carried, Station, Wire } from './wire.ts'
 
@@ -28,13 +28,13 @@ export class Witness implements Station {
   readonly #time: VirtualTime
   readonly #wire: Wire
   readonly #note: (text: string) => void
-  readonly #nodes: readonly SimulatedNode[]
-  readonly #byMac = new Map<Mac, SimulatedNode>()
+  readonly #nodes: readonly Machine[]
+  readonly #byMac = new Map<Mac, Machine>()
   readonly #entries = new Map<Address, Mac>()
   readonly #asking = new Map<Address, Cancel>()
   #due = false
 
-  constructor(lan: Lan, nodes: readonly SimulatedNode[], addresses: readonly Address[]) {
+  constructor(lan: Lan, nodes: readonly Machine[], addresses: readonly Address[]) {
     const { note, time, wire } = lan
     this.#time = time
     this.#note = note
@@ -81,7 +81,7 @@ export class Witness implements Station {
     else moments.push(moment)
   }
 
-  #isReached({ name }: SimulatedNode): boolean {
+  #isReached({ name }: Machine): boolean {
     return this.#wire.reaches(this.name, name) && this.#wire.reaches(name, this.name)
   }
 

@@ -2,7 +2,9 @@
  * What each fault may cost at most, derived as test/chaos/bounds.ts does from design.md §6 and RFC 9568 §6.1, for any number of
  * nodes, priorities and intervals. PURE. Every figure has its reason; none was measured. Refuses to know who answered.
  */
-import type { Fault, FaultKind, Scenario } from '../../src/simulator/scenario.ts'
+
+import { STARTS } from '../../src/simulator/machine.ts'
+import type { Fault, FaultKind, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 import type { Question } from '../../src/simulator/spans.ts'
 
 /** `length`: in one piece; `after`: of it behind the end of the fault; `forced`: as long as it lasts besides. */
@@ -28,6 +30,15 @@ export type Circumstances = {
   readonly divided: boolean
   /** Repeats of announcements go one after the other: so long until the last address had its own. */
   readonly pacing: number
+  /** First announcements beyond those that go at once: whoever leaves answers until it hears that of the last address. */
+  readonly unannounced: number
+  /**
+   * Two of keepalived: of such equals that take over together each announces at once and again after 5 s only, and one that
+   * loses to another says nothing, so the winner has no reason to announce.
+   */
+  readonly silent: boolean
+  /** Nodes that run keepalived. */
+  readonly keepalived: ReadonlySet<string>
   readonly delay: number
 }
 
@@ -38,9 +49,13 @@ const LAST_WORD = 50
 /** Whoever answers nobody is given up by a client after so long (witness.ts), and asked for within a second. */
 const GIVEN_UP = 9_000
 const EXCHANGES = 12
+/** keepalived's parent starts a VRRP process that has died, which looks at its addresses some 0.1 s later (keepalived-node.ts). */
+const RESPAWN = 100
 
 /** Repeated announcements are paced at 200 a second (design.md §3). */
 const PACE = 5
+/** First ones go at once up to a number, the others at 2 000 a second; a leaver waits for none longer than so (vrrp/leaving.ts). */
+const [AT_ONCE, FIRST_PACE, LONGEST_WAIT] = [256, 0.5, 100]
 const DIVIDING: ReadonlySet<FaultKind> = new Set([
   ...([
     'routers parted',
@@ -67,7 +82,7 @@ export function circumstancesOf(facts: ScenarioFacts, faults: readonly Fault[]):
   const astray = faults.some(({ kind }) => ASTRAY.has(kind))
   const delay = faults.reduce((most, { kind, amount = 0 }) => (kind === 'delay' ? Math.max(most, amount) : most), 0)
   const divided = faults.some((one) => faults.some((other) => other !== one && divides(one, other, facts)))
-  return { ...facts, astray, delay, divided }
+  return { ...facts, astray, delay, divided, silent: facts.keepalived.size > 1 }
 }
 
 /**
@@ -81,16 +96,28 @@ function divides(one: Fault, other: Fault, { down, stagger }: ScenarioFacts): bo
   return !apart && (SILENT.has(other.kind) || ASTRAY.has(one.kind) || other.at < end)
 }
 
-export type ScenarioFacts = Pick<Circumstances, 'interval' | 'skew' | 'down' | 'stagger' | 'lifetime' | 'pacing'>
+export type ScenarioFacts = Pick<
+  Circumstances,
+  'interval' | 'skew' | 'down' | 'stagger' | 'lifetime' | 'pacing' | 'unannounced' | 'keepalived'
+>
 
 /** `interval` in ms, `lowest`: the lowest priority that anybody can have, `addresses`: of one node. */
-export function factsOf(nodes: number, interval: number, lowest: number, addresses: number): ScenarioFacts {
+export function factsOf(
+  specs: readonly NodeSpec[],
+  interval: number,
+  lowest: number,
+  addresses: number,
+): ScenarioFacts {
+  const nodes = specs.length
+  const keepalived = new Set(specs.filter(({ daemon }) => daemon === 'keepalived').map(({ name }) => name))
   const skew = ((256 - lowest) * interval) / 256
   const down = 3 * interval + skew
   const step = Math.min(3, interval / (2 * Math.max(1, nodes - 1)))
   // The kernel's coarse timer (docs/adr/0015), and 200 ms of grace as the chaos suite has.
   const lifetime = Math.max(2, Math.ceil(down / 1_000)) * 1_000 + 200
-  return { interval, skew, down, stagger: (nodes - 1) * step, lifetime, pacing: PACE * addresses }
+  const unannounced = Math.min(LONGEST_WAIT, Math.max(0, addresses - AT_ONCE) * FIRST_PACE)
+  const stagger = (nodes - 1) * step
+  return { interval, skew, down, stagger, lifetime, pacing: PACE * addresses, unannounced, keepalived }
 }
 
 /**
@@ -98,12 +125,48 @@ export function factsOf(nodes: number, interval: number, lowest: number, address
  * LAST_WORD. And whose node goes, while another one is Active that knows nothing of it and so has no reason to announce, is
  * led astray until the next announcement, or until it gives up.
  */
-export function boundOf(fault: Pick<Fault, 'kind' | 'ms'>, on: Circumstances): Bound {
-  const bound = ownerBound(fault, on)
-  const more = LAST_WORD + on.pacing + (on.divided ? GIVEN_UP : 0)
+export function boundOf(fault: Pick<Fault, 'kind' | 'ms' | 'node'>, on: Circumstances): Bound {
+  const isNeighbour = fault.node !== undefined && on.keepalived.has(fault.node)
+  const bound = isNeighbour ? neighbourBound(fault, on) : ownerBound(fault, on)
+  const more = LAST_WORD + on.pacing + (on.divided || on.silent ? GIVEN_UP : 0)
   const { length, after, ...rest } = bound.client
-  const aftermath = on.divided ? Math.max(bound.aftermath, GIVEN_UP) : bound.aftermath
+  const aftermath = on.divided || on.silent ? Math.max(bound.aftermath, GIVEN_UP) : bound.aftermath
   return { ...bound, aftermath, client: { ...rest, length: length + more, after: after + more } }
+}
+
+/**
+ * What keepalived forces where a fault hits its own node (docs/simulate.md). Nobody takes the address off a node whose process is
+ * stopped or killed: that stays until it goes on, or is started again. It has none of the ways of leaving without a gap. A
+ * killed VRRP process is started again by its parent, which takes the address off then; an address that somebody else took off
+ * comes back with an election.
+ */
+function neighbourBound({ kind, ms }: Pick<Fault, 'kind' | 'ms'>, on: Circumstances): Bound {
+  const packet = HANDOVER + 3 * on.delay
+  const limit = (length: number, after = length): Limit => ({ length, after })
+  const forced = (after: number): Limit => ({ length: after, after, forced: true })
+  const one = limit(packet)
+  const settled = on.down + on.stagger + packet + (on.astray ? 3 * on.interval : 0)
+  const released = on.astray ? settled : on.skew + on.stagger + packet
+  const led: Limit = { length: settled, after: LAST_WORD + packet }
+  const as = (two: Limit, none: Limit, client = none, aftermath = settled): Bound => ({ two, none, client, aftermath })
+  switch (kind) {
+    case 'crash engine':
+      return as(limit(RESPAWN + packet), limit(settled), undefined, RESPAWN + settled)
+    case 'crash both':
+      return as(forced(STARTS + packet), limit(settled), undefined, STARTS + settled)
+    case 'freeze engine':
+    case 'freeze both':
+      return as(forced(on.interval + packet), one, led)
+    case 'crash guardian':
+    case 'stop':
+      return as(one, limit(released))
+    case 'freeze guardian':
+      return as(one, one)
+    case 'VIP deleted':
+      return as(one, limit(settled))
+    default:
+      return ownerBound({ kind, ms }, on)
+  }
 }
 
 function ownerBound({ kind, ms }: Pick<Fault, 'kind' | 'ms'>, on: Circumstances): Bound {
@@ -132,7 +195,12 @@ function ownerBound({ kind, ms }: Pick<Fault, 'kind' | 'ms'>, on: Circumstances)
     case 'freeze guardian':
     case 'stop':
       // It leaves cleanly: no address goes before the successor is heard, unless nobody hears of it.
-      return as(one, on.astray || on.divided ? limit(settled) : one, undefined, Math.max(0, 2_000 - ms) + settled)
+      return as(
+        limit(packet + on.unannounced),
+        on.astray || on.divided ? limit(settled) : one,
+        undefined,
+        Math.max(0, 2_000 - ms) + settled,
+      )
     case 'crash both':
       return as(limit(lifetime), limit(settled), undefined, lifetime)
     case 'power off':
@@ -158,9 +226,10 @@ function ownerBound({ kind, ms }: Pick<Fault, 'kind' | 'ms'>, on: Circumstances)
       return as(limit(interval + packet), limit(2 * packet), limit(2 * interval + packet), settled)
     case 'VIP deleted':
       return as(one, limit(10 + packet))
+    case 'yield':
+      return as(limit(packet + on.unannounced), on.astray ? limit(settled) : one)
     case 'demoted':
     case 'service down':
-    case 'yield':
     case 'clock step':
     case 'duplicates':
       return as(one, on.astray ? limit(settled) : one)

@@ -5,7 +5,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { hashOf } from '../../src/simulator/chance.ts'
 import { simulate } from '../../src/simulator/simulation.ts'
-import { historyOf } from './history.ts'
+import { type HistoryOptions, historyOf } from './history.ts'
 
 const [random, dateNow, performanceNow, hrtime] = [Math.random, Date.now, performance.now, process.hrtime.bigint]
 afterEach(() => {
@@ -16,9 +16,11 @@ afterEach(() => {
 })
 
 test('the same seed makes the same histories everywhere', () => {
-  const all = Array.from({ length: 200 }, (_, i) => JSON.stringify(historyOf(i + 1))).join('\n')
+  const hash = (options: HistoryOptions) =>
+    hashOf(Array.from({ length: 200 }, (_, i) => JSON.stringify(historyOf(i + 1, options))).join('\n')).toString(16)
   // Found on x86-64 with Node 22. Whoever changes the generator writes down what it makes now.
-  expect(hashOf(all).toString(16)).toBe('2a718d0a')
+  expect(hash({ peers: 'none' })).toBe('2a718d0a')
+  expect(hash({})).toBe('f2be7f2f')
 })
 
 test('the same history ends the same under any clock and any chance of the machine', () => {

@@ -29,7 +29,7 @@ export const EXTENSIONS: readonly Extension[] = [
   { name: 'return after absence', without: 'absence' },
 ]
 
-type Times = Readonly<Record<Question, { readonly sum: number; readonly longest: number }>>
+export type Times = Readonly<Record<Question, { readonly sum: number; readonly longest: number }>>
 
 export type Comparison = {
   readonly extension: string
@@ -64,7 +64,7 @@ export function compare(
   options: HistoryOptions = { small: true },
   extensions: readonly Extension[] = EXTENSIONS,
 ): void {
-  const history = withKeys(historyOf(seed, options), { profile: 'holdfast' })
+  const history = withKeys(historyOf(seed, { ...options, peers: 'none' }), { profile: 'holdfast' })
   const full = simulate(history)
   const on = timesOf(full)
   const violations = judge(full).violations.length
@@ -102,7 +102,7 @@ function withKeys(scenario: Scenario, keys: Readonly<Record<string, unknown>>): 
   return { ...scenario, nodes }
 }
 
-function timesOf({ moments, ms, scenario }: Account): Times {
+export function timesOf({ moments, ms, scenario }: Account): Times {
   const times = { two: { sum: 0, longest: 0 }, none: { sum: 0, longest: 0 }, client: { sum: 0, longest: 0 } }
   const from = settledAt(scenario)
   for (const seen of moments.values())

@@ -10,7 +10,11 @@ import { boundOf, circumstancesOf, factsOf } from './bounds.ts'
 type Shape = { readonly nodes: number; readonly routers: number; readonly interval: number }
 
 /** `small`: of three to five nodes with one or two routers each, for runs that have to be short. */
-export type HistoryOptions = { readonly small?: boolean }
+/** `peers`: which histories have keepalived among their nodes; one in five, unless it is said. */
+export type HistoryOptions = { readonly small?: boolean; readonly peers?: 'some' | 'none' | 'all' }
+
+/** Of the histories in which it is not said. */
+const WITH_PEERS = 0.2
 
 /** Mostly as clusters are; now and then as large as it may be. */
 function shapeOf(chance: Chance, { small = false }: HistoryOptions): Shape {
@@ -52,9 +56,9 @@ const duration = (ms: number): string => (ms % 1_000 === 0 ? `${ms / 1_000}s` : 
 export function historyOf(seed: number, options: HistoryOptions = {}): Scenario {
   const chance = streamOf(seed, 'history')
   const shape = shapeOf(chance, options)
-  const nodes = nodesOf(shape, chance)
+  const nodes = withPeers(nodesOf(shape, chance), streamOf(seed, 'peers'), options)
   const faults = faultsOf(shape, nodes, chance)
-  const { down, lifetime } = factsOf(shape.nodes, shape.interval, 1, 2 * shape.routers)
+  const { down, lifetime } = factsOf(nodes, shape.interval, 1, 2 * shape.routers)
   const last = Math.max(...faults.map(({ at, ms }) => at + ms))
   return { seed, lateness: pick(chance, [0, 1, 2]), nodes, faults, ms: Math.ceil(last + 6 * down + lifetime + 10_000) }
 }
@@ -119,6 +123,31 @@ function nodesOf({ interval, nodes: count, routers: routerCount }: Shape, chance
   })
 }
 
+/** One or two of them, never all: from a stream of their own, so that histories without them are as they would be anyway. */
+function withPeers(
+  nodes: readonly NodeSpec[],
+  chance: Chance,
+  { peers = 'some' }: HistoryOptions,
+): readonly NodeSpec[] {
+  const drawn = chance()
+  if (peers === 'none' || (peers === 'some' && drawn >= WITH_PEERS)) return nodes
+  const most = Math.min(2, nodes.length - 1)
+  const first = between(chance, 0, nodes.length - 1)
+  const second = (first + between(chance, 1, nodes.length - 1)) % nodes.length
+  const chosen = new Set([first, ...(most > 1 && chance() < 0.5 ? [second] : [])])
+  return nodes.map((node, i) => (chosen.has(i) ? asKeepalived(node) : node))
+}
+
+/** What its file would have said; it knows no hint of who else there is. */
+export function asKeepalived(node: NodeSpec): NodeSpec {
+  const { virtualRouters } = node.config
+  const routers = (Array.isArray(virtualRouters) ? virtualRouters : []).map((router) => {
+    const { minHold: _, peers: __, ...rest } = router
+    return { ...rest, profile: 'keepalived' }
+  })
+  return { ...node, daemon: 'keepalived', config: { ...node.config, virtualRouters: routers } }
+}
+
 /** From, to, in ms. */
 const LASTS: Partial<Record<FaultKind, readonly [number, number]>> = {
   'clock step': [0, 0],
@@ -142,7 +171,7 @@ function faultsOf(
   nodes: readonly NodeSpec[],
   chance: Chance,
 ): readonly Fault[] {
-  const facts = factsOf(count, interval, 1, 2 * routers)
+  const facts = factsOf(nodes, interval, 1, 2 * routers)
   const checked = nodes.some(({ config }) => 'healthchecks' in config)
   const kinds = FAULT_KINDS.filter((kind) => kind !== 'service down' || checked)
   const weighted = (except?: string): string => {
@@ -167,7 +196,7 @@ function faultsOf(
     const all = both ? [first, faultAt(now + between(chance, 0, 700), first.node)] : [first]
     faults.push(...all)
     // Nobody waits for a client that gives up: the next fault may come before.
-    const on = { ...circumstancesOf(facts, all), divided: false }
+    const on = { ...circumstancesOf(facts, all), divided: false, silent: false }
     const ends = all.map((fault) => fault.at + fault.ms + boundOf(fault, on).aftermath)
     now = Math.ceil(Math.max(...ends) + 2 * facts.down + between(chance, 300, 1_300))
   }

@@ -24,7 +24,7 @@ export type Judged = { readonly violations: readonly Violation[]; readonly longe
 export function judge(account: Account): Judged {
   const { injected, moments, ms, scenario } = account
   const from = settledAt(scenario)
-  const facts = factsOf(scenario.nodes.length, intervalOf(scenario), lowestPriority(scenario), moments.size)
+  const facts = factsOf(scenario.nodes, intervalOf(scenario), lowestPriority(scenario), moments.size)
   const violations: Violation[] = [
     ...account.defects.map((text) => ({ at: 0, text, question: 'defect' as const })),
     ...account.ends.map((text) => ({ at: ms, text: `at the end ${text}`, question: 'end' as const })),

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { compare, EXTENSIONS, newComparison, tableOf } from './extensions.ts'
+import { compareNeighbours, neighboursTable, newNeighbours } from './neighbours.ts'
 import { newTally, prove } from './prove.ts'
 
 const { values } = parseArgs({
@@ -11,14 +12,19 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '10000' },
     seconds: { type: 'string', default: '86400' },
     small: { type: 'boolean', default: false },
+    /** keepalived among the nodes: of some histories, of none, of all. */
+    peers: { type: 'string', default: 'some' },
     out: { type: 'string', default: 'build/scenarios' },
     /** What each extension is worth, instead: the same histories with and without it. */
     extensions: { type: 'boolean', default: false },
+    /** The same histories with keepalived on all nodes, on some, on none, instead. */
+    neighbours: { type: 'boolean', default: false },
   },
 })
 const [first, count] = [Number(values.seed), Number(values.histories)]
 const tally = newTally()
 // A limit for the impatient: how many there were by then is told. What a history is does not depend on it.
+const peers = values.peers === 'none' || values.peers === 'all' ? values.peers : 'some'
 const until = performance.now() + Number(values.seconds) * 1_000
 if (values.extensions) {
   const comparisons = EXTENSIONS.map(newComparison)
@@ -32,8 +38,17 @@ if (values.extensions) {
       )
   process.exit(0)
 }
+if (values.neighbours) {
+  const found = newNeighbours()
+  for (let seed = first; seed < first + count && performance.now() < until; seed++)
+    compareNeighbours(seed, found, { small: values.small })
+  console.log(neighboursTable(found))
+  for (const { alone, mixed, question, seed } of found.worse)
+    console.log(`seed ${seed}: ${question} ${mixed.toFixed(1)} ms mixed, ${alone.toFixed(1)} with keepalived alone`)
+  process.exit(0)
+}
 for (let seed = first; seed < first + count && performance.now() < until; seed++) {
-  const failure = prove(seed, tally, { small: values.small })
+  const failure = prove(seed, tally, { small: values.small, peers })
   if (failure !== undefined) {
     mkdirSync(values.out, { recursive: true })
     const file = join(values.out, `seed-${seed}.json`)
@@ -42,12 +57,12 @@ for (let seed = first; seed < first + count && performance.now() < until; seed++
   }
   if (tally.histories % 500 === 0) console.log(`${tally.histories} histories, ${tally.failures.length} failed`)
 }
-const { failures, faults, histories, kinds, longest, ms, nodes, routers, steps } = tally
+const { failures, faults, histories, kinds, longest, ms, nodes, peers: beside, routers, steps } = tally
 const cpu = process.cpuUsage()
 console.log(
   [
     `${histories} histories, seeds ${first} to ${first + histories - 1}${values.small ? ' (small)' : ''}: ${failures.length} with a violation`,
-    `${faults} faults, ${nodes} nodes, ${routers} addresses, ${(ms / 3_600_000).toFixed(1)} h of virtual time, ${steps} events`,
+    `${beside} of them with keepalived among the nodes; ${faults} faults, ${nodes} nodes, ${routers} addresses, ${(ms / 3_600_000).toFixed(1)} h of virtual time, ${steps} events`,
     `longest: two ${longest.two.toFixed(0)} ms, nobody ${longest.none.toFixed(0)} ms, a client ${longest.client.toFixed(0)} ms`,
     `${((cpu.user + cpu.system) / 1e6).toFixed(0)} s of CPU`,
     ...[...kinds].map(([kind, times]) => `  ${kind}: ${times}`),

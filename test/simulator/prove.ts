@@ -20,6 +20,8 @@ export type Tally = {
   faults: number
   routers: number
   nodes: number
+  /** Histories with keepalived among the nodes. */
+  peers: number
   /** Virtual ms, and events. */
   ms: number
   steps: number
@@ -29,7 +31,7 @@ export type Tally = {
 }
 
 export const newTally = (): Tally => ({
-  ...{ histories: 0, faults: 0, routers: 0, nodes: 0, ms: 0, steps: 0, failures: [] },
+  ...{ histories: 0, faults: 0, routers: 0, nodes: 0, peers: 0, ms: 0, steps: 0, failures: [] },
   kinds: new Map(FAULT_KINDS.map((kind) => [kind, 0])),
   longest: { two: 0, none: 0, client: 0 },
 })
@@ -45,6 +47,7 @@ export function prove(seed: number, tally: Tally, options: HistoryOptions = {}):
   tally.histories++
   tally.faults += account.injected.length
   tally.nodes += scenario.nodes.length
+  if (scenario.nodes.some(({ daemon }) => daemon === 'keepalived')) tally.peers++
   tally.routers += account.moments.size
   tally.ms += account.ms
   tally.steps += account.steps

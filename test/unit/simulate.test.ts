@@ -126,6 +126,82 @@ test("keepalived's file, and who answered when", () => {
   expect(worst.none.ms).toBeLessThan(3_650)
 })
 
+const keepalivedFile = (priority: number, more = ''): string => `vrrp_script chk {
+  script /bin/true
+  interval 1
+  weight -60
+}
+vrrp_instance api {
+  state BACKUP
+  interface eth0
+  virtual_router_id 51
+  priority ${priority}
+  version 3
+  advert_int 1
+  ${more}
+  virtual_ipaddress { 10.0.0.100 }
+  track_script { chk }
+}
+`
+
+describe('keepalived beside holdfast', () => {
+  const mixed = (more = '', faults: readonly string[] = []): string => {
+    const path = scenario([{ priority: 100 }, { priority: 1 }], faults)
+    file('n2.conf', keepalivedFile(150, more))
+    return file('mixed.yaml', readFileSync(path, 'utf8').replace('n2.yaml', 'n2.conf, daemon: keepalived'))
+  }
+  const changesOf = (path: string) =>
+    json(path)
+      .addresses[0].moments.map(({ at, owners }: { at: number; owners: string[] }) => ({ at, who: owners.join() }))
+      .filter(({ who }: { who: string }, i: number, all: { who: string }[]) => all[i - 1]?.who !== who)
+
+  test('its address stays in the kernel of a node whose processes are killed, until it is started again', () => {
+    const path = mixed('', ['{ at: 20s, kind: crash both, node: n2, for: 10s }'])
+    const after = changesOf(path).filter(({ at }: { at: number }) => at > 10_000)
+    expect(after.map(({ who }: { who: string }) => who)).toEqual(['n1,n2', 'n1', 'n1,n2', 'n2'])
+    expect(after[1].at, 'ms: when keepalived starts again, it takes off what it left').toBeCloseTo(30_150, -1)
+    expect(after[2].at - after[1].at, 'ms: Active_Down_Interval of priority 150, then it preempts').toBeCloseTo(
+      3_414,
+      -2,
+    )
+  })
+  test('SIGTERM costs the Skew_Time of its successor, and an order that it does not have is refused', () => {
+    const { worst } = json(mixed('', ['{ at: 20s, kind: stop, node: n2, for: 10s }'])).addresses[0]
+    expect(worst.none.ms, 'ms of nobody: 156/256 of an interval').toBeCloseTo(609, -1)
+    const { exitCode, stderr } = simulateCommand(mixed('', ['{ at: 20s, kind: yield, node: n2, for: 10s }']))
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringContaining('Cannot have n2 yield: keepalived has no such order'),
+    })
+  })
+  test('its scripts weigh, and are tried', () => {
+    const { keepalived, warnings } = json(mixed())
+    expect({ keepalived, warnings }).toEqual({ keepalived: ['n2'], warnings: [] })
+    const small = mixed()
+    file('n2.conf', keepalivedFile(150).replace('-60', '-20'))
+    expect(json(small).warnings).toEqual([
+      '10.0.0.100 stays on n2 when "chk" fails: n2 goes on with priority 130, n1 has 100',
+    ])
+  })
+  test('what it speaks alone is seen: two owners at the end', () => {
+    const path = mixed()
+    file('n2.conf', keepalivedFile(150).replace('version 3', 'version 2'))
+    const { exitCode, stdout } = simulateCommand(path, { json: true })
+    expect(exitCode).toBe(1)
+    expect(JSON.parse(stdout).warnings).toContain('VRID 51 (IPv4): versions differ: n1 has version 3; n2 has version 2')
+  })
+  test('what cannot be asked of the model is refused', () => {
+    expect(simulateCommand(mixed('down_timer_adverts 5')).stderr).toContain('Cannot simulate "api" of n2: ')
+    expect(simulateCommand(mixed('down_timer_adverts 5')).stderr).toContain('down_timer_adverts')
+    const text = readFileSync(mixed(), 'utf8').replace('n2.conf', '{ version: 1 }')
+    expect(simulateCommand(file('mixed.yaml', text)).stderr).toContain(
+      'Cannot run keepalived on n2 with a document of holdfast: the name of a file of its own wanted',
+    )
+    const yaml = readFileSync(mixed(), 'utf8').replace('n2.conf', 'n1.yaml')
+    expect(simulateCommand(file('mixed.yaml', yaml))).toMatchObject({ exitCode: 78 })
+  })
+})
+
 describe('what is wrong with a scenario', () => {
   const problemsOf = (path: string) => {
     const { exitCode, stderr } = simulateCommand(path)
