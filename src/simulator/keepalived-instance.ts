@@ -107,8 +107,12 @@ export class KeepalivedInstance {
     this.#settle()
   }
 
-  /** SIGHUP, whatever has changed: it stays what it is, an Active says so at once, and a Backup begins to wait anew. */
+  /**
+   * SIGHUP, whatever has changed: it stays what it is. An Active says what it was, and at once what it is; a Backup begins to
+   * wait anew.
+   */
   reload(now: number, settings: InstanceSettings, priority: number): void {
+    if (this.#state === 'Active') this.#port.say(this.priority)
     this.#settings = settings
     this.#priority = priority
     if (this.#state === 'Active') this.#advertise(now)

@@ -80,8 +80,8 @@ const STORIES: readonly Story[] = [
   },
   { name: 'its address is deleted', routers: TWO, faults: [on('r1', 'VIP deleted', 0)], ms: 18_000 },
   {
-    ...{ name: 'its priority falls by a reload', routers: TWO, ms: 20_000 },
-    faults: [on('r1', 'demoted', 5_000, { amount: 100 })],
+    ...{ name: 'its priority falls by a reload', routers: TWO, ms: 23_000 },
+    faults: [on('r1', 'demoted', 7_000, { amount: 100 })],
   },
   {
     ...{ name: 'the owner is stopped for a while', routers: TWO, ms: 18_000, race: true },
