@@ -44,7 +44,7 @@ const LASTS: Readonly<Record<Failover, number>> = {
   partition: 2_000,
 }
 /** A reload comes so much of `every` after a failover, when that has passed. */
-const BETWEEN = 0.7
+const BETWEEN = 0.9
 /** So that a fault does not always meet the same moment of an interval. */
 const JITTER = 200
 /** Where the addresses may be during a reload that moves them is settled by then. */

@@ -110,6 +110,12 @@ async function lap(world: World, warmUp: number): Promise<void> {
   await settlesOn(witness, 'r1', STEADY, READY_WITHIN)
 }
 
+/** Again and again until two looks are the same: an owner that was late, or an idle connection, is not what there is at rest. */
+async function steadyRest(world: World): Promise<Map<string, Counts>> {
+  await settlesOn(world.witness, 'r1', STEADY, READY_WITHIN)
+  return restAsBefore(world, await lookAtRest(world))
+}
+
 /** Again and again until it is as before: what takes its time may, what is left stays left. */
 async function restAsBefore(world: World, before: ReadonlyMap<string, Counts>): Promise<Map<string, Counts>> {
   const until = monotonicMs() + REST_WITHIN
@@ -168,7 +174,7 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
     for (const one of nodes) one.chaos.start()
     await settlesOn(witness, 'r1', STEADY, READY_WITHIN)
     await lap(world, warmUp)
-    const before = await lookAtRest(world)
+    const before = await steadyRest(world)
     if (looks) {
       for (const one of nodes) one.lookAtHeap('beginning')
       await sleep(HEAP_LOOK)

@@ -27,7 +27,8 @@ function ask(address, path, agent) {
     })
     const late = setTimeout(() => asked.destroy(new Error('no answer')), PATIENCE)
     asked.on('close', () => clearTimeout(late))
-    asked.on('error', (error) => resolve(tell({ problem: error.message })))
+    // A pause ends what is under way.
+    asked.on('error', (error) => resolve(paused || tell({ problem: error.message })))
     asked.end()
   })
 }
