@@ -516,6 +516,9 @@ static void open_sockets(void) {
       option(netlink_fd, SOL_SOCKET, SO_SNDBUF, 2 * (int)MESSAGE_MAX);
       option(netlink_fd, SOL_SOCKET, SO_SNDBUFFORCE, 2 * (int)MESSAGE_MAX);
       option(netlink_fd, SOL_NETLINK, NETLINK_CAP_ACK, 1); /* an ACK need not carry the request */
+      /* The kernel would choose the port at the first request otherwise, and list the socket only from then on. */
+      const struct sockaddr_nl any = {.nl_family = AF_NETLINK};
+      (void)bind(netlink_fd, (const struct sockaddr *)&any, sizeof any);
     }
   }
   if (raw4_fd < 0) raw4_fd = raw_socket(AF_INET);

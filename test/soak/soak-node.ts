@@ -50,7 +50,6 @@ export function soakConfiguration(host: Host, interval: number, steady: () => st
       ...{ vrid: 51, interface: 'auto', priority, advertisementInterval: `${interval}ms`, track },
       notify: { change: ['/bin/true'] },
       // Less than 40 ms after its start an engine still loads what it needs, and at 10 ms every pause of 30 is an absence.
-      preemptDelay: '2s',
     }
     return {
       ...{ version: 1, runDirectory: directory, api: { listen: apiOf(host), public: true } },
