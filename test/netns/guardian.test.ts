@@ -111,6 +111,14 @@ describe('the guardian as a parent', () => {
     for (const line of standard) expect(line).toMatch(/ -> \/dev\/null$/)
   })
 
+  test('its netlink socket has its port before anything has to be removed', () => {
+    const { stdout } = run('--', 'sh', '-c', 'readlink /proc/$PPID/fd/*; cat /proc/net/netlink')
+    const sockets = [...stdout.matchAll(/^socket:\[(\d+)\]$/gm)].map(([, inode]) => inode)
+    // "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode", one line of each socket that has a port.
+    const listed = stdout.split('\n').filter((line) => sockets.includes(line.trim().split(/\s+/)[9]))
+    expect(listed, `netlink sockets among the guardian's:\n${stdout}`).toHaveLength(1)
+  })
+
   test('a signal that comes at once ends it, with or without the engine', async () => {
     for (let i = 0; i < 20; i++) {
       const script = `"$0" -- sleep 7.${process.pid} & sleep 0.00${i % 10}; kill -TERM $!; wait $!`
