@@ -464,12 +464,15 @@ export class Router {
       case 'sendAdvertisement': {
         if (io === undefined) return undefined
         const { priority } = effect
+        // A release promises nothing, and the last one neither: whoever has lost will not speak again.
+        const promises = priority !== 0 && effect.reason !== 'lost'
+        // Held up since its turn began: whoever has taken over meanwhile would yield to an Active without addresses.
+        if (promises && this.group.noticeExecution(now)) return undefined
         if (TAKES_OVER.has(effect.reason)) this.takeover.begin(parameters.addresses, ownsAddresses(parameters), now)
         const datagrams = this.advertiser.datagrams(parameters, priority)
         const done: Extract<Act, { kind: 'send' }>['done'] = (outcomes) => {
           this.advertiser.sentAs(priority, datagrams, outcomes)
-          // The last one promises nothing: whoever has lost will not speak again.
-          if (priority === 0 || effect.reason === 'lost' || !wasSent(outcomes, io.canSend)) return
+          if (!promises || !wasSent(outcomes, io.canSend)) return
           this.group.will.heardOf(this, priority, now)
           this.takeover.advertised()
         }

@@ -320,6 +320,21 @@ describe('executed', () => {
     },
   )
 
+  test('held up between its question and its advertisement: it advertises nothing, asks, and is back', () => {
+    const world = activeWorld()
+    const before = world.sent.length
+    world.onAsk = () => {
+      world.onAsk = undefined
+      world.execute()
+    }
+    for (let ms = 0; ms < INTERVAL && world.executed.length === 0; ms++) world.advance(1)
+    expect([world.executed.length, world.router().state]).toEqual([1, 'Returning'])
+    expect(world.sent.slice(before)).toEqual([])
+    world.advance(21)
+    expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
+    expect(world.sent.slice(before).map(({ priority }) => priority)).toEqual([128])
+  })
+
   test('in the middle of a takeover: what was added is taken back', () => {
     const world = guardedWorld()
     world.onApply = () => world.execute()
