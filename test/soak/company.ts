@@ -1,24 +1,43 @@
 /**
  * What else went on on the machine: namespaces of others that came and went (they take the lock that changes of addresses
- * need, RTNL), moments in which the observer itself did not run. Told beside a violation, never an excuse for it.
+ * need, RTNL), time that was stolen from its CPUs, moments in which the observer itself did not run. Told beside a violation,
+ * never an excuse for it.
  */
 import { type FSWatcher, watch } from 'node:fs'
+import { stolenMs } from '../support/stolen-time.ts'
 import { monotonicMs } from '../support/wait.ts'
 import type { WitnessRecord } from '../support/witness.ts'
 
 const NAMESPACES = '/run/netns'
 /** The kernel takes a namespace down in its own time. */
 const BEFORE = 1_000
+/** Between two looks at the time that was stolen. */
+const LOOK = 100
 
 export class Company {
   readonly #seen: { readonly at: number; readonly name: string }[] = []
   readonly #watcher: FSWatcher
+  /** Between two looks, whenever there was more of it. */
+  readonly #thefts: Theft[] = []
+  readonly #timer: NodeJS.Timeout
 
   /** `own`: how names of this soak's namespaces begin. */
   constructor(own: string) {
     this.#watcher = watch(NAMESPACES, (_, name) => {
       if (name !== null && !name.startsWith(own)) this.#seen.push({ at: monotonicMs(), name })
     })
+    let [lookedAt, known] = [monotonicMs(), stolenMs()]
+    this.#timer = setInterval(() => {
+      const [at, stolen] = [monotonicMs(), stolenMs()]
+      if (stolen > known) this.#thefts.push({ from: lookedAt, to: at, ms: stolen - known })
+      lookedAt = at
+      known = stolen
+    }, LOOK)
+  }
+
+  /** From shortly before to shortly after, in ms of all CPUs. */
+  stolen(from: number, to: number): number {
+    return stolenBetween(this.#thefts, from, to)
   }
 
   /** How many came or went. */
@@ -32,20 +51,31 @@ export class Company {
 
   close(): void {
     this.#watcher.close()
+    clearInterval(this.#timer)
   }
+}
+
+export type Theft = { readonly from: number; readonly to: number; readonly ms: number }
+
+/** The kernel counts it when the CPU runs again, and in whole ticks. */
+export function stolenBetween(thefts: readonly Theft[], from: number, to: number): number {
+  const near = thefts.filter((theft) => theft.to > from && theft.from < to + LOOK)
+  return near.reduce((sum, { ms }) => sum + ms, 0)
 }
 
 export function circumstancesOf(
   { address, from, to }: { readonly address: string; readonly from: number; readonly to: number },
   records: readonly WitnessRecord[],
-  company: Pick<Company, 'near'>,
+  company: Pick<Company, 'near' | 'stolen'>,
 ): string {
   const blind = records
     .filter((record) => record.address === address)
     .flatMap((record) => record.blind)
     .reduce((sum, sight) => sum + Math.max(0, Math.min(to, sight.to) - Math.max(from, sight.from)), 0)
   const others = company.near(from, to)
+  const stolen = company.stolen(from, to)
   const parts = [
+    ...(stolen > 0 ? [`${stolen} ms of the CPUs were stolen then`] : []),
     ...(blind > 0 ? [`the observer did not run for ${blind.toFixed(0)} ms of it`] : []),
     ...(others > 0 ? [`${others} namespaces of others came or went in the second before`] : []),
   ]

@@ -1,6 +1,7 @@
 /** The soak's own judgement: that its plan does what it says, and that a leak, a socket that is left and a lost answer are seen. */
 import { describe, expect, test } from 'vitest'
 import { type Injected, weighBy } from '../chaos/judge.ts'
+import { circumstancesOf, stolenBetween } from '../soak/company.ts'
 import { differences, growthOf, median, type Point, slopePerHour, windowsOf } from '../soak/flatness.ts'
 import { atRest, inodesOf, kindOf, type NodeSample, type ProcessSample, socketsOf } from '../soak/samples.ts'
 import { accountOf, type Scrape } from '../soak/scrapes.ts'
@@ -248,5 +249,30 @@ describe('answers', () => {
       'r1 /metrics at 30.0 s: expected an answer, saw no answer',
     ])
     expect(accountOf([failed('r1', 10_500)], [done('yield', 10_000, 12_500)], 0).wrong).toHaveLength(1)
+  })
+})
+
+describe('what else went on', () => {
+  const thefts = [
+    { from: 1_000, to: 1_100, ms: 40 },
+    { from: 1_100, to: 1_800, ms: 620 },
+  ]
+
+  test.each([
+    [1_150, 1_160, 620],
+    [1_090, 1_110, 660],
+    [900, 950, 40],
+    [850, 890, 0],
+    [1_800, 1_900, 0],
+  ])('from %d to %d ms: %d ms stolen', (from, to, ms) => {
+    expect(stolenBetween(thefts, from, to)).toBe(ms)
+  })
+
+  test('is said beside a violation, and nothing where nothing was', () => {
+    const records: WitnessRecord[] = []
+    const company = { near: () => 0, stolen: (from: number, to: number) => stolenBetween(thefts, from, to) }
+    const said = (from: number, to: number) => circumstancesOf({ address: '10.77.0.100', from, to }, records, company)
+    expect(said(1_150, 1_160)).toBe(' (620 ms of the CPUs were stolen then)')
+    expect(said(2_000, 2_100)).toBe('')
   })
 })
