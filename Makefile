@@ -58,7 +58,7 @@ soak: ## an hour at 10 ms with a failover every 10 s, reloads, scrapes, flapping
 	@scripts/setup.sh test
 	@npm run --silent soak -- --seconds $(or $(SECONDS),3600) $(if $(OUT),--out $(OUT)) $(ARGS)
 
-prove: ## the long form of the simulated histories: 10 000 of 3 to 50 nodes, judged by who answers, over an hour of CPU; CI has 162 (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
+prove: ## the long form of the simulated histories: 10 000 of 3 to 50 nodes, judged by who answers, over an hour of CPU; CI has 300 (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
 	@scripts/setup.sh test
 	@npm run --silent prove -- --histories $(or $(HISTORIES),10000) --seed $(or $(SEED),1) $(ARGS)
 
