@@ -34,11 +34,14 @@ export type Circumstances = {
   readonly unannounced: number
   /**
    * Two of keepalived: of such equals that take over together each announces at once and again after 5 s only, and one that
-   * loses to another says nothing, so the winner has no reason to announce.
+   * loses to another says nothing, so the winner has no reason to announce. Or one, which yields in silence to a unicast router
+   * that did not ask before this advertisement.
    */
   readonly silent: boolean
   /** Nodes that run keepalived. */
   readonly keepalived: ReadonlySet<string>
+  /** Some router is. */
+  readonly unicast: boolean
   readonly delay: number
 }
 
@@ -51,6 +54,12 @@ const GIVEN_UP = 9_000
 const EXCHANGES = 12
 /** keepalived's parent starts a VRRP process that has died, which looks at its addresses some 0.1 s later (keepalived-node.ts). */
 const RESPAWN = 100
+/** An address may stay so much longer than its lifetime: the kernel's coarse timer (docs/adr/0015). */
+const GRACE = 200
+/** Of guardian and engine: one more is waited for before a silence counts (src/daemon/guardian-watch.ts). */
+const BEAT = 250
+/** Unicast routers do not ask more often who else has the address (docs/adr/0007). */
+const ASKED_EVERY = 45
 
 /** Repeated announcements are paced at 200 a second (design.md §3). */
 const PACE = 5
@@ -82,7 +91,8 @@ export function circumstancesOf(facts: ScenarioFacts, faults: readonly Fault[]):
   const astray = faults.some(({ kind }) => ASTRAY.has(kind))
   const delay = faults.reduce((most, { kind, amount = 0 }) => (kind === 'delay' ? Math.max(most, amount) : most), 0)
   const divided = faults.some((one) => faults.some((other) => other !== one && divides(one, other, facts)))
-  return { ...facts, astray, delay, divided, silent: facts.keepalived.size > 1 }
+  const unasked = facts.keepalived.size > 0 && facts.unicast && facts.interval < ASKED_EVERY
+  return { ...facts, astray, delay, divided, silent: unasked || facts.keepalived.size > 1 }
 }
 
 /**
@@ -98,7 +108,7 @@ function divides(one: Fault, other: Fault, { down, stagger }: ScenarioFacts): bo
 
 export type ScenarioFacts = Pick<
   Circumstances,
-  'interval' | 'skew' | 'down' | 'stagger' | 'lifetime' | 'pacing' | 'unannounced' | 'keepalived'
+  'interval' | 'skew' | 'down' | 'stagger' | 'lifetime' | 'pacing' | 'unannounced' | 'keepalived' | 'unicast'
 >
 
 /** `interval` in ms, `lowest`: the lowest priority that anybody can have, `addresses`: of one node. */
@@ -113,11 +123,11 @@ export function factsOf(
   const skew = ((256 - lowest) * interval) / 256
   const down = 3 * interval + skew
   const step = Math.min(3, interval / (2 * Math.max(1, nodes - 1)))
-  // The kernel's coarse timer (docs/adr/0015), and 200 ms of grace as the chaos suite has.
-  const lifetime = Math.max(2, Math.ceil(down / 1_000)) * 1_000 + 200
+  const lifetime = Math.max(2, Math.ceil(down / 1_000)) * 1_000 + GRACE
   const unannounced = Math.min(LONGEST_WAIT, Math.max(0, addresses - AT_ONCE) * FIRST_PACE)
   const stagger = (nodes - 1) * step
-  return { interval, skew, down, stagger, lifetime, pacing: PACE * addresses, unannounced, keepalived }
+  const unicast = specs.some(({ config }) => routersIn(config).some(({ transport }) => transport !== undefined))
+  return { interval, skew, down, stagger, lifetime, pacing: PACE * addresses, unannounced, keepalived, unicast }
 }
 
 /**
@@ -190,9 +200,16 @@ function ownerBound({ kind, ms }: Pick<Fault, 'kind' | 'ms'>, on: Circumstances)
       return as(limit(Math.max(50, loserFrozen + HANDOVER) + on.delay), limit(released))
     case 'freeze both':
       // Renewed every third of it: with an interval of 1 s the lifetime may end before the successor acts.
-      return as({ length: lifetime, after: 50 }, limit(Math.max(released, settled - ((lifetime - 200) * 2) / 3)))
+      return as({ length: lifetime, after: 50 }, limit(Math.max(released, settled - ((lifetime - GRACE) * 2) / 3)))
+    case 'freeze guardian': {
+      // It leaves when that has been silent for half a lifetime (design.md §2). The kernel drops what was renewed last, which may
+      // have been a third of it before: with 1 s that is sooner than the Skew_Time of the next one is over.
+      const valid = lifetime - GRACE
+      const dropped = valid / 3 + Math.max(1_000, valid / 2) + BEAT + on.skew + on.stagger - valid
+      const none = on.astray || on.divided ? settled : packet + Math.max(0, dropped)
+      return as(limit(packet + on.unannounced), limit(none), undefined, Math.max(0, 2_000 - ms) + settled)
+    }
     case 'crash guardian':
-    case 'freeze guardian':
     case 'stop':
       // It leaves cleanly: no address goes before the successor is heard, unless nobody hears of it.
       return as(
@@ -252,11 +269,10 @@ export function lowestPriority({ faults, nodes }: Scenario): number {
   return Math.min(254, ...demoted, ...bases)
 }
 
-function prioritiesIn({ virtualRouters }: Readonly<Record<string, unknown>>): readonly number[] {
-  if (!Array.isArray(virtualRouters)) return []
-  return virtualRouters.flatMap((router: unknown) =>
-    typeof router === 'object' && router !== null && 'priority' in router && typeof router.priority === 'number'
-      ? [router.priority]
-      : [],
-  )
-}
+type RouterDocument = Readonly<Record<string, unknown>>
+
+const routersIn = ({ virtualRouters }: Readonly<Record<string, unknown>>): readonly RouterDocument[] =>
+  Array.isArray(virtualRouters) ? virtualRouters : []
+
+const prioritiesIn = (config: Readonly<Record<string, unknown>>): readonly number[] =>
+  routersIn(config).flatMap(({ priority }) => (typeof priority === 'number' ? [priority] : []))
