@@ -14,8 +14,11 @@ import { markdown } from './report.ts'
 
 const INTERVAL = 100
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
-/** Without a net, until it is missed. */
-const RUNS = 3
+/**
+ * Without a net, until it is missed. Without the drain the wrong Active yields within two milliseconds, and what asks every
+ * millisecond sees about one in eight of them: two in a run of sixteen chances, so that one run in eight sees none.
+ */
+const RUNS = 8
 
 const run = (plan: Plan, without?: Net) =>
   runChaos({ plan, daemon: 'holdfast', interval: INTERVAL, without, realtime: true })
@@ -80,14 +83,15 @@ describeNetns('chaos', () => {
       plan: { kinds: ['freeze engine'], nodes: ['r2', 'r3'], ms: [400, 560], seconds: 12 },
     },
   ]
-  test.each(cases)('sees $sees: without the $net', { timeout: 240_000 }, async ({ net, plan: options }) => {
-    const plan = makePlan({ seed: 1, seconds: 4, overlaps: false, ...options })
-    const whole = await runWhole(plan)
+  test.each(cases)('sees $sees: without the $net', { timeout: 300_000 }, async ({ net, plan: options }) => {
+    const planOf = (seed: number) => makePlan({ seed, seconds: 4, overlaps: false, ...options })
+    const whole = await runWhole(planOf(1))
     expect(violations(whole), `with every net\n${story(whole)}`).toEqual([])
     // Whoever is frozen for longer than was asked, on a machine that others keep busy, is not in the case that needs this net.
+    // Nor does the same plan meet another phase of the advertisements: every run has its own.
     const seen: number[] = []
     while (seen.length < RUNS && Math.max(0, ...seen) === 0) {
-      const torn = await run(plan, net)
+      const torn = await run(planOf(1 + seen.length), net)
       seen.push(torn.verdict.violations.filter(({ question }) => question === 'two').length)
     }
     expect(
