@@ -65,6 +65,14 @@ const WAITING = [
   'test/netns/node-ip.test.ts',
   'test/netns/journal.test.ts',
   'test/netns/recording.test.ts',
+  'test/netns/pod-contract.test.ts',
+  'test/netns/healthcheck.test.ts',
+  'test/netns/notify.test.ts',
+  'test/netns/owner-status.test.ts',
+  'test/netns/installing-owner.test.ts',
+  'test/interop/keepalived-beside.test.ts',
+  'test/interop/keepalived-files.test.ts',
+  'test/netns/webhook.test.ts',
 ]
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
