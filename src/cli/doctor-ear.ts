@@ -16,7 +16,7 @@ import { BEACON_PORT, BeaconLedger } from './doctor-beacon.ts'
 
 /** Of one family: a LAN with more routers than VRIDs is one that somebody fills. */
 const MOST = 600
-const MAX_BATCHES = 16
+const MAX_BATCHES = 128
 const UDP = 17
 const VRRP = 112
 const PROTOCOL_AT = { ipv4: 14 + 9, ipv6: 14 + 6 } as const

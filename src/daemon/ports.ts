@@ -46,7 +46,7 @@ export type ReceivedPacket = {
 
 export type DrainResult = {
   readonly packets: number
-  /** The queue was seen empty (false: the batch limit ended the drain). */
+  /** The queue was seen empty (false: a limit ended the drain). */
   readonly empty: boolean
   /** Packets the kernel dropped because the queue was full, since the last drain. */
   readonly lost: number
@@ -58,8 +58,11 @@ export type SendOutcome = { readonly ok: true } | { readonly ok: false; readonly
 
 /** One per interface and family: protocol 112, joined to the group where multicast is asked for. */
 export type AdvertisementSocket = {
-  /** Delivers what is queued, synchronously; at most `maxBatches` batches of 1 024. */
-  drain(maxBatches: number, deliver: (packet: ReceivedPacket) => void): DrainResult
+  /**
+   * Delivers what is queued, synchronously; at most `maxBatches` batches of 128, and none but the first that would begin at
+   * or after `until`.
+   */
+  drain(maxBatches: number, deliver: (packet: ReceivedPacket) => void, until?: Millis): DrainResult
   /** One syscall for the batch where the kernel allows it; one outcome per datagram, in order. */
   send(datagrams: readonly Datagram[]): readonly SendOutcome[]
   /** A multicast router has come to a segment of unicast ones: the socket stays, nothing that waits in it is lost. */

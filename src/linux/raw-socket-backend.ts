@@ -14,6 +14,7 @@ import type {
 } from '../daemon/ports.ts'
 import { type Address, address, addressFromBytes, type Family, parseAddress } from '../wire/address.ts'
 import { checksumHolds, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
+import { millis } from '../wire/units.ts'
 import { ERRNO, failureFrom, failureOf } from './failure.ts'
 import { ipPacket } from './ip-packet.ts'
 import { BATCH, IPPROTO_VRRP, type Progress, RECEIVE_BUFFER, SIZE, VRRP_SOCKET_PRIORITY } from './raw-socket.ts'
@@ -145,7 +146,7 @@ function assemble(
   }
 
   const advertisements: AdvertisementSocket = {
-    drain(maxBatches, deliver) {
+    drain(maxBatches, deliver, until = millis(Number.POSITIVE_INFINITY)) {
       if (draining) throw new Error('Cannot drain an advertisement socket while it delivers')
       let packets = 0
       let empty = closed
@@ -153,7 +154,10 @@ function assemble(
       draining = true
       try {
         for (let read = 0; read < maxBatches * BATCH && !empty && !closed; read++) {
-          if (read % BATCH === 0) now = clock.now()
+          if (read % BATCH === 0) {
+            now = clock.now()
+            if (read > 0 && now >= until) break
+          }
           const length = socket.receive(buffer)
           if (length === -ERRNO.EAGAIN) {
             empty = true

@@ -12,6 +12,7 @@ import type {
   SendOutcome,
 } from '../daemon/ports.ts'
 import type { Address } from '../wire/address.ts'
+import { millis } from '../wire/units.ts'
 import type { KernelClock } from './clock.ts'
 import { failureFrom, failureOf } from './failure.ts'
 import { readMeta } from './meta-record.ts'
@@ -124,7 +125,7 @@ function assemble(
   }
 
   const socket: AdvertisementSocket = {
-    drain(maxBatches, deliver) {
+    drain(maxBatches, deliver, until = millis(Number.POSITIVE_INFINITY)) {
       // The buffers are shared: a drain inside a delivery would overwrite the packet being delivered.
       if (draining) throw new Error('Cannot drain an advertisement socket while it delivers')
       let packets = 0
@@ -136,6 +137,7 @@ function assemble(
       try {
         for (let batch = 0; batch < maxBatches && !empty && !closed; batch++) {
           const clocks = clock.pair()
+          if (batch > 0 && clocks.monotonic >= until) break
           const count = receiver.receive()
           offset = clockOffset(clocks)
           if (count < 0) failed(count, 'recvmmsg')

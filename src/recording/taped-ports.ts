@@ -20,6 +20,7 @@ import type {
   NetworkPort,
   NotifyPort,
   NotifyPortNews,
+  ReceivedPacket,
   SocketPort,
 } from '../daemon/ports.ts'
 import * as outputs from './outputs.ts'
@@ -174,15 +175,16 @@ const tapedAdvertisements = (
   socket: number,
   open: AdvertisementSocket,
 ): Omit<AdvertisementSocket, 'close'> => ({
-  drain(maxBatches, deliver) {
-    if (!tape.isOn) return open.drain(maxBatches, deliver)
-    const result = open.drain(maxBatches, (packet) => {
+  drain(maxBatches, deliver, until) {
+    if (!tape.isOn) return open.drain(maxBatches, deliver, until)
+    const taped = (packet: ReceivedPacket) => {
       const { bytes, destination, family, receivedAt, source, ttl } = packet
       const hex = tape.hexOf(bytes, messageStart(family, bytes))
       tape.enter({ in: 'packet', socket, family, from: source, to: destination, ttl, at: receivedAt, hex }, () =>
         deliver(packet),
       )
-    })
+    }
+    const result = open.drain(maxBatches, taped, until)
     const { empty, lost } = result
     if (!empty || lost > 0) tape.answer({ in: 'drained', socket, empty, lost })
     return result

@@ -19,7 +19,7 @@ import type { LocalClock } from './local-clock.ts'
 import type { Carried } from './wire.ts'
 
 /** Of recvmmsg. */
-const BATCH = 1_024
+const BATCH = 128
 /** 4 MiB hold some 16 times a default buffer. */
 const MOST_QUEUED = 4_096
 const DOWN: Failure = {

@@ -1,12 +1,13 @@
 /**
- * Ground rule 2 with virtual time: on expiry the queues are drained first, in this order, at most four batches; a
- * packet that waits counts, a loss buys one Active_Down_Interval, and no flood prevents a takeover.
+ * Ground rule 2 with virtual time: on expiry the queues are drained first, in this order, at most 4 096 packets and
+ * for 25 ms; a packet that waits counts, a loss buys one Active_Down_Interval, and no flood prevents a takeover.
  */
 import { describe, expect, test } from 'vitest'
 import { FakeWorld, link, ROUTER, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
-const BATCHES = 4 * 1024
+const MOST = 4_096
+const BATCH = 128
 const GARBAGE = Uint8Array.of(0x45, 0, 0, 1)
 
 describe('on expiry', () => {
@@ -117,7 +118,7 @@ describe('a flood', () => {
     const packet = { family: 'ipv4' as const, source: world.socket.options.source, destination: undefined, ttl: 255 }
     for (let i = 0; i < milliseconds; i += 100) {
       const { queue } = world.socket
-      while (queue.length < BATCHES + 1) queue.push({ ...packet, bytes: GARBAGE, receivedAt: world.moment })
+      while (queue.length < MOST + 1) queue.push({ ...packet, bytes: GARBAGE, receivedAt: world.moment })
       world.advance(100)
     }
   }
@@ -132,24 +133,54 @@ describe('a flood', () => {
     expect(world.sent[0]?.at ?? Number.NaN, 'first advertisement').toBeLessThanOrEqual(since + 2 * DOWN + 2)
   })
 
-  test('takes at most four batches an expiry', () => {
+  test('takes at most 4 096 packets an expiry', () => {
     const world = new FakeWorld().start()
     world.advance(DOWN - 1)
     const { queue } = world.socket
-    for (let i = 0; i < 3 * BATCHES; i++) world.queue(GARBAGE)
+    for (let i = 0; i < 3 * MOST; i++) world.queue(GARBAGE)
     const before = queue.length
     world.holdPackets = true
     world.advance(2)
-    expect(before - queue.length).toBe(BATCHES)
+    expect(before - queue.length).toBe(MOST)
   })
 
-  test('is read a batch at a time in between, so that what is due need not wait for four', () => {
+  test('is read two batches at a time in between, so that what is due need not wait for all', () => {
     const world = new FakeWorld().start()
     const { options, queue } = world.socket
     world.holdPackets = true
-    for (let i = 0; i < BATCHES; i++) world.queue(GARBAGE)
+    for (let i = 0; i < MOST; i++) world.queue(GARBAGE)
     options.onReadable()
-    expect(BATCHES - queue.length).toBe(1024)
+    expect(MOST - queue.length).toBe(2 * BATCH)
+  })
+
+  test('whose packets cost 0.1 ms each, before the code is compiled, makes an Active late by 40 ms at most', () => {
+    const world = new FakeWorld().start()
+    // Its second one comes at a phase of its own.
+    world.advance(DOWN + 1_001)
+    expect(world.router().state).toBe('Active')
+    const [second] = world.sent.slice(-1)
+    world.advance((second?.at ?? Number.NaN) + 999 - world.now)
+    world.holdPackets = true
+    world.packetCost = 0.1
+    for (let i = 0; i < MOST; i++) world.queue(GARBAGE)
+    const { queue } = world.socket
+    const before = world.sent.length
+    world.advance(2)
+    const late = (world.sent[before]?.at ?? Number.NaN) - (second?.at ?? Number.NaN) - 1_000
+    expect(late, 'ms after the advertisement was due').toBeLessThan(40)
+    expect(late).toBeGreaterThan(25)
+    expect(MOST - queue.length, 'packets until then, in two batches').toBe(2 * BATCH)
+  })
+
+  test('that costs as much delays the takeover of a Backup to at most 2 × Active_Down_Interval and as much again', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.packetCost = 0.1
+    const since = world.now
+    flood(world, 2 * DOWN + 200)
+    expect(world.sent[0]?.at ?? Number.NaN, `first advertisement; ${world.transitions}`).toBeLessThanOrEqual(
+      since + 2 * DOWN + 2 * 40,
+    )
   })
 
   test('of garbage from invented sources changes nothing, is counted by reason, and logs little', () => {
