@@ -12,7 +12,7 @@ export type RouterIo = AddressIo &
   Sender &
   Asker & {
     readonly interfaceName: string
-    /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
+    /** Packets wait, were dropped, or may have been: silence proves nothing (ground rule 2). */
     readonly receptionLost: boolean
     readonly interfaceIndex: number
     /** The link is up: what is sent may arrive. */

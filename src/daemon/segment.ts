@@ -8,6 +8,7 @@ import { type Address, type Family, isLinkLocal } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import { type Millis, plus, sooner } from '../wire/units.ts'
 import { Announcer } from './announcer.ts'
+import { Backlog } from './backlog.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
 import { Inquiry } from './inquiry.ts'
 import { LineBudget } from './line-budget.ts'
@@ -77,9 +78,7 @@ export class Segment implements RouterIo {
   /** Of them, not in the journal yet. */
   #lost = 0
   readonly #lossBudget = new LineBudget(1, LOSS_PACE)
-  /** Packets were dropped, or may have been: silence proves nothing (ground rule 2). */
-  receptionLost = false
-  #wasEmpty = true
+  readonly #backlog = new Backlog()
   #link: Link
   #group: Address | undefined
   #advertisements: AdvertisementSocket | undefined
@@ -217,6 +216,10 @@ export class Segment implements RouterIo {
     return this.#advertisements !== undefined
   }
 
+  get receptionLost(): boolean {
+    return this.#backlog.mayHide
+  }
+
   /** Steps for what waits, up to so many batches, and no new batch once DRAIN_TIME has passed since `now`. */
   drain(now: Millis, batches = DRAIN_BATCHES): void {
     const deliver = (packet: ReceivedPacket) => this.#reception.deliver(packet, now)
@@ -224,11 +227,7 @@ export class Segment implements RouterIo {
     if (result === undefined) return
     this.overflowed += result.lost
     if (result.lost > 0) this.#noteLost(result.lost, now)
-    // The kernel tells of a drop only with a packet queued after it. So a drain that hit its limit hides losses, and
-    // only a packet out of a queue that was empty before proves that there were none.
-    if (result.lost > 0 || !result.empty) this.receptionLost = true
-    else if (this.#wasEmpty && result.packets > 0) this.receptionLost = false
-    this.#wasEmpty = result.empty
+    this.#backlog.note(result)
   }
 
   #noteLost(count: number, now: Millis): void {

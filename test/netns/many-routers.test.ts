@@ -26,6 +26,8 @@ const SPREAD_S = 1
  * the end of Leaving, whatever it has heard, takes 2 s.
  */
 const OVERLAP_MS = 1_000
+/** More than the second priority 0 takes, and less than an Advertisement_Interval. */
+const STOOD_STILL = 150
 
 let lab: Lab | undefined
 afterEach(() => {
@@ -128,6 +130,18 @@ describeNetns('255 virtual routers on one interface', () => {
     expect((await second.process.exited).code).toBe(0)
     expect((await look(one, two)).held, 'after the last one left').toEqual({ r1: 0, r2: 0 })
     expect(second.complaints, 'whom nobody followed').toEqual(['r*: Leaving → Initialize: noSuccessor'])
+  })
+
+  test('a Backup that stood still while all of them were handed to it follows as soon as it runs', async () => {
+    const { first, second } = await settledPair()
+    second.process.signalChild('SIGSTOP')
+    first.process.signal('SIGTERM')
+    // All that is said to it waits: 510 times priority 0, and then silence.
+    await sleep(STOOD_STILL)
+    second.process.signalChild('SIGCONT')
+    await reaches(second, `Active ${COUNT}`)
+    expect((await first.process.exited).code).toBe(0)
+    expect(first.complaints, 'what the log of r1 complains of').toEqual([])
   })
 
   test('in sync groups of 15: the wills take all addresses off, and SIGTERM moves all of them', async () => {

@@ -102,6 +102,17 @@ describe('packets that were lost', () => {
     expect(world.router().state).toBe('Active')
   })
 
+  test('are none because a few hundred were read in pieces', () => {
+    const world = new FakeWorld().start()
+    world.hear(200)
+    world.advance(DOWN - 100)
+    for (let i = 0; i < 4 * BATCH; i++) world.queue(GARBAGE)
+    world.settle()
+    expect(world.socket.queue.length, 'packets that wait').toBe(0)
+    world.advance(105)
+    expect(world.router().state, 'nothing came after them').toBe('Active')
+  })
+
   test('a stall longer than Active_Down_Interval after the deadline counts as loss', () => {
     const world = new FakeWorld().start()
     world.hear(200)
