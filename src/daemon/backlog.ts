@@ -4,7 +4,10 @@
  */
 import type { DrainResult } from './ports.ts'
 
-/** So many packets of any size fit into 4 MiB: who has read fewer since the queue was empty knows that it was never full. */
+/**
+ * So many packets of up to 1 500 bytes fit into the receive buffer, 4 MiB that the kernel doubles: who has read fewer since the
+ * queue was empty knows that it was never full.
+ */
 const FITS = 2_048
 
 export class Backlog {
