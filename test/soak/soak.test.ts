@@ -28,7 +28,7 @@ function story({ verdict, notes, zero }: SoakResult): string {
 
 describeNetns('soak', () => {
   test('half a minute: nothing is lost or doubled outside the bounds, and nothing is left open', {
-    timeout: 240_000,
+    timeout: 480_000,
   }, async () => {
     const plan = makeSoakPlan({ seconds: 25, every: 5_000, reloadEvery: 10_000, warmUp: Number.POSITIVE_INFINITY })
     const failovers = plan.steps.filter(isFailover)
