@@ -39,8 +39,8 @@ import type { RouterIo } from './router-io.ts'
 /** Per expiry; then the decision is taken, so that a flood cannot prevent a takeover (ground rule 2). 4 096 packets. */
 const DRAIN_BATCHES = 32
 /**
- * ms, for all segments of an expiry together. So many packets take 25 ms when their code is compiled, and 200 to 400 ms in the
- * first second of an engine: its own advertisement must not wait for that (ADR 0061).
+ * ms, for all segments of an expiry together. So many packets took 200 ms in the first second of an engine, whose code is not
+ * compiled yet: its own advertisement must not wait for that (ADR 0061).
  */
 const DRAIN_TIME = 25
 /**

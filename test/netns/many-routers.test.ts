@@ -133,7 +133,7 @@ describeNetns('255 virtual routers on one interface', () => {
   })
 
   test('a Backup that stood still while all of them were handed to it follows as soon as it runs', async () => {
-    const { first, second } = await settledPair()
+    const { one, two, first, second } = await settledPair()
     second.process.signalChild('SIGSTOP')
     first.process.signal('SIGTERM')
     // All that is said to it waits: 510 times priority 0, and then silence.
@@ -141,6 +141,7 @@ describeNetns('255 virtual routers on one interface', () => {
     second.process.signalChild('SIGCONT')
     await reaches(second, `Active ${COUNT}`)
     expect((await first.process.exited).code).toBe(0)
+    expect((await look(one, two)).held, 'addresses in both kernels').toEqual({ r1: 0, r2: COUNT })
     expect(first.complaints, 'what the log of r1 complains of').toEqual([])
   })
 
