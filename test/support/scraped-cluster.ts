@@ -56,6 +56,8 @@ export class ScrapedCluster {
       always('holdfast_journal_failing', '', 0)
       always('holdfast_time_seconds', '', 0, SCRAPE_S)
       always('holdfast_healthcheck_up', 'check="readyz"', 1)
+      always('holdfast_healthcheck_unknown', 'check="readyz"', 0)
+      always('holdfast_healthcheck_adds', 'check="readyz",router="api"', 0)
       always('holdfast_healthcheck_since_timestamp_seconds', 'check="readyz"', 1_000)
       always('holdfast_healthcheck_results_total', 'check="readyz",reason="ok"', 0, 15)
     }
@@ -78,6 +80,20 @@ export class ScrapedCluster {
     const has = (state: State) => (state === 'Active' || state === 'Leaving' ? 1 : 0)
     this.set(node, 'holdfast_vrrp_address_present', `router="api",address="${ADDRESS}"`, ...spans(has))
     return this.set(node, 'up', '', ...course.map(([minutes, state]): Span => [minutes, state === 'gone' ? 0 : 1]))
+  }
+
+  /** The check of a node fails once, after so many minutes and for so many, and takes its weight from the router. */
+  checkFails(node: Node, after: number, minutes: number): this {
+    const rest = this.#minutes - after - minutes
+    const course = (before: number, meanwhile: number, then: number): Span[] => [
+      [after, before],
+      [minutes, meanwhile],
+      ...(rest > 0 ? [[rest, then] as const] : []),
+    ]
+    const since = 'holdfast_healthcheck_since_timestamp_seconds'
+    this.set(node, since, 'check="readyz"', ...course(1_000, 1_000 + after * 60, 1_000 + (after + minutes) * 60))
+    this.set(node, 'holdfast_healthcheck_adds', 'check="readyz",router="api"', ...course(0, -60, 0))
+    return this.set(node, 'holdfast_healthcheck_up', 'check="readyz"', ...course(1, 0, 1))
   }
 
   /** It has been scraped until then; all that it said is gone, not only its routers. */

@@ -94,14 +94,37 @@ const QUIET: readonly Case[] = [
     [[5], [5.5], [6], [7], [10.5], [15.5], [25], [39]],
   ],
   [
-    'one check that is down for a while, once',
+    'a check that fails for half a minute on a Backup',
     70,
+    (all) => all.set('b', 'holdfast_healthcheck_up', 'check="readyz"', [20, 1], [0.5, 0], [49.5, 1]),
+    [[20.25], [20.5], [21], [69]],
+  ],
+  [
+    'a check that fails on the holder, whose address moves',
+    20,
     (all) =>
       all
-        .set('b', 'holdfast_healthcheck_up', 'check="readyz"', [20, 1], [10, 0], [40, 1])
-        .set('b', since, 'check="readyz"', [20, 1_000], [10, 2_200], [40, 2_800])
-        .set('b', results, 'check="readyz",reason="refused"', [20, 'gone'], [10, 15, 15], [40, 600]),
-    [[25], [31], [69]],
+        .checkFails('a', 10, 0.5)
+        .course('a', [
+          [10 + S, 'Active'],
+          [10 - S, 'Backup'],
+        ])
+        .course('b', [
+          [10 + S, 'Backup'],
+          [10 - S, 'Active'],
+        ]),
+    [[10], [10.25], [10.5], [11], [19]],
+  ],
+  [
+    'checks without a first result, on all nodes',
+    20,
+    (all) => {
+      for (const node of ['a', 'b', 'c'] as const)
+        all
+          .set(node, 'holdfast_healthcheck_up', 'check="readyz"', [20, 0])
+          .set(node, 'holdfast_healthcheck_unknown', 'check="readyz"', [20, 1])
+    },
+    [[5], [19]],
   ],
   [
     'a stray packet',
@@ -356,6 +379,53 @@ const LOUD: readonly Case[] = [
         all.set(node, 'holdfast_vrrp_advertisement_interval_seconds', API, [10, 1], [20, 0.1])
     },
     [[9.75], [10.25, 'HoldfastTimerLate'], [14, 'HoldfastTimerLate'], [21]],
+  ],
+  [
+    'one check that is down for a while, once, on a Backup',
+    70,
+    (all) => all.checkFails('b', 20, 10),
+    [[20.75], [21, 'HoldfastCheckDown'], [29.75, 'HoldfastCheckDown'], [30], [69]],
+  ],
+  [
+    'the service is down on all nodes, and the address stays where it is',
+    20,
+    (all) => all.checkFails('a', 10, 5).checkFails('b', 10, 5).checkFails('c', 10, 5),
+    [
+      [10],
+      [10.25],
+      [10.5, 'HoldfastHolderUnhealthy'],
+      [11, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy'],
+      [14.75, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy'],
+      [15],
+    ],
+  ],
+  [
+    'the service is down where the address is, and the weight does not move it',
+    20,
+    (all) => all.checkFails('a', 10, 5),
+    [[10.25], [10.5, 'HoldfastHolderUnhealthy'], [11, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy'], [15]],
+  ],
+  [
+    'a check that no router of the holder tracks is down there',
+    20,
+    (all) =>
+      all
+        .set('a', 'holdfast_healthcheck_up', 'check="disk"', [10, 1], [10, 0])
+        .set('a', 'holdfast_healthcheck_unknown', 'check="disk"', [20, 0])
+        .set('a', results, 'check="disk",reason="ok"', [10, 0, 15], [10, 600]),
+    [[10.75], [11, 'HoldfastCheckDown'], [19, 'HoldfastCheckDown']],
+  ],
+  [
+    'a combination of checks is down: its failed member is named, and the holder of the address',
+    20,
+    (all) =>
+      all
+        .checkFails('a', 10, 10)
+        .set('a', 'holdfast_healthcheck_adds', 'check="readyz",router="api"', [20, 'gone'])
+        .set('a', 'holdfast_healthcheck_up', 'check="all"', [10, 1], [10, 0])
+        .set('a', 'holdfast_healthcheck_unknown', 'check="all"', [20, 0])
+        .set('a', 'holdfast_healthcheck_adds', 'check="all",router="api"', [10, 0], [10, -60]),
+    [[10.25], [10.5, 'HoldfastHolderUnhealthy'], [11, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy']],
   ],
   [
     'a check that goes down and up again and again',
