@@ -33,6 +33,14 @@ const router = z.object({
   addresses: few(z.object({ address: word, present: z.boolean() })),
 })
 
+const healthcheck = z.object({
+  name: word,
+  verdict: z.enum(['undecided', 'up', 'down', 'unknown']),
+  last: z.object({ ok: z.boolean(), reason: word }).nullable(),
+  heardMsAgo: z.number().nullable(),
+  routers: few(z.object({ router: word })),
+})
+
 const statusSchema = z.object({
   version: z.literal(1),
   pid: z.int(),
@@ -42,11 +50,13 @@ const statusSchema = z.object({
   guardian: z.enum(['none', 'armed', 'guarded']),
   config: z.object({ hash: word.nullable() }),
   routers: few(router),
+  healthchecks: few(healthcheck),
 })
 
 /** This node's own Snapshot is one as well. */
 export type PeerStatus = z.output<typeof statusSchema>
 export type PeerRouter = PeerStatus['routers'][number]
+export type PeerCheck = PeerStatus['healthchecks'][number]
 
 /** Undefined: it is something else. */
 export function readPeerStatus(value: unknown): PeerStatus | undefined {

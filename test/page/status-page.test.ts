@@ -132,8 +132,8 @@ describePage('status page', () => {
     )
     const without = await page.locator('tr[data-node=node1] .without li').allTextContents()
     expect(without).toEqual([
-      'without api-readyz 80: node2 (125) would take over',
-      'without haproxy 110: node2 (125) would take over',
+      'if api-readyz fails: 80; node2 (125) would take over',
+      'if haproxy fails: 110; node2 (125) would take over',
     ])
     await picture(page, '1-before-desktop-light')
   })
@@ -209,9 +209,29 @@ describePage('status page', () => {
     await says(page, /^node2 holds .* because/)
     await agrees('after the move')
     expect((await rowsOf(page)).node1?.priority).toBe('80 = 60 base + 0 api-readyz + 20 haproxy')
+    expect(await headline(page)).toContain('because check api-readyz failed on node1 (130 → 80).')
+    const attention = () => page.locator('.attention li').allTextContents()
+    expect(await attention(), 'the page of node2 names the check of node1').toContain(
+      'Problem Check api-readyz is down on node1 (connectionRefused).',
+    )
     await picture(page, '2-check-failed-desktop-light')
     // The beginning alone, for docs/pictures.
     await picture(page, 'status-page', false)
+    for (const position of [2, 3]) cluster.failService(position)
+    await cluster.activeOn(1, 'the API had failed on all nodes')
+    await says(
+      page,
+      /^node1 holds .*The service does not work there: check api-readyz is down, and on every other node/,
+    )
+    await eventually(
+      'one line for the check of all nodes',
+      async () =>
+        (await attention()).includes('Problem Check api-readyz is down on node1, node2 and node3 (connectionRefused).'),
+      attention,
+      { within: WITHIN, every: 50 },
+    )
+    for (const position of [2, 3]) await cluster.serve(position)
+    await cluster.activeOn(2, 'the API of node2 was back')
     await cluster.serve(1)
     await cluster.activeOn(1, 'the API of node1 was back')
     await says(page, /^node1 holds/)

@@ -3,7 +3,7 @@
  * and how bad it is; what is quiet is not listed.
  */
 import { holdersOf } from './cluster.js'
-import { clock, counted, faultWords, span } from './words.js'
+import { clock, counted, faultWords, listed, span } from './words.js'
 
 /** @typedef {import('../../daemon/snapshot.ts').Snapshot} Snapshot */
 /** @typedef {import('../../daemon/snapshot.ts').RouterSnapshot} RouterSnapshot */
@@ -32,7 +32,8 @@ export function remarksOn(own, nodes, groups, now) {
   const remarks = [
     ...groups.flatMap(ownersOf),
     ...own.routers.flatMap((router) => ofRouter(router, now)),
-    ...own.healthchecks.flatMap(ofCheck),
+    ...faultsOf(nodes),
+    ...checksOf(nodes),
     ...ofEngine(own, now),
     ...nodes.flatMap((node) => ofNode(node, now)),
   ]
@@ -58,7 +59,6 @@ function ofRouter(router, now) {
     counters,
     departing,
     duplicates,
-    faults,
     holding,
     name,
     restorationsPaused,
@@ -66,7 +66,6 @@ function ofRouter(router, now) {
     yieldingUntil,
   } = router
   return [
-    ...faults.map((fault) => bad(`${name} takes no part: ${faultWords(fault)}`)),
     ...(configuredFault === null ? [] : [note(`${name}: ${configuredFault}`)]),
     // Absent in a daemon of an earlier version.
     ...(holding?.problem == null ? [] : [note(`${name} cannot follow its address: ${holding.problem}`)]),
@@ -97,12 +96,55 @@ function ofRouter(router, now) {
   ]
 }
 
-/** @param {Snapshot['healthchecks'][number]} check @returns {readonly Remark[]} */
+/** A line of several nodes is written once, with their names. @typedef {{ readonly node: Node, readonly remark: Remark }} Said */
+
+/** @param {readonly Node[]} nodes @returns {readonly Remark[]} */
+const faultsOf = (nodes) =>
+  together(
+    nodes,
+    answering(nodes).flatMap((node) =>
+      (node.status?.routers ?? []).flatMap(({ faults, name }) =>
+        faults.map((fault) => ({ node, remark: bad(`${name} takes no part{}: ${faultWords(fault)}`) })),
+      ),
+    ),
+  )
+
+/** @param {readonly Node[]} nodes @returns {readonly Remark[]} */
+const checksOf = (nodes) =>
+  together(
+    nodes,
+    answering(nodes).flatMap((node) =>
+      (node.status?.healthchecks ?? []).flatMap((check) => ofCheck(check).map((remark) => ({ node, remark }))),
+    ),
+  )
+
+/** What a silent node said last is not what is. @param {readonly Node[]} nodes */
+const answering = (nodes) => nodes.filter(({ problem }) => problem === null)
+
+/**
+ * The names of the nodes replace {} in the words that they share; a page that knows one node names none.
+ * @param {readonly Node[]} nodes
+ * @param {readonly Said[]} said
+ * @returns {readonly Remark[]}
+ */
+function together(nodes, said) {
+  /** @type {Map<string, Said[]>} */
+  const alike = new Map()
+  for (const each of said) alike.set(each.remark.words, [...(alike.get(each.remark.words) ?? []), each])
+  return [...alike].flatMap(([words, [first, ...more]]) => {
+    if (first === undefined) return []
+    const where = nodes.length === 1 ? '' : ` on ${listed([first, ...more].map(({ node }) => node.name))}`
+    return [{ tone: first.remark.tone, words: words.replace('{}', where) }]
+  })
+}
+
+/** @param {import('../peer-status.ts').PeerCheck} check @returns {readonly Remark[]} */
 function ofCheck({ heardMsAgo, last, name, verdict }) {
   const found = last === null || last.ok ? '' : ` (${last.reason})`
-  if (heardMsAgo !== null && heardMsAgo > SILENT) return [bad(`Check ${name} has said nothing for ${span(heardMsAgo)}`)]
-  if (verdict === 'down') return [bad(`Check ${name} is down${found}`)]
-  return verdict === 'up' ? [] : [note(`Check ${name} is ${verdict}${found}`)]
+  if (heardMsAgo !== null && heardMsAgo > SILENT)
+    return [bad(`Check ${name} has had no result{} for ${span(heardMsAgo)}`)]
+  if (verdict === 'down') return [bad(`Check ${name} is down{}${found}`)]
+  return verdict === 'up' ? [] : [note(`Check ${name} is ${verdict}{}${found}`)]
 }
 
 /** @param {Snapshot} own @param {number} now @returns {readonly Remark[]} */

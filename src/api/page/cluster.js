@@ -2,7 +2,7 @@
  * What all nodes say, put together: which virtual router of one is that of another, who holds its addresses, who would
  * follow, and what led there. Values only. Decided here: whose word is too old to count. Refuses to know how it is put.
  */
-import { reasonWords, transitionWords } from './words.js'
+import { demotionWords, reasonWords, transitionWords } from './words.js'
 
 /** @typedef {import('../../journal/event.ts').JournalEvent} JournalEvent */
 /** @typedef {Extract<JournalEvent, { kind: 'transition' }>} TransitionEvent */
@@ -10,6 +10,7 @@ import { reasonWords, transitionWords } from './words.js'
 /** @typedef {import('../peer-status.ts').PeerRouter} Router */
 /** @typedef {import('./memory.js').Node} Node */
 
+/** @typedef {import('../peer-status.ts').PeerCheck} Check */
 /** @typedef {{ readonly node: Node, readonly router: Router }} Member */
 /**
  * A virtual router with all nodes that have it. `id`: the same on each of them.
@@ -76,6 +77,16 @@ export const followersOf = (group) =>
     .toSorted((one, other) => other.router.priority.effective - one.router.priority.effective)
 
 /**
+ * Names of the health checks that a router tracks and that are down on its node.
+ * @param {Member} member
+ * @returns {readonly string[]}
+ */
+export const failedChecksOf = ({ node, router }) =>
+  (node.status?.healthchecks ?? [])
+    .filter(({ routers, verdict }) => verdict === 'down' && routers.some((each) => each.router === router.name))
+    .map(({ name }) => name)
+
+/**
  * Who has this address of the LAN.
  * @param {readonly Node[]} nodes
  * @returns {(address: string) => string}
@@ -107,13 +118,19 @@ export function lastTransition({ node, router }) {
 }
 
 /**
- * Why a router is where it is; after "because".
+ * Why a router is where it is; after "because". The cause on another node is told instead of its effect here.
  * @param {Member} member
+ * @param {Group} group
  * @param {(address: string) => string} nameOf
  */
-export function becauseOf(member, nameOf) {
+export function becauseOf(member, group, nameOf) {
   const event = lastTransition(member)
-  return event === undefined ? reasonWords(member.router.reason) : transitionWords(event, nameOf)
+  if (event === undefined) return reasonWords(member.router.reason)
+  const story = storyOf(member, group)
+  const lowered = story.findLast((link) => link.node !== member.node && link.event.kind === 'priorityChanged')
+  if (lowered === undefined) return transitionWords(event, nameOf)
+  const cause = story.find(({ event: { seq }, node }) => node === lowered.node && seq === lowered.event.because)
+  return demotionWords(lowered.event, cause?.event, lowered.node.name)
 }
 
 /** More causes than anybody wants to read. */

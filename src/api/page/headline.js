@@ -2,8 +2,8 @@
  * The sentence: who holds an address, since when, because of what, and who would be next. Decided here: a node is believed
  * about itself before others are about it, unless they have heard it since. Refuses to know how it is drawn.
  */
-import { becauseOf, followersOf, holdersOf, isHolding, namesOf, sinceOf, toldAt } from './cluster.js'
-import { clock, span } from './words.js'
+import { becauseOf, failedChecksOf, followersOf, holdersOf, isHolding, namesOf, sinceOf, toldAt } from './cluster.js'
+import { clock, listed, span } from './words.js'
 
 /** @typedef {import('./cluster.js').Group} Group */
 /** @typedef {import('./cluster.js').Member} Member */
@@ -30,10 +30,12 @@ export function headlineOf(group, nodes, now, knowsPeers) {
   if (holder !== undefined && others.length === 0) {
     const { node, router } = holder
     const at = sinceOf(holder)
-    const rest = `since ${clock(at, now)} (${span(Math.max(0, now - at))}), because ${becauseOf(holder, nameOf)}.`
+    const failed = failureWords(holder, group)
+    const because = becauseOf(holder, group, nameOf)
+    const rest = `since ${clock(at, now)} (${span(Math.max(0, now - at))}), because ${because}.${failed}`
     const leaving = router.state === 'Leaving'
     const next = nextWords(group, nodes, knowsPeers)
-    const tone = leaving || next.alone ? 'note' : 'good'
+    const tone = failed !== '' ? 'bad' : leaving || next.alone || group.members.some(isImpaired) ? 'note' : 'good'
     return {
       tone,
       who: node.name,
@@ -44,9 +46,9 @@ export function headlineOf(group, nodes, now, knowsPeers) {
     }
   }
   if (holder !== undefined) {
-    const who = holders.map(({ node }) => node.name).join(' and ')
+    const who = listed(holders.map(({ node }) => node.name))
     const rest =
-      'Clients reach one or the other. Each of them has not heard the other one, or this is the moment of a move.'
+      'and clients reach any of them. They do not receive each other’s advertisements (firewall? switch?), or a failover is in progress.'
     return {
       tone: 'bad',
       who,
@@ -57,6 +59,30 @@ export function headlineOf(group, nodes, now, knowsPeers) {
     }
   }
   return withoutHolder(group, nodes, what, now, knowsPeers)
+}
+
+/** A node that answers and would be a worse holder than it is meant to be. @param {Member} member */
+const isImpaired = (member) =>
+  member.node.problem === null && (member.router.faults.length > 0 || failedChecksOf(member).length > 0)
+
+/**
+ * What a holder's failed checks mean for its clients, as further sentences; empty: none has failed.
+ * @param {Member} holder
+ * @param {Group} group
+ */
+function failureWords(holder, group) {
+  const failed = failedChecksOf(holder)
+  if (failed.length === 0) return ''
+  const others = group.members.filter(({ node }) => node !== holder.node && node.problem === null)
+  const better = others.filter((other) => failed.some((name) => !failedChecksOf(other).includes(name)))
+  const checks = `${failed.length === 1 ? 'check' : 'checks'} ${listed(failed)} ${failed.length === 1 ? 'is' : 'are'} down`
+  const elsewhere =
+    others.length === 0
+      ? ''
+      : better.length === 0
+        ? ', and on every other node as well'
+        : `, but not on ${listed(better.map(({ node }) => node.name))}`
+  return ` The service does not work there: ${checks}${elsewhere}.`
 }
 
 /**
@@ -78,7 +104,7 @@ function withoutHolder(group, nodes, what, now, knowsPeers) {
     const { node, router } = follower
     const { address, priority } = router.owner
     const at = sinceOf(follower)
-    const rest = `as ${node.name} hears it (priority ${priority}). ${node.name} is Backup since ${clock(at, now)}, because ${becauseOf(follower, nameOf)}.`
+    const rest = `as ${node.name} hears it (priority ${priority}). ${node.name} is Backup since ${clock(at, now)}, because ${becauseOf(follower, group, nameOf)}.`
     const next = nextWords(group, nodes, knowsPeers)
     return {
       tone: 'good',
@@ -89,7 +115,7 @@ function withoutHolder(group, nodes, what, now, knowsPeers) {
       next: next.words,
     }
   }
-  const why = answering.map((member) => `${member.node.name} does not: ${becauseOf(member, nameOf)}.`)
+  const why = answering.map((member) => `${member.node.name} does not: ${becauseOf(member, group, nameOf)}.`)
   const who = nodes.length > 1 ? 'No node that answers' : 'Nobody'
   const rest = nodes.length > 1 ? why.join(' ') : `as far as this node knows. ${why.join(' ')}`
   return { tone: 'bad', who, verb: 'holds', what, rest, next: '' }

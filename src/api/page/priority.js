@@ -61,10 +61,10 @@ function consequenceOf(member, priority, group) {
     const other = rival.router.priority.effective
     return priority < other
       ? `${rival.node.name} (${other}) would take over`
-      : `still not below ${rival.node.name} (${other})`
+      : `the address stays, ${rival.node.name} has ${other}`
   }
   const holder = group.members.find(isHolding)
   if (holder === undefined || member.router.state !== 'Backup') return ''
   const other = holder.router.priority.effective
-  return priority > other ? `above ${holder.node.name} (${other}), which holds it` : ''
+  return priority > other ? `more than ${holder.node.name}, which holds it with ${other}` : ''
 }

@@ -56,7 +56,7 @@ export function checksPart({ healthchecks, hostname }, now) {
   return h(
     'section',
     { class: 'checks', 'aria-label': 'Health checks', key: 'checks' },
-    h('h2', {}, 'Health checks'),
+    h('h2', {}, `Health checks on ${hostname}`),
     rows.length === 0
       ? h('p', { class: 'quiet' }, `${hostname} has no health checks.`)
       : table(`Health checks of ${hostname}`, ['Check', 'Is', 'Looks at', 'Last', 'Effect'], rows),

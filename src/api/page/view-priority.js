@@ -55,8 +55,10 @@ export function withoutOf(member, group) {
     h(
       'li',
       { key: name },
-      adds === 0 ? `${name} adds nothing now` : `without ${name} ${without}`,
-      consequence !== '' && `: ${consequence}`,
+      adds === 0
+        ? `${name} changes nothing now`
+        : `${adds > 0 ? `if ${name} fails` : `with ${name} up again`}: ${without}`,
+      consequence !== '' && `; ${consequence}`,
     ),
   )
   return lines.length > 0 && h('ul', { class: 'without' }, lines)

@@ -54,7 +54,8 @@ function nodesTable(group, nodes, now) {
     const { node, router } = member
     const at = Date.parse(router.since) - node.offsetMs
     const silent = node.problem !== null && !node.self
-    const faults = router.faults.length === 0 ? becauseOf(member, nameOf) : router.faults.map(faultWords).join('; ')
+    const faults =
+      router.faults.length === 0 ? becauseOf(member, group, nameOf) : router.faults.map(faultWords).join('; ')
     const { address } = router.owner
     const follows = router.state === 'Backup' && (address === null ? 'hears no Active' : `follows ${nameOf(address)}`)
     return h(

@@ -57,9 +57,9 @@ const HOLDS = {
   owner: 'it owns the address (priority 255)',
   activeSilent: 'it heard no other Active',
   activeReleased: 'the Active before it gave it up (priority 0)',
-  activeDemoted: 'the Active before it lowered its priority below this one’s',
+  activeDemoted: 'the Active before it lowered its priority',
   lowerPriorityActive: 'the Active before it had a lower priority',
-  noSuccessor: 'it wanted to yield and nobody took over',
+  noSuccessor: 'its yield period ended',
   nobodyElse: 'nobody else had it when this node came back from an absence',
 }
 
@@ -101,7 +101,7 @@ const NAMED_FAULTS = {
   trackedInterfaceDown: (name) => `the interface ${name}, which it tracks, is down`,
   healthcheckDown: (name) => `the health check ${name} is down`,
   healthcheckUndecided: (name) => `the health check ${name} has no result yet`,
-  syncGroup: (name) => `${name}, a member of its sync group, cannot`,
+  syncGroup: (name) => `it follows ${name} (same sync group)`,
 }
 
 /**
@@ -137,7 +137,7 @@ export function transitionWords(event, nameOf) {
     const before = nameOf(heard.peer)
     if (reason === 'activeSilent') return `${before} fell silent`
     if (reason === 'activeReleased') return `${before} gave it up (priority 0)`
-    if (reason === 'activeDemoted') return `${before} lowered its priority below this one’s`
+    if (reason === 'activeDemoted') return `${before} lowered its priority to ${heard.priority}`
     if (reason === 'lowerPriorityActive') return `${before} had the lower priority ${heard.priority}`
   }
   if (peer !== undefined && reason === 'higherPriorityHeard') return `it heard ${nameOf(peer)} with a higher priority`
@@ -146,13 +146,32 @@ export function transitionWords(event, nameOf) {
   return reasonWords(reason)
 }
 
+/**
+ * Why another node lowered its priority: "check web failed on node1 (150 → 90)".
+ * @param {JournalEvent} lowered
+ * @param {JournalEvent | undefined} cause in the journal of the same node
+ * @param {string} node
+ */
+export function demotionWords(lowered, cause, node) {
+  const change = lowered.kind === 'priorityChanged' ? ` (${lowered.from} → ${lowered.to})` : ''
+  if (cause?.kind === 'checkChanged')
+    return `check ${cause.check} ${cause.to === 'down' ? 'failed' : `is ${cause.to}`} on ${node}${change}`
+  if (cause?.kind === 'linkChanged') return `${cause.interface} went down on ${node}${change}`
+  if (cause?.kind === 'reloaded') return `the configuration of ${node} was changed${change}`
+  return `${node} lowered its priority${change}`
+}
+
+/** "a", "a and b", "a, b and c". @param {readonly string[]} names */
+export const listed = (names) =>
+  names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+
 /** @type {Readonly<Record<string, (address: string, priority: number) => string>>} */
 const HEARD = {
   active: (who, priority) => `follows ${who}, priority ${priority}`,
   raised: (who, priority) => `heard ${who} raise its priority to ${priority}`,
   lowered: (who, priority) => `heard ${who} lower its priority to ${priority}`,
   released: (who) => `heard ${who} give it up (priority 0)`,
-  rival: (who, priority) => `heard a rival, ${who}, priority ${priority}`,
+  rival: (who, priority) => `heard a competing Active, ${who}, priority ${priority}`,
 }
 
 /** @type {Readonly<Record<string, string>>} */

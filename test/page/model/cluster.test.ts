@@ -4,7 +4,7 @@ import { groupsOf, storyOf } from '../../../src/api/page/cluster.js'
 import { headlineOf } from '../../../src/api/page/headline.js'
 import type { Node } from '../../../src/api/page/memory.js'
 import type { JournalEvent } from '../../../src/journal/event.ts'
-import { ago, NOW, node, router, transition, VIP } from './nodes.ts'
+import { ago, NOW, node, router, transition, VIP, withCheck } from './nodes.ts'
 
 const active = (more = {}) =>
   router({
@@ -48,7 +48,7 @@ test('its journal names who was there before', () => {
 test('an event of another moment is not the reason', () => {
   const events = [transition(7, 90_000, 'Active', { reason: 'activeReleased' })]
   expect(told([node('a', [active({ reason: 'noSuccessor' })], { events })])).toContain(
-    'because it wanted to yield and nobody',
+    'because its yield period ended.',
   )
 })
 
@@ -60,7 +60,32 @@ test('alone: the page says so, and does not say so before it has asked the other
 })
 
 test('two that are Active at the same time', () => {
-  expect(told([node('a', [active()]), node('b', [active({ source: '10.0.0.12' })])])).toMatch(/^bad: a and b both hold/)
+  expect(told([node('a', [active()]), node('b', [active({ source: '10.0.0.12' })])])).toMatch(
+    /^bad: a and b both hold .*They do not receive each other’s advertisements/,
+  )
+})
+
+test('a holder whose check is down is bad news, and the sentence says whether another node is better', () => {
+  const a = node('a', [active()])
+  const b = node('b', [follows('10.0.0.11')])
+  expect(told([withCheck(a, 'up'), withCheck(b, 'up')])).toMatch(/^good: a holds/)
+  expect(told([withCheck(a, 'down'), withCheck(b, 'down')])).toMatch(
+    /^bad: a holds .* The service does not work there: check web is down, and on every other node as well\. Next/,
+  )
+  expect(told([withCheck(a, 'down'), withCheck(b, 'up')])).toMatch(/^bad: .*: check web is down, but not on b\. Next/)
+  expect(told([withCheck(a, 'down')])).toMatch(/^bad: .*: check web is down\. /)
+})
+
+test('a Backup that is impaired is a note: its check is down, or it is in fault', () => {
+  const a = withCheck(node('a', [active()]), 'up')
+  expect(told([a, withCheck(node('b', [follows('10.0.0.11')]), 'down')])).toMatch(/^note: a holds/)
+  const fault = router({ state: 'Initialize', reason: 'linkDown', faults: ['linkDown'] })
+  expect(told([a, node('b', [follows('10.0.0.11')]), node('c', [fault])])).toMatch(/^note: a holds/)
+})
+
+test('a check of another router is not the holder’s', () => {
+  const a = withCheck(node('a', [active({ name: 'ingress' })]), 'down')
+  expect(told([a, node('b', [follows('10.0.0.11')])])).toMatch(/^good: a holds/)
 })
 
 test('one that was asked before another took over has not said that both hold it', () => {
@@ -128,6 +153,8 @@ const check: JournalEvent = {
   effects: [],
 }
 
+const HEARD = { peer: '10.0.0.12', priority: 40, agoMs: 150 }
+
 function story(nodes: readonly Node[]): string[] {
   const [group] = groupsOf(nodes)
   const [holder] = group?.members ?? []
@@ -174,6 +201,12 @@ test('that another node lowered its priority has its own reasons there', () => {
     node('b', [router({ name: 'vip', source: '10.0.0.12' })], { events, offsetMs })
   const own = ['a 8 peerHeard', 'a 9 transition']
   expect(story([holder, b([check, lowered])])).toEqual(['b 1 checkChanged', 'b 2 priorityChanged', ...own])
+  expect(told([holder, b([check, lowered])])).toContain('because check lb failed on b (90 → 40).')
+  expect(told([holder, b([{ ...lowered, because: undefined }])])).toContain('because b lowered its priority (90 → 40).')
+  const without = node('a', [active({ since: ago(1_000), reason: 'activeDemoted' })], {
+    events: [heard, transition(9, 1_000, 'Active', { reason: 'activeDemoted', because: 8, heard: HEARD })],
+  })
+  expect(told([without, b([])])).toContain('because b lowered its priority to 40.')
   expect(story([holder, b([check, { ...lowered, at: ago(-1_845) }], 3_000)]), 'by its own clock').toHaveLength(4)
   expect(story([holder, b([check, { ...lowered, at: ago(9_000) }])]), 'another time').toEqual(own)
   expect(story([holder, b([check, { ...lowered, to: 60 }])]), 'another priority').toEqual(own)

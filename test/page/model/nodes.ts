@@ -25,7 +25,7 @@ export function router(more: Partial<PeerRouter> = {}): PeerRouter {
 
 const status = (hostname: string, routers: readonly PeerRouter[], takenMsAgo: number): PeerStatus => ({
   ...{ version: 1, pid: 1, hostname, startedAt: ago(3_600_000), takenAt: ago(takenMsAgo), guardian: 'guarded' },
-  ...{ config: { hash: null }, routers },
+  ...{ config: { hash: null }, routers, healthchecks: [] },
 })
 
 export function node(
@@ -39,6 +39,17 @@ export function node(
     ...{ answeredAt: NOW - takenMsAgo, problem: null, offsetMs: 0, roundTripMs: 1, events: [], seen: new Map() },
     ...rest,
   }
+}
+
+/** The node with the check `web` of its router `api`. */
+export function withCheck(
+  node: Node,
+  verdict: 'up' | 'down',
+  reason = verdict === 'up' ? 'ok' : 'connectionRefused',
+): Node {
+  const last = { ok: verdict === 'up', reason }
+  const web = { name: 'web', verdict, last, heardMsAgo: 300, routers: [{ router: 'api' }] }
+  return node.status === null ? node : { ...node, status: { ...node.status, healthchecks: [web] } }
 }
 
 /** A transition of `api`, so long ago. */

@@ -47,7 +47,7 @@ test('without a part the one that holds it may fall below the next in line', () 
     node('c', [weighed(30, {})]),
   ]
   expect(without(all)).toEqual({
-    a: ['lb 50 43 b (90) would take over', 'mcs 3 90 still not below b (90)'],
+    a: ['lb 50 43 b (90) would take over', 'mcs 3 90 the address stays, b has 90'],
     b: ['lb 50 40'],
     c: [],
   })
@@ -55,7 +55,7 @@ test('without a part the one that holds it may fall below the next in line', () 
 
 test('without what is taken from it a Backup may be above the one that holds it', () => {
   const all = [node('a', [weighed(90, {}, { state: 'Active' })]), node('b', [weighed(95, { uplink: -20 })])]
-  expect(without(all).b).toEqual(['uplink -20 95 above a (90), which holds it'])
+  expect(without(all).b).toEqual(['uplink -20 95 more than a, which holds it with 90'])
 })
 
 test('what adds nothing has no consequence, a sum is kept between 1 and 254, and a silent node is not judged', () => {
