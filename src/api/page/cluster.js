@@ -162,7 +162,11 @@ export function storyOf(member, group) {
  */
 function theirs({ event, node }, group) {
   if (event.kind !== 'peerHeard' || event.news !== 'lowered') return []
-  const peer = group.members.find(({ router }) => router.source === event.peer)
+  // The cause may be what another member of the sync group heard, in the other family.
+  const routers = group.members.flatMap((member) =>
+    (member.node.status?.routers ?? []).map((router) => ({ node: member.node, router })),
+  )
+  const peer = routers.find(({ router }) => router.source === event.peer)
   if (peer === undefined) return []
   const heardAt = Date.parse(event.at) - node.offsetMs
   const isIt = (/** @type {JournalEvent} */ each) => {

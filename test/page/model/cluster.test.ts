@@ -203,6 +203,17 @@ test('that another node lowered its priority has its own reasons there', () => {
   expect(story([holder, b([check, lowered])])).toEqual(['b 1 checkChanged', 'b 2 priorityChanged', ...own])
   expect(told([holder, b([check, lowered])])).toContain('because check lb failed on b (90 → 40).')
   expect(told([holder, b([{ ...lowered, because: undefined }])])).toContain('because b lowered its priority (90 → 40).')
+  const other = node(
+    'b',
+    [router({ name: 'vip', source: '10.0.0.12' }), router({ name: 'vip6', source: 'fe80::12' })],
+    {
+      events: [check, { ...lowered, router: 'vip6' }],
+    },
+  )
+  const byMember = { ...holder, events: [{ ...heard, router: 'api6', peer: 'fe80::12' }, ...mine.slice(1)] }
+  expect(story([byMember, other]), 'heard by another member of the sync group').toEqual(
+    story([holder, b([check, lowered])]),
+  )
   const without = node('a', [active({ since: ago(1_000), reason: 'activeDemoted' })], {
     events: [heard, transition(9, 1_000, 'Active', { reason: 'activeDemoted', because: 8, heard: HEARD })],
   })
