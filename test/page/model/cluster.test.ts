@@ -205,7 +205,7 @@ test('that another node lowered its priority has its own reasons there', () => {
   expect(told([holder, b([{ ...lowered, because: undefined }])])).toContain('because b lowered its priority (90 → 40).')
   const other = node(
     'b',
-    [router({ name: 'vip', source: '10.0.0.12' }), router({ name: 'vip6', source: 'fe80::12' })],
+    [router({ name: 'vip', source: '10.0.0.12' }), router({ name: 'vip6', family: 'ipv6', source: 'fe80::12' })],
     {
       events: [check, { ...lowered, router: 'vip6' }],
     },
