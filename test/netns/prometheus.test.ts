@@ -258,6 +258,7 @@ type Dashboard = {
 /** Of a LAN on which nobody else does anything, and a Prometheus that has nothing to say. */
 const MAY_BE_EMPTY = [
   'ALERTS',
+  'holdfast_healthcheck_up == 0',
   'holdfast_vrrp_advertisements_discarded_total',
   'holdfast_vrrp_advertisements_send_failures_total',
   'holdfast_vrrp_foreign_changes_total',
