@@ -4,6 +4,8 @@
  * is written out make no difference. A renamed router is another one, because its name is its identity in metrics,
  * logs and commands. This file does not know states, nor what the change is done with.
  */
+import type { Transport } from '../vrrp/parameters.ts'
+import { familyOf } from '../wire/address.ts'
 import { checksOf, nameOf } from './checks.ts'
 import type { Config, SyncGroup, VirtualRouter } from './config.ts'
 import { type ResolvedRouter, resolveRouters } from './resolve.ts'
@@ -83,10 +85,13 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
 }
 
 function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: ResolvedRouter): string {
-  const { parameters, announce, configuredFault, track, onDuplicate, duplicateAllowed, notify } = resolved
+  const { parameters, announce, announceOther, configuredFault, track, onDuplicate, duplicateAllowed, notify } =
+    resolved
+  const { family, peers, transport } = parameters
   return JSON.stringify([
-    { ...parameters, peers: inAnyOrder(parameters.peers), transport: parameters.transport.mode },
+    { ...parameters, peers: inAnyOrder(peers), transport: [transport.mode, ttlOf(transport)] },
     announce,
+    parameters.addresses.some((each) => familyOf(each) !== family) ? announceOther : undefined,
     forms,
     lifetime,
     inAnyOrder(track),
@@ -98,6 +103,8 @@ function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: 
     addresses.map(({ prefixLength }) => prefixLength),
   ])
 }
+
+const ttlOf = (transport: Transport): number | undefined => (transport.mode === 'unicast' ? transport.ttl : undefined)
 
 const groupsOf = ({ syncGroups }: Config): string =>
   JSON.stringify(
@@ -125,6 +132,7 @@ function atStartOnly({ runDirectory, api, journal, log, io }: Config): readonly 
     ['runDirectory', runDirectory],
     ['api.socket', api.socket],
     ['api.listen', api.listen === false ? 'off' : `${api.listen.host} ${api.listen.port}`],
+    ['api.public', String(api.public)],
     ['api.metricsCompat', api.metricsCompat],
     ['journal', `${journal.file} ${journal.maxSize}`],
     ['api.peers', api.peers.length === 0 ? 'none' : api.peers.join(' ')],

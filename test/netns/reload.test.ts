@@ -379,6 +379,17 @@ describeNetns('reload', () => {
     await sleep(2 * INTERVAL)
     expect((await second.router('c'))?.state).toBe('Backup')
     expect(nodes.map((node) => node.rawSockets())).toEqual(sockets)
+    // The TTL alone, as the LAN sees it.
+    const capture = await Capture.start(network, 'ttl', 'ip proto 112', first.host)
+    const near = unicast(first, '10.77.0.50')
+    const far = { ...near, transport: { unicast: { ...near.transport.unicast, ttl: 64 } } }
+    expect(first.reload([far, other('c', 53, first.priority)])).toMatch(/^vip: changed\b/m)
+    const reloadedAt = Date.now() / 1000
+    await sleep(2.5 * INTERVAL)
+    const ttls = (await capture.stop()).filter(({ vrid, at }) => vrid === '51' && Number(at) > reloadedAt)
+    expect(ttls.length, 'advertisements after the reload').toBeGreaterThan(1)
+    expect(new Set(ttls.map(({ ttl }) => ttl))).toEqual(new Set(['64']))
+    expect(first.rawSockets(), 'one more sender, for that TTL').toEqual(expect.arrayContaining(sockets[0] ?? []))
     const { lost, sent } = await prober.stop()
     expect(lost, `probes lost of ${sent}`).toBe(0)
     expect(monitor.lines.filter(({ text }) => isRemoval(text) && text.includes(`${LAB_VIP}/`))).toEqual([])

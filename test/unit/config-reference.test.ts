@@ -3,31 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import type { z } from 'zod'
 import { jsonSchema } from '../../src/config/config.ts'
 import { formatProblem } from '../../src/config/problem.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 import { profileKnobs } from '../../src/vrrp/parameters.ts'
+import { schemaKeys } from '../support/schema-keys.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 const text = readFileSync(join(DOCS, 'config-reference.yaml'), 'utf8')
 const lines = text.split('\n')
-
-type Schema = z.core.JSONSchema.BaseSchema
-type Key = { readonly path: string; readonly name: string; readonly schema: Schema }
-
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** Keys as `virtualRouters.track.weight`: lists and alternatives leave no mark. */
-function schemaKeys(schema: unknown, path = ''): Key[] {
-  if (!isSchema(schema)) return []
-  const own = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
-    const here = path === '' ? name : `${path}.${name}`
-    return isSchema(inner) ? [{ path: here, name, schema: inner }, ...schemaKeys(inner, here)] : []
-  })
-  return [...own, ...schemaKeys(schema.items, path), ...(schema.anyOf ?? []).flatMap((one) => schemaKeys(one, path))]
-}
 
 function valueKeys(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => valueKeys(item, path))
