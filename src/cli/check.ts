@@ -1,9 +1,9 @@
 /**
- * `holdfast check FILE`: every problem and every warning of a configuration, YAML or keepalived's, one line each, in
- * reading order, and what its health checks come to. Returns what is to be printed instead of printing it. With a node it also says what that
- * node makes of the file. Warnings do not fail: they are advice.
+ * `holdfast check FILE…`: every problem, warning and note of a configuration, YAML or keepalived's, one line each, in
+ * reading order, and what its health checks come to. Returns what is to be printed instead of printing it. With a node it
+ * also says what that node makes of the file. Warnings fail with --strict alone, notes never.
  */
-
+import { readFileSync } from 'node:fs'
 import { addressFilesOf } from '../api/address-file.ts'
 import { readText } from '../api/configuration-file.ts'
 import { type AnyConfig, loadAny, looksLikeKeepalived } from '../api/configuration-language.ts'
@@ -23,12 +23,38 @@ export type CheckOptions = {
   readonly keepalived?: boolean
   /** Also check against the addresses and interfaces of a node. */
   readonly node?: NodeView
+  /** Standard input, for the file -. */
+  readonly stdin?: () => string
+  /** Warnings are failures. */
+  readonly strict?: boolean
   /** What else is to be said of that node: it is not the file's fault, but `run` will stumble over it. */
   readonly beside?: readonly string[]
 }
 
-export async function checkCommand(file: string, options: CheckOptions = {}): Promise<CommandResult> {
-  const parsed = loadWritten(file, options.keepalived === true)
+export const STDIN = '-'
+
+/** The answer of one file, and with --json of several a list of answers. */
+export async function checkFiles(files: readonly string[], options: CheckOptions): Promise<CommandResult> {
+  const answers: Checked[] = []
+  for (const file of files) answers.push(await checked(file, options))
+  const exitCode = answers.some(({ failed }) => failed) ? EXIT.configuration : EXIT.ok
+  if (options.json === true) {
+    const objects = answers.map(({ answer }) => answer)
+    return { exitCode, stdout: `${JSON.stringify(files.length === 1 ? objects[0] : objects, null, 2)}\n`, stderr: '' }
+  }
+  const textOf = (failed: boolean) =>
+    answers.flatMap((each) => (each.failed === failed ? each.lines.map((line) => `${line}\n`) : [])).join('')
+  return { exitCode, stdout: textOf(false), stderr: textOf(true) }
+}
+
+export const checkCommand = (file: string, options: CheckOptions = {}): Promise<CommandResult> =>
+  checkFiles([file], options)
+
+type Checked = { readonly failed: boolean; readonly lines: readonly string[]; readonly answer: object }
+
+async function checked(path: string, options: CheckOptions): Promise<Checked> {
+  const file = nameOf(path)
+  const parsed = loadWritten(path, options.keepalived === true, options.stdin)
   const node =
     options.node === undefined || !('config' in parsed)
       ? undefined
@@ -37,39 +63,44 @@ export async function checkCommand(file: string, options: CheckOptions = {}): Pr
   if ('config' in parsed && node !== undefined)
     problems.push(...environmentProblems(parsed.config, node, parsed.locate))
   const advice = 'config' in parsed ? trackAdvice(parsed.config, parsed.locate, node) : undefined
-  const notes = 'config' in parsed ? presetReport(parsed.config) : []
   problems.push(...(advice?.warnings ?? []))
   if ('config' in parsed) problems.push(...(await scriptProblems(parsed.config, parsed.locate)))
   for (const message of options.beside ?? [])
     problems.push({ file, line: 0, column: 0, path: '', message, severity: 'warning' })
   // Positions of one file; those of the node's view may lie between the others.
   problems.sort(byPosition)
+  const told = 'config' in parsed ? [...parsed.notes, ...(advice?.notes ?? [])].sort(byPosition).map(formatProblem) : []
+  const notes = [...told, ...('config' in parsed ? presetReport(parsed.config) : [])]
 
-  const failed = problems.some(isError)
-  const exitCode = failed ? EXIT.configuration : EXIT.ok
+  const warnings = problems.filter((problem) => !isError(problem)).length
+  const wrong = problems.some(isError)
+  const failed = wrong || (options.strict === true && warnings > 0)
   const tables = advice?.tables ?? []
-  if (options.json === true) {
-    const effectivePriorities = tables.map(({ router, table }) => ({ router, ...table }))
-    const answer = { ok: !failed, problems, effectivePriorities, notes }
-    return { exitCode, stdout: `${JSON.stringify(answer, null, 2)}\n`, stderr: '' }
-  }
-  const lines = problems.map(formatProblem)
-  if (!failed) lines.push(`${file}: ok${summary(problems.length)}`, ...priorityReport(tables), ...notes)
-  const text = lines.map((line) => `${line}\n`).join('')
-  return failed ? { exitCode, stdout: '', stderr: text } : { exitCode, stdout: text, stderr: '' }
+  const effectivePriorities = tables.map(({ router, table }) => ({ router, ...table }))
+  const answer = { file, ok: !failed, problems, effectivePriorities, notes }
+  const verdict = failed
+    ? wrong
+      ? []
+      : [`${file}: ${count(warnings)}, and --strict allows none`]
+    : [`${file}: ok${warnings === 0 ? '' : `, ${count(warnings)}`}`, ...priorityReport(tables), ...notes]
+  return { failed, lines: [...problems.map(formatProblem), ...verdict], answer }
 }
+
+const nameOf = (file: string): string => (file === STDIN ? 'standard input' : file)
+
+const standardInput = () => readFileSync(0, 'utf8')
 
 /** In whichever language it is written. Read once: it may be a pipe. */
-export function loadWritten(file: string, isKeepalived: boolean): AnyConfig {
+export function loadWritten(file: string, isKeepalived: boolean, stdin = standardInput): AnyConfig {
+  const name = nameOf(file)
   let text: string
   try {
-    text = readText(file)
+    text = file === STDIN ? stdin() : readText(file)
   } catch {
-    return loadAny(file, undefined)
+    return loadAny(name, undefined)
   }
   const reading = isKeepalived || looksLikeKeepalived(text) ? { configId: undefined, allFiles: true } : undefined
-  return loadAny(file, reading, () => text)
+  return loadAny(name, reading, () => text)
 }
 
-const summary = (warnings: number): string =>
-  warnings === 0 ? '' : `, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
+const count = (warnings: number): string => `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`

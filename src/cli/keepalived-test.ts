@@ -6,7 +6,7 @@
 import { type AnyConfig, type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
 import { scriptProblems } from '../api/script-problem.ts'
 import { advice } from '../config/advice.ts'
-import { byPosition, formatProblem, isError, type Problem } from '../config/problem.ts'
+import { byPosition, formatProblem, isError, isProblem, type Problem } from '../config/problem.ts'
 
 export const TEST_EXIT = {
   ok: 0,
@@ -41,7 +41,7 @@ type Read = Exclude<AnyConfig, { readonly problems: readonly Problem[] }>
 function adviceOf({ config, locate, warnings }: Read): readonly Problem[] {
   const idle = warnings.filter(({ path }) => config.virtualRouters.length === 0 && path === 'virtualRouters')
   const given = config.virtualRouters.flatMap((router, index) =>
-    advice({ router, path: ['virtualRouters', index] }, locate),
+    advice({ router, path: ['virtualRouters', index] }, locate).filter(isProblem),
   )
   return [...idle, ...given.filter(({ path }) => !/\.(authentication|transport)$/.test(path))]
 }

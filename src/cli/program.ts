@@ -44,6 +44,8 @@ type ExplainWords = {
   json?: boolean
 }
 
+type CheckWords = { json?: boolean; strict?: boolean; node?: boolean; keepalived?: boolean }
+
 type DoctorWords = { interface?: string[]; keepalived?: boolean; duration?: string; json?: boolean }
 
 /** Returns the exit status. */
@@ -144,21 +146,21 @@ doctor: 2 warnings, 3 errors`,
 
   program
     .command('check')
-    .description('validate a configuration; every problem as file:line:column; exit 0 or 78')
-    .argument('<file>', "YAML, or keepalived's")
-    .option('--json', 'as JSON')
+    .description('validate configurations; every problem as file:line:column; exit 0 or 78')
+    .argument('<files...>', "YAML, or keepalived's; - is standard input")
+    .option('--json', 'as JSON; of several files a list')
+    .option('--strict', 'warnings fail as well (exit 78)')
     .option('--node', 'also against the interfaces and addresses of this node')
     .option('-f, --keepalived', "it is keepalived's, also where it does not look like that")
-    .action(async (file: string, options: { json?: boolean; node?: boolean; keepalived?: boolean }) => {
-      const { checkCommand } = await import('./check.ts')
-      const json = options.json === true
-      const keepalived = options.keepalived === true
-      if (options.node !== true) return print(await checkCommand(file, { json, keepalived }))
+    .action(async (files: string[], words: CheckWords) => {
+      const { checkFiles } = await import('./check.ts')
+      const { node: isOnNode = false, ...options } = words
+      if (!isOnNode) return print(await checkFiles(files, options))
       const { vrrpBeside } = await import('./vrrp-beside.ts')
       // Whoever else speaks VRRP here may be the very daemon whose next configuration this is.
       const { refusal } = vrrpBeside(false)
       const beside = refusal === undefined ? [] : [refusal]
-      print(await checkCommand(file, { json, keepalived, node: await thisNode(), beside }))
+      print(await checkFiles(files, { ...options, node: await thisNode(), beside }))
     })
 
   program

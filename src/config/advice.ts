@@ -1,5 +1,5 @@
 /**
- * What works but will surprise: the warnings of `holdfast check` about one router. Nothing here keeps a configuration
+ * What works but will surprise: the warnings and notes of `holdfast check` about one router. Nothing here keeps a configuration
  * from being used. This file knows neither the other routers nor the node.
  */
 
@@ -13,7 +13,7 @@ import { formatDuration } from './duration.ts'
 import { nameOfInterface } from './holding.ts'
 import { routerKnobs } from './knobs.ts'
 import { familyOfAll, scopeOf } from './network.ts'
-import { type Locate, type Problem, problemAt } from './problem.ts'
+import { type Locate, noteAt, problemAt, type Remark } from './problem.ts'
 import { interfacesIn } from './track.ts'
 import { unicastOf } from './transport.ts'
 import { allAddresses, installsAsWritten, ownAddressesOf, type PlacedAddress } from './virtual-address.ts'
@@ -21,10 +21,11 @@ import { allAddresses, installsAsWritten, ownAddressesOf, type PlacedAddress } f
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
 const REALTIME_BELOW = 100
 
-export function advice(placed: Placed, locate: Locate): Problem[] {
+export function advice(placed: Placed, locate: Locate): Remark[] {
   const { router, path } = placed
-  const problems: Problem[] = []
+  const problems: Remark[] = []
   const warn = (key: string, message: string) => problems.push(problemAt(locate, [...path, key], 'warning', message))
+  const note = (key: string, message: string) => problems.push(noteAt(locate, [...path, key], message))
   const owner = router.priority === 255
 
   if (owner && !router.preempt)
@@ -55,10 +56,10 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
     !routerKnobs(router).firstAddressLinkLocal &&
     router.addresses.every(({ address }) => scopeOf(address) === 'global')
   )
-    warn(
+    note(
       'addresses',
-      `"${router.name}" has no link-local virtual address: RFC 9568 §5.2.9 wants one first, and a peer may insist; ` +
-        'add one, or set "firstAddressLinkLocal: false" to say that this is wanted',
+      `"${router.name}" has no link-local virtual address, which RFC 9568 §5.2.9 wants first; routers of another make may ` +
+        'refuse its advertisements',
     )
   const [asNetwork] =
     ownAddressesOf(router) === 'node' || !installsAsWritten(router) ? [] : allAddresses(router).filter(isIpv4Network)
@@ -68,9 +69,8 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
         locate,
         [...path, ...asNetwork.path],
         'warning',
-        `"${router.name}" installs ${asNetwork.entry.address}/${asNetwork.entry.prefixLength} as it is written: beside an ` +
-          'address of that network it goes when that one goes, and without one it is a source address and a route of ' +
-          'this node; /32 is neither',
+        `${asNetwork.entry.address} is installed as /${asNetwork.entry.prefixLength}, as keepalived does. If the node's own ` +
+          'address in that network is removed, Linux removes this one too. Write /32 to avoid it.',
       ),
     )
   const octets = datagramLength({
@@ -90,10 +90,10 @@ export function advice(placed: Placed, locate: Locate): Problem[] {
     if (peers.length === 0)
       warn('transport', `"${router.name}" has no unicast peers: it will be alone and become Active`)
     if (peers.length > 0 && router.ttlCheck === undefined && !routerKnobs(router).ttlCheck)
-      warn(
+      note(
         'transport',
-        `"${router.name}" accepts unicast advertisements from beyond the LAN: set "ttlCheck: true" when all peers are ` +
-          'holdfast or send TTL 255, or false to say that this is wanted',
+        `"${router.name}" accepts unicast advertisements from beyond the LAN; "ttlCheck: true" refuses them, if all peers ` +
+          'are on this LAN and send TTL 255',
       )
   }
   problems.push(...staggerAdvice(placed, locate))
@@ -104,19 +104,13 @@ const isIpv4Network = ({ entry: { address, prefixLength = 32 } }: PlacedAddress)
   familyOf(address) === 'ipv4' && prefixLength < 32
 
 /** Stagger is meant for equals; it must not use up the Skew_Time by which a better router comes first. */
-function staggerAdvice(placed: Placed, locate: Locate): Problem[] {
+function staggerAdvice(placed: Placed, locate: Locate): Remark[] {
   const { router, path } = placed
   if (!routerKnobs(router).stagger || !router.preempt || router.priority === 255) return []
   const { peers, path: listed } = peerList(placed)
   if (peers === undefined)
     return [
-      problemAt(
-        locate,
-        path,
-        'warning',
-        `"${router.name}" does not know its peers: routers of equal priority may become Active together for a moment; ` +
-          'list them as "peers", or set "stagger: false" when no priorities are equal',
-      ),
+      noteAt(locate, path, `no "peers" listed for "${router.name}"; only matters if two nodes have the same priority`),
     ]
   const known = peers.filter(({ priority }) => priority !== undefined)
   if (known.length > 0 && known.length < peers.length)

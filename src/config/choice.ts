@@ -9,6 +9,7 @@ import { nameOfInterface } from './holding.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { mayServeNetworkOf, type OwnInterface, type Standing, servesNetworkOf } from './node-view.ts'
 import type { Path, Severity } from './problem.ts'
+import { nearestWord } from './spelling.ts'
 import { sourceOf, sourcePath, unicastOf } from './transport.ts'
 
 export type Report = (severity: Severity, at: Path, message: string) => void
@@ -35,7 +36,7 @@ export function chooseInterface(
       report(
         'warning',
         ['interface'],
-        `Cannot find interface "${wanted}" for "${name}": the router is in fault until it appears`,
+        `Cannot find interface "${wanted}" for "${name}"${meant(wanted, interfaces)}: the router is in fault until it appears`,
       )
     else if (named.portOf !== undefined)
       report(
@@ -67,6 +68,14 @@ export function chooseInterface(
         `in the network of ${vip.address}, name one`,
     )
   return undefined
+}
+
+function meant(wanted: string, interfaces: readonly OwnInterface[]): string {
+  const near = nearestWord(
+    wanted,
+    interfaces.map(({ name }) => name),
+  )
+  return near === undefined ? '' : ` (did you mean "${near}"?)`
 }
 
 /** Undefined: none yet, and why has been said. `held`: the address by which the interface was found. */

@@ -14,7 +14,17 @@ import { healthcheckSchema } from './healthcheck.ts'
 import { type CheckSections, healthcheckProblems } from './healthcheck-problem.ts'
 import type { Imported } from './keepalived/fate.ts'
 import { checksOfPreset, PRESETS } from './preset.ts'
-import { byPosition, isError, type Locate, type Path, type Problem, problemAt } from './problem.ts'
+import {
+  byPosition,
+  isError,
+  isNote,
+  isProblem,
+  type Locate,
+  type Note,
+  type Path,
+  type Problem,
+  problemAt,
+} from './problem.ts'
 import { schemaProblems } from './schema-problem.ts'
 import { groupProblems, type PlacedGroup } from './sync-group.ts'
 import { tooManyRouters } from './vrid-space.ts'
@@ -23,6 +33,8 @@ export type ParsedConfig =
   | {
       readonly config: Config
       readonly warnings: readonly Problem[]
+      /** Information for a reader of the file, which nobody has to act on. */
+      readonly notes: readonly Note[]
       readonly locate: Locate
       /** Of a keepalived file: what became of its keywords. */
       readonly imported?: Imported
@@ -71,8 +83,9 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
     ...healthcheckProblems(checks, locate),
     ...routers.flatMap((each) => advice(each, locate)),
   ].sort(byPosition)
-  if (parsed.success && !problems.some(isError)) return { config: parsed.data, warnings: problems, locate }
-  return { problems }
+  const told = problems.filter(isProblem)
+  if (!parsed.success || told.some(isError)) return { problems: told }
+  return { config: parsed.data, warnings: told, notes: problems.filter(isNote), locate }
 }
 
 const nothingToDo = (locate: Locate): Problem =>

@@ -1,6 +1,7 @@
 /**
- * A fault of the operator, as a value: where it is, and what to do about it. All of them are reported at once.
- * An error keeps a configuration from being used; a warning is advice. This file does not know what was checked.
+ * A remark about a configuration, as a value: its place, and what to do about it. All of them are reported at once.
+ * An error keeps a configuration from being used; a warning asks for an act of the operator; a note informs, and is shown
+ * by `holdfast check` alone. This file does not know what was checked.
  */
 
 export type Severity = 'error' | 'warning'
@@ -21,6 +22,10 @@ export type Problem = Position & {
   readonly severity: Severity
 }
 
+/** Information that asks for nothing. */
+export type Note = Omit<Problem, 'severity'> & { readonly severity: 'note' }
+export type Remark = Problem | Note
+
 /** For configurations that were not read from a text. */
 export const nowhere: Locate = () => ({ line: 0, column: 0 })
 
@@ -35,21 +40,27 @@ export function problemAt(locate: Locate, path: Path, severity: Severity, messag
   return { ...locate(path), path: formatPath(path), message: oneLine(message), severity }
 }
 
+export function noteAt(locate: Locate, path: Path, message: string): Note {
+  return { ...problemAt(locate, path, 'warning', message), severity: 'note' }
+}
+
 /** Whatever a key or a name may hold: a problem is a line, wherever it is told. */
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 
-export const isError = (problem: Problem): boolean => problem.severity === 'error'
+export const isNote = (remark: Remark): remark is Note => remark.severity === 'note'
+export const isProblem = (remark: Remark): remark is Problem => remark.severity !== 'note'
+export const isError = (problem: Remark): boolean => problem.severity === 'error'
 
 /** Reading order; what has no position comes last. */
-export function byPosition(a: Problem, b: Problem): number {
-  const line = (problem: Problem) => (problem.line === 0 ? Number.MAX_SAFE_INTEGER : problem.line)
+export function byPosition(a: Remark, b: Remark): number {
+  const line = (problem: Remark) => (problem.line === 0 ? Number.MAX_SAFE_INTEGER : problem.line)
   return line(a) - line(b) || a.column - b.column
 }
 
-/** `file:line:column: message`, the form that editors and CI logs make clickable; warnings say so. */
-export function formatProblem(problem: Problem): string {
+/** `file:line:column: message`, the form that editors and CI logs make clickable; warnings and notes say so. */
+export function formatProblem(problem: Remark): string {
   const place = [problem.file, ...(problem.line === 0 ? [] : [problem.line, problem.column])]
   const prefix = place.filter((part) => part !== undefined).join(':')
-  const message = problem.severity === 'warning' ? `warning: ${problem.message}` : problem.message
+  const message = problem.severity === 'error' ? problem.message : `${problem.severity}: ${problem.message}`
   return prefix === '' ? message : `${prefix}: ${message}`
 }

@@ -1,5 +1,5 @@
 /**
- * What the weights of a router come to, judged: the warnings of `holdfast check` about moves that never happen, or late.
+ * What the weights of a router come to, judged: the warnings and notes of `holdfast check` about moves that never happen, or late.
  * Decided here: against whom a priority is compared where the file does not say it. It knows the whole configuration and
  * no node but the one that it is asked about.
  */
@@ -9,12 +9,29 @@ import type { Config } from './config.ts'
 import { formatDuration } from './duration.ts'
 import type { NodeView } from './node-view.ts'
 import { type PriorityRow, type PriorityTable, priorityTable } from './priority-table.ts'
-import { type Locate, type Path, type Problem, problemAt } from './problem.ts'
+import {
+  formatProblem,
+  isNote,
+  isProblem,
+  type Locate,
+  type Note,
+  noteAt,
+  type Path,
+  type Problem,
+  problemAt,
+  type Remark,
+} from './problem.ts'
 import { type ResolvedRouter, resolveRouters } from './resolve.ts'
 import { slowestPath } from './slowest-path.ts'
+import { type Track, trackedName } from './track.ts'
 
 export type TrackReport = { readonly router: string; readonly table: PriorityTable }
-export type TrackAdvice = { readonly tables: readonly TrackReport[]; readonly warnings: readonly Problem[] }
+export type TrackAdvice = {
+  readonly tables: readonly TrackReport[]
+  readonly warnings: readonly Problem[]
+  /** How long a move takes, and what cannot be judged. */
+  readonly notes: readonly Note[]
+}
 
 /** Longer than a client's patience with one request. */
 const SLOW = 1000
@@ -23,11 +40,26 @@ const MOST_TOLD = 3
 export function trackAdvice(config: Config, locate: Locate, node: NodeView = { interfaces: [] }): TrackAdvice {
   const checks = checksOf(config)
   const { routers } = resolveRouters(config, node)
-  const reports = routers.map((router, index) => reportOf(router, checks, placeOf(config, index), locate))
+  const reports = routers.map((router, index) => {
+    const known = peerPriorities(router, routers)
+    return reportOf({ router, known, checks, path: placeOf(config, index), locate })
+  })
+  // Members of one group have what the group tracks in common.
+  const told = [
+    ...new Map(reports.flatMap(({ remarks }) => remarks).map((each) => [formatProblem(each), each])).values(),
+  ]
   return {
     tables: reports.flatMap(({ report }) => report ?? []),
-    warnings: reports.flatMap(({ warnings }) => warnings),
+    warnings: told.filter(isProblem),
+    notes: told.filter(isNote),
   }
+}
+
+/** Returns the base priorities of the peers, as this router lists them, or else another member of its sync group. */
+function peerPriorities(router: ResolvedRouter, all: readonly ResolvedRouter[]): readonly number[] {
+  const mates = router.group === undefined ? [] : all.filter(({ group }) => group === router.group)
+  const lists = [router, ...mates].map(({ parameters }) => parameters.peers.flatMap(({ priority }) => priority ?? []))
+  return lists.find((list) => list.length > 0) ?? []
 }
 
 /** Where what it tracks is written: at the router, or at its group. */
@@ -40,36 +72,53 @@ function placeOf({ virtualRouters, syncGroups }: Config, index: number): Path {
   ]
 }
 
-type Report = { readonly report: TrackReport | undefined; readonly warnings: readonly Problem[] }
+type Report = { readonly report: TrackReport | undefined; readonly remarks: readonly Remark[] }
+type Tracking = {
+  readonly router: ResolvedRouter
+  /** Base priorities of the peers. */
+  readonly known: readonly number[]
+  readonly checks: readonly Check[]
+  readonly path: Path
+  readonly locate: Locate
+}
 
-function reportOf(router: ResolvedRouter, checks: readonly Check[], path: Path, locate: Locate): Report {
+function reportOf({ router, known, checks, path, locate }: Tracking): Report {
   const { name, track, parameters } = router
-  if (track.length === 0) return { report: undefined, warnings: [] }
-  const warnings: Problem[] = []
-  const warn = (message: string) => warnings.push(problemAt(locate, path, 'warning', message))
+  if (track.length === 0) return { report: undefined, remarks: [] }
+  const remarks: Remark[] = []
+  const warn = (message: string) => remarks.push(problemAt(locate, path, 'warning', message))
+  const note = (message: string) => remarks.push(noteAt(locate, path, message))
   const table = priorityTable(parameters.priority, track, checks)
   const best = table.rows.find(({ fault }) => !fault)?.priority ?? parameters.priority
-  const weighs = parameters.priority !== 255 && track.some(({ weight }) => weight !== 0)
-  const meant = { ...parameters, priority: best }
-  if (weighs && !parameters.preempt)
+  const weighing = parameters.priority === 255 ? [] : track.filter(({ weight }) => weight !== 0)
+  const small = weighing.length === 0 || !parameters.preempt ? [] : tooSmall(router, known, table, best)
+  if (weighing.length > 0 && !parameters.preempt)
     warn(
       `The weights of "${name}" move nothing while its Active lives: with "preempt: false" no Backup takes over from it, ` +
         'whatever its priority, and only what is tracked with weight 0 does',
     )
-  else if (weighs) {
-    const idle = neverMoves(router, table, best)
-    if (idle !== undefined) warn(idle)
-  }
-  const slow = parameters.priority === 255 ? undefined : slowestPath(meant, track, checks)
+  for (const message of small) warn(message)
+  const isKnown = known.length > 0 && small.length === 0
+  const shown = weighing.filter((tracker) => table.columns.includes(trackedName(tracker)))
+  if (parameters.preempt && small.length === 0 && known.length === 0 && shown.length > 0)
+    note(
+      `cannot tell whether ${weightsOf(shown)} ${shown.length === 1 ? 'is' : 'are'} enough: no peer priorities are listed`,
+    )
+  // A move is promised only where it is known to happen.
+  const moving = isKnown ? track : track.filter(({ weight }) => weight === 0)
+  const slow = parameters.priority === 255 ? undefined : slowestPath({ ...parameters, priority: best }, moving, checks)
   if (slow !== undefined && slow.ms > SLOW) {
-    const parts = slow.parts.map(({ ms, what }) => `${shown(ms)} ${what}`).join(' + ')
-    warn(
-      `The addresses of "${name}" may take ${shown(slow.ms)} to move when "${slow.check.name}" fails without a sign: ` +
+    const parts = slow.parts.map(({ ms, what }) => `${timeShown(ms)} ${what}`).join(' + ')
+    note(
+      `The addresses of "${name}" may take ${timeShown(slow.ms)} to move when "${slow.check.name}" stops answering: ` +
         `${parts}${signOf(slow.check.probe)}`,
     )
   }
-  return { report: { router: name, table }, warnings }
+  return { report: { router: name, table }, remarks }
 }
+
+const weightsOf = (track: readonly Track[]): string =>
+  track.map((tracker) => `weight ${tracker.weight} of ${trackedName(tracker)}`).join(' and ')
 
 /** What needs no poll. */
 function signOf(probe: ProbeSpec): string {
@@ -78,34 +127,40 @@ function signOf(probe: ProbeSpec): string {
   return probe.kind === 'file' ? '; the kernel usually tells of a change at once' : ''
 }
 
-const shown = (ms: number): string => formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 10) * 10)
+const timeShown = (ms: number): string => formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 10) * 10)
 
-/** Results with which another node could be better, and is not by enough. */
-function neverMoves({ name, parameters }: ResolvedRouter, table: PriorityTable, best: number): string | undefined {
-  const { priority: base, peers, margin = 0 } = parameters
-  const listed = peers.flatMap(({ priority }) => priority ?? [])
+/** Results that leave this router above every peer, although the service is worse here. Without known priorities all nodes are taken to be alike. */
+function tooSmall(router: ResolvedRouter, known: readonly number[], table: PriorityTable, best: number): string[] {
+  const { track, parameters } = router
+  const { priority: base, margin = 0 } = parameters
   // What a peer adds to its own base when all is well there.
-  const gain = best - base
-  const peerBest = listed.length === 0 ? best : Math.min(254, Math.max(...listed) + gain)
-  const idle = table.rows.filter(
-    (row) => !row.fault && row.up.some((up, i) => up !== table.rows[0]?.up[i]) && row.priority + margin >= peerBest,
-  )
-  if (idle.length === 0) return undefined
-  const told = idle.slice(0, MOST_TOLD).map((row) => wordsOf(row, table))
-  const more = idle.length > told.length ? ` and ${idle.length - told.length} more` : ''
-  const taken =
-    listed.length === 0
-      ? 'all nodes are taken to be alike'
-      : 'peers are taken to have the priority that is listed, and the same checks'
-  const wanted = margin === 0 ? '' : `, and "margin" wants ${margin} more`
-  return (
-    `${idle.length} of ${table.rows.length} results never move the addresses of "${name}": ${told.join(', ')}${more}; ` +
-    `a peer has ${peerBest} at best${wanted} (${taken})`
-  )
+  const peerBest = known.length === 0 ? best : Math.min(254, Math.max(...known) + best - base)
+  const downIn = (row: PriorityRow) => table.columns.filter((_, i) => row.up[i] !== table.rows[0]?.up[i])
+  const stays = table.rows.filter((row) => !row.fault && downIn(row).length > 0 && row.priority + margin >= peerBest)
+  const place = (row: PriorityRow) => table.columns.indexOf(downIn(row)[0] ?? '')
+  const alone = stays.filter((row) => downIn(row).length === 1).sort((a, b) => place(a) - place(b))
+  const told = (alone.length > 0 ? alone : stays).map((row) => {
+    const down = downIn(row)
+    const tracker = track.find((each) => trackedName(each) === down[0])
+    const isOne = down.length === 1 && tracker !== undefined && tracker.weight !== 0
+    const subject = isOne
+      ? `weight ${tracker.weight} of ${down[0]} is too small`
+      : `the weights of ${down.join(' and ')} together are too small`
+    const above = row.priority - peerBest
+    const relation = above > 0 ? 'above' : above === 0 ? 'equal to' : `within the margin (${margin}) of`
+    const cure = isOne ? cureOf(tracker.weight, above + margin + 1, row.priority) : ''
+    return `${subject}: ${row.priority} is still ${relation} the best peer (${peerBest})${cure}`
+  })
+  const more = told.length - MOST_TOLD
+  return more > 0
+    ? [...told.slice(0, MOST_TOLD), `${more} more of the weights of "${router.name}" are too small`]
+    : told
 }
 
-function wordsOf({ up, priority }: PriorityRow, { columns }: PriorityTable): string {
-  const down = columns.filter((_, i) => !up[i])
-  const what = down.length === 0 ? 'all up' : `${down.join(' and ')} down`
-  return `${what} (${priority})`
+function cureOf(weight: number, missing: number, priority: number): string {
+  // A sum above 254 counts as 254, so that a greater weight changes nothing.
+  if (priority === 254) return '; a sum above 254 counts as 254: use a lower base priority'
+  const enough = weight < 0 ? weight - missing : weight + missing
+  if (Math.abs(enough) > 253) return '; no weight is enough: bring the base priorities closer together'
+  return weight < 0 ? `; use ${enough} or less` : `; use ${enough} or more`
 }

@@ -1,12 +1,12 @@
 /** `holdfast check` and `holdfast schema` as functions: what they print and how they exit. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/api/configuration-file.ts'
 import { loadAny } from '../../src/api/configuration-language.ts'
 import { freshConfig } from '../../src/api/fresh-configuration.ts'
-import { checkCommand } from '../../src/cli/check.ts'
+import { checkCommand, checkFiles } from '../../src/cli/check.ts'
 import { schemaCommand } from '../../src/cli/schema.ts'
 import { isError } from '../../src/config/problem.ts'
 import { address } from '../../src/wire/address.ts'
@@ -38,6 +38,90 @@ test('warnings are printed and do not fail', async () => {
   expect(stdout).toContain(`${file}: ok, 1 warning\n`)
 })
 
+test('--strict: a warning fails, and a note does not', async () => {
+  const noted = write('noted.yaml', GOOD.replace(', stagger: false', ''))
+  const note = `${noted}:2:5: note: no "peers" listed for "a"; only matters if two nodes have the same priority`
+  expect(await checkCommand(noted, { strict: true })).toEqual({
+    exitCode: 0,
+    stdout: `${noted}: ok\n${note}\n`,
+    stderr: '',
+  })
+  const warned = write('strict.yaml', GOOD.replace('stagger: false', 'stagger: false, advertisementInterval: 10ms'))
+  const { exitCode, stdout, stderr } = await checkCommand(warned, { strict: true })
+  expect([exitCode, stdout]).toEqual([78, ''])
+  expect(stderr).toMatch(
+    /^.*strict.yaml:2:.*: warning: An interval of 10ms .*\n.*: 1 warning, and --strict allows none\n$/,
+  )
+  const json = await checkCommand(warned, { strict: true, json: true })
+  expect([json.exitCode, JSON.parse(json.stdout).ok]).toEqual([78, false])
+})
+
+test('several files: each is judged, and one that fails makes the exit status 78', async () => {
+  const [good, bad] = [write('one.yaml', GOOD), write('two.yaml', GOOD.replace('vrid: 1', 'vrid: 0'))]
+  const both = await checkFiles([bad, good], {})
+  expect([both.exitCode, both.stdout]).toEqual([78, `${good}: ok\n`])
+  expect(both.stderr).toContain(`${bad}:2:22: `)
+  const listed = await checkFiles([good, bad], { json: true })
+  expect(JSON.parse(listed.stdout)).toMatchObject([
+    { file: good, ok: true },
+    { file: bad, ok: false },
+  ])
+  expect((await checkFiles([good, good], {})).exitCode).toBe(0)
+})
+
+test('- is standard input, in either language', async () => {
+  const run = (text: string) => checkCommand('-', { stdin: () => text })
+  expect(await run(GOOD)).toMatchObject({ exitCode: 0, stdout: 'standard input: ok\n' })
+  const keepalived = 'vrrp_instance A {\n  interface eth0\n  virtual_router_id 1\n  virtual_ipaddress { 10.0.0.9 }\n}\n'
+  expect((await run(keepalived)).stdout).toContain('standard input: ok')
+  const wrong = await run(GOOD.replace('vrid: 1', 'vrid: 0'))
+  expect(wrong).toMatchObject({ exitCode: 78, stderr: expect.stringMatching(/^standard input:2:22: /) })
+})
+
+test('with a node: an interface that is not there has a suggestion, and fails with --strict', async () => {
+  const file = write('typo.yaml', GOOD.replace('eth0', 'eht0'))
+  const node = {
+    interfaces: [
+      { name: 'lo', addresses: [] },
+      { name: 'eth0', addresses: [] },
+    ],
+  }
+  const message = 'Cannot find interface "eht0" for "a" (did you mean "eth0"?): the router is in fault until it appears'
+  expect(await checkCommand(file, { node })).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(message) })
+  expect(await checkCommand(file, { node, strict: true })).toMatchObject({
+    exitCode: 78,
+    stderr: expect.stringContaining(message),
+  })
+})
+
+describe('shipped examples have no warnings', () => {
+  const root = join(import.meta.dirname, '../..')
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const blocks = [...readme.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
+  const configurations = blocks.filter((text) => text.includes('virtualRouters:'))
+  const pods = readdirSync(join(root, 'deploy/static-pod')).filter((name) => name.endsWith('.yaml'))
+  const shipped = ['systemd/holdfast.yaml.example', ...pods.map((name) => `static-pod/${name}`)]
+    .map((name) => [name, readFileSync(join(root, 'deploy', name), 'utf8')] as const)
+    .filter(([, text]) => text.includes('virtualRouters:'))
+  // What is written as a comment is meant to be used as well.
+  const used = (text: string) =>
+    text
+      .replace(/^# (healthchecks:)/gm, '$1')
+      .replace(/^# {3}/gm, '    ')
+      .replace(/^( +)# (\w+: [[{])/gm, '$1$2')
+
+  test('there are examples', () => expect([configurations.length, shipped.length]).toEqual([1, 2]))
+
+  test.each([...configurations.map((text) => ['README.md', text] as const), ...shipped])('%s', async (_, text) => {
+    const written = await checkCommand(write('example.yaml', text))
+    expect(written).toMatchObject({ exitCode: 0, stderr: '', stdout: expect.not.stringContaining('warning') })
+    expect(await checkCommand(write('used.yaml', used(text)), { strict: true })).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+    })
+  })
+})
+
 test('every problem on one line with its place, exit 78', async () => {
   const file = write('bad.yaml', GOOD.replace('vrid: 1', 'vrid: 0').replace('10.0.0.200', 'x'))
   const { exitCode, stdout, stderr } = await checkCommand(file)
@@ -63,6 +147,7 @@ test('--json says the same', async () => {
   const { exitCode, stdout, stderr } = await checkCommand(file, { json: true })
   expect([exitCode, stderr]).toEqual([78, ''])
   expect(JSON.parse(stdout)).toEqual({
+    file,
     ok: false,
     effectivePriorities: [],
     notes: [],
@@ -106,6 +191,7 @@ a: effective priority, base 40
   up    down  down  FAULT
   down  up    down  FAULT
   down  down  down  FAULT
+${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1 are enough: no peer priorities are listed
 `,
     ])
     const json = JSON.parse((await checkCommand(file, { json: true })).stdout)

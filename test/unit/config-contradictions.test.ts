@@ -9,7 +9,7 @@ const V6 = 'name: a, vrid: 1, interface: eth0, addresses: ["fd00::200"], stagger
 
 function said(...routers: string[]): string[] {
   const parsed = parseConfig(`virtualRouters:\n${routers.map((each) => `  - { ${each} }\n`).join('')}`)
-  return ('problems' in parsed ? parsed.problems : parsed.warnings).map(formatProblem)
+  return ('problems' in parsed ? parsed.problems : [...parsed.warnings, ...parsed.notes]).map(formatProblem)
 }
 const message = (line: string) => line.replace(/^\d+:\d+: /, '')
 const unicast = (rest: string) => `ttlCheck: false, transport: { unicast: { ${rest} } }`
@@ -52,7 +52,7 @@ describe('link-local addresses', () => {
 
   test('none among the VIPs: noted, refused by the letter of the RFC, or said to be wanted', () => {
     const router = V6.replace(', firstAddressLinkLocal: false', '')
-    expect(said(router)).toEqual([expect.stringMatching(/^2:53: warning: "a" has no link-local virtual address: /)])
+    expect(said(router)).toEqual([expect.stringMatching(/^2:53: note: "a" has no link-local virtual address, /)])
     expect(said(`${router}, profile: rfc9568`)).toEqual([
       '2:53: Cannot run "a" without a link-local virtual address (RFC 9568 §5.2.9): add one, or set "firstAddressLinkLocal: false"',
     ])

@@ -9,7 +9,9 @@ const QUICK = 'interval: 100ms, timeout: 100ms'
 const WEB = `name: web, http: "http://localhost/", ${QUICK}`
 const FAST = 'advertisementInterval: 100ms'
 
-function advice(keys: string, checks: readonly string[] = [WEB], rest = '', own?: string): string[] {
+type Advice = readonly [keys: string, checks?: readonly string[], rest?: string, own?: string]
+
+function told(...[keys, checks = [WEB], rest = '', own]: Advice) {
   const text =
     `healthchecks:\n${checks.map((each) => `  - { ${each} }\n`).join('')}virtualRouters:\n` +
     `  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], ${keys} }\n${rest}`
@@ -17,8 +19,10 @@ function advice(keys: string, checks: readonly string[] = [WEB], rest = '', own?
   if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
   const addresses = own === undefined ? [] : [{ address: address(own), prefixLength: 24 }]
   const node = { interfaces: own === undefined ? [] : [{ name: 'eth0', addresses }] }
-  return trackAdvice(parsed.config, parsed.locate, node).warnings.map(({ message }) => message)
+  return trackAdvice(parsed.config, parsed.locate, node)
 }
+const advice = (...words: Advice): string[] => told(...words).warnings.map(({ message }) => message)
+const notes = (...words: Advice): string[] => told(...words).notes.map(({ message }) => message)
 
 const track = (weight: number, more = '') => `${FAST}, track: [{ healthcheck: web, weight: ${weight} }]${more}`
 
@@ -31,15 +35,52 @@ describe('moves that never happen', () => {
   test('a weight smaller than the distance to the peers', () => {
     const peers = 'peers: [{ address: 10.0.0.12, priority: 90 }]'
     expect(advice(track(-5, `, priority: 100, ${peers}`))).toEqual([
-      '1 of 2 results never move the addresses of "a": web down (95); a peer has 90 at best ' +
-        '(peers are taken to have the priority that is listed, and the same checks)',
+      'weight -5 of web is too small: 95 is still above the best peer (90); use -11 or less',
     ])
     expect(advice(track(-11, `, priority: 100, ${peers}`))).toEqual([])
     // The peer gains as much by its own check.
     expect(advice(track(50, `, priority: 100, ${peers}`))).toEqual([])
     expect(advice(track(10, `, priority: 100, ${peers}`))).toEqual([
-      expect.stringContaining('web down (100); a peer has 100 at best'),
+      'weight 10 of web is too small: 100 is still equal to the best peer (100); use 11 or more',
     ])
+    expect(advice(track(11, `, priority: 100, ${peers}`))).toEqual([])
+  })
+
+  test('the advised weight moves', () => {
+    const peers = 'peers: [{ address: 10.0.0.12, priority: 100 }, { address: 10.0.0.13, priority: 60 }]'
+    expect(advice(track(-20, `, priority: 150, ${peers}`))).toEqual([
+      'weight -20 of web is too small: 130 is still above the best peer (100); use -51 or less',
+    ])
+    expect(advice(track(-51, `, priority: 150, ${peers}`))).toEqual([])
+    const far = 'peers: [{ address: 10.0.0.12, priority: 1 }]'
+    expect(advice(track(-20, `, priority: 254, margin: 9, ${far}`))).toEqual([
+      'weight -20 of web is too small: 234 is still above the best peer (1); no weight is enough: bring the base ' +
+        'priorities closer together',
+    ])
+  })
+
+  test('peers without priorities: nothing can be said, and no move is promised', () => {
+    const slow = 'name: web, http: "http://localhost/", timeout: 1s, fall: 2'
+    const one = 'priority: 150, track: [{ healthcheck: web, weight: -20 }]'
+    for (const keys of [one, `${one}, peers: [10.0.0.12, 10.0.0.13]`]) {
+      expect(advice(keys, [slow])).toEqual([])
+      expect(notes(keys, [slow])).toEqual([
+        'cannot tell whether weight -20 of web is enough: no peer priorities are listed',
+      ])
+    }
+    expect(notes('priority: 150, track: [{ healthcheck: web }]', [slow])).toEqual([
+      expect.stringMatching(/^The addresses of "a" may take 3.54s to move when "web" stops answering: /),
+    ])
+  })
+
+  test('the priorities that another member of the sync group lists count', () => {
+    const other =
+      '  - { name: b, vrid: 2, interface: eth0, addresses: [10.0.0.201], peers: [{ address: 10.0.0.12, priority: 90 }] }\n'
+    const group = (weight: number) =>
+      `${other}syncGroups:\n  - { name: g, members: [a, b], track: [{ healthcheck: web, weight: ${weight} }] }\n`
+    expect(advice(FAST, [WEB], group(-20))).toEqual([])
+    expect(notes(FAST, [WEB], group(-20))).toEqual([])
+    expect(advice(FAST, [WEB], group(-5))).toHaveLength(1)
   })
 
   test('on the node itself its own entry is nobody to compare with', () => {
@@ -50,17 +91,18 @@ describe('moves that never happen', () => {
   test('what clamping takes away', () => {
     expect(
       advice(`${FAST}, priority: 250, track: [{ healthcheck: web, weight: 50 }, { interface: eth1, weight: 50 }]`),
-    ).toEqual([
-      expect.stringMatching(
-        /^2 of 4 results never move .*: (web|eth1) down \(254\), (web|eth1) down \(254\); a peer has 254 at best \(all nodes are taken to be alike\)$/,
+    ).toEqual(
+      ['web', 'eth1'].map(
+        (name) =>
+          `weight 50 of ${name} is too small: 254 is still equal to the best peer (254); a sum above 254 counts as 254: ` +
+          'use a lower base priority',
       ),
-    ])
+    )
   })
 
   test('a weight within the margin', () => {
     expect(advice(track(-5, ', margin: 5'))).toEqual([
-      '1 of 2 results never move the addresses of "a": web down (95); a peer has 100 at best, and "margin" wants 5 more ' +
-        '(all nodes are taken to be alike)',
+      'weight -5 of web is too small: 95 is still within the margin (5) of the best peer (100); use -6 or less',
     ])
     expect(advice(track(-5, ', margin: 4'))).toEqual([])
   })
@@ -69,7 +111,10 @@ describe('moves that never happen', () => {
     const checks = ['b', 'c', 'd', 'e'].map((name) => `name: ${name}, file: /${name}, ${QUICK}`)
     const tracked = ['b', 'c', 'd', 'e'].map((name) => `{ healthcheck: ${name}, weight: -1 }`).join(', ')
     expect(advice(`${FAST}, margin: 9, track: [${tracked}]`, checks)).toEqual([
-      expect.stringMatching(/^15 of 16 results never move .* and 12 more; a peer has 100 at best/),
+      ...['b', 'c', 'd'].map((name) =>
+        expect.stringContaining(`weight -1 of ${name} is too small: 99 is still within`),
+      ),
+      '1 more of the weights of "a" are too small',
     ])
   })
 
@@ -95,13 +140,13 @@ describe('moves that never happen', () => {
 })
 
 describe('the slowest path', () => {
-  const slow = (keys: string, check: string) => advice(`${keys}`, [`name: web, ${check}`])
+  const slow = (keys: string, check: string) => notes(keys, [`name: web, ${check}`])
   // 1 s of interval: Skew_Time of 90 is 166/256 s.
-  const OURS = 'priority: 40, track: [{ healthcheck: web, weight: 50 }]'
+  const OURS = 'priority: 40, track: [{ healthcheck: web, weight: 50 }], peers: [{ address: 10.0.0.12, priority: 40 }]'
 
   test('names the parts of the sum', () => {
     expect(slow(OURS, 'http: "http://localhost/", timeout: 900ms, fall: 2')).toEqual([
-      'The addresses of "a" may take 3.57s to move when "web" fails without a sign: 1.1s until the next poll (interval ' +
+      'The addresses of "a" may take 3.57s to move when "web" stops answering: 1.1s until the next poll (interval ' +
         'and jitter) + 1.8s 2 times the timeout (fall) + 22ms fastInterval + 648ms Skew_Time of the successor; a ' +
         'connection that ends is noticed at once',
     ])
@@ -109,7 +154,7 @@ describe('the slowest path', () => {
 
   test('without fastPreempt it is Active_Down_Interval', () => {
     expect(slow(`${OURS}, fastPreempt: false`, `tcp: "a:1", ${QUICK}`)).toEqual([
-      'The addresses of "a" may take 3.86s to move when "web" fails without a sign: 110ms until the next poll (interval ' +
+      'The addresses of "a" may take 3.86s to move when "web" stops answering: 110ms until the next poll (interval ' +
         'and jitter) + 100ms timeout + 3.65s Active_Down_Interval of the successor; a connection that ends is noticed at once',
     ])
     expect(slow(`${OURS}, preemptDelay: 5s`, `tcp: "a:1", ${QUICK}`)).toEqual([
@@ -122,8 +167,10 @@ describe('the slowest path', () => {
   })
 
   test('stagger counts', () => {
-    const peers = 'peers: [10.0.0.12, 10.0.0.13, 10.0.0.14]'
-    expect(slow(`${OURS}, ${peers}`, 'tcp: "a:1"')).toEqual([expect.stringContaining('+ 6ms stagger;')])
+    const peers = ['2', '3', '4'].map((last) => `{ address: 10.0.0.1${last}, priority: 40 }`).join(', ')
+    expect(slow(OURS.replace(/peers: .*/, `peers: [${peers}]`), 'tcp: "a:1"')).toEqual([
+      expect.stringContaining('+ 6ms stagger;'),
+    ])
   })
 
   test('of a combination the slowest member', () => {
@@ -132,12 +179,11 @@ describe('the slowest path', () => {
       'name: slow, file: /y, interval: 5s',
       'name: web, any: [quick, slow]',
     ]
-    expect(advice(`${FAST}, track: [{ healthcheck: web, weight: 5 }]`, checks)).toEqual([
-      expect.stringContaining('may take 5.56s to move when "slow" fails without a sign: 5.5s until the next poll'),
+    const keys = `${FAST}, track: [{ healthcheck: web, weight: 5 }], peers: [{ address: 10.0.0.12, priority: 100 }]`
+    expect(notes(keys, checks)).toEqual([
+      expect.stringContaining('may take 5.56s to move when "slow" stops answering: 5.5s until the next poll'),
     ])
-    expect(advice(`${FAST}, track: [{ healthcheck: web, weight: 5 }]`, checks)[0]).toMatch(
-      /; the kernel usually tells of a change at once$/,
-    )
+    expect(notes(keys, checks)[0]).toMatch(/; the kernel usually tells of a change at once$/)
   })
 
   test('within a second nothing is said', () => {
