@@ -157,7 +157,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   // Two daemons of one node discard each other's advertisements as their own, and both would be Active. Before the
   // kernel is touched: a second one must not sweep what the first one holds.
   if (!options.core) native.forbidDumps()
-  const lock = await takeNodeLock(native)
+  const lock = takeNodeLock(native)
   if (!lock.taken) {
     print(`holdfast: ${lockedWords(lock.by)}`)
     return EXIT.failure

@@ -1,45 +1,57 @@
 /**
  * One daemon per node. Decided here: "node" is the network namespace, because that is where addresses live, and the
  * lock is a name in its abstract unix namespace: the kernel takes it in one step and gives it back with the process,
- * however that ends. Any local user may take such a name, so that who has it is part of the answer. Refused here: what a
- * second daemon is told.
+ * however that ends. The sockets are bound and never listen: no other process can connect to the engine's thread. Any
+ * local user may take such a name, so that who has it is part of the answer. Refused here: what a second daemon is told.
  */
-import { connect, createServer } from 'node:net'
-import type { Credentials } from './native.ts'
-import { type Peer, socketPeer } from './socket-peer.ts'
+import { readFileSync } from 'node:fs'
+import type { NativeAddon } from './native.ts'
+import { processWith } from './process-sockets.ts'
+import { AF, unixSockaddr } from './sockaddr.ts'
+import type { Peer } from './socket-peer.ts'
 
 /** Shown as @holdfast by ss(8). */
-const NAME = '\0holdfast'
-const ANSWER_WITHIN = 1_000
+const NAME = 'holdfast'
+/** sizeof(sun_path): libuv before 1.48 (Node 20) fills all of it with NULs, which makes another name. */
+const SUN_PATH = 108
+const SOCK_STREAM = 1
 
 export type NodeLock =
   | { readonly taken: true; release(): void }
-  /** `by` is undefined when it does not answer. */
+  /** `by` is undefined when it cannot be seen from here. */
   | { readonly taken: false; readonly by: Peer | undefined }
 
-/** Keeps no process alive. */
-export function takeNodeLock(native: Pick<Credentials, 'peerOf'>): Promise<NodeLock> {
-  const server = createServer((connection) => connection.destroy())
-  return new Promise((resolve, reject) => {
-    server.on('error', (error) => {
-      if ('code' in error && error.code === 'EADDRINUSE')
-        void holder(native).then((by) => resolve({ taken: false, by }))
-      else reject(error)
-    })
-    server.listen(NAME, () => resolve({ taken: true, release: () => void server.close() }))
-    server.unref()
-  })
+/**
+ * Takes the name as it is, and padded as holdfast 0.1 took it under Node 20: daemons of both kinds exclude each other.
+ * Throws as socket(2) and bind(2) fail.
+ */
+export function takeNodeLock(native: Pick<NativeAddon, 'NativeSocket'>, name = NAME): NodeLock {
+  const exact = `\0${name}`
+  const held: { close(): void }[] = []
+  const release = () => {
+    for (const socket of held) socket.close()
+  }
+  for (const path of [exact, exact.padEnd(SUN_PATH, '\0')]) {
+    const socket = new native.NativeSocket(AF.unix, SOCK_STREAM, 0, 1, 1)
+    held.push(socket)
+    try {
+      socket.bind(unixSockaddr(path))
+    } catch (error) {
+      release()
+      if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
+        return { taken: false, by: processWith(inodesOf(name)) }
+      throw error
+    }
+  }
+  return { taken: true, release }
 }
 
-function holder(native: Pick<Credentials, 'peerOf'>): Promise<Peer | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect(NAME)
-    const answered = (peer: Peer | undefined) => {
-      socket.destroy()
-      resolve(peer)
-    }
-    socket.setTimeout(ANSWER_WITHIN, () => answered(undefined))
-    socket.once('error', () => answered(undefined))
-    socket.once('connect', () => answered(socketPeer(native, socket)))
-  })
+/** Returns the sockets of both names in this network namespace; the kernel writes NUL as @. */
+function inodesOf(name: string): ReadonlySet<string> {
+  const inodes = new Set<string>()
+  for (const line of readFileSync('/proc/self/net/unix', 'utf8').split('\n').slice(1)) {
+    const [, , , , , , inode, path] = line.trim().split(/\s+/)
+    if (inode !== undefined && path?.replace(/@+$/, '') === `@${name}`) inodes.add(inode)
+  }
+  return inodes
 }

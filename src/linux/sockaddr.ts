@@ -1,10 +1,10 @@
 /**
- * struct sockaddr of the four families in use, as bytes (linux/in.h, in6.h, netlink.h, if_packet.h; little endian
+ * struct sockaddr of the five families in use, as bytes (linux/in.h, in6.h, netlink.h, if_packet.h, un.h; little endian
  * hosts). Refused here: which of them a socket wants.
  */
 import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
 
-export const AF = { inet: 2, inet6: 10, netlink: 16, packet: 17 } as const
+export const AF = { unix: 1, inet: 2, inet6: 10, netlink: 16, packet: 17 } as const
 
 const view = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
@@ -24,6 +24,15 @@ export function addressOfSockaddr(bytes: Uint8Array): Address | undefined {
   if (family === AF.inet && bytes.length >= 8) return addressFromBytes(bytes.subarray(4, 8))
   if (family === AF.inet6 && bytes.length >= 24) return addressFromBytes(bytes.subarray(8, 24))
   return undefined
+}
+
+/** The kernel takes the length for that of the name: an abstract one (it begins with NUL) may contain NULs. */
+export function unixSockaddr(path: string): Uint8Array {
+  const octets = Buffer.from(path, 'latin1')
+  const bytes = new Uint8Array(2 + octets.length)
+  view(bytes).setUint16(0, AF.unix, true)
+  bytes.set(octets, 2)
+  return bytes
 }
 
 /** `groups` is the bit mask of the first 32 multicast groups; the kernel chooses the port. */

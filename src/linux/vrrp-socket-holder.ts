@@ -6,6 +6,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
+import { socketsOf } from './process-sockets.ts'
 
 export type VrrpSocketHolder = { readonly pid: number; readonly name: string }
 
@@ -67,28 +68,6 @@ function vrrpInodes(net: string): Set<string> {
 /** Who sees the same sockets lives in the same namespace; unlike `ns/net` this may be asked about any process. */
 function isHere(net: string, inodes: ReadonlySet<string>): boolean {
   return [...vrrpInodes(net)].some((inode) => inodes.has(inode))
-}
-
-/** Undefined: we may not look, or it is gone. The same user may list them; where they lead is for his equals alone. */
-function socketsOf(folder: string): string[] | undefined {
-  try {
-    return readdirSync(folder).flatMap((descriptor) => {
-      const inode = /^socket:\[(\d+)\]$/.exec(targetOf(`${folder}/${descriptor}`))?.[1]
-      return inode === undefined ? [] : [inode]
-    })
-  } catch {
-    return undefined
-  }
-}
-
-function targetOf(path: string): string {
-  try {
-    return readlinkSync(path)
-  } catch (error) {
-    // Closed in between.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
-    throw error
-  }
 }
 
 /**

@@ -1,0 +1,38 @@
+/**
+ * The sockets of other processes, out of /proc. Returns what may be seen: a process of another user or PID namespace
+ * may be hidden.
+ */
+import { readdirSync, readlinkSync, statSync } from 'node:fs'
+import type { Peer } from './socket-peer.ts'
+
+/** Returns the inodes of the sockets in `/proc/PID/fd`; undefined when we may not look, or the process is gone. */
+export function socketsOf(folder: string): string[] | undefined {
+  try {
+    return readdirSync(folder).flatMap((descriptor) => {
+      const inode = /^socket:\[(\d+)\]$/.exec(targetOf(`${folder}/${descriptor}`))?.[1]
+      return inode === undefined ? [] : [inode]
+    })
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the first process that has one of these sockets. */
+export function processWith(inodes: ReadonlySet<string>, proc = '/proc'): Peer | undefined {
+  for (const entry of readdirSync(proc)) {
+    if (!/^\d+$/.test(entry) || socketsOf(`${proc}/${entry}/fd`)?.some((inode) => inodes.has(inode)) !== true) continue
+    const { uid } = statSync(`${proc}/${entry}`, { throwIfNoEntry: false }) ?? {}
+    if (uid !== undefined) return { pid: Number(entry), uid }
+  }
+  return undefined
+}
+
+function targetOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch (error) {
+    // Closed in between.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+}
