@@ -318,7 +318,7 @@ const wordsFor = (router: NamedRouter | undefined): string =>
   router === undefined ? 'no VRRP heard from it' : `router ${router.source}, priority ${router.priority ?? 'unheard'}`
 
 const WORDS = {
-  announce: 'announced over',
+  announce: 'gratuitous ARP or NA sent again',
   yield: 'it would win, so this router yields until it answers no more or is heard',
   alarm: 'nothing is done about it',
 } as const

@@ -6,15 +6,18 @@
  */
 import type { EventOf } from '../journal/event.ts'
 import type { Event } from '../vrrp/event.ts'
+import type { Parameters } from '../vrrp/parameters.ts'
 import type { HeardActive, State } from '../vrrp/state.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
 import { EventBudget } from './event-budget.ts'
+import { heldBy } from './suppressed-move.ts'
 
 /** A rival that stays is one piece of news in this time. */
 const RIVAL_PACE = 2_000
 
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
+type Listener = { readonly name: string; readonly state: State; readonly parameters: Parameters }
 type News = Pick<EventOf<'peerHeard'>, 'news' | 'previous'>
 
 export class PeerNews {
@@ -27,7 +30,7 @@ export class PeerNews {
     this.#chronicle = chronicle
   }
 
-  note(before: State, after: { readonly name: string; readonly state: State }, heard: Received, now: Millis): void {
+  note(before: State, after: Listener, heard: Received, now: Millis): void {
     if (before === after.state) return
     const news = newsOf(before, after.state, heard)
     if (news === undefined || (news.news === 'rival' && this.#isKnown(heard.source, now))) return
@@ -35,7 +38,12 @@ export class PeerNews {
     if (untold === undefined) return
     const { advertisement, source: peer } = heard
     const said = { router: after.name, peer, priority: advertisement.priority }
-    this.#chronicle.record({ kind: 'peerHeard', ...said, ...news, ...untold })
+    const held = news.news === 'lowered' ? heldBy(after.state, after.parameters, now) : undefined
+    this.#chronicle.record({
+      ...{ kind: 'peerHeard', ...said, ...news },
+      ...(held === undefined ? {} : { heldBy: held }),
+      ...untold,
+    })
   }
 
   #isKnown(source: string, now: Millis): boolean {

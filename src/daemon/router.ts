@@ -11,7 +11,7 @@ import type { Track } from '../config/track.ts'
 import type { AddressForm } from '../config/virtual-address.ts'
 import type { NotifyPrograms } from '../notify/notification.ts'
 import type { OnDuplicate } from '../vrrp/duplicate.ts'
-import type { AdvertisementReason, Effect, MoveSuppression } from '../vrrp/effect.ts'
+import type { AdvertisementReason, Effect } from '../vrrp/effect.ts'
 import type { Event, Fault } from '../vrrp/event.ts'
 import { isLingering } from '../vrrp/lingering.ts'
 import { ownsAddresses, type Parameters } from '../vrrp/parameters.ts'
@@ -38,6 +38,7 @@ import { Presence, wasSent } from './presence.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { RouterIo } from './router-io.ts'
+import { suppressionWords } from './suppressed-move.ts'
 import { type TakeoverTimes, TakeoverWatch } from './takeover-watch.ts'
 import { type Transition, TransitionHistory } from './transition-history.ts'
 
@@ -81,13 +82,6 @@ export type RouterContext = {
 /** Of a router in that state: see Router.holds. */
 export const holdsIn = (state: State): boolean =>
   state.name === 'Active' || isLingering(state) || (state.name === 'Leaving' && state.kept.length > 0)
-
-/** Why no takeover follows, as the end of a sentence. */
-const SUPPRESSED: Readonly<Record<MoveSuppression, string>> = {
-  minHold: 'the owner has changed a moment ago (minHold)',
-  margin: 'the advantage over it is not greater than the margin',
-  checksUnanswered: 'the health checks did not say in time that they still hold',
-}
 
 /** Where and as what a router was when it decided. */
 type Place = {
@@ -320,7 +314,7 @@ export class Router {
         continue
       }
       if (effect.kind === 'moveSuppressed') {
-        this.#tellSuppressed(effect.reason, effect.source)
+        this.#tellSuppressed(effect)
         continue
       }
       // Before the advertisement: a rival that yields to it answers no more (docs/adr/0007).
@@ -344,12 +338,12 @@ export class Router {
     return { kind: 'ask', asker, items }
   }
 
-  #tellSuppressed(reason: MoveSuppression, source: Address): void {
+  #tellSuppressed({ at, reason, source }: Extract<Effect, { kind: 'moveSuppressed' }>): void {
     this.suppressed.add(reason)
     this.#recorder.logLimited(
       `${this.name} suppressed ${reason}`,
       'info',
-      `${this.title}: does not take over from ${source}, which is below us: ${SUPPRESSED[reason]}`,
+      `${this.title}: ${suppressionWords(reason, source, this, at)}`,
       { router: this.name, peer: source, reason },
     )
   }

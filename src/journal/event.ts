@@ -141,6 +141,10 @@ const peerHeard = event('peerHeard', {
     .enum(['active', 'raised', 'lowered', 'released', 'rival'])
     .describe('active: a Backup follows it from now on; released: it said priority 0; rival: we are Active as well'),
   previous: z.object({ peer: address, priority }).optional(),
+  heldBy: z
+    .object({ why: z.literal('minHold'), forMs: z.number(), movedAgoMs: z.number() })
+    .optional()
+    .describe('lowered: no fast takeover follows, because the addresses moved a moment ago'),
   suppressed,
 })
 

@@ -86,4 +86,4 @@ export type Effect =
   /** Have the checks run once more that give us the advantage: `checksAnswered`, of no use later than that. */
   | { readonly kind: 'askChecks'; readonly within: Millis }
   /** Once for each move that does not happen, or not yet. */
-  | { readonly kind: 'moveSuppressed'; readonly reason: MoveSuppression; readonly source: Address }
+  | { readonly kind: 'moveSuppressed'; readonly reason: MoveSuppression; readonly source: Address; readonly at: Millis }

@@ -37,7 +37,7 @@ export function fastPreempt(
   // Row B5 waits for no answer; but a backend that all have lost is found out before it acts.
   const ask = isSure || state.activeDownAt <= now ? [] : [asking(millis(state.activeDownAt - now))]
   if (!knobs.fastPreempt || !settled) return [known, ask]
-  if (held) return [known, [{ kind: 'moveSuppressed', reason: 'minHold', source }, ...ask]]
+  if (held) return [known, [{ kind: 'moveSuppressed', reason: 'minHold', source, at: now }, ...ask]]
   const delay = skewTime(priority, interval, version) + staggerDelay(parameters, interval, source)
   const activeDownAt = millis(Math.min(state.activeDownAt, plus(now, delay)))
   const sooner: Backup = {
@@ -72,7 +72,7 @@ export function takeBack(state: Backup, parameters: Parameters, now: Millis): St
     asksChecks: undefined,
   }
   if (active === undefined) return [next, []]
-  return [next, [{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: active.source }]]
+  return [next, [{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: active.source, at: now }]]
 }
 
 /**

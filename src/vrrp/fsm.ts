@@ -125,7 +125,7 @@ function backupReceives(state: Backup, event: Received, parameters: Parameters, 
   if (!outranks(parameters.priority, advertisement.priority, parameters)) {
     // An advantage within the margin is none; said once for as long as it lasts.
     const spared = { ...follow({ ...state, preemptAt: undefined }, event, parameters, now), spared: true }
-    return [spared, state.spared === true ? [] : [{ kind: 'moveSuppressed', reason: 'margin', source }]]
+    return [spared, state.spared === true ? [] : [{ kind: 'moveSuppressed', reason: 'margin', source, at: now }]]
   }
   if (parameters.preemptDelay > 0 && !isOwner(parameters)) {
     // VR-PRE-02: while the delay runs, a lower Active is followed like any other.

@@ -167,7 +167,7 @@ describeNetns('a station that was given the address', () => {
         { within: 1_000 },
       )
       expect(told(daemon).map(({ msg }) => msg)).toEqual([
-        `vip: duplicate owner: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: announced over`,
+        `vip: duplicate owner: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
         `vip: duplicate owner gone: ${macOf(group.station)} answers for ${vip} no more`,
       ])
       expect([await daemon.state(), prober.owner]).toEqual(['Active', 'r1'])

@@ -49,7 +49,7 @@ test('no answer: not now; the peer that goes on with less is replaced when row B
   world.advance(SKEW + 1)
   expect([world.router().state, world.router().counters.suppressed]).toEqual(['Backup', { checksUnanswered: 1 }])
   expect(world.records.map(({ message }) => message)).toContain(
-    `api: does not take over from ${PEER}, which is below us: the health checks did not say in time that they still hold`,
+    `api: ${PEER} has priority 40 (we have 90), but the health checks did not confirm our priority in time`,
   )
   answer(world)
   world.advance(1)
@@ -197,4 +197,11 @@ test('margin and minHold are counted and told', () => {
   }
   hold.hear(50, { source: '192.0.2.30' })
   expect(hold.router()).toMatchObject({ state: 'Backup', counters: { suppressed: { minHold: 1 } } })
+  expect(hold.records.at(-1)?.message).toBe(
+    'api: 192.0.2.30 dropped to 50 (we have 90), but the VIP moved 5 s ago: waiting up to 3.6 s (minHold)',
+  )
+  expect(hold.recorder.chronicle.read().events.at(-1)).toMatchObject({
+    ...{ kind: 'peerHeard', news: 'lowered', peer: '192.0.2.30' },
+    heldBy: { why: 'minHold', forMs: 60_000, movedAgoMs: 5_000 },
+  })
 })

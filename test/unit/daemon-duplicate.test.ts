@@ -151,7 +151,7 @@ describe('a station that speaks no VRRP', () => {
     const since = world.now
     live(world, FOUND_WITHIN, stations)
     expect(told(world)).toEqual([
-      `api: duplicate owner: ${STATION} (no VRRP heard from it) has ${VIP} as well: announced over`,
+      `api: duplicate owner: ${STATION} (no VRRP heard from it) has ${VIP} as well: gratuitous ARP or NA sent again`,
     ])
     expect(owners(world)).toEqual([`${VIP} ${STATION}`])
     expect(formatStatus(world.daemon.snapshot())).toContain(
@@ -225,7 +225,7 @@ describe('a station that speaks no VRRP', () => {
     const world = settledWorld({ ...ROUTER, peers: [PEER], stagger: false, onDuplicate: 'yield' })
     live(world, KNOWN_WITHIN + 1_000, { [VIP]: [PEER_MAC], [PEER]: [PEER_MAC] })
     expect(told(world)).toEqual([
-      `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority unheard) has ${VIP} as well: announced over`,
+      `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority unheard) has ${VIP} as well: gratuitous ARP or NA sent again`,
     ])
     expect(world.router().duplicates[0]?.router).toEqual({ address: PEER, priority: null })
     expect(world.router().state).toBe('Active')
@@ -334,7 +334,9 @@ describe('yield to a router whose advertisements do not come through', () => {
     const world = cutWorld(100, { ...YIELD, preempt: false })
     live(world, KNOWN_WITHIN + 1_000, both)
     expect([world.router().state, gauge(world)]).toEqual(['Active', 1])
-    expect(told(world)[0]).toContain(`router ${PEER}, priority 100) has ${VIP} as well: announced over`)
+    expect(told(world)[0]).toContain(
+      `router ${PEER}, priority 100) has ${VIP} as well: gratuitous ARP or NA sent again`,
+    )
   })
 
   test('an advertisement of the winner ends it: the election decides again', () => {

@@ -36,13 +36,13 @@ describe('an advantage that rests on checks', () => {
     expect(step(asking, answeredWith(101), lifted, ms(11_050))[0]).toMatchObject({ activeDownAt: 11_500 })
     const [back, effects] = step(asking, answeredWith(100), lifted, ms(11_050))
     expect(back).toMatchObject(regular)
-    expect(effects).toEqual([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
+    expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
   })
 
   test('no answer: row B5 decides, as without fastPreempt', () => {
     const [back, effects] = step(asking, tick, lifted, ms(11_500))
     expect(back).toMatchObject({ name: 'Backup', ...regular })
-    expect(effects).toEqual([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
+    expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
     const [late] = step(back, answeredWith(128), lifted, ms(11_600))
     expect(late, 'an answer that comes too late').toEqual(back)
     expect(step(back, tick, lifted, ms(13_500))[1].at(-1)).toMatchObject({
@@ -129,15 +129,15 @@ describe('an advantage that rests on checks', () => {
 
 describe('margin', () => {
   const wide = parameters('holdfast', { margin: 20 })
-  const spared: Effect = { kind: 'moveSuppressed', reason: 'margin', source: ABOVE }
+  const spared = (at: number): Effect => ({ kind: 'moveSuppressed', reason: 'margin', source: ABOVE, at: ms(at) })
 
   test('an Active within it is followed, and that is said once', () => {
     const [once, effects] = step(following, heard(ABOVE, 108, 11_000), wide, ms(11_000))
-    expect(effects).toEqual([spared])
+    expect(effects).toEqual([spared(11_000)])
     expect(once).toMatchObject({ activeDownAt: 14_500, active: { priority: 108 } })
     expect(step(once, heard(ABOVE, 127, 12_000), wide, ms(12_000))[1]).toEqual([])
     const [above] = step(once, heard(ABOVE, 128, 12_000), wide, ms(12_000))
-    expect(step(above, heard(ABOVE, 108, 13_000), wide, ms(13_000))[1], 'said again').toEqual([spared])
+    expect(step(above, heard(ABOVE, 108, 13_000), wide, ms(13_000))[1], 'said again').toEqual([spared(13_000)])
   })
 
   test('one more is enough', () => {
@@ -166,7 +166,7 @@ describe('margin', () => {
 test('minHold is told when it keeps fastPreempt from acting', () => {
   const recent = backup({ ...following, ownerChangedAt: ms(5_000) })
   const [waits, effects] = step(recent, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
-  const held: Effect = { kind: 'moveSuppressed', reason: 'minHold', source: ABOVE }
+  const held: Effect = { kind: 'moveSuppressed', reason: 'minHold', source: ABOVE, at: ms(11_000) }
   expect(effects).toEqual([refusal, held, { kind: 'askChecks', within: 2_500 }])
   expect(waits).toMatchObject({ activeDownAt: 13_500, regularDownAt: undefined })
   expect(step(waits, heard(ABOVE, 100, 12_000), lifted, ms(12_000))[1], 'once a demotion').toEqual([refusal])
