@@ -46,59 +46,60 @@ export function ofFault(fault: string): Cause {
   return 'fault'
 }
 
-/** Undefined: there is nothing to prevent. */
+/** What would have prevented it. `undefined`: there is nothing to prevent. */
 export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
   started: undefined,
   stopped:
-    'nothing has to be: a stop hands the address over. `holdfast yield` before it shows that the successor works while this node can still take over again.',
-  yielded: 'nothing was wrong: an operator has asked for it.',
+    'nothing is wrong: a stop hands the VIP over. `holdfast yield` before it shows that the successor works while this node can still take over again.',
+  yielded: 'nothing is wrong: an operator asked for it.',
   engineDied:
-    'what killed the engine: the guardian logs how it ended (exit status, signal), the kernel logs an OOM kill. A memory limit of less than 110 MB, a debugger and `kill -9` are the usual ones. Stop it with SIGTERM and nobody notices.',
+    'find what ended the engine: the log has its exit status or signal, the kernel log an OOM kill. Usual causes: a memory limit below 110 MB, a debugger, `kill -9`. SIGTERM loses nothing.',
   engineAway:
-    'an engine that runs when it has to: --realtime, no CPU limit on its container, no snapshots or live migration of the node; or a longer interval, because three of them are its patience. `holdfast doctor` measures how late this machine is.',
+    'give the engine CPU time: --realtime, no CPU limit on its container, no snapshots or live migration of the node; or use a longer interval. `holdfast doctor` measures how late this machine wakes.',
   nodeDied:
-    'a shorter advertisementInterval: nobody can tell a dead node from a slow one before Active_Down_Interval is over, and that is three intervals and a bit. Whatever stops nodes should send SIGTERM first, and wait.',
-  died: 'what killed it: the guardian logs how the engine ended (exit status, signal), the kernel logs an OOM kill; a node that was reset says nothing.',
-  cut: 'a second path between the nodes (a bond over two switches), and a look at what was in between: cable, switch port, packet filter. `holdfast doctor` on both nodes at once tells whether advertisements arrive.',
+    'use a shorter advertisementInterval: a dead node is noticed after Active_Down_Interval, about three intervals. Stop nodes with SIGTERM and wait for the end.',
+  died: 'find what ended it: the log has its exit status or signal, the kernel log an OOM kill; a reset machine logs nothing.',
+  cut: 'add a second path between the nodes (a bond over two switches); check cable, switch port and packet filter. `holdfast doctor` on both nodes shows whether advertisements arrive.',
   lossy:
-    'a network that loses less: errors and drops in the counters of both ports and of the switch (`ip -s link`), a storm, a rate limit for multicast; or a longer interval. One lost advertisement is nothing; three in a row move the address.',
+    'find the loss: error and drop counters of both ports and of the switch (`ip -s link`), a storm, a rate limit for multicast; or use a longer interval. Three lost advertisements in a row move the VIP.',
   discarded:
-    'one configuration on all nodes: version, authentication, interval and transport have to agree. Until then both are Active. The log and `holdfast status` name what differs.',
+    'use one configuration on all nodes: version, authentication, interval and transport must agree. Until then both are Active. The log and `holdfast status` name the difference.',
   rejected:
-    'nothing is wrong with this node: what is no advertisement of its group is counted and dropped. Who sends it is in the journal; a packet filter on the switch keeps protocol 112 away from ports of hosts that are no routers.',
+    'nothing is wrong with this node: it counts and drops invalid packets. The journal names their sender; a packet filter on the switch keeps protocol 112 away from ports of hosts that are no routers.',
   carrierLost:
-    'a second port (a bond): a node without carrier can tell nobody, so that the others wait for Active_Down_Interval.',
+    'add a second port (a bond): a node without carrier cannot release the VIP, so the others wait for Active_Down_Interval.',
   interfaceGone:
-    'leaving the interface there: it was deleted, or moved to another namespace. With `interface: auto` the router comes back wherever its network does.',
+    'keep the interface: it was deleted, or moved to another namespace. With `interface: auto` the router follows its network.',
   networkMoved:
-    'doing that while the address is elsewhere: `holdfast yield` first. With `interface: auto` the router follows its network to the new interface.',
+    'run `holdfast yield` before such a change. With `interface: auto` the router follows its network to the new interface.',
   checkFailed:
-    'a service that works: the address did what it was told. It is noticed after `fall` failures, `fastInterval` apart; if the service came back by itself a moment later, a greater `fall` would have kept the address where it was.',
-  checkPassed:
-    'preempt: false, or preemptDelay, or a smaller weight: the address came back because this node is better when its service works.',
-  interfaceTracked: 'an interface that stays up, or a smaller weight for it.',
-  reloaded:
-    'the old configuration: the new one says so. `holdfast check` shows what each priority comes to before a reload.',
-  preempted: 'preempt: false or preemptDelay: the address goes to the highest priority as soon as that node is there.',
-  fault: 'what the fault names; the router takes no part until it is gone.',
+    'fix the service; failover worked as configured. A check is down after `fall` failures; a greater `fall` ignores short failures.',
+  checkPassed: 'use `preempt: false`, `preemptDelay` or a smaller weight, if the VIP should stay where it was.',
+  interfaceTracked: 'keep the tracked interface up, or give it a smaller weight.',
+  reloaded: 'run `holdfast check` before a reload: it shows each resulting priority.',
+  preempted: 'use `preempt: false` or `preemptDelay`, if the VIP should stay where it was.',
+  fault: 'remove the fault; the router takes no part until then.',
   guardianLost:
-    'a guardian that lives: an engine without one leaves, because nobody would take its addresses off if it died. Who killed it, or froze it, is in the log of the system.',
+    'keep the guardian alive: an engine without one stops, because nothing would remove its VIPs if it died. The log of the system shows what killed or froze it.',
   duplicateOwner:
-    'taking the address from that host: its MAC is in the table of the switch. If it only answers for others (proxy ARP), `duplicateAllowed` names it.',
+    'remove the VIP from that host: the MAC table of the switch shows its port. If it only answers for others (proxy ARP), list its MAC in `duplicateAllowed`.',
   foreignChange:
-    'telling whoever does that to leave virtual addresses alone: NetworkManager, systemd-networkd, netplan and clean-up scripts are the usual ones. `holdfast doctor` finds the managers.',
+    'configure that program to leave VIPs alone: NetworkManager, systemd-networkd, netplan and clean-up scripts are the usual ones. `holdfast doctor` finds the managers.',
   outranked:
-    'knowing who that is: its journal (`--peer`) if it is a node of the group; otherwise a stranger with the same VRID, and VRRP cannot tell it from one of its own: `unicast` with `onlyListedPeers: true` does, and so does a packet filter on the switch.',
+    'find out which host that is. If it is a node of the group, list it under `peers`, and ask it (--peer URL). If not, `unicast` with `onlyListedPeers: true` ignores it, and so does a packet filter on the switch.',
   rival:
-    'knowing who that is: a node of the group that does not hear this one (`--peer` with its URL tells), or a stranger with the same VRID; `unicast` with `onlyListedPeers: true` does not listen to those.',
-  forged:
-    'a LAN on which nobody can speak in the name of a router: VRRPv3 has no authentication. A packet filter on the switch lets protocol 112 pass only from the ports of routers.',
+    'find out which host that is. A node of the group does not hear this one: ask it (--peer URL), and check the path between them. `unicast` with `onlyListedPeers: true` ignores other hosts.',
+  forged: 'let protocol 112 pass only from the switch ports of routers: VRRPv3 has no authentication.',
   healed:
-    'a second path between the nodes: while it was cut each was sure to be alone, and clients reached the one that they could.',
-  reloadFailed: '`holdfast check FILE` before the reload tells every problem with its line.',
+    'add a second path between the nodes: while it was cut both were Active, and each client reached one of them.',
+  reloadFailed: '`holdfast check FILE` before the reload shows every problem with its line.',
   released:
-    'that is known on the other node alone: told to stop or to yield, a failed service, or a guardian that has acted for a dead or a frozen engine. `--peer` with its URL, or its journal, tells which.',
+    'ask the other node: --peer with its URL or its journal, or list it under `api.peers`. Possible reasons: stop, yield, a failed check, a crashed or frozen engine.',
   silent:
-    'that is known on the other node alone: it died with everything, its link went down, or what it said did not arrive. `--peer` with its URL, or its journal, tells which.',
+    'ask the other node: --peer with its URL or its journal, or list it under `api.peers`. Possible reasons: it died, its link went down, or its advertisements were lost.',
   unknown: undefined,
 }
+
+/** What helps where the other Active is a node of the group: it is no host to take an address from. */
+export const SPLIT_BRAIN =
+  "these nodes do not receive each other's advertisements: check packet filter and switch between them. `holdfast doctor` on both nodes shows whether advertisements arrive."

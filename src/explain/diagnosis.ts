@@ -13,6 +13,7 @@ import {
   isKind,
   type Node,
   nodeAt,
+  routersOf,
   stateAt,
   subjectOf,
   type Timeline,
@@ -138,7 +139,7 @@ function isAwayFor(told: Told, { at, event: { interval } }: Takeover): boolean {
 }
 
 /** The kernel says first that a link is down, and then that it is no more. */
-function removalOf(left: Takeover): Told | undefined {
+export function removalOf(left: Takeover): Told | undefined {
   return left.node.told.find(
     (told) => isKind(told, 'linkChanged') && !told.event.exists && Math.abs(told.at - left.at) <= SLACK_MS,
   )
@@ -155,8 +156,8 @@ function missedOf(timeline: Timeline, speaker: Node, at: number): Told | undefin
   )
 }
 
-/** Why one that was Active is not any more. */
-function ofLeaving(left: Takeover): Cause {
+/** Why a router that was Active is not any more. */
+export function ofLeaving(left: Takeover): Cause {
   const chain = chainOf(left)
   const has = (kind: Told['event']['kind']) => chain.some(({ event }) => event.kind === kind)
   const { reason } = left.event
@@ -174,21 +175,34 @@ function ofLeaving(left: Takeover): Cause {
 
 /** The other one said less, or this one has more to say. */
 function ofPriorities(before: Node | undefined, takeover: Takeover, from: From): Diagnosis {
-  const since = takeover.at - patienceOf(takeover.event)
-  const changes = (node: Node, isIt: (change: EventOf<'priorityChanged'>) => boolean) =>
-    node.told.findLast(
-      (told): told is Told<EventOf<'priorityChanged'>> =>
-        isKind(told, 'priorityChanged') && told.at >= since && told.at <= takeover.at + SLACK_MS && isIt(told.event),
-    )
-  const fell = before === undefined ? undefined : changes(before, ({ active, from, to }) => active && to < from)
+  const fell =
+    before === undefined ? undefined : changeOf(before, takeover, ({ active, from, to }) => active && to < from)
   if (fell !== undefined) return from(ofChange(fell), ...chainOf(fell))
-  const rose = changes(takeover.node, ({ from, to }) => to > from)
+  const rose = changeOf(takeover.node, takeover, ({ from, to }) => to > from)
   if (rose !== undefined) return from(ofChange(rose), ...chainOf(rose))
   const lowered = chainOf(takeover).some((told) => isKind(told, 'peerHeard') && told.event.news === 'lowered')
   return from(lowered ? 'released' : 'preempted')
 }
 
-function ofChange(change: Told<EventOf<'priorityChanged'>>): Cause {
+/** The latest change of priority on the node for which the router may have moved. */
+export function changeOf(
+  node: Node,
+  move: Takeover,
+  isIt: (change: EventOf<'priorityChanged'>) => boolean,
+): Told<EventOf<'priorityChanged'>> | undefined {
+  const since = move.at - patienceOf(move.event)
+  const routers = routersOf(node, subjectOf(move.event))
+  return node.told.findLast(
+    (told): told is Told<EventOf<'priorityChanged'>> =>
+      isKind(told, 'priorityChanged') &&
+      told.at >= since &&
+      told.at <= move.at + SLACK_MS &&
+      routers.has(told.event.router) &&
+      isIt(told.event),
+  )
+}
+
+export function ofChange(change: Told<EventOf<'priorityChanged'>>): Cause {
   const { from, to, why } = change.event
   if (why === 'reload') return 'reloaded'
   if (why === 'yield' || why === 'yieldOver') return 'yielded'
@@ -223,4 +237,4 @@ function ofChain(chain: readonly Told[]): Cause | undefined {
 }
 
 /** How long before a takeover its reason may lie: four intervals and a bit, and the time to read a file and the like. */
-const patienceOf = ({ interval }: EventOf<'transition'>): number => 4 * interval + SLACK_MS
+export const patienceOf = ({ interval }: EventOf<'transition'>): number => 4 * interval + SLACK_MS

@@ -21,37 +21,80 @@ function shortened(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, MOST_NAMED).join(', ')} and ${more} more` : names.join(', ')
 }
 
+export type Naming = {
+  readonly nameOf: NameOf
+  /** "listed peer 10.0.0.2" where the configuration lists that address for the router; else its name. */
+  readonly titleOf: (router: string, address: string) => string
+}
+
 /** `routers`: all that moved with it. */
-export function headline(incident: Incident, routers: readonly string[], nameOf: NameOf): string {
-  const { cause, node, steps, takeover, twoOwnersMs } = incident
-  if (cause === 'outranked') return outranked(incident, nameOf)
+export function headline(incident: Incident, routers: readonly string[], { nameOf, titleOf }: Naming): string {
+  const { cause, move, node, steps, twoOwnersMs } = incident
   if (twoOwnersMs !== undefined) {
     const peer = steps.flatMap(({ event }) => (event.kind === 'transition' ? (event.peer ?? []) : []))[0]
-    return `${node.name} and ${peer === undefined ? 'another node' : nameOf(peer)} were both Active for ${time(twoOwnersMs)}: they hear each other again, and ${node.name} lets go.`
+    return `${node.name} and ${peer === undefined ? 'another node' : nameOf(peer)} were both Active for ${time(twoOwnersMs)}: they hear each other again, and ${node.name} becomes Backup.`
   }
-  if (takeover === undefined) {
+  if (move === undefined) {
     const last = incident.about ?? steps.at(-1)
     if (last === undefined) return ''
     const ending = ENDINGS[cause]?.(incident, last, nameOf) ?? ''
-    return `${node.name}: ${wordsOf(last.event, nameOf)}${ending}.`
+    const router = 'router' in last.event ? (last.event.router ?? '') : ''
+    return `${node.name}: ${wordsOf(last.event, (address) => titleOf(router, address))}${ending}.`
   }
-  const what = listed(routers, takeover.event.addresses)
-  const from = takeover.before?.name ?? takeover.peer
-  const move =
-    from === undefined || from === node.name
-      ? `${what} came to ${node.name}`
-      : `${what} moved from ${from} to ${node.name}`
-  return `${move}: ${why(cause, from ?? 'the other node', node.name, rootOf(incident))}.`
+  const from = move.from === undefined ? undefined : nameOf(move.from)
+  const to = move.to === undefined ? undefined : nameOf(move.to)
+  const what = listed(routers, move.addresses)
+  const witness = move.heardWithin !== undefined ? `, as ${node.name} heard` : ''
+  return `${what} ${wayOf(from, to)}${witness}: ${reasonOf(incident, { nameOf, titleOf })}.`
 }
 
-/** It went to somebody who has told us nothing but that. */
-function outranked({ node, steps }: Incident, nameOf: NameOf): string {
-  const lost = steps.find(({ event }) => event.kind === 'transition')?.event
-  if (lost?.kind !== 'transition') return ''
-  const by = nameOf(lost.peer ?? 'somebody else')
-  const said = steps.flatMap(({ event }) => (event.kind === 'peerHeard' ? event.priority : []))[0]
-  const priority = said === undefined ? 'the higher priority' : `priority ${said}`
-  return `${listed([lost.router], lost.addresses)} moved from ${node.name} to ${by}: ${by}, whose journal is not here, says that it is Active with ${priority}.`
+function wayOf(from: string | undefined, to: string | undefined): string {
+  if (to === undefined) return `left ${from}`
+  return from === undefined || from === to ? `came to ${to}` : `moved from ${from} to ${to}`
+}
+
+function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
+  const { cause, move, node, takeover } = incident
+  const { from, router = '', to } = move ?? {}
+  const other = to === undefined ? 'another node' : titleOf(router, to)
+  // The priority is in the words of the node that heard it alone.
+  if (takeover === undefined && to !== undefined && (cause === 'preempted' || cause === 'outranked')) {
+    const took = `${other} has ${higherOf(incident)} and took over`
+    return cause === 'preempted' ? took : `${took}; its journal is not here`
+  }
+  const before = from === undefined ? 'the other node' : titleOf(router, from)
+  if (cause === 'released') return releaseOf(incident, before)
+  if (cause === 'silent') return `no advertisement of ${before} arrived any more; ${ASK}`
+  return why(
+    cause,
+    from === undefined ? before : nameOf(from),
+    to === undefined ? node.name : nameOf(to),
+    rootOf(incident),
+  )
+}
+
+const ASK = 'reason: ask that node (--peer URL)'
+
+/** `higher priority (150 > 120)`. */
+function higherOf({ steps, move, node }: Incident): string {
+  const heard = steps.findLast(({ event }) => event.kind === 'peerHeard' && event.news === 'active')?.event
+  const theirs = heard?.kind === 'peerHeard' ? heard.priority : undefined
+  const lost = steps.find((step) => step.node === node && step.event.kind === 'transition')?.event
+  const before = heard?.kind === 'peerHeard' && move?.heardWithin !== undefined ? heard.previous?.priority : undefined
+  const ours = before ?? (lost?.kind === 'transition' ? lost.priority : undefined)
+  if (theirs === undefined || ours === undefined) return 'a higher priority'
+  if (theirs === ours) return `the same priority (${theirs}) and a higher address`
+  return theirs > ours ? `higher priority (${theirs} > ${ours})` : `priority ${theirs} (here ${ours})`
+}
+
+/** It released the addresses, or lowered its priority: what was heard tells which. */
+function releaseOf({ steps }: Incident, before: string): string {
+  const heard = steps.findLast(
+    ({ event }) => event.kind === 'peerHeard' && (event.news === 'lowered' || event.news === 'released'),
+  )?.event
+  if (heard?.kind === 'peerHeard' && heard.news === 'lowered')
+    return `${before} lowered its priority (${heard.previous?.priority ?? '?'} → ${heard.priority}); ${ASK}`
+  return `${before} released the VIP (priority 0); ${ASK}`
 }
 
 /** What the words of the event alone do not say. */
@@ -59,9 +102,24 @@ const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Told, 
   lossy: ({ sender }) =>
     sender === undefined
       ? ': lost on the way, or sent late'
-      : `: lost on the way, for ${sender.name} was neither late nor away`,
+      : `: lost on the way; ${sender.name} was neither late nor away`,
   rival: (_, { event }, nameOf) =>
     event.kind === 'peerHeard' ? `; the journal of ${nameOf(event.peer)} is not here` : '',
+  died: (_, told) => heldThen(told),
+}
+
+/** Names the addresses that a run which crashed had until then. */
+function heldThen({ event, node }: Told): string {
+  if (event.kind !== 'earlierLife') return ''
+  const states = new Map<string, string>()
+  for (const { event: each } of node.told) {
+    if (each.seq > event.lastSeq) break
+    if (each.kind === 'started') states.clear()
+    if (each.kind !== 'transition') continue
+    if (each.to === 'Active') states.set(each.router, `${each.router} (${shortened(each.addresses)})`)
+    else states.delete(each.router)
+  }
+  return states.size === 0 ? '' : `; it was Active for ${shortened([...states.values()])}`
 }
 
 /** The step where it began, as far as the cause is one that a journal has. */
@@ -87,35 +145,35 @@ function why(cause: Cause, from: string, to: string, first: Told | undefined): s
   const event = first?.event
   switch (cause) {
     case 'started':
-      return `${to} had started and nobody else was Active`
+      return `${to} had started and no other router was Active`
     case 'stopped':
       return `${from} was told to stop${event?.kind === 'stopOrdered' ? ` (${event.trigger})` : ''}`
     case 'yielded':
       return event?.kind === 'yieldOrdered'
         ? `an operator had ${from} yield`
-        : 'nobody took over, or the time of yielding was over'
+        : `yield period ended on ${first?.node.name ?? to}`
     case 'engineDied':
       return event?.kind === 'crashed'
-        ? `the engine of ${from} died of an exception that nobody caught (${event.error}), and its guardian let go of the address for it`
-        : `the engine of ${from} died without a word, and its guardian let go of the address for it`
+        ? `the engine of ${from} crashed by an uncaught exception (${event.error}); its guardian released the VIP`
+        : `the engine of ${from} crashed or was killed; its guardian released the VIP`
     case 'engineAway':
-      return `the engine of ${from} stood still`
+      return `the engine of ${from} did not run (frozen, no CPU, or the machine was paused)`
     case 'nodeDied':
-      return `${from} died with everything on it that speaks VRRP: engine and guardian at once, or the whole machine`
+      return `${from} died: engine and guardian at once, or the whole machine`
     case 'cut':
-      return `what ${from} said did not reach ${to}, although ${from} was Active all the time: the network between them was cut`
+      return `advertisements of ${from} did not reach ${to}, although ${from} was Active all the time: the network between them was cut`
     case 'lossy':
-      return `advertisements of ${from} were lost on the way to ${to}, although ${from} was Active all the time: the network between them loses some of what is sent`
+      return `advertisements of ${from} were lost on the way to ${to}, although ${from} was Active all the time: the network between them loses packets`
     case 'discarded':
-      return `${to} does not listen to what another router says${event?.kind === 'packetsDiscarded' ? ` (${event.reason})` : ''}`
+      return `${to} discards the advertisements of another router${event?.kind === 'packetsDiscarded' ? ` (${event.reason})` : ''}`
     case 'carrierLost':
       return `${from} lost its link`
     case 'interfaceGone':
       return `the interface of ${from} was removed`
     case 'networkMoved':
-      return `the network of ${from} was moved to another interface, or taken off the one it had${event?.kind === 'faultChanged' ? ` (${event.fault})` : ''}`
+      return `the interface of ${from} lost its own address, or became the port of a bridge or bond${event?.kind === 'faultChanged' ? ` (${event.fault})` : ''}`
     case 'forged':
-      return `somebody said in the name of ${from} that it lets go (priority 0), which ${from} did not: forged`
+      return `a forged release (priority 0) was sent in the name of ${from}, which had not sent it`
     case 'checkFailed':
       return event?.kind === 'checkChanged'
         ? `health check ${event.check} failed on ${first?.node.name}`
@@ -125,31 +183,29 @@ function why(cause: Cause, from: string, to: string, first: Told | undefined): s
         ? `health check ${event.check} passed on ${first?.node.name}`
         : `a health check passed on ${to}`
     case 'interfaceTracked':
-      return `an interface that is tracked changed on ${first?.node.name ?? to}`
+      return `a tracked interface changed on ${first?.node.name ?? to}`
     case 'reloaded':
-      return `another configuration was loaded on ${first?.node.name ?? from}`
+      return `a reload changed the configuration on ${first?.node.name ?? from}`
     case 'preempted':
       return `${to} has the higher priority`
     case 'fault':
       return `${from} was in fault`
     case 'guardianLost':
-      return `${from} had lost its guardian`
+      return `${from} lost its guardian and stopped`
     case 'duplicateOwner':
       return `another host had the address of ${from} as well`
     case 'foreignChange':
-      return `somebody kept removing the address on ${from}`
-    case 'released':
-      return `${from} let go of it, or lowered its priority, for a reason that only its own journal has`
-    case 'silent':
-      return `${from} fell silent, for a reason that only its own journal has`
+      return `another program kept removing the address on ${from}`
     case 'died':
-      return `${from} died without a word`
+      return `${from} crashed or was killed`
+    case 'released':
+    case 'silent':
     case 'rejected':
     case 'outranked':
     case 'rival':
     case 'healed':
     case 'reloadFailed':
     case 'unknown':
-      return 'nobody has written down why'
+      return 'the reason is in no journal'
   }
 }

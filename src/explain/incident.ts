@@ -7,6 +7,7 @@ import type { EventOf } from '../journal/event.ts'
 import { aloneOf } from './alone.ts'
 import type { Cause } from './cause.ts'
 import { type Diagnosis, diagnose, type Takeover } from './diagnosis.ts'
+import { leftOf, seenOf } from './left.ts'
 import {
   beganAway,
   chainOf,
@@ -18,8 +19,20 @@ import {
   type Timeline,
   type Told,
 } from './timeline.ts'
+import { time } from './words.ts'
 
-export type Phase = { readonly what: string; readonly ms: number }
+export type Phase = { readonly what: string; readonly ms: number; readonly why?: string }
+
+/** From where to where the addresses of a router went: names of nodes, or addresses. */
+export type Move = {
+  readonly router: string
+  readonly group: string | undefined
+  readonly addresses: readonly string[]
+  readonly from: string | undefined
+  readonly to: string | undefined
+  /** A third node has heard it; the milliseconds that such a takeover takes at most. */
+  readonly heardWithin?: number
+}
 
 export type Incident = {
   readonly at: number
@@ -29,6 +42,8 @@ export type Incident = {
   /** Undefined: it is about the node as a whole. */
   readonly subject: Subject | undefined
   readonly takeover: (Diagnosis & { readonly event: EventOf<'transition'> }) | undefined
+  /** `undefined`: the addresses stayed where they were. */
+  readonly move?: Move
   /** By time. */
   readonly steps: readonly Told[]
   readonly phases: readonly Phase[]
@@ -46,14 +61,47 @@ export function incidentsOf(timeline: Timeline): readonly Incident[] {
       if (told.event.to === 'Active') return [takeoverOf(timeline, told)]
       return told.event.from === 'Active' ? lostOf(timeline, told) : []
     }
+    if (isKind(told, 'peerHeard') && told.event.news === 'active') return seenOf(timeline, told)
     return aloneOf(timeline, told)
   })
   const moved = found.filter(({ takeover }) => takeover !== undefined)
+  // What a takeover tells is not told once more, nor is what a router tells that has left.
+  const left = without(moved, found).filter(({ move }) => move !== undefined && move.heardWithin === undefined)
+  const told = new Set([...moved, ...left])
+  const seen = found.filter((each) => each.move?.heardWithin !== undefined)
+  const untold = seen.filter((each) => ![...told].some((other) => isSameMove(other, each)))
+  const moves = [...told].map((each) => withTarget(each, seen))
+  return [...without([...told], found), ...moves, ...untold].sort((one, other) => one.at - other.at)
+}
+
+/** The other incidents that share no step with these. */
+function without(moved: readonly Incident[], found: readonly Incident[]): readonly Incident[] {
   const steps = new Set(moved.flatMap((each) => each.steps))
-  // What a takeover tells is not told once more.
+  const known = new Set(moved)
   return found.filter(
-    (each) => each.takeover !== undefined || !(each.steps.some((step) => steps.has(step)) || isDeathOf(moved, each)),
+    (each) =>
+      !known.has(each) &&
+      each.move?.heardWithin === undefined &&
+      !each.steps.some((step) => steps.has(step)) &&
+      !isDeathOf(moved, each),
   )
+}
+
+/** Where a router that left has no word of its successor, a third node may have heard it. */
+function withTarget(left: Incident, seen: readonly Incident[]): Incident {
+  if (left.move === undefined || left.move.to !== undefined) return left
+  const to = seen.find((each) => isSameMove(left, each))?.move?.to
+  return to === undefined ? left : { ...left, move: { ...left.move, to } }
+}
+
+/** A node that took part in the move tells it, too. */
+function isSameMove(told: Incident, { at, move, subject }: Incident): boolean {
+  if (told.subject !== subject || told.move === undefined || move?.heardWithin === undefined) return false
+  const isFrom = told.takeover === undefined && told.move.from === move.from
+  const isTo = told.takeover !== undefined && told.move.to === move.to
+  const began = Math.min(told.at, ...told.steps.map((step) => beganAway(step) ?? step.at))
+  if (isFrom) return at >= began - SAME_MOMENT && at <= Math.max(told.at, began + move.heardWithin)
+  return isTo && Math.abs(told.at - at) <= move.heardWithin
 }
 
 /** Intervals: whoever starts again at once does so before another one has taken over. */
@@ -88,6 +136,10 @@ function takeoverOf(timeline: Timeline, takeover: Takeover): Incident {
     node: takeover.node,
     subject: subjectOf(takeover.event),
     takeover: { ...diagnosis, event: takeover.event },
+    move: {
+      ...{ router: takeover.event.router, group: takeover.event.group, addresses: takeover.event.addresses },
+      ...{ from: diagnosis.before?.name ?? diagnosis.peer, to: takeover.node.name },
+    },
     steps,
     phases: phasesOf(takeover, steps, announced),
   }
@@ -118,29 +170,37 @@ function phasesOf(takeover: Takeover, steps: readonly Told[], announced: Told | 
   const away = steps.find((step) => step.node !== node && beganAway(step) !== undefined)
   if (away?.event.kind === 'absence' && away.event.agoMs !== undefined && event.reason === 'activeReleased') {
     const { agoMs, silentMs = agoMs } = away.event
-    phases.push({ what: `${away.node.name} was silent until its guardian acted`, ms: silentMs - agoMs })
+    phases.push({ what: `guardian of ${away.node.name} acted after`, ms: silentMs - agoMs })
   }
   const first = steps.find((step) => step.at <= decidedAt && step.event.kind !== 'started' && step !== takeover)
   const heard = steps.find((step) => step.node === node && step.event.kind === 'peerHeard' && step.at <= decidedAt)
   if (event.reason === 'activeSilent' && event.heard !== undefined)
-    phases.push({ what: `${node.name} waited in silence`, ms: event.heard.agoMs })
+    phases.push({ what: `${node.name} heard nothing for`, ms: event.heard.agoMs, why: 'Active_Down_Interval' })
   else if (first !== undefined) {
     const noticed = heard !== undefined && heard !== first ? heard : undefined
-    if (noticed !== undefined) phases.push({ what: `${node.name} heard of it`, ms: noticed.at - first.at })
-    phases.push({ what: `${node.name} decided`, ms: decidedAt - (noticed ?? first).at })
+    if (noticed !== undefined) phases.push({ what: `${node.name} heard it after`, ms: noticed.at - first.at })
+    const waited = { what: `${node.name} waited`, ms: decidedAt - (noticed ?? first).at }
+    phases.push({ ...waited, ...waitOf(event, heard) })
   }
-  phases.push({ what: 'advertised, addresses in place', ms: at - decidedAt })
-  if (announced !== undefined) phases.push({ what: 'announced to the LAN', ms: announced.at - at })
+  phases.push({ what: 'VIP installed after', ms: at - decidedAt })
+  if (announced !== undefined) phases.push({ what: 'announced after', ms: announced.at - at })
   return phases.filter(({ ms }) => ms >= 0)
 }
 
-/** An Active that finds another one: a stranger to us, or one after more than the moment that a preemption takes. */
+/** What a Backup waits for that has heard why it is to take over. */
+function waitOf({ reason }: EventOf<'transition'>, heard: Told | undefined): { readonly why?: string } {
+  if (reason === 'activeReleased' || reason === 'activeDemoted') return { why: 'Skew_Time' }
+  const held = heard !== undefined && isKind(heard, 'peerHeard') ? heard.event.heldBy : undefined
+  return held === undefined ? {} : { why: `minHold: the VIP had moved ${time(held.movedAgoMs)} before` }
+}
+
+/** An Active that finds another one, whose journal is here, after more than the moment that a preemption takes; or leaves. */
 function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   const { event, node, at } = lost
-  if (event.reason !== 'higherPriorityHeard' && event.reason !== 'higherAddressHeard') return []
+  const isOutranked = event.reason === 'higherPriorityHeard' || event.reason === 'higherAddressHeard'
+  if (!isOutranked || event.peer === undefined || nodeAt(timeline, event.peer) === undefined)
+    return leftOf(timeline, lost)
   const common = { at, node, takeover: undefined, phases: [], steps: sorted(chainOf(lost)) }
-  if (event.peer !== undefined && nodeAt(timeline, event.peer) === undefined)
-    return [{ ...common, cause: 'outranked', subject: subjectOf(event) }]
   const subject = subjectOf(event)
   const starts = (who: (other: Node) => boolean) =>
     timeline.told.findLast(

@@ -5,11 +5,14 @@
 import type { Story, ToldIncident } from './story.ts'
 import { plural, time } from './words.ts'
 
-export function formatStory({ incidents, nodes, problems }: Story, since: string): string {
+/** `since`: the time that was asked for; `present`: the heading of what is wrong at the end of the journals. */
+export function formatStory({ incidents, nodes, now, problems }: Story, since: string, present = 'now'): string {
   const clocks = nodes.slice(1).map(clockWords)
   const head = [...problems.map((problem) => `note: ${problem}`), ...clocks]
-  const body = incidents.length === 0 ? [`Nothing has happened ${since}.`] : incidents.map(formatIncident)
-  return `${[...(head.length === 0 ? [] : [head.join('\n')]), ...body].join('\n\n')}\n`
+  const wrong = now.map((each) => `${present}: ${each.words}${each.since === null ? '' : `, since ${each.since}`}`)
+  const nothing = now.length === 0 ? `Nothing has happened ${since}.` : `No event is recorded ${since}.`
+  const body = incidents.length === 0 ? [nothing] : incidents.map(formatIncident)
+  return `${[...[head, wrong].flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])), ...body].join('\n\n')}\n`
 }
 
 function clockWords({ by, errorMs, name, offsetMs, pairs }: Story['nodes'][number]): string {
@@ -30,7 +33,9 @@ function formatIncident({ again, at, headline, noticedBy, phases, prevention, st
     ),
     ...(phases.length === 0
       ? []
-      : [`  noticed first by ${noticedBy}; took: ${phases.map(({ ms, what }) => `${what} ${time(ms)}`).join('; ')}`]),
-    ...(prevention === null ? [] : [`  prevent: ${prevention}`]),
+      : [
+          `  detected by ${noticedBy}; ${phases.map(({ ms, what, why }) => `${what} ${time(ms)}${why === undefined ? '' : ` (${why})`}`).join('; ')}`,
+        ]),
+    ...(prevention === null ? [] : [`  To avoid: ${prevention}`]),
   ].join('\n')
 }

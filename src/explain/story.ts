@@ -3,11 +3,23 @@
  * here: which incidents it is about, what counts as one because it happened together, and what is said about clocks and
  * journals. PURE.
  */
-import { type Cause, PREVENTION } from './cause.ts'
+import { type Cause, PREVENTION, SPLIT_BRAIN } from './cause.ts'
 import { clockSteps } from './dating.ts'
-import { headline } from './headline.ts'
+import { headline, type Naming } from './headline.ts'
 import { type Incident, incidentsOf } from './incident.ts'
-import { type Node, type NodeJournal, nodeAt, routersOf, type Timeline, type Told, timelineOf } from './timeline.ts'
+import { presentOf } from './present.ts'
+import {
+  type ListedPeers,
+  type Node,
+  type NodeJournal,
+  nodeAt,
+  routersOf,
+  type Subject,
+  standingOf,
+  type Timeline,
+  type Told,
+  timelineOf,
+} from './timeline.ts'
 import { time, wordsOf } from './words.ts'
 
 export type StoryOptions = {
@@ -15,6 +27,8 @@ export type StoryOptions = {
   readonly router?: string | undefined
   /** Milliseconds since the epoch. */
   readonly since: number
+  /** As the configuration of the teller has them; `undefined`: it could not be read. */
+  readonly listed?: ListedPeers | undefined
   /** What could not be read. */
   readonly problems: readonly string[]
 }
@@ -29,6 +43,8 @@ export type Story = {
     readonly pairs: number
   }[]
   readonly problems: readonly string[]
+  /** What is wrong at the end of the journals, however long ago it began. */
+  readonly now: readonly { readonly since: string | null; readonly words: string }[]
   readonly incidents: readonly ToldIncident[]
 }
 
@@ -41,18 +57,20 @@ export type ToldIncident = {
   /** How often it happened once more right after that; the steps are then the first ones. */
   readonly again: number
   readonly steps: readonly { readonly at: string; readonly node: string; readonly words: string }[]
-  readonly phases: readonly { readonly what: string; readonly ms: number }[]
+  readonly phases: readonly { readonly what: string; readonly ms: number; readonly why?: string }[]
   /** The node whose journal has the first step. */
   readonly noticedBy: string
   readonly prevention: string | null
 }
 
 /** The teller's journal comes first. */
-export function storyOf(journals: readonly NodeJournal[], { problems, router, since }: StoryOptions): Story {
-  const timeline = timelineOf(journals)
+export function storyOf(journals: readonly NodeJournal[], { listed, problems, router, since }: StoryOptions): Story {
+  const timeline = timelineOf(journals, listed)
   const [teller] = timeline.nodes
   const wanted = (incident: Incident) =>
     incident.at >= since && (router === undefined || teller === undefined || isAbout(incident, teller, router))
+  const isWanted = (subject: Subject | undefined) =>
+    router === undefined || subject === undefined || teller === undefined || namesOf(teller, subject).has(router)
   const steps = journals.flatMap(({ events, name, now }) =>
     clockSteps(events, now).map(({ at, byMs }) => `The clock of ${name} was set by ${time(byMs)} before ${at}`),
   )
@@ -66,20 +84,37 @@ export function storyOf(journals: readonly NodeJournal[], { problems, router, si
       pairs,
     })),
     problems: [...problems, ...steps],
+    now: presentOf(timeline)
+      .filter(({ subject }) => isWanted(subject))
+      .map(({ at, words }) => ({ since: at === undefined ? null : moment(at), words })),
     incidents: together(incidentsOf(timeline).filter(wanted)).map((group) => told(timeline, group)),
   }
 }
 
 function isAbout(incident: Incident, teller: Node, router: string): boolean {
   const { subject, steps } = incident
-  if (subject !== undefined) return routersOf(teller, subject).has(router)
+  if (subject !== undefined) return namesOf(teller, subject).has(router)
   // What a step is not about a router at all is about the node, and so about all of them.
-  return steps.some(({ event }) => !('router' in event) || event.router === router)
+  const meant = (name: string | undefined) =>
+    name === router || (name !== undefined && groupOf(teller, name) === router)
+  return steps.some(({ event }) => !('router' in event) || meant(event.router))
+}
+
+/** Names of the virtual router on the teller, and of its sync groups. */
+function namesOf(teller: Node, subject: Subject): ReadonlySet<string> {
+  const routers = routersOf(teller, subject)
+  return new Set([...routers, ...[...routers].flatMap((router) => groupOf(teller, router) ?? [])])
+}
+
+const groupOf = ({ told }: Node, router: string): string | undefined => {
+  const last = told.findLast(({ event }) => event.kind === 'transition' && event.router === router)?.event
+  return last?.kind === 'transition' ? last.group : undefined
 }
 
 /** The first, what moved with it, and how often it happened again. */
 type Group = {
-  readonly incident: Incident
+  /** Of a sync group, the member that has the cause. */
+  incident: Incident
   readonly routers: string[]
   readonly steps: Told[]
   until: number
@@ -102,47 +137,75 @@ const REPEATED: ReadonlySet<Cause> = new Set([
 function together(incidents: readonly Incident[]): readonly Group[] {
   const groups: Group[] = []
   for (const incident of incidents) {
-    const { takeover } = incident
+    const { move } = incident
     const before = groups.findLast((group) => belongs(incident, group))
     if (before === undefined) {
-      const routers = takeover === undefined ? [] : [takeover.event.router]
+      const routers = move === undefined ? [] : [move.router]
       groups.push({ incident, routers, steps: [...incident.steps], until: incident.at, again: 0 })
-    } else if (takeover !== undefined && !before.routers.includes(takeover.event.router)) {
-      before.routers.push(takeover.event.router)
+    } else if (move !== undefined && !before.routers.includes(move.router)) {
+      before.routers.push(move.router)
+      if (VAGUE.has(before.incident.cause) && !VAGUE.has(incident.cause)) {
+        before.incident = incident
+        before.steps.splice(0, before.steps.length, ...incident.steps)
+      }
     } else {
       before.until = incident.at
       before.again++
-      if (takeover === undefined)
+      if (move === undefined)
         before.steps.push(...incident.steps.filter((step) => !before.steps.includes(step)).slice(0, room(before)))
     }
   }
   return groups
 }
 
+/** Another member of the sync group may tell more. */
+const VAGUE: ReadonlySet<Cause> = new Set([
+  ...(['outranked', 'silent', 'released', 'preempted', 'fault', 'unknown'] as const),
+])
+
 const room = ({ steps }: Group): number => Math.max(0, MOST_STEPS - steps.length)
 
-function belongs({ at, cause, node, takeover }: Incident, { incident, routers, until }: Group): boolean {
-  if (incident.cause !== cause || incident.node !== node) return false
-  if (takeover === undefined) return incident.takeover === undefined && REPEATED.has(cause) && at - until <= AGAIN_MS
-  if (incident.takeover === undefined || incident.takeover.peer !== takeover.peer) return false
-  return at - (routers.includes(takeover.event.router) ? until : incident.at) <= TOGETHER_MS
+function belongs(incident: Incident, { incident: first, routers, until }: Group): boolean {
+  const { at, cause, move, node } = incident
+  if (first.node !== node) return false
+  if (move === undefined || first.move === undefined) {
+    const isSame = move === first.move && first.cause === cause
+    return isSame && REPEATED.has(cause) && at - until <= AGAIN_MS
+  }
+  const sameGroup = move.group !== undefined && move.group === first.move.group && !routers.includes(move.router)
+  const same = first.cause === cause && move.from === first.move.from && move.to === first.move.to
+  return (same || sameGroup) && at - (routers.includes(move.router) ? until : first.at) <= TOGETHER_MS
+}
+
+/** What its cause calls for; of two nodes of one group that are both Active, what their network calls for. */
+function preventionOf(timeline: Timeline, { about, cause, move }: Incident): string | null {
+  // A reload that moved nothing asks for nothing.
+  if (cause === 'reloaded' && move === undefined) return null
+  const event = about?.event
+  if ((event?.kind === 'duplicateOwner' || event?.kind === 'peerHeard') && event.peer !== undefined) {
+    const isOurs = nodeAt(timeline, event.peer) !== undefined
+    if (isOurs || standingOf(timeline, event.router, event.peer) === 'listed') return SPLIT_BRAIN
+  }
+  return PREVENTION[cause] ?? null
 }
 
 function told(timeline: Timeline, { again, incident, routers, steps }: Group): ToldIncident {
   const nameOf = (address: string) => nodeAt(timeline, address)?.name ?? address
+  const titleOf: Naming['titleOf'] = (router, address) => {
+    const isListed = nodeAt(timeline, address) === undefined && standingOf(timeline, router, address) === 'listed'
+    return isListed ? `listed peer ${address}` : nameOf(address)
+  }
   const stepOf = ({ at, event, node }: Told) => ({ at: moment(at), node: node.name, words: wordsOf(event, nameOf) })
   return {
     at: moment(incident.at),
     cause: incident.cause,
     routers,
-    headline: headline(incident, routers, nameOf),
+    headline: headline(incident, routers, { nameOf, titleOf }),
     again,
     steps: steps.map(stepOf),
-    phases: incident.phases.map(({ what, ms }) => ({ what, ms: rounded(ms) })),
+    phases: incident.phases.map((phase) => ({ ...phase, ms: rounded(phase.ms) })),
     noticedBy: incident.steps[0]?.node.name ?? incident.node.name,
-    // A reload that moved nothing asks for nothing.
-    prevention:
-      incident.cause === 'reloaded' && incident.takeover === undefined ? null : (PREVENTION[incident.cause] ?? null),
+    prevention: preventionOf(timeline, incident),
   }
 }
 

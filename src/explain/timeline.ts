@@ -16,9 +16,14 @@ export type NodeJournal = {
   readonly running?: boolean | undefined
   /** Its wall clock minus the teller's, by an answer of it. */
   readonly clock?: { readonly offsetMs: number; readonly errorMs: number } | undefined
+  /** Its process has taken the question, and has not answered it. */
+  readonly stuck?: boolean | undefined
   /** Its clocks when it answered. */
   readonly now?: Reading | undefined
 }
+
+/** Addresses of the other nodes, for each virtual router that the teller's configuration has. */
+export type ListedPeers = ReadonlyMap<string, ReadonlySet<string>>
 
 /** An event of a node. `at`: milliseconds since the epoch by the teller's clock. */
 export type Told<E extends JournalEvent = JournalEvent> = {
@@ -30,6 +35,7 @@ export type Told<E extends JournalEvent = JournalEvent> = {
 export type Node = {
   readonly name: string
   readonly running: boolean | undefined
+  readonly stuck: boolean
   readonly offset: ClockOffset
   /** By time, which is by number as well. */
   readonly told: Told[]
@@ -46,17 +52,18 @@ export type Timeline = {
   readonly nodes: readonly Node[]
   /** Of all nodes, by time. */
   readonly told: readonly Told[]
+  readonly listed: ListedPeers
 }
 
-export function timelineOf(journals: readonly NodeJournal[]): Timeline {
+export function timelineOf(journals: readonly NodeJournal[], listed: ListedPeers = new Map()): Timeline {
   const [first] = journals
   const reference = first === undefined ? [] : dated(first.events, first.now)
   const nodes = journals.map((journal, i): Node => {
     const own = i === 0 ? reference : dated(journal.events, journal.now)
     const offset: ClockOffset =
       i === 0 ? { ms: 0, errorMs: 0, by: 'itself', pairs: 0 } : offsetOf({ reference, own, clock: journal.clock })
-    const { name, running } = journal
-    const node: Node = { name, running, offset, told: [], byNumber: new Map(), addresses: selvesOf(own) }
+    const { name, running, stuck = false } = journal
+    const node: Node = { name, running, stuck, offset, told: [], byNumber: new Map(), addresses: selvesOf(own) }
     for (const { event, at } of own) {
       const told = { node, event, at: at - offset.ms }
       node.told.push(told)
@@ -66,7 +73,7 @@ export function timelineOf(journals: readonly NodeJournal[]): Timeline {
   })
   for (const node of nodes)
     for (const told of node.told) if (told.event.kind === 'peerHeard') hearAfterSaying(nodes, told)
-  return { nodes, told: nodes.flatMap(({ told }) => told).sort((one, other) => one.at - other.at) }
+  return { nodes, told: nodes.flatMap(({ told }) => told).sort((one, other) => one.at - other.at), listed }
 }
 
 /** Clocks are not known better than that: nothing is heard before it was said. */
@@ -112,6 +119,12 @@ export function routersOf({ told }: Node, subject: Subject): ReadonlySet<string>
 
 export const nodeAt = ({ nodes }: Timeline, address: string): Node | undefined =>
   nodes.find(({ addresses }) => addresses.has(address))
+
+/** `unknown`: the configuration lists no peers for that router, or could not be read. */
+export function standingOf({ listed }: Timeline, router: string, address: string): 'listed' | 'unlisted' | 'unknown' {
+  if ([...listed.values()].some((peers) => peers.has(address))) return 'listed'
+  return (listed.get(router)?.size ?? 0) === 0 ? 'unknown' : 'unlisted'
+}
 
 /** What a router of the node was then; undefined: its journal does not go so far back, or the daemon did not run. */
 export function stateAt(node: Node, subject: Subject, at: number): EventOf<'transition'>['to'] | undefined {

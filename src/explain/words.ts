@@ -1,5 +1,5 @@
 /**
- * An event as a sentence about the node where it happened, without its subject: `hears that r1 lets go (priority 0)`.
+ * An event as a sentence about the node where it happened, without its subject: `heard that r1 released the VIP (priority 0)`.
  * Decided here: the words, and nothing else. PURE.
  */
 import type { EventOf, JournalEvent } from '../journal/event.ts'
@@ -13,26 +13,26 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
       return `holdfast ${event.version} starts (pid ${event.pid})`
     case 'earlierLife':
       return event.ended === 'cleanly'
-        ? 'finds that its earlier life ended as it should'
-        : `finds that its earlier life (pid ${event.pid ?? 'unknown'}) ended without a word, after its event ${event.lastSeq}`
+        ? 'previous run ended cleanly'
+        : `previous run (pid ${event.pid ?? 'unknown'}) crashed or was killed; last event ${event.lastSeq} at ${second(event.lastAt)}`
     case 'stopOrdered':
-      return `is told to leave: ${event.trigger}`
+      return `stops: ${event.trigger}`
     case 'stopped':
-      return 'has left'
+      return 'has stopped'
     case 'crashed':
-      return `dies of an exception that nobody caught: ${event.error}`
+      return `crashes by an uncaught exception: ${event.error}`
     case 'guardianLost':
-      return `loses its guardian, which ${event.silentMs === undefined ? 'is gone' : `was silent for ${time(event.silentMs)}`}, and leaves`
+      return `stops: its guardian ${event.silentMs === undefined ? 'is gone' : `was silent for ${time(event.silentMs)}`}`
     case 'yieldOrdered':
-      return `is told to hand ${event.router} over for ${time(event.forMs)}`
+      return `yields ${event.router} for ${time(event.forMs)}, as an operator asked`
     case 'transition':
       return transitionWords(event, nameOf)
     case 'announced':
-      return `has announced ${plural(event.addresses, 'address', 'addresses')} to the LAN`
+      return `announced ${plural(event.addresses, 'address', 'addresses')} to the LAN`
     case 'priorityChanged':
       return `${event.active ? 'advertises' : 'has'} priority ${event.to} instead of ${event.from} (${PRIORITY[event.why]})`
     case 'checkChanged':
-      return `health check ${event.check}: ${event.from} → ${event.to}${found(event)}${effects(event)}`
+      return `health check ${event.check}: ${event.from === 'undecided' ? `first result: ${event.to}` : `${event.from} → ${event.to}`}${found(event)}${effects(event)}`
     case 'linkChanged':
       return `${event.interface} ${event.exists ? (event.up ? (event.carrier ? 'has carrier' : 'has lost its carrier') : 'is turned off') : 'is gone'}`
     case 'interfaceMoved':
@@ -40,43 +40,40 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
     case 'addressNamed':
       return event.address === undefined ? `${event.file}: ${event.problem}` : `${event.file} says ${event.address}`
     case 'faultChanged':
-      return `${event.present ? 'fault' : 'no fault any more'}: ${event.fault}${event.words === undefined ? '' : ` (${event.words})`}`
+      return wordsOfFault(event)
     case 'peerHeard':
       return heardWords(event, nameOf)
     case 'absence':
       return absenceWords(event)
     case 'engineLate':
-      return `woke ${time(event.lateMs)} late: its engine did not run`
+      return `engine woke ${time(event.lateMs)} late (no CPU, or the machine was paused)`
     case 'advertisementsMissed':
-      return `has missed advertisements of ${nameOf(event.peer)}${event.count > 1 ? `, ${event.count} times` : ''}: nothing for ${time(event.gapMs)}, at an interval of ${time(event.interval)}`
+      return `missed advertisements of ${nameOf(event.peer)}${event.count > 1 ? `, ${event.count} times` : ''}: none for ${time(event.gapMs)}, at an interval of ${time(event.interval)}`
     case 'foreignChange':
-      return `somebody else has ${event.change} ${event.address} ${event.change === 'removed' ? 'from' : 'to'} ${event.interface}: ${ANSWER[event.answer]}`
+      return `another program ${event.change} ${event.address} ${event.change === 'removed' ? 'from' : 'to'} ${event.interface}: ${ANSWER[event.answer]}`
     case 'duplicateOwner':
       return event.present
-        ? `another host, ${event.mac}${event.peer === undefined ? ', from which no VRRP is heard' : ` (${nameOf(event.peer)})`}, answers for ${event.address} as well: ${reactionWords(event.reaction)}`
-        : `${event.mac} answers for ${event.address} no more`
+        ? `another host, ${event.mac}${event.peer === undefined ? ' (no VRRP heard from it)' : ` (${nameOf(event.peer)})`}, answers for ${event.address} as well: ${reactionWords(event)}`
+        : `${event.mac} no longer answers for ${event.address}`
     case 'packetsDiscarded':
       return `discards ${plural(event.count, 'packet', 'packets')} on ${event.interface}, the last of ${nameOf(event.source)}: ${event.reason}`
     case 'packetsLost':
-      return `the kernel has dropped ${plural(event.count, 'packet', 'packets')} on ${event.interface}: the receive queue was full`
+      return `the kernel dropped ${plural(event.count, 'packet', 'packets')} on ${event.interface}: the receive queue was full`
     case 'reloaded':
-      if (event.by !== undefined)
-        return event.ok
-          ? `is configured by ${event.by}: ${changes(event)}`
-          : `cannot be configured by ${event.by} (${event.reason})`
-      return event.ok
+      if (!event.ok) return reasonOfFailedReload(event)
+      return event.by === undefined
         ? `reloads its configuration: ${changes(event)}`
-        : `cannot reload its configuration (${event.reason})`
+        : `takes a configuration from ${event.by}: ${changes(event)}`
     case 'journalGap':
-      return `${plural(event.lost, 'event is', 'events are')} missing in its file: ${event.why}`
+      return `${plural(event.lost, 'event is', 'events are')} missing in the journal's file: ${event.why}`
   }
 }
 
 const PRIORITY: Readonly<Record<EventOf<'priorityChanged'>['why'], string>> = {
-  tracking: 'what it tracks has changed',
-  reload: 'another configuration',
-  yield: 'it yields',
-  yieldOver: 'its time of yielding is over',
+  tracking: 'a tracked check or interface changed',
+  reload: 'configuration reloaded',
+  yield: 'yield',
+  yieldOver: 'yield period ended',
 }
 
 const ANSWER: Readonly<Record<EventOf<'foreignChange'>['answer'], string>> = {
@@ -87,89 +84,107 @@ const ANSWER: Readonly<Record<EventOf<'foreignChange'>['answer'], string>> = {
 
 /** Of a transition, as the end of a sentence; a fault is its own word. */
 const REASONS: Readonly<Record<string, string>> = {
-  startup: 'it has started',
-  owner: 'the addresses are its own',
-  activeSilent: 'the Active is silent',
-  activeReleased: 'the Active has let go',
+  startup: 'started',
+  owner: 'address owner (priority 255)',
+  activeReleased: 'the Active released the VIP (priority 0)',
   lowerPriorityActive: 'the Active has a lower priority',
-  activeDemoted: 'the Active has lowered its priority below ours',
-  higherPriorityHeard: 'a higher priority is heard',
-  higherAddressHeard: 'the same priority with a higher address is heard',
-  shutdown: 'it leaves',
-  yield: 'it yields',
-  successorHeard: 'the successor is heard',
-  noSuccessor: 'nobody has taken over',
+  activeDemoted: 'the Active dropped its priority below ours',
+  higherPriorityHeard: 'heard a higher priority',
+  higherAddressHeard: 'heard the same priority with a higher address',
+  shutdown: 'stops',
+  yield: 'yields',
+  successorHeard: 'heard its successor',
+  noSuccessor: 'no other router took over',
   faultCleared: 'no fault is left',
-  willExecuted: 'its guardian has acted for it',
-  stalled: 'it was away for too long',
-  nobodyElse: 'nobody else has the addresses',
+  willExecuted: 'its guardian removed the addresses',
+  stalled: 'it had not run for too long',
+  nobodyElse: 'no other host has the addresses',
   activeHeard: 'another router is Active',
   addressClaimed: 'another host has an address',
-  receptionLost: 'what was said meanwhile may be lost',
+  receptionLost: 'advertisements may have been lost meanwhile',
   linkWasDown: 'the link was down meanwhile',
 }
 
-function transitionWords(
-  { from, group, heard, peer, priority, reason, router, to }: EventOf<'transition'>,
-  nameOf: NameOf,
-) {
+function transitionWords(event: EventOf<'transition'>, nameOf: NameOf): string {
+  const { from, group, priority, router, to } = event
   const subject = group === undefined ? router : `${router} (${group})`
-  const who = peer === undefined ? '' : ` from ${nameOf(peer)}`
-  const silence =
-    reason !== 'activeSilent'
-      ? ''
-      : heard === undefined
-        ? ', nobody has been heard'
-        : `, ${nameOf(heard.peer)} has not been heard for ${time(heard.agoMs)}`
-  return `${subject} ${from} → ${to} with priority ${priority}: ${REASONS[reason] ?? `fault ${reason}`}${who}${silence}`
+  return `${subject} ${from} → ${to} with priority ${priority}: ${reasonWords(event, nameOf)}`
 }
 
-function heardWords({ news, peer, previous, priority }: EventOf<'peerHeard'>, nameOf: NameOf): string {
-  const who = nameOf(peer)
+function reasonWords({ group, heard, peer, reason }: EventOf<'transition'>, nameOf: NameOf): string {
+  if (reason === 'activeSilent')
+    return heard === undefined
+      ? 'no other router heard'
+      : `the Active is silent: ${nameOf(heard.peer)} has not been heard for ${time(heard.agoMs)}`
+  if (reason === 'activeDemoted' && heard !== undefined)
+    return `${nameOf(heard.peer)} dropped its priority to ${heard.priority}`
+  const follows = reason.startsWith(FOLLOWS) ? reason.slice(FOLLOWS.length) : undefined
+  if (follows !== undefined) return `follows ${follows}${group === undefined ? '' : ` (sync group ${group})`}`
+  return `${REASONS[reason] ?? `fault ${reason}`}${peer === undefined ? '' : ` from ${nameOf(peer)}`}`
+}
+
+/** Before the name of the member that leads. */
+const FOLLOWS = 'syncGroup:'
+
+function heardWords({ heldBy, news, peer, previous, priority }: EventOf<'peerHeard'>, nameOf: NameOf): string {
+  const other = nameOf(peer)
   switch (news) {
     case 'active':
-      return `hears that ${who} is Active with priority ${priority}`
+      return `heard that ${other} is Active with priority ${priority}`
     case 'released':
-      return `hears that ${who} lets go (priority 0)`
+      return `heard that ${other} released the VIP (priority 0)`
     case 'lowered':
     case 'raised':
-      return `hears that ${who} has priority ${priority} instead of ${previous?.priority ?? 'another'}`
+      return `heard that ${other} has priority ${priority} instead of ${previous?.priority ?? 'another'}${heldBy === undefined ? '' : `; ${holdWords(heldBy)}`}`
     case 'rival':
-      return `is Active and hears that ${who} is so as well, with priority ${priority}`
+      return `is Active, and heard that ${other} is Active too, with priority ${priority}`
   }
 }
+
+const holdWords = ({ forMs, movedAgoMs }: NonNullable<EventOf<'peerHeard'>['heldBy']>): string =>
+  `fast takeover is off for ${time(forMs)} after a move (minHold), and the VIP moved ${time(movedAgoMs)} ago`
 
 function absenceWords({ agoMs, cause, silentMs }: EventOf<'absence'>): string {
   const silent = silentMs === undefined ? 'for too long' : `for ${time(silentMs)}`
   return cause === 'stalled'
-    ? `runs again: it had not advertised ${silent}`
-    : `runs again: it had not advertised ${silent}, and its guardian has taken the addresses off ${time(agoMs ?? 0)} ago`
+    ? `runs again: had not advertised ${silent}`
+    : `runs again: had not advertised ${silent}; its guardian removed the addresses ${time(agoMs ?? 0)} ago`
 }
 
-function reactionWords(reaction: string | undefined): string {
-  if (reaction === 'announce') return 'announced over'
-  return reaction === 'yield' ? 'it would win, so this router yields' : 'nothing is done about it'
+function reactionWords({ address, reaction }: EventOf<'duplicateOwner'>): string {
+  if (reaction === 'announce') return `${address.includes(':') ? 'unsolicited NA' : 'gratuitous ARP'} sent again`
+  return reaction === 'yield' ? 'the other host wins, so this router yields' : 'no reaction'
 }
 
 const found = ({ detail, reason }: EventOf<'checkChanged'>): string =>
   reason === undefined ? '' : `, ${reason}${detail === undefined || detail === '' ? '' : ` (${detail})`}`
 
-function effects({ effects }: EventOf<'checkChanged'>): string {
-  const told = effects.map(({ adds, fault, router }) =>
-    fault === undefined
-      ? `adds ${adds === undefined || adds === 0 ? 'nothing' : adds} to ${router}`
-      : fault
-        ? `${router} is in fault for it`
-        : `no fault of ${router}`,
-  )
+function effects({ effects, from, to }: EventOf<'checkChanged'>): string {
+  const isFirst = from === 'undecided'
+  const told = effects.map(({ adds = 0, fault, router }) => {
+    if (fault === true) return `puts ${router} in fault`
+    if (fault === false) return isFirst ? `${router} priority unchanged` : `no longer a fault of ${router}`
+    if (adds !== 0) return `${adds < 0 ? 'lowers' : 'raises'} ${router} by ${Math.abs(adds)}`
+    if (isFirst) return `${router} priority unchanged`
+    return to === 'down' ? `no longer raises ${router}` : `no longer lowers ${router}`
+  })
   return told.length === 0 ? '' : `; ${told.join(', ')}`
 }
+
+export const wordsOfFault = ({ fault, present, router, words }: EventOf<'faultChanged'>): string =>
+  `${router}: ${present ? 'fault' : 'fault cleared'}: ${fault}${words === undefined ? '' : ` (${words})`}`
+
+export const reasonOfFailedReload = ({ by, reason }: EventOf<'reloaded'>): string =>
+  by === undefined ? `cannot reload its configuration (${reason})` : `refuses a configuration from ${by} (${reason})`
 
 function changes({ changes = [], checksChanged = [] }: EventOf<'reloaded'>): string {
   const done = changes.map(({ change, router }) => `${router} ${change}`)
   if (checksChanged.length > 0) done.push(`health checks ${checksChanged.join(' and ')} changed`)
-  return done.length === 0 ? 'nothing that means anything else' : done.join(', ')
+  return done.length === 0 ? 'nothing that has an effect' : done.join(', ')
 }
+
+/** Returns the moment without its fraction of a second. */
+const second = (at: string): string => at.replace(/\.\d+Z$/, 'Z')
 
 /** `4.2 s`, `310 ms`: as exact as it is of use. */
 export function time(ms: number): string {

@@ -25,30 +25,36 @@ const owner = (ms: number, cause: Cause | undefined, says: string, variant = '')
   on('r1', variant, ms, cause, says)
 
 const CUT =
-  'moved from r1 to r2: what r1 said did not reach r2, although r1 was Active all the time: the network between them was cut.'
+  'moved from r1 to r2: advertisements of r1 did not reach r2, although r1 was Active all the time: the network between them was cut.'
 
 export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
   'kill engine': [
     owner(
       1_500,
       'engineDied',
-      'moved from r1 to r2: the engine of r1 died without a word, and its guardian let go of the address for it.',
+      'moved from r1 to r2: the engine of r1 crashed or was killed; its guardian released the VIP.',
     ),
   ],
-  'kill guardian': [owner(1_500, 'guardianLost', 'moved from r1 to r2: r1 had lost its guardian.')],
+  'kill guardian': [owner(1_500, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
   'kill group': [
-    owner(
-      2_500,
-      'nodeDied',
-      'moved from r1 to r2: r1 died with everything on it that speaks VRRP: engine and guardian at once, or the whole machine.',
-    ),
+    owner(2_500, 'nodeDied', 'moved from r1 to r2: r1 died: engine and guardian at once, or the whole machine.'),
   ],
   'freeze engine': [
-    owner(1_500, 'engineAway', 'moved from r1 to r2: the engine of r1 stood still.'),
-    owner(200, 'engineAway', 'r1: woke … late: its engine did not run.'),
+    owner(
+      1_500,
+      'engineAway',
+      'moved from r1 to r2: the engine of r1 did not run (frozen, no CPU, or the machine was paused).',
+    ),
+    owner(200, 'engineAway', 'r1: engine woke … late (no CPU, or the machine was paused).'),
   ],
-  'freeze guardian': [owner(3_000, 'guardianLost', 'moved from r1 to r2: r1 had lost its guardian.')],
-  'freeze both': [owner(1_500, 'engineAway', 'moved from r1 to r2: the engine of r1 stood still.')],
+  'freeze guardian': [owner(3_000, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
+  'freeze both': [
+    owner(
+      1_500,
+      'engineAway',
+      'moved from r1 to r2: the engine of r1 did not run (frozen, no CPU, or the machine was paused).',
+    ),
+  ],
   'link flap': [owner(1_500, 'carrierLost', 'moved from r1 to r2: r1 lost its link.')],
   'one way': [
     owner(1_500, 'cut', CUT, 'out all'),
@@ -60,7 +66,7 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
     owner(
       3_000,
       'lossy',
-      'has missed advertisements of r1…: nothing for …, at an interval of 100 ms: lost on the way, for r1 was neither late nor away.',
+      'missed advertisements of r1…: none for …, at an interval of 100 ms: lost on the way; r1 was neither late nor away.',
     ),
   ],
   partition: [
@@ -68,12 +74,12 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
     owner(1_500, 'cut', CUT, 'routers'),
     owner(1_500, 'cut', CUT, 'with client'),
   ],
-  'VIP deleted': [owner(0, 'foreignChange', 'r1: somebody else has removed 10.77.0.100 from eth0: added again.')],
+  'VIP deleted': [owner(0, 'foreignChange', 'r1: another program removed 10.77.0.100 from eth0: added again.')],
   'address to bridge': [
     owner(
       1_500,
       'networkMoved',
-      'moved from r1 to r2: the network of r1 was moved to another interface, or taken off the one it had (interfaceIsPort).',
+      'moved from r1 to r2: the interface of r1 lost its own address, or became the port of a bridge or bond (interfaceIsPort).',
     ),
   ],
   'interface gone': [owner(1_500, 'interfaceGone', 'moved from r1 to r2: the interface of r1 was removed.')],
@@ -85,26 +91,26 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
   'CPU hogs': [owner(1_500, undefined, '')],
   'reload storm': [
     owner(5_000, 'reloaded', 'r1: reloads its configuration: v4 changed, v6 changed.', 'same order'),
-    owner(5_000, 'reloaded', 'moved from r1 to r2: another configuration was loaded on r1.', 'demoted'),
+    owner(5_000, 'reloaded', 'moved from r1 to r2: a reload changed the configuration on r1.', 'demoted'),
   ],
   'packet flood': [owner(4_000, 'rejected', 'r1: discards … on eth0, the last of 10.77.0.66: ….')],
   forged: [
     owner(
       4_000,
       'outranked',
-      'moved from r1 to 10.77.0.4: 10.77.0.4, whose journal is not here, says that it is Active with priority 255.',
+      'moved from r1 to 10.77.0.4: 10.77.0.4 has higher priority (255 > …) and took over; its journal is not here.',
       'priority 255',
     ),
     owner(
       4_000,
       'forged',
-      'moved from r1 to r2: somebody said in the name of r1 that it lets go (priority 0), which r1 did not: forged.',
+      'moved from r1 to r2: a forged release (priority 0) was sent in the name of r1, which had not sent it.',
       'priority 0',
     ),
     owner(
       4_000,
       'rival',
-      'r1: is Active and hears that 10.77.0.4 is so as well, with priority 50; the journal of 10.77.0.4 is not here.',
+      'r1: is Active, and heard that 10.77.0.4 is Active too, with priority 50; the journal of 10.77.0.4 is not here.',
       'lower priority',
     ),
   ],

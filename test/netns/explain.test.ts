@@ -110,7 +110,7 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'the engine has a bug',
       cause: 'engineDied',
       headline:
-        /moved from .* to .*: the engine of .* died of an exception that nobody caught \(Error: misbehaving as it was told\), and its guardian let go/,
+        /moved from .* to .*: the engine of .* crashed by an uncaught exception \(Error: misbehaving as it was told\); its guardian released the VIP/,
       inflict: async () => {
         const [engine] = first.process.children
         if (engine === undefined) throw new Error('no engine')
@@ -122,7 +122,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'somebody removes the address',
       cause: 'foreignChange',
-      headline: /somebody else has removed 10\.77\.0\.100 from eth0: added again/,
+      headline: /another program removed 10\.77\.0\.100 from eth0: added again/,
       inflict: async () => ip(1, 'address', 'delete', `${LAB_VIP}/32`),
       undo: () => settlesOn('r1'),
     },
@@ -156,7 +156,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'a reload lowers the priority',
       cause: 'reloaded',
-      headline: /moved from .* to .*: another configuration was loaded on/,
+      headline: /moved from .* to .*: a reload changed the configuration on/,
       inflict: async () => {
         first.reload({ ...first.plan, priority: 60 })
         await settlesOn('r2')
@@ -179,7 +179,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'the network between them is cut',
       cause: 'cut',
-      headline: /moved from .* to .*: what .* said did not reach .*: the network between them was cut/,
+      headline: /moved from .* to .*: advertisements of .* did not reach .*: the network between them was cut/,
       inflict: async () => {
         lab.cut(lab.router(1))
         await answeredBy('r2')
@@ -190,7 +190,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'the cut is healed',
       cause: 'healed',
-      headline: /were both Active for .*: they hear each other again, and .* lets go/,
+      headline: /were both Active for .*: they hear each other again, and .* becomes Backup/,
       inflict: async () => {
         lab.heal(lab.router(1))
         await settlesOn('r1')
@@ -200,7 +200,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'two that are configured differently',
       cause: 'discarded',
-      headline: /came to .*: .* does not listen to what another router says \(version\)/,
+      headline: /came to .*: .* discards the advertisements of another router \(version\)/,
       inflict: async () => {
         first.reload({ ...first.plan, version: 2 })
         const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
@@ -240,7 +240,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'the engine is frozen',
       cause: 'engineAway',
-      headline: /moved from .* to .*: the engine of .* stood still/,
+      headline: /moved from .* to .*: the engine of .* did not run/,
       inflict: async () => {
         first.freeze()
         await settlesOn('r2')
@@ -261,7 +261,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'kill -9 of the engine',
       cause: 'engineDied',
-      headline: /moved from .* to .*: the engine of .* died without a word, and its guardian let go of the address/,
+      headline: /moved from .* to .*: the engine of .* crashed or was killed; its guardian released the VIP/,
       inflict: async () => {
         first.killEngine()
         await settlesOn('r2')
@@ -271,7 +271,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'kill -9 of the guardian',
       cause: 'guardianLost',
-      headline: /moved from .* to .*: .* had lost its guardian/,
+      headline: /moved from .* to .*: .* lost its guardian and stopped/,
       inflict: async () => {
         first.process.signal('SIGKILL')
         await settlesOn('r2')
@@ -281,7 +281,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'kill -9 of all its processes',
       cause: 'nodeDied',
-      headline: /moved from .* to .*: .* died with everything on it that speaks VRRP/,
+      headline: /moved from .* to .*: .* died: engine and guardian at once/,
       inflict: async () => {
         first.killAll()
         await answeredBy('r2')

@@ -44,8 +44,8 @@ test('the story of both names what was done', async () => {
   expect(recordings).toMatchObject([{ matches: true }, { matches: true }])
   expect(new Set(incidents.map(({ cause }) => cause))).toEqual(
     new Set([
-      ...['started', 'checkFailed', 'outranked', 'checkPassed', 'reloaded', 'yielded', 'engineAway', 'preempted'],
-      ...['carrierLost', 'rival', 'foreignChange'],
+      ...['started', 'checkFailed', 'checkPassed', 'reloaded', 'yielded', 'engineAway', 'preempted'],
+      ...['carrierLost', 'cut', 'rival', 'foreignChange', 'stopped'],
     ]),
   )
 })
