@@ -107,7 +107,7 @@ const WHAT_IT_MEANS: Readonly<Record<string, string>> = {
   ENOENT: ' (it does not run, or has another runDirectory: --socket)',
   ECONNREFUSED: ' (it has died, or starts just now)',
   EACCES: ' (only root and the user of the daemon may ask)',
-  ETIMEDOUT: ' (it runs, and its engine stands still)',
+  ETIMEDOUT: ' (the process is running but not responding: frozen or no CPU)',
 }
 
 export function unreachable(socket: string, error: unknown): CommandResult {

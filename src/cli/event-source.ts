@@ -3,6 +3,7 @@
  * more and is there when the daemon is not. Decided here: both are one list by their numbers, and what the daemon says of
  * its own file is believed. Refuses to know what the events are wanted for.
  */
+import { dirname, join } from 'node:path'
 import { readJournalFile } from '../api/journal-file.ts'
 import { type EventPage, type JournalEvent, readEventPage } from '../journal/event.ts'
 import { ask } from './control-client.ts'
@@ -16,6 +17,8 @@ export type NodeEvents = {
   readonly hostname: string | undefined
   /** Undefined: somebody is there who does not answer. */
   readonly running: boolean | undefined
+  /** The daemon has taken the question, and has not answered it in time. */
+  readonly stuck: boolean
   readonly events: readonly JournalEvent[]
   /** Its clocks when it answered. */
   readonly now: EventPage['now'] | undefined
@@ -23,7 +26,8 @@ export type NodeEvents = {
   readonly problems: readonly string[]
 }
 
-export type EventPlaces = { readonly socket: string; readonly file: string }
+/** `file`: read while the daemon does not answer; `undefined`: events.jsonl beside the socket. */
+export type EventPlaces = { readonly socket: string; readonly file?: string | undefined }
 
 /** The path of the events behind this number. */
 export const eventPath = (after: number): string => `/v1/events?after=${after}`
@@ -59,12 +63,15 @@ export function eventPage(value: unknown): EventPage {
 export async function nodeEvents({ socket, file }: EventPlaces): Promise<NodeEvents> {
   const problems: string[] = []
   let running: boolean | undefined = true
+  let stuck = false
   const page = await allPages((after) => pageOf(socket, after)).catch((error: unknown) => {
     problems.push(`Cannot reach the daemon at ${socket}: ${wordsOf(error)}`)
-    running = isNobodyThere(error) ? false : undefined
+    const code = codeOf(error)
+    running = code === 'ENOENT' || code === 'ECONNREFUSED' ? false : undefined
+    stuck = code === 'ETIMEDOUT'
     return undefined
   })
-  const path = page === undefined ? file : page.file
+  const path = page === undefined ? (file ?? join(dirname(socket), 'events.jsonl')) : page.file
   const written =
     path === null
       ? []
@@ -75,10 +82,9 @@ export async function nodeEvents({ socket, file }: EventPlaces): Promise<NodeEve
   const live = page?.events ?? []
   const oldest = live[0]?.seq ?? Number.POSITIVE_INFINITY
   const events = [...written.filter(({ seq }) => seq < oldest), ...live]
-  return { hostname: page?.hostname, running, events, now: page?.now, problems }
+  return { hostname: page?.hostname, running, stuck, events, now: page?.now, problems }
 }
 
-const isNobodyThere = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

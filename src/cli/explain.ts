@@ -7,6 +7,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJournalFile } from '../api/journal-file.ts'
 import { askPeer } from '../api/peer-request.ts'
+import { parseDuration } from '../config/duration.ts'
+import { nearestWord } from '../config/spelling.ts'
 import { storyOf } from '../explain/story.ts'
 import { formatStory } from '../explain/story-text.ts'
 import type { NodeJournal } from '../explain/timeline.ts'
@@ -15,9 +17,12 @@ import type { CommandResult } from './check.ts'
 import { allPages, type EventPlaces, eventPage, eventPath, nodeEvents } from './event-source.ts'
 import { momentOf, wrongSince } from './events.ts'
 import { EXIT } from './exit-code.ts'
+import { configurationOf, type NodeConfiguration } from './explain-configuration.ts'
 import type { RecordingReport } from './recorded.ts'
 
 const TIMEOUT = 3_000
+/** For each question to a node of `api.peers`, which nobody has named on the command line. */
+const SHORT_TIMEOUT = 1_000
 
 export type ExplainOptions = EventPlaces & {
   readonly router: string | undefined
@@ -25,6 +30,8 @@ export type ExplainOptions = EventPlaces & {
   readonly since: string | undefined
   /** URLs of other nodes' APIs, their run directories, or copies of their journals or recordings. */
   readonly peers: readonly string[]
+  /** False: only `peers` are asked, not `api.peers` of the configuration. */
+  readonly asksPeers?: boolean
   readonly json: boolean
   /** In the place of this node's journal. */
   readonly recording?: string | undefined
@@ -46,26 +53,59 @@ export async function explainCommand(options: ExplainOptions, now = Date.now()):
   if (wanted !== undefined && momentOf(wanted, now) === undefined) return wrongSince(wanted)
   const own = recording === undefined ? await ownJournal(options) : await recorded(recording)
   if (options.verify === true) return verified(own, json)
-  const read = [own, ...(await Promise.all(peers.map(peerJournal)))]
-  const problems = read.flatMap((each) => each.problems)
-  const journals = withDistinctNames(read.flatMap(({ journal }) => journal ?? []))
+  const found = recording === undefined ? configurationOf(own.journal?.events ?? []) : undefined
+  const configured = typeof found === 'string' ? undefined : found
+  const unnamed = options.asksPeers === false ? [] : (configured?.peers ?? []).filter((url) => !peers.includes(url))
+  const asked = [...peers.map((peer) => peerJournal(peer)), ...unnamed.map((url) => peerJournal(url, SHORT_TIMEOUT))]
+  const read = [own, ...(await Promise.all(asked))]
+  const problems = [...read.flatMap((each) => each.problems), ...(typeof found === 'string' ? [found] : [])]
+  const journals = withDistinctNames(withoutDoubles(read.flatMap(({ journal }) => journal ?? [])))
   if (journals.length === 0)
     return {
       exitCode: recording === undefined ? EXIT.unreachable : EXIT.failure,
       stdout: '',
       stderr: problems.map((problem) => `holdfast: ${problem}\n`).join(''),
     }
-  if (
-    router !== undefined &&
-    !journals.some(({ events }) => events.some((event) => 'router' in event && event.router === router))
-  )
-    problems.push(`No journal has a virtual router called "${router}"`)
+  const names = namesIn(journals, configured)
+  if (router !== undefined && !names.includes(router)) return unknownName(router, names)
   // What is over for long is told from its end.
   const end = own.report?.to == null ? now : Date.parse(own.report.to)
   const since = momentOf(wanted, end) ?? Number.NEGATIVE_INFINITY
-  const story = storyOf(journals, { router, since, problems })
+  const story = storyOf(journals, { router, since, listed: configured?.listed, problems })
   if (json) return told(`${JSON.stringify({ ...story, ...reportsOf(read) }, undefined, 2)}\n`)
-  return told(formatStory(story, wanted === undefined ? 'in this recording' : `in the last ${wanted}`))
+  if (wanted === undefined) return told(formatStory(story, 'in this recording', 'at the end of the recording'))
+  const isAgo = parseDuration(wanted) !== undefined
+  return told(formatStory(story, isAgo ? `in the last ${wanted}` : `since ${wanted}`))
+}
+
+/** Of routers and sync groups. */
+function namesIn(journals: readonly NodeJournal[], configured: NodeConfiguration | undefined): readonly string[] {
+  const recorded = journals.flatMap(({ events }) =>
+    events.flatMap((event) => [
+      ...('router' in event && event.router !== undefined ? [event.router] : []),
+      ...(event.kind === 'transition' && event.group !== undefined ? [event.group] : []),
+    ]),
+  )
+  return [...new Set([...(configured?.names ?? []), ...recorded])]
+}
+
+function unknownName(router: string, names: readonly string[]): CommandResult {
+  const meant = nearestWord(router, names)
+  const hint = meant === undefined ? `known names: ${names.join(', ') || 'none'}` : `did you mean "${meant}"?`
+  const stderr = `holdfast: no virtual router or sync group is called "${router}": ${hint}\n`
+  return { exitCode: EXIT.usage, stdout: '', stderr }
+}
+
+/** A node that was named twice, or that is this one, is told once. */
+function withoutDoubles(journals: readonly NodeJournal[]): readonly NodeJournal[] {
+  return journals.filter((journal, i) => !journals.slice(0, i).some((before) => isSameNode(before, journal)))
+}
+
+/** One event that both have: number, wall clock and monotonic clock agree on one node alone. */
+function isSameNode(one: NodeJournal, other: NodeJournal): boolean {
+  const keyOf = ({ at, monotonicMs, seq }: JournalEvent) => `${seq} ${at} ${monotonicMs}`
+  const known = new Set(one.events.map(keyOf))
+  return other.events.some((event) => known.has(keyOf(event)))
 }
 
 const told = (stdout: string): CommandResult => ({ exitCode: EXIT.ok, stdout, stderr: '' })
@@ -95,14 +135,14 @@ async function recorded(path: string): Promise<Read> {
 }
 
 async function ownJournal(places: EventPlaces): Promise<Read> {
-  const { events, hostname, now, problems, running } = await nodeEvents(places)
+  const { events, hostname, now, problems, running, stuck } = await nodeEvents(places)
   if (events.length === 0 && hostname === undefined) return { journal: undefined, problems }
-  return { journal: { name: hostname ?? nameIn(events) ?? 'this node', events, running, now }, problems }
+  return { journal: { name: hostname ?? nameIn(events) ?? 'this node', events, running, stuck, now }, problems }
 }
 
-async function peerJournal(peer: string): Promise<Read> {
+async function peerJournal(peer: string, within = TIMEOUT): Promise<Read> {
   try {
-    if (/^https?:\/\//.test(peer)) return { journal: await journalOf(peer), problems: [] }
+    if (/^https?:\/\//.test(peer)) return { journal: await journalOf(peer, within), problems: [] }
     if (statSync(peer).isDirectory())
       return await ownJournal({ socket: join(peer, 'holdfast.sock'), file: join(peer, 'events.jsonl') })
     const { isRecording } = await import('./recorded.ts')
@@ -111,16 +151,23 @@ async function peerJournal(peer: string): Promise<Read> {
     return { journal: { name: nameIn(events) ?? peer, events }, problems: [] }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return { journal: undefined, problems: [`Cannot read the journal of ${peer}: ${why}`] }
+    return {
+      journal: undefined,
+      problems: [
+        within < TIMEOUT
+          ? `peer ${peer} (api.peers) does not answer: ${why}`
+          : `Cannot read the journal of ${peer}: ${why}`,
+      ],
+    }
   }
 }
 
 /** What its clock says is so at some moment between question and answer: the quickest answer says it best. */
-async function journalOf(peer: string): Promise<NodeJournal> {
+async function journalOf(peer: string, within: number): Promise<NodeJournal> {
   let clock = { offsetMs: 0, errorMs: Number.POSITIVE_INFINITY }
   const { events, hostname, now } = await allPages(async (after) => {
     const asked = { wall: Date.now(), elapsed: performance.now() }
-    const page = eventPage(await askPeer(new URL(eventPath(after), peer), TIMEOUT))
+    const page = eventPage(await askPeer(new URL(eventPath(after), peer), within))
     const roundTrip = performance.now() - asked.elapsed
     // Its moments are whole milliseconds.
     const errorMs = roundTrip / 2 + 1

@@ -15,7 +15,6 @@ const DEFAULT_CONFIG = '/etc/holdfast/holdfast.yaml'
 /** What an engine with --managed remembers; systemd's StateDirectory=holdfast makes the folder. */
 const DEFAULT_MEMORY = '/var/lib/holdfast/managed.yaml'
 const DEFAULT_SOCKET = '/run/holdfast/holdfast.sock'
-const DEFAULT_JOURNAL = '/run/holdfast/events.jsonl'
 
 type RunWords = {
   config?: string
@@ -32,15 +31,16 @@ type RunWords = {
   recordLimit: string
 }
 
-type EventsWords = { socket: string; file: string; json?: boolean; since?: string; follow?: boolean }
+type EventsWords = { socket: string; file?: string; json?: boolean; since?: string; follow?: boolean }
 
 type ExplainWords = {
   socket: string
-  file: string
+  file?: string
   recording?: string
   verify?: boolean
   since?: string
   peer?: string[]
+  askPeers?: boolean
   json?: boolean
 }
 
@@ -187,7 +187,7 @@ doctor: 2 warnings, 3 errors`,
     .command('events')
     .description('what has happened on this node, the oldest first; also when the daemon is down')
     .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
-    .option('--file <path>', 'the journal, when the daemon does not answer', DEFAULT_JOURNAL)
+    .option('--file <path>', 'the journal, when the daemon does not answer (default: events.jsonl beside the socket)')
     .option('--since <time>', 'not what is older: 12h, 30m, or a moment like 2026-11-22T03:00:00Z')
     .option('-f, --follow', 'go on with what happens')
     .option('--json', 'one JSON object a line')
@@ -205,9 +205,9 @@ doctor: 2 warnings, 3 errors`,
   program
     .command('explain')
     .description('why an address moved: the events of this node, and of those that are named, as a story')
-    .argument('[router]', 'name of a virtual router; without one, all of them')
+    .argument('[router]', 'name of a virtual router or sync group; without one, all of them')
     .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
-    .option('--file <path>', 'the journal, when the daemon does not answer', DEFAULT_JOURNAL)
+    .option('--file <path>', 'the journal, when the daemon does not answer (default: events.jsonl beside the socket)')
     .option(
       '--recording <file>',
       'what holdfast run --record has written, replayed, instead of the journal; says whether the engine does the same again',
@@ -222,14 +222,21 @@ doctor: 2 warnings, 3 errors`,
       'another node as well: URL of its API, its run directory, or a copy of its journal or recording; may be repeated',
       (peer: string, all: string[] = []) => [...all, peer],
     )
+    .option('--no-ask-peers', 'do not ask the nodes of api.peers in the configuration')
     .option('--json', 'as JSON')
-    .action(async (router: string | undefined, { json = false, peer: peers = [], since, ...words }: ExplainWords) => {
-      const { file, recording, socket, verify = false } = words
-      if (verify && recording === undefined)
-        return print({ exitCode: EXIT.usage, stdout: '', stderr: 'holdfast: --verify goes with --recording\n' })
-      const { explainCommand } = await import('./explain.ts')
-      print(await explainCommand({ router, socket, file, recording, verify, since, peers, json }))
-    })
+    .addHelpText('after', '\nExit status: 0 told, 64 usage or no such name, 69 neither a daemon nor a journal.')
+    .action(
+      async (
+        router: string | undefined,
+        { askPeers: asksPeers = true, json = false, peer: peers = [], since, ...words }: ExplainWords,
+      ) => {
+        const { file, recording, socket, verify = false } = words
+        if (verify && recording === undefined)
+          return print({ exitCode: EXIT.usage, stdout: '', stderr: 'holdfast: --verify goes with --recording\n' })
+        const { explainCommand } = await import('./explain.ts')
+        print(await explainCommand({ router, socket, file, recording, verify, since, peers, asksPeers, json }))
+      },
+    )
 
   program
     .command('yield')
