@@ -5,10 +5,13 @@ import {
   closeSync,
   constants,
   existsSync,
+  lchownSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -280,6 +283,33 @@ describe('what is not run', () => {
     chownSync(path, 0, 65_534)
     chmodSync(path, 0o775)
     expect((await ask(probe(path))).detail).toContain('can be written by group 65534')
+    // What an ACL for another user looks like.
+    chownSync(path, 0, 0)
+    expect((await ask(probe(path))).detail).toContain('can be written by group 0')
+  })
+
+  test.skipIf(!isRoot)('by a link in a folder of another user, wherever it leads at the moment', async () => {
+    const theirs = join(folder, 'theirs')
+    const link = join(theirs, 'check')
+    mkdirSync(theirs)
+    symlinkSync(script('exit 0'), link)
+    expect((await ask(probe(link))).reason, 'a link of root in a folder of root').toBe('ok')
+    lchownSync(link, 65_534, 0)
+    expect((await ask(probe(link))).detail, 'the link').toContain(`${link} belongs to user 65534`)
+    chownSync(theirs, 65_534, 0)
+    lchownSync(link, 0, 0)
+    expect((await ask(probe(link))).detail, 'its folder').toContain(`${theirs} belongs to user 65534`)
+    // The folder is passed on the way of another link.
+    const outer = join(folder, 'outer')
+    symlinkSync('theirs/check', outer)
+    expect((await ask(probe(outer))).detail, 'on the way of a link').toContain(`${theirs} belongs to user 65534`)
+    expect((await ask(probe(join(theirs, '..', 'outer')))).reason).toBe('scriptUnsafe')
+  })
+
+  test('by links that lead in a circle', async () => {
+    const link = join(folder, 'circle')
+    symlinkSync(link, link)
+    expect(await ask(probe(link))).toMatchObject({ outcome: 'fail', reason: 'notRunnable' })
   })
 })
 
