@@ -5,11 +5,11 @@
  */
 import { ANSWER_LIMIT } from './expectation.ts'
 
-/** What Node allows for the head of an answer. */
+/** What Node allows for the head of an answer; here for the interim heads (1xx) before it as well, all together. */
 const HEAD_LIMIT = 16_384
 const HEAD_END = /\r?\n\r?\n/
 const STATUS_LINE = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |$)/
-const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/
+const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/
 /** RFC 9112 §5.2: the line goes on with what went before it. */
 const FOLDED = /^[ \t]/
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/
@@ -21,6 +21,8 @@ export class HttpAnswer {
   #part: Part = 'head'
   /** Not read yet. */
   #text = ''
+  /** Characters of all heads so far. */
+  #headLength = 0
   /** Of what is counted: still to come. */
   #left = 0
   #status: number | undefined
@@ -58,7 +60,8 @@ export class HttpAnswer {
       if (end === null) return this.#beginning()
       const head = this.#text.slice(0, end.index)
       this.#text = this.#text.slice(end.index + end[0].length)
-      const wrong = head.length > HEAD_LIMIT ? TOO_LONG : this.#head(head.split(/\r?\n/))
+      this.#headLength += end.index + end[0].length
+      const wrong = this.#headLength > HEAD_LIMIT ? TOO_LONG : this.#head(head.split(/\r?\n/))
       if (wrong !== undefined) return wrong
     }
     return this.#more()
@@ -74,7 +77,7 @@ export class HttpAnswer {
   #beginning(): string | undefined {
     const length = Math.min(this.#text.length, 5)
     if (this.#text.slice(0, length) !== 'HTTP/'.slice(0, length)) return 'it does not begin with HTTP/'
-    return this.#text.length > HEAD_LIMIT ? TOO_LONG : undefined
+    return this.#headLength + this.#text.length > HEAD_LIMIT ? TOO_LONG : undefined
   }
 
   #head([first = '', ...lines]: readonly string[]): string | undefined {
@@ -85,9 +88,10 @@ export class HttpAnswer {
     let location: string | undefined
     for (const line of lines) {
       if (FOLDED.test(line)) continue
-      const [, name, value] = HEADER.exec(line) ?? []
-      if (name === undefined || value === undefined) return 'one of its headers is none'
+      const [, name, padded] = HEADER.exec(line) ?? []
+      if (name === undefined || padded === undefined) return 'one of its headers is none'
       const key = name.toLowerCase()
+      const value = trimmed(padded)
       if (key === 'content-length') {
         if (!/^\d{1,15}$/.test(value) || (length !== undefined && length !== value)) return 'its length is no number'
         length = value
@@ -153,5 +157,15 @@ export class HttpAnswer {
     return line.endsWith('\r') ? line.slice(0, -1) : line
   }
 }
+
+/** Returns a header's value without the blanks around it (RFC 9112 §5.1). A pattern would take quadratic time for this. */
+function trimmed(value: string): string {
+  let [start, end] = [0, value.length]
+  while (start < end && isBlank(value[start])) start++
+  while (end > start && isBlank(value[end - 1])) end--
+  return value.slice(start, end)
+}
+
+const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t'
 
 const TOO_LONG = `its head exceeds ${HEAD_LIMIT} bytes`

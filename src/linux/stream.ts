@@ -10,6 +10,8 @@ import { AF, ipSockaddr } from './sockaddr.ts'
 
 const SOCK_STREAM = 1
 const RECEIVED_AT_ONCE = 4_096
+/** The loop polls the socket again when more is waiting: timers and other sockets run between two wake-ups. */
+const MOST_READS = 32
 const EAGAIN = -11
 const EINPROGRESS = -115
 
@@ -115,7 +117,7 @@ class QuestionStream {
 
   /** `why`: what the end of it means, when that is known already. */
   #read(why?: number): void {
-    while (!this.#over) {
+    for (let reads = 0; !this.#over && reads < MOST_READS; reads++) {
       const count = this.#socket.receive()
       if (count === 0) return
       if (count < 0) return this.#end(why ?? count)

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -18,6 +20,43 @@ const WAYS: readonly (readonly [string, HttpPorts])[] = [
   ['streams of the system', { openStream: (...order) => openStream(native, ...order) }],
   ["Node's sockets", {}],
 ]
+
+/** A server in a process of its own, so that it sends faster than the check reads. The texts are escaped for JSON. */
+async function floodFrom(head: string, flood: string): Promise<{ readonly port: number; readonly end: () => void }> {
+  const program = `
+    const piece = Buffer.from("${flood}".repeat(Math.ceil(1e6 / ${flood.length})))
+    const server = require('node:net').createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => {
+        socket.write("${head}")
+        const more = () => { while (!socket.destroyed && socket.write(piece)); }
+        socket.on('drain', more)
+        more()
+      })
+    })
+    server.listen(0, '127.0.0.1', () => console.log(server.address().port))`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(child.stdout, 'data')
+  return { port: Number(String(line)), end: () => child.kill('SIGKILL') }
+}
+
+/** Measures how long the event loop kept a timer of 10 ms waiting. */
+class TimerGaps {
+  #longest = 0
+  #last = performance.now()
+  readonly #timer = setInterval(() => this.#tick(), 10)
+
+  stop(): number {
+    clearInterval(this.#timer)
+    this.#tick()
+    return this.#longest
+  }
+
+  #tick(): void {
+    const now = performance.now()
+    this.#longest = Math.max(this.#longest, now - this.#last)
+    this.#last = now
+  }
+}
 
 describe.each(WAYS)('over %s', (_way, ports) => {
   const httpProbe = (spec: HttpSpec, more: HttpPorts = {}) => probeOverSockets(spec, { ...ports, ...more })
@@ -69,6 +108,30 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       const { reason, took } = await ask(httpProbe(httpSpec(at(port), { body })))
       expect(reason).toBe('contentMissing')
       expect(took, 'it does not wait for the deadline').toBeLessThan(1_900)
+    })
+  })
+
+  describe('a hostile server', () => {
+    test.each([
+      ['interim answers without end', 'HTTP/1.1 100 Continue\\r\\n\\r\\n', '', 'badAnswer'],
+      [
+        'chunks that consist of extensions',
+        `1;${'x'.repeat(15_000)}\\r\\na\\r\\n`,
+        'HTTP/1.1 200 OK\\r\\ntransfer-encoding: chunked\\r\\n\\r\\n',
+        'timeout',
+      ],
+    ])('%s: the timeout holds and timers run meanwhile', async (_, flood, head, reason) => {
+      const { port, end } = await floodFrom(head, flood)
+      try {
+        const gaps = new TimerGaps()
+        const body = { kind: 'contains', text: 'y' } as const
+        const result = await ask(httpProbe(httpSpec(at(port), { body })), 500)
+        expect(result.reason).toBe(reason)
+        expect(result.took, 'ms').toBeLessThan(1_500)
+        expect(gaps.stop(), 'longest time between two timers, ms').toBeLessThan(400)
+      } finally {
+        end()
+      }
     })
   })
 

@@ -51,10 +51,23 @@ describe.each([1, 2, 7, 4_096])('in pieces of %d bytes', (size) => {
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n',
       'a chunk of it is longer than it says',
     ],
+    ['interim answers without end', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1_000), 'its head exceeds 16384 bytes'],
     ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}`, 'its head exceeds 16384 bytes'],
   ])('%s', (_, text, wrong) => {
     expect(reading(text, size).wrong).toBe(wrong)
   })
+})
+
+test('the blanks of a header take linear time', () => {
+  const head = `HTTP/1.1 200 OK\r\nx: a${' '.repeat(16_000)}b\r\nlocation: \t /there \t \r\n\r\n`
+  const startedAt = performance.now()
+  for (let i = 0; i < 20; i++) {
+    const answer = new HttpAnswer('GET')
+    expect(answer.read(Buffer.from(head))).toBeUndefined()
+    expect(answer.location).toBe('/there')
+  }
+  // A quadratic pattern needs 100 ms for each of them.
+  expect(performance.now() - startedAt).toBeLessThan(500)
 })
 
 test('the answer to HEAD has a length and no body', () => {

@@ -97,6 +97,19 @@ test('what came before an error counts, and the error says what was under way', 
   expect(other.heard.length, 'it ends once').toBe(1)
 })
 
+test('a server that never stops sending gets a bounded number of reads in one wake-up', () => {
+  const { socket, heard } = opened()
+  socket.connected = true
+  socket.onWritable?.()
+  socket.incoming = Array.from({ length: 1_000 }, () => 'x')
+  socket.onReadable()
+  const first = heard.length
+  expect(first).toBeGreaterThan(0)
+  expect(first).toBeLessThanOrEqual(64)
+  socket.onReadable()
+  expect(heard.length, 'the next wake-up goes on').toBe(2 * first)
+})
+
 test('nothing is heard of one that was closed', () => {
   const { socket, stream, heard } = opened()
   stream.close()
