@@ -3,7 +3,9 @@
  * the keys mean is not known. Nothing here throws, whatever the text: it comes from a person.
  */
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { type Culprit, culpritIn, holdsNoBreakSpace, NO_BREAK_SPACE_FOUND } from './indentation.ts'
 import { type Locate, type Path, type Position, type Problem, problemAt } from './problem.ts'
+import { isKey } from './schema-problem.ts'
 
 export type ReadDocument = {
   readonly value: unknown
@@ -22,6 +24,7 @@ export function readDocument(text: string, file?: string): ReadDocument {
   }
   const unreadable = (message: string, offset: number): Problem =>
     problemAt(() => position(offset), [], 'error', `Cannot read the text as YAML: ${complaint(message)}`)
+  const unusable = ({ offset, message }: Culprit): Problem => problemAt(() => position(offset), [], 'error', message)
   try {
     const document = parseDocument(text, {
       prettyErrors: false,
@@ -33,14 +36,27 @@ export function readDocument(text: string, file?: string): ReadDocument {
     })
     const locate: Locate = (path, at = 'value') => position(offsetOf(document, path, at))
     const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => unreadable(message, pos[0]))
-    if (document.errors.length > 0) return { value: undefined, locate, problems, wellFormed: false }
+    if (document.errors.length > 0) {
+      const culprit = culpritIn(text, isKey)
+      const told = culprit === undefined ? oneALine(problems) : [unusable(culprit)]
+      return { value: undefined, locate, problems: told, wellFormed: false }
+    }
     problems.push(...keyProblems(document.contents, [], position))
+    const spaces = problems.filter(({ message }) => message === NO_BREAK_SPACE_FOUND)
+    if (spaces.length > 0) return { value: undefined, locate, problems: spaces, wellFormed: false }
     return { value: document.toJS(), locate, problems, wellFormed: true }
   } catch (error) {
     // Nesting without end and aliases by the thousand end here: yaml throws for them.
     const message = error instanceof Error ? error.message : String(error)
     return { value: undefined, locate: () => position(0), problems: [unreadable(message, 0)], wellFormed: false }
   }
+}
+
+/** The first of each line: the others follow from it. */
+function oneALine(problems: readonly Problem[]): Problem[] {
+  const lines = new Map<number, Problem>()
+  for (const problem of problems) if (!lines.has(problem.line)) lines.set(problem.line, problem)
+  return [...lines.values()]
 }
 
 /** The parser counts lines as well, and leaves out those that it skips behind an error. */
@@ -74,6 +90,7 @@ function keyProblems(node: unknown, path: Path, position: (offset: number) => Po
     const refuse = (at: Path, message: string) => problemAt(() => position(offset), at, 'error', message)
     if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: a word wanted')]
     const name = String(key.value)
+    if (holdsNoBreakSpace(name)) return [refuse(path, NO_BREAK_SPACE_FOUND)]
     // Most values are neither lists nor mappings, and there are thousands.
     const inner = isScalar(value) ? [] : keyProblems(value, [...path, name], position)
     const before = seen.get(name)

@@ -14,14 +14,16 @@ import { hostPart, hostPrefixLength } from './network.ts'
 export type NetworkAddress = { readonly address: Address; readonly prefixLength: number | undefined }
 export type ListenAddress = { readonly host: Address; readonly port: number }
 
-export type Reading<T> = { readonly value: T } | { readonly refused: string }
+/** `isWhole`: `refused` is a sentence of its own, not the end of `Cannot use X as "key": `. */
+export type Reading<T> = { readonly value: T } | { readonly refused: string; readonly isWhole?: boolean }
 
 /** A text that is read by `read`; `wanted` is what a value of another type is told. */
 export function textual<T>(wanted: string, read: (text: string) => Reading<T>) {
   return z.string({ error: wanted }).transform((text, context): T => {
     const reading = read(text)
     if ('value' in reading) return reading.value
-    context.issues.push({ code: 'custom', message: reading.refused, input: text })
+    const params = { isWhole: reading.isWhole ?? false }
+    context.issues.push({ code: 'custom', message: reading.refused, input: text, params })
     return z.NEVER
   })
 }
@@ -51,9 +53,13 @@ export const interfaceName = () =>
   pattern(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'the name of an interface wanted, up to 15 characters')
 export const absolutePath = () => pattern(/^\/[^\0]*$/, 'an absolute path wanted')
 
-export function section<T extends z.core.$ZodLooseShape>(shape: T, wanted: string) {
+type Wanted = string | ((issue: { readonly input?: unknown }) => string)
+
+export function section<T extends z.core.$ZodLooseShape>(shape: T, wanted: Wanted) {
   // Unknown keys get their words from the schema itself (schema-problem.ts).
-  return z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? wanted : undefined) })
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code !== 'invalid_type' ? undefined : typeof wanted === 'string' ? wanted : wanted(issue)),
+  })
 }
 
 export const list = <T extends z.ZodType>(element: T, wanted: string) => z.array(element, { error: wanted })

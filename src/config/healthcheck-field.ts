@@ -8,17 +8,19 @@ import type { StatusRange } from '../healthcheck/check.ts'
 import type { Reading } from './field.ts'
 
 /** In a message it may stand only without credentials and query (schema-problem.ts). */
-export function urlFrom(text: string): Reading<string> {
-  if (!URL.canParse(text)) return { refused: 'an absolute URL wanted, written like https://localhost:6443/readyz' }
-  const { protocol, username, password } = new URL(text)
-  if (protocol !== 'http:' && protocol !== 'https:') return { refused: 'a URL with http or https wanted' }
-  try {
-    decodeURIComponent(`${username}${password}`)
-  } catch {
-    return { refused: 'credentials with valid percent signs wanted' }
+export const urlFrom =
+  (key: string, example: string) =>
+  (text: string): Reading<string> => {
+    if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+      return { refused: `${key} needs a URL such as ${example}`, isWhole: true }
+    const { username, password } = new URL(text)
+    try {
+      decodeURIComponent(`${username}${password}`)
+    } catch {
+      return { refused: 'credentials with valid percent signs wanted' }
+    }
+    return { value: text }
   }
-  return { value: text }
-}
 
 export function patternFrom(text: string): Reading<string> {
   try {

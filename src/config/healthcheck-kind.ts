@@ -33,12 +33,18 @@ const KINDS: readonly Kind[] = ['http', 'tcp', 'exec', 'file', 'process', 'all',
 const BOUND: readonly Key[] = [...new Set(Object.values(GOES_WITH).flat())]
 const ONE_WANTED = 'exactly one of http, tcp, exec, file, process, all and any wanted'
 
-export type KindProblem = { readonly path: readonly Key[]; readonly message: string }
+export type KindProblem = {
+  readonly path: readonly Key[]
+  readonly message: string
+  /** The message is a sentence of its own (field.ts). */
+  readonly isWhole?: boolean
+}
 
 export function kindProblems(keys: HealthcheckKeys): readonly KindProblem[] {
   const [kind, second] = KINDS.filter((name) => keys[name] !== undefined)
   if (kind === undefined) return [{ path: [], message: ONE_WANTED }]
-  if (second !== undefined) return [{ path: [second], message: ONE_WANTED }]
+  if (second !== undefined)
+    return [{ path: [second], message: `check "${keys.name}" has both ${kind} and ${second}; use one`, isWhole: true }]
   const odd = BOUND.filter((key) => keys[key] !== undefined && !GOES_WITH[kind].includes(key))
   return [
     ...odd.map((key): KindProblem => ({ path: [key], message: `it goes with ${friendsOf(key)}, and this is ${kind}` })),

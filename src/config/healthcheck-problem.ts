@@ -77,11 +77,7 @@ export function healthcheckProblems(sections: CheckSections, locate: Locate): Pr
 
   if (complete)
     for (const { check, path } of untracked(sections))
-      say(
-        'warning',
-        [...path, 'name'],
-        `"${nameOf(check)}" is tracked by nobody: it is asked, shown, and moves nothing`,
-      )
+      say('warning', [...path, 'name'], `check "${nameOf(check)}" is not used by any router (add it under track:)`)
   return [...repeated(checks.map(nameClaim), locate), ...problems]
 }
 

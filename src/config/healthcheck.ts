@@ -67,7 +67,7 @@ const keys = () =>
   section(
     {
       name: itemName().describe('Unique; names the check in track, logs, metrics and status'),
-      http: textual(URL_WANTED, urlFrom)
+      http: textual(URL_WANTED, urlFrom('http', 'http://localhost:8080/healthz'))
         .optional()
         .describe('Kind http: a URL, http or https, asked with a new connection each time'),
       tcp: target().optional().describe('Kind tcp: HOST:PORT that must take a connection'),
@@ -167,8 +167,8 @@ export type HealthcheckKeys = z.output<ReturnType<typeof keys>>
 export const healthcheckSchema = z.lazy(() =>
   keys().transform((entry, context): Check => {
     const problems = kindProblems(entry)
-    for (const { path, message } of problems)
-      context.issues.push({ code: 'custom', message, input: entry, path: [...path] })
+    for (const { path, message, isWhole = false } of problems)
+      context.issues.push({ code: 'custom', message, input: entry, path: [...path], params: { isWhole } })
     const check = problems.length > 0 ? undefined : checkFrom(entry)
     return check ?? z.NEVER
   }),

@@ -4,36 +4,52 @@
  */
 import type { z } from 'zod'
 import { jsonSchema } from './config.ts'
+import { KEEPALIVED_NAMES } from './keepalived-names.ts'
 import { formatPath, type Locate, type Path, type Problem, problemAt } from './problem.ts'
 import { nearestWord } from './spelling.ts'
 
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], value: unknown, locate: Locate): Problem[] {
-  return issues.flatMap((issue) => issueProblems(issue, [], value, locate))
+  const problems = issues.flatMap((issue) => issueProblems(issue, [], value, locate))
+  // A key that is there under another name is not missing as well.
+  const meant = new Set(problems.flatMap((problem) => problem.meant ?? []))
+  return problems.filter(({ missing }) => missing === undefined || !meant.has(missing)).map(plain)
 }
 
-function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locate: Locate): Problem[] {
+/** `meant`, `missing`: paths of the known keys that an unknown key stands for, and that are not there. */
+type Found = Problem & { readonly meant?: string | undefined; readonly missing?: string }
+
+const plain = ({ meant: _, missing: __, ...problem }: Found): Problem => problem
+
+function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locate: Locate): Found[] {
   const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) =>
-      problemAt(
-        () => locate([...path, key], 'key'),
-        isSecret(path) ? path : [...path, key],
-        'error',
-        unknownKey(key, path),
-      ),
-    )
+    return issue.keys.map((key) => {
+      const told = isSecret(path) ? path : [...path, key]
+      const known = knownKeys(path)
+      const name = KEEPALIVED_NAMES[key]?.[0] ?? nearestWord(key, known)
+      return {
+        ...problemAt(() => locate([...path, key], 'key'), told, 'error', unknownKey(key, path, known, name)),
+        meant: name === undefined ? undefined : formatPath([...path, name]),
+      }
+    })
   }
   if (issue.code === 'invalid_union') {
     const inside = issue.errors.find((errors) => errors.length > 0 && errors.every((error) => isAboutContent(error)))
     if (inside !== undefined) return inside.flatMap((error) => issueProblems(error, path, root, locate))
   }
+  if (issue.code === 'custom' && issue.params?.isWhole === true)
+    return [problemAt(locate, path, 'error', issue.message)]
   const found = at(root, path)
   const name = path.at(-1)
+  if (name === undefined && (found ?? null) === null) return [problemAt(locate, path, 'error', 'the file is empty')]
   if (found === undefined && typeof name === 'string') {
     const parent = path.slice(0, -1)
-    return [problemAt(locate, parent, 'error', `Cannot do without "${name}" in ${place(parent)}: ${issue.message}`)]
+    const where = parent.length === 0 ? '' : ` in ${formatPath(parent)}`
+    const message = `missing key "${name}"${where} (${issue.message.replace(/ wanted\b/, '')})`
+    return [{ ...problemAt(locate, parent, 'error', message), missing: formatPath(path) }]
   }
   const object = name === undefined ? 'the configuration' : typeof name === 'string' ? `"${name}"` : formatPath(path)
+  if (found === null) return [problemAt(locate, path, 'error', `${object} has no value: ${issue.message}`)]
   const what = isSecret(path) ? 'what is written' : shown(found)
   return [problemAt(locate, path, 'error', `Cannot use ${what} as ${object}: ${issue.message}`)]
 }
@@ -51,12 +67,17 @@ function isAboutContent(issue: z.core.$ZodIssue): boolean {
   return issue.path.length > 0 || issue.code === 'unrecognized_keys' || issue.code === 'custom'
 }
 
-function unknownKey(key: string, parent: Path): string {
-  const known = knownKeys(parent)
-  const meant = nearestWord(key, known)
-  if (isSecret(parent)) return `Cannot use an unknown key in ${place(parent)}: known keys are ${known.join(', ')}`
-  const advice = meant === undefined ? `known keys are ${known.join(', ')}` : `did you mean "${meant}"?`
-  return `Cannot use unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
+/** Of a mapping with more keys than these, a list would hide the message. */
+const MOST_LISTED = 10
+
+function unknownKey(key: string, parent: Path, known: readonly string[], meant: string | undefined): string {
+  const list =
+    known.length > MOST_LISTED ? 'holdfast schema lists the known keys' : `known keys are ${known.join(', ')}`
+  if (isSecret(parent)) return `unknown key in ${place(parent)}: ${list}`
+  const [here, remark] = KEEPALIVED_NAMES[key] ?? []
+  if (here !== undefined) return `"${key}" is called "${here}" here${remark === undefined ? '' : ` (${remark})`}`
+  const advice = meant === undefined ? list : `did you mean "${meant}"?`
+  return `unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
 }
 
 const place = (path: Path): string => (path.length === 0 ? 'the configuration' : formatPath(path))
@@ -75,6 +96,22 @@ function knownKeys(path: Path): string[] {
     )
   }
   return alternatives(schemas).flatMap(({ properties }) => Object.keys(properties ?? {}))
+}
+
+let words: ReadonlySet<string> | undefined
+
+/** Whether this word is a key somewhere in the configuration. */
+export function isKey(word: string): boolean {
+  schemaOfAll ??= jsonSchema()
+  words ??= new Set(wordsOf(schemaOfAll))
+  return words.has(word)
+}
+
+function wordsOf(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const keys =
+    'properties' in schema && typeof schema.properties === 'object' ? Object.keys(schema.properties ?? {}) : []
+  return [...keys, ...Object.values(schema).flatMap(wordsOf)]
 }
 
 function alternatives(schemas: readonly Schema[]): z.core.JSONSchema.BaseSchema[] {

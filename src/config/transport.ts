@@ -42,8 +42,15 @@ const unicast = section(
     ),
     ttl: whole(1, 255).default(255).describe('TTL or hop limit of our advertisements'),
   },
-  'a mapping with peers wanted',
+  ({ input }) => (Array.isArray(input) ? `write ${peersHint(input)}` : 'a mapping with peers wanted'),
 )
+
+/** What a list in the place of the mapping was meant as. */
+function peersHint(list: readonly unknown[]): string {
+  const known = list.filter((each) => typeof each === 'string').slice(0, 2)
+  const peers = known.length === 0 ? ['10.0.0.11', '10.0.0.12'] : known
+  return `unicast: { peers: [${peers.join(', ')}${list.length > peers.length ? ', ...' : ''}] }`
+}
 
 const multicast = section(
   { source: source('the address of the interface in the network of the VIP, for IPv6 its link-local one') },

@@ -57,7 +57,9 @@ const RETRY_WANTED = 'a mapping with first, most and giveUpAfter wanted'
 export const webhook = () =>
   section(
     {
-      url: textual('an http or https URL wanted', urlFrom).describe('Events are posted here, as JSON'),
+      url: textual('an http or https URL wanted', urlFrom('url', 'https://alerts.example/holdfast')).describe(
+        'Events are posted here, as JSON',
+      ),
       events: list(oneOf(...EVENT_KINDS), EVENTS_WANTED)
         .min(1, { error: EVENTS_WANTED })
         .default([...DEFAULT_EVENTS])

@@ -83,12 +83,8 @@ describe('refused', () => {
       ['name: g, members: a'],
       ['6:25: Cannot use "a" as "members": a list of names of virtual routers wanted'],
     ],
-    ['no name', ['members: [a, b]'], [expect.stringContaining('Cannot do without "name" in syncGroups[0]')]],
-    [
-      'a key that is none',
-      ['name: g, members: [a, b], prio: 3'],
-      [expect.stringContaining('Cannot use unknown key "prio"')],
-    ],
+    ['no name', ['members: [a, b]'], [expect.stringContaining('missing key "name" in syncGroups[0]')]],
+    ['a key that is none', ['name: g, members: [a, b], prio: 3'], [expect.stringContaining('unknown key "prio"')]],
   ])('%s', (_, groups, problems) => expect(said(groups)).toEqual(problems))
 
   test('what the group tracks and a member too', () => {

@@ -57,10 +57,7 @@ describe('what is written', () => {
   test('a key that is not known, and neither a name nor a mapping', () => {
     expect(
       problemsOf(`virtualRouters:\n  - { ${COMMON}, addresses: [10.0.0.200], interface: { holdin: 10.0.0.5 } }\n`),
-    ).toEqual([
-      expect.stringContaining('Cannot do without "holding"'),
-      expect.stringContaining('did you mean "holding"?'),
-    ])
+    ).toEqual([expect.stringContaining('did you mean "holding"?')])
     expect(problemsOf(`virtualRouters:\n  - { ${COMMON}, addresses: [10.0.0.200], interface: [eth0] }\n`)).toEqual([
       'Cannot use a list as "interface": the name of an interface wanted, auto, or { holding: an address or a file that says one }',
     ])

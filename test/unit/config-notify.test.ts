@@ -57,7 +57,7 @@ test.each([
   ],
   [
     '{ master: [/bin/true] }',
-    'Cannot use an unknown key in virtualRouters[0].notify: known keys are active, backup, fault, stop, change, user, capabilities, unsafe, timeout',
+    'unknown key in virtualRouters[0].notify: known keys are active, backup, fault, stop, change, user, capabilities, unsafe, timeout',
   ],
 ])('%s', (notify, message) => {
   expect(said(notify)).toContain(message)

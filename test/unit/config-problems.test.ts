@@ -1,6 +1,8 @@
 /** Every mistake of the operator is a problem with a place, and all of them come at once. */
 import { describe, expect, test } from 'vitest'
+import { KEEPALIVED_NAMES } from '../../src/config/keepalived-names.ts'
 import { formatProblem } from '../../src/config/problem.ts'
+import { isKey } from '../../src/config/schema-problem.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 
 /** `line:column: message` of everything that is said about a text. */
@@ -33,8 +35,8 @@ describe('what can be said wrong about one value', () => {
     ['vrid', '256', 'Cannot use 256 as "vrid": a whole number from 1 to 255 wanted'],
     ['vrid', '1.5', 'Cannot use 1.5 as "vrid": a whole number from 1 to 255 wanted'],
     ['vrid', '"51"', 'Cannot use "51" as "vrid": a whole number from 1 to 255 wanted'],
-    ['vrid', '', 'Cannot use null as "vrid": a whole number from 1 to 255 wanted'],
-    ['vrid', undefined, 'Cannot do without "vrid" in virtualRouters[0]: a whole number from 1 to 255 wanted'],
+    ['vrid', '', '"vrid" has no value: a whole number from 1 to 255 wanted'],
+    ['vrid', undefined, 'missing key "vrid" in virtualRouters[0] (a whole number from 1 to 255)'],
     ['priority', '0', 'Cannot use 0 as "priority": a whole number from 1 to 255 wanted'],
     ['priority', '256', 'Cannot use 256 as "priority": a whole number from 1 to 255 wanted'],
     ['preempt', 'yes', 'Cannot use "yes" as "preempt": true or false wanted'],
@@ -53,11 +55,7 @@ describe('what can be said wrong about one value', () => {
       'broadcast',
       'Cannot use "broadcast" as "transport": multicast or { unicast: { peers: [...] } } wanted',
     ],
-    [
-      'transport',
-      '{ unicast: {} }',
-      'Cannot do without "peers" in virtualRouters[0].transport.unicast: a list of peers wanted',
-    ],
+    ['transport', '{ unicast: {} }', 'missing key "peers" in virtualRouters[0].transport.unicast (a list of peers)'],
     [
       'track',
       '[{ interface: eth1, weight: 254 }]',
@@ -68,6 +66,11 @@ describe('what can be said wrong about one value', () => {
       'announce',
       '{ at: [0ms, 5ms, 5ms] }',
       'Cannot use a list as "at": 1 to 20 durations wanted that start with 0ms and rise',
+    ],
+    [
+      'transport',
+      '{ unicast: [10.0.0.11, 10.0.0.12] }',
+      'Cannot use a list as "unicast": write unicast: { peers: [10.0.0.11, 10.0.0.12] }',
     ],
     ['onDuplicate', 'resign', 'Cannot use "resign" as "onDuplicate": announce, yield or alarm wanted'],
     [
@@ -176,23 +179,96 @@ describe('unknown keys', () => {
     ['Priority', 'did you mean "priority"?'],
     ['preemptdelay', 'did you mean "preemptDelay"?'],
   ])('%s: %s', (key, advice) => {
-    expect(about({ [key]: '1' })).toEqual([`Cannot use unknown key "${key}" in virtualRouters[0]: ${advice}`])
+    expect(about({ [key]: '1' })).toEqual([`unknown key "${key}" in virtualRouters[0]: ${advice}`])
   })
 
   test('far from all known ones: the known ones are listed', () => {
     expect(said(`colour: red\n${file(router())}`)).toEqual([
-      '1:1: Cannot use unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, journal, notify, io, healthchecks, virtualRouters, syncGroups',
+      '1:1: unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, journal, notify, io, healthchecks, virtualRouters, syncGroups',
     ])
   })
 
   test('inside the alternatives of a union', () => {
     expect(about({ ...unicast('[{ address: 10.0.0.2, prio: 3 }]') })).toEqual([
-      'Cannot use unknown key "prio" in virtualRouters[0].transport.unicast.peers[0]: known keys are address, priority, minTtl, maxTtl',
+      'unknown key "prio" in virtualRouters[0].transport.unicast.peers[0]: known keys are address, priority, minTtl, maxTtl',
     ])
   })
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is a key like any other', (key) => {
     expect(errors(`${key}: 1\n${file(router())}`)).toHaveLength(1)
+  })
+})
+
+describe("keepalived's names", () => {
+  test('are told with the name that they have here, and the key is not missing as well', () => {
+    const text =
+      'virtualRouters:\n  - name: a\n    virtual_router_id: 1\n    interface: eth0\n    state: MASTER\n    advert_int: 1\n' +
+      '    virtual_ipaddress: [10.0.0.1]\n'
+    expect(errors(text)).toEqual([
+      '3:5: "virtual_router_id" is called "vrid" here',
+      '5:5: "state" is called "startAs" here (rarely needed: "priority" decides who is Active)',
+      '6:5: "advert_int" is called "advertisementInterval" here (with a unit, such as 1s)',
+      '7:5: "virtual_ipaddress" is called "addresses" here',
+    ])
+  })
+
+  test.each(Object.entries(KEEPALIVED_NAMES))('%s leads to keys that exist', (_, [name]) => {
+    const words = name.match(/[A-Za-z]+(?=\b)/g) ?? []
+    expect(words.filter((word) => !isKey(word) && word !== 'false')).toEqual([])
+  })
+
+  test('a list of all keys of a router is not printed', () => {
+    expect(about({ colour: '1' })).toEqual([
+      'unknown key "colour" in virtualRouters[0]: holdfast schema lists the known keys',
+    ])
+  })
+
+  test('a misspelt key is not missing as well', () => {
+    expect(errors('virtualRouter: []\n')).toEqual([
+      '1:1: unknown key "virtualRouter" in the configuration: did you mean "virtualRouters"?',
+    ])
+  })
+})
+
+describe('white space that is wrong is one message', () => {
+  const lines = (...more: readonly string[]) => ['virtualRouters:', ...more, ''].join('\n')
+  test.each([
+    ['one column too few', lines('  - name: a', '   vrid: 1'), '3:4: "vrid" is indented by 3, expected 4'],
+    ['one column too many', lines('  - name: a', '     vrid: 1'), '3:6: "vrid" is indented by 5, expected 4'],
+    [
+      'a list of another column',
+      lines(' - name: a', '   vrid: 1', '  - name: b'),
+      '4:3: "name" is indented by 2, expected 1',
+    ],
+    [
+      'an entry between two levels',
+      lines('  - name: a', '    addresses:', '      - 10.0.0.1', '     - 10.0.0.2'),
+      '5:6: this line is indented by 5, expected 6',
+    ],
+    [
+      'behind lines with comments, quotes and brackets',
+      lines('  - name: "a: b" # c: d', '', '    peers: [{ address: 10.0.0.1 }]', '   vrid: 1'),
+      '5:4: "vrid" is indented by 3, expected 4',
+    ],
+    ['a no-break space', lines('  - name: a', '\u00a0   vrid: 1'), '3:1: this line contains a no-break space (U+00A0)'],
+    [
+      'a word that is no key is not quoted',
+      lines('  - authentication:', '      password: abc', '     geheim: 1'),
+      '4:6: this line is indented by 5, expected 6',
+    ],
+  ])('%s', (_, text, message) => expect(errors(text)).toEqual([message]))
+
+  test('what is right is not blamed for an error elsewhere', () => {
+    const right = lines(
+      '- name: a',
+      '  addresses:',
+      '  - 10.0.0.1',
+      '  peers:',
+      '      - 10.0.0.2',
+      '  vrid: 1',
+      'log: "',
+    )
+    expect(errors(right)).toEqual([expect.stringContaining('Cannot read the text as YAML: Missing closing')])
   })
 })
 
@@ -212,7 +288,7 @@ describe('places', () => {
       '  - { name: b, vrid: 5, interface: eth0, addresses: [10.0.0.1], stagger: false }',
     ].join('\n')
     expect(said(text)).toEqual([
-      '1:8: Cannot use unknown key "lisen" in api: did you mean "listen"?',
+      '1:8: unknown key "lisen" in api: did you mean "listen"?',
       '4:11: Cannot use 300 as "vrid": a whole number from 1 to 255 wanted',
       '6:5: Cannot set "interface" twice: it is already set on line 5',
       '9:9: Cannot use "nonsense" as virtualRouters[0].addresses[1]: an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64',
@@ -244,10 +320,10 @@ describe('places', () => {
   })
 
   test.each([
-    ['', '1:1: Cannot use null as the configuration: a mapping with virtualRouters wanted'],
+    ['', '1:1: the file is empty'],
     ['- 1', '1:1: Cannot use a list as the configuration: a mapping with virtualRouters wanted'],
     ['virtualRouters: []', '1:17: warning: There is nothing to do: no virtual router is configured'],
-    ['log: {}', '1:1: Cannot do without "virtualRouters" in the configuration: a list of virtual routers wanted'],
+    ['log: {}', '1:1: missing key "virtualRouters" (a list of virtual routers)'],
   ])('%j', (text, message) => expect(said(text)).toEqual([message]))
 
   test.each([
@@ -275,9 +351,7 @@ describe('places', () => {
   })
 
   test('a key of several lines is said in one', () => {
-    expect(said('"a\\nb": 1\n').map((line) => line.split(':')[2])).toContain(
-      ' Cannot use unknown key "a b" in the configuration',
-    )
+    expect(said('"a\\nb": 1\n').map((line) => line.split(':')[2])).toContain(' unknown key "a b" in the configuration')
   })
 
   test('a list as a key', () => {

@@ -233,7 +233,7 @@ describe('what is wrong with a scenario', () => {
       'inline.yaml',
       'version: 1\nnodes:\n  - name: n1\n    address: 10.0.0.1/24\n    configuration: { version: 1, vip: [] }\n',
     )
-    expect(problemsOf(path)).toMatch(/^inline\.yaml:5:34: Cannot use unknown key "vip"/m)
+    expect(problemsOf(path)).toMatch(/^inline\.yaml:5:34: unknown key "vip"/m)
   })
   test('several interfaces, and files of a node', () => {
     const path = scenario([{ priority: 100 }])

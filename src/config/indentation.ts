@@ -1,0 +1,79 @@
+/**
+ * The white space that a YAML parser stumbles over: a key whose indentation belongs to no level, and a no-break space that
+ * an editor or a web page has put in. Both make a parser report five errors, none of which names the cause. This file
+ * looks at a text only after it was found not to be YAML.
+ */
+
+/** `offset`: where in the text. */
+export type Culprit = { readonly offset: number; readonly message: string }
+
+const NO_BREAK_SPACE = '\u00a0'
+export const NO_BREAK_SPACE_FOUND = 'this line contains a no-break space (U+00A0)'
+
+/** A key that begins with one is valid YAML, and never meant. */
+export const holdsNoBreakSpace = (key: string): boolean => key.includes(NO_BREAK_SPACE)
+
+/** `isKnown`: whether a word is a key of the configuration, which may be quoted. */
+export function culpritIn(text: string, isKnown: (word: string) => boolean): Culprit | undefined {
+  return noBreakSpaceIn(text) ?? wrongIndentIn(text, isKnown)
+}
+
+function noBreakSpaceIn(text: string): Culprit | undefined {
+  let offset = 0
+  for (const line of text.split('\n')) {
+    const at = line.replace(/#.*$|"[^"]*"|'[^']*'/g, (part) => ' '.repeat(part.length)).indexOf(NO_BREAK_SPACE)
+    if (at >= 0) return { offset: offset + at, message: NO_BREAK_SPACE_FOUND }
+    offset += line.length + 1
+  }
+  return undefined
+}
+
+/** A level of keys or of list entries; `opens`: its last line has no value, so that a deeper level may follow. */
+type Level = { readonly indent: number; readonly isList: boolean; opens: boolean }
+
+/** Block style alone: a text with brackets over several lines or block scalars is left to the parser. */
+function wrongIndentIn(text: string, isKnown: (word: string) => boolean): Culprit | undefined {
+  const levels: Level[] = []
+  let offset = 0
+  for (const raw of text.split('\n')) {
+    const start = offset
+    offset += raw.length + 1
+    const line = raw.replace(/\s#.*$|\r$/, '').trimEnd()
+    if (/^\s*(#.*)?$/.test(line) || /^(---|\.\.\.|%)/.test(line)) continue
+    const [, spaces = '', dashes = '', key, value = ''] =
+      /^( *)((?:- +)*)(?:([A-Za-z][\w.-]*)\s*:(?=\s|$)\s*)?(.*)$/.exec(line) ?? []
+    if (/^[|>]/.test(value) || unclosed(value)) return undefined
+    if (key === undefined && dashes === '') return undefined
+    const indent = spaces.length
+    const wrong = wrongLevel(levels, indent, dashes !== '')
+    // What is not a key of ours may be a part of a password.
+    const word = key !== undefined && isKnown(key) ? `"${key}"` : 'this line'
+    if (wrong !== undefined)
+      return { offset: start + indent, message: `${word} is indented by ${indent}, expected ${wrong}` }
+    if (dashes !== '') enter(levels, { indent, isList: true, opens: key === undefined && value === '' })
+    if (key !== undefined) enter(levels, { indent: indent + dashes.length, isList: false, opens: value === '' })
+  }
+  return undefined
+}
+
+const unclosed = (value: string): boolean => {
+  const plain = value.replace(/"[^"]*"|'[^']*'/g, '')
+  return (plain.match(/[[{]/g)?.length ?? 0) > (plain.match(/[\]}]/g)?.length ?? 0)
+}
+
+/** Returns the indentation that was expected; `undefined`: this one is right. */
+function wrongLevel(levels: readonly Level[], indent: number, isEntry: boolean): number | undefined {
+  const last = levels.at(-1)
+  if (last === undefined || levels.some((level) => level.indent === indent)) return undefined
+  if (indent > last.indent) return last.opens ? undefined : last.indent
+  const distance = (level: Level) => Math.abs(level.indent - indent)
+  const like = levels.filter(({ isList }) => isList === isEntry)
+  return like.sort((a, b) => distance(a) - distance(b) || b.indent - a.indent)[0]?.indent ?? last.indent
+}
+
+function enter(levels: Level[], { indent, isList, opens }: Level): void {
+  while ((levels.at(-1)?.indent ?? -1) > indent) levels.pop()
+  const last = levels.at(-1)
+  if (last?.indent === indent) last.opens = opens
+  else levels.push({ indent, isList, opens })
+}
