@@ -361,6 +361,9 @@ doctor: 2 warnings, 3 errors`,
     )
     .argument('<scenario>', 'YAML: nodes with their configurations, and faults with their times')
     .option('--log', 'what each node does and logs as well')
+    .addOption(
+      new Option('--expect', 'for CI: exit 1 also when a failed check would not move its address').conflicts('weights'),
+    )
     .option('--no-weights', 'do not try whether each health check moves its addresses')
     .option('--json', 'as JSON')
     .action(async (scenario: string, words: SimulateWords) => {

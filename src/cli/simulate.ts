@@ -12,8 +12,10 @@ import { formatProblem, isError, type Problem, problemAt } from '../config/probl
 import { differencesOf } from '../simulator/differences.ts'
 import { type Plan, type PlannedNode, type ReadPlan, readPlan } from '../simulator/plan.ts'
 import { type Report, reportOf, reportText } from '../simulator/report.ts'
+import { servicesOf } from '../simulator/services.ts'
 import { type Play, play, type Told } from '../simulator/simulation.ts'
 import { studyWeights } from '../simulator/weights.ts'
+import { familyOf } from '../wire/address.ts'
 import { type CommandResult, loadWritten } from './check.ts'
 import { EXIT } from './exit-code.ts'
 
@@ -21,6 +23,8 @@ export type SimulateWords = {
   readonly json?: boolean
   /** Every line that each engine logged, too. */
   readonly log?: boolean
+  /** A check that never moves its address is a failure. */
+  readonly expect?: boolean
   /** commander's --no-weights. */
   readonly weights?: boolean
 }
@@ -31,7 +35,7 @@ const INTERFACE = 'eth0'
 const AFTERWARDS = 20_000
 const INTERVALS = 8
 
-/** Exit status 1 when something is not as it has to be at the end, or an engine threw. */
+/** Exit status 1 when an expectation does not hold, something is not as it has to be at the end, or an engine threw. */
 export function simulateCommand(file: string, words: SimulateWords = {}): CommandResult {
   let text: string
   try {
@@ -46,9 +50,9 @@ export function simulateCommand(file: string, words: SimulateWords = {}): Comman
   if (problems.some(isError)) return refused(problems)
   const told = play(what, { lines: words.log === true })
   const weights = words.weights === false ? undefined : studyWeights(what)
-  const report = reportOf(told, differencesOf(what.nodes), weights)
-  const bad = told.ends.length > 0 || told.defects.length > 0
-  const exitCode = bad ? EXIT.failure : EXIT.ok
+  const expected = { outage: read.plan.outage, moves: words.expect === true }
+  const report = reportOf(told, differencesOf(what.nodes), weights, { serviceOf: servicesOf(what.nodes), expected })
+  const exitCode = report.failures.length > 0 ? EXIT.failure : EXIT.ok
   if (words.json === true)
     return { exitCode, stdout: `${JSON.stringify(asJson(what, told, report), null, 2)}\n`, stderr: '' }
   const log = words.log === true ? [...told.lines.map((line) => `${line}\n`), '\n'].join('') : ''
@@ -69,6 +73,7 @@ const asJson = ({ nodes, seed }: Play, { injected, standings }: Told, report: Re
   end: standings,
   warnings: report.warnings,
   defects: report.defects,
+  failures: report.failures,
 })
 
 type Read = Extract<ReadPlan, { readonly plan: Plan }>
@@ -109,7 +114,8 @@ function playOf({ locate, plan }: Read, file: string): Loaded {
       for (const { fault, name } of config.virtualRouters)
         if (fault !== undefined) at(`Cannot simulate "${name}" of ${node.name}: ${fault}`)
     const { addresses, daemon, drift, name, startsAt } = node
-    return [{ name, daemon, addresses, drift, startsAt, config, interfaceName: [...names][0] ?? INTERFACE }]
+    const own = [...addresses, ...linkLocalOf(node, config, i)]
+    return [{ name, daemon, addresses: own, drift, startsAt, config, interfaceName: [...names][0] ?? INTERFACE }]
   })
   const last = Math.max(0, ...plan.faults.map(({ at, ms }) => at + ms), ...plan.nodes.map(({ startsAt }) => startsAt))
   const slowest = Math.max(
@@ -118,6 +124,15 @@ function playOf({ locate, plan }: Read, file: string): Loaded {
   )
   const { faults, lateness, ms = last + AFTERWARDS + INTERVALS * slowest, seed } = plan
   return { what: { seed, lateness, nodes, faults, ms }, problems, notes }
+}
+
+/** The link-local address that every IPv6 interface has, unless one is written. */
+function linkLocalOf({ addresses }: PlannedNode, { virtualRouters }: Config, position: number): readonly string[] {
+  const vips = virtualRouters.flatMap((router) => [...router.addresses, ...router.excludedAddresses])
+  const isIpv6 =
+    addresses.some((each) => each.includes(':')) || vips.some(({ address }) => familyOf(address) === 'ipv6')
+  if (!isIpv6 || addresses.some((each) => /^fe[89ab]/i.test(each))) return []
+  return [`fe80::5054:ff:fe00:${(position + 1).toString(16)}/64`]
 }
 
 type Configured =

@@ -7,14 +7,19 @@ import { type Millis, millis } from '../wire/units.ts'
 const UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 // At most six decimals: enough for every bound in use, and few enough that a double holds the milliseconds.
-export const DURATION = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$/
+export const DURATION = /^(?:\d{1,9}(?:\.\d{1,6})?(?:ms|s|m|h)){1,4}$/
 
-/** `40.95s` → 40950; undefined for what is not a duration. */
+/** `40.95s` → 40950, `1m30s` → 90000; undefined for what is not a duration. */
 export function parseDuration(text: string): Millis | undefined {
-  const [, amount, unit] = DURATION.exec(text) ?? []
-  const factor = UNIT[unit ?? '']
-  if (amount === undefined || factor === undefined) return undefined
-  return millis(Math.round(Number(amount) * factor * 1e6) / 1e6)
+  if (!DURATION.test(text)) return undefined
+  const parts = [...text.matchAll(/([\d.]+)([a-z]+)/g)].map(([, amount, unit = '']) => ({
+    amount,
+    factor: UNIT[unit] ?? 0,
+  }))
+  // Each unit is smaller than the one before it: 30s1m is a slip of the pen.
+  if (parts.some(({ factor }, i) => i > 0 && factor >= (parts[i - 1]?.factor ?? 0))) return undefined
+  const sum = parts.reduce((total, { amount, factor }) => total + Number(amount) * factor, 0)
+  return millis(Math.round(sum * 1e6) / 1e6)
 }
 
 /** Reads back to the same value. */

@@ -43,14 +43,15 @@ const faultSchema = section(
 )
 const planSchema = section(
   {
-    version: z.literal(1, { error: '1 wanted, the only version of this format' }),
+    version: z.literal(1, { error: '1 wanted, the only version of this format' }).default(1),
     nodes: list(nodeSchema, 'a list of nodes wanted').min(1, { error: 'one node at least wanted' }),
     faults: list(faultSchema, 'a list of faults wanted').optional(),
     duration: duration(1, 24 * HOUR).optional(),
     seed: whole(0, 2 ** 31 - 1).optional(),
     lateness: duration(0, 1_000).optional(),
+    expect: section({ outage: duration(0, HOUR) }, 'a mapping with outage wanted').optional(),
   },
-  'a mapping with version, nodes and faults wanted',
+  'a mapping with nodes and faults wanted',
 )
 
 export type PlannedNode = {
@@ -73,6 +74,8 @@ export type Plan = {
   readonly ms: number | undefined
   readonly seed: number
   readonly lateness: number
+  /** The longest time for which the service may not be reachable; `undefined`: no bound. */
+  readonly outage: number | undefined
 }
 
 export type ReadPlan = { readonly plan: Plan; readonly locate: Locate } | { readonly problems: readonly Problem[] }
@@ -122,7 +125,7 @@ function checked(written: Written, { locate }: ReadDocument): ReadPlan {
     ),
   }))
   const { lateness = 1, seed = 1 } = written
-  return { plan: { nodes, faults, ms: written.duration, seed, lateness }, locate }
+  return { plan: { nodes, faults, ms: written.duration, seed, lateness, outage: written.expect?.outage }, locate }
 }
 
 type FaultReading = { readonly fault: Fault; readonly problems: readonly (readonly [string, string])[] }
@@ -143,7 +146,7 @@ function faultFrom(
     problems.push(['checks', `Cannot use checks with "${kind}": they belong to "service down"`])
   if (MOMENTARY.has(kind) && lasts !== undefined)
     problems.push(['for', `Cannot do "${kind}" for a while: it is a moment`])
-  if (!MOMENTARY.has(kind) && lasts === undefined) problems.push(['for', `Cannot do without the end of "${kind}"`])
+  if (!MOMENTARY.has(kind) && lasts === undefined) problems.push(['for', `"${kind}" needs "for:"`])
   const value = amountFrom(kind, amount)
   if (typeof value === 'string') problems.push(['amount', value])
   const fault = {

@@ -4,6 +4,7 @@
  */
 import { formatDuration } from '../config/duration.ts'
 import type { Fault } from './scenario.ts'
+import { type ServiceOf, withoutService } from './services.ts'
 import type { Injected, Play, Told } from './simulation.ts'
 import { type Question, spansOf, WANTED } from './spans.ts'
 import type { Unmoved, WeightStudy } from './weights.ts'
@@ -14,7 +15,8 @@ export type AddressReport = {
   readonly address: string
   /** First answered; undefined: never. */
   readonly since: number | undefined
-  readonly worst: Readonly<Record<Question, Worst>>
+  /** `service`: longest time in which a client did not reach the service, because of its address or of the service itself. */
+  readonly worst: Readonly<Record<Question | 'service', Worst>>
   /** Changes from one owner to another. */
   readonly moves: number
   /** Node → ms, the longest first. */
@@ -26,38 +28,74 @@ export type Report = {
   readonly addresses: readonly AddressReport[]
   readonly warnings: readonly string[]
   readonly defects: readonly string[]
+  /** Expectations that did not hold. */
+  readonly failures: readonly string[]
+}
+
+export type Expected = {
+  /** The longest time for which the service may not be reachable. */
+  readonly outage?: number | undefined
+  /** Each check that fails moves its address. */
+  readonly moves?: boolean
 }
 
 export function reportOf(
   { ends, injected, moments, defects, ms }: Told,
   differences: readonly string[],
   weights: WeightStudy | undefined,
+  { serviceOf, expected = {} }: { readonly serviceOf: ServiceOf; readonly expected?: Expected },
 ): Report {
-  const addresses = [...moments].map(([address, seen]) => addressReport(address, seen, injected, ms))
+  const addresses = [...moments].map(([address, seen]) => addressReport(address, seen, { injected, ms, serviceOf }))
   const never = addresses.filter(({ since }) => since === undefined)
   const warnings = [
     ...differences,
-    ...never.map(({ address }) => `${address}: nobody has answered for it at any time`),
+    ...never.map(({ address }) => `${address}: no node held it at any time`),
     ...ends.map((text) => `at the end ${text}`),
     ...(weights?.unmoved ?? []).map(unmovedText),
     ...(weights?.leftOut === true
       ? [`Weights: stopped after ${weights.tried} simulations, the rest was not tried`]
       : []),
   ]
-  return { ms, addresses, warnings, defects }
+  return {
+    ms,
+    addresses,
+    warnings,
+    defects,
+    failures: failuresOf(addresses, ends.length + defects.length, weights, expected),
+  }
 }
 
-function addressReport(
-  address: string,
-  all: readonly Moment[],
-  injected: readonly Injected[],
-  ms: number,
-): AddressReport {
+function failuresOf(
+  addresses: readonly AddressReport[],
+  wrong: number,
+  weights: WeightStudy | undefined,
+  { moves = false, outage }: Expected,
+): readonly string[] {
+  const unmoved = weights?.unmoved.length ?? 0
+  return [
+    ...(wrong > 0 ? ['not everything is as it has to be at the end'] : []),
+    ...addresses.flatMap(({ address, since, worst: { service } }) =>
+      outage === undefined || (since !== undefined && service.ms <= outage)
+        ? []
+        : [
+            since === undefined
+              ? `${address} was never reachable`
+              : `service at ${address} not reachable for ${milliseconds(service.ms)} at ${seconds(service.at)} s, at most ${formatDuration(outage)} expected`,
+          ],
+    ),
+    ...(moves && unmoved > 0 ? [`${plural(unmoved, 'failed check', 'failed checks')} would not move an address`] : []),
+    ...(moves && weights?.leftOut === true ? ['not all weights were tried'] : []),
+  ]
+}
+
+type Seen = { readonly injected: readonly Injected[]; readonly ms: number; readonly serviceOf: ServiceOf }
+
+function addressReport(address: string, all: readonly Moment[], { injected, ms, serviceOf }: Seen): AddressReport {
   const since = all.find(({ owners }) => owners.length > 0)?.at
   const served = all.find((moment) => moment.served !== undefined)?.at
-  const worst = (question: Question): Worst => {
+  const worst = (question: Question, moments = all): Worst => {
     const from = (question === 'client' ? served : since) ?? ms
-    const spans = spansOf(all, from, ms, WANTED[question])
+    const spans = spansOf(moments, from, ms, WANTED[question])
     const longest = spans.reduce((most, span) => (span.to - span.from > most.to - most.from ? span : most), {
       ...{ from, to: from, owners: [] },
     })
@@ -75,7 +113,13 @@ function addressReport(
   })
   return {
     ...{ address, since, moves, moments: all },
-    worst: { none: worst('none'), two: worst('two'), client: worst('client') },
+    worst: {
+      ...{ none: worst('none'), two: worst('two'), client: worst('client') },
+      service: worst(
+        'client',
+        withoutService(all, injected, (fault) => serviceOf(fault, address)),
+      ),
+    },
     held: [...held].map(([node, sum]) => ({ node, ms: sum })).sort((one, other) => other.ms - one.ms),
   }
 }
@@ -132,9 +176,16 @@ export function reportText(
     ...(report.warnings.length === 0 && report.defects.length === 0 ? [] : ['']),
     ...report.warnings.map((text) => `warning: ${text}`),
     ...report.defects.map((text) => `an engine threw: ${text}`),
-    ...(tried === 0 ? [] : ['', `Weights: each check of each possible holder failed once, ${tried} simulations`]),
+    '',
+    ...(tried === 0 ? [] : [`Weights: each check of each possible holder failed once, ${tried} simulations`]),
+    verdict(report),
   ]
   return `${all.join('\n')}\n`
+}
+
+function verdict({ failures, warnings }: Report): string {
+  if (failures.length > 0) return `verdict: FAILED: ${failures.join('; ')}`
+  return `verdict: ok${warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning', 'warnings')}`}`
 }
 
 function keepalivedText(nodes: Play['nodes']): string {
@@ -151,14 +202,14 @@ function changes(moments: readonly Moment[], name: string): readonly Line[] {
 }
 
 function summary({ address, held, moves, since, worst }: AddressReport): readonly string[] {
-  if (since === undefined) return [`${address}: never answered`]
+  if (since === undefined) return [`${address}: no node ever held it`]
   const line = (what: string, { after, at, ms }: Worst) =>
     `  ${what}: ${ms === 0 ? 'never' : `${milliseconds(ms)} at most, at ${seconds(at)} s${after === undefined ? '' : ` (after ${after})`}`}`
   return [
-    `${address}: first answered at ${seconds(since)} s, moved ${plural(moves, 'time', 'times')}; ${held.map(({ ms, node }) => `${node} ${seconds(ms)} s`).join(', ')}`,
-    line('nobody answered', worst.none),
-    line('two answered', worst.two),
-    line('a client had no answer', worst.client),
+    `${address}: first held at ${seconds(since)} s, moved ${plural(moves, 'time', 'times')}; ${held.map(({ ms, node }) => `${node} ${seconds(ms)} s`).join(', ')}`,
+    line('nobody held the address', worst.none),
+    line('two nodes held it', worst.two),
+    line('service not reachable through the VIP', worst.service),
   ]
 }
 

@@ -93,6 +93,98 @@ describe('weights', () => {
   })
 })
 
+describe('a gate of CI', () => {
+  const small = [
+    { priority: 150, weight: -20 },
+    { priority: 100, weight: -20 },
+  ]
+  const enough = small.map((node) => ({ ...node, weight: -60 }))
+  const lastLine = ({ stdout }: { readonly stdout: string }) => stdout.trimEnd().split('\n').at(-1)
+  const expecting = (path: string, outage: string) =>
+    writeFileSync(path, `${readFileSync(path, 'utf8')}expect: { outage: ${outage} }\n`)
+
+  test('a weight that moves nothing is a warning, and fails with --expect', () => {
+    const path = scenario(small)
+    const plain = simulateCommand(path)
+    expect([plain.exitCode, lastLine(plain)]).toEqual([0, 'verdict: ok, 1 warning'])
+    const strict = simulateCommand(path, { expect: true })
+    expect([strict.exitCode, lastLine(strict)]).toEqual([
+      1,
+      'verdict: FAILED: 1 failed check would not move an address',
+    ])
+    const good = simulateCommand(scenario(enough), { expect: true })
+    expect([good.exitCode, lastLine(good)]).toEqual([0, 'verdict: ok'])
+  })
+
+  test('an outage over the bound of the scenario fails, one within it does not', () => {
+    const faults = ['{ at: 20s, kind: power off, node: n1, for: 1m30s }']
+    const path = scenario([{ priority: 150 }, { priority: 100 }], faults)
+    expecting(path, '5s')
+    const within = simulateCommand(path)
+    expect([within.exitCode, lastLine(within)]).toEqual([0, 'verdict: ok'])
+    scenario([{ priority: 150 }, { priority: 100 }], faults)
+    expecting(path, '1s')
+    const over = simulateCommand(path)
+    expect(over.exitCode).toBe(1)
+    expect(lastLine(over)).toMatch(
+      /^verdict: FAILED: service at 10.0.0.100 not reachable for \d{4} ms at 20.000 s, at most 1s expected$/,
+    )
+  })
+
+  test('a dead service is an outage although its node holds the address', () => {
+    const faults = ['{ at: 20s, kind: service down, node: n1, for: 30s }']
+    const stays = json(scenario(small, faults)).addresses[0].worst
+    expect([stays.none.ms, stays.client.ms, Math.round(stays.service.ms)]).toEqual([0, 0, 30_000])
+    const { stdout } = simulateCommand(scenario(small, faults))
+    expect(stdout).toContain('  nobody held the address: never\n')
+    expect(stdout).toContain(
+      '  service not reachable through the VIP: 30000 ms at most, at 20.000 s (after service down on n1, for 30s)\n',
+    )
+    const moves = json(scenario(enough, faults)).addresses[0].worst
+    expect(moves.service.ms).toBeGreaterThan(500)
+    expect(moves.service.ms).toBeLessThan(5_000)
+  })
+
+  test('a check that is named counts when a client would notice it', () => {
+    const worst = (checks: string) => {
+      const path = scenario(enough, [`{ at: 20s, kind: service down, node: n1, checks: [${checks}], for: 30s }`])
+      for (const name of ['n1.yaml', 'n2.yaml']) {
+        const text = readFileSync(join(folder, name), 'utf8')
+        const more = text.replace('healthchecks: [', 'healthchecks: [{ name: disk, file: /run/x }, ')
+        writeFileSync(join(folder, name), more.replace('track: [', 'track: [{ healthcheck: disk, weight: -1 }, '))
+      }
+      return json(path).addresses[0].worst.service.ms
+    }
+    expect(worst('disk')).toBe(0)
+    expect(worst('api')).toBeGreaterThan(500)
+  })
+})
+
+test('the version of the scenario may be left out', () => {
+  const path = scenario([{ priority: 150 }, { priority: 100 }])
+  writeFileSync(path, readFileSync(path, 'utf8').replace('version: 1\n', ''))
+  expect(simulateCommand(path).exitCode).toBe(0)
+})
+
+test('a node with both families has a link-local address of its own', () => {
+  const six = '\n  - { name: six, vrid: 51, interface: eth0, addresses: ["fd44::100"], priority: 100, stagger: false }'
+  const path = scenario([{ priority: 150 }, { priority: 100 }])
+  for (const name of ['n1.yaml', 'n2.yaml'])
+    writeFileSync(join(folder, name), readFileSync(join(folder, name), 'utf8') + six)
+  for (const addresses of ['address: 10.0.0.$1/24', 'addresses: [10.0.0.$1/24, "fd44::$1/64"]']) {
+    const text = readFileSync(path, 'utf8').replace(
+      /address(es)?: \[?10\.0\.0\.(\d)\/24[^}]*?(?=, conf)/g,
+      addresses.replaceAll('$1', '$2'),
+    )
+    writeFileSync(path, text)
+    const { exitCode, stdout } = simulateCommand(path, { json: true })
+    expect(
+      JSON.parse(stdout).warnings.filter((text: string) => /sourceAddressMissing|no node held/.test(text)),
+    ).toEqual([])
+    expect(exitCode).toBe(0)
+  }
+})
+
 test('nodes that differ', () => {
   const nodes = [{ priority: 150 }, { priority: 100, more: 'excludedAddresses: []' }]
   const path = scenario(nodes)
@@ -211,7 +303,7 @@ describe('what is wrong with a scenario', () => {
   test.each([
     ['{ at: 1s, kind: crash, node: n1, for: 1s }', /^scenario\.yaml:5:21: Cannot use "crash" as "kind": crash engine,/],
     ['{ at: 1s, kind: stop, node: n9, for: 1s }', /Cannot find the node of "stop": n1 wanted/],
-    ['{ at: 1s, kind: stop, node: n1 }', /Cannot do without the end of "stop"/],
+    ['{ at: 1s, kind: stop, node: n1 }', /"stop" needs "for:"/],
     ['{ at: 1s, kind: loss, for: 1s }', /Cannot use "" as amount of "loss": a share like 20% wanted/],
     ['{ at: 1s, kind: loss, amount: 120%, for: 1s }', /Cannot use "120%" as amount/],
     ['{ at: 1s, kind: loss, amount: 5%, node: n1, for: 1s }', /it is of the whole LAN/],
