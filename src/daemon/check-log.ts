@@ -4,6 +4,7 @@
  * and the words. Refuses to know how anything is added up.
  */
 import type { Verdict } from '../healthcheck/health.ts'
+import { checkEffectWords } from '../journal/check-words.ts'
 import type { Millis } from '../wire/units.ts'
 import type { CheckChange } from './check-board.ts'
 import { LineBudget } from './line-budget.ts'
@@ -68,21 +69,18 @@ export class CheckLog {
     told.verdict = to.verdict
     told.silent = 0
     told.budget.spend(now)
-    // All of the silent changes have led back to where it was told to be.
-    const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
-    const counts = to.verdict === 'unknown' && to.standing !== 'nothing' ? `, counts as ${to.standing}` : ''
-    const found = last === undefined ? '' : `: ${last.reason}${last.ok ? '' : ` (${last.detail})`}`
     const effects = this.#effects(name)
     this.#recorder.chronicle.record({
       ...{ kind: 'checkChanged', check: name, from, to: to.verdict, effects: [...effects] },
       ...(last === undefined ? {} : { reason: last.reason, detail: last.detail, latencyMs: rounded(last.latency) }),
       ...(silent > 1 ? { suppressed: silent - 1 } : {}),
     })
-    const does = effects.length === 0 ? '' : `; ${effects.map(inWords).join(', ')}`
+    const change = { from, to: to.verdict }
+    const does = effects.map((effect) => checkEffectWords(effect, change))
     const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not told` : ''
     this.#recorder.log(
       to.standing === 'up' ? 'info' : 'warn',
-      `healthcheck ${name}: ${path}${counts}${found}${does}${unsaid}`,
+      `healthcheck ${name}: ${[resultWords(latest, from, now), ...(does.length === 0 ? [] : [does.join(', ')])].join('; ')}${unsaid}`,
       {
         check: name,
         from,
@@ -96,15 +94,19 @@ export class CheckLog {
   }
 }
 
-const rounded = (ms: number) => Math.round(ms * 100) / 100
-
-function inWords(effect: CheckEffect): string {
-  const { router } = effect
-  if ('fault' in effect) return effect.fault ? `${router} is in fault for it` : `no fault of ${router}`
-  const { adds } = effect
-  return adds === 0
-    ? `adds nothing to ${router}`
-    : adds > 0
-      ? `adds ${adds} to ${router}`
-      : `takes ${-adds} from ${router}`
+/** `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`, `no result for 13 s, still counted as up`. */
+function resultWords({ report, to }: CheckChange, from: Verdict, now: Millis): string {
+  const last = report?.last
+  if (to.verdict === 'unknown') {
+    const since = last === undefined ? '' : ` for ${Math.round((now - last.at) / 1_000)} s`
+    return `no result${since}${to.standing === 'nothing' ? '' : `, still counted as ${to.standing}`}`
+  }
+  const detail = last === undefined || last.ok ? '' : last.detail
+  if (from === 'undecided')
+    return `first result: ${to.verdict}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
+  // All of the silent changes have led back to the verdict that was logged.
+  const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
+  return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
 }
+
+const rounded = (ms: number) => Math.round(ms * 100) / 100

@@ -49,6 +49,8 @@ export function seenOf(timeline: Timeline, seen: Heard): readonly Incident[] {
     (told): told is Takeover => isKind(told, 'transition') && told.event.router === router && told.at <= at,
   )
   if (own === undefined) return []
+  // Both of them tell it themselves.
+  if (nodeAt(timeline, peer) !== undefined && nodeAt(timeline, previous.peer) !== undefined) return []
   const heardWithin = patienceOf(own.event)
   const nameOf = (address: string) => nodeAt(timeline, address)?.name ?? address
   const said = node.told.findLast(

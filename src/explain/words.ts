@@ -2,6 +2,7 @@
  * An event as a sentence about the node where it happened, without its subject: `heard that r1 released the VIP (priority 0)`.
  * Decided here: the words, and nothing else. PURE.
  */
+import { checkEffectWords } from '../journal/check-words.ts'
 import type { EventOf, JournalEvent } from '../journal/event.ts'
 
 /** How the story calls whoever has this address. */
@@ -32,7 +33,7 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
     case 'priorityChanged':
       return `${event.active ? 'advertises' : 'has'} priority ${event.to} instead of ${event.from} (${PRIORITY[event.why]})`
     case 'checkChanged':
-      return `health check ${event.check}: ${event.from === 'undecided' ? `first result: ${event.to}` : `${event.from} → ${event.to}`}${found(event)}${effects(event)}`
+      return `health check ${event.check}: ${verdictWords(event)}${found(event)}${effects(event)}`
     case 'linkChanged':
       return `${event.interface} ${event.exists ? (event.up ? (event.carrier ? 'has carrier' : 'has lost its carrier') : 'is turned off') : 'is gone'}`
     case 'interfaceMoved':
@@ -156,18 +157,16 @@ function reactionWords({ address, reaction }: EventOf<'duplicateOwner'>): string
   return reaction === 'yield' ? 'the other host wins, so this router yields' : 'no reaction'
 }
 
+function verdictWords({ from, to }: EventOf<'checkChanged'>): string {
+  if (to === 'unknown') return 'no result'
+  return from === 'undecided' ? `first result: ${to}` : `${from} → ${to}`
+}
+
 const found = ({ detail, reason }: EventOf<'checkChanged'>): string =>
   reason === undefined ? '' : `, ${reason}${detail === undefined || detail === '' ? '' : ` (${detail})`}`
 
-function effects({ effects, from, to }: EventOf<'checkChanged'>): string {
-  const isFirst = from === 'undecided'
-  const told = effects.map(({ adds = 0, fault, router }) => {
-    if (fault === true) return `puts ${router} in fault`
-    if (fault === false) return isFirst ? `${router} priority unchanged` : `no longer a fault of ${router}`
-    if (adds !== 0) return `${adds < 0 ? 'lowers' : 'raises'} ${router} by ${Math.abs(adds)}`
-    if (isFirst) return `${router} priority unchanged`
-    return to === 'down' ? `no longer raises ${router}` : `no longer lowers ${router}`
-  })
+function effects(event: EventOf<'checkChanged'>): string {
+  const told = event.effects.map((effect) => checkEffectWords(effect, event))
   return told.length === 0 ? '' : `; ${told.join(', ')}`
 }
 

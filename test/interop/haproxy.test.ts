@@ -89,7 +89,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
 
   const checks = async () => (await first.snapshot())?.healthchecks ?? []
   const told = () => first.records.filter(({ msg }) => msg.startsWith('healthcheck ')).map(({ msg }) => msg)
-  const toldUp = (name: string) => `healthcheck ${name}: undecided → up`
+  const toldUp = (name: string) => `healthcheck ${name}: first result: up`
   const sight = async () => ({ owner: prober.owner, checks: await checks(), told: told(), haproxy: haproxy.lines })
 
   test(`${RELOADS} reloads: nothing moves, nothing fails, every poll has a result`, async () => {

@@ -36,10 +36,11 @@ describeNetns('holdfast explain names the fault', () => {
     const healthchecks = [{ name: 'service', file: healthy(), interval: '100ms' }]
     const isFirst = position === 1
     const track = isFirst ? { track: [{ healthcheck: 'service', weight: 50 }] } : {}
-    const api = { listen: `${plan.host.address}:${PORT}`, public: true }
+    const url = `http://${lab.router(1).address}:${PORT}`
+    const api = isFirst ? { listen: `${plan.host.address}:${PORT}`, public: true } : { peers: [url] }
     const preload = join(packageRoot(), 'test', 'support', 'misbehaving-engine.mjs')
     const canThrow = ['env', `NODE_OPTIONS=--import=${preload}`, `MISBEHAVIOUR=${join(lab.directory, 'orders')}`]
-    return new Holdfast(lab, plan, track, [], isFirst ? { healthchecks, api } : {}, isFirst ? canThrow : [])
+    return new Holdfast(lab, plan, track, [], { api, ...(isFirst ? { healthchecks } : {}) }, isFirst ? canThrow : [])
   }
 
   const holders = () => lab.holders(LAB_VIP).join()
@@ -55,7 +56,7 @@ describeNetns('holdfast explain names the fault', () => {
   async function story(since: number, wanted: Cause): Promise<Story> {
     const directories = [dirname(second.socket), dirname(first.socket)]
     const [own = '', peer = ''] = directories
-    const options = { router: 'vip', since: new Date(since).toISOString(), peers: [peer], json: true }
+    const options = { router: 'vip', since: new Date(since).toISOString(), peers: [peer], asksPeers: false, json: true }
     let told: Story | undefined
     await eventually(
       `the story to name ${wanted}`,
@@ -90,7 +91,15 @@ describeNetns('holdfast explain names the fault', () => {
     readonly fault: string
     readonly cause: Cause
     readonly headline: RegExp
+    /** What is wrong at this moment, by both journals. */
+    readonly now?: RegExp
+    /** In what r1 tells alone, while the fault lasts. */
+    readonly alone?: RegExp
+    /** Of what r1 tells; by default the begin of the fault. */
+    readonly since?: string
     readonly inflict: () => Promise<unknown>
+    /** What ends the fault, before the story of both is told. */
+    readonly later?: () => Promise<unknown>
     readonly undo: () => Promise<unknown>
   }
 
@@ -130,6 +139,8 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'another host has the address',
       cause: 'duplicateOwner',
       headline: /another host, .* answers for 10\.77\.0\.100 as well/,
+      alone: /^now: \S+( \(.*\))?: another host, .*, answers for 10\.77\.0\.100 \(vip\) as well/m,
+      since: '1ms',
       inflict: async () => {
         observer('add')
         const isFound = async () => (await first.router()).duplicates.length > 0
@@ -144,6 +155,7 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'a health check fails',
       cause: 'checkFailed',
       headline: /moved from .* to .*: health check service failed on/,
+      alone: /^\S+ {2}vip \(10\.77\.0\.100\) moved from \S+ to 10\.77\.0\.12: health check service failed on/m,
       inflict: async () => {
         rmSync(healthy())
         await settlesOn('r2')
@@ -157,6 +169,7 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'a reload lowers the priority',
       cause: 'reloaded',
       headline: /moved from .* to .*: a reload changed the configuration on/,
+      alone: /moved from \S+ to 10\.77\.0\.12: a reload changed the configuration on/,
       inflict: async () => {
         first.reload({ ...first.plan, priority: 60 })
         await settlesOn('r2')
@@ -170,6 +183,7 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'yield',
       cause: 'yielded',
       headline: /moved from .* to .*: an operator had .* yield/,
+      alone: /moved from \S+ to 10\.77\.0\.12: an operator had .* yield/,
       inflict: async () => {
         await first.yieldFor(YIELD)
         await settlesOn('r2')
@@ -179,6 +193,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'the network between them is cut',
       cause: 'cut',
+      now: /^vip \(10\.77\.0\.100\): .* and .* are both Active: they do not receive/,
       headline: /moved from .* to .*: advertisements of .* did not reach .*: the network between them was cut/,
       inflict: async () => {
         lab.cut(lab.router(1))
@@ -228,6 +243,7 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'carrier lost',
       cause: 'carrierLost',
       headline: /moved from .* to .*: .* lost its link/,
+      alone: /vip \(10\.77\.0\.100\) left \S+: \S+ lost its link/,
       inflict: async () => {
         lab.unplug(lab.router(1))
         await settlesOn('r2')
@@ -241,17 +257,20 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'the engine is frozen',
       cause: 'engineAway',
       headline: /moved from .* to .*: the engine of .* did not run/,
+      alone: /^now: .*its process is running but not responding \(frozen or no CPU\); Active for vip/m,
+      since: '1s',
       inflict: async () => {
         first.freeze()
         await settlesOn('r2')
-        first.thaw()
       },
+      later: async () => first.thaw(),
       undo: () => settlesOn('r1'),
     },
     {
       fault: 'SIGTERM',
       cause: 'stopped',
       headline: /moved from .* to .*: .* was told to stop \(SIGTERM\)/,
+      alone: /^now: .*: holdfast is stopped[\s\S]*: \S+ was told to stop \(SIGTERM\)/m,
       inflict: async () => {
         first.terminate()
         await settlesOn('r2')
@@ -262,6 +281,9 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'kill -9 of the engine',
       cause: 'engineDied',
       headline: /moved from .* to .*: the engine of .* crashed or was killed; its guardian released the VIP/,
+      alone:
+        /^now: .*: holdfast does not run: the engine \(pid \d+\) crashed or was killed; it was Active for vip \(10\.77\.0\.100\)/m,
+      since: '1s',
       inflict: async () => {
         first.killEngine()
         await settlesOn('r2')
@@ -290,23 +312,44 @@ describeNetns('holdfast explain names the fault', () => {
     },
   ]
 
+  const command = (position: 1 | 2, words: readonly string[]): string => {
+    const { socket } = position === 1 ? first : second
+    const [program = '', ...argv] = lab.commandOn(lab.router(position), [HOLDFAST, 'explain', ...words, '-s', socket])
+    return execFileSync(program, argv, { encoding: 'utf8', stdio: 'pipe' })
+  }
+
   /** As an operator on r2 does it. */
-  function explained(...peers: readonly string[]): Story {
-    const places = ['-s', second.socket, ...peers.flatMap((peer) => ['--peer', peer])]
-    const [command = '', ...argv] = lab.commandOn(lab.router(2), [HOLDFAST, 'explain', 'vip', '--json', ...places])
-    const story: Story = JSON.parse(execFileSync(command, argv, { encoding: 'utf8' }))
+  function explained(...words: readonly string[]): Story {
+    const story: Story = JSON.parse(command(2, ['vip', '--json', ...words]))
     return story
   }
 
   test('over HTTP: the journal of a peer, and how far its clock is from ours', () => {
-    const { nodes, problems } = explained(`http://${lab.router(1).address}:${PORT}`)
+    const { nodes, problems } = explained('--no-ask-peers', '--peer', `http://${lab.router(1).address}:${PORT}`)
     expect(problems).toEqual([])
     expect(nodes).toMatchObject([{ by: 'itself' }, { by: 'transmissions', pairs: expect.any(Number) }])
     expect(Math.abs(nodes[1]?.offsetMs ?? Number.NaN), 'ms between two clocks that are one').toBeLessThan(100)
   })
 
+  test('api.peers are asked without being named, and told once when they are named as well', () => {
+    const url = `http://${lab.router(1).address}:${PORT}`
+    expect(explained()).toMatchObject({ problems: [], nodes: [{ by: 'itself' }, { by: 'transmissions' }] })
+    expect(explained('--peer', url, '--peer', `${url}/`).nodes).toHaveLength(2)
+    expect(explained('--no-ask-peers').nodes).toHaveLength(1)
+  })
+
+  test('a wrong name is an error with the name that was meant', () => {
+    const wrong = () => command(2, ['vipp', '--since', '1h'])
+    expect(wrong).toThrow(
+      expect.objectContaining({ status: 64, stderr: expect.stringContaining('did you mean "vip"?') }),
+    )
+  })
+
   test('a peer that cannot be asked is a note', () => {
-    const { nodes, problems } = explained(`http://${lab.router(1).address}:1`, '/no/such/journal')
+    const { nodes, problems } = explained(
+      '--no-ask-peers',
+      ...[`http://${lab.router(1).address}:1`, '/no/such/journal'].flatMap((peer) => ['--peer', peer]),
+    )
     expect(nodes).toHaveLength(1)
     expect(problems).toEqual([
       expect.stringMatching(/^Cannot read the journal of http:.*: /),
@@ -314,14 +357,25 @@ describeNetns('holdfast explain names the fault', () => {
     ])
   })
 
-  test.each(ROWS.map((row) => [row.fault, row] as const))('%s', async (_, { cause, headline, inflict, undo }) => {
-    const since = Date.now()
-    await inflict()
-    const told = await story(since, cause)
-    const named = told.incidents.filter((incident) => incident.cause === cause)
-    expect(named.map((incident) => incident.headline).join('\n')).toMatch(headline)
-    await undo()
-    // A Backup that has just become one does not take over at once (fastPreempt).
-    await sleep(4 * INTERVAL)
-  })
+  test.each(ROWS.map((row) => [row.fault, row] as const))(
+    '%s',
+    async (_, { alone, cause, headline, inflict, undo, ...row }) => {
+      const since = Date.now()
+      await inflict()
+      if (alone !== undefined) {
+        const told = () => command(1, ['vip', '--since', row.since ?? new Date(since).toISOString()])
+        await eventually(`r1 to tell ${alone}`, () => alone.test(told()), told, { within: 5_000, every: 250 })
+        expect(told()).not.toContain('Nothing has happened')
+      }
+      await row.later?.()
+      const told = await story(since, cause)
+      if (row.now !== undefined)
+        expect(told.now).toContainEqual(expect.objectContaining({ words: expect.stringMatching(row.now) }))
+      const named = told.incidents.filter((incident) => incident.cause === cause)
+      expect(named.map((incident) => incident.headline).join('\n')).toMatch(headline)
+      await undo()
+      // A Backup that has just become one does not take over at once (fastPreempt).
+      await sleep(4 * INTERVAL)
+    },
+  )
 })

@@ -257,8 +257,8 @@ describeNetns('the scripts of a keepalived file', () => {
     const bare = new LoggedProcess(own, own.router(2), [HOLDFAST, 'run', '-c', yaml])
 
     for (const name of ['roots', 'rights']) {
-      await kept.line(new RegExp(`healthcheck ${name}: undecided → up`), 20_000)
-      await bare.line(new RegExp(`healthcheck ${name}: undecided → down`), 20_000)
+      await kept.line(new RegExp(`healthcheck ${name}: first result: up`), 20_000)
+      await bare.line(new RegExp(`healthcheck ${name}: first result: down`), 20_000)
     }
     // The shell makes the file before grep writes.
     const isWritten = (path: string) => existsSync(path) && readFileSync(path, 'utf8').endsWith('\n')

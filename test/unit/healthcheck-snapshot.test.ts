@@ -145,7 +145,7 @@ test('a check that flaps gets a bounded number of lines, and the last one is how
   const world = new FakeWorld([ROUTER], { healthchecks: [{ name: 'lb', tcp: '127.0.0.1:1' }] }).start()
   const lines = () => world.records.map(({ message }) => message).filter((line) => line.startsWith('healthcheck lb: '))
   world.health('lb', 'up')
-  expect(lines()).toEqual(['healthcheck lb: undecided → up: ok'])
+  expect(lines()).toEqual(['healthcheck lb: first result: up (ok)'])
   for (let i = 0; i < 250; i++) {
     world.health('lb', i % 2 === 0 ? 'down' : 'up')
     world.advance(20)
@@ -165,15 +165,15 @@ test('a line of the log says what a check adds where, since when and how long it
   world.health('alive', 'down')
   const lines = world.records.filter(({ message }) => message.startsWith('healthcheck '))
   expect(lines.map(({ message }) => message)).toEqual([
-    'healthcheck lb: undecided → up: ok; adds 50 to api',
-    'healthcheck alive: undecided → up: ok; no fault of api',
-    'healthcheck lb: up → unknown, counts as up: ok; adds 50 to api',
-    'healthcheck mcs: undecided → unknown',
-    'healthcheck alive: up → unknown, counts as up: ok; no fault of api',
-    'healthcheck both: undecided → unknown; adds nothing to api',
+    'healthcheck lb: first result: up (ok); raises api by 50',
+    'healthcheck alive: first result: up (ok); api priority unchanged',
+    'healthcheck lb: no result for 8 s, still counted as up; raises api by 50',
+    'healthcheck mcs: no result',
+    'healthcheck alive: no result for 8 s, still counted as up; api priority unchanged',
+    'healthcheck both: no result; api priority unchanged',
     'healthcheck mcs: unknown → down: connectionRefused (connect ECONNREFUSED)',
-    'healthcheck both: unknown → down; takes 20 from api',
-    'healthcheck alive: unknown → down: connectionRefused (connect ECONNREFUSED); api is in fault for it',
+    'healthcheck both: unknown → down; lowers api by 20',
+    'healthcheck alive: unknown → down: connectionRefused (connect ECONNREFUSED); puts api in fault',
   ])
   expect(lines.at(-1)?.fields).toMatchObject({
     check: 'alive',

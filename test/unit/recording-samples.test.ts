@@ -34,6 +34,21 @@ describe.each(files)('%s', (name) => {
   })
 })
 
+test('a node that was Backup all the time tells the moves that it heard', async () => {
+  const { stdout } = await explainCommand({
+    ...{ socket: '/nowhere', file: '/nowhere', router: 'vip', since: undefined, json: true, peers: [] },
+    recording: path('r3.jsonl'),
+  })
+  const { incidents }: { incidents: { headline: string }[] } = JSON.parse(stdout)
+  const told = incidents.map(({ headline }) => headline)
+  expect(told).toContainEqual(
+    expect.stringMatching(
+      /moved from 10\.77\.0\.11 to 10\.77\.0\.12, as \S+ heard: 10\.77\.0\.11 lowered its priority \(200 → 150\)/,
+    ),
+  )
+  expect(told).toContainEqual(expect.stringMatching(/moved from 10\.77\.0\.12 to 10\.77\.0\.11, as \S+ heard/))
+})
+
 test('the story of both names what was done', async () => {
   const { stdout } = await explainCommand({
     ...{ socket: '/nowhere', file: '/nowhere', router: 'vip', since: undefined, json: true },
