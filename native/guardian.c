@@ -810,9 +810,16 @@ static void execute_wills(double noticed_at, const char *why) {
   }
   const double ended_at = clock_ms(CLOCK_MONOTONIC);
   struct line line;
-  char text[96];
+  char text[160], told[64] = "";
   const bool clean = counts.failed == 0 && counts.sent == counts.packets;
-  (void)snprintf(text, sizeof text, "executed the last will%s: %s", clean ? "" : ", in part", why);
+  const unsigned removed = counts.done + counts.absent;
+  if (counts.packets > 0)
+    (void)snprintf(told, sizeof told, ", %s the other nodes (priority 0)",
+                   counts.sent == counts.packets ? "told" : "could not tell all of");
+  if (counts.failed == 0)
+    (void)snprintf(text, sizeof text, "%s: removed %u VIP%s%s", why, removed, removed == 1 ? "" : "s", told);
+  else
+    (void)snprintf(text, sizeof text, "%s: removed %u of %u VIPs%s", why, removed, counts.requests, told);
   begin_line(&line, clean ? WARN : ERROR, text);
   add(&line, ",\"wills\":%u,\"silent\":%u,\"requests\":%u,\"removed\":%u,\"absent\":%u,\"failed\":%u", counts.wills,
       silent, counts.requests, counts.done, counts.absent, counts.failed);
@@ -977,7 +984,7 @@ static void engine_gone(struct engine *engine) {
     engine->channel = -1;
   }
   choose_all();
-  execute_wills(noticed_at, "the engine is gone");
+  execute_wills(noticed_at, "engine died");
   /* The blocks stay: nothing is freed or allocated on the way out. */
   first_will = last_will = NULL;
   memset(by_unit, 0, sizeof by_unit);
@@ -998,7 +1005,7 @@ static void keep_deadlines(struct engine *engine) {
   const uint64_t now = now_ns();
   for (struct will *will = first_will; will != NULL; will = will->next)
     will->part = overdue(will, now) && claim(will) ? EVERYTHING : LEAVE;
-  execute_wills(noticed_at, "the engine missed its deadline");
+  execute_wills(noticed_at, "engine missed its deadline");
 }
 
 /* ---- the engine's process ---- */
@@ -1394,12 +1401,31 @@ static void take_signals(int fd, struct engine *engine) {
   }
 }
 
+/* sigabbrev_np() is glibc 2.32's; these are the signals that end an engine. */
+static const char *sigabbrev(int number) {
+  static const struct {
+    int number;
+    const char *name;
+  } known[] = {{SIGKILL, "KILL"}, {SIGSEGV, "SEGV"}, {SIGABRT, "ABRT"}, {SIGBUS, "BUS"},   {SIGILL, "ILL"},
+               {SIGFPE, "FPE"},   {SIGTERM, "TERM"}, {SIGINT, "INT"},   {SIGQUIT, "QUIT"}, {SIGSYS, "SYS"},
+               {SIGTRAP, "TRAP"}, {SIGHUP, "HUP"},   {SIGPIPE, "PIPE"}, {SIGXCPU, "XCPU"}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (known[i].number == number) return known[i].name;
+  return NULL;
+}
+
 /* An exit status is the engine's own word, and it has said why; a signal is not. */
 static int exit_status(const struct engine *engine) {
   if (WIFEXITED(engine->status)) return WEXITSTATUS(engine->status);
   const int number = WTERMSIG(engine->status);
   struct line line;
-  begin_line(&line, ERROR, "the engine was ended by a signal");
+  char text[64];
+  const char *name = sigabbrev(number);
+  if (name == NULL)
+    (void)snprintf(text, sizeof text, "engine killed by signal %d", number);
+  else
+    (void)snprintf(text, sizeof text, "engine killed by signal %d (SIG%s)", number, name);
+  begin_line(&line, ERROR, text);
   add(&line, ",\"signal\":%d,\"core\":%s", number, WCOREDUMP(engine->status) ? "true" : "false");
   end_line(&line);
   return 128 + number;

@@ -339,7 +339,7 @@ describeContainer('the image', () => {
       await container.takesTheAddress()
       container.exec('sh', '-c', `kill -KILL ${container.engine()}`)
       expect(await container.exitStatus()).toBe(137)
-      expect(container.logs()).toContain('the engine was ended by a signal')
+      expect(container.logs()).toContain('engine killed by signal 9 (SIGKILL)')
     })
 
     test("under keepalived's name: its flags, pid files, USR1 and USR2, with a read-only root", async () => {

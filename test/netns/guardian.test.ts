@@ -162,7 +162,8 @@ describeNetns('the guardian in network namespaces', () => {
   }
 
   const logOf = (talker: Talker): readonly Said[] => talker.stderr.map((line) => JSON.parse(line))
-  const executed = (talker: Talker) => logOf(talker).find(({ msg }) => String(msg).startsWith('executed the last will'))
+  const executed = (talker: Talker) =>
+    logOf(talker).find(({ msg }) => /^engine (died|missed its deadline): removed /.test(String(msg)))
 
   function present(): readonly string[] {
     const links: { addr_info: { local: string }[] }[] = JSON.parse(
@@ -250,7 +251,9 @@ describeNetns('the guardian in network namespaces', () => {
       expect(packet.bytes).toMatch(/^45c0.*3133000100640000c63364c8$/)
       expect(await talker.ended).toEqual({ code, signal: null })
       expect(executed(talker)).toMatchObject({ wills: 1, requests: 1, removed: 1, failed: 0, packets: 1, sent: 1 })
-      expect(logOf(talker).at(-1)).toMatchObject({ level: 50, signal: code - 128, core: false })
+      expect(executed(talker)?.msg).toBe('engine died: removed 1 VIP, told the other nodes (priority 0)')
+      const msg = `engine killed by signal ${code - 128} (${signal})`
+      expect(logOf(talker).at(-1)).toMatchObject({ level: 50, msg, signal: code - 128, core: false })
       listener.tell('end')
       await listener.ended
       expect(listener.said.filter(({ family }) => family === 'ipv4')).toHaveLength(1)

@@ -137,7 +137,7 @@ describeInterop('what a keepalived file can say', () => {
     await both('both when it is up again', true)
 
     daemon.killEngine()
-    await daemon.process.line(/executed the last will: /, WITHIN)
+    await daemon.process.line(/engine (died|missed its deadline): removed /, WITHIN)
     await both('neither after kill -9', false)
   })
 
