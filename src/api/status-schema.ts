@@ -32,7 +32,14 @@ const router = z.object({
   priority: z.object({ base: priority, effective: priority }),
   tracking: z.object({
     sum: z.int().describe('Base and parts, before it is kept between 1 and 254'),
-    parts: z.array(z.object({ kind: z.enum(['interface', 'healthcheck']), name: z.string(), adds: z.int() })),
+    parts: z.array(
+      z.object({
+        kind: z.enum(['interface', 'healthcheck']),
+        name: z.string(),
+        adds: z.int(),
+        weight: z.int().nullable().describe('As configured; null: reversed, or read from a file'),
+      }),
+    ),
   }),
   yieldingUntil: moment.nullable(),
   owner: z

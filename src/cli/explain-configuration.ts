@@ -1,5 +1,5 @@
 /**
- * What `holdfast explain` takes from the configuration file of this node: names of routers and groups, the peers that it
+ * What `holdfast explain` and `holdfast status` take from the configuration file of this node: names of routers and groups, the peers that it
  * lists, and the API of the other nodes (`api.peers`). The journal names the file, so that this works while the engine is
  * dead. Refuses to ask anybody.
  */
@@ -21,7 +21,11 @@ export type NodeConfiguration = {
 /** Returns a text where the file cannot be used; `undefined`: the journal names none. */
 export function configurationOf(events: readonly JournalEvent[]): NodeConfiguration | string | undefined {
   const file = events.findLast((event) => event.kind === 'started')?.config
-  if (file === undefined) return undefined
+  return file === undefined ? undefined : configurationAt(file)
+}
+
+/** Returns a text where the file cannot be used. */
+export function configurationAt(file: string): NodeConfiguration | string {
   const loaded = loadAny(file, isKeepalived(file) ? { configId: undefined, allFiles: false } : undefined)
   if ('problems' in loaded)
     return `Cannot use the configuration ${file} (${loaded.problems[0]?.message ?? 'unknown'}): api.peers are not asked, and listed peers are not known`

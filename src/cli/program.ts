@@ -46,6 +46,8 @@ type ExplainWords = {
 
 type CheckWords = { json?: boolean; strict?: boolean; node?: boolean; keepalived?: boolean }
 
+type StatusWords = { socket: string; json?: boolean; askPeers: boolean }
+
 type DoctorWords = { interface?: string[]; keepalived?: boolean; duration?: string; json?: boolean }
 
 /** Returns the exit status. */
@@ -176,17 +178,19 @@ doctor: 2 warnings, 3 errors`,
   program
     .command('status')
     .description('who holds the addresses, and why')
-    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .argument('[router]', 'name of a virtual router or sync group; without one, all of them')
+    .addOption(socketOption())
+    .option('--no-ask-peers', 'do not ask the nodes of api.peers in the configuration')
     .option('--json', 'as JSON')
-    .action(async (options: { socket: string; json?: boolean }) => {
+    .action(async (router: string | undefined, { askPeers, json = false, socket }: StatusWords) => {
       const { statusCommand } = await import('./status.ts')
-      print(await statusCommand(options.socket, { json: options.json === true }))
+      print(await statusCommand(socket, { router, json, asksPeers: askPeers }))
     })
 
   program
     .command('events')
     .description('what has happened on this node, the oldest first; also when the daemon is down')
-    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .addOption(socketOption())
     .option('--file <path>', 'the journal, when the daemon does not answer (default: events.jsonl beside the socket)')
     .option('--since <time>', 'not what is older: 12h, 30m, or a moment like 2026-11-22T03:00:00Z')
     .option('-f, --follow', 'go on with what happens')
@@ -206,7 +210,7 @@ doctor: 2 warnings, 3 errors`,
     .command('explain')
     .description('why an address moved: the events of this node, and of those that are named, as a story')
     .argument('[router]', 'name of a virtual router or sync group; without one, all of them')
-    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .addOption(socketOption())
     .option('--file <path>', 'the journal, when the daemon does not answer (default: events.jsonl beside the socket)')
     .option(
       '--recording <file>',
@@ -244,7 +248,7 @@ doctor: 2 warnings, 3 errors`,
       'hand the addresses of a virtual router to another node, and stay behind it for a while; again: for another time',
     )
     .argument('<router>', 'name of the virtual router; its whole sync group yields')
-    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .addOption(socketOption())
     .option('--for <duration>', 'how long its priority is 1: 90s, 10m, 2h', '60s')
     .addHelpText(
       'after',
@@ -258,7 +262,7 @@ doctor: 2 warnings, 3 errors`,
   program
     .command('reload')
     .description('read the configuration again; exit 78 when it is wrong, then the one in force is kept')
-    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .addOption(socketOption())
     .option('--json', 'as JSON')
     .action(async (options: { socket: string; json?: boolean }) => {
       const { reloadCommand } = await import('./reload.ts')
@@ -269,7 +273,7 @@ doctor: 2 warnings, 3 errors`,
     .command('configure')
     .description('hand a complete configuration to a daemon that was started with --managed; exit 78 when it is wrong')
     .argument('<file>', 'YAML or JSON; - is standard input')
-    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .addOption(socketOption())
     .option('--by <name>', 'who hands it over, for status and journal', 'holdfast configure')
     .option('--revision <text>', 'which one it is, in your words')
     .option('--json', 'as JSON')
@@ -281,7 +285,7 @@ doctor: 2 warnings, 3 errors`,
   program
     .command('stop')
     .description('hand the addresses over and end the daemon, as SIGTERM does; returns when it has left')
-    .option('-s, --socket <path>', 'control socket of the daemon', DEFAULT_SOCKET)
+    .addOption(socketOption())
     .action(async (options: { socket: string }) => {
       const { stopCommand } = await import('./stop.ts')
       print(await stopCommand(options.socket))
@@ -431,17 +435,34 @@ doctor: 2 warnings, 3 errors`,
       print(schemaCommand(of))
     })
 
+  // Subcommands are made by now and go on to suggest options.
+  for (const command of [program, nodeIp]) command.showSuggestionAfterError(false)
   try {
     await program.parseAsync([...argv], { from: 'user' })
   } catch (error) {
     // --help and --version end the same way as a wrong word; commander has printed already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (error instanceof CommanderError) {
+      if (error.code === 'commander.unknownCommand') await suggestCommand(argv)
+      return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    }
     if (!isWorldsFault(error)) throw error
     process.stderr.write(`holdfast: ${error.message}\n`)
     return EXIT.failure
   }
   return status
 }
+
+/** What changes nothing: no other command is suggested for a word with a mistake. */
+const HARMLESS = ['check', 'convert', 'status', 'events', 'explain', 'capture', 'doctor', 'simulate', 'vrid', 'schema']
+
+async function suggestCommand(argv: readonly string[]): Promise<void> {
+  const { nearestWord } = await import('../config/spelling.ts')
+  const meant = argv[0] === undefined ? undefined : nearestWord(argv[0], HARMLESS)
+  if (meant !== undefined) process.stderr.write(`(Did you mean ${meant}?)\n`)
+}
+
+const socketOption = () =>
+  new Option('-s, --socket <path>', 'control socket of the daemon').env('HOLDFAST_SOCKET').default(DEFAULT_SOCKET)
 
 /** Or why not. Loaded only when something was said: a start without pays nothing. */
 async function apiOf(words: ApiWords, isAllowed: boolean): Promise<ApiOverride | string | undefined> {

@@ -3,6 +3,7 @@
  */
 import type { NoticeSnapshot } from '../daemon/notice-account.ts'
 import type { WebhookSnapshot } from '../daemon/snapshot.ts'
+import { ago } from './status-time.ts'
 
 export function formatNotifications(notifications: readonly NoticeSnapshot[], now: number): string[] {
   if (notifications.length === 0) return []
@@ -24,9 +25,8 @@ function lineOf({ kind, last, name, runs, waiting }: NoticeSnapshot, now: number
   const who = kind === 'group' ? `sync group ${name}` : name
   const queue = waiting === 0 ? '' : `, ${waiting} under way or waiting`
   if (last === null) return `notify ${who}: nothing run so far${queue}`
-  const ago = Math.max(0, now - Date.parse(last.at))
   const said = last.detail === undefined ? last.reason : last.detail
   const result = last.ok ? said : `FAILED (${last.reason}): ${said}`
   const counts = Object.entries(runs).map(([key, count]) => `${key} ${count}`)
-  return `notify ${who}: ${last.event}, ${ago} ms ago: ${result}; ${counts.join(', ')}${queue}`
+  return `notify ${who}: ${last.event}, ${ago(now - Date.parse(last.at))}: ${result}; ${counts.join(', ')}${queue}`
 }

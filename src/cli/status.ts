@@ -1,37 +1,65 @@
 /**
- * `holdfast status`: asks the running daemon over its unix socket and tells it in lines a person can read at night.
+ * `holdfast status`: asks the running daemon over its unix socket, and prints a sentence for each VIP, then the details.
  * With --json the answer is passed on as it came.
  */
+import { zone } from '../api/page/words.js'
 import { formatProblem } from '../config/problem.ts'
-import { strangeWords } from '../daemon/foreign-peers.ts'
-import type {
-  ConfigSnapshot,
-  DuplicateSnapshot,
-  HeldBack,
-  ImportedSnapshot,
-  ManagedSnapshot,
-  RouterSnapshot,
-  Snapshot,
-  StrangerSnapshot,
-} from '../daemon/snapshot.ts'
+import { nearestWord } from '../config/spelling.ts'
+import type { ConfigSnapshot, ImportedSnapshot, ManagedSnapshot, RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
 import type { CommandResult } from './check.ts'
 import { ask, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
-import { formatHealthchecks, prioritySum } from './status-healthcheck.ts'
+import { ALONE, type Surroundings, sentencesOf, surroundingsOf } from './status-cluster.ts'
+import { formatHealthchecks } from './status-healthcheck.ts'
 import { formatNotifications, formatWebhook } from './status-notify.ts'
+import { formatRouter } from './status-router.ts'
+import { moment } from './status-time.ts'
 
 const TIMEOUT = 3_000
 
-export async function statusCommand(socket: string, options: { json: boolean }): Promise<CommandResult> {
+export type StatusOptions = {
+  readonly json: boolean
+  /** Name of a virtual router or a sync group; `undefined`: all of them. */
+  readonly router?: string | undefined
+  /** False: the nodes of `api.peers` are not asked. */
+  readonly asksPeers?: boolean
+}
+
+export async function statusCommand(socket: string, options: StatusOptions): Promise<CommandResult> {
+  const { asksPeers = true, json, router } = options
   try {
     const { status, body } = await ask(socket, { path: '/v1/status', within: TIMEOUT })
     if (status !== 200) throw new Error(`it answered ${status}: ${body.trim()}`)
-    if (options.json) return { exitCode: EXIT.ok, stdout: body, stderr: '' }
-    const snapshot: Snapshot = JSON.parse(body)
-    return { exitCode: EXIT.ok, stdout: formatStatus(snapshot), stderr: '' }
+    if (json && router === undefined) return { exitCode: EXIT.ok, stdout: body, stderr: '' }
+    const whole: Snapshot = JSON.parse(body)
+    const snapshot = router === undefined ? whole : ofRouter(whole, router)
+    if (typeof snapshot === 'string') return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${snapshot}\n` }
+    if (json) return { exitCode: EXIT.ok, stdout: `${JSON.stringify(snapshot)}\n`, stderr: '' }
+    const surroundings = await surroundingsOf(socket, whole, { asksPeers, within: TIMEOUT })
+    return { exitCode: EXIT.ok, stdout: formatStatus(snapshot, surroundings), stderr: '' }
   } catch (error) {
     return unreachable(socket, error)
   }
+}
+
+/** The part that is about this router or sync group; a text where there is none. */
+function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
+  const routers = snapshot.routers.filter(({ group, name }) => name === wanted || group === wanted)
+  if (routers.length > 0) {
+    const names = routers.map(({ name }) => name)
+    const isTold = ({ routers: tracking }: Snapshot['healthchecks'][number]) =>
+      tracking.some(({ router }) => names.includes(router))
+    return { ...snapshot, routers, healthchecks: snapshot.healthchecks.filter(isTold) }
+  }
+  return unknownName(wanted, snapshot.routers)
+}
+
+/** What is said where no router and no sync group has this name. */
+export function unknownName(wanted: string, routers: readonly Pick<RouterSnapshot, 'group' | 'name'>[]): string {
+  const names = [...new Set(routers.flatMap(({ group, name }) => [name, ...(group === null ? [] : [group])]))]
+  const meant = nearestWord(wanted, names)
+  const hint = meant === undefined ? `known names: ${names.join(', ') || 'none'}` : `did you mean "${meant}"?`
+  return `no virtual router or sync group is called "${wanted}": ${hint}`
 }
 
 /** Who stands behind the engine, where that is worth a word. */
@@ -41,23 +69,29 @@ const behind: Readonly<Record<Snapshot['guardian'], string>> = {
   guarded: '',
 }
 
-export function formatStatus(snapshot: Snapshot): string {
+export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = ALONE): string {
   const { hostname, pid, guardian, startedAt, config, routers, keepalivedBeside, controlRefused, scheduling } = snapshot
-  const head = `holdfast on ${hostname}, pid ${pid}, since ${startedAt}${behind[guardian]}${preferred(scheduling)}`
+  const now = Date.parse(snapshot.takenAt)
+  const { because, lines } = sentencesOf(snapshot, surroundings)
+  const since = `${moment(startedAt, now)} (times are ${zone(now)})`
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${since}${behind[guardian]}${preferred(scheduling)}`
   const around = keepalivedBeside.map(
     (process) => `BESIDE KEEPALIVED (pid ${process.pid}), which spoke VRRP here when holdfast was started with --force`,
   )
   if (controlRefused > 0)
     around.push(`REFUSED at the control socket, neither root nor the daemon's user: ${times(controlRefused)}`)
   around.push(...formatJournal(snapshot.journal))
-  const now = Date.parse(snapshot.takenAt)
   const checks = [
-    ...formatHealthchecks(snapshot.healthchecks, now),
+    ...formatHealthchecks(snapshot, now),
     ...formatNotifications(snapshot.notifications, now),
     ...formatWebhook(snapshot.webhook),
   ]
-  return `${[head, ...around, ...formatConfig(config), ...routers.flatMap(formatRouter), ...checks].join('\n')}\n`
+  const details = routers.flatMap((router) => formatRouter(router, snapshot, because(router.name)))
+  const summary = lines.length === 0 ? [] : [...lines, '']
+  return `${[...summary, head, ...around, ...formatConfig(config, now), ...details, ...checks].join('\n')}\n`
 }
+
+const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
 /** Absent in a daemon of an earlier version; that it is kept is worth no line. */
 function formatJournal(journal: Snapshot['journal'] | undefined): string[] {
@@ -75,23 +109,27 @@ function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
   return realtimeAsked ? ', WITHOUT THE REAL-TIME PRIORITY it was asked for' : ''
 }
 
-function formatConfig({ file, hash, loadedAt, lastReload, imported, stoppedAt, managed }: ConfigSnapshot): string[] {
-  const lines = file === null ? [] : [`configuration: ${file}, ${hash ?? 'nothing'}, loaded ${loadedAt}`]
+function formatConfig(config: ConfigSnapshot, now: number): string[] {
+  const { file, hash, loadedAt, lastReload, imported, stoppedAt, managed } = config
+  const lines = file === null ? [] : [`configuration: ${file}, ${hash ?? 'nothing'}, loaded ${moment(loadedAt, now)}`]
   // Absent in a daemon of an earlier version.
-  if (managed != null) lines.push(...formatManaged(managed))
+  if (managed != null) lines.push(...formatManaged(managed, now))
   if (imported !== null) lines.push(`  keepalived's file: ${importedWords(imported)} (holdfast convert tells which)`)
-  if (stoppedAt !== null) lines.push(`STOPPED at ${stoppedAt} over keepalived's socket: nothing runs until a reload`)
+  if (stoppedAt !== null)
+    lines.push(`STOPPED at ${moment(stoppedAt, now)}, over keepalived's socket: nothing runs until a reload`)
   if (lastReload?.ok !== false) return lines
   const what = managed == null ? 'RELOAD' : 'RELOAD OR HAND-OVER'
-  lines.push(`LAST ${what} FAILED at ${lastReload.at}, the configuration in force was kept: ${lastReload.reason}`)
+  lines.push(
+    `LAST ${what} FAILED at ${moment(lastReload.at, now)}; the configuration in force was kept: ${lastReload.reason}`,
+  )
   return [...lines, ...lastReload.problems.map((problem) => `  ${formatProblem(problem)}`)]
 }
 
-function formatManaged({ handedOver, notKept, waits }: ManagedSnapshot): string[] {
+function formatManaged({ handedOver, notKept, waits }: ManagedSnapshot, now: number): string[] {
   const lines = [`  managed: ${handedOver === null ? 'as remembered, nobody has handed it over since the start' : ''}`]
   if (handedOver !== null) {
     const revision = handedOver.revision === null ? '' : `, revision ${handedOver.revision}`
-    lines[0] = `  managed: handed over by ${handedOver.by ?? 'somebody'}${revision} at ${handedOver.at}`
+    lines[0] = `  managed: handed over by ${handedOver.by ?? 'somebody'}${revision} at ${moment(handedOver.at, now)}`
   }
   if (waits !== null) lines[0] = `  managed: IDLE until a configuration is handed over: ${waits}`
   if (notKept !== null) lines.push(`  NOT KEPT, a restart would lose it: ${notKept}`)
@@ -107,76 +145,4 @@ function importedWords({ carried, withoutEffect, notSupported, refused, unknown 
   ] as const
   const told = rest.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]))
   return [`${carried} keywords carried over`, ...told].join(', ')
-}
-
-function formatRouter(router: RouterSnapshot): string[] {
-  const { name, state, reason, since, vrid, faults, addresses, strangers, counters, owner } = router
-  const lines = [
-    '',
-    `${name}: ${state} since ${since} (${reason})`,
-    `  vrid ${vrid} on ${router.interface ?? 'no interface'}${holdingWords(router)}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
-    `  priority ${prioritySum(router)}, every ${router.advertisementIntervalMs} ms`,
-    `  owner: ${ownerWords(router)}`,
-    `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
-  ]
-  // Absent in a daemon of an earlier version.
-  if (router.holding?.problem != null) lines.push(`  CANNOT FOLLOW ITS ADDRESS: ${router.holding.problem}`)
-  if (router.departing) lines.push('  NO LONGER CONFIGURED: on its way out')
-  if (router.group !== null) lines.push(`  moves with its sync group ${router.group}`)
-  if (router.yieldingUntil !== null) lines.push(`  YIELDS until ${router.yieldingUntil}`)
-  if (faults.length > 0) lines.push(`  FAULT: ${faults.join(', ')}`)
-  if (router.configuredFault !== null) lines.push(`  BY ITS CONFIGURATION: ${router.configuredFault}`)
-  // Absent in a daemon of an earlier version.
-  if (router.heldBack != null) lines.push(`  LEAVES IT to priority ${owner.priority}: ${HELD_BACK[router.heldBack]}`)
-  for (const [deadline, ms] of Object.entries(router.deadlines))
-    lines.push(`  ${deadline.replace(/InMs$/, '')} in ${ms} ms`)
-  const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
-  const sent = Object.values(counters.sent).reduce((sum, count) => sum + count, 0)
-  lines.push(
-    `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
-  )
-  for (const stranger of strangers) lines.push(strangerLine(stranger, router.version))
-  for (const duplicate of router.duplicates) lines.push(duplicateLine(duplicate))
-  for (const [code, count] of Object.entries(counters.sendFailures))
-    lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
-  if (counters.rivalAnswers > 0)
-    lines.push(`  RIVAL: another host answers for it: ${times(counters.rivalAnswers)} since the start`)
-  return lines
-}
-
-function holdingWords({ holding, interface: on }: RouterSnapshot): string {
-  if (holding?.address == null || on === null) return ''
-  return `, which has ${holding.address}${holding.file === null ? '' : ` of ${holding.file}`}`
-}
-
-const HELD_BACK: Readonly<Record<HeldBack, string>> = {
-  preempt: 'preempt is false, so it takes it when that one lets go',
-  preemptDelay: 'preemptDelay has to be over first',
-  margin: 'margin wants a greater difference',
-}
-
-const packets = (count: number) => (count === 1 ? '1 packet' : `${count} packets`)
-const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
-
-function strangerLine(stranger: StrangerSnapshot, version: number): string {
-  const { address, count, lastHeardMsAgo, listenedTo, reason } = stranger
-  const effect = listenedTo ? 'listened to all the same' : 'not listened to'
-  const words = strangeWords(reason, stranger.version, version)
-  return `  STRANGER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
-}
-
-function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
-  const who =
-    router === null ? 'no VRRP heard from it' : `router ${router.address}, priority ${router.priority ?? 'unheard'}`
-  return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${foundMsAgo} ms`
-}
-
-function ownerWords({ owner, strangers }: RouterSnapshot): string {
-  const { self, address, priority, heardMsAgo } = owner
-  if (self) return `this node (${address}, priority ${priority})`
-  if (address === null)
-    return strangers.some(({ listenedTo }) => !listenedTo)
-      ? 'unknown: only strangers have been heard'
-      : 'unknown: nobody has been heard'
-  return `${address}, priority ${priority}, heard ${heardMsAgo} ms ago`
 }

@@ -2,6 +2,7 @@
  * What the daemon says of itself: a value that is JSON as it stands, versioned, the same for `holdfast status`, the
  * API and the metrics. Deadlines are remaining milliseconds, because nobody outside shares our clock.
  */
+import { isInterface, type Track } from '../config/track.ts'
 import type { StateName } from '../vrrp/effect.ts'
 import { isLingering } from '../vrrp/lingering.ts'
 import { isOwner, outranks, ownsAddresses, type Parameters } from '../vrrp/parameters.ts'
@@ -15,6 +16,7 @@ import type { NoticeSnapshot } from './notice-account.ts'
 import type { Router } from './router.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { Segment } from './segment.ts'
+import type { Part } from './tracking.ts'
 
 export type StrangerSnapshot = {
   readonly address: string
@@ -70,6 +72,8 @@ export type RouterSnapshot = {
       readonly kind: 'interface' | 'healthcheck'
       readonly name: string
       readonly adds: number
+      /** As configured; `null`: it is reversed, or a file of weights, or a reload has just replaced it. */
+      readonly weight: number | null
     }[]
   }
   /** Why the effective priority is 1, and for how long; wall clock. */
@@ -308,7 +312,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     faults: faultsOf(router),
     configuredFault: spec.configuredFault ?? null,
     priority: { base: spec.basePriority, effective: parameters.priority },
-    tracking: { sum: router.priority.tracking.sum, parts: router.priority.tracking.parts },
+    tracking: { sum: router.priority.tracking.sum, parts: router.priority.tracking.parts.map(partOf(spec.track)) },
     yieldingUntil: router.priority.yieldingUntil === undefined ? null : wallClock(router.priority.yieldingUntil - now),
     owner: self
       ? { self, address: parameters.primaryAddress, priority: parameters.priority, heardMsAgo: 0 }
@@ -391,6 +395,18 @@ export function groupSnapshots(groups: Iterable<RouterGroup>): readonly GroupSna
     name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
   )
 }
+
+const partOf =
+  (track: readonly Track[]) =>
+  ({ adds, kind, name }: Part): RouterSnapshot['tracking']['parts'][number] => {
+    const tracker = track.find((each) =>
+      kind === 'interface'
+        ? isInterface(each) && each.interface === name
+        : !isInterface(each) && each.healthcheck === name,
+    )
+    const plain = tracker !== undefined && (isInterface(tracker) || !tracker.reverse) ? tracker.weight : null
+    return { kind, name, adds, weight: adds === 0 || adds === plain ? plain : null }
+  }
 
 /** Its own, and that of another member of its group, which only the state knows. */
 function faultsOf({ faults, state }: Router): readonly string[] {

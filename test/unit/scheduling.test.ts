@@ -41,7 +41,7 @@ test.each([
 test('nothing asked, nothing got, nothing said; the status likewise', () => {
   expect(schedulingWords({ ...ORDINARY, realtimeAsked: false, guardian: ORDINARY })).toBeUndefined()
   const snapshot = new FakeWorld().start().daemon.snapshot()
-  const head = (scheduling: typeof snapshot.scheduling) => formatStatus({ ...snapshot, scheduling }).split('\n')[0]
+  const head = (scheduling: typeof snapshot.scheduling) => formatStatus({ ...snapshot, scheduling }).split('\n')[2]
   expect(head(null)).not.toMatch(/real-time/i)
   expect(head({ ...ORDINARY, realtimeAsked: false, guardian: null })).not.toMatch(/real-time/i)
   expect(head(got)).toMatch(/, real-time priority 20$/)

@@ -55,7 +55,7 @@ export const counted = (count, one, many = `${one}s`) => (count === 1 ? `1 ${one
 /** Why a router has become Active; after "because". @satisfies {Partial<Record<TransitionReason, string>>} */
 const HOLDS = {
   owner: 'it owns the address (priority 255)',
-  activeSilent: 'it heard no other Active',
+  activeSilent: 'no other router was heard',
   activeReleased: 'the Active before it gave it up (priority 0)',
   activeDemoted: 'the Active before it lowered its priority',
   lowerPriorityActive: 'the Active before it had a lower priority',
@@ -137,7 +137,7 @@ export function transitionWords(event, nameOf) {
     const before = nameOf(heard.peer)
     if (reason === 'activeSilent') return `${before} fell silent`
     if (reason === 'activeReleased') return `${before} gave it up (priority 0)`
-    if (reason === 'activeDemoted') return `${before} lowered its priority to ${heard.priority}`
+    if (reason === 'activeDemoted') return `${before} dropped its priority to ${heard.priority}`
     if (reason === 'lowerPriorityActive') return `${before} had the lower priority ${heard.priority}`
   }
   if (peer !== undefined && reason === 'higherPriorityHeard') return `it heard ${nameOf(peer)} with a higher priority`

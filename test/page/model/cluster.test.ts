@@ -32,7 +32,9 @@ test('one that is Active, with those who would follow by their priorities', () =
   ])
   expect(words).toMatch(/^good: a holds 10\.0\.0\.200 /)
   expect(words).toMatch(/ since \S+( \S+)? \(60 s\), because /)
-  expect(words).toMatch(/because it heard no other Active\. Next in line: c \(priority 95\), then b \(priority 90\)\.$/)
+  expect(words).toMatch(
+    /because no other router was heard\. Next in line: c \(priority 95\), then b \(priority 90\)\.$/,
+  )
 })
 
 test('its journal names who was there before', () => {
@@ -217,7 +219,7 @@ test('that another node lowered its priority has its own reasons there', () => {
   const without = node('a', [active({ since: ago(1_000), reason: 'activeDemoted' })], {
     events: [heard, transition(9, 1_000, 'Active', { reason: 'activeDemoted', because: 8, heard: HEARD })],
   })
-  expect(told([without, b([])])).toContain('because b lowered its priority to 40.')
+  expect(told([without, b([])])).toContain('because b dropped its priority to 40.')
   expect(story([holder, b([check, { ...lowered, at: ago(-1_845) }], 3_000)]), 'by its own clock').toHaveLength(4)
   expect(story([holder, b([check, { ...lowered, at: ago(9_000) }])]), 'another time').toEqual(own)
   expect(story([holder, b([check, { ...lowered, to: 60 }])]), 'another priority').toEqual(own)
