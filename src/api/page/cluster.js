@@ -54,6 +54,17 @@ export const isHolding = ({ router }) => router.state === 'Active' || (router.st
 /** When a node said what it says, by the clock of the node that serves the page. @param {Node} node */
 export const toldAt = ({ offsetMs, status }) => (status === null ? 0 : Date.parse(status.takenAt) - offsetMs)
 
+/** A smaller difference between clocks may be an error of its measurement. */
+const CLOCK_DIFFERS = 1_000
+
+/**
+ * The moment to show for one that a node tells: the second that its own `holdfast status` shows, unless the clocks differ
+ * by a second or more.
+ * @param {string} at
+ * @param {Pick<Node, 'offsetMs'>} node
+ */
+export const shownAt = (at, { offsetMs }) => Date.parse(at) - (Math.abs(offsetMs) < CLOCK_DIFFERS ? 0 : offsetMs)
+
 /** @param {Member} member */
 export const sinceOf = ({ node, router }) => Date.parse(router.since) - node.offsetMs
 

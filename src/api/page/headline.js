@@ -2,7 +2,7 @@
  * The sentence: who holds an address, since when, because of what, and who would be next. Decided here: a node is believed
  * about itself before others are about it, unless they have heard it since. Refuses to know how it is drawn.
  */
-import { becauseOf, failedChecksOf, followersOf, holdersOf, isHolding, namesOf, sinceOf, toldAt } from './cluster.js'
+import { becauseOf, failedChecksOf, followersOf, holdersOf, isHolding, namesOf, shownAt, toldAt } from './cluster.js'
 import { clock, listed, span } from './words.js'
 
 /** @typedef {import('./cluster.js').Group} Group */
@@ -29,7 +29,7 @@ export function headlineOf(group, nodes, now, knowsPeers) {
   const [holder, ...others] = holders
   if (holder !== undefined && others.length === 0) {
     const { node, router } = holder
-    const at = sinceOf(holder)
+    const at = shownAt(router.since, node)
     const failed = failureWords(holder, group)
     const because = becauseOf(holder, group, nameOf)
     const rest = `since ${clock(at, now)} (${span(Math.max(0, now - at))}), because ${because}.${failed}`
@@ -103,7 +103,7 @@ function withoutHolder(group, nodes, what, now, knowsPeers) {
   if (follower?.router.owner.address != null) {
     const { node, router } = follower
     const { address, priority } = router.owner
-    const at = sinceOf(follower)
+    const at = shownAt(router.since, node)
     const rest = `as ${node.name} hears it (priority ${priority}). ${node.name} is Backup since ${clock(at, now)}, because ${becauseOf(follower, group, nameOf)}.`
     const next = nextWords(group, nodes, knowsPeers)
     return {

@@ -2,7 +2,7 @@
  * What is not about one virtual router: health checks, the engine, the other nodes, the last events. Refuses to know
  * where values come from.
  */
-import { namesOf } from './cluster.js'
+import { namesOf, shownAt } from './cluster.js'
 import { h } from './dom.js'
 import { timeOf } from './view-router.js'
 import { clock, counted, eventWords, span } from './words.js'
@@ -136,7 +136,7 @@ export function nodesPart(nodes, now) {
             : `in ${roundTripMs ?? '?'} ms`
           : `no: ${problem}${answeredAt === null ? '' : `; last at ${clock(answeredAt, now)}`}`,
       ],
-      ['Since', status === null ? '–' : clock(Date.parse(status.startedAt) - offsetMs, now)],
+      ['Since', status === null ? '–' : clock(shownAt(status.startedAt, { offsetMs }), now)],
       [
         'Clock',
         self

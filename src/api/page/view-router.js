@@ -2,7 +2,7 @@
  * A virtual router on the page: its nodes as a table, their states in time, and how the present state came about. Decided
  * here: what stands in which column. Refuses to know where values come from.
  */
-import { becauseOf, holdersOf, namesOf, storyOf } from './cluster.js'
+import { becauseOf, holdersOf, namesOf, shownAt, storyOf } from './cluster.js'
 import { h } from './dom.js'
 import { scaleOf } from './priority.js'
 import { priorityBar, sumOf, withoutOf } from './view-priority.js'
@@ -52,7 +52,7 @@ function nodesTable(group, nodes, now) {
   )
   const rows = group.members.map((member) => {
     const { node, router } = member
-    const at = Date.parse(router.since) - node.offsetMs
+    const at = shownAt(router.since, node)
     const silent = node.problem !== null && !node.self
     const faults =
       router.faults.length === 0 ? becauseOf(member, group, nameOf) : router.faults.map(faultWords).join('; ')

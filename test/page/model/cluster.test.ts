@@ -37,6 +37,13 @@ test('one that is Active, with those who would follow by their priorities', () =
   )
 })
 
+test('a moment has the second that its own node shows, unless the clocks differ by a second', () => {
+  const since = new Date(NOW - 60_000 + 996).toISOString()
+  const shown = (offsetMs: number) =>
+    / since (\S+) \(/.exec(told([node('a', [active({ since })], { offsetMs })]))?.[1]?.slice(-2)
+  expect([shown(0), shown(-9), shown(-900), shown(-1_500)]).toEqual(['00', '00', '00', '02'])
+})
+
 test('its journal names who was there before', () => {
   const heard = { peer: '10.0.0.12', priority: 0, agoMs: 40 }
   const events = [transition(7, 60_010, 'Active', { reason: 'activeReleased', heard })]
