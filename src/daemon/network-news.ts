@@ -146,7 +146,7 @@ export class NetworkNews {
   /** Sends the steps, and remembers which notifications they will cause. */
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
     if (steps.length === 0) return []
-    const outcomes = this.#network.apply(steps)
+    const outcomes = this.#network.apply(steps, (index) => this.#view.link(index)?.name)
     for (const outcome of outcomes) {
       if (!outcome.ok) continue
       const { action, interfaceIndex, address, prefixLength } = outcome.step

@@ -203,12 +203,16 @@ export type NetworkEvent =
   /** Notifications were lost (ENOBUFS): look at links() and addresses() again. */
   | { readonly kind: 'resync' }
 
+/** Returns the name of an interface as last reported, without a question to the kernel; `undefined` if it is unknown. */
+export type NameOf = (interfaceIndex: number) => string | undefined
+
 /** Links and addresses of this network namespace (rtnetlink). Calls are synchronous: a request and its ACK. */
 export type NetworkPort = {
   /** Undefined: the kernel gave no complete list; what was known before is nearer to the truth. A resync follows. */
   links(): readonly Link[] | undefined
   addresses(): readonly PresentAddress[] | undefined
-  apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
+  /** `nameOf` names the interface of a step that failed. */
+  apply(steps: readonly AddressStep[], nameOf: NameOf): readonly AddressOutcome[]
   /** Returns when the kernel has finished what it is doing with the addresses of the interface; changes nothing. */
   settle(interfaceIndex: number): void
   /** Starts the watch; events already queued are delivered first. */

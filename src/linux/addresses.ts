@@ -2,10 +2,9 @@
  * Addresses on and off interfaces. Decided here: which answers of the kernel mean that things are as asked, so that
  * every step can be repeated (ground rule 6). Refused here: which steps are due (daemon/reconcile.ts).
  */
-import type { AddressOutcome, AddressStep, PresentAddress } from '../daemon/ports.ts'
+import type { AddressOutcome, AddressStep, NameOf, PresentAddress } from '../daemon/ports.ts'
 import { address } from '../wire/address.ts'
 import { ERRNO, failureOf } from './failure.ts'
-import { interfaceLabel } from './links.ts'
 import { addressesRequest, removeAddressRequest, stepRequest } from './netlink/message.ts'
 import type { RequestSocket } from './netlink/socket.ts'
 
@@ -22,13 +21,18 @@ const DONE: Record<AddressStep['action'], readonly number[]> = {
   remove: [0, ERRNO.EADDRNOTAVAIL, ERRNO.ENODEV],
 }
 
-export function applySteps(requests: RequestSocket, steps: readonly AddressStep[]): readonly AddressOutcome[] {
+export function applySteps(
+  requests: RequestSocket,
+  steps: readonly AddressStep[],
+  nameOf: NameOf,
+): readonly AddressOutcome[] {
   const answers = requests.ask(steps.map((step) => (sequence) => stepRequest(step, sequence)))
   return steps.map((step, i) => {
     const errno = answers[i] ?? ERRNO.ETIMEDOUT
     if (DONE[step.action].includes(errno)) return { step, ok: true, changed: errno === 0 }
     const where = `${step.address}/${step.prefixLength}`
-    const label = interfaceLabel(requests, step.interfaceIndex)
+    const name = nameOf(step.interfaceIndex)
+    const label = name === undefined ? `interface ${step.interfaceIndex}` : `"${name}"`
     const [action, syscall] =
       step.action === 'add'
         ? [`add ${where} to ${label}`, 'RTM_NEWADDR']

@@ -63,7 +63,7 @@ export function openNetwork(native: NativeAddon, clock: KernelClock): NetworkPor
   return {
     links: () => lookAgainUnless(readLinks(requests)),
     addresses: () => lookAgainUnless(readAddresses(requests)),
-    apply: (steps) => applySteps(requests, steps),
+    apply: (steps, nameOf) => applySteps(requests, steps, nameOf),
     settle: (interfaceIndex) => waitForKernel(requests, interfaceIndex),
     watch(next) {
       deliver = next

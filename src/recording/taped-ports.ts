@@ -98,8 +98,8 @@ const tapedNetwork = (tape: Tape, network: NetworkPort): NetworkPort => ({
     tape.answer({ in: 'addresses', addresses: addresses === undefined ? null : [...addresses] })
     return addresses
   },
-  apply(steps) {
-    const outcomes = network.apply(steps)
+  apply(steps, nameOf) {
+    const outcomes = network.apply(steps, nameOf)
     tape.output({ ...outputs.applied(steps), answer: outputs.applyAnswer(outcomes) })
     return outcomes
   },

@@ -83,7 +83,7 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
   sentAt = clock.now()
   sent(interval)
   steps = wanted.map((one) => ({ action: 'add', ...one, lifetime }))
-  const ok = network.apply(steps).every((outcome) => outcome.ok)
+  const ok = network.apply(steps, () => undefined).every((outcome) => outcome.ok)
   clearInterval(beating)
   beating = setInterval(() => {
     silence()
@@ -98,7 +98,10 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
 function withdraw(): void {
   clearInterval(beating)
   const withdrawn = guardian.stepDown(UNIT)
-  const outcomes = network.apply(steps.map((step) => ({ ...step, action: 'remove' })))
+  const outcomes = network.apply(
+    steps.map((step) => ({ ...step, action: 'remove' })),
+    () => undefined,
+  )
   guardian.withdraw(UNIT)
   say({ withdrawn, removed: outcomes.every(({ ok }) => ok) })
 }

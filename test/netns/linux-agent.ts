@@ -51,7 +51,7 @@ function drainOne(socket: number, maxBatches: number, keep: number) {
 const calls: AgentCalls = {
   links: () => network.links() ?? [],
   addresses: () => network.addresses() ?? [],
-  apply: (steps) => network.apply(steps),
+  apply: (steps) => network.apply(steps, (index) => network.links()?.find((link) => link.index === index)?.name),
   watch: () => network.watch((event) => say({ event })),
   openAdvert: (options) => {
     const events = { onReadable: () => {}, onFailure: (failure: object) => say({ failure }) }

@@ -24,8 +24,8 @@ const clock: KernelClock = (() => {
   return { now, asleep: () => millis(0), pair: () => ({ monotonic: millis(1_000), realtime: millis(2_000) }) }
 })()
 
-/** Acknowledges each netlink request when it is next asked to receive; `sends`: messages of each call. */
-function addonOnPaper() {
+/** Answers each netlink request with `errno` when it is next asked to receive; `sends`: messages of each call. */
+function addonOnPaper(errno = 0) {
   const sends: number[] = []
   const received: number[] = []
   class Socket implements NativeSocket {
@@ -65,7 +65,7 @@ function addonOnPaper() {
       for (const [i, sequence] of taken.entries()) this.#acknowledge(i, sequence)
       return taken.length
     }
-    /** NLMSG_ERROR with errno 0, from port 0, which is the kernel. */
+    /** NLMSG_ERROR from port 0, which is the kernel. */
     #acknowledge(i: number, sequence: number): void {
       const meta = new DataView(this.meta.buffer, i * META_SIZE)
       meta.setUint32(META.length, 36, true)
@@ -75,7 +75,7 @@ function addonOnPaper() {
       data.setUint32(0, 36, true)
       data.setUint16(4, 2, true)
       data.setUint32(8, sequence, true)
-      data.setInt32(16, 0, true)
+      data.setInt32(16, -errno, true)
     }
   }
   const unused = (): never => {
@@ -124,10 +124,23 @@ const ignore = (): void => {}
 describe('100 addresses', () => {
   test.each(['add', 'remove'] as const)('%s: one call for all requests, the answers in batches', (action) => {
     const { native, received, sends } = addonOnPaper()
-    const outcomes = applySteps(openRequestSocket(native, clock), steps(action))
+    const outcomes = applySteps(openRequestSocket(native, clock), steps(action), () => 'eth0')
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(COUNT)
     expect(sends, 'messages of each call').toEqual([COUNT])
     expect(received.length, 'calls for the answers').toBeLessThanOrEqual(COUNT / 8 + 1)
+  })
+
+  test.each([
+    ['eth0', '"eth0"'],
+    [undefined, 'interface 2'],
+  ])('refused by the kernel, on %s: named without a request per failed step', (name, label) => {
+    const EACCES = 13
+    const { native, sends } = addonOnPaper(EACCES)
+    const outcomes = applySteps(openRequestSocket(native, clock), steps('add'), () => name)
+    expect(sends, 'messages of each call').toEqual([COUNT])
+    const messages = outcomes.map((outcome) => (outcome.ok ? 'done' : outcome.failure.message))
+    expect(messages.every((message) => message.includes(`/32 to ${label}: `))).toBe(true)
+    expect(messages).toHaveLength(COUNT)
   })
 
   test('announced: one call for all first frames', () => {
