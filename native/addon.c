@@ -1042,7 +1042,8 @@ static napi_value construct_words(napi_env env, napi_callback_info info) {
     return NULL;
   }
   if (!arguments(env, info, 1, values, &self) || !int_argument(env, values[0], &fd)) return NULL;
-  if (fstat(fd, &file) != 0) {
+  /* The C library's fstat() is a symbol of glibc 2.33; Debian 10 and RHEL 8 have 2.28. */
+  if (syscall(SYS_fstat, fd, &file) != 0) {
     throw_errno(env, "fstat", errno);
     return NULL;
   }
