@@ -20,6 +20,8 @@ export type Inside = {
   readonly worker: WorkerThread
   readonly snapshot: () => Snapshot
   readonly reload: (trigger: string) => Promise<ReloadAnswer>
+  /** What a reload would do. */
+  readonly rehearse: () => Promise<ReloadAnswer>
   /** Undefined: its configuration is in a file, and somebody's. */
   readonly handOver: ((handed: HandedOver) => Promise<HandOverAnswer>) | undefined
   /** Returns why not. */
@@ -51,6 +53,11 @@ export async function openDoors({ socket }: Config['api'], inside: Inside): Prom
     const commands: Commands = {
       '/v1/reload': async () => {
         const answer = await inside.reload(`${COMMAND} reload`)
+        return json(answer, statusOf(answer))
+      },
+      // A path of its own: an older engine that ignored the order's body would reload.
+      '/v1/reload/dry-run': async () => {
+        const answer = await inside.rehearse()
         return json(answer, statusOf(answer))
       },
       '/v1/configuration': {

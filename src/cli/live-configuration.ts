@@ -9,6 +9,7 @@ import type { FreshConfig } from '../api/worker-message.ts'
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import { formatProblem, isError } from '../config/problem.ts'
+import { changesText, type ValueChange } from '../config/value-diff.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import { type Bearer, bearerWords, type ReloadReport } from '../daemon/reload.ts'
 import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../daemon/snapshot.ts'
@@ -23,6 +24,10 @@ export type ReloadAnswer = { readonly file: string } & (
   | (Extract<ReloadReport, { ok: true }> & {
       readonly hash: string
       readonly warnings: readonly ConfigProblem[]
+      /** The keys that differ, with their values. */
+      readonly values: readonly ValueChange[]
+      /** Nothing was put in force. */
+      readonly dryRun?: true
       /** How long the engine did nothing else. */
       readonly pausedMs: number
     })
@@ -40,6 +45,8 @@ export type LiveConfigurationPorts = {
   /** `text`: in the place of what is in the file. Rejects with Error when it got no answer. */
   readonly read: (file: string, text?: string) => Promise<FreshConfig>
   readonly apply: (next: Config, diff: ConfigDiff, bearer?: Bearer) => ReloadReport
+  /** What apply() would do. */
+  readonly plan: (next: Config, diff: ConfigDiff) => ReloadReport
   readonly inForce: () => Config
 }
 
@@ -96,6 +103,25 @@ export class LiveConfiguration {
     this.#ports.recorder.log('info', `${trigger}: reading ${this.#file} again`, { trigger })
     this.#next ??= this.#enqueue()
     return this.#next
+  }
+
+  /** Never rejects. What a reload would do now; nothing is changed, counted or remembered. */
+  async rehearse(): Promise<ReloadAnswer> {
+    const file = this.#file
+    const failed = (fault: 'invalid' | 'failed', reason: string, problems: readonly ConfigProblem[]): ReloadAnswer => ({
+      ...{ ok: false, file, fault, reason, problems },
+    })
+    let fresh: FreshConfig
+    try {
+      fresh = await this.#ports.read(file)
+    } catch (error) {
+      return failed('failed', error instanceof Error ? error.message : String(error), [])
+    }
+    if (!fresh.ok) return failed('invalid', problemCount(fresh.problems), fresh.problems)
+    const { config, diff, hash, warnings } = fresh
+    const report = this.#ports.plan(config, diff)
+    if (!report.ok) return failed('failed', report.reason, [])
+    return { ...report, file, hash, warnings, values: diff.values, pausedMs: 0, dryRun: true }
   }
 
   /**
@@ -166,10 +192,7 @@ export class LiveConfiguration {
     } catch (error) {
       return this.#fail('failed', error instanceof Error ? error.message : String(error), [], handed)
     }
-    if (!fresh.ok) {
-      const count = fresh.problems.filter(isError).length
-      return this.#fail('invalid', count === 1 ? 'one problem' : `${count} problems`, fresh.problems, handed)
-    }
+    if (!fresh.ok) return this.#fail('invalid', problemCount(fresh.problems), fresh.problems, handed)
     const { config, diff, hash, imported, warnings } = fresh
     const before = performance.now()
     const bearer = handed && { by: handed.by, revision: handed.revision, again: hash === this.#hash }
@@ -178,19 +201,22 @@ export class LiveConfiguration {
     if (!report.ok) return this.#fail('failed', report.reason, [], handed)
     this.#imported = counts(imported)
     const file = handed === undefined ? this.#file : HANDED_OVER
-    return this.#succeed({ file, hash, warnings, pausedMs, ...report }, handed)
+    return this.#succeed({ file, hash, warnings, values: diff.values, pausedMs, ...report }, handed)
   }
 
   #succeed(answer: Extract<ReloadAnswer, { ok: true }>, handed: HandedOver | undefined): ReloadAnswer {
     const { recorder } = this.#ports
-    const { file, hash, warnings, pausedMs, changes, unchanged, checksChanged, restartOnly } = answer
+    const { file, hash, warnings, pausedMs, changes, unchanged, checksChanged, restartOnly, values } = answer
     this.#hash = hash
     this.#loadedAt = new Date()
     this.#stoppedAt = null
     if (handed === undefined) this.#reloads.ok++
     this.#last = { at: this.#loadedAt.toISOString(), ok: true, reason: null, problems: warnings.slice(0, MOST_TOLD) }
-    const done = changes.map(({ router, change }) => `${router} ${change}`)
-    if (checksChanged.length > 0) done.push(`health checks ${checksChanged.join(' and ')} changed`)
+    const done = changes.map(
+      ({ router, change }) => `${router} ${change}${changesText(values, 'virtualRouters', router)}`,
+    )
+    const checks = checksChanged.map((name) => `${name}${changesText(values, 'healthchecks', name)}`)
+    if (checks.length > 0) done.push(`health checks ${checks.join(' and ')} changed`)
     const what = handed === undefined ? `Reloaded ${file}` : `Configured by ${whoHandsOver(handed)}`
     recorder.log('info', `${what}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
       hash,
@@ -225,6 +251,11 @@ export class LiveConfiguration {
       recorder.log('error', `${problems.length - told.length} more: holdfast check ${file} tells all`)
     return { ok: false, file, fault, reason, problems }
   }
+}
+
+function problemCount(problems: readonly ConfigProblem[]): string {
+  const count = problems.filter(isError).length
+  return count === 1 ? 'one problem' : `${count} problems`
 }
 
 /** The same daemon without anything to do. */

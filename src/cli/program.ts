@@ -263,10 +263,11 @@ doctor: 2 warnings, 3 errors`,
     .command('reload')
     .description('read the configuration again; exit 78 when it is wrong, then the one in force is kept')
     .addOption(socketOption())
+    .option('--dry-run', 'only show what would change')
     .option('--json', 'as JSON')
-    .action(async (options: { socket: string; json?: boolean }) => {
+    .action(async ({ dryRun = false, json = false, socket }: { socket: string; dryRun?: boolean; json?: boolean }) => {
       const { reloadCommand } = await import('./reload.ts')
-      print(await reloadCommand(options.socket, { json: options.json === true }))
+      print(await reloadCommand(socket, { json, dryRun }))
     })
 
   program

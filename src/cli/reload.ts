@@ -3,6 +3,7 @@
  * daemon decides and keeps what it had when it cannot; this file only asks and tells.
  */
 import { formatProblem } from '../config/problem.ts'
+import { changesText, changeText, type ValueChange } from '../config/value-diff.ts'
 import type { CommandResult } from './check.ts'
 import { ask, refused, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
@@ -11,9 +12,16 @@ import type { ReloadAnswer } from './live-configuration.ts'
 /** Longer than the daemon gives two files to be read. */
 const TIMEOUT = 30_000
 
-export async function reloadCommand(socket: string, options: { json: boolean }): Promise<CommandResult> {
+/** `dryRun`: only what would change. */
+export type ReloadWords = { readonly json: boolean; readonly dryRun?: boolean }
+
+export async function reloadCommand(socket: string, options: ReloadWords): Promise<CommandResult> {
   try {
-    const { status, body } = await ask(socket, { path: '/v1/reload', order: {}, within: TIMEOUT })
+    const { status, body } = await ask(socket, {
+      path: options.dryRun === true ? '/v1/reload/dry-run' : '/v1/reload',
+      order: {},
+      within: TIMEOUT,
+    })
     if (status !== 200 && status !== 409 && status !== 422) return refused(`Cannot reload: ${body.trim()} (${status})`)
     const answer: ReloadAnswer = JSON.parse(body)
     const exitCode = answer.ok ? EXIT.ok : answer.fault === 'invalid' ? EXIT.configuration : EXIT.failure
@@ -36,13 +44,30 @@ export function reloadLines(answer: ReloadAnswer, way?: 'hand over' | 'handed ov
       `holdfast: Cannot ${way ?? 'reload'} ${file}: ${reason}; the configuration in force is kept`,
     ]
   }
-  const { file, hash, changes, unchanged, groupsChanged, checksChanged, restartOnly, warnings } = answer
+  const { file, hash, changes, unchanged, groupsChanged, checksChanged, restartOnly, values, warnings } = answer
   return [
     ...warnings.map(formatProblem),
-    ...changes.map(({ router, change }) => `${router}: ${change}`),
+    ...changes.map(({ router, change }) => `${router}: ${change}${changesText(values, 'virtualRouters', router)}`),
     ...(groupsChanged ? ['sync groups: changed'] : []),
-    ...(checksChanged.length > 0 ? [`health checks: ${checksChanged.join(', ')} changed`] : []),
-    ...restartOnly.map((key) => `warning: ${key} has changed: it takes effect at the next start`),
-    `${file}: ${way ?? 'reloaded'} (${hash}), ${unchanged} ${unchanged === 1 ? 'router' : 'routers'} unchanged`,
+    ...checksChanged.map((name) => `health check ${name}: changed${changesText(values, 'healthchecks', name)}`),
+    ...elsewhere(values, restartOnly),
+    ...restartOnly.map(
+      (key) => `warning: ${key} has changed${valuesOf(values, key)}: it takes effect at the next start`,
+    ),
+    `${file}: ${answer.dryRun === true ? 'would be reloaded' : (way ?? 'reloaded')} (${hash}), ${unchanged} ${unchanged === 1 ? 'router' : 'routers'} unchanged`,
   ]
 }
+
+/** Keys outside of routers, groups and checks that are in force. */
+function elsewhere(values: readonly ValueChange[], restartOnly: readonly string[]): string[] {
+  const own = values.filter(({ section, key }) => section === null && !restartOnly.some((path) => isIn(key, path)))
+  return own.map((value) => changeText(value))
+}
+
+function valuesOf(values: readonly ValueChange[], path: string): string {
+  const own = values.filter(({ section, key }) => section === null && isIn(key, path))
+  const [one] = own
+  return own.length !== 1 || one === undefined || one.from === null ? '' : ` (${one.from} → ${one.to})`
+}
+
+const isIn = (key: string, path: string): boolean => key === path || key.startsWith(`${path}.`)

@@ -208,6 +208,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
         webhook.set(daemon.config.notify?.webhook)
         return report
       },
+      plan: (next, diff) => daemon.plan(next, diff),
       inForce: () => daemon.config,
     },
   )
@@ -312,6 +313,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     leave,
     snapshot: () => daemon.snapshot(),
     reload,
+    rehearse: () => live.rehearse(),
     handOver: memory && ((handed) => live.handOver(handed)),
     yield: (router, forMs) => orders.yield(router, forMs),
     peerOf,

@@ -10,6 +10,7 @@ import { checksOf, nameOf } from './checks.ts'
 import type { Config, SyncGroup, VirtualRouter } from './config.ts'
 import { type ResolvedRouter, resolveRouters } from './resolve.ts'
 import { sourceOf } from './transport.ts'
+import { type ValueChange, valueChanges } from './value-diff.ts'
 import { ownAddressesOf } from './virtual-address.ts'
 
 export type ConfigDiff = {
@@ -30,6 +31,8 @@ export type ConfigDiff = {
   readonly checksChanged: readonly string[]
   /** Paths such as `api.listen` whose new value waits for the next start. */
   readonly restartOnly: readonly string[]
+  /** The keys that differ, for people. */
+  readonly values: readonly ValueChange[]
 }
 
 export function diffConfig(old: Config, next: Config): ConfigDiff {
@@ -50,6 +53,7 @@ export function diffConfig(old: Config, next: Config): ConfigDiff {
     groupsChanged: groupsOf(old) !== groupsOf(next),
     checksChanged: checksChanged(old, next),
     restartOnly: atStartOnly(old).flatMap(([path, value], i) => (atStartOnly(next)[i]?.[1] === value ? [] : [path])),
+    values: valueChanges(old, next),
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import { jsonSchema } from './config.ts'
+import { DURATION } from './duration.ts'
 import { KEEPALIVED_NAMES } from './keepalived-names.ts'
 import { formatPath, type Locate, type Path, type Problem, problemAt } from './problem.ts'
 import { nearestWord } from './spelling.ts'
@@ -59,7 +60,7 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locat
  * whoever is checked may hold one, and so may a URL.
  */
 const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec', 'notify']
-const isSecret = (path: Path): boolean =>
+export const isSecret = (path: Path): boolean =>
   path.some((step) => SECRETS.includes(step)) || (path[0] === 'api' && path[1] === 'peers')
 
 /** Of the alternatives of a union, the one meant is that whose kind of value was given. */
@@ -105,6 +106,29 @@ export function isKey(word: string): boolean {
   schemaOfAll ??= jsonSchema()
   words ??= new Set(wordsOf(schemaOfAll))
   return words.has(word)
+}
+
+let durations: ReadonlySet<string> | undefined
+
+/** Whether the value of this key, or each of its list, is a duration. */
+export function isDurationKey(key: string): boolean {
+  schemaOfAll ??= jsonSchema()
+  durations ??= new Set(durationsIn(schemaOfAll))
+  return durations.has(key)
+}
+
+function durationsIn(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const keys = 'properties' in schema && typeof schema.properties === 'object' ? (schema.properties ?? {}) : {}
+  const own = Object.entries(keys).flatMap(([key, inner]) => (isDuration(inner) ? [key] : []))
+  return [...own, ...Object.values(schema).flatMap(durationsIn)]
+}
+
+function isDuration(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  if ('pattern' in schema && schema.pattern === DURATION.source) return true
+  if ('items' in schema && isDuration(schema.items)) return true
+  return 'anyOf' in schema && Array.isArray(schema.anyOf) && schema.anyOf.some(isDuration)
 }
 
 function wordsOf(schema: unknown): string[] {

@@ -10,6 +10,7 @@ import { addressFilesIn } from '../config/holding.ts'
 import type { NamedAddress } from '../config/named-address.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
+import { resolveRouters } from '../config/resolve.ts'
 import { Histogram } from '../metrics/histogram.ts'
 import { METRICS } from '../metrics/names.ts'
 import { nextDeadline } from '../vrrp/state.ts'
@@ -317,6 +318,14 @@ export class Daemon {
     this.#health.reload(diff.checksChanged)
     this.#notices.prepare()
     return plan.report
+  }
+
+  /** What reload() would report, with nothing changed. */
+  plan(next: Config, diff: ConfigDiff): ReloadReport {
+    if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
+    const { routers } = resolveRouters(next, this.nodeView())
+    const elsewhere = this.#placement.elsewhere(this.#roster.routers, routers)
+    return planReload(this.#config, next, diff, { held: this.#roster.heldByDeparting(), elsewhere }).report
   }
 
   /** In force. */

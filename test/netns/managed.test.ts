@@ -151,7 +151,7 @@ describeNetns('managed', () => {
     const before = transitionsOf(await first.vip())
     const next = text(first, 200, [...peers, '10.77.0.50'])
     const changed = first.configure(next, '--by', 'agent', '--revision', '2')
-    expect([changed.status, changed.stdout]).toEqual([0, expect.stringMatching(/^vip: changed$/m)])
+    expect([changed.status, changed.stdout]).toEqual([0, expect.stringMatching(/^vip: changed \(.+\)$/m)])
     const same = first.configure(next, '--by', 'agent', '--revision', '2')
     expect([same.status, same.stdout]).toEqual([0, expect.stringMatching(/1 router unchanged\n$/)])
     const inForce = (await first.snapshot())?.config.hash

@@ -345,7 +345,8 @@ describeNetns('reload', () => {
       ...steady(priority),
       transport: { unicast: { source: host.address, peers: [...addresses, ...more] } },
     })
-    for (const node of [second, first]) expect(node.reload([unicast(node)])).toMatch(/^vip: recreated$/m)
+    for (const node of [second, first])
+      expect(node.reload([unicast(node)])).toMatch(/^vip: recreated \(transport multicast → unicast\)$/m)
     await first.becomes('vip', 'Active', 'its change to unicast')
     await second.becomes('vip', 'Backup', 'its change to unicast')
     await eventually(
@@ -363,7 +364,8 @@ describeNetns('reload', () => {
       { within: WITHIN },
     )
     const sockets = nodes.map((node) => node.rawSockets())
-    for (const node of nodes) expect(node.reload([unicast(node, '10.77.0.50')])).toMatch(/^vip: changed$/m)
+    for (const node of nodes)
+      expect(node.reload([unicast(node, '10.77.0.50')])).toMatch(/^vip: changed \(transport\.unicast\.peers .+\)$/m)
     for (const node of nodes) {
       const beside = other('c', 53, node.priority)
       expect(node.reload([unicast(node, '10.77.0.50'), beside])).toMatch(/^c: added\n.*1 router unchanged$/m)
@@ -382,8 +384,18 @@ describeNetns('reload', () => {
     // The TTL alone, as the LAN sees it.
     const capture = await Capture.start(network, 'ttl', 'ip proto 112', first.host)
     const near = unicast(first, '10.77.0.50')
+    const before = (await first.snapshot()).config.reloads.ok
     const far = { ...near, transport: { unicast: { ...near.transport.unicast, ttl: 64 } } }
-    expect(first.reload([far, other('c', 53, first.priority)])).toMatch(/^vip: changed\b/m)
+    first.write([far, other('c', 53, first.priority)])
+    const dry = first.command('reload', '--dry-run')
+    expect([dry.status, dry.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^vip: changed \(transport\.unicast\.ttl 255 → 64\)\n.*: would be reloaded \(/),
+    ])
+    expect((await first.snapshot()).config.reloads.ok).toBe(before)
+    expect(first.reload([far, other('c', 53, first.priority)])).toMatch(
+      /^vip: changed \(transport\.unicast\.ttl 255 → 64\)$/m,
+    )
     const reloadedAt = Date.now() / 1000
     await sleep(2.5 * INTERVAL)
     const ttls = (await capture.stop()).filter(({ vrid, at }) => vrid === '51' && Number(at) > reloadedAt)

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ConfigDiff, diffConfig } from '../../src/config/diff.ts'
 import { formatProblem } from '../../src/config/problem.ts'
+import { changeText } from '../../src/config/value-diff.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 
 function config(text: string) {
@@ -24,8 +25,10 @@ const NOTHING: ConfigDiff = {
   groupsChanged: false,
   checksChanged: [],
   restartOnly: [],
+  values: [],
 }
-const diff = (old: string, next: string) => diffConfig(config(old), config(next))
+/** What it means for the routers; the values are tested below. */
+const diff = (old: string, next: string): ConfigDiff => ({ ...diffConfig(config(old), config(next)), values: [] })
 
 test('the same text changes nothing', () => {
   expect(diff(file(A, B), file(A, B))).toEqual({ ...NOTHING, unchanged: ['a', 'b'] })
@@ -208,5 +211,59 @@ test('a health check that means something else changes no router; who tracks it 
   expect(diff(file(A), preset)).toMatchObject({
     changed: ['a'],
     checksChanged: expect.arrayContaining(['openshift-ingress']),
+  })
+})
+
+describe('the values that differ, for people', () => {
+  const values = (old: string, next: string) => diffConfig(config(old), config(next)).values.map(changeText)
+  const router = (before: string, after: string) => values(file(`${A}, ${before}`, B), file(`${A}, ${after}`, B))
+
+  test.each([
+    ['priority: 150', 'priority: 110', 'priority 150 → 110'],
+    ['advertisementInterval: 1s', 'advertisementInterval: 100ms', 'advertisementInterval 1s → 100ms'],
+    ['announce: { refresh: false }', 'announce: { refresh: 90s }', 'announce.refresh false → 90s'],
+    ['announce: { at: [0s] }', 'announce: { at: [0s, 1s] }', 'announce.at [0ms] → [0ms, 1s]'],
+    ['minHold: 1s', 'stagger: false, minHold: 1s', 'stagger default → false'],
+    [
+      'peers: [10.0.0.2]',
+      'peers: [{ address: 10.0.0.2, priority: 90 }, 10.0.0.3]',
+      'peers [10.0.0.2] → [10.0.0.2 (90), 10.0.0.3]',
+    ],
+    ['track: [{ interface: eth1, weight: -5 }]', 'track: [{ interface: eth1 }]', 'track [eth1 -5] → [eth1 0]'],
+    [
+      'transport: { unicast: { peers: [10.0.0.2] } }',
+      'transport: { unicast: { peers: [10.0.0.2], ttl: 64 } }',
+      'transport.unicast.ttl 255 → 64',
+    ],
+    ['transport: multicast', 'transport: { unicast: { peers: [10.0.0.2] } }', 'transport multicast → unicast'],
+    [
+      'version: 2, authentication: { type: simple, password: geheim1 }',
+      'version: 2, authentication: { type: simple, password: geheim2 }',
+      'authentication.password changed',
+    ],
+    ['notify: { active: [/bin/true, geheim] }', 'notify: { active: [/bin/true] }', 'notify.active changed'],
+  ])('%s, then %s', (before, after, text) => expect(router(before, after)).toEqual([text]))
+
+  test('addresses', () => {
+    expect(values(file(A), file(A.replace('10.0.0.200', '10.0.0.200/24')))).toEqual([
+      'addresses [10.0.0.200] → [10.0.0.200/24]',
+    ])
+  })
+
+  test('a health check, with its keys as they are written; URLs and programs may hold secrets', () => {
+    const check = (keys: string) => `healthchecks: [{ name: web, ${keys} }]\n${file(A)}`
+    expect(values(check('http: "http://h/", fall: 2'), check('http: "http://h/", fall: 3, interval: 500ms'))).toEqual([
+      'timeout 1s → 500ms',
+      'interval 1s → 500ms',
+      'fall 2 → 3',
+    ])
+    expect(values(check('http: "http://u:geheim@h/"'), check('http: "http://h/"'))).toEqual(['http changed'])
+    expect(values(check('exec: [/bin/true, geheim]'), check('exec: [/bin/true]'))).toEqual(['exec changed'])
+  })
+
+  test('the configuration itself, and a secret of it', () => {
+    expect(values(file(A), `log: { level: debug }\n${file(A)}`)).toEqual(['log.level info → debug'])
+    const webhook = (url: string) => `notify: { webhook: { url: "${url}" } }\n${file(A)}`
+    expect(values(webhook('http://h/geheim'), webhook('http://h/'))).toEqual(['notify.webhook.url changed'])
   })
 })

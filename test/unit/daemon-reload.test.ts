@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
+import { diffConfig } from '../../src/config/diff.ts'
 import { address } from '../../src/wire/address.ts'
 import {
   FakeWorld,
@@ -78,6 +79,20 @@ describe('multicast or unicast', () => {
     expect(world.takeCalls()).toContain(`join eth0 ${GROUP}`)
     expect(states(world)).toEqual({ api: 'Active' })
   })
+})
+
+test('what a reload would do is told without doing it', () => {
+  const world = activeWorld([ROUTER, OTHER])
+  const next = world.config({
+    virtualRouters: [
+      { ...ROUTER, priority: 99 },
+      { ...OTHER, vrid: 60 },
+    ],
+  })
+  const plan = world.daemon.plan(next, diffConfig(world.daemon.config, next))
+  expect(changes(plan)).toEqual({ api: 'changed', db: 'recreated' })
+  expect([world.takeCalls(), world.sent, states(world)]).toEqual([[], [], { api: 'Active', db: 'Active' }])
+  expect(changes(world.daemon.reload(next))).toEqual({ api: 'changed', db: 'recreated' })
 })
 
 describe('a router that means the same', () => {

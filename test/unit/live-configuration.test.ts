@@ -67,6 +67,7 @@ function setUp(apply: (next: Config) => ReloadReport = () => DONE, managed?: Man
         applied.push(next)
         return apply(next)
       },
+      plan: () => DONE,
       inForce: someConfig,
     },
   )
@@ -100,6 +101,31 @@ test('a good file is applied, and status and log say so', async () => {
   })
   expect(said('info')).toEqual([`SIGHUP: reading ${FILE} again`, `Reloaded ${FILE}: a changed, 1 unchanged`])
   expect(said('warn')).toEqual(['runDirectory has changed: it takes effect at the next start'])
+})
+
+test('the log tells the values that differ', async () => {
+  const { live, answer, said } = setUp(() => ({ ...DONE, changes: [{ router: 'a', change: 'changed' }] }))
+  const reload = live.reload('SIGHUP')
+  const next = fresh('00000000abcd')
+  const values = [{ section: 'virtualRouters', name: 'a', key: 'priority', from: '150', to: '110' }] as const
+  await answer(next.ok ? { ...next, diff: { ...next.diff, values } } : next)
+  expect(await reload).toMatchObject({ values })
+  expect(said('info').at(-1)).toBe(`Reloaded ${FILE}: a changed (priority 150 → 110), 1 unchanged`)
+})
+
+test('a dry run tells what a reload would do, and changes, counts and logs nothing', async () => {
+  const { live, answer, applied, events, said } = setUp()
+  const before = live.snapshot()
+  const first = live.rehearse()
+  await answer(fresh('00000000abcd'))
+  expect(await first).toMatchObject({ ok: true, dryRun: true, hash: '00000000abcd', unchanged: 1 })
+  const second = live.rehearse()
+  await answer(wrong(2))
+  expect(await second).toMatchObject({ ok: false, fault: 'invalid', reason: '2 problems', problems: [{}, {}] })
+  const third = live.rehearse()
+  await answer(new Error('no answer'))
+  expect(await third).toMatchObject({ ok: false, fault: 'failed', reason: 'no answer' })
+  expect([applied, events(), said('info'), said('error'), live.snapshot()]).toEqual([[], [], [], [], before])
 })
 
 test('a bad file is not applied: hash and time stay, each problem is told with its place', async () => {

@@ -1,0 +1,116 @@
+/**
+ * The keys whose value differs between two configurations, as a person writes them: `priority 150 → 110`. Values that may
+ * be secrets are left out. This file does not know what a difference means for what runs (diff.ts).
+ */
+import { type Check, nameOf } from './checks.ts'
+import type { Config } from './config.ts'
+import { formatDuration } from './duration.ts'
+import { isDurationKey, isSecret } from './schema-problem.ts'
+
+export type ValueChange = {
+  /** A key of the configuration; `null`: the configuration itself. */
+  readonly section: 'virtualRouters' | 'syncGroups' | 'healthchecks' | null
+  /** Of the router, group or check. */
+  readonly name: string | null
+  /** As `announce.refresh`. */
+  readonly key: string
+  /** `null` with `to`: may be a secret. */
+  readonly from: string | null
+  readonly to: string | null
+}
+
+type Entry = { readonly name: string }
+type Keys = Readonly<Record<string, unknown>>
+
+const LONGEST = 60
+
+/** Of routers, groups and checks that are in both, and of the configuration itself. */
+export function valueChanges(old: Config, next: Config): readonly ValueChange[] {
+  const { virtualRouters: _, syncGroups: __, healthchecks: ___, ...before } = old
+  const { virtualRouters: ____, syncGroups: _____, healthchecks: ______, ...after } = next
+  return [
+    ...changesIn({ section: null, name: null }, before, after),
+    ...inBoth('virtualRouters', old.virtualRouters, next.virtualRouters),
+    ...inBoth('syncGroups', old.syncGroups, next.syncGroups),
+    ...inBoth('healthchecks', old.healthchecks.map(written), next.healthchecks.map(written)),
+  ]
+}
+
+function inBoth(section: ValueChange['section'], old: readonly Entry[], next: readonly Entry[]): ValueChange[] {
+  const before = new Map(old.map((entry) => [entry.name, entry]))
+  return next.flatMap((entry) => {
+    const then = before.get(entry.name)
+    return then === undefined ? [] : changesIn({ section, name: entry.name }, then, entry)
+  })
+}
+
+type Owner = Pick<ValueChange, 'section' | 'name'>
+
+function changesIn(owner: Owner, before: Keys, after: Keys, above: readonly string[] = []): ValueChange[] {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key): ValueChange[] => {
+    const [then, now] = [before[key], after[key]]
+    if (JSON.stringify(then) === JSON.stringify(now)) return []
+    const path = [...above, key]
+    if (isMapping(then) && isMapping(now)) return changesIn(owner, then, now, path)
+    const hidden = isSecret([...(owner.section === null ? [] : [owner.section]), ...path])
+    const [from, to] = hidden ? [null, null] : [shown(key, then), shown(key, now)]
+    return [{ ...owner, key: path.join('.'), from, to }]
+  })
+}
+
+const isMapping = (value: unknown): value is Keys =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function shown(key: string, value: unknown): string {
+  const text = textOf(key, value)
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 3)}...` : text
+}
+
+function textOf(key: string, value: unknown): string {
+  if (value === undefined) return 'default'
+  if (Array.isArray(value)) return `[${value.map((each) => textOf(key, each)).join(', ')}]`
+  if (typeof value === 'number' && isDurationKey(key)) return formatDuration(value)
+  if (!isMapping(value)) return String(value)
+  const { address, healthcheck, host, interface: link, port, prefixLength, priority, weight } = value
+  if (healthcheck !== undefined || (link !== undefined && address === undefined))
+    return `${healthcheck ?? link} ${weight}`
+  if (host !== undefined) return `${host} ${port}`
+  if (address === undefined) return Object.keys(value).join(', ')
+  return `${address}${prefixLength === undefined ? '' : `/${prefixLength}`}${priority === undefined ? '' : ` (${priority})`}`
+}
+
+/** A check with its keys as they are written. */
+function written(check: Check): Entry & Keys {
+  const name = nameOf(check)
+  if (check.kind === 'combination') return { name, [check.mode]: check.members }
+  const { cadence, probe, rule, timeout } = check.spec
+  const common = { name, timeout, ...cadence, ...rule }
+  if (probe.kind === 'http') {
+    const { kind: _, url, ...rest } = probe
+    return { ...common, ...rest, http: url }
+  }
+  if (probe.kind === 'tcp') {
+    const { kind: _, host, port, ...rest } = probe
+    return { ...common, ...rest, tcp: `${host} ${port}` }
+  }
+  if (probe.kind === 'exec') {
+    const { kind: _, argv, ...rest } = probe
+    return { ...common, ...rest, exec: argv }
+  }
+  if (probe.kind === 'file') {
+    const { kind: _, path, ...rest } = probe
+    return { ...common, ...rest, file: path }
+  }
+  const { kind: _, name: process, ...rest } = probe
+  return { ...common, ...rest, process }
+}
+
+/** `priority 150 → 110`; a secret is only said to have changed. */
+export const changeText = ({ from, key, to }: ValueChange): string =>
+  from === null ? `${key} changed` : `${key} ${from} → ${to}`
+
+/** In brackets, behind what has changed; nothing when no value is known. */
+export function changesText(values: readonly ValueChange[], section: ValueChange['section'], name: string): string {
+  const own = values.filter((value) => value.section === section && value.name === name)
+  return own.length === 0 ? '' : ` (${own.map(changeText).join(', ')})`
+}
