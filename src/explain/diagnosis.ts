@@ -42,8 +42,13 @@ const LOSSY_MS = 4_000
 export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
   const { heard, peer: named } = takeover.event
   const chain = chainOf(takeover)
-  const saidBy = chain.flatMap((told) => (isKind(told, 'peerHeard') ? told.event.peer : []))[0]
-  const peer = named ?? saidBy ?? heard?.peer
+  const saidTo = (router?: string) =>
+    chain.find(
+      (told): told is Told<EventOf<'peerHeard'>> =>
+        isKind(told, 'peerHeard') && (router === undefined || told.event.router === router),
+    )?.event.peer
+  // What another member of its sync group heard came from another address of the same node.
+  const peer = named ?? saidTo(takeover.event.router) ?? heard?.peer ?? saidTo()
   const before = peer === undefined ? undefined : nodeAt(timeline, peer)
   const known = { before, peer }
   const from = (cause: Cause, ...evidence: readonly Told[]): Diagnosis => ({
@@ -82,8 +87,17 @@ function ofSilence(timeline: Timeline, before: Node | undefined, takeover: Takeo
       Math.abs(told.at - takeover.at) <= BURST_MS,
   )
   if (discarded !== undefined) return from('discarded', discarded)
-  if (heard === undefined) return from('started')
+  if (heard === undefined) return from(hadJustStarted(takeover) ? 'started' : 'silent')
   return before === undefined ? from('silent') : ofPeer(timeline, before, takeover, from, 'nodeDied')
+}
+
+/** It has done nothing else since then. */
+function hadJustStarted({ node, event }: Takeover): boolean {
+  const before = node.told.findLast(
+    (told): told is Takeover =>
+      isKind(told, 'transition') && told.event.router === event.router && told.event.seq < event.seq,
+  )
+  return before === undefined || before.event.reason === 'startup'
 }
 
 /** `death`: what it is when the journal of the other one just ends. */

@@ -64,6 +64,7 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
   }
   const before = from === undefined ? 'the other node' : titleOf(router, from)
   if (cause === 'released') return releaseOf(incident, before)
+  if (cause === 'silent' && from === undefined) return 'no other router was heard'
   if (cause === 'silent') return `no advertisement of ${before} arrived any more; ${ASK}`
   return why(
     cause,

@@ -4,7 +4,17 @@
  * each of them. PURE.
  */
 import type { EventOf } from '../journal/event.ts'
-import { isKind, type Node, nodeAt, type Subject, standingOf, subjectOf, type Timeline, type Told } from './timeline.ts'
+import {
+  isKind,
+  type Node,
+  nodeAt,
+  peerWith,
+  type Subject,
+  standingOf,
+  subjectOf,
+  type Timeline,
+  type Told,
+} from './timeline.ts'
 import { reasonOfFailedReload, wordsOfFault } from './words.ts'
 
 export type Present = {
@@ -102,8 +112,8 @@ function ofEngine(state: State): readonly Present[] {
   if (ended?.event.kind === 'stopped') return [about(ended, `${node.name}: holdfast is stopped`)]
   const pid = node.told.findLast((told): told is Told<EventOf<'started'>> => isKind(told, 'started'))?.event.pid
   const had = held.length === 0 ? '' : `; it was Active for ${held.join(', ')}`
-  const words = `${node.name}: holdfast does not run: the engine${pid === undefined ? '' : ` (pid ${pid})`} crashed or was killed${had}; last event ${last.event.seq}`
-  return [about(last, words)]
+  const words = `${node.name}: holdfast does not run: the engine${pid === undefined ? '' : ` (pid ${pid})`} crashed or was killed${had}; last event ${last.event.seq} at ${new Date(last.at).toISOString()}`
+  return [{ at: undefined, subject: undefined, words }]
 }
 
 function twoActives(states: readonly State[]): readonly Present[] {
@@ -125,7 +135,8 @@ const UNHEARD = "they do not receive each other's advertisements (firewall? swit
 
 function ofDuplicates(timeline: Timeline, state: State, twice: readonly Present[]): readonly Present[] {
   return [...state.duplicates.values()].flatMap((told) => {
-    const { address, mac, peer, router } = told.event
+    const { address, mac, router } = told.event
+    const peer = peerWith(timeline, told.event)
     const own = state.routers.get(router)
     const subject = own === undefined ? undefined : subjectOf(own.event)
     if (twice.some((each) => each.subject === subject)) return []
@@ -135,7 +146,7 @@ function ofDuplicates(timeline: Timeline, state: State, twice: readonly Present[
       return [
         about(told, `${state.node.name}: another host, ${mac}, answers for ${address} (${router}) as well`, subject),
       ]
-    const other = node?.name ?? `listed peer ${peer}`
+    const other = node?.name ?? `listed peer ${timeline.aliases.get(peer ?? '') ?? peer}`
     return [
       about(told, `${router} (${address}): ${state.node.name} and ${other} both answer for it: ${UNHEARD}`, subject),
     ]

@@ -13,6 +13,7 @@ import {
   type Node,
   type NodeJournal,
   nodeAt,
+  peerWith,
   routersOf,
   type Subject,
   standingOf,
@@ -144,7 +145,7 @@ function together(incidents: readonly Incident[]): readonly Group[] {
       groups.push({ incident, routers, steps: [...incident.steps], until: incident.at, again: 0 })
     } else if (move !== undefined && !before.routers.includes(move.router)) {
       before.routers.push(move.router)
-      if (VAGUE.has(before.incident.cause) && !VAGUE.has(incident.cause)) {
+      if (tells(incident) > tells(before.incident)) {
         before.incident = incident
         before.steps.splice(0, before.steps.length, ...incident.steps)
       }
@@ -158,10 +159,11 @@ function together(incidents: readonly Incident[]): readonly Group[] {
   return groups
 }
 
-/** Another member of the sync group may tell more. */
-const VAGUE: ReadonlySet<Cause> = new Set([
-  ...(['outranked', 'silent', 'released', 'preempted', 'fault', 'unknown'] as const),
-])
+/** Of the members of a sync group, the one that tells most is the story. */
+const TELLS: Readonly<Partial<Record<Cause, number>>> = {
+  ...{ fault: 0, unknown: 0, silent: 1, outranked: 1, released: 2, preempted: 2 },
+}
+const tells = ({ cause, move }: Incident): number => 2 * (TELLS[cause] ?? 3) + (move?.to === undefined ? 0 : 1)
 
 const room = ({ steps }: Group): number => Math.max(0, MOST_STEPS - steps.length)
 
@@ -182,18 +184,22 @@ function preventionOf(timeline: Timeline, { about, cause, move }: Incident): str
   // A reload that moved nothing asks for nothing.
   if (cause === 'reloaded' && move === undefined) return null
   const event = about?.event
-  if ((event?.kind === 'duplicateOwner' || event?.kind === 'peerHeard') && event.peer !== undefined) {
-    const isOurs = nodeAt(timeline, event.peer) !== undefined
-    if (isOurs || standingOf(timeline, event.router, event.peer) === 'listed') return SPLIT_BRAIN
+  if (event?.kind === 'duplicateOwner' || event?.kind === 'peerHeard') {
+    const peer = event.kind === 'peerHeard' ? event.peer : peerWith(timeline, event)
+    const isOurs = peer !== undefined && nodeAt(timeline, peer) !== undefined
+    if (isOurs || (peer !== undefined && standingOf(timeline, event.router, peer) === 'listed')) return SPLIT_BRAIN
   }
   return PREVENTION[cause] ?? null
 }
 
 function told(timeline: Timeline, { again, incident, routers, steps }: Group): ToldIncident {
-  const nameOf = (address: string) => nodeAt(timeline, address)?.name ?? address
+  const nameOf = (address: string) => {
+    const known = timeline.aliases.get(address) ?? address
+    return nodeAt(timeline, known)?.name ?? known
+  }
   const titleOf: Naming['titleOf'] = (router, address) => {
-    const isListed = nodeAt(timeline, address) === undefined && standingOf(timeline, router, address) === 'listed'
-    return isListed ? `listed peer ${address}` : nameOf(address)
+    const name = nameOf(address)
+    return standingOf(timeline, router, name) === 'listed' ? `listed peer ${name}` : name
   }
   const stepOf = ({ at, event, node }: Told) => ({ at: moment(at), node: node.name, words: wordsOf(event, nameOf) })
   return {

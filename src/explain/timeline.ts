@@ -53,6 +53,8 @@ export type Timeline = {
   /** Of all nodes, by time. */
   readonly told: readonly Told[]
   readonly listed: ListedPeers
+  /** Link-local addresses of other nodes, and the address by which people know the node. */
+  readonly aliases: ReadonlyMap<string, string>
 }
 
 export function timelineOf(journals: readonly NodeJournal[], listed: ListedPeers = new Map()): Timeline {
@@ -73,7 +75,29 @@ export function timelineOf(journals: readonly NodeJournal[], listed: ListedPeers
   })
   for (const node of nodes)
     for (const told of node.told) if (told.event.kind === 'peerHeard') hearAfterSaying(nodes, told)
-  return { nodes, told: nodes.flatMap(({ told }) => told).sort((one, other) => one.at - other.at), listed }
+  const told = nodes.flatMap((node) => node.told).sort((one, other) => one.at - other.at)
+  return { nodes, told, listed, aliases: aliasesOf(nodes) }
+}
+
+/** A sync group moves as one, so that its members follow addresses of one node when they make the same step. */
+function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
+  const aliases = new Map<string, string>()
+  for (const { told } of nodes) {
+    const steps = told.filter((each): each is Told<EventOf<'transition'>> => isKind(each, 'transition'))
+    for (const { at, event } of steps) {
+      const local = event.heard?.peer
+      if (event.group === undefined || local?.startsWith('fe80:') !== true) continue
+      const known = steps.find(
+        (each) =>
+          Math.abs(each.at - at) <= UNSURE_MS &&
+          each.event.group === event.group &&
+          each.event.to === event.to &&
+          each.event.heard?.peer.startsWith('fe80:') === false,
+      )?.event.heard?.peer
+      if (known !== undefined) aliases.set(local, known)
+    }
+  }
+  return aliases
 }
 
 /** Clocks are not known better than that: nothing is heard before it was said. */
@@ -121,9 +145,24 @@ export const nodeAt = ({ nodes }: Timeline, address: string): Node | undefined =
   nodes.find(({ addresses }) => addresses.has(address))
 
 /** `unknown`: the configuration lists no peers for that router, or could not be read. */
-export function standingOf({ listed }: Timeline, router: string, address: string): 'listed' | 'unlisted' | 'unknown' {
-  if ([...listed.values()].some((peers) => peers.has(address))) return 'listed'
+export function standingOf(
+  { aliases, listed }: Timeline,
+  router: string,
+  address: string,
+): 'listed' | 'unlisted' | 'unknown' {
+  const known = aliases.get(address) ?? address
+  if ([...listed.values()].some((peers) => peers.has(known))) return 'listed'
   return (listed.get(router)?.size ?? 0) === 0 ? 'unknown' : 'unlisted'
+}
+
+/** The node of the group, or else the router, that has this MAC: what it said for another virtual router counts, too. */
+export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'duplicateOwner'>): string | undefined {
+  const said = timeline.told.flatMap(({ event }) =>
+    event.kind === 'duplicateOwner' && event.mac === mac ? (event.peer ?? []) : [],
+  )
+  const isOurs = (address: string) =>
+    nodeAt(timeline, address) !== undefined || standingOf(timeline, router, address) === 'listed'
+  return said.find(isOurs) ?? peer ?? said[0]
 }
 
 /** What a router of the node was then; undefined: its journal does not go so far back, or the daemon did not run. */

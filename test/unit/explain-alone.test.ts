@@ -39,7 +39,7 @@ const started = (ms: number): Made => ({
 type Transition = Extract<Fact, { kind: 'transition' }>
 
 type Rest = Pick<Transition, 'from' | 'to' | 'reason'> &
-  Partial<Pick<Transition, 'self' | 'peer' | 'priority'>> & { readonly because?: number }
+  Partial<Pick<Transition, 'self' | 'peer' | 'priority' | 'heard'>> & { readonly because?: number }
 
 /** Of web4 and web6, one sync group. */
 const moves = (ms: number, name: 'web4' | 'web6', rest: Rest): Made => ({
@@ -57,6 +57,8 @@ const moves = (ms: number, name: 'web4' | 'web6', rest: Rest): Made => ({
   ...{ decidedMs: 1_000_000 + ms },
   ...rest,
 })
+
+const ACTIVE = { from: 'Backup', to: 'Active', reason: 'activeDemoted' } as const
 
 const WEB: ListedPeers = new Map([
   ['web4', new Set(['10.44.0.11', '10.44.0.12', '10.44.0.13'])],
@@ -177,6 +179,43 @@ describe('two routers of one sync group', () => {
     )
   })
 
+  test('the one that follows the other is not the story, whichever comes first', () => {
+    const told = tell(
+      made(
+        started(0),
+        moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+        moves(2, 'web6', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+        moves(60_000, 'web6', { from: 'Active', to: 'Backup', reason: 'syncGroup:web4' }),
+        { ms: 60_001, kind: 'peerHeard', router: 'web4', peer: '10.44.0.12', priority: 200, news: 'active' },
+        lost('web4', '10.44.0.12', 60_002, 5),
+      ),
+    )
+    expect(headlines(told).at(-1)).toMatch(
+      /web6, web4 moved from node1 to 10\.44\.0\.12: listed peer 10\.44\.0\.12 has higher/,
+    )
+  })
+
+  test('what the IPv6 member heard came from the listed node that the IPv4 member follows', () => {
+    const heard = (peer: string) => ({ heard: { peer, priority: 90, agoMs: 500 }, because: 4 })
+    const told = tell(
+      made(
+        started(0),
+        moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup', self: '10.44.0.12' }),
+        moves(2, 'web6', { from: 'Initialize', to: 'Backup', reason: 'startup', self: 'fe80::12' }),
+        {
+          ...{ ms: 60_000, kind: 'peerHeard', router: 'web6', peer: 'fe80::11', priority: 90, news: 'lowered' },
+          previous: { peer: 'fe80::11', priority: 150 },
+        },
+        moves(60_540, 'web4', { ...ACTIVE, self: '10.44.0.12', ...heard('10.44.0.11') }),
+        moves(60_540, 'web6', { ...ACTIVE, self: 'fe80::12', ...heard('fe80::11') }),
+      ),
+    )
+    expect(headlines(told)).toEqual([
+      'web4, web6 moved from 10.44.0.11 to node1: listed peer 10.44.0.11 lowered its priority (150 → 90); reason: ask that node (--peer URL).',
+    ])
+    expect(told.incidents[0]?.steps[0]?.words).toBe('heard that 10.44.0.11 has priority 90 instead of 150')
+  })
+
   test('can be asked for by the name of the group', () => {
     const told = storyOf([{ name: 'node1', events }], {
       router: 'web',
@@ -287,6 +326,15 @@ describe('what is wrong now', () => {
     expect(found?.headline).toContain('listed peer 10.44.0.12')
     expect(found?.prevention).toMatch(/check packet filter and switch/)
     expect(found?.prevention).not.toContain('duplicateAllowed')
+    const sixth = { router: 'web6', address: 'fd44::100', peer: 'fe80::12' }
+    const both = tell(made(...active, duplicate(5_000, { peer: '10.44.0.12' }), duplicate(5_001, sixth)))
+    expect(
+      both.incidents.map(({ prevention }) => prevention),
+      'the same host',
+    ).not.toContainEqual(expect.stringContaining('duplicateAllowed'))
+    expect(texts(both)).toContainEqual(
+      expect.stringMatching(/^web6 \(fd44::100\): node1 and listed peer 10\.44\.0\.12 both answer/),
+    )
     const stranger = tell(made(...active, duplicate(5_000, {})))
     expect(stranger.incidents.find(({ cause }) => cause === 'duplicateOwner')?.prevention).toContain('duplicateAllowed')
   })
