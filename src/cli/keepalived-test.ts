@@ -6,10 +6,13 @@
 import { type AnyConfig, type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
 import { scriptProblems } from '../api/script-problem.ts'
 import { advice } from '../config/advice.ts'
+import { VALUE_REQUIRED } from '../config/keepalived/section.ts'
 import { byPosition, formatProblem, isError, isProblem, type Problem } from '../config/problem.ts'
 
 export const TEST_EXIT = {
   ok: 0,
+  /** A keyword without its value. */
+  incomplete: 2,
   /** The file itself is not there, and that matters. */
   missing: 4,
   /** Something in it is wrong, or does not mean what it seems to. */
@@ -24,6 +27,7 @@ export async function keepalivedTest(file: string, reading: KeepalivedReading): 
   const loaded = loadAny(file, reading)
   if ('problems' in loaded) {
     const lines = loaded.problems.map(formatProblem)
+    if (lines.some((line) => line.includes(VALUE_REQUIRED))) return { lines, exitCode: TEST_EXIT.incomplete }
     return { lines, exitCode: reading.allFiles && loaded.hash === '' ? TEST_EXIT.missing : TEST_EXIT.faulty }
   }
   const scripts = [...(await scriptProblems(loaded.config, loaded.locate)), ...unguarded(file, loaded)]

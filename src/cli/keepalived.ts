@@ -15,6 +15,8 @@ const PID_FILES = { pidFile: '/run/keepalived.pid', vrrpPidFile: '/run/vrrp.pid'
 /** Where a cluster's monitor looks for it. */
 const SOCKET = '/var/run/keepalived/keepalived.sock'
 const FIRST_PROCESS = 1
+/** Exit status of keepalived 2.2.7 at a configuration that it refuses (KEEPALIVED_EXIT_CONFIG). */
+const REFUSED = 2
 
 /** Returns the exit status. */
 export async function keepalivedCommand(argv: readonly string[]): Promise<number> {
@@ -53,7 +55,7 @@ async function carryOut(order: KeepalivedOrder): Promise<number> {
 async function run(order: RunOrder): Promise<number> {
   const { runCommand } = await import('./run.ts')
   const { api, file, core, force, configId, allFiles, warnings } = order
-  return runCommand(file, {
+  const status = await runCommand(file, {
     core,
     force,
     keepalived: {
@@ -65,6 +67,7 @@ async function run(order: RunOrder): Promise<number> {
       warnings,
     },
   })
+  return status === EXIT.configuration ? REFUSED : status
 }
 
 /** Like keepalived: added to what is there. Not through a link that somebody has put in its place. */

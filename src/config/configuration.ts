@@ -77,7 +77,9 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
       ? listenProblems(parsed.data.api.listen, parsed.data.api.public, locate)
       : schemaProblems(parsed.error.issues, value, locate)),
     ...crossCheck(routers, locate),
-    ...(parsed.success && parsed.data.virtualRouters.length === 0 ? [nothingToDo(locate)] : []),
+    ...(parsed.success && parsed.data.virtualRouters.length === 0 && !syntax.some(isError)
+      ? [nothingToDo(locate)]
+      : []),
     ...tooManyRouters(written, locate),
     ...groupProblems(groups, routers, namesOf(written), locate),
     ...healthcheckProblems(checks, locate),

@@ -151,7 +151,7 @@ const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = 
     'vrrp_track_process',
     'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_process {\np1\n}\n}',
     'virtualRouters.C.track',
-    [{ healthcheck: 'p1', weight: 1, reverse: false }],
+    [{ healthcheck: 'p1', weight: 0, reverse: false }],
   ],
   [
     'file',
@@ -286,7 +286,7 @@ const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = 
     'track_process',
     'track_process {\np1\n}',
     `${A}.track`,
-    [{ healthcheck: 'p1', weight: 1, reverse: false }],
+    [{ healthcheck: 'p1', weight: 0, reverse: false }],
   ],
   [
     'vrrp_instance',

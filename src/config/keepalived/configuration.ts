@@ -1,8 +1,8 @@
 /**
  * A keepalived file to configuration, by the same schema and the same cross checks as YAML. Decided here: a syntax
- * error refuses the file, and what is wrong with one instance is the problem of that instance: it stays in fault, and
- * where it cannot even be that it is left out; the others run. This file does not know the disk: other files come from
- * `source`.
+ * error refuses the file, and so does an instance that keepalived would end at or that cannot be shown in FAULT. Any
+ * other error of an instance puts that instance in FAULT; the others run. This file does not know the disk: other files
+ * come from `source`.
  */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { byPosition, isError, type Problem } from '../problem.ts'
@@ -45,7 +45,7 @@ export function readKeepalived(
   }
 }
 
-/** Two rounds at most for each: first it is put in fault with next to nothing, then it is left out. */
+/** Puts an instance with an error in FAULT with its interface and addresses; an error that remains refuses the file. */
 function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readonly parsed: ParsedConfig } {
   let { document, fates, notes, warnings } = found
   const bare = new Set<Written>()
@@ -54,17 +54,15 @@ function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readon
     const parsed = configFrom({ value: plain(document), locate: locateIn(document), problems, wellFormed: true })
     if (!('problems' in parsed)) return { document, fates, notes, warnings, parsed }
     const wrong = wrongRouters(parsed.problems)
-    if (wrong.size === 0) return { document, fates, notes, warnings, parsed }
     const routers = itemsOf(fieldsOf(document).virtualRouters)
-    const kept = routers.flatMap((router, index): Written[] => {
+    const hopeless = routers.some((router, index) => wrong.has(index) && bare.has(router))
+    if (hopeless) return { document, fates, notes, warnings, parsed: { problems: withoutRepeats(parsed.problems) } }
+    if (wrong.size === 0) return { document, fates, notes, warnings, parsed }
+    const kept = routers.map((router, index): Written => {
       const problem = wrong.get(index)
-      if (problem === undefined) return [router]
+      if (problem === undefined) return router
       warnings = [...warnings, { ...problem, severity: 'warning' }]
       notes = [...notes, { ...problem, severity: 'warning' }]
-      if (bare.has(router)) {
-        fates = refused(fates, router, `${problem.message}; it does not run`)
-        return []
-      }
       const { name, vrid, interface: device, addresses, version } = fieldsOf(router)
       const place = `${problem.file ?? ''}:${problem.line}: `
       const replaced = inFault(
@@ -76,10 +74,18 @@ function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readon
       )
       bare.add(replaced)
       fates = refused(fates, router, problem.message)
-      return [replaced]
+      return replaced
     })
-    document = withRouters(document, kept)
+    document = mapping({ ...fieldsOf(document), virtualRouters: written(kept, document.at) }, document.at)
   }
+}
+
+/** Leaves out each warning of the first round that is an error now. */
+function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
+  const errors = new Set(problems.filter(isError).map(({ file, line, message }) => `${file}:${line}:${message}`))
+  return problems.filter(
+    (problem) => isError(problem) || !errors.has(`${problem.file}:${problem.line}:${problem.message}`),
+  )
 }
 
 /** The first error of each virtual router that has one. */
@@ -101,24 +107,3 @@ const refused = (fates: readonly Fate[], { at }: Written, message: string): read
       ? { ...fate, kind: 'refused', message }
       : fate,
   )
-
-/** Groups lose the members that are left out. */
-function withRouters(document: Written, routers: readonly Written[]): Written {
-  const fields = fieldsOf(document)
-  const names = new Set(routers.map((router) => fieldsOf(router).name?.value))
-  const groups = itemsOf(fields.syncGroups).flatMap((group): Written[] => {
-    const members = itemsOf(fieldsOf(group).members)
-    const kept = members.filter(({ value }) => names.has(value))
-    if (kept.length === 0) return []
-    return [mapping({ ...fieldsOf(group), members: written(kept, kept[0]?.at ?? group.at) }, group.at)]
-  })
-  const list = fields.virtualRouters
-  return mapping(
-    {
-      ...fields,
-      virtualRouters: written(routers, list?.at ?? document.at),
-      syncGroups: groups.length === 0 ? undefined : written(groups, groups[0]?.at ?? document.at),
-    },
-    document.at,
-  )
-}

@@ -3,6 +3,7 @@
  * instance has, nor in which block the line stands.
  */
 import { type Family, familyOf, parseAddress } from '../../wire/address.ts'
+import { hostPrefixLength } from '../network.ts'
 import type { Refusal } from './import-refusal.ts'
 import type { Line, Word } from './parser.ts'
 import type { Section } from './section.ts'
@@ -37,9 +38,10 @@ const WITH_VALUE: readonly string[] = [
 const DONE: readonly string[] = ['noprefixroute', 'nodad', '-nodad', 'mngtmpaddr', 'home']
 
 export function addressOf(line: Line): ImportedAddress | undefined {
-  const [address, ...options] = line.words
-  const family = address === undefined ? undefined : familyIn(address.text)
-  if (address === undefined || family === undefined) return undefined
+  const [first, ...options] = line.words
+  const family = first === undefined ? undefined : familyIn(first.text)
+  if (first === undefined || family === undefined) return undefined
+  const address = { ...first, text: shortened(first.text, family) }
   let device: Word | undefined
   let label: Word | undefined
   let refused: string | undefined
@@ -60,7 +62,13 @@ export function addressOf(line: Line): ImportedAddress | undefined {
   return { line, address, family, device, label, missing, untracked, refused }
 }
 
-function familyIn(text: string): Family | undefined {
+/** keepalived takes the longest prefix in place of a longer one. */
+function shortened(text: string, family: Family): string {
+  const most = hostPrefixLength(family)
+  return text.replace(/\/(\d{1,9})$/, (_, length) => `/${Math.min(Number(length), most)}`)
+}
+
+export function familyIn(text: string): Family | undefined {
   const address = parseAddress(text.replace(/\/.*$/, ''))
   return address === undefined ? undefined : familyOf(address)
 }
@@ -69,11 +77,17 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
   return section.entries(keyword).flatMap((line) => {
     const address = addressOf(line)
     if (address === undefined) {
-      section.ledger.warn(line.at, 'Cannot use this line: an IP address wanted; it is left out, as keepalived does')
+      section.ledger.warn(
+        line.at,
+        `Cannot use "${line.words[0]?.text ?? ''}": an IP address wanted; it is left out, as keepalived does`,
+      )
       return []
     }
     const { device, label, missing, refused, untracked } = address
     const name = address.address.text
+    const [first] = line.words
+    if (first !== undefined && first.text !== name)
+      section.ledger.warn(line.at, `Cannot use the prefix of ${first.text}: it becomes ${name}, as in keepalived`)
     for (const option of missing)
       section.ledger.warn(line.at, `"${option}" of ${name} is not supported: the address is installed without it`)
     if (untracked && device !== undefined)

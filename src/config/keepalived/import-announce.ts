@@ -80,12 +80,12 @@ const lasting = ({ value, at }: { readonly value: number; readonly at: Written['
 
 function seconds(section: Section | undefined, keyword: string): Found<number> {
   if (section?.line(keyword) === undefined) return undefined
-  return section.seconds(keyword, 0, LONGEST_DELAY)
+  return section.seconds(keyword, 0, LONGEST_DELAY, { text: 0 })
 }
 
 /** Fewer than `from` come to it, more than we send to the most of it. */
 function integer(section: Section, keyword: string, from: number): Found<number> {
   if (section.line(keyword) === undefined) return undefined
-  const found = section.integer(keyword, 0, 999_999_999)
+  const found = section.integer(keyword, 0, 999_999_999, { text: from })
   return found && { ...found, value: Math.min(MOST_COPIES, Math.max(from, found.value)) }
 }

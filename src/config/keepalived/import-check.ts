@@ -7,7 +7,7 @@
 import { formatDuration } from '../duration.ts'
 import { commandWordsOf } from './lexer.ts'
 import type { Line } from './parser.ts'
-import { type Ledger, Section } from './section.ts'
+import { always, atLeast, isWholeNumber, type Ledger, leadingNumber, Section } from './section.ts'
 import type { Surroundings } from './source.ts'
 import { type Fields, mapping, type Written, written } from './written.ts'
 
@@ -37,8 +37,8 @@ export function scriptOf(
   { programPath }: Surroundings,
 ): Tracked {
   const section = new Section('vrrp_script', line.block ?? [], ledger)
-  const interval = section.seconds('interval', 0.001, 86_400)
-  const timeout = section.seconds('timeout', 0.001, 86_400)
+  const interval = section.seconds('interval', 0.001, 4294, atLeast(1))
+  const timeout = section.seconds('timeout', 0.001, 4294, atLeast(1))
   const pace = written(duration(interval?.value ?? 1000), interval?.at ?? line.at)
   const initial = section.line('init_fail')
   const runsAs = userOf(section.line('user')) ?? user
@@ -46,7 +46,7 @@ export function scriptOf(
     kind: 'script',
     name: line.words[1]?.text ?? '',
     line,
-    weight: weightOf(section, 253, 0),
+    weight: weightOf(section, 'script', 0),
     refused: undefined,
     fields: withProgram(section, programPath, {
       interval: pace,
@@ -83,14 +83,25 @@ const isRoot = (user: Written | undefined): boolean => user === undefined || use
 const duration = (ms: number) => formatDuration(Math.min(LONGEST_INTERVAL * 1000, Math.max(10, ms)))
 
 function count(section: Section, name: string): Written | undefined {
-  const found = section.integer(name, 1, MOST_RESULTS)
-  return found && written(found.value, found.at)
+  const found = section.integer(name, 1, 999_999_999, always(1))
+  return found && written(Math.min(MOST_RESULTS, found.value), found.at)
 }
 
-function weightOf(section: Section, most: number, otherwise: number): Weight {
-  const found = section.integer('weight', -most, most)
-  const reverse = section.line('weight')?.words[2]?.text === 'reverse'
-  return { value: found?.value ?? otherwise, reverse }
+/** keepalived takes every number as the weight of a script; beyond `most` it moves the priority no further. */
+function weightOf(section: Section, kind: Tracked['kind'], otherwise: number): Weight {
+  const most = kind === 'script' ? 253 : 254
+  let value = otherwise
+  if (section.line('weight') !== undefined && section.word('weight') === undefined) return { value, reverse: false }
+  for (const line of section.all('weight')) {
+    const word = line.words[1]
+    if (word === undefined) continue
+    const read = leadingNumber(word.text)
+    const isInside = Math.abs(read) <= most
+    value = isInside ? read : kind === 'script' ? Math.sign(read) * most : value
+    if (!isInside || !isWholeNumber(word.text))
+      section.ignore(line, `a whole number from -${most} to ${most} wanted`, word, value)
+  }
+  return { value, reverse: section.line('weight')?.words[2]?.text === 'reverse' }
 }
 
 function withProgram(section: Section, programPath: Surroundings['programPath'], fields: Fields): Fields | undefined {
@@ -132,7 +143,7 @@ export function fileOf(line: Line, ledger: Ledger): Tracked {
     kind: 'file',
     name,
     line,
-    weight: weightOf(section, 254, 1),
+    weight: weightOf(section, 'file', 1),
     refused,
     fields:
       file && absolute
@@ -169,7 +180,7 @@ export function processOf(line: Line, ledger: Ledger): Tracked {
     kind: 'process',
     name,
     line,
-    weight: weightOf(section, 254, 1),
+    weight: weightOf(section, 'process', 0),
     refused,
     fields:
       program && comm !== ''

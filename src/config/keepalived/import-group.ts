@@ -33,8 +33,11 @@ export function groupOf(
     words.flatMap((word) => {
       const instance = instances.get(word.text)
       if (instance?.router !== undefined) return [{ word, instance }]
-      const what = instance === undefined ? 'there is no such instance' : 'it does not run'
-      ledger.warn(word.at, `Cannot have "${word.text}" in a sync group: ${what}; it is left out, as keepalived does`)
+      if (instance === undefined)
+        ledger.warn(
+          word.at,
+          `Cannot have "${word.text}" in a sync group: there is no such instance; it is left out, as keepalived does`,
+        )
       return []
     }),
   )

@@ -12,7 +12,7 @@ import { type Refusal, reasonOf, refusalsOf } from './import-refusal.ts'
 import { type Checks, tracksOf } from './import-track.ts'
 import { transportOf } from './import-transport.ts'
 import type { Line } from './parser.ts'
-import { type Ledger, Section } from './section.ts'
+import { always, type Ledger, Section } from './section.ts'
 import type { Surroundings } from './source.ts'
 import { type Fields, mapping, type Written, written } from './written.ts'
 
@@ -43,28 +43,26 @@ export function instanceOf(
   const excluded = addressLines(section, 'virtual_ipaddress_excluded', refusals)
   const family = addresses[0]?.family
   const vrid = section.integer('virtual_router_id', 1, 255)
-  const device = section.line('interface') === undefined ? globals.defaultInterface : textOf(section, 'interface')
-  const missing =
-    vrid === undefined
-      ? 'virtual_router_id'
-      : family === undefined
-        ? 'virtual_ipaddress'
-        : device === undefined
-          ? 'interface'
-          : undefined
+  const named = section.line('interface') === undefined ? globals.defaultInterface : textOf(section, 'interface')
+  if (named?.value === 'lo') ledger.fail(named.at, 'Cannot use "lo" as interface: it is loopback')
+  const device = named?.value === 'lo' ? undefined : named
   const version = family && versionOf(section, globals, family)
   const authentication = authenticationOf(section, version?.value, refusals)
   const word = line.words[1]?.text ?? ''
   if (vrid === undefined || version === undefined || family === undefined || device === undefined) {
-    ledger.turn(line, 'refused', `"${word}" has no usable ${missing ?? ''}, so there is nothing that could run`)
+    if (vrid === undefined)
+      ledger.fail(line.at, `vrrp_instance ${word}: virtual_router_id is required, a whole number from 1 to 255`)
+    if (named === undefined) ledger.fail(line.at, `vrrp_instance ${word}: interface is required`)
+    if (family === undefined)
+      ledger.fail(line.at, `vrrp_instance ${word}: virtual_ipaddress is required, with an address`, false)
     return { line, word, name, router: undefined, refusal: undefined, weighted: false }
   }
-  const state = section.line('state')
+  const state = section.word('state') && section.line('state')
   const startsActive = state?.words[1]?.text === 'MASTER'
   if (state !== undefined && !startsActive && state.words[1]?.text !== 'BACKUP')
-    section.ignore(state, 'MASTER or BACKUP wanted')
+    section.ignore(state, 'MASTER or BACKUP wanted', state.words[1])
   // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
-  const priority = section.integer('priority', 1, 255) ?? { value: startsActive ? 255 : 100, at: line.at }
+  const priority = section.integer('priority', 1, 255, always(100)) ?? { value: startsActive ? 255 : 100, at: line.at }
   const tracks = tracksOf(section, checks, priority.value === 255)
   refusals.push(...tracks.refusals)
   const fields: Fields = {
@@ -81,7 +79,7 @@ export function instanceOf(
     authentication,
     startAs: state && startsActive ? written('active', state.at) : undefined,
     ...preemption(section, startsActive, priority.value),
-    transport: transportOf(section, refusals),
+    transport: transportOf(section, family, refusals),
     announce: announceOf(section, globals, device.value),
     notify: notifyOf(section, globals.scripts, surroundings),
     track: tracks.entries.length === 0 ? undefined : written(tracks.entries, line.at),
@@ -145,7 +143,7 @@ function authenticationOf(section: Section, version: number | undefined, refusal
   if (line === undefined) return undefined
   const inside = new Section('authentication', line.block ?? [], section.ledger)
   const type = inside.line('auth_type')
-  const kind = type?.words[1]?.text
+  const kind = (type && inside.word('auth_type'))?.text
   const password = inside.line('auth_pass') && inside.word('auth_pass')
   const signed = inside.line('auth_hmac')
   if (signed !== undefined) refusals.push({ line: signed, message: reasonOf('authentication', 'auth_hmac') })
@@ -168,7 +166,7 @@ function authenticationOf(section: Section, version: number | undefined, refusal
 
 function preemption(section: Section, startsActive: boolean, priority: number): Fields {
   const [no, yes] = [section.line('nopreempt'), section.line('preempt')]
-  const delay = section.seconds('preempt_delay', 0, 1000)
+  const delay = section.seconds('preempt_delay', 0, 1000, always(0))
   const last = no !== undefined && (yes === undefined || yes.at.line < no.at.line) ? no : undefined
   const idle = startsActive || priority === 255
   const why = startsActive ? 'it has none with state MASTER' : 'it has none with priority 255'

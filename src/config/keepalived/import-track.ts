@@ -4,7 +4,7 @@
  */
 import type { Tracked, Weight } from './import-check.ts'
 import type { Line } from './parser.ts'
-import type { Section } from './section.ts'
+import { isWholeNumber, leadingNumber, type Section } from './section.ts'
 import { type Fields, mapping, type Written, written } from './written.ts'
 
 export type Checks = {
@@ -42,7 +42,7 @@ export function tracksOf(section: Section, checks: Checks, isOwner = false): Tra
   for (const line of section.entries('track_interface')) {
     const [name] = line.words
     const weight = weightIn(line, 253, { value: 0, reverse: false }, section)
-    if (name === undefined) continue
+    if (name === undefined || weight === undefined) continue
     if (weight.reverse) refusals.push({ line, message: `interface "${name.text}" cannot be weighed in reverse` })
     else add(line, { interface: written(name.text, name.at) }, weight)
   }
@@ -61,6 +61,7 @@ export function tracksOf(section: Section, checks: Checks, isOwner = false): Tra
         )
       else {
         const weight = weightIn(line, kind === 'script' ? 253 : 254, check.weight, section)
+        if (weight === undefined) continue
         const isFault = isOwner && kind === 'file' && weight.value === 1
         if (isFault)
           section.ledger.warn(name.at, `Weight 1 of "${name.text}" counts as 0 beside priority 255, as in keepalived`)
@@ -70,15 +71,26 @@ export function tracksOf(section: Section, checks: Checks, isOwner = false): Tra
   return { entries, weighted, refusals }
 }
 
-/** `weight N`, `weight N reverse`, `weight N noreverse`. */
-function weightIn(line: Line, most: number, otherwise: Weight, section: Section): Weight {
-  const [, keyword, amount, direction] = line.words
+/** Reads `weight N`, `weight N reverse`, `weight N noreverse`. `undefined`: keepalived does not track it. */
+function weightIn(line: Line, most: number, otherwise: Weight, section: Section): Weight | undefined {
+  const [name, keyword, amount, direction] = line.words
   if (keyword === undefined) return otherwise
-  const value = amount !== undefined && /^[-+]?\d{1,4}$/.test(amount.text) ? Number(amount.text) : Number.NaN
-  if (keyword.text !== 'weight' || !(Math.abs(value) <= most)) {
-    const wanted = `weight and a whole number from -${most} to ${most} wanted`
-    section.ledger.warn(keyword.at, `Cannot use "${keyword.text}" here: ${wanted}; it is left out, as keepalived does`)
+  const wanted = `weight and a whole number from -${most} to ${most} wanted`
+  const warn = (result: string) =>
+    section.ledger.warn(
+      keyword.at,
+      `Cannot use "${[keyword, amount].flatMap((word) => word?.text ?? []).join(' ')}" of "${name?.text ?? ''}": ` +
+        `${wanted}; ${result}, as keepalived does`,
+    )
+  if (keyword.text !== 'weight' || amount === undefined) {
+    warn('it is not tracked')
+    return undefined
+  }
+  const value = leadingNumber(amount.text)
+  if (Math.abs(value) > most) {
+    warn(`weight ${otherwise.value} is used`)
     return otherwise
   }
-  return { value, reverse: direction === undefined ? false : direction.text === 'reverse' }
+  if (!isWholeNumber(amount.text)) warn(`weight ${value} is used`)
+  return { value, reverse: direction?.text === 'reverse' }
 }

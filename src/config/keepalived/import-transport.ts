@@ -2,15 +2,18 @@
  * unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl as a transport. Decided here: that an empty list of peers
  * means multicast, as it does for keepalived. This file does not know what else an instance says.
  */
+import type { Family } from '../../wire/address.ts'
+import { familyName } from '../network.ts'
+import { familyIn } from './import-address.ts'
 import type { Refusal } from './import-refusal.ts'
 import type { Line } from './parser.ts'
 import type { Section } from './section.ts'
 import { mapping, type Written, written } from './written.ts'
 
-export function transportOf(section: Section, refusals: Refusal[]): Written | undefined {
+export function transportOf(section: Section, family: Family, refusals: Refusal[]): Written | undefined {
   const blocks = section.all('unicast_peer')
-  const peers = section.entries('unicast_peer').flatMap(peerOf)
-  const [own, group] = [sourceIn(section, 'unicast_src_ip'), sourceIn(section, 'mcast_src_ip')]
+  const peers = section.entries('unicast_peer').flatMap((line) => peerOf(line, family, section))
+  const [own, group] = [sourceIn(section, family, 'unicast_src_ip'), sourceIn(section, family, 'mcast_src_ip')]
   const source = own ?? group
   const alone = section.line('unicast_fault_no_peer')
   const ttl = section.integer('unicast_ttl', 0, 255)
@@ -31,14 +34,23 @@ export function transportOf(section: Section, refusals: Refusal[]): Written | un
   return source && mapping({ multicast: mapping({ source }, source.at) }, source.at)
 }
 
-function sourceIn(section: Section, keyword: string): Written | undefined {
-  const word = section.line(keyword) && section.word(keyword)
-  return word && written(word.text, word.at)
+function sourceIn(section: Section, family: Family, keyword: string): Written | undefined {
+  const line = section.line(keyword)
+  const word = line && section.word(keyword)
+  if (line === undefined || word === undefined) return undefined
+  if (familyIn(word.text) === family) return written(word.text, word.at)
+  section.ignore(line, `an address of ${familyName(family)} wanted`, word)
+  return undefined
 }
 
-function peerOf(line: Line): Written[] {
+function peerOf(line: Line, family: Family, section: Section): Written[] {
   const [address, ...options] = line.words
   if (address === undefined) return []
+  if (familyIn(address.text) !== family) {
+    const message = `Cannot use "${address.text}" as a unicast peer: an address of ${familyName(family)} wanted`
+    section.ledger.warn(address.at, `${message}; it is left out, as keepalived does`)
+    return []
+  }
   const bound = (name: string): Written | undefined => {
     const index = options.findIndex(({ text }) => text === name)
     const word = index < 0 ? undefined : options[index + 1]

@@ -1,7 +1,6 @@
 /**
  * One block of a keepalived file, looked at by keyword. Decided here: every line gets a fate from the table, of a
- * keyword that is repeated the last line counts, and a value that keepalived would not take is told and left out as it
- * does. This file does not know what any keyword means.
+ * keyword that is repeated the last line counts, and after a value with an error that of keepalived is in force. This file does not know what any keyword means.
  */
 import type { Position, Problem } from '../problem.ts'
 import type { Fate, FateKind } from './fate.ts'
@@ -9,10 +8,13 @@ import type { Block } from './keyword.ts'
 import { keywordIn } from './keywords.ts'
 import type { Line, Word } from './parser.ts'
 
+/** keepalived -t has an exit status of its own for it. */
+export const VALUE_REQUIRED = 'a value is required'
+
 /** What is said about a file while it is imported. */
 export class Ledger {
   readonly #fates = new Map<Line, Fate>()
-  readonly #warnings: Problem[] = []
+  readonly #remarks: Problem[] = []
 
   fate(line: Line, kind: FateKind, keyword: string, message: string): void {
     this.#fates.set(line, { kind, keyword, at: line.at, message })
@@ -30,7 +32,13 @@ export class Ledger {
   }
 
   warn(at: Position, message: string): void {
-    this.#warnings.push({ ...at, path: '', message, severity: 'warning' })
+    this.#remarks.push({ ...at, path: '', message, severity: 'warning' })
+  }
+
+  /** Refuses the whole file. */
+  fail(at: Position, message: string, asKeepalived = true): void {
+    const also = asKeepalived ? ' (keepalived refuses this file as well)' : ''
+    this.#remarks.push({ ...at, path: '', message: message + also, severity: 'error' })
   }
 
   get fates(): readonly Fate[] {
@@ -39,7 +47,7 @@ export class Ledger {
 
   /** What was said in so many words. */
   get notes(): readonly Problem[] {
-    return this.#warnings
+    return this.#remarks
   }
 
   /** What the fates come to. */
@@ -94,22 +102,23 @@ export class Section {
     return last
   }
 
+  /** keepalived ends at a keyword without the value that it needs. */
   word(name: string): Word | undefined {
     const line = this.line(name)
     const word = line?.words[1]
-    if (line !== undefined && word === undefined) this.ignore(line, 'a value wanted')
+    if (line !== undefined && word === undefined) this.ledger.fail(line.at, `${name}: ${VALUE_REQUIRED}`)
     return word
   }
 
-  /** A whole number in the way of strtol: all of the word, decimal. */
-  integer(name: string, least: number, most: number): { readonly value: number; readonly at: Position } | undefined {
-    return this.#number(name, least, most, /^[-+]?\d{1,9}$/, `a whole number from ${least} to ${most} wanted`)
+  /** Returns the whole number of the last line that keepalived takes. */
+  integer(name: string, least: number, most: number, after?: AfterError): Value {
+    return this.#number(name, { least, most, form: /^[-+]?\d{1,9}$/, what: 'a whole number', ...after })
   }
 
-  /** Seconds as milliseconds. */
-  seconds(name: string, least: number, most: number): { readonly value: number; readonly at: Position } | undefined {
-    const wanted = `seconds from ${least} to ${most} wanted`
-    const found = this.#number(name, least, most, /^\d{1,9}(?:\.\d{0,9})?$|^\.\d{1,9}$/, wanted)
+  /** Returns milliseconds. */
+  seconds(name: string, least: number, most: number, after?: AfterError): Value {
+    const form = /^[-+]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})$/
+    const found = this.#number(name, { least, most, form, what: 'seconds', ...after })
     return found === undefined ? undefined : { ...found, value: Math.round(found.value * 1e6) / 1e3 }
   }
 
@@ -120,7 +129,7 @@ export class Section {
     const word = line.words[1]
     const value = word === undefined ? true : FLAGS[word.text]
     if (value !== undefined) return { value, at: word?.at ?? line.at }
-    this.ignore(line, 'on or off wanted')
+    this.ignore(line, 'on or off wanted', word)
     return undefined
   }
 
@@ -132,26 +141,66 @@ export class Section {
     })
   }
 
-  /** What keepalived does with a value that it cannot use: it says so and goes on without it. */
-  ignore(line: Line, wanted: string): void {
+  /** Reports a line that keepalived does not take as it is written; `instead` is in force. */
+  ignore(line: Line, wanted: string, word?: Word, instead?: number): void {
     const name = line.words[0]?.text ?? ''
-    this.ledger.turn(line, 'noEffect', `${wanted}, so it is left out as keepalived does`)
-    this.ledger.warn(
-      line.words[1]?.at ?? line.at,
-      `Cannot use the value of "${name}": ${wanted}; it is left out, as keepalived does`,
-    )
+    const result =
+      instead === undefined ? 'it is left out, as keepalived does' : `${instead} is used, as keepalived does`
+    const value = word === undefined ? `the value of "${name}"` : `"${word.text}" as ${name}`
+    this.ledger.turn(line, 'noEffect', `${wanted}; ${result}`)
+    this.ledger.warn(line.words[1]?.at ?? line.at, `Cannot use ${value}: ${wanted}; ${result}`)
   }
 
-  #number(name: string, least: number, most: number, form: RegExp, wanted: string) {
-    const line = this.line(name)
-    const word = this.word(name)
-    if (line === undefined || word === undefined) return undefined
-    const value = form.test(word.text) ? Number(word.text) : Number.NaN
-    if (value >= least && value <= most) return { value, at: word.at }
-    this.ignore(line, wanted)
-    return undefined
+  /** A line with an error leaves the value of an earlier line in force, or sets the one that keepalived takes instead. */
+  #number(name: string, { least, most, form, what, text, outside }: Wanted): Value {
+    let found: Value
+    if (this.line(name) !== undefined && this.word(name) === undefined) return undefined
+    for (const line of this.all(name)) {
+      const word = line.words[1]
+      if (word === undefined) continue
+      const value = form.test(word.text) ? Number(word.text) : Number.NaN
+      if (value >= least && value <= most) {
+        found = { value, at: word.at }
+        continue
+      }
+      const instead = Number.isNaN(value) ? text : outside?.(value)
+      this.ignore(line, `${what} from ${least} to ${most} wanted`, word, instead ?? found?.value)
+      if (instead !== undefined) found = { value: instead, at: word.at }
+    }
+    return found
   }
 }
+
+type Value = { readonly value: number; readonly at: Position } | undefined
+
+/** What keepalived 2.2.7 takes after an error. Without one the line counts for nothing. */
+export type AfterError = {
+  /** After a text that is no number. */
+  readonly text?: number
+  /** After a number out of range. */
+  readonly outside?: (value: number) => number | undefined
+}
+
+type Wanted = AfterError & {
+  readonly least: number
+  readonly most: number
+  readonly form: RegExp
+  readonly what: string
+}
+
+/** Returns the number at the beginning of a text, as strtol does. */
+export const leadingNumber = (text: string): number => Number(/^[-+]?\d{1,9}/.exec(text)?.[0] ?? 0)
+
+export const isWholeNumber = (text: string): boolean => /^[-+]?\d{1,9}$/.test(text)
+
+/** One value after each error. */
+export const always = (value: number): AfterError => ({ text: value, outside: () => value })
+
+/** The least value after a text that is no number, and after a number below it; a greater number is left out. */
+export const atLeast = (least: number, from = 0): AfterError => ({
+  text: least,
+  outside: (value) => (value >= from && value < least ? least : undefined),
+})
 
 const FLAGS: Readonly<Record<string, boolean>> = {
   on: true,
