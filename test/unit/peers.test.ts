@@ -1,5 +1,8 @@
 /** What is asked of other nodes for the status page: over real sockets, of nodes that are well, slow, old or nobody. */
+import { spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { askPeer } from '../../src/api/peer-request.ts'
 import { readPeerStatus } from '../../src/api/peer-status.ts'
@@ -9,6 +12,8 @@ import { FakeWorld } from './fake-world.ts'
 const EVENT = { monotonicMs: 1, kind: 'stopped' } as const
 const events = (...seqs: number[]) => seqs.map((seq) => ({ ...EVENT, seq, at: new Date(seq).toISOString() }))
 const status = (more: object = {}) => ({ ...new FakeWorld().start().daemon.snapshot(), hostname: 'other', ...more })
+
+const ROOT = join(import.meta.dirname, '..', '..')
 
 let server: Server
 let answers: Record<string, unknown>
@@ -112,6 +117,28 @@ test('an answer without end is cut off', async () => {
     more()
   }
   await expect(askPeer(new URL('/v1/status', url), 10_000)).rejects.toThrow('its answer is too long')
+})
+
+const HOSTILE: readonly (readonly [string, () => string])[] = [
+  ['8 MiB of lists', () => `[${'[],'.repeat(2_790_000)}0]`],
+  ['1 MiB of lists', () => `[${'[],'.repeat(340_000)}0]`],
+  ['1 MiB of routers', () => JSON.stringify(status({ routers: Array.from({ length: 300_000 }, () => []) }))],
+]
+
+test.each(HOSTILE)('an answer of %s does not exhaust a heap of 64 MiB', async (_, text) => {
+  answers['/v1/status'] = text()
+  const asking = `import { Peers } from ${JSON.stringify(join(ROOT, 'dist', 'api', 'peers.js'))}
+    const peers = new Peers(Array(4).fill(${JSON.stringify(url)}))
+    for (let i = 0; i < 2; i++) for (const { problem } of (await peers.ask()).peers) console.log(problem)`
+  const node = spawn(process.execPath, ['--max-old-space-size=64', '--input-type=module', '-e', asking], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [output, complaint] = await Promise.all([readAll(node.stdout), readAll(node.stderr)])
+  expect(complaint.replace(/^.*extra certs.*$/m, '').trim()).toBe('')
+  const problems = output.trim().split('\n')
+  expect(problems).toHaveLength(8)
+  for (const problem of problems)
+    expect(problem).toMatch(/^its (?:answer is too long|status is not one)|^no answer within/)
 })
 
 test('nobody is sent on elsewhere', async () => {
