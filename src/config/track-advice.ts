@@ -42,7 +42,8 @@ export function trackAdvice(config: Config, locate: Locate, node: NodeView = { i
   const { routers } = resolveRouters(config, node)
   const reports = routers.map((router, index) => {
     const known = peerPriorities(router, routers)
-    return reportOf({ router, known, checks, path: placeOf(config, index), locate })
+    const isHere = node.interfaces.length > 0
+    return reportOf({ router, known, isHere, checks, path: placeOf(config, index), locate })
   })
   // Members of one group have what the group tracks in common.
   const told = [
@@ -77,12 +78,14 @@ type Tracking = {
   readonly router: ResolvedRouter
   /** Base priorities of the peers. */
   readonly known: readonly number[]
+  /** The node is known, and its own entry is not among the peers. */
+  readonly isHere: boolean
   readonly checks: readonly Check[]
   readonly path: Path
   readonly locate: Locate
 }
 
-function reportOf({ router, known, checks, path, locate }: Tracking): Report {
+function reportOf({ router, known, isHere, checks, path, locate }: Tracking): Report {
   const { name, track, parameters } = router
   if (track.length === 0) return { report: undefined, remarks: [] }
   const remarks: Remark[] = []
@@ -98,7 +101,13 @@ function reportOf({ router, known, checks, path, locate }: Tracking): Report {
         'whatever its priority, and only what is tracked with weight 0 does',
     )
   for (const message of small) warn(message)
-  const isKnown = known.length > 0 && small.length === 0
+  // The same list may be written on every node: then one of equal priority is this node itself.
+  const own = isHere || small.length > 0 || !parameters.preempt ? -1 : known.indexOf(parameters.priority)
+  const others = own < 0 ? [] : known.toSpliced(own, 1)
+  const unless = others.length === 0 || weighing.length === 0 ? [] : tooSmall(router, others, table, best)
+  for (const message of unless)
+    warn(`${message}, if the listed peer with priority ${parameters.priority} is this node itself (--node knows)`)
+  const isKnown = known.length > 0 && small.length === 0 && unless.length === 0
   const shown = weighing.filter((tracker) => table.columns.includes(trackedName(tracker)))
   if (parameters.preempt && small.length === 0 && known.length === 0 && shown.length > 0)
     note(

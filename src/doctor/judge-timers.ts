@@ -88,7 +88,7 @@ function smallest(
     const { intervalMs, worstMs } = given
     const found =
       `smallest safe advertisement interval: ${intervalWords(given)}, ${SAFETY} x the worst lateness ` +
-      `(${ms(worstMs)}), so that Active_Down_Interval stands a lost advertisement beside it`
+      `(${ms(worstMs)}), which leaves room for one lost advertisement`
     const lower =
       other?.intervalMs != null && (intervalMs === null || other.intervalMs < intervalMs)
         ? `--realtime lowers it to ${other.intervalMs} ms`

@@ -73,6 +73,24 @@ describe('moves that never happen', () => {
     ])
   })
 
+  test('a list that holds this node as well', () => {
+    const all = [150, 120, 100].map((priority, i) => `{ address: 10.0.0.1${i + 1}, priority: ${priority} }`)
+    const slow = 'name: web, http: "http://localhost/", timeout: 1s, fall: 2'
+    const keys = (weight: number, list: readonly string[]) =>
+      `priority: 150, track: [{ healthcheck: web, weight: ${weight} }], peers: [${list.join(', ')}]`
+    expect(advice(keys(-20, all), [slow])).toEqual([
+      'weight -20 of web is too small: 130 is still above the best peer (120); use -31 or less, if the listed peer with ' +
+        'priority 150 is this node itself (--node knows)',
+    ])
+    expect(notes(keys(-20, all), [slow]), 'no move is promised').toEqual([])
+    expect(advice(keys(-31, all), [slow])).toEqual([])
+    expect(advice(keys(-20, all), [slow], '', '10.0.0.11')).toEqual([
+      'weight -20 of web is too small: 130 is still above the best peer (120); use -31 or less',
+    ])
+    const equals = ['1', '2'].map((last) => `{ address: 10.0.0.1${last}, priority: 150 }`)
+    expect(advice(keys(-20, equals), [slow])).toEqual([])
+  })
+
   test('the priorities that another member of the sync group lists count', () => {
     const other =
       '  - { name: b, vrid: 2, interface: eth0, addresses: [10.0.0.201], peers: [{ address: 10.0.0.12, priority: 90 }] }\n'
