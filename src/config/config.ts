@@ -177,7 +177,7 @@ export const apiSchema = section(
     peers: list(apiAddress(), 'a list of addresses of nodes wanted')
       .max(MOST_PEERS, { error: `at most ${MOST_PEERS} nodes wanted` })
       .default([])
-      .describe('The API of the other nodes, which the status page shows beside this one'),
+      .describe('The API of the other nodes, which the status page shows and holdfast explain asks'),
   },
   'a mapping with socket, listen, public, metricsCompat and peers wanted',
 )
