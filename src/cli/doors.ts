@@ -72,7 +72,11 @@ export async function openDoors({ socket }: Config['api'], inside: Inside): Prom
       },
       '/v1/yield': (body) => {
         const order = yieldOrder(body)
-        if (order === undefined) return text(400, 'Cannot yield: { "router": NAME, "forMs": MILLISECONDS } wanted')
+        if (order === undefined)
+          return text(
+            400,
+            'Cannot yield: { "router": NAME of a router or sync group, "forMs": MILLISECONDS, 0 to end a yield } wanted',
+          )
         const problem = inside.yield(order.router, order.forMs)
         return problem === undefined ? json(order) : text(409, problem.message)
       },

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { readJournalFile } from '../api/journal-file.ts'
 import { askPeer } from '../api/peer-request.ts'
 import { parseDuration } from '../config/duration.ts'
-import { nearestWord } from '../config/spelling.ts'
+import { unknownRouter } from '../config/spelling.ts'
 import { storyOf } from '../explain/story.ts'
 import { formatStory } from '../explain/story-text.ts'
 import type { NodeJournal } from '../explain/timeline.ts'
@@ -90,10 +90,7 @@ function namesIn(journals: readonly NodeJournal[], configured: NodeConfiguration
 }
 
 function unknownName(router: string, names: readonly string[]): CommandResult {
-  const meant = nearestWord(router, names)
-  const hint = meant === undefined ? `known names: ${names.join(', ') || 'none'}` : `did you mean "${meant}"?`
-  const stderr = `holdfast: no virtual router or sync group is called "${router}": ${hint}\n`
-  return { exitCode: EXIT.usage, stdout: '', stderr }
+  return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${unknownRouter(router, names)}\n` }
 }
 
 /** A node that was named twice, or that is this one, is told once. */

@@ -48,6 +48,8 @@ type CheckWords = { json?: boolean; strict?: boolean; node?: boolean; keepalived
 
 type StatusWords = { socket: string; json?: boolean; askPeers: boolean }
 
+type YieldWords = { socket: string; all?: boolean; cancel?: boolean; for: string }
+
 type DoctorWords = { interface?: string[]; keepalived?: boolean; duration?: string; json?: boolean }
 
 /** Returns the exit status. */
@@ -244,19 +246,19 @@ doctor: 2 warnings, 3 errors`,
 
   program
     .command('yield')
-    .description(
-      'hand the addresses of a virtual router to another node, and stay behind it for a while; again: for another time',
-    )
-    .argument('<router>', 'name of the virtual router; its whole sync group yields')
+    .description('hand addresses to another node, and stay behind it for a while; again: for another time')
+    .argument('[router]', 'name of a virtual router or sync group; a sync group moves as a whole')
     .addOption(socketOption())
+    .option('--all', 'all that are Active here')
+    .addOption(new Option('--cancel', 'end a yield now; without a name, each yield of this node').conflicts('for'))
     .option('--for <duration>', 'how long its priority is 1: 90s, 10m, 2h', '60s')
     .addHelpText(
       'after',
-      '\nExit status: 0 another node has them, 1 nobody took over or it is not Active, 64 usage, 69 no daemon.',
+      '\nExit status: 0 another node has them, 1 no node took over or it is not Active here, 64 usage, 69 no daemon.',
     )
-    .action(async (router: string, options: { socket: string; for: string }) => {
+    .action(async (router: string | undefined, { socket, ...words }: YieldWords) => {
       const { yieldCommand } = await import('./yield.ts')
-      print(await yieldCommand(options.socket, router, options.for))
+      print(await yieldCommand(socket, { router, ...words }))
     })
 
   program

@@ -31,8 +31,10 @@ function termWords({ adds, name, weight }: Part): string {
 }
 
 function idleWords({ kind, name, weight }: Part, checks: readonly HealthcheckSnapshot[]): string {
-  const verdict = kind === 'healthcheck' ? checks.find((check) => check.name === name)?.verdict : undefined
-  if (weight == null) return `${name}${verdict === undefined ? '' : ` ${verdict}`}`
+  const check = kind === 'healthcheck' ? checks.find((each) => each.name === name) : undefined
+  const verdict = check?.verdict
+  // The content of a file is multiplied by the weight.
+  if (weight == null || (check !== undefined && check.weight !== null)) return `${name}${verdict === undefined ? '' : ` ${verdict}`}`
   return weight < 0
     ? `${name} ${verdict ?? 'up'}; ${weight} if it fails`
     : `${name} ${verdict ?? 'down'}; +${weight} when it is up`
@@ -58,8 +60,8 @@ function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly Router
     lines.push(`  NO RESULT for ${seconds(heardMsAgo)}, still counted as ${standing}`)
   for (const effect of routers) {
     const parts = tracking.find((router) => router.name === effect.router)?.tracking.parts ?? []
-    const weight = parts.find((part) => part.kind === 'healthcheck' && part.name === name)?.weight ?? 0
-    lines.push(`  ${effectOn(effect, weight)}`)
+    const tracked = parts.find((part) => part.kind === 'healthcheck' && part.name === name)?.weight ?? 0
+    lines.push(`  ${effectOn(effect, weight === null ? tracked : 0)}`)
   }
   if (partOf.length > 0) lines.push(`  part of ${partOf.join(', ')}`)
   else if (routers.length === 0) lines.push('  tracked by no virtual router')

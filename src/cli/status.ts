@@ -4,8 +4,8 @@
  */
 import { zone } from '../api/page/words.js'
 import { formatProblem } from '../config/problem.ts'
-import { nearestWord } from '../config/spelling.ts'
-import type { ConfigSnapshot, ImportedSnapshot, ManagedSnapshot, RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+import { unknownRouter } from '../config/spelling.ts'
+import type { ConfigSnapshot, ImportedSnapshot, ManagedSnapshot, Snapshot } from '../daemon/snapshot.ts'
 import type { CommandResult } from './check.ts'
 import { ask, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
@@ -51,15 +51,8 @@ function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
       tracking.some(({ router }) => names.includes(router))
     return { ...snapshot, routers, healthchecks: snapshot.healthchecks.filter(isTold) }
   }
-  return unknownName(wanted, snapshot.routers)
-}
-
-/** What is said where no router and no sync group has this name. */
-export function unknownName(wanted: string, routers: readonly Pick<RouterSnapshot, 'group' | 'name'>[]): string {
-  const names = [...new Set(routers.flatMap(({ group, name }) => [name, ...(group === null ? [] : [group])]))]
-  const meant = nearestWord(wanted, names)
-  const hint = meant === undefined ? `known names: ${names.join(', ') || 'none'}` : `did you mean "${meant}"?`
-  return `no virtual router or sync group is called "${wanted}": ${hint}`
+  const names = snapshot.routers.flatMap(({ group, name }) => [name, ...(group === null ? [] : [group])])
+  return unknownRouter(wanted, [...new Set(names)])
 }
 
 /** Who stands behind the engine, where that is worth a word. */

@@ -1,7 +1,6 @@
 /**
- * `holdfast yield ROUTER`: hands the addresses to another node and waits to see who took them. Whether it may is the
- * daemon's decision; this file only asks, watches, and tells. With no successor the router is Active again, and that is
- * a failure of the command.
+ * `holdfast yield`: hands the addresses to another node and waits to see which node took them, or ends a yield. Whether a router
+ * may yield is the daemon's decision. Without a successor the router is Active again, and the command fails.
  */
 import { formatDuration, parseDuration } from '../config/duration.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
@@ -14,42 +13,88 @@ const TIMEOUT = 3_000
 const LONGEST = 12_000
 const LOOK_AGAIN = 50
 
-export async function yieldCommand(socket: string, router: string, time: string): Promise<CommandResult> {
-  const forMs = parseDuration(time)
-  if (forMs === undefined) {
-    const stderr = `holdfast: Cannot use "${time}" as a duration: a number with a unit wanted, such as 60s\n`
-    return { exitCode: EXIT.usage, stdout: '', stderr }
-  }
-  let answer: Answer
+export type YieldOptions = {
+  /** Name of a virtual router or a sync group. */
+  readonly router?: string | undefined
+  /** All that are Active here; with `cancel` all that yield here. */
+  readonly all?: boolean
+  readonly cancel?: boolean
+  /** As typed. */
+  readonly for: string
+}
+
+export async function yieldCommand(socket: string, options: YieldOptions): Promise<CommandResult> {
+  const { all = false, cancel = false, router, for: time } = options
+  const forMs = cancel ? 0 : parseDuration(time)
+  if (forMs === undefined) return usage(`Cannot use "${time}" as a duration: a number with a unit wanted, such as 60s`)
+  if (all && router !== undefined) return usage('give the name of a router or sync group, or --all')
+  if (!all && !cancel && router === undefined)
+    return usage('which one: the name of a router or sync group, or --all for all that are Active here')
   try {
-    answer = await ask(socket, { path: '/v1/yield', order: { router, forMs }, within: TIMEOUT })
+    const targets = router === undefined ? await everyTarget(socket, cancel) : [router]
+    if (targets.length === 0)
+      return refused(cancel ? 'no virtual router yields here' : 'no virtual router is Active here')
+    const results: CommandResult[] = []
+    // All of them first: each takes its time to leave.
+    const answers: Answer[] = []
+    for (const target of targets)
+      answers.push(await ask(socket, { path: '/v1/yield', order: { router: target, forMs }, within: TIMEOUT }))
+    for (const [index, target] of targets.entries()) {
+      const { body = '', status = 0 } = answers[index] ?? {}
+      if (status !== 200) results.push(refused(body.trim()))
+      else results.push(cancel ? told(`${target}: yield period ended`) : await outcome(socket, target, forMs))
+    }
+    return {
+      exitCode: results.find(({ exitCode }) => exitCode !== EXIT.ok)?.exitCode ?? EXIT.ok,
+      stdout: results.map(({ stdout }) => stdout).join(''),
+      stderr: results.map(({ stderr }) => stderr).join(''),
+    }
   } catch (error) {
     return unreachable(socket, error)
   }
-  if (answer.status !== 200) return refused(answer.body.trim())
-  const outcome = await outcomeOf(socket, router)
-  const began = `${router} yields for ${formatDuration(forMs)}`
-  if (outcome === undefined) return refused(`${began}; what came of it is not known: the daemon does not answer`)
-  const { state, owner } = outcome
-  if (state === 'Active') return refused(`Nobody took over: ${router} is Active again`)
-  if (state === 'Leaving') return refused(`${began}, but after ${LONGEST / 1000} s it is still leaving`)
-  const who = owner.address === null ? 'nobody has been heard yet' : `${owner.address} is Active now`
-  return { exitCode: EXIT.ok, stdout: `${began}: ${who}\n`, stderr: '' }
 }
 
-/** The router when it has left, or has come back, or the last that was seen of it. */
-async function outcomeOf(socket: string, name: string): Promise<RouterSnapshot | undefined> {
-  let last: RouterSnapshot | undefined
+const usage = (words: string): CommandResult => ({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${words}\n` })
+const told = (words: string): CommandResult => ({ exitCode: EXIT.ok, stdout: `${words}\n`, stderr: '' })
+
+/** Sync groups, and routers without one. Rejects with Error when the daemon does not answer. */
+async function everyTarget(socket: string, yielding: boolean): Promise<readonly string[]> {
+  const routers = (await routersAt(socket)).filter(({ state, yieldingUntil }) =>
+    yielding ? yieldingUntil !== null : state === 'Active',
+  )
+  return [...new Set(routers.map(({ group, name }) => group ?? name))]
+}
+
+async function routersAt(socket: string): Promise<readonly RouterSnapshot[]> {
+  const { status, body } = await ask(socket, { path: '/v1/status', within: TIMEOUT })
+  if (status !== 200) throw new Error(`it answered ${status}: ${body.trim()}`)
+  const { routers }: Snapshot = JSON.parse(body)
+  return routers.filter(({ departing }) => !departing)
+}
+
+async function outcome(socket: string, target: string, forMs: number): Promise<CommandResult> {
+  const began = `${target} yields for ${formatDuration(forMs)}`
+  const routers = await settled(socket, target)
+  const [first] = routers
+  if (first === undefined) return refused(`${began}; what came of it is not known: the daemon does not answer`)
+  const back = routers.find(({ state }) => state === 'Active')
+  if (back !== undefined) return refused(`No other node took over: ${back.name} is Active again`)
+  if (routers.some(({ state }) => state === 'Leaving'))
+    return refused(`${began}, but after ${LONGEST / 1000} s it is still leaving`)
+  const { address } = routers.find(({ owner }) => owner.address !== null)?.owner ?? first.owner
+  return told(`${began}: ${address === null ? 'no other node has been heard yet' : `${address} is Active now`}`)
+}
+
+/** The routers of the target when they have left, or have come back, or as they were seen last. */
+async function settled(socket: string, target: string): Promise<readonly RouterSnapshot[]> {
+  let last: readonly RouterSnapshot[] = []
   for (const until = performance.now() + LONGEST; performance.now() < until; ) {
     try {
-      const { status, body } = await ask(socket, { path: '/v1/status', within: TIMEOUT })
-      if (status !== 200) return last
-      const snapshot: Snapshot = JSON.parse(body)
-      last = snapshot.routers.find((router) => router.name === name && !router.departing)
+      last = (await routersAt(socket)).filter(({ group, name }) => name === target || group === target)
     } catch {
       return last
     }
-    if (last?.state !== 'Leaving') return last
+    if (!last.some(({ state }) => state === 'Leaving')) return last
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN))
   }
   return last

@@ -42,3 +42,10 @@ function slipsBetween(a: string, b: string): number {
   }
   return last[b.length] ?? 0
 }
+
+/** Returns the text for a name that no virtual router and no sync group has. */
+export function unknownRouter(name: string, known: readonly string[]): string {
+  const meant = nearestWord(name, known)
+  const hint = meant === undefined ? `known names: ${known.join(', ') || 'none'}` : `did you mean "${meant}"?`
+  return `no virtual router or sync group is called "${name}": ${hint}`
+}

@@ -11,6 +11,7 @@ import type { NamedAddress } from '../config/named-address.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
+import { unknownRouter } from '../config/spelling.ts'
 import { Histogram } from '../metrics/histogram.ts'
 import { METRICS } from '../metrics/names.ts'
 import { nextDeadline } from '../vrrp/state.ts'
@@ -265,20 +266,26 @@ export class Daemon {
   }
 
   /**
-   * Hands the addresses of the router, and of its whole sync group, to another node; for so long the effective priority
-   * is 1. Whether somebody takes over shows: without a successor it is Active again after Leaving. Returns why not.
+   * Hands the addresses of the router, or of the sync group, to another node, always with its whole sync group. For so
+   * long the effective priority is 1; 0 ends an earlier yield. Without a successor the router is Active again after Leaving.
+   * Returns why not.
    */
   yield(name: string, forMillis: number): Problem | undefined {
-    const router = this.#roster.routers.get(name)
-    const refuse = (why: string) => problemAt(nowhere, [], 'error', `Cannot yield "${name}": ${why}`)
+    const refuse = (why: string) => problemAt(nowhere, [], 'error', why)
+    const routers = [...this.#roster.routers.values()]
+    const router = this.#roster.routers.get(name) ?? routers.find(({ group }) => group.name === name)
     if (router === undefined) {
-      return refuse(`there is no such virtual router (there are: ${[...this.#roster.routers.keys()].join(', ')})`)
+      const groups = routers.flatMap(({ group }) => group.name ?? [])
+      return refuse(unknownRouter(name, [...new Set([...this.#roster.routers.keys(), ...groups])]))
     }
-    if (!(forMillis > 0 && forMillis <= LONGEST_YIELD)) return refuse(`${forMillis} ms is not between 1 ms and 31 days`)
+    if (!(forMillis >= 0 && forMillis <= LONGEST_YIELD))
+      return refuse(`Cannot yield for ${forMillis} ms: at most 31 days`)
     const now = this.#beginTurn()
-    const reason = router.group.yield(plus(now, forMillis), now)
-    if (reason !== undefined) return refuse(`it ${reason}`)
-    this.#ports.recorder.log('info', `${router.title}: yields for ${forMillis} ms`, { router: name, forMillis })
+    const { group, title } = router
+    const reason = forMillis === 0 ? group.endYield(now) : group.yield(plus(now, forMillis), now)
+    if (reason !== undefined) return refuse(reason)
+    const does = forMillis === 0 ? 'an operator ended its yield period' : `yields for ${forMillis} ms`
+    this.#ports.recorder.log('info', `${title}: ${does}`, { router: router.name, forMillis })
     this.#stateChanged = true
     this.#endTurn(now)
     return undefined

@@ -197,7 +197,7 @@ export class RouterGroup {
     if (first !== undefined) this.post(first, { kind: 'shutdown' }, now)
   }
 
-  /** All members step aside until then, with priority 1; who does so already, until then instead. Returns why not, in words. */
+  /** All members step aside until then, with priority 1. Of members that do so already, only the end changes. Returns why not. */
   yield(until: Millis, now: Millis): string | undefined {
     if (this.#members.every(isAside)) {
       for (const member of this.#members) member.priority.yieldUntil(until)
@@ -205,9 +205,7 @@ export class RouterGroup {
     }
     for (const member of this.#members) {
       const reason = reasonToStay(member)
-      if (reason !== undefined) {
-        return this.#members.length === 1 ? reason : `shares its group with "${member.name}", which ${reason}`
-      }
+      if (reason !== undefined) return `${member.name} ${reason}`
     }
     const [first] = this.#members
     if (first !== undefined)
@@ -216,23 +214,35 @@ export class RouterGroup {
     if (first !== undefined) this.post(first, { kind: 'yield' }, now)
     return undefined
   }
+
+  /** All members have their own priority again. Returns why not. */
+  endYield(now: Millis): string | undefined {
+    const yielding = this.#members.filter(({ priority }) => priority.yieldingUntil !== undefined)
+    if (yielding.length === 0) return `${this.name ?? this.#members[0]?.name} does not yield`
+    for (const { priority } of yielding) {
+      priority.yieldUntil(now)
+      priority.endYield(now)
+    }
+    return undefined
+  }
 }
 
 /** There is nothing that it could hand over, and another end to give it: an operator who has finished earlier. */
 const isAside = ({ priority, state }: Router): boolean =>
   state.name === 'Backup' && priority.yieldingUntil !== undefined
 
-/** As the end of a sentence about the router. */
+/** After the name of the router. */
 function reasonToStay({ state, parameters }: Router): string | undefined {
   const { transport } = parameters
   if (isOwner(parameters)) return 'owns its addresses (priority 255)'
   if (state.name === 'Leaving') return 'is leaving already'
   if (state.name === 'Returning') return 'is returning after an absence, not Active'
   if (state.name === 'Backup') {
-    const holder = state.active === undefined ? '' : `: ${state.active.source} is Active`
-    return `is Backup, not Active${holder}`
+    return state.active === undefined
+      ? 'is Backup here, and has heard no Active'
+      : `is Backup here; run yield on the Active, ${state.active.source}`
   }
-  if (state.name === 'Initialize') return `is not Active: ${state.faults.join(', ') || 'it is stopped'}`
+  if (state.name === 'Initialize') return `is not Active here: ${state.faults.join(', ') || 'it is stopped'}`
   if (transport.mode === 'unicast' && transport.peers.length === 0) return 'has no unicast peer that could take over'
   return undefined
 }

@@ -461,11 +461,14 @@ describeNetns('reload', () => {
     const unknown = first.command('yield', 'web')
     expect([unknown.status, unknown.stderr]).toEqual([
       1,
-      'holdfast: Cannot yield "web": there is no such virtual router (there are: vip)\n',
+      'holdfast: no virtual router or sync group is called "web": known names: vip\n',
     ])
     expect(first.command('yield', 'vip', '--for', '60').status).toBe(64)
     const backup = second.command('yield', 'vip')
-    expect([backup.status, backup.stderr]).toEqual([1, expect.stringContaining(`${first.host.address} is Active`)])
+    expect([backup.status, backup.stderr]).toEqual([
+      1,
+      `holdfast: vip is Backup here; run yield on the Active, ${first.host.address}\n`,
+    ])
 
     const done = first.command('yield', 'vip', '--for', '8s')
     expect([done.status, done.stdout, done.stderr]).toEqual([
@@ -476,6 +479,13 @@ describeNetns('reload', () => {
     expect(network.holders(LAB_VIP)).toEqual(['r2'])
     expect((await first.router('vip'))?.priority).toEqual({ base: 200, effective: 1 })
     await first.becomes('vip', 'Active', 'the end of its yield')
+    expect(first.command('yield', '--all', '--for', '10m').stdout).toContain(`: ${second.host.address} is Active now`)
+    expect(first.command('yield', '--all')).toMatchObject({
+      status: 1,
+      stderr: 'holdfast: no virtual router is Active here\n',
+    })
+    expect(first.command('yield', '--cancel').stdout).toBe('vip: yield period ended\n')
+    await first.becomes('vip', 'Active', 'holdfast yield --cancel')
 
     const at = performance.now()
     const stopped = first.command('stop')
@@ -488,6 +498,6 @@ describeNetns('reload', () => {
     // Alone there is nobody to yield to.
     await second.becomes('vip', 'Active', 'the end of r1')
     const alone = second.command('yield', 'vip')
-    expect([alone.status, alone.stderr]).toEqual([1, 'holdfast: Nobody took over: vip is Active again\n'])
+    expect([alone.status, alone.stderr]).toEqual([1, 'holdfast: No other node took over: vip is Active again\n'])
   })
 })

@@ -53,3 +53,7 @@ test.each([
 test('an option with a mistake still has the nearest one suggested', async () => {
   expect((await run('status', '--jso')).stderr).toContain('(Did you mean --json?)')
 })
+
+test.each(['', 'web --all', 'web --for 60', 'web --cancel --for 5s'])('"yield %s" is a usage error', async (words) => {
+  expect((await run('yield', ...words.split(' ').filter((word) => word !== ''))).status).toBe(64)
+})

@@ -180,7 +180,7 @@ describe('leaving', () => {
 
   test('yield of one is yield of all', () => {
     const world = activePair()
-    expect(world.daemon.yield('ingress', 60_000)).toBe(undefined)
+    expect(world.daemon.yield('pair', 60_000)).toBe(undefined)
     expect(states(world)).toEqual(['Leaving', 'Leaving'])
     world.advance(600)
     world.hear(100, AT_API)
@@ -192,12 +192,12 @@ describe('leaving', () => {
     )
     // Another end is for all of them, too.
     expect(world.daemon.yield('ingress', 1_000)).toBe(undefined)
-    world.advance(1_001)
+    world.advance(900)
+    expect(world.router('api').yieldingUntil).not.toBe(null)
+    world.advance(101)
     expect([world.router('api').yieldingUntil, world.router('ingress').yieldingUntil]).toEqual([null, null])
     expect(states(world)).toEqual(['Backup', 'Backup'])
-    expect(world.daemon.yield('ingress', 60_000)?.message).toBe(
-      `Cannot yield "ingress": it shares its group with "api", which is Backup, not Active: ${PEER} is Active`,
-    )
+    expect(world.daemon.yield('ingress', 60_000)?.message).toBe(`api is Backup here; run yield on the Active, ${PEER}`)
   })
 })
 

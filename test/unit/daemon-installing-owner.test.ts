@@ -120,7 +120,7 @@ describe('an owner that installs', () => {
     }
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
     expect(world.daemon.yield('api', 60_000)).toMatchObject({
-      message: 'Cannot yield "api": it owns its addresses (priority 255)',
+      message: 'api owns its addresses (priority 255)',
     })
   })
 

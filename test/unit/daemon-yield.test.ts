@@ -72,6 +72,15 @@ describe('yield', () => {
     expect([world.router().priority.effective, world.router().yieldingUntil]).toEqual([128, null])
   })
 
+  test('0 ends it: the priority is back, and what does not yield cannot be ended', () => {
+    const world = activeWorld()
+    world.daemon.yield('api', 600_000)
+    succeed(world)
+    expect(world.daemon.yield('api', 0)).toBe(undefined)
+    expect([world.router().priority.effective, world.router().yieldingUntil]).toEqual([128, null])
+    expect(world.daemon.yield('api', 0)?.message).toBe('api does not yield')
+  })
+
   test('a tracker that changes meanwhile counts afterwards', () => {
     const tracked = { ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }
     const world = activeWorld([tracked])
@@ -141,46 +150,46 @@ describe('what cannot yield says why not, and does nothing', () => {
   test('nobody of that name', () => {
     const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
     expect(refused(activeWorld([ROUTER, second]), 'apo')).toBe(
-      'Cannot yield "apo": there is no such virtual router (there are: api, ingress)',
+      'no virtual router or sync group is called "apo": did you mean "api"?',
     )
   })
 
   test('a Backup', () => {
     const world = new FakeWorld().start()
-    expect(refused(world)).toBe('Cannot yield "api": it is Backup, not Active')
+    expect(refused(world)).toBe('api is Backup here, and has heard no Active')
     world.hear(200)
-    expect(refused(world)).toBe(`Cannot yield "api": it is Backup, not Active: ${PEER} is Active`)
+    expect(refused(world)).toBe(`api is Backup here; run yield on the Active, ${PEER}`)
     expect([world.sent, world.router().priority.effective]).toEqual([[], 128])
   })
 
   test('one in fault, or stopped', async () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { running: false }))
-    expect(refused(world)).toBe('Cannot yield "api": it is not Active: linkDown')
+    expect(refused(world)).toBe('api is not Active here: linkDown')
     await world.daemon.stop()
-    expect(refused(world)).toBe('Cannot yield "api": it is not Active: linkDown')
+    expect(refused(world)).toBe('api is not Active here: linkDown')
   })
 
   test('one that is leaving', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
-    expect(refused(world)).toBe('Cannot yield "api": it is leaving already')
+    expect(refused(world)).toBe('api is leaving already')
   })
 
   test('the owner of its addresses', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [SELF], priority: 255 }])
-    expect(refused(world)).toBe('Cannot yield "api": it owns its addresses (priority 255)')
+    expect(refused(world)).toBe('api owns its addresses (priority 255)')
   })
 
   test('one whom nobody could follow', () => {
     const alone = { ...ROUTER, transport: { unicast: { source: SELF, peers: [] } } }
-    expect(refused(activeWorld([alone]))).toBe('Cannot yield "api": it has no unicast peer that could take over')
+    expect(refused(activeWorld([alone]))).toBe('api has no unicast peer that could take over')
   })
 
-  test('for no time at all, or for ever', () => {
+  test('for less than no time, or for ever', () => {
     const world = activeWorld()
-    for (const wrong of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(refused(world, 'api', wrong)).toBe(`Cannot yield "api": ${wrong} ms is not between 1 ms and 31 days`)
+    for (const wrong of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(refused(world, 'api', wrong)).toBe(`Cannot yield for ${wrong} ms: at most 31 days`)
     }
     expect(world.router().state).toBe('Active')
   })
