@@ -115,6 +115,7 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
     ...byKey('holdfast_vrrp_moves_suppressed_total', { router }, 'reason', counters.suppressed),
     ...byKey('holdfast_vrrp_foreign_changes_total', { router }, 'kind', counters.foreignChanges),
     ...byKey('holdfast_vrrp_strangers', { router }, 'reason', countBy(snapshot.strangers.map(({ reason }) => reason))),
+    sample('holdfast_vrrp_other_actives', snapshot.otherActives.length, { router }),
     sample('holdfast_vrrp_restorations_paused', snapshot.restorationsPaused === null ? 0 : 1, { router }),
     ...snapshot.addresses.map(({ address }) => {
       const isDuplicate = snapshot.duplicates.some((duplicate) => duplicate.address === address)

@@ -75,10 +75,20 @@ const router = z.object({
     z.object({
       address,
       mac: z.string(),
-      router: z.object({ address, priority: priority.nullable() }).nullable(),
+      router: z
+        .object({ address, priority: priority.nullable(), heardMsAgo: z.number().nullable() })
+        .nullable()
+        .describe('With the priority of its last advertisement, and the age of that'),
       foundMsAgo: z.number(),
     }),
   ),
+  rival: z
+    .object({ address, mac: z.string(), sinceMsAgo: z.number(), lastMsAgo: z.number(), answers: z.int() })
+    .nullable()
+    .describe('The other host that answered last while this node was Active; null: none has in the last 10 s'),
+  otherActives: z
+    .array(z.object({ address, priority, forMs: z.number(), heardMsAgo: z.number() }))
+    .describe('Routers that advertise as Active beside this one, or beside the one that it follows'),
   restorationsPaused: z.object({ address, forMs: z.number() }).nullable(),
   counters: z.object({
     received: z.int(),

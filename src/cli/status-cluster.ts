@@ -75,7 +75,7 @@ export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings)
       ...own.map(({ group, member }) => {
         const { next, rest, verb, what, who } = headlineOf(group, nodes, now, knowsPeers)
         const words = [who, verb, what, rest, next].filter((part) => part !== '').join(' ')
-        return `${member.router.name}: ${alarmOf(group)}${words}`
+        return `${member.router.name}: ${alarmOf(group, snapshot)}${words}`
       }),
       ...silent.map(({ name, problem }) => `${name} DOES NOT ANSWER: ${problem}`),
     ],
@@ -90,9 +90,12 @@ export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings)
 type Group = ReturnType<typeof groupsOf>[number]
 
 /** With the colon behind it; empty: clients are served, as far as the nodes that answer know. */
-function alarmOf(group: Group): string {
+function alarmOf(group: Group, snapshot: Snapshot): string {
   const [holder, ...others] = holdersOf(group)
   if (others.length > 0) return `${others.length + 1} NODES ARE ACTIVE: `
+  const heard = group.members.flatMap(({ node, router }) => (node.self ? [router.name] : []))
+  const other = snapshot.routers.find(({ name }) => heard.includes(name))?.otherActives?.length ?? 0
+  if (other > 0) return `${other + 1} ROUTERS ADVERTISE AS ACTIVE: `
   if (holder === undefined) return ''
   const failed = failedChecksOf(holder)
   if (failed.length === 0) return ''

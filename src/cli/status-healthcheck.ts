@@ -34,7 +34,8 @@ function idleWords({ kind, name, weight }: Part, checks: readonly HealthcheckSna
   const check = kind === 'healthcheck' ? checks.find((each) => each.name === name) : undefined
   const verdict = check?.verdict
   // The content of a file is multiplied by the weight.
-  if (weight == null || (check !== undefined && check.weight !== null)) return `${name}${verdict === undefined ? '' : ` ${verdict}`}`
+  if (weight == null || (check !== undefined && check.weight !== null))
+    return `${name}${verdict === undefined ? '' : ` ${verdict}`}`
   return weight < 0
     ? `${name} ${verdict ?? 'up'}; ${weight} if it fails`
     : `${name} ${verdict ?? 'down'}; +${weight} when it is up`

@@ -2,11 +2,11 @@
  * A virtual router in `holdfast status`, below the sentence about its VIP. Decided here: the text alone, and that a fault which
  * follows from another one is not told beside it. Refuses to know where a snapshot comes from.
  */
-import { clock, faultWords } from '../api/page/words.js'
+import { clock, faultWords, span } from '../api/page/words.js'
 import { strangeWords } from '../daemon/foreign-peers.ts'
 import type { DuplicateSnapshot, HeldBack, RouterSnapshot, Snapshot, StrangerSnapshot } from '../daemon/snapshot.ts'
 import { prioritySum } from './status-healthcheck.ts'
-import { moment, seconds } from './status-time.ts'
+import { ago, moment, seconds } from './status-time.ts'
 
 /** `because`: why it is in its state. */
 export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because: string): string[] {
@@ -42,8 +42,10 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
   for (const duplicate of router.duplicates) lines.push(duplicateLine(duplicate))
   for (const [code, count] of Object.entries(counters.sendFailures))
     lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
-  if (counters.rivalAnswers > 0)
-    lines.push(`  RIVAL: another host answers for it: ${times(counters.rivalAnswers)} since the start`)
+  lines.push(...rivalLines(router, now))
+  // Absent in a daemon of an earlier version.
+  for (const { address, forMs, priority } of router.otherActives ?? [])
+    lines.push(`  TWO ACTIVES: ${address} (priority ${priority}) advertises as well, for ${span(forMs)}`)
   return lines
 }
 
@@ -58,6 +60,20 @@ const HELD_BACK: Readonly<Record<HeldBack, string>> = {
   margin: 'margin wants a greater difference',
 }
 
+function priorityWords({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['router']>): string {
+  if (priority === null) return 'priority unheard'
+  return heardMsAgo == null ? `priority ${priority}` : `priority ${priority} when last heard, ${ago(heardMsAgo)}`
+}
+
+/** A certain duplicate owner has its own line. */
+function rivalLines({ duplicates, rival }: RouterSnapshot, now: number): string[] {
+  if (rival == null || duplicates.some(({ mac }) => mac === rival.mac)) return []
+  const since = clock(now - rival.sinceMsAgo, now)
+  return [
+    `  RIVAL: ${rival.mac} answers for ${rival.address} as well, ${times(rival.answers)} since ${since}, last ${ago(rival.lastMsAgo)}`,
+  ]
+}
+
 const packets = (count: number) => (count === 1 ? '1 packet' : `${count} packets`)
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
@@ -69,9 +85,8 @@ function strangerLine(stranger: StrangerSnapshot, version: number): string {
 }
 
 function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
-  const who =
-    router === null ? 'no VRRP heard from it' : `router ${router.address}, priority ${router.priority ?? 'unheard'}`
-  return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${foundMsAgo} ms`
+  const who = router === null ? 'no VRRP heard from it' : `router ${router.address}, ${priorityWords(router)}`
+  return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${span(foundMsAgo)}`
 }
 
 function ownerWords({ owner, strangers }: RouterSnapshot): string {

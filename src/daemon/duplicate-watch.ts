@@ -42,6 +42,8 @@ export type FoundDuplicate = DuplicateOwner & {
   readonly foundAt: Millis
   /** The router behind it, where one was heard to advertise, or is a listed peer. */
   readonly router: NamedRouter | undefined
+  /** Of that router's last advertisement. */
+  readonly heardAt: Millis | undefined
 }
 
 export class DuplicateWatch {
@@ -179,7 +181,9 @@ export class DuplicateWatch {
   list(now: Millis): readonly FoundDuplicate[] {
     return this.owners.map(({ address, mac }) => {
       const foundAt = this.#foundAt.get(`${address} ${mac}`) ?? now
-      return { address, mac, foundAt, router: this.#routers.behind(mac, now) }
+      const router = this.#routers.behind(mac, now)
+      const heardAt = router === undefined ? undefined : this.#routers.heardAt(router.source)
+      return { address, mac, foundAt, router, heardAt }
     })
   }
 
@@ -228,10 +232,18 @@ export class DuplicateWatch {
     this.#recorder.logLimited(
       `${name} duplicate ${mac} ${address}`,
       'warn',
-      `${name}: duplicate owner: ${mac} (${wordsFor(router)}) has ${address} as well: ${WORDS[reaction]}`,
+      `${name}: duplicate owner: ${mac} (${this.#wordsFor(router, now)}) has ${address} as well: ${WORDS[reaction]}`,
       { router: name, address, mac, peer: router?.source, onDuplicate: reaction },
     )
     this.#act([owner], now)
+  }
+
+  /** A priority that was heard long ago may be another one by now, and says so. */
+  #wordsFor(router: NamedRouter | undefined, now: Millis): string {
+    if (router === undefined) return 'no VRRP heard from it'
+    const ago = now - (this.#routers.heardAt(router.source) ?? now)
+    const isOld = ago > electionTime(this.#router.parameters)
+    return `router ${router.source}, priority ${router.priority ?? 'unheard'}${isOld ? ` when last heard, ${Math.round(ago / 1_000)} s ago` : ''}`
   }
 
   /** Late, but it may change what is to be done. */
@@ -313,9 +325,6 @@ export class DuplicateWatch {
     this.#announcedAt.clear()
   }
 }
-
-const wordsFor = (router: NamedRouter | undefined): string =>
-  router === undefined ? 'no VRRP heard from it' : `router ${router.source}, priority ${router.priority ?? 'unheard'}`
 
 const WORDS = {
   announce: 'gratuitous ARP or NA sent again',

@@ -64,6 +64,11 @@ export class HeardRouters {
     return { source: latest, priority: isValid ? this.#heard.get(latest)?.priority : undefined }
   }
 
+  /** When it was heard last; `undefined`: never. */
+  heardAt(source: Address): Millis | undefined {
+    return this.#heard.get(source)?.heardAt
+  }
+
   /** Whom to ask for a MAC that nobody is known to have. */
   sources(peers: readonly Address[]): readonly Address[] {
     return [...new Set([...this.#heard.keys(), ...peers.slice(0, MOST_ROUTERS)])]

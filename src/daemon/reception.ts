@@ -62,6 +62,7 @@ export class Reception {
       )
     }
     const { receivedAt, source } = packet
+    router.advertising.note(source, advertisement.priority, receivedAt, router.parameters)
     router.duplicates.hearAdvertisement(source, advertisement.priority, receivedAt, now)
     router.post({ kind: 'advertisementReceived', source, advertisement, receivedAt }, now)
   }

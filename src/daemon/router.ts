@@ -25,6 +25,7 @@ import { AddressKeeper } from './address-keeper.ts'
 import { AddressPlaces } from './address-places.ts'
 import { AdvertisementGaps } from './advertisement-gaps.ts'
 import { Advertiser } from './advertiser.ts'
+import { AdvertisingRouters } from './advertising.ts'
 import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
 import { DuplicateWatch } from './duplicate-watch.ts'
 import type { Act, EffectRunner, Order } from './effect-runner.ts'
@@ -36,6 +37,7 @@ import { PeerNews } from './peer-news.ts'
 import type { WantedAddress } from './ports.ts'
 import { Presence, wasSent } from './presence.ts'
 import { Counters, type Recorder } from './recorder.ts'
+import { RivalAnswers } from './rival-answers.ts'
 import type { RouterGroup } from './router-group.ts'
 import type { RouterIo } from './router-io.ts'
 import { suppressionWords } from './suppressed-move.ts'
@@ -111,6 +113,8 @@ export class Router {
   receivedZero = 0
   /** Times that another host answered for an address of ours while we were Active. */
   rivalAnswers = 0
+  readonly rivals = new RivalAnswers()
+  readonly advertising = new AdvertisingRouters()
   /** Set by the daemon, which ends a turn differently when a state changed. */
   onTransition: (transition: Transition) => void = () => {}
   /** The checks that lift its priority are to run once more. */
@@ -409,6 +413,7 @@ export class Router {
     }
     const since = heardAt - this.history.since.at
     const isHandover = since < HANDOVER
+    if (!isHandover) this.rivals.note(address, mac, heardAt)
     this.#recorder.logLimited(
       `${this.name} rival ${mac}${isHandover ? ' handover' : ''}`,
       isHandover ? 'info' : 'warn',

@@ -33,8 +33,29 @@ export type DuplicateSnapshot = {
   readonly address: string
   readonly mac: string
   /** Heard to advertise for the VRID, or a listed peer (priority null: not heard); null: it speaks no VRRP that we hear. */
-  readonly router: { readonly address: string; readonly priority: number | null } | null
+  readonly router: {
+    readonly address: string
+    readonly priority: number | null
+    /** Age of its last advertisement, which has that priority; `null`: none was heard. */
+    readonly heardMsAgo: number | null
+  } | null
   readonly foundMsAgo: number
+}
+
+export type RivalSnapshot = {
+  readonly address: string
+  readonly mac: string
+  readonly sinceMsAgo: number
+  readonly lastMsAgo: number
+  readonly answers: number
+}
+
+export type OtherActiveSnapshot = {
+  readonly address: string
+  readonly priority: number
+  /** How long it advertises beside another Active. */
+  readonly forMs: number
+  readonly heardMsAgo: number
 }
 
 export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
@@ -100,6 +121,10 @@ export type RouterSnapshot = {
   readonly strangers: readonly StrangerSnapshot[]
   /** Other hosts that answer for an address that we hold, or have yielded to them. */
   readonly duplicates: readonly DuplicateSnapshot[]
+  /** The other host that answered last while this node was Active; `null`: none has in the last 10 s. */
+  readonly rival: RivalSnapshot | null
+  /** Routers that advertise as Active beside this one, or beside the one that it follows. */
+  readonly otherActives: readonly OtherActiveSnapshot[]
   /** Somebody else keeps removing an address: the router has resigned for so long. */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
@@ -341,12 +366,25 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
         count,
         lastHeardMsAgo: round(now - lastHeardAt),
       })),
-    duplicates: router.duplicates.list(now).map(({ address, mac, foundAt, router: named }) => ({
+    duplicates: router.duplicates.list(now).map(({ address, mac, foundAt, heardAt, router: named }) => ({
       address,
       mac,
-      router: named === undefined ? null : { address: named.source, priority: named.priority ?? null },
+      router:
+        named === undefined
+          ? null
+          : {
+              ...{ address: named.source, priority: named.priority ?? null },
+              heardMsAgo: heardAt === undefined ? null : round(now - heardAt),
+            },
       foundMsAgo: round(now - foundAt),
     })),
+    rival: rivalOf(router, now),
+    otherActives: router.advertising
+      .beside(state, parameters, router.history.since.at, now)
+      .map(({ address, besideSince, heardAt, priority }) => ({
+        ...{ address, priority },
+        ...{ forMs: round(now - besideSince), heardMsAgo: round(now - heardAt) },
+      })),
     restorationsPaused: pauseOf(router, now),
     counters: {
       received: router.received,
@@ -394,6 +432,13 @@ export function groupSnapshots(groups: Iterable<RouterGroup>): readonly GroupSna
   return [...groups].flatMap(({ name, members }) =>
     name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
   )
+}
+
+function rivalOf({ rivals, state }: Router, now: Millis): RivalSnapshot | null {
+  const rival = state.name === 'Active' ? rivals.at(now) : undefined
+  if (rival === undefined) return null
+  const { address, answers, lastAt, mac, since } = rival
+  return { address, mac, sinceMsAgo: round(now - since), lastMsAgo: round(now - lastAt), answers }
 }
 
 const partOf =

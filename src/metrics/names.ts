@@ -206,6 +206,11 @@ export const METRICS = {
     help: '1 while another host answers for the virtual address that this node holds, or has yielded to it',
     labels: ['router', 'address'],
   },
+  holdfast_vrrp_other_actives: {
+    kind: 'gauge',
+    help: 'Routers that advertise as Active beside this one, or beside the one that it follows',
+    labels: ['router'],
+  },
   holdfast_vrrp_rival_answers_total: {
     kind: 'counter',
     help: 'Answers of another host for an address that this node held as Active',

@@ -227,7 +227,7 @@ describe('a station that speaks no VRRP', () => {
     expect(told(world)).toEqual([
       `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority unheard) has ${VIP} as well: gratuitous ARP or NA sent again`,
     ])
-    expect(world.router().duplicates[0]?.router).toEqual({ address: PEER, priority: null })
+    expect(world.router().duplicates[0]?.router).toEqual({ address: PEER, priority: null, heardMsAgo: null })
     expect(world.router().state).toBe('Active')
   })
 
@@ -285,7 +285,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     const world = cutWorld(200)
     live(world, KNOWN_WITHIN, both)
     expect(told(world)).toEqual([
-      `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority 200) has ${VIP} as well: ` +
+      `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well: ` +
         'it would win, so this router yields until it answers no more or is heard',
     ])
     expect([world.router().state, world.router().faults, world.installed]).toEqual([
@@ -294,6 +294,9 @@ describe('yield to a router whose advertisements do not come through', () => {
       [],
     ])
     expect(world.sent.at(-1)?.priority, 'its last word').toBe(0)
+    expect(formatStatus(world.daemon.snapshot()), 'its priority may be another one by now').toContain(
+      `DUPLICATE OWNER: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well, for `,
+    )
     world.announced.length = 0
     const changes = world.transitions.length
     live(world, 60_000, both)
@@ -335,7 +338,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     live(world, KNOWN_WITHIN + 1_000, both)
     expect([world.router().state, gauge(world)]).toEqual(['Active', 1])
     expect(told(world)[0]).toContain(
-      `router ${PEER}, priority 100) has ${VIP} as well: gratuitous ARP or NA sent again`,
+      `router ${PEER}, priority 100 when last heard, 7 s ago) has ${VIP} as well: gratuitous ARP or NA sent again`,
     )
   })
 

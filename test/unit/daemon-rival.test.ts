@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
+import { formatStatus } from '../../src/cli/status.ts'
 import { address } from '../../src/wire/address.ts'
 import { type Mac, macBytes, macFromBytes } from '../../src/wire/mac.ts'
 import { FakeWorld, ROUTER as PLAIN, type RouterConfig, SELF, VIP, VIP2 } from './fake-world.ts'
@@ -106,6 +107,23 @@ describe('an answer', () => {
       1,
     )
     expect(world.router().state, 'an answer is no reason to step down').toBe('Active')
+  })
+
+  test('is in the status with its MAC and since when, until it has been silent for 10 s', () => {
+    const world = quiet()
+    expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
+    world.hearClaim(reply())
+    world.advance(2_000)
+    world.hearClaim(reply())
+    world.advance(1_500)
+    expect(formatStatus(world.daemon.snapshot())).toMatch(
+      new RegExp(
+        `\\n  RIVAL: ${RIVAL} answers for ${VIP} as well, 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
+      ),
+    )
+    world.advance(8_600)
+    expect(world.router()).toMatchObject({ rival: null, counters: { rivalAnswers: 2 } })
+    expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
   })
 
   test('is no complaint while the former Active is on its way off', () => {

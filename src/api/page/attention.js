@@ -62,6 +62,7 @@ function ofRouter(router, now) {
     holding,
     name,
     restorationsPaused,
+    rival,
     strangers,
     yieldingUntil,
   } = router
@@ -83,9 +84,14 @@ function ofRouter(router, now) {
     ...Object.entries(counters.sendFailures).map(([code, count]) =>
       note(`${name}: ${counted(count, 'advertisement')} could not be sent (${code}) since the start`),
     ),
-    ...(counters.rivalAnswers === 0
+    // Absent in a daemon of an earlier version.
+    ...(rival == null || duplicates.some(({ mac }) => mac === rival.mac)
       ? []
-      : [note(`${name}: another host answered for it ${counted(counters.rivalAnswers, 'time')} since the start`)]),
+      : [
+          note(
+            `${name}: ${rival.mac} answers for ${rival.address} as well, ${counted(rival.answers, 'time')} since ${clock(now - rival.sinceMsAgo, now)}`,
+          ),
+        ]),
     ...(counters.willsExecuted === 0
       ? []
       : [
