@@ -51,8 +51,8 @@ export type WebhookNews =
   /** It is tried again. */
   | { readonly kind: 'failed'; readonly id: string; readonly detail: string }
 
-/** Without credentials, query and fragment. */
+/** Returns the scheme, host and port. Chat services have their secret in the path, so that it is never shown. */
 export function whereOf({ url }: Pick<WebhookSpec, 'url'>): string {
   const { origin, pathname } = new URL(url)
-  return `${origin}${pathname}`
+  return pathname === '/' ? origin : `${origin}/…`
 }

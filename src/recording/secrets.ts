@@ -70,13 +70,13 @@ export class Secrets {
     return known
   }
 
-  /** Another password or query still is another URL. */
+  /** Another password, path or query still is another URL. A path may be a token, as that of a webhook. */
   #url(text: string): string {
     if (!URL.canParse(text)) return this.#text(text)
     const url = new URL(text)
-    const hidden = [url.username, url.password, url.search, url.hash].join(' ')
-    if (hidden.trim() === '') return text
-    return `${url.origin}${url.pathname}?${this.#text(hidden)}`
+    const hidden = [url.username, url.password, url.pathname, url.search, url.hash].join(' ')
+    if (hidden.trim() === '/') return text
+    return `${url.origin}/?${this.#text(hidden)}`
   }
 
   #password(octets: Iterable<number>, isOurs: boolean): string {

@@ -113,6 +113,17 @@ test('nothing that may be a secret is in it, and no detail is for everybody', ()
   expect(formatStatus(open)).toContain('  last result: connectionRefused in 1.5 ms')
 })
 
+test('the path of a URL, which may be a token, is for the control socket alone', () => {
+  const snapshot = trackingWorld().daemon.snapshot()
+  const [check] = snapshot.healthchecks
+  if (check === undefined) throw new Error('no check')
+  const shown = (target: string) =>
+    publicStatus({ ...snapshot, healthchecks: [{ ...check, kind: 'http', target }] }).healthchecks[0]?.target
+  expect(shown('https://10.0.0.9:6443/health/TOKEN')).toBe('https://10.0.0.9:6443/…')
+  expect(shown('http://localhost/TOKEN at /run/app.sock')).toBe('http://localhost/… at /run/app.sock')
+  expect(shown('http://10.0.0.9/')).toBe('http://10.0.0.9')
+})
+
 test('metrics: what it counts as, since when, what it adds, how it ended and how long it took', () => {
   const before = Date.now()
   const snapshot = trackingWorld().daemon.snapshot()

@@ -47,6 +47,8 @@ const HIDDEN = [
   's3cr3tpw',
   'n0tify',
   'another',
+  'hooks.example/in',
+  'readyz',
 ]
 
 function config() {
@@ -71,7 +73,7 @@ describe('a configuration', () => {
   test('has none of its secrets left, and everything else', () => {
     const hidden = JSON.stringify(new Secrets().config(config()))
     expect(HIDDEN.filter((secret) => hidden.includes(secret))).toEqual([])
-    for (const kept of ['/bin/check', '/bin/told', 'localhost:6443/readyz', 'hooks.example/in', 'authorization'])
+    for (const kept of ['/bin/check', '/bin/told', 'localhost:6443', 'hooks.example', 'authorization'])
       expect(hidden).toContain(kept)
   })
 

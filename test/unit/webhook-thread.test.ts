@@ -78,7 +78,7 @@ test('nothing without a URL; with one, the events that were asked for, after the
   expect(first).toMatchObject({ version: 1, id: thread.delivered[0]?.id, event: { kind: 'reloaded' } })
   expect(second?.event).toMatchObject({ kind: 'foreignChange', router: 'api' })
   expect(first?.id).not.toBe(second?.id)
-  expect(webhook.snapshot()).toMatchObject({ to: 'http://127.0.0.1:1/hook', waiting: 2, delivered: 0, failing: false })
+  expect(webhook.snapshot()).toMatchObject({ to: 'http://127.0.0.1:1/…', waiting: 2, delivered: 0, failing: false })
 })
 
 test('what a target has said is not posted', async () => {
@@ -111,7 +111,7 @@ test('a bounded number waits: the oldest are lost, counted and told', async () =
   expect(thread.orders.flatMap((order) => (order.kind === 'forget' ? [order.id] : []))).toEqual(oldest)
   expect(webhook.snapshot()).toMatchObject({ waiting: MOST_WAITING, overflow: 2, failing: true })
   expect(lines).toHaveLength(2)
-  expect(lines[0]).toBe('warn Webhook http://127.0.0.1:1/hook: An event is lost: overflow (more than 1000 wait)')
+  expect(lines[0]).toBe('warn Webhook http://127.0.0.1:1/…: An event is lost: overflow (more than 1000 wait)')
 })
 
 test('failures and losses are counted and told, and that it works again', async () => {
@@ -125,9 +125,9 @@ test('failures and losses are counted and told, and that it works again', async 
   hear({ kind: 'delivered', id: b })
   expect(webhook.snapshot()).toMatchObject({ failing: false, refused: 1, delivered: 1, waiting: 0 })
   expect(lines).toEqual([
-    'warn Webhook http://127.0.0.1:1/hook: Cannot post an event: status 500; it is tried again',
-    'warn Webhook http://127.0.0.1:1/hook: An event is lost: refused (status 401)',
-    'info Events arrive again at http://127.0.0.1:1/hook',
+    'warn Webhook http://127.0.0.1:1/…: Cannot post an event: status 500; it is tried again',
+    'warn Webhook http://127.0.0.1:1/…: An event is lost: refused (status 401)',
+    'info Events arrive again at http://127.0.0.1:1/…',
   ])
 })
 
@@ -142,7 +142,7 @@ test('the end: what is on its way is hurried and waited for, but not for long', 
   await arrived
   await turn(removed('b'))
   await webhook.finish(10)
-  expect(lines).toEqual(['warn Webhook http://127.0.0.1:1/hook: 1 events have not arrived: given up'])
+  expect(lines).toEqual(['warn Webhook http://127.0.0.1:1/…: 1 events have not arrived: given up'])
 })
 
 test('a reload without a URL forgets what waits, and gives the thread back', async () => {

@@ -89,7 +89,7 @@ test('what arrives: the body, its id, the headers of the configuration', async (
     'idempotency-key': 'a',
     'user-agent': 'holdfast/test',
   })
-  expect(whereOf(spec(port)), 'what may be told').toBe(`http://127.0.0.1:${port}/hook`)
+  expect(whereOf(spec(port)), 'what may be told').toBe(`http://127.0.0.1:${port}/…`)
 })
 
 test('a server that fails, hangs and hangs up: tried again, in order, each with its own id', async () => {
