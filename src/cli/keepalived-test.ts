@@ -6,6 +6,7 @@
 import { type AnyConfig, type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
 import { scriptProblems } from '../api/script-problem.ts'
 import { advice } from '../config/advice.ts'
+import { MATCHES_NOTHING } from '../config/keepalived/reader.ts'
 import { VALUE_REQUIRED } from '../config/keepalived/section.ts'
 import { byPosition, formatProblem, isError, isProblem, type Problem } from '../config/problem.ts'
 
@@ -35,7 +36,9 @@ export async function keepalivedTest(file: string, reading: KeepalivedReading): 
   const lines = problems.map(formatProblem)
   if (scripts.some(isError)) return { lines, exitCode: TEST_EXIT.insecure }
   const own = new Set(adviceOf(loaded).map(formatProblem))
-  const counts = problems.some((problem) => !own.has(formatProblem(problem)))
+  const counts = problems.some(
+    (problem) => !own.has(formatProblem(problem)) && !problem.message.endsWith(MATCHES_NOTHING),
+  )
   return { lines, exitCode: counts && !loaded.missing ? TEST_EXIT.faulty : TEST_EXIT.ok }
 }
 

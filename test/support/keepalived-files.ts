@@ -32,7 +32,7 @@ export const FILE_CASES: readonly FileCase[] = [
   file('a definition', 0, 'clean', `$P=77\n${instance('priority $P')}`),
   file('a condition of another node', 0, 'clean', instance('@other priority 300')),
   file('a sequence', 0, 'clean', instance('', '~SEQ(N, 3) 10.0.0.1${N}')),
-  file('an include that finds nothing', 0, 'clean', `include /nonexistent/*.conf\n${instance('')}`),
+  file('an include that finds nothing', 0, 'warned', `include /nonexistent/*.conf\n${instance('')}`),
   file('unicast', 0, 'clean', instance('unicast_src_ip 10.0.0.1\nunicast_peer {\n10.0.0.2\n}')),
   file('a group of one', 5, 'warned', `${instance('')}vrrp_sync_group G {\ngroup {\nA\n}\n}\n`),
   file('an empty list of peers', 5, 'warned', instance('unicast_src_ip 10.0.0.1\nunicast_peer {\n}')),

@@ -144,8 +144,10 @@ describe('includes', () => {
     ])
   })
 
-  test('a wildcard may find nothing, unless it is asked to find something', () => {
-    expect(problemsOf('include conf.d/*')).toEqual([])
+  test('a wildcard that finds nothing is a warning, unless it is asked to find something', () => {
+    expect(problemsOf('include conf.d/*')).toEqual([
+      `${FILE}:1:9: warning: include "conf.d/*" matches no file: nothing is included`,
+    ])
     const missing = `${FILE}:1:10: Cannot include "conf.d/*": there is no such file`
     expect(problemsOf('includea conf.d/*')).toEqual([missing])
     expect(problemsOf('includew conf.d/*')).toEqual([missing])

@@ -11,6 +11,7 @@ import { keepalivedCommand } from '../../src/cli/keepalived.ts'
 import { keepalivedTest } from '../../src/cli/keepalived-test.ts'
 import { runCommand } from '../../src/cli/run.ts'
 import type { Config } from '../../src/config/config.ts'
+import { effectivePriority } from '../../src/config/weights.ts'
 import { instanceOf, REFUSED, USED, type Used } from '../support/keepalived-refusals.ts'
 
 const READING = { configId: undefined, allFiles: false }
@@ -84,6 +85,22 @@ test('a message about a value quotes it and names the value in force', () => {
       'Cannot use the prefix of 10.44.0.100/40: it becomes 10.44.0.100/32, as in keepalived',
     ]),
   )
+})
+
+test('an include without a match is told, and -t passes as with keepalived', async () => {
+  const file = fileWith(`include /nonexistent/*.conf\n${instanceOf({}, 'VI_1', '10.44.0.100')}`)
+  const { lines, exitCode } = await keepalivedTest(file, READING)
+  expect([exitCode, lines.join()]).toEqual([0, expect.stringContaining('"/nonexistent/*.conf" matches no file')])
+  expect((await checkCommand(file)).stdout).toContain('matches no file: nothing is included')
+})
+
+/** Observed: keepalived 2.2.7 runs its notify program with `INSTANCE VI_1 FAULT 93`. */
+test('a track file of -254 is FAULT and counts nothing in the priority, beside one of -7', () => {
+  const files = [
+    { weight: 1, content: -254 },
+    { weight: -7, content: 1 },
+  ]
+  expect(effectivePriority(100, files)).toMatchObject({ priority: 93, fault: true })
 })
 
 test('a process without a weight puts its instance in FAULT', () => {

@@ -16,6 +16,9 @@ export type ReadFiles = {
   readonly files: readonly string[]
 }
 
+/** keepalived logs it, and -t passes. */
+export const MATCHES_NOTHING = 'matches no file: nothing is included'
+
 const MOST_LINES = 100_000
 const MOST_CHARACTERS = 4 * 1024 * 1024
 const DEEPEST = 32
@@ -171,6 +174,8 @@ class Reader {
     const must = !wild || this.#wildcardMustMatch || keyword === 'includew' || keyword === 'includea'
     if (files.length === 0 && unreadable.length === 0 && must)
       this.#refuse(line, `Cannot include "${pattern}": there is no such file`, start)
+    else if (files.length === 0 && unreadable.length === 0)
+      this.#say(problemAt(() => placeIn(line, start), [], 'warning', `include "${pattern}" ${MATCHES_NOTHING}`))
     for (const found of files) {
       if (stack.includes(found.file))
         this.#refuse(line, `Cannot include "${found.file}": it is being read already, the includes are a loop`, start)
