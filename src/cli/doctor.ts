@@ -35,6 +35,8 @@ export type DoctorOptions = {
   readonly keepalived: boolean
   readonly interfaces: readonly string[]
   readonly json: boolean
+  /** Findings that are ok are printed as well. */
+  readonly verbose: boolean
   /** As typed. */
   readonly duration: string | undefined
 }
@@ -85,7 +87,7 @@ export async function doctorCommand(options: DoctorOptions): Promise<CommandResu
     const measured = await examine({ native, network, sockets, reversePath, routers, durationMs, interfaces })
     const findings = diagnose(measured)
     const report = doctorReport(measured, findings, { version: VERSION, host: hostname(), takenAt })
-    const stdout = options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report)
+    const stdout = options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report, options.verbose)
     return { exitCode: STATUS[worst(findings)], stdout, stderr: '' }
   } finally {
     reversePath.close()

@@ -50,7 +50,13 @@ type StatusWords = { socket: string; json?: boolean; askPeers: boolean }
 
 type YieldWords = { socket: string; all?: boolean; cancel?: boolean; for: string }
 
-type DoctorWords = { interface?: string[]; keepalived?: boolean; duration?: string; json?: boolean }
+type DoctorWords = {
+  interface?: string[]
+  keepalived?: boolean
+  duration?: string
+  json?: boolean
+  verbose?: boolean
+}
 
 /** Returns the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -323,6 +329,7 @@ doctor: 2 warnings, 3 errors`,
     )
     .option('-f, --keepalived', "the file is keepalived's, also where it does not look like that")
     .option('-d, --duration <time>', 'how long to measure (default: 5s, or 3 of the intervals of the file)')
+    .option('-v, --verbose', 'also what is ok')
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
@@ -331,8 +338,8 @@ doctor: 2 warnings, 3 errors`,
     )
     .action(async (file: string | undefined, options: DoctorWords) => {
       const { doctorCommand } = await import('./doctor.ts')
-      const { duration, interface: interfaces = [], json = false, keepalived = false } = options
-      print(await doctorCommand({ file, keepalived, interfaces, json, duration }))
+      const { duration, interface: interfaces = [], json = false, keepalived = false, verbose = false } = options
+      print(await doctorCommand({ file, keepalived, interfaces, json, verbose, duration }))
     })
 
   program

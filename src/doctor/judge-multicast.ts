@@ -74,7 +74,7 @@ function filterFindings(
     return [{ check, level: 'ok', about, found }]
   }
   const untried = [came ? [] : 'in', passedOutput ? [] : 'out'].flat().join(' or ')
-  const found = `whether the rules of this node let VRRP packets ${untried} could not be tried beside the daemon, which would have heard it`
+  const found = `not tested while the daemon runs: whether the packet filter of this node lets VRRP packets ${untried}`
   return [{ check, level: 'note', about, found }]
 }
 

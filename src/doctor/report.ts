@@ -1,6 +1,6 @@
 /**
- * A diagnosis as a text for people and as the value behind `--json`. Decided here: one line a finding, the advice indented
- * below it, and the shape that programs may rely on (version 1: keys are added, never changed; docs/doctor.md). PURE.
+ * A diagnosis as a text for people and as the value behind `--json`. Decided here: one line a finding, the worst first, the advice
+ * indented below it, what is ok only if it is asked for, and the shape that programs may rely on (version 1: keys are added, never changed; docs/doctor.md). PURE.
  */
 import { countOf, type Finding, type Level, worst } from './finding.ts'
 import { spreadOf } from './interval.ts'
@@ -50,9 +50,15 @@ function summary({ ordinary, realtime }: Measured['timers']): Readonly<Record<st
 
 const WIDTH = Math.max(...(['ok', 'note', 'warning', 'error'] satisfies Level[]).map((level) => level.length))
 
-export function formatReport({ count, durationMs, findings, holdfast, host, interval }: DoctorReport): string {
+const WORST_FIRST: readonly Level[] = ['error', 'warning', 'note', 'ok']
+
+/** `verbose`: with the findings that are ok. */
+export function formatReport(report: DoctorReport, verbose = false): string {
+  const { count, durationMs, findings, holdfast, host, interval } = report
   const head = `holdfast ${holdfast} doctor on ${host}, measured for ${(durationMs / 1000).toFixed(1)} s`
-  const lines = findings.flatMap(({ about, advice, check, found, level }) => [
+  const levels = WORST_FIRST.filter((level) => verbose || level !== 'ok')
+  const shown = levels.flatMap((level) => findings.filter((finding) => finding.level === level))
+  const lines = shown.flatMap(({ about, advice, check, found, level }) => [
     `${level.padEnd(WIDTH)}  ${check}${about === undefined ? '' : ` (${about})`}: ${found}`,
     ...(advice === undefined ? [] : [`${' '.repeat(WIDTH)}    -> ${advice}`]),
   ])
@@ -63,10 +69,9 @@ export function formatReport({ count, durationMs, findings, holdfast, host, inte
   return [
     head,
     '',
-    ...lines,
-    '',
+    ...(lines.length === 0 ? [] : [...lines, '']),
     ...(smallest.length === 0 ? [] : [`smallest safe advertisement interval on this machine: ${smallest.join(', ')}`]),
-    `${plural(count.error, 'error')}, ${plural(count.warning, 'warning')}, ${plural(count.note, 'note')}, ${count.ok} ok`,
+    `${plural(count.error, 'error')}, ${plural(count.warning, 'warning')}, ${plural(count.note, 'note')}, ${count.ok} ok${verbose || count.ok === 0 ? '' : ' (-v shows them)'}`,
     '',
   ].join('\n')
 }

@@ -5,7 +5,14 @@ import { expect, test } from 'vitest'
 import { type DoctorOptions, doctorCommand } from '../../src/cli/doctor.ts'
 import { CHECKS } from '../../src/doctor/finding.ts'
 
-const options: DoctorOptions = { file: undefined, keepalived: false, interfaces: [], json: false, duration: undefined }
+const options: DoctorOptions = {
+  file: undefined,
+  keepalived: false,
+  interfaces: [],
+  json: false,
+  verbose: false,
+  duration: undefined,
+}
 
 test.each(['', '5', '0.5s', '2h', 'soon'])('a duration of "%s" is refused', async (duration) => {
   const stderr = `holdfast: --duration wants 1s to 1h, found "${duration}"\n`

@@ -236,7 +236,13 @@ test('the report: a line each, advice below, counts; the JSON has the same', () 
   expect(text).toContain(
     'smallest safe advertisement interval on this machine: 10 ms without --realtime, 10 ms with it',
   )
-  expect(text).toMatch(/\n0 errors, 1 warning, 0 notes, \d+ ok\n$/)
+  expect(text).toMatch(/\n0 errors, 1 warning, 0 notes, \d+ ok \(-v shows them\)\n$/)
+  expect(text, 'a problem is not among lines that are ok').not.toMatch(/^ok /m)
+  const verbose = formatReport(report, true).split('\n')
+  expect(verbose.findIndex((line) => line.startsWith('warning '))).toBeLessThan(
+    verbose.findIndex((line) => line.startsWith('ok ')),
+  )
+  expect(verbose.at(-2)).toMatch(/^0 errors, 1 warning, 0 notes, \d+ ok$/)
   // Samples are summed up.
   expect(JSON.stringify(report.measured)).not.toContain('"lateness":')
   expect(findings.every(({ check }) => CHECKS.includes(check))).toBe(true)
