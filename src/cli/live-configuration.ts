@@ -9,7 +9,7 @@ import type { FreshConfig } from '../api/worker-message.ts'
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import { formatProblem, isError } from '../config/problem.ts'
-import { changesText, type ValueChange } from '../config/value-diff.ts'
+import { changesText, groupsText, type ValueChange } from '../config/value-diff.ts'
 import type { Recorder } from '../daemon/recorder.ts'
 import { type Bearer, bearerWords, type ReloadReport } from '../daemon/reload.ts'
 import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../daemon/snapshot.ts'
@@ -215,6 +215,7 @@ export class LiveConfiguration {
     const done = changes.map(
       ({ router, change }) => `${router} ${change}${changesText(values, 'virtualRouters', router)}`,
     )
+    if (answer.groupsChanged) done.push(`sync groups changed${groupsText(values)}`)
     const checks = checksChanged.map((name) => `${name}${changesText(values, 'healthchecks', name)}`)
     if (checks.length > 0) done.push(`health checks ${checks.join(' and ')} changed`)
     const what = handed === undefined ? `Reloaded ${file}` : `Configured by ${whoHandsOver(handed)}`

@@ -3,7 +3,7 @@
  * daemon decides and keeps what it had when it cannot; this file only asks and tells.
  */
 import { formatProblem } from '../config/problem.ts'
-import { changesText, changeText, type ValueChange } from '../config/value-diff.ts'
+import { changesText, changeText, groupsText, type ValueChange } from '../config/value-diff.ts'
 import type { CommandResult } from './check.ts'
 import { ask, refused, unreachable } from './control-client.ts'
 import { EXIT } from './exit-code.ts'
@@ -48,7 +48,7 @@ export function reloadLines(answer: ReloadAnswer, way?: 'hand over' | 'handed ov
   return [
     ...warnings.map(formatProblem),
     ...changes.map(({ router, change }) => `${router}: ${change}${changesText(values, 'virtualRouters', router)}`),
-    ...(groupsChanged ? ['sync groups: changed'] : []),
+    ...(groupsChanged ? [`sync groups: changed${groupsText(values)}`] : []),
     ...checksChanged.map((name) => `health check ${name}: changed${changesText(values, 'healthchecks', name)}`),
     ...elsewhere(values, restartOnly),
     ...restartOnly.map(

@@ -114,3 +114,9 @@ export function changesText(values: readonly ValueChange[], section: ValueChange
   const own = values.filter((value) => value.section === section && value.name === name)
   return own.length === 0 ? '' : ` (${own.map(changeText).join(', ')})`
 }
+
+/** Of all sync groups, in brackets: `(web: members [a] → [a, b])`. */
+export function groupsText(values: readonly ValueChange[]): string {
+  const own = values.filter(({ section }) => section === 'syncGroups')
+  return own.length === 0 ? '' : ` (${own.map((value) => `${value.name}: ${changeText(value)}`).join(', ')})`
+}

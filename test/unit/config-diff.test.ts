@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ConfigDiff, diffConfig } from '../../src/config/diff.ts'
 import { formatProblem } from '../../src/config/problem.ts'
-import { changeText } from '../../src/config/value-diff.ts'
+import { changeText, groupsText } from '../../src/config/value-diff.ts'
 import { parseConfig } from '../../src/config/yaml.ts'
 
 function config(text: string) {
@@ -259,6 +259,15 @@ describe('the values that differ, for people', () => {
     ])
     expect(values(check('http: "http://u:geheim@h/"'), check('http: "http://h/"'))).toEqual(['http changed'])
     expect(values(check('exec: [/bin/true, geheim]'), check('exec: [/bin/true]'))).toEqual(['exec changed'])
+  })
+
+  test('a sync group', () => {
+    const group = (weight: number) =>
+      `${file(A, B)}syncGroups: [{ name: g, members: [a, b], track: [{ interface: eth1, weight: ${weight} }] }]\n`
+    expect(values(group(-20), group(-60))).toEqual(['track [eth1 -20] → [eth1 -60]'])
+    expect(groupsText(diffConfig(config(group(-20)), config(group(-60))).values)).toBe(
+      ' (g: track [eth1 -20] → [eth1 -60])',
+    )
   })
 
   test('the configuration itself, and a secret of it', () => {

@@ -229,6 +229,7 @@ test('reload: what changed in lines, or what is wrong with the file; the exit st
         restartOnly: ['io'],
         values: [
           { section: 'virtualRouters', name: 'api', key: 'priority', from: '150', to: '110' },
+          { section: 'syncGroups', name: 'both', key: 'track', from: '[web -20]', to: '[web -60]' },
           { section: 'healthchecks', name: 'web', key: 'http', from: null, to: null },
           { section: null, name: null, key: 'io', from: 'addon', to: 'raw-socket' },
           { section: null, name: null, key: 'notify.webhook.url', from: null, to: null },
@@ -248,7 +249,7 @@ test('reload: what changed in lines, or what is wrong with the file; the exit st
   expect(await reloadCommand(path, { json: false })).toEqual({
     exitCode: 0,
     stdout:
-      '/f.yaml:3:7: warning: no\napi: changed (priority 150 → 110)\nsync groups: changed\n' +
+      '/f.yaml:3:7: warning: no\napi: changed (priority 150 → 110)\nsync groups: changed (both: track [web -20] → [web -60])\n' +
       'health check web: changed (http changed)\nnotify.webhook.url changed\n' +
       'warning: io has changed (addon → raw-socket): it takes effect at the next start\n' +
       '/f.yaml: reloaded (0123456789ab), 1 router unchanged\n',
