@@ -1,24 +1,25 @@
 #!/bin/sh
 # Installs holdfast out of an unpacked tarball as a systemd service, takes an upgrade, and takes all of it away again.
-# Decided here: where things lie, and that nothing of the operator's is ever overwritten or removed unasked.
+# Decided here: where things lie, that nothing of the operator's is ever overwritten or removed unasked, and that an upgrade
+# which cannot run changes nothing: the new program judges the configuration first, and the old one stays until the new one runs.
 set -eu
 
 usage() {
   cat <<'USAGE'
 usage: install.sh [--prefix DIR] [--root DIR] [--no-start]      install, or upgrade what is there
        install.sh --uninstall [--purge] [--prefix DIR] [--root DIR]
-  --prefix DIR  where holdfast lies (default: /opt/holdfast)
+  --prefix DIR  where holdfast lies (default: where the installed unit has it, otherwise /opt/holdfast)
   --root DIR    into the tree of an image: no user is made, no service started
   --no-start    install only
-  --uninstall   stop it (no probe is lost where another node can take over), remove all but /etc/holdfast
-  --purge       with --uninstall: /etc/holdfast, drop-ins and the user as well
+  --uninstall   stop it (no probe is lost where another node can take over), remove all but /etc/holdfast and /var/lib/holdfast
+  --purge       with --uninstall: those two, drop-ins and the user as well
 exit status: 0, 1 failed, 64 wrong command line, 77 not root
 USAGE
 }
 fail() { echo "install.sh: $1" >&2; exit "${2:-1}"; }
 say() { echo "$1"; }
 
-prefix=/opt/holdfast root='' start=yes uninstall='' purge=''
+prefix='' root='' start=yes uninstall='' purge=''
 while [ $# -gt 0 ]; do
   case $1 in
     --prefix | --root)
@@ -36,6 +37,12 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+unit=$root/etc/systemd/system/holdfast.service
+# An upgrade, and an --uninstall, mean the one that is installed.
+if [ -z "$prefix" ]; then
+  prefix=$(sed -n 's|^ExecStart=\(/[^ ]*\)/bin/holdfast .*|\1|p' "$unit" 2>/dev/null | head -n 1)
+  prefix=${prefix:-/opt/holdfast}
+fi
 case $prefix in
   /*[!/]*) prefix=${prefix%/} ;;
   *) fail "--prefix must be an absolute path below /: $prefix" 64 ;;
@@ -44,7 +51,6 @@ case $prefix in *[!A-Za-z0-9/._-]*) fail "--prefix may have letters, digits, and
 [ -z "$purge" ] || [ -n "$uninstall" ] || fail '--purge goes with --uninstall' 64
 [ "$(id -u)" = 0 ] || fail 'Cannot install: not root' 77
 
-unit=$root/etc/systemd/system/holdfast.service
 command=$root/usr/local/bin/holdfast
 etc=$root/etc/holdfast
 # A manager runs, and it is the one of this tree.
@@ -59,11 +65,11 @@ if [ -n "$uninstall" ]; then
   [ ! -e "$root$prefix/bin/holdfast" ] || rm -rf "$root$prefix"
   rm -rf "$root$prefix.new" "$root$prefix.old"
   if [ -n "$purge" ]; then
-    rm -rf "$etc" "$unit.d"
+    rm -rf "$etc" "$unit.d" "$root/var/lib/holdfast"
     [ -n "$root" ] || ! id holdfast >/dev/null 2>&1 || userdel holdfast || fail 'Cannot remove the user holdfast'
   fi
   [ -z "$managed" ] || systemctl daemon-reload
-  say "holdfast is removed${purge:+, with its configuration}${purge:-; its configuration stays in $etc}"
+  if [ -n "$purge" ]; then say 'holdfast is removed, with its configuration'; else say "holdfast is removed; its configuration stays in $etc"; fi
   exit 0
 fi
 
@@ -80,7 +86,7 @@ if [ -z "$root" ]; then
 fi
 
 # Beside it, then swapped: what runs has its files open, and what starts meanwhile finds one of the two.
-rm -rf "$root$prefix.new" "$root$prefix.old"
+rm -rf "$root$prefix.new" "$root$prefix.old" "$unit.old"
 mkdir -p "$root$prefix.new" "$root/usr/local/bin" "$etc" "$root/etc/systemd/system"
 for part in bin deploy dist docs native node_modules runtime package.json CHANGELOG.md README.md; do
   [ ! -e "$source/$part" ] || cp -R "$source/$part" "$root$prefix.new/"
@@ -88,24 +94,46 @@ done
 chmod -R u=rwX,go=rX "$root$prefix.new"
 chown -R 0:0 "$root$prefix.new"
 "$root$prefix.new/bin/holdfast" --version >/dev/null || fail "Cannot run $source/bin/holdfast here: the line before says why"
+# With --node the native addon is loaded and the node is looked at, as at a start.
+if [ -z "$root" ] && [ -e "$etc/holdfast.yaml" ]; then
+  "$prefix.new/bin/holdfast" check --node "$etc/holdfast.yaml" >"$prefix.new/check" 2>&1 || {
+    cat "$prefix.new/check" >&2
+    rm -rf "$prefix.new"
+    fail "Cannot install: this version refuses $etc/holdfast.yaml, for the reasons above. Nothing was changed"
+  }
+  rm -f "$prefix.new/check"
+fi
+[ ! -e "$unit" ] || cp -p "$unit" "$unit.old"
 [ ! -e "$root$prefix" ] || mv "$root$prefix" "$root$prefix.old"
 mv "$root$prefix.new" "$root$prefix"
-rm -rf "$root$prefix.old"
 ln -sfn "$prefix/bin/holdfast" "$command"
 sed "s|/opt/holdfast/|$prefix/|g" "$root$prefix/deploy/systemd/holdfast.service" >"$unit.new"
 mv "$unit.new" "$unit"
 [ -e "$etc/holdfast.yaml.example" ] && rm -f "$etc/holdfast.yaml.example"
 cp "$root$prefix/deploy/systemd/holdfast.yaml.example" "$etc/"
 chmod 755 "$etc"
-say "holdfast $("$root$prefix/bin/holdfast" --version) is in $root$prefix"
-
-[ -n "$managed" ] || { say 'No systemd runs here (or --root was given): nothing started'; exit 0; }
+installed="holdfast $("$root$prefix/bin/holdfast" --version) is in $root$prefix"
+forget_old() { rm -rf "$root$prefix.old" "$unit.old"; }
+[ -n "$managed" ] || { forget_old; say "$installed"; say 'No systemd runs here (or --root was given): nothing started'; exit 0; }
 systemctl daemon-reload
 if [ ! -e "$etc/holdfast.yaml" ]; then
+  say "$installed"
   say "Next: cp $etc/holdfast.yaml.example $etc/holdfast.yaml, edit it, holdfast check $etc/holdfast.yaml, systemctl enable --now holdfast"
 elif [ -n "$start" ]; then
   systemctl enable holdfast.service 2>/dev/null || fail 'Cannot enable holdfast.service'
   # An upgrade hands the addresses over and takes them back as the priorities say.
-  systemctl restart holdfast.service || fail 'holdfast does not start: journalctl -u holdfast says why'
+  if ! systemctl restart holdfast.service; then
+    [ -e "$prefix.old" ] || fail 'holdfast does not start: journalctl -u holdfast says why'
+    rm -rf "$prefix"
+    mv "$prefix.old" "$prefix"
+    [ ! -e "$unit.old" ] || mv "$unit.old" "$unit"
+    systemctl daemon-reload
+    systemctl restart holdfast.service || fail 'Neither the new nor the old holdfast starts: journalctl -u holdfast says why'
+    fail "The new holdfast does not start (journalctl -u holdfast says why): the old one is back and runs, $("$prefix/bin/holdfast" --version)"
+  fi
+  say "$installed"
   say 'holdfast runs: holdfast status'
+else
+  say "$installed"
 fi
+forget_old

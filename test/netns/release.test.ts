@@ -220,6 +220,33 @@ virtualRouters:
       await held('again')
     })
 
+    test('an upgrade to a version that refuses the configuration changes nothing', async () => {
+      const before = machine().output('stat', '-c', '%i', '/opt/holdfast/bin/holdfast')
+      write('version: 2')
+      const refused = installer()
+      expect(refused, refused.output).toMatchObject({
+        status: 1,
+        output: expect.stringContaining('Nothing was changed'),
+      })
+      expect(refused.output, 'the reason').toContain(`${FILE}:1:`)
+      expect(machine().output('stat', '-c', '%i', '/opt/holdfast/bin/holdfast'), 'the program').toBe(before)
+      expect([property('ActiveState'), has()]).toEqual(['active', true])
+      write(CONFIGURATION)
+    })
+
+    test('an upgrade to a version that does not start puts the old one back', async () => {
+      const broken = `cp -r /srv/${TREE} /srv/broken && sed -i '2i [ "$1" != run ] || exit 9' /srv/broken/bin/holdfast`
+      machine().output('sh', '-c', broken)
+      const failed = machine().run('/srv/broken/install.sh')
+      expect(failed, failed.output).toMatchObject({
+        status: 1,
+        output: expect.stringContaining('the old one is back and runs'),
+      })
+      expect(machine().run('grep', 'exit 9', '/opt/holdfast/bin/holdfast').status, 'the broken program').not.toBe(0)
+      expect(property('ActiveState')).toBe('active')
+      await held('after the way back')
+    }, 60_000)
+
     test('an upgrade keeps the configuration; uninstalling leaves nothing but it, purging nothing', async () => {
       expect(installer().status).toBe(0)
       await held('after the upgrade')
@@ -233,10 +260,10 @@ virtualRouters:
         machine().output(
           'sh',
           '-c',
-          'find /opt/holdfast* /etc/holdfast /etc/systemd/system/holdfast* /usr/local/bin/holdfast /run/holdfast 2>/dev/null; true',
+          'find /opt/holdfast* /var/lib/holdfast /etc/holdfast /etc/systemd/system/holdfast* /usr/local/bin/holdfast /run/holdfast 2>/dev/null; true',
         )
       expect(left().split('\n').toSorted()).toEqual(['/etc/holdfast', FILE, `${FILE}.example`])
-      expect(installer('--uninstall', '--purge').status).toBe(0)
+      expect(installer('--uninstall', '--purge').output.trim()).toBe('holdfast is removed, with its configuration')
       expect([left(), machine().run('id', 'holdfast').status]).toEqual(['', 1])
     })
   })
