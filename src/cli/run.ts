@@ -8,6 +8,7 @@ import { hostname } from 'node:os'
 import { WatchedAddressFiles } from '../api/address-file.ts'
 import { type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
 import { judgeScripts } from '../api/script-problem.ts'
+import { unusableFolder } from '../api/socket-folder.ts'
 import type { NodeSettings } from '../config/node-settings.ts'
 import { formatProblem, isError, type Problem, problemAt } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
@@ -140,6 +141,10 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   const { worker, checks, notify, webhook } = workerRoom(read, recorder, () => daemon.report())
   const { config: judged, problems: scripts } = await judgeScripts(read, locate)
   if (memory === undefined && scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
+
+  // Before it takes part: a daemon without a socket would be restarted by its probe again and again, each time with a move.
+  const unusable = unusableFolder(judged.runDirectory)
+  if (unusable !== undefined) return refuse([problemAt(locate, ['runDirectory'], 'error', unusable)])
 
   const missing = capabilityProblem()
   if (missing !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * The event journal where the disk is no good: full, and read-only. The daemon serves all the time, says what is wrong, and
+ * The event journal and the run directory where the disk is no good: full, and read-only. The daemon serves all the time, says what is wrong, and
  * when there is room again the file says how many events are missing.
  */
 import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
@@ -62,6 +62,18 @@ const wholeLines = (file: string): readonly unknown[] =>
     .split('\n')
     .slice(0, -1)
     .map((line): unknown => JSON.parse(line).kind)
+
+describeNetns('a run directory that cannot be written', () => {
+  test('is said, with exit status 78, before the daemon takes part', async () => {
+    const { disk, lab: built } = scene('size=64k,ro')
+    const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
+    const daemon = new Holdfast(built, plan, {}, [], { runDirectory: disk })
+    expect(await daemon.exited).toMatchObject({ code: 78 })
+    const output = daemon.process.lines.map(({ text }) => text).join('\n')
+    expect(output).toContain(`Cannot write in ${disk} (EROFS)`)
+    expect(output, 'a state of the router').not.toContain('Initialize')
+  })
+})
 
 describeNetns('a journal whose disk is no good', () => {
   test('full: said once, in memory meanwhile, and the gap is told when there is room again', async () => {

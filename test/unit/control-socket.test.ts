@@ -1,5 +1,5 @@
 /** The control socket's gate: who is admitted, who is refused and counted, whose socket a client believes. */
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type Server } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { openControlSocket } from '../../src/api/control-socket.ts'
 import { sourceOf } from '../../src/api/event-route.ts'
 import type { ControlPeer } from '../../src/api/private-socket.ts'
 import { createApi, text } from '../../src/api/server.ts'
-import { unsafeFolder } from '../../src/api/socket-folder.ts'
+import { unsafeFolder, unusableFolder } from '../../src/api/socket-folder.ts'
 import { ask } from '../../src/cli/control-client.ts'
 import { formatStatus, statusCommand } from '../../src/cli/status.ts'
 import { Chronicle } from '../../src/daemon/chronicle.ts'
@@ -80,6 +80,13 @@ test('mode 0600 from the first moment, and the umask is as it was', async () => 
   } finally {
     process.umask(before)
   }
+})
+
+test('a folder that cannot be made is told; one that is missing is made', () => {
+  const file = join(directory, 'file')
+  writeFileSync(file, '')
+  expect(unusableFolder(join(file, 'run'))).toMatch(/^Cannot write in .*file\/run \(ENOTDIR\): /)
+  expect(unusableFolder(join(directory, 'new', 'run'))).toBeUndefined()
 })
 
 test('a folder in which others may rename is told; one with the sticky bit is safe', async () => {
