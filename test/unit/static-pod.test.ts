@@ -242,3 +242,23 @@ describe('the manifests of static pods', () => {
     expect('problems' in parsed ? parsed.problems.map(formatProblem) : []).toEqual([])
   })
 })
+
+test('the pod with a memory limit ends its engine before the kernel ends the whole container', () => {
+  const { env, resources, securityContext } = daemonOf('kubeadm-api.yaml')
+  const [, heap = ''] =
+    /^--max-old-space-size=(\d+)$/.exec(env?.find(({ name }) => name === 'NODE_OPTIONS')?.value ?? '') ?? []
+  const [, limit = ''] = /^(\d+)Mi$/.exec(String(resources?.limits?.memory)) ?? []
+  // The worker thread has 64 MiB of its own, code and buffers some 60.
+  expect(Number(heap)).toBeGreaterThan(64)
+  expect(Number(limit) - Number(heap)).toBeGreaterThanOrEqual(64 + 60)
+  expect(securityContext?.seLinuxOptions).toEqual({ type: 'spc_t' })
+})
+
+test('the kubeadm pod has the number of its priority class and a seccomp profile', () => {
+  const { spec } = podOf('kubeadm-api.yaml')
+  expect(spec).toMatchObject({
+    priorityClassName: 'system-node-critical',
+    priority: 2_000_001_000,
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+  })
+})
