@@ -62,8 +62,9 @@ if [ -n "$uninstall" ]; then
   rm -f "$unit"
   [ "$(readlink "$command" 2>/dev/null)" != "$prefix/bin/holdfast" ] || rm -f "$command"
   # Only what is ours: a prefix may have been given by mistake.
-  [ ! -e "$root$prefix/bin/holdfast" ] || rm -rf "$root$prefix"
-  rm -rf "$root$prefix.new" "$root$prefix.old"
+  for tree in "$root$prefix" "$root$prefix.new" "$root$prefix.old"; do
+    [ ! -e "$tree/bin/holdfast" ] || rm -rf "$tree"
+  done
   if [ -n "$purge" ]; then
     rm -rf "$etc" "$unit.d" "$root/var/lib/holdfast"
     [ -n "$root" ] || ! id holdfast >/dev/null 2>&1 || userdel holdfast || fail 'Cannot remove the user holdfast'
@@ -86,7 +87,12 @@ if [ -z "$root" ]; then
 fi
 
 # Beside it, then swapped: what runs has its files open, and what starts meanwhile finds one of the two.
-rm -rf "$root$prefix.new" "$root$prefix.old" "$unit.old"
+for tree in "$root$prefix.new" "$root$prefix.old"; do
+  # What an interrupted installation left; a tree of another program stays.
+  rmdir "$tree" 2>/dev/null || [ ! -e "$tree" ] || [ -e "$tree/bin/holdfast" ] || fail "Cannot install beside $tree: something else is there"
+  rm -rf "$tree"
+done
+rm -f "$unit.old"
 mkdir -p "$root$prefix.new" "$root/usr/local/bin" "$etc" "$root/etc/systemd/system"
 for part in bin deploy dist docs native node_modules runtime package.json CHANGELOG.md README.md; do
   [ ! -e "$source/$part" ] || cp -R "$source/$part" "$root$prefix.new/"
@@ -123,13 +129,16 @@ elif [ -n "$start" ]; then
   systemctl enable holdfast.service 2>/dev/null || fail 'Cannot enable holdfast.service'
   # An upgrade hands the addresses over and takes them back as the priorities say.
   if ! systemctl restart holdfast.service; then
-    [ -e "$prefix.old" ] || fail 'holdfast does not start: journalctl -u holdfast says why'
-    rm -rf "$prefix"
-    mv "$prefix.old" "$prefix"
-    [ ! -e "$unit.old" ] || mv "$unit.old" "$unit"
+    [ -e "$unit.old" ] || fail 'holdfast does not start: journalctl -u holdfast says why'
+    # The old unit may name another prefix, which is as it was.
+    if [ -e "$prefix.old" ]; then
+      rm -rf "$prefix"
+      mv "$prefix.old" "$prefix"
+    fi
+    mv "$unit.old" "$unit"
     systemctl daemon-reload
     systemctl restart holdfast.service || fail 'Neither the new nor the old holdfast starts: journalctl -u holdfast says why'
-    fail "The new holdfast does not start (journalctl -u holdfast says why): the old one is back and runs, $("$prefix/bin/holdfast" --version)"
+    fail "The new holdfast does not start (journalctl -u holdfast says why): the old one is back and runs"
   fi
   say "$installed"
   say 'holdfast runs: holdfast status'

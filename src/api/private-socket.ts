@@ -3,7 +3,7 @@
  * who it is (SO_PEERCRED); mode 0600 keeps the others from connecting at all. A socket file that an earlier life left is
  * taken over; one that somebody still listens on is not. Refuses to know what is said over it.
  */
-import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, statSync, unlinkSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { unsafeFolder } from './socket-folder.ts'
@@ -25,7 +25,7 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
   const unsafe = unsafeFolder(path)
   if (unsafe !== undefined) onUnsafe(unsafe)
   if (await isAnswered(path)) throw new Error(`Cannot listen on ${path}: another daemon answers there`)
-  if (isSocket(path)) rmSync(path)
+  if (isSocket(path)) unlinkSync(path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(new Error(`Cannot listen on ${path}: ${cause.message}`, { cause })))
     // Bound before listen() returns: with a chmod afterwards it would be open to all for a moment.
