@@ -142,15 +142,14 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   const { config: judged, problems: scripts } = await judgeScripts(read, locate)
   if (memory === undefined && scripts.some(isError)) return refuse([...parsed.warnings, ...scripts])
 
-  // Before it takes part: a daemon without a socket would be restarted by its probe again and again, each time with a move.
-  const unusable = unusableFolder(judged.runDirectory)
-  if (unusable !== undefined) return refuse([problemAt(locate, ['runDirectory'], 'error', unusable)])
-
   const missing = capabilityProblem()
   if (missing !== undefined) {
     print(`holdfast: ${missing}`)
     return EXIT.privilege
   }
+  // Before it takes part: a daemon without a socket would be restarted by its probe again and again, each time with a move.
+  const unusable = unusableFolder(judged.runDirectory)
+  if (unusable !== undefined) return refuse([problemAt(locate, ['runDirectory'], 'error', unusable)])
   const found = judged.io === 'raw-socket' ? rawSockets() : undefined
   if (typeof found === 'string' && memory === undefined) {
     print(`holdfast: ${found}`)

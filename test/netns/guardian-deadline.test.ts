@@ -82,7 +82,8 @@ describeNetns('a guardian with deadlines', () => {
   }
 
   const log = (talker: Talker): readonly Said[] => talker.stderr.map((line) => JSON.parse(line))
-  const executions = (talker: Talker) => log(talker).filter(({ msg }) => String(msg).startsWith('executed'))
+  const executions = (talker: Talker) =>
+    log(talker).filter(({ msg }) => /^engine (?:died|missed its deadline): removed /.test(String(msg)))
 
   async function gone(within: number): Promise<number> {
     await eventually('no VIP', () => present().length === 0, present, { within, every: 1 })
