@@ -5,6 +5,7 @@ import type { AgentSettings } from '../kubernetes/agent-settings.ts'
 import { clusterNameIn, installedPlatform } from '../kubernetes/cluster-name.ts'
 import type { Cluster, Topology } from '../kubernetes/desired-state.ts'
 import { isOnPremises } from '../kubernetes/platform.ts'
+import { readTemplate } from '../kubernetes/template.ts'
 import { vipPairs } from '../kubernetes/vip-pairs.ts'
 import type { Vrids } from '../kubernetes/vrid.ts'
 
@@ -33,7 +34,37 @@ export function offPremises({ clusterConfig, platform: given }: AgentSettings): 
 export const ownName = ({ nodeName, hostnameFile }: AgentSettings): string =>
   nodeName ?? (hostnameFile && textIn(hostnameFile)?.trim()) ?? hostname()
 
-type Named = { readonly name: string; readonly vrids: Vrids; readonly nodeName: string }
+/**
+ * Returns whether VIPs form sync groups. MCO's command line does not name the platform, its template has the groups.
+ * `notes`: the template cannot be read, or has scripts that are written differently here.
+ */
+export function grouping({ platform, template }: AgentSettings): {
+  readonly grouped: boolean
+  readonly notes: readonly string[]
+} {
+  const isOpenStack = platform.toLowerCase() === 'openstack'
+  if (template === undefined) return { grouped: isOpenStack, notes: [] }
+  const text = textIn(template)
+  if (text === undefined) {
+    const given = isOpenStack ? 'because of --platform=OpenStack they do' : 'without --platform=OpenStack they do not'
+    return {
+      grouped: isOpenStack,
+      notes: [`Cannot read the template ${template}: whether VIPs form sync groups is unknown, ${given}`],
+    }
+  }
+  const { grouped, unknown } = readTemplate(text)
+  const notes = unknown.map(
+    (script) => `The template ${template} has a script that this version does not know, and does not write: ${script}`,
+  )
+  return { grouped: grouped || isOpenStack, notes }
+}
+
+type Named = {
+  readonly name: string
+  readonly vrids: Vrids
+  readonly nodeName: string
+  readonly grouped: boolean
+}
 
 export function clusterOf<R extends Cluster['role'] | undefined>(settings: AgentSettings, named: Named, role: R) {
   return {
@@ -41,7 +72,6 @@ export function clusterOf<R extends Cluster['role'] | undefined>(settings: Agent
     role,
     pairs: vipPairs(settings.vips).pairs,
     topology: TOPOLOGIES.find((each) => each === settings.controlPlaneTopology) ?? ('HighlyAvailable' as const),
-    platform: settings.platform,
   }
 }
 

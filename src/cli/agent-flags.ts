@@ -28,7 +28,7 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
   if (further.length > 0) words.problem(`Unexpected argument: ${further.join(' ')}`)
   if (template !== undefined && file === undefined)
     words.problem('KUBECONFIG alone, or KUBECONFIG TEMPLATE CFG wanted, and there are two arguments')
-  const notes = template === undefined ? [] : [`The template ${template} is not read: what to write is known`]
+  const notes: string[] = []
   const vips = { api: words.vips('api', notes), ingress: words.vips('ingress', notes) }
   if (words.last('dns-vip') !== undefined) {
     words.address('dns-vip')
@@ -43,6 +43,7 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
   const settings: AgentSettings = {
     kubeconfig: words.path(kubeconfig, 'KUBECONFIG'),
     handOver: handOver(words, file),
+    template,
     vips,
     apiPort: words.whole('api-port', 1, 65_535) ?? 6443,
     lbPort: words.whole('lb-port', 1, 65_535) ?? 9445,

@@ -12,7 +12,7 @@ import { modeIn } from '../kubernetes/mode.ts'
 import { readNode } from '../kubernetes/node-object.ts'
 import { type PeerNode, peerNodes } from '../kubernetes/peers.ts'
 import { chosenVrids } from '../kubernetes/vrid.ts'
-import { clusterName, clusterOf, offPremises, ownName } from './agent-cluster.ts'
+import { clusterName, clusterOf, grouping, offPremises, ownName } from './agent-cluster.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import { readNodeTables } from './node-tables.ts'
@@ -38,12 +38,14 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
   const nodeName = ownName(settings)
   const found = await sources.nodes()
   if ('missing' in found) return fail([found.missing])
+  const { grouped, notes: odd } = grouping(settings)
   const cluster = clusterOf(
     settings,
-    { name: named.name, vrids, nodeName },
+    { name: named.name, vrids, nodeName, grouped },
     settings.bootstrap ? 'bootstrap' : undefined,
   )
   const { peers, notes } = peersOf(found, cluster, machine)
+  notes.unshift(...odd)
   if (!settings.bootstrap && peers.every(({ name }) => name !== nodeName)) {
     const role = roleOf({ cluster, machine, peers }) === 'worker' ? 'worker' : 'control plane node'
     notes.push(`${nodeName} is not among the nodes (NODE_NAME says another name): taken for a ${role} by its address`)

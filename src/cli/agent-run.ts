@@ -26,7 +26,7 @@ import type { Machine } from '../kubernetes/desired-state.ts'
 import { wantedMode } from '../kubernetes/mode.ts'
 import { vipPairs } from '../kubernetes/vip-pairs.ts'
 import { chosenVrids } from '../kubernetes/vrid.ts'
-import { clusterName, clusterOf, localApi, offPremises, ownName } from './agent-cluster.ts'
+import { clusterName, clusterOf, grouping, localApi, offPremises, ownName } from './agent-cluster.ts'
 import { type AgentLog, openAgentLog } from './agent-log.ts'
 import { openStatus } from './agent-status.ts'
 import type { CommandResult } from './check.ts'
@@ -71,11 +71,13 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   const remembered = rememberedPeers(settings.stateDirectory)
   if (typeof remembered === 'string') log('warn', remembered)
   const door = doorOf(settings, log)
+  const { grouped, notes } = grouping(settings)
+  for (const note of notes) log('warn', note)
   const agent = new Agent(
     {
       cluster: clusterOf(
         settings,
-        { name, vrids, nodeName: ownName(settings) },
+        { name, vrids, nodeName: ownName(settings), grouped },
         settings.bootstrap ? 'bootstrap' : undefined,
       ),
       mode: settings.unicast ? 'unicast' : 'multicast',

@@ -17,6 +17,8 @@ export type AgentSettings = {
   /** Undefined: the token that a pod has. */
   readonly kubeconfig: string | undefined
   readonly handOver: HandOver
+  /** keepalived.conf's template, of the cluster; undefined: none is given. */
+  readonly template: string | undefined
   /** As they were written, checked: vip-pairs.ts makes pairs of them. */
   readonly vips: Readonly<Record<Service, readonly string[]>>
   readonly apiPort: number

@@ -29,8 +29,8 @@ export type Cluster = {
   readonly nodeName: string
   readonly pairs: readonly VipPair[]
   readonly topology: Topology
-  /** As on a command line; empty where nobody said. */
-  readonly platform: string
+  /** The VIPs of both families of a service move together. */
+  readonly grouped: boolean
 }
 
 /** This machine, now. */
@@ -224,9 +224,9 @@ const vipsOf = ({ api, ingress }: VipPair): readonly Address[] => [api, ingress]
 const placeOf = ({ node, files }: Machine, pair: VipPair, vips: readonly Address[]): Attachment | string =>
   vrrpInterface(node, files, vipsOf(pair), vips)
 
-/** OpenStack's ports have the VIPs of both families on one node. */
-function groupsOf(instances: readonly Instance[], { platform, pairs }: Cluster): readonly InstanceGroup[] {
-  if (platform.toLowerCase() !== 'openstack' || new Set(pairs.map(({ family }) => family)).size < 2) return []
+/** Ports of OpenStack have the VIPs of both families on one node. */
+function groupsOf(instances: readonly Instance[], { grouped, pairs }: Cluster): readonly InstanceGroup[] {
+  if (!grouped || new Set(pairs.map(({ family }) => family)).size < 2) return []
   return SERVICES.flatMap((service) => {
     const members = instances.filter((each) => each.service === service).map(({ name }) => name)
     return members.length < 2 ? [] : { name: service === 'api' ? 'VG_API' : 'VG_INGRESS', members, service }

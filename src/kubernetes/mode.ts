@@ -18,10 +18,12 @@ const PREPARED = 30_000
 /** Of a keepalived.conf. A comment is nobody's configuration. Undefined: there is none, or no instance in it. */
 export function modeIn(keepalivedConf: string | undefined): Mode | undefined {
   if (keepalivedConf === undefined) return undefined
-  const said = keepalivedConf.replace(/[#!].*$/gm, '')
+  const said = withoutComments(keepalivedConf)
   if (said.includes('unicast_peer')) return 'unicast'
   return said.includes('vrrp_instance') ? 'multicast' : undefined
 }
+
+export const withoutComments = (keepalivedConf: string): string => keepalivedConf.replace(/[#!].*$/gm, '')
 
 const ModeFile = z.object({ mode: z.enum(['unicast', 'multicast']) })
 

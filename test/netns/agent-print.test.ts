@@ -19,31 +19,45 @@ const lines = (text: string) =>
     .split('\n')
     .map((line) => line.replace(/\s+$/, ''))
     .filter((line) => line !== '' && !line.startsWith('#'))
-const node = (name: string, address: string, controlPlane: boolean) => ({
+const NET6 = 'fd2e:6f44:5dd8:c956:'
+const node = (name: string, addresses: readonly string[], controlPlane: boolean) => ({
   metadata: { name, labels: controlPlane ? { 'node-role.kubernetes.io/master': '' } : {} },
-  status: { addresses: [{ type: 'InternalIP', address }] },
+  status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
 })
-const NODES = [0, 1, 2, 3, 4].map((i) => node(i < 3 ? `master-${i}` : `worker-${i}`, `192.168.111.2${i}`, i < 3))
+const NODES = [0, 1, 2, 3, 4].map((i) =>
+  node(i < 3 ? `master-${i}` : `worker-${i}`, [`192.168.111.2${i}`, `${NET6}:1${i + 4}`], i < 3),
+)
 
 describeNetns('agent --print', () => {
   let namespace = ''
+  let worker = ''
   let folder = ''
   const file = (name: string) => join(folder, name)
   function agent(words: readonly string[], name = 'master-0', unicast = 'yes'): SpawnSyncReturns<string> {
     const env = { ...process.env, ENABLE_UNICAST: unicast, NODE_NAME: name }
-    return spawnSync('ip', ['netns', 'exec', namespace, file('dynkeepalived'), ...words], { encoding: 'utf8', env })
+    return spawnSync(
+      'ip',
+      ['netns', 'exec', name === 'worker-3' ? worker : namespace, file('dynkeepalived'), ...words],
+      { encoding: 'utf8', env },
+    )
   }
 
   beforeAll(() => {
-    namespace = makeNamespace()
+    ;[namespace, worker] = [makeNamespace(), makeNamespace()]
     folder = mkdtempSync(join(tmpdir(), 'hf-print-'))
     // The name decides, as for keepalived.
     symlinkSync(BIN, file('dynkeepalived'))
     writeFileSync(file('nodes.json'), JSON.stringify({ kind: 'NodeList', items: NODES }))
-    ip(namespace, 'link', 'add', 'br-ex', 'type', 'veth', 'peer', 'name', 'far')
-    ip(namespace, 'link', 'set', 'far', 'up')
-    ip(namespace, 'link', 'set', 'br-ex', 'up')
-    ip(namespace, 'address', 'add', '192.168.111.20/24', 'dev', 'br-ex')
+    for (const [at, v4, v6] of [
+      [namespace, '192.168.111.20/24', `${NET6}:14/64`],
+      [worker, '192.168.111.23/24', `${NET6}:17/64`],
+    ] as const) {
+      ip(at, 'link', 'add', 'br-ex', 'type', 'veth', 'peer', 'name', 'far')
+      ip(at, 'link', 'set', 'far', 'up')
+      ip(at, 'link', 'set', 'br-ex', 'up')
+      ip(at, 'address', 'add', v4, 'dev', 'br-ex')
+      ip(at, 'address', 'add', v6, 'dev', 'br-ex', 'nodad')
+    }
   })
   afterAll(() => {
     removeAll()
@@ -53,11 +67,30 @@ describeNetns('agent --print', () => {
   test('a control plane node, by a list of nodes: the text of the templates, unicast and multicast', () => {
     const words = [...POD, ...VIPS, '--print', 'keepalived', '--nodes', file('nodes.json')]
     const unicast = agent(words)
-    expect(unicast.stderr).toMatch(/template .* is not read/)
+    expect(unicast.stderr).toMatch(/Cannot read the template .*sync groups/)
     expect(lines(unicast.stdout)).toEqual(lines(sample('master')))
     expect(lines(agent(words, 'master-0', 'no').stdout)).toEqual(lines(sample('master-multicast')))
     expect(unicast.status).toBe(0)
     expect(readdirSync(folder).sort()).toEqual(['dynkeepalived', 'nodes.json'])
+  })
+
+  test.each(['master', 'worker'])('%s of OpenStack with both families: the sync groups of the template', (role) => {
+    const name = role === 'worker' ? 'worker-3' : 'master-0'
+    const vips = [`--api-vips=192.168.111.5,${NET6}:5`, `--ingress-vips=192.168.111.4,${NET6}:4`, '--name=ostest']
+    const print = ['--print', 'keepalived', '--nodes', file('nodes.json')]
+    const template = file('keepalived.conf.tmpl')
+    const pod = ['/nowhere/kubeconfig', template, '/nowhere/keepalived.conf']
+    // A rendered file is a template without actions.
+    writeFileSync(template, sample(`${role}-openstack-dualstack`))
+    const grouped = agent([...pod, ...vips, ...print], name)
+    expect([grouped.status, grouped.stderr]).toEqual([0, ''])
+    expect(lines(grouped.stdout)).toEqual(lines(sample(`${role}-openstack-dualstack`)))
+    writeFileSync(template, sample(role).replace('global_defs', '# no vrrp_sync_group\nglobal_defs'))
+    expect(agent([...pod, ...vips, ...print], name).stdout).not.toMatch(/^vrrp_sync_group/m)
+    rmSync(template)
+    const byFlag = agent([...pod, ...vips, ...print, '--platform=OpenStack'], name)
+    expect(byFlag.stderr).toContain(`Cannot read the template ${template}`)
+    expect(lines(byFlag.stdout)).toEqual(lines(grouped.stdout))
   })
 
   test('our YAML, which check takes', () => {

@@ -56,7 +56,7 @@ export const cluster = (others: Partial<Cluster> = {}): Cluster => ({
   nodeName: '',
   pairs: vipPairs({ api: [API_VIP], ingress: [INGRESS_VIP] }).pairs,
   topology: 'HighlyAvailable',
-  platform: '',
+  grouped: false,
   ...others,
 })
 

@@ -26,6 +26,7 @@ describe('agent', () => {
         file: '/etc/keepalived/keepalived.conf',
         socket: '/var/run/keepalived/keepalived.sock',
       },
+      template: '/config/keepalived.conf.tmpl',
       vips: { api: ['192.168.111.5'], ingress: ['192.168.111.4'] },
       apiPort: 6443,
       lbPort: 9445,

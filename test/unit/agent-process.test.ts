@@ -55,7 +55,7 @@ function started({
   }
   const plan: AgentPlan = {
     cluster: {
-      ...{ name: 'ostest', vrids: undefined, role: undefined, nodeName, topology: 'HighlyAvailable', platform: '' },
+      ...{ name: 'ostest', vrids: undefined, role: undefined, nodeName, topology: 'HighlyAvailable', grouped: false },
       pairs: vipPairs({ api: ['10.0.0.5'], ingress: ['10.0.0.6'] }).pairs,
     },
     ...{ mode: 'unicast', remembered, lookEvery: 20, stableFor: 100 },

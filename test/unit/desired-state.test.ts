@@ -201,9 +201,9 @@ describe('two families', () => {
     expect(desired?.groups).toEqual([])
   })
 
-  test('on OpenStack they move together', () => {
+  test('with a group wanted, as on OpenStack, they move together', () => {
     const groupsOf = (role: 'controlPlane' | 'worker') =>
-      decide(rows, { cluster: { pairs, platform: 'OpenStack', role }, machine: both }).desired?.groups
+      decide(rows, { cluster: { pairs, grouped: true, role }, machine: both }).desired?.groups
     const ingress = { name: 'VG_INGRESS', members: ['ostest_INGRESS_0', 'ostest_INGRESS_1'], service: 'ingress' }
     expect(groupsOf('controlPlane')).toEqual([
       { name: 'VG_API', members: ['ostest_API_0', 'ostest_API_1'], service: 'api' },
@@ -212,8 +212,8 @@ describe('two families', () => {
     expect(groupsOf('worker')).toEqual([ingress])
     // Upstream's quirk is not copied: a group without members.
     const stranger = machine(['192.168.111.99/24', 'fd2e::99/64'])
-    expect(decide(rows, { cluster: { pairs, platform: 'openstack' }, machine: stranger }).desired?.groups).toEqual([])
-    expect(decide(FIVE, { cluster: { platform: 'openstack' } }).desired?.groups).toEqual([])
+    expect(decide(rows, { cluster: { pairs, grouped: true }, machine: stranger }).desired?.groups).toEqual([])
+    expect(decide(FIVE, { cluster: { grouped: true } }).desired?.groups).toEqual([])
   })
 
   test('a family that is not on this machine keeps its last place, or has none, and harms nobody', () => {

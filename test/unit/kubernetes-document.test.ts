@@ -25,6 +25,7 @@ const SAMPLES = [
   'master-multicast',
   'master-openstack-dualstack',
   'worker',
+  'worker-openstack-dualstack',
 ]
 
 /** Without comments and blank lines; a line keeps its indentation. */
@@ -35,14 +36,14 @@ const lines = (text: string) =>
     .filter((line) => line !== '' && !line.startsWith('#'))
 
 const at = (text: string, prefixLength: number) => ({ address: address(text), prefixLength })
-const link = (name: string, v4: string) => ({
+const link = (name: string, v4: string, v6 = 'fd2e:6f44:5dd8:c956::14') => ({
   name,
   mtu: 1500,
-  addresses: [at(v4, 24), at('fe80::1', 64), at('fd2e:6f44:5dd8:c956::14', 64)],
+  addresses: [at(v4, 24), at('fe80::1', 64), at(v6, 64)],
 })
 const nodeOf = ({ instances }: Desired) => {
   const [{ interface: name = 'br-ex', source = '192.168.111.20' } = {}] = instances
-  return { interfaces: [link(name, source)] }
+  return { interfaces: [link(name, source, instances.find((one) => one.source.includes(':'))?.source)] }
 }
 
 function resolved(parsed: ParsedConfig, desired: Desired) {
