@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/securebits.h>
 #include <net/if.h>
@@ -59,6 +60,7 @@
 #define META_SOURCE 52
 #define META_SOURCE_MAX 28u
 #define META_PKTTYPE 80
+#define META_VLAN 84
 #define FLAG_TRUNCATED 1u
 #define FLAG_CONTROL_TRUNCATED 2u
 
@@ -714,6 +716,13 @@ static void read_control(struct msghdr *header, unsigned char *record) {
       put(record, META_REALTIME, &ms, sizeof ms);
     } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL && length >= sizeof(uint32_t)) {
       put(record, META_OVERFLOW, value, sizeof(uint32_t));
+    } else if (c->cmsg_level == SOL_PACKET && c->cmsg_type == PACKET_AUXDATA && length >= sizeof(struct tpacket_auxdata)) {
+      struct tpacket_auxdata aux;
+      memcpy(&aux, value, sizeof aux);
+      if ((aux.tp_status & TP_STATUS_VLAN_VALID) == 0) continue;
+      const uint32_t protocol = (aux.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0 ? aux.tp_vlan_tpid : ETH_P_8021Q;
+      const uint32_t tag = protocol << 16 | aux.tp_vlan_tci;
+      put(record, META_VLAN, &tag, sizeof tag);
     }
   }
 }

@@ -27,8 +27,8 @@ const { output } = await build({
     'warm-up': join(dist, 'cli', 'warm-up.js'),
   },
   platform: 'node',
-  // They look for their binaries on the disk; the last two may not be there at all.
-  external: ['node-gyp-build', 'raw-socket', 'cap'],
+  // They look for their binaries on the disk; the last one may not be there at all.
+  external: ['node-gyp-build', 'raw-socket'],
   logLevel: 'warn',
   write: false,
   output: {

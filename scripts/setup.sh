@@ -25,8 +25,8 @@ case $mode in
     needs="$needs systemctl:systemd nsenter:util-linux"
     # What looks at the status page.
     needs="$needs chromium:chromium"
-    # What the two optional packages are built with.
-    needs="$needs g++:g++ make:make python3:python3 pcap-config:libpcap-dev"
+    # What the optional package raw-socket is built with.
+    needs="$needs g++:g++ make:make python3:python3"
     ;;
   bench)
     needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
@@ -122,26 +122,26 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$lock" ]; then
   printf '%s\n' "$lock" >"$stamp"
 fi
 
-# The optional packages (io: raw-socket, holdfast capture) are C++ for one version of Node.js. Only the tests insist. ---
+# The optional package of `io: raw-socket` is C++ for one version of Node.js. Only the tests insist. ------------------
 
 if [ "$mode" = test ]; then
   addons=node_modules/.holdfast-addons
   built="$lock $(node -p process.versions.modules)"
   if [ "$(cat "$addons" 2>/dev/null)" != "$built" ] ||
-    [ ! -e node_modules/raw-socket/build/Release/raw.node ] || [ ! -e node_modules/cap/build/Release/cap.node ]; then
-    say 'npm rebuild raw-socket cap'
+    [ ! -e node_modules/raw-socket/build/Release/raw.node ]; then
+    say 'npm rebuild raw-socket'
     # Node's own headers, where it was installed with them: node-gyp would download the same ones.
     prefix=$(node -p 'require("node:path").resolve(process.execPath, "..", "..")')
     if [ -z "${npm_config_nodedir:-}" ] && [ -e "$prefix/include/node/node.h" ]; then
       export npm_config_nodedir="$prefix"
     fi
     log=$(mktemp)
-    if npm rebuild raw-socket cap --foreground-scripts </dev/null >"$log" 2>&1; then
+    if npm rebuild raw-socket --foreground-scripts </dev/null >"$log" 2>&1; then
       printf '%s\n' "$built" >"$addons"
     else
       tail -n 15 "$log" >&2
-      # The tests that need them say so by name, and fail with REQUIRE_NETNS=1.
-      say 'Cannot build raw-socket and cap (a C++ compiler, python3, libpcap-dev and the headers of Node.js are needed)'
+      # The tests that need it say so by name, and fail with REQUIRE_NETNS=1.
+      say 'Cannot build raw-socket (a C++ compiler, python3 and the headers of Node.js are needed)'
     fi
     rm -f "$log"
   fi

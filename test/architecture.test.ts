@@ -52,7 +52,7 @@ const PLAN: Record<string, Rule> = {
   },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   cli: {
-    // arp: `capture` reads the frames of others (docs/adr/0011).
+    // arp: `capture` reads the frames of others (docs/adr/0074).
     folders: [
       'wire',
       'vrrp',
@@ -70,7 +70,7 @@ const PLAN: Record<string, Rule> = {
       'recording',
       'simulator',
     ],
-    packages: ['node:', 'commander', 'pino', 'zod', 'cap'],
+    packages: ['node:', 'commander', 'pino', 'zod'],
   },
   'main.ts': { folders: ['cli'], packages: ['node:'] },
 }

@@ -15,7 +15,8 @@ static const struct {
   int level, type;
 } KINDS[] = {{IPPROTO_IP, IP_TTL},           {IPPROTO_IPV6, IPV6_HOPLIMIT},   {IPPROTO_IP, IP_PKTINFO},
              {IPPROTO_IPV6, IPV6_PKTINFO},   {SOL_SOCKET, SO_TIMESTAMPNS},    {SOL_SOCKET, SO_TIMESTAMPNS_NEW},
-             {SOL_SOCKET, SO_RXQ_OVFL},      {SOL_SOCKET, SCM_RIGHTS},        {0, 0}};
+             {SOL_SOCKET, SO_RXQ_OVFL},      {SOL_SOCKET, SCM_RIGHTS},        {SOL_PACKET, PACKET_AUXDATA},
+             {0, 0}};
 
 /* An input: length of the source, flags, source; then per control message its kind, its length and its octets. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,16 +1,21 @@
 /**
- * A message of Neighbor Discovery on its way to a group: Ethernet, IPv6 with hop limit 255 (RFC 4861 §7.1), and the
- * checksum over the pseudo-header (RFC 4443 §2.3). Refuses to know what the message says.
+ * Writes and reads the frame around a message of Neighbor Discovery: Ethernet, IPv6 with hop limit 255 (RFC 4861 §7.1), and the
+ * checksum over the pseudo-header (RFC 4443 §2.3). Refused here: the meaning of the message.
  */
-import { type Address, addressBytes } from '../wire/address.ts'
-import { concatBytes, uint16 } from '../wire/bytes.ts'
-import { checksumOf, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
-import { type Mac, macBytes, multicastMac } from '../wire/mac.ts'
+import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
+import { concatBytes, uint16, viewOf } from '../wire/bytes.ts'
+import { checksumHolds, checksumOf, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
+import { type Mac, macBytes, macFromBytes, multicastMac } from '../wire/mac.ts'
 
 export const ETHERTYPE_IPV6 = 0x86dd
 export const ICMPV6 = 58
 export const NEIGHBOR_DISCOVERY_HOP_LIMIT = 255
 const CHECKSUM_OFFSET = 2
+/** Start of the IPv6 header, and of the ICMPv6 message. */
+const IP = 14
+const ICMP = IP + 40
+/** Of a Solicitation or Advertisement: type, code, checksum, flags, target; the options follow. */
+const WITHOUT_OPTIONS = 24
 
 export type Icmpv6Message = {
   readonly source: Address
@@ -35,4 +40,46 @@ export function icmpv6Frame({ source, group, mac, message }: Icmpv6Message): Uin
     addressBytes(group),
     message,
   )
+}
+
+export type NeighborMessage = {
+  readonly source: Address
+  readonly destination: Address
+  /** The ICMPv6 message, at least up to its target. */
+  readonly message: Uint8Array
+  readonly target: Address
+  readonly options: Uint8Array
+}
+
+/**
+ * Reads a Neighbor Solicitation or Advertisement of this ICMPv6 type, with the checks that RFC 4861 §7.1.1 and §7.1.2 share.
+ * `undefined` if a check fails, and for all other frames. Never throws.
+ */
+export function readNeighborMessage(frame: Uint8Array, type: number): NeighborMessage | undefined {
+  if (frame.length < ICMP + WITHOUT_OPTIONS) return undefined
+  const view = viewOf(frame)
+  if (view.getUint16(12) !== ETHERTYPE_IPV6 || view.getUint8(IP) >> 4 !== 6) return undefined
+  if (view.getUint8(IP + 6) !== ICMPV6 || view.getUint8(IP + 7) !== NEIGHBOR_DISCOVERY_HOP_LIMIT) return undefined
+  const length = view.getUint16(IP + 4)
+  if (length < WITHOUT_OPTIONS || frame.length < ICMP + length) return undefined
+  const message = frame.subarray(ICMP, ICMP + length)
+  if (message[0] !== type || message[1] !== 0) return undefined
+  const source = addressFromBytes(frame.subarray(IP + 8, IP + 24))
+  const destination = addressFromBytes(frame.subarray(IP + 24, ICMP))
+  if (!checksumHolds(wordSum(message) + pseudoHeaderSum(source, destination, ICMPV6, length))) return undefined
+  const target = addressFromBytes(message.subarray(8, WITHOUT_OPTIONS))
+  return { source, destination, message, target, options: message.subarray(WITHOUT_OPTIONS) }
+}
+
+/** Returns the MAC of the link-layer option `kind`: 1 of the source, 2 of the target (RFC 4861 §4.6.1). */
+export function linkLayerOption(options: Uint8Array, kind: 1 | 2): Mac | undefined | 'malformed' {
+  let found: Mac | undefined
+  for (let at = 0; at < options.length; ) {
+    const size = (options[at + 1] ?? 0) * 8
+    // A zero length would never end (RFC 4861 §4.6).
+    if (size === 0 || at + size > options.length) return 'malformed'
+    if (options[at] === kind && size === 8) found = macFromBytes(options.subarray(at + 2, at + 8))
+    at += size
+  }
+  return found
 }

@@ -4,17 +4,12 @@
  * answering solicitations is the kernel's.
  */
 import { type Address, address, addressBytes, addressFromBytes } from '../wire/address.ts'
-import { concatBytes, viewOf } from '../wire/bytes.ts'
-import { checksumHolds, pseudoHeaderSum, wordSum } from '../wire/checksum.ts'
-import { type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
-import { ETHERTYPE_IPV6, ICMPV6, icmpv6Frame, NEIGHBOR_DISCOVERY_HOP_LIMIT } from './icmpv6-frame.ts'
+import { concatBytes } from '../wire/bytes.ts'
+import { type Mac, macBytes } from '../wire/mac.ts'
+import { icmpv6Frame, linkLayerOption, readNeighborMessage } from './icmpv6-frame.ts'
 
 const ALL_NODES = address('ff02::1')
 const NEIGHBOR_ADVERTISEMENT = 136
-/** Start of the IPv6 header, of the ICMPv6 message, and of its options. */
-const IP = 14
-const ICMP = IP + 40
-const OPTIONS = 24
 const TARGET_LINK_LAYER = 2
 const ROUTER = 0x80
 const SOLICITED = 0x40
@@ -49,33 +44,11 @@ export type NeighborClaim = {
 
 /** With the checks of RFC 4861 §7.1.2; what fails one, and what is no advertisement, is undefined. Never throws. */
 export function readNeighborAdvertisement(frame: Uint8Array): NeighborClaim | undefined {
-  if (frame.length < ICMP + OPTIONS) return undefined
-  const view = viewOf(frame)
-  if (view.getUint16(12) !== ETHERTYPE_IPV6 || view.getUint8(IP) >> 4 !== 6) return undefined
-  if (view.getUint8(IP + 6) !== ICMPV6 || view.getUint8(IP + 7) !== NEIGHBOR_DISCOVERY_HOP_LIMIT) return undefined
-  const length = view.getUint16(IP + 4)
-  if (length < OPTIONS || frame.length < ICMP + length) return undefined
-  const message = frame.subarray(ICMP, ICMP + length)
-  if (message[0] !== NEIGHBOR_ADVERTISEMENT || message[1] !== 0) return undefined
-  const source = addressFromBytes(frame.subarray(IP + 8, IP + 24))
-  const destination = addressFromBytes(frame.subarray(IP + 24, ICMP))
-  if (!checksumHolds(wordSum(message) + pseudoHeaderSum(source, destination, ICMPV6, length))) return undefined
-  const linkLayer = targetLinkLayer(message.subarray(OPTIONS))
+  const read = readNeighborMessage(frame, NEIGHBOR_ADVERTISEMENT)
+  if (read === undefined) return undefined
+  const linkLayer = linkLayerOption(read.options, TARGET_LINK_LAYER)
   if (linkLayer === 'malformed') return undefined
-  const solicited = (view.getUint8(ICMP + 4) & SOLICITED) !== 0
-  return { target: addressFromBytes(message.subarray(8, OPTIONS)), linkLayer, solicited }
-}
-
-function targetLinkLayer(options: Uint8Array): Mac | undefined | 'malformed' {
-  let found: Mac | undefined
-  for (let at = 0; at < options.length; ) {
-    const size = (options[at + 1] ?? 0) * 8
-    // A zero length would never end (RFC 4861 §4.6).
-    if (size === 0 || at + size > options.length) return 'malformed'
-    if (options[at] === TARGET_LINK_LAYER && size === 8) found = macFromBytes(options.subarray(at + 2, at + 8))
-    at += size
-  }
-  return found
+  return { target: read.target, linkLayer, solicited: ((read.message[4] ?? 0) & SOLICITED) !== 0 }
 }
 
 /** ff02::1:ff and the low 24 bits (RFC 4291 §2.7.1): where the Active must be heard (VR-ND-05). */

@@ -4,14 +4,15 @@
  * answer is said to us alone: the one to an unspecified source goes to all nodes and would move their caches
  * (docs/adr/0009). When to ask, and what an answer means, is decided elsewhere.
  */
-import { type Address, addressBytes } from '../wire/address.ts'
+import { type Address, address, addressBytes, isMulticast } from '../wire/address.ts'
 import { concatBytes } from '../wire/bytes.ts'
 import { type Mac, macBytes } from '../wire/mac.ts'
-import { icmpv6Frame } from './icmpv6-frame.ts'
+import { icmpv6Frame, linkLayerOption, readNeighborMessage } from './icmpv6-frame.ts'
 import { solicitedNodeGroup } from './neighbor-advertisement.ts'
 
 const NEIGHBOR_SOLICITATION = 135
 const SOURCE_LINK_LAYER = 1
+const UNSPECIFIED = address('::')
 
 export type NeighborSolicitation = {
   readonly target: Address
@@ -30,4 +31,25 @@ export function neighborSolicitation({ target, source, mac }: NeighborSolicitati
     macBytes(mac),
   )
   return icmpv6Frame({ source, group, mac, message })
+}
+
+export type NeighborQuestion = {
+  readonly target: Address
+  /** `undefined` in duplicate address detection, and where the option is missing. */
+  readonly linkLayer: Mac | undefined
+  /** Duplicate address detection: the source is unspecified (RFC 4862 §5.4.2). */
+  readonly duplicateDetection: boolean
+}
+
+/** Reads a Neighbor Solicitation. `undefined` if a check of RFC 4861 §7.1.1 fails, and for all other frames. Never throws. */
+export function readNeighborSolicitation(frame: Uint8Array): NeighborQuestion | undefined {
+  const read = readNeighborMessage(frame, NEIGHBOR_SOLICITATION)
+  if (read === undefined || isMulticast(read.target)) return undefined
+  const linkLayer = linkLayerOption(read.options, SOURCE_LINK_LAYER)
+  if (linkLayer === 'malformed') return undefined
+  const duplicateDetection = read.source === UNSPECIFIED
+  if (duplicateDetection && (linkLayer !== undefined || read.destination !== solicitedNodeGroup(read.target))) {
+    return undefined
+  }
+  return { target: read.target, linkLayer, duplicateDetection }
 }

@@ -1,11 +1,11 @@
 /**
- * What `holdfast capture` has seen: an Ethernet frame to a sighting. Decided here: which frames are worth a line (VRRP,
- * ARP that claims or asks who claims, Neighbor Advertisements) and what a receiver without any configuration of its own
- * would say of an advertisement. PURE. Refused here: where frames come from, and how a line looks. No octet of a
- * password leaves this file (VR-SEC-05).
+ * Reads an Ethernet frame for `holdfast capture`. Decided here: which frames are worth a line (VRRP, ARP without ordinary requests,
+ * Neighbor Solicitations and Advertisements), and how a receiver without a configuration judges an advertisement. PURE.
+ * Refused here: the source of frames, and the form of a line. No octet of a password leaves this file (VR-SEC-05).
  */
 import { isArpReply, readArp } from '../arp/arp-packet.ts'
 import { readNeighborAdvertisement } from '../arp/neighbor-advertisement.ts'
+import { readNeighborSolicitation } from '../arp/neighbor-solicitation.ts'
 import type { DiscardReason, ReceiveWarning } from '../vrrp/advertisement.ts'
 import { AUTH_NONE, AUTH_SIMPLE, addressesOf, type Message, readMessage, versionOf, vrrpGroup } from '../vrrp/packet.ts'
 import { type Parameters, profileKnobs } from '../vrrp/parameters.ts'
@@ -44,6 +44,17 @@ export type ArpSighting = {
   readonly mac: Mac
 }
 
+export type SolicitationSighting = {
+  readonly kind: 'ns'
+  readonly source: Address
+  readonly destination: Address
+  /** `undefined` if a check of RFC 4861 §7.1.1 fails: every host ignores the message. */
+  readonly address: Address | undefined
+  /** Source link-layer address option. */
+  readonly mac: Mac | undefined
+  readonly duplicateDetection: boolean
+}
+
 export type NeighborSighting = {
   readonly kind: 'na'
   readonly source: Address
@@ -60,12 +71,13 @@ export type Sighting = {
   readonly sourceMac: Mac
   readonly destinationMac: Mac
   readonly vlan: number | undefined
-} & (VrrpSighting | ArpSighting | NeighborSighting)
+} & (VrrpSighting | ArpSighting | SolicitationSighting | NeighborSighting)
 
 const ETHERNET = 14
 const TYPE = { ipv4: 0x0800, arp: 0x0806, vlan: 0x8100, ipv6: 0x86dd } as const
 const VRRP = 112
 const ICMPV6 = 58
+const NEIGHBOR_SOLICITATION = 135
 const NEIGHBOR_ADVERTISEMENT = 136
 const IPV4_HEADER = 20
 const IPV6_HEADER = 40
@@ -75,7 +87,7 @@ const NOBODY = address('0.0.0.0')
 export function sightingOf(frame: Uint8Array): Sighting | undefined {
   if (frame.length < ETHERNET) return undefined
   const type = viewOf(frame).getUint16(12)
-  // libpcap puts the tag back that the network card has taken off.
+  // The tap puts the tag back that the kernel has taken off.
   if (type === TYPE.vlan && frame.length >= ETHERNET + 4) {
     const inner = sightingOf(concatBytes(frame.subarray(0, 12), frame.subarray(16)))
     return inner === undefined ? undefined : { ...inner, vlan: viewOf(frame).getUint16(14) & 0x0fff }
@@ -112,7 +124,7 @@ function ipv4Sighting(bytes: Uint8Array): VrrpSighting | undefined {
   return judged({ family: 'ipv4', source, destination, ttl: bytes[8] ?? 0, bytes }, message)
 }
 
-function ipv6Sighting(frame: Uint8Array): VrrpSighting | NeighborSighting | undefined {
+function ipv6Sighting(frame: Uint8Array): VrrpSighting | SolicitationSighting | NeighborSighting | undefined {
   const packet = frame.subarray(ETHERNET)
   if (packet.length < IPV6_HEADER) return undefined
   const source = addressFromBytes(packet.subarray(8, 24))
@@ -121,7 +133,13 @@ function ipv6Sighting(frame: Uint8Array): VrrpSighting | NeighborSighting | unde
   if (packet[6] === VRRP) {
     return judged({ family: 'ipv6', source, destination, ttl: packet[7] ?? 0, bytes }, bytes)
   }
-  if (packet[6] !== ICMPV6 || bytes[0] !== NEIGHBOR_ADVERTISEMENT) return undefined
+  if (packet[6] !== ICMPV6) return undefined
+  if (bytes[0] === NEIGHBOR_SOLICITATION) {
+    const question = readNeighborSolicitation(frame)
+    const duplicateDetection = question?.duplicateDetection === true
+    return { kind: 'ns', source, destination, address: question?.target, mac: question?.linkLayer, duplicateDetection }
+  }
+  if (bytes[0] !== NEIGHBOR_ADVERTISEMENT) return undefined
   const claim = readNeighborAdvertisement(frame)
   const flags = bytes[4] ?? 0
   return {

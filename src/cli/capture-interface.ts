@@ -6,6 +6,7 @@ import type { NetworkPort } from '../daemon/ports.ts'
 import { isLinkLocal } from '../wire/address.ts'
 
 export type CaptureInterface = {
+  readonly index: number
   readonly name: string
   readonly up: boolean
   /** It has an address of a network, and is not the loopback. */
@@ -18,6 +19,7 @@ const LOOPBACK_MAC = '00:00:00:00:00:00'
 export function captureInterfaces(network: Pick<NetworkPort, 'links' | 'addresses'>): readonly CaptureInterface[] {
   const addresses = network.addresses() ?? []
   return (network.links() ?? []).map(({ index, mac, name, up }) => ({
+    index,
     name,
     up,
     addressed:

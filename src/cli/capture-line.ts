@@ -1,6 +1,6 @@
 /**
- * A sighting as a person reads it at night, one line with columns, and as programs read it, one JSON object a line.
- * Decides the looks; refuses to know what makes a packet good or bad. PURE apart from the local time zone.
+ * Writes a sighting for people, one line with columns, and for programs, one JSON object a line. Refused here: the judgement of a
+ * packet. PURE apart from the local time zone.
  */
 import type { Sighting, VrrpSighting } from './capture-decode.ts'
 
@@ -25,13 +25,40 @@ export function formatJson({ at, interfaceName, sighting }: Seen): string {
   return JSON.stringify({ at: isoTime(at), interface: interfaceName, ...sighting })
 }
 
-export const CAPTURE_HEADING = `${'TIME'.padEnd(16)}${'KIND'.padEnd(8)}${'FROM'.padEnd(18)}${'TO'.padEnd(16)}WHAT`
+type Cells = readonly [time: string, kind: string, from: string, to: string, what: string]
 
-export function formatLine({ at, sighting }: Seen): string {
-  const [kind, from, to, what] = columns(sighting)
-  const vlan = sighting.vlan === undefined ? '' : ` [VLAN ${sighting.vlan}]`
-  const cells = [clockTime(at).padEnd(15), kind.padEnd(7), from.padEnd(17), to.padEnd(15), `${what}${vlan}`]
-  return cells.join(' ').trimEnd()
+const HEADING: Cells = ['TIME', 'KIND', 'FROM', 'TO', 'WHAT']
+/** Of a time, a kind and two MACs. */
+const NARROWEST = [15, 7, 17, 17] as const
+
+/**
+ * A table whose columns have the width of the longest MAC or address so far. With fixed columns for IPv6, the lines of an IPv4
+ * network would not fit a terminal.
+ */
+export class CaptureTable {
+  readonly #widths: number[] = [...NARROWEST]
+
+  heading(): string {
+    return this.#row(HEADING)
+  }
+
+  /** Returns one line. A heading stands in front of it if a column got wider. */
+  lines({ at, sighting }: Seen): readonly string[] {
+    const [kind, from, to, what] = columns(sighting)
+    const vlan = sighting.vlan === undefined ? '' : ` [VLAN ${sighting.vlan}]`
+    const cells: Cells = [clockTime(at), kind, from, to, `${what}${vlan}`]
+    const wider = this.#widths.map((width, i) => Math.max(width, cells[i]?.length ?? 0))
+    const changed = wider.some((width, i) => width !== this.#widths[i])
+    this.#widths.splice(0, wider.length, ...wider)
+    return changed ? [this.heading(), this.#row(cells)] : [this.#row(cells)]
+  }
+
+  #row(cells: Cells): string {
+    return cells
+      .map((cell, i) => cell.padEnd(this.#widths[i] ?? 0))
+      .join(' ')
+      .trimEnd()
+  }
 }
 
 function columns(sighting: Sighting): readonly [kind: string, from: string, to: string, what: string] {
@@ -42,6 +69,11 @@ function columns(sighting: Sighting): readonly [kind: string, from: string, to: 
       const { address, mac, what } = sighting
       const says = what === 'probe' ? `probe: who has ${address}?` : `${what}: ${address} is at ${mac}`
       return ['ARP', sighting.sourceMac, sighting.destinationMac, says]
+    }
+    case 'ns': {
+      const { address, duplicateDetection } = sighting
+      const asked = address === undefined ? 'INVALID' : `who has ${address}?`
+      return ['NS', sighting.source, sighting.destination, duplicateDetection ? `probe: ${asked}` : asked]
     }
     case 'na': {
       const { address, mac, override, router, solicited } = sighting

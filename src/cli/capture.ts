@@ -1,14 +1,15 @@
 /**
- * `holdfast capture`: VRRP, ARP and Neighbor Advertisements of one interface as lines, for whoever wants to know who
- * speaks on this LAN and why nobody listens. Decides what is printed and written, and that an interface that goes down
- * is waited for. Works beside a daemon or without one, and never in its process.
+ * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame a line. Decided here: what is printed and
+ * written, and that the command waits for an interface that goes down. It works beside a daemon or without one, and never in
+ * the daemon's process (docs/adr/0074).
  */
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import type { Failure } from '../daemon/ports.ts'
+import type { FrameTap, FrameTapOptions } from '../linux/frame-tap.ts'
 import { missingCapabilities } from './capability.ts'
 import { sightingOf } from './capture-decode.ts'
 import type { CaptureInterface } from './capture-interface.ts'
-import { CAPTURE_HEADING, formatJson, formatLine } from './capture-line.ts'
-import { type CaptureProcess, startCapture } from './capture-process.ts'
+import { CaptureTable, formatJson } from './capture-line.ts'
 import { EXIT } from './exit-code.ts'
 import { pcapHeader, pcapRecord } from './pcap-file.ts'
 
@@ -21,27 +22,34 @@ export type CaptureOptions = {
   readonly count: number | undefined
 }
 
-/** How often a missing interface is looked for. */
+/** This machine, in this network namespace. */
+export type CaptureHost = {
+  look(): readonly CaptureInterface[]
+  openTap(options: FrameTapOptions): FrameTap | Failure
+}
+
+/** ms between two looks for a missing interface. */
 const LOOK_AGAIN = 200
-/** An interface that is up and aborts every child is broken in a way that waiting does not cure. */
-const MOST_ABORTS = 5
-const LONG_LIFE = 2_000
+/** Of /sys/class/net/NAME/type (linux/if_arp.h): frames of these two begin with an Ethernet header. */
+const ETHERNET_TYPES = ['1', '772']
 
 const complain = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`)
 
-/** `look`: the interfaces of this network namespace now. Returns the exit status. */
-export async function captureCommand(
-  options: CaptureOptions,
-  look: () => readonly CaptureInterface[],
-): Promise<number> {
+/** Returns the exit status. */
+export async function captureCommand(options: CaptureOptions, host: CaptureHost): Promise<number> {
   if (missingCapabilities().includes('CAP_NET_RAW')) {
-    complain('Cannot capture without CAP_NET_RAW: run it as root')
+    complain('Cannot capture without CAP_NET_RAW: run it as root (in a container: docker exec --user 0)')
     return EXIT.privilege
   }
+  const { look } = host
   const interfaceName = options.interfaceName ?? onlyOne(look())
   if (interfaceName === undefined) return EXIT.usage
   if (!look().some(({ name }) => name === interfaceName)) {
     complain(`Cannot capture on "${interfaceName}": interface does not exist`)
+    return EXIT.failure
+  }
+  if (!isEthernet(interfaceName)) {
+    complain(`Cannot capture on "${interfaceName}": not an Ethernet interface`)
     return EXIT.failure
   }
   let file: number | undefined
@@ -56,9 +64,18 @@ export async function captureCommand(
     }
   }
   try {
-    return await new Session(interfaceName, options, look, file).run()
+    return await new Session(interfaceName, options, host, file).run()
   } finally {
     if (file !== undefined) closeSync(file)
+  }
+}
+
+/** Without /sys the answer is yes: a frame of another kind then matches no filter. */
+function isEthernet(interfaceName: string): boolean {
+  try {
+    return ETHERNET_TYPES.includes(readFileSync(`/sys/class/net/${interfaceName}/type`, 'utf8').trim())
+  } catch {
+    return true
   }
 }
 
@@ -73,70 +90,76 @@ function onlyOne(interfaces: readonly CaptureInterface[]): string | undefined {
 class Session {
   readonly #interfaceName: string
   readonly #options: CaptureOptions
-  readonly #look: () => readonly CaptureInterface[]
+  readonly #host: CaptureHost
   readonly #file: number | undefined
-  #child: CaptureProcess | undefined
+  readonly #table = new CaptureTable()
   #stopped = false
   #headed = false
   #lines = 0
-  #aborts = 0
-  /** Ends a wait early. */
+  /** Ends the wait that is under way. */
   #wake = (): void => {}
 
-  constructor(
-    interfaceName: string,
-    options: CaptureOptions,
-    look: () => readonly CaptureInterface[],
-    file: number | undefined,
-  ) {
+  constructor(interfaceName: string, options: CaptureOptions, host: CaptureHost, file: number | undefined) {
     this.#interfaceName = interfaceName
     this.#options = options
-    this.#look = look
+    this.#host = host
     this.#file = file
   }
 
   async run(): Promise<number> {
     const stop = (): void => this.#stop()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
-    // `| head` has seen enough.
+    // `| head` has read enough.
     process.stdout.on('error', stop)
     while (!this.#stopped) {
-      if (!this.#isUp()) {
+      const index = this.#indexIfUp()
+      if (index === undefined) {
         complain(`"${this.#interfaceName}" is down or gone: waiting for it`)
-        while (!this.#stopped && !this.#isUp()) await this.#pause()
+        while (!this.#stopped && this.#indexIfUp() === undefined) await this.#pause()
         continue
       }
-      const startedAt = performance.now()
-      this.#child = startCapture(this.#interfaceName, (message) => {
-        if (message.kind === 'listening') this.#listening()
-        else this.#take(message.frame, message.at)
-      })
-      const end = await this.#child.ended
-      this.#child = undefined
-      // It can go down between our look and libpcap's.
-      if (end.kind === 'failed' && this.#isUp()) {
-        complain(`Cannot capture on "${this.#interfaceName}": ${end.why}`)
+      const failure = await this.#listen(index)
+      if (failure === undefined) break
+      // The interface can go down between our look and the socket; a tap of a deleted interface fails with ENODEV.
+      if (failure.code !== 'ENETDOWN' && this.#indexIfUp() === index) {
+        complain(`Cannot capture: ${failure.message}`)
         return EXIT.failure
       }
-      this.#aborts = performance.now() - startedAt > LONG_LIFE ? 1 : this.#aborts + 1
-      if (this.#aborts > MOST_ABORTS) {
-        complain(`Cannot capture on "${this.#interfaceName}": libpcap gives up each time`)
-        return EXIT.failure
-      }
-      if (end.kind !== 'stopped') await this.#pause()
+      await this.#pause()
     }
     if (this.#options.write !== undefined) complain(`${this.#lines} frames written to ${this.#options.write}`)
     return EXIT.ok
   }
 
+  /** Resolves with the failure that ended the tap, or with `undefined` after a stop. */
+  async #listen(interfaceIndex: number): Promise<Failure | undefined> {
+    let failed: Failure | undefined
+    const tap = this.#host.openTap({
+      interfaceIndex,
+      interfaceName: this.#interfaceName,
+      onFrame: (frame, _outgoing, at) => this.#take(frame, at === 0 ? Date.now() : at),
+      onFailure: (failure) => {
+        failed = failure
+        this.#wake()
+      },
+    })
+    if ('code' in tap) return tap
+    this.#listening()
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    tap.close()
+    return failed
+  }
+
   #listening(): void {
     complain(`listening on "${this.#interfaceName}"`)
-    if (!this.#headed && !this.#options.json) this.#print(CAPTURE_HEADING)
+    if (!this.#headed && !this.#options.json) this.#print(this.#table.heading())
     this.#headed = true
   }
 
-  #isUp(): boolean {
-    return this.#look().some(({ name, up }) => name === this.#interfaceName && up)
+  #indexIfUp(): number | undefined {
+    return this.#host.look().find(({ name, up }) => name === this.#interfaceName && up)?.index
   }
 
   #take(frame: Uint8Array, at: number): void {
@@ -144,7 +167,7 @@ class Session {
     if (sighting === undefined) return
     if (this.#file !== undefined) writeSync(this.#file, pcapRecord(frame, at))
     const seen = { sighting, interfaceName: this.#interfaceName, at }
-    this.#print(this.#options.json ? formatJson(seen) : formatLine(seen))
+    for (const line of this.#options.json ? [formatJson(seen)] : this.#table.lines(seen)) this.#print(line)
     this.#lines++
     if (this.#lines === this.#options.count) this.#stop()
   }
@@ -155,7 +178,6 @@ class Session {
 
   #stop(): void {
     this.#stopped = true
-    this.#child?.stop()
     this.#wake()
   }
 

@@ -12,9 +12,9 @@ import {
   type WayBack,
 } from '../doctor/measurement.ts'
 import { routeTable } from '../doctor/route-table.ts'
+import { openVrrpTap } from '../linux/frame-tap.ts'
 import type { NativeAddon } from '../linux/native.ts'
 import type { ReversePath } from '../linux/reverse-path.ts'
-import { openVrrpTap } from '../linux/vrrp-tap.ts'
 import { vrrpGroup } from '../vrrp/packet.ts'
 import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 import { Ear } from './doctor-ear.ts'

@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import type { ApiOverride, ApiWords } from '../config/api-words.ts'
+import type { CaptureHost } from './capture.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import type { NodeIpWords } from './node-ip.ts'
@@ -303,8 +304,8 @@ doctor: 2 warnings, 3 errors`,
   program
     .command('capture')
     .description(
-      'who speaks VRRP, ARP and Neighbor Discovery here, live, with the reason why a packet is discarded; ' +
-        'needs CAP_NET_RAW and the npm package cap',
+      'VRRP, ARP and Neighbor Discovery on this LAN, live, with the reason why a packet is discarded; ' +
+        'needs CAP_NET_RAW',
     )
     .option('-i, --interface <name>', 'where to listen (default: the only interface with an address)')
     .option('--json', 'one JSON object a line')
@@ -313,8 +314,8 @@ doctor: 2 warnings, 3 errors`,
     .action(async (options: { interface?: string; json?: boolean; write?: string; count?: number }) => {
       const { captureCommand } = await import('./capture.ts')
       const { write, count, json = false } = options
-      const { close, look } = await interfaces()
-      status = await captureCommand({ interfaceName: options.interface, write, count, json }, look)
+      const { close, host } = await captureHost()
+      status = await captureCommand({ interfaceName: options.interface, write, count, json }, host)
       close()
     })
 
@@ -348,14 +349,6 @@ doctor: 2 warnings, 3 errors`,
     .action(async (ms: string) => {
       const { measureTimer } = await import('./doctor-timer.ts')
       process.stdout.write(JSON.stringify(await measureTimer(Number(ms))))
-    })
-
-  program
-    .command('capture-child', { hidden: true })
-    .argument('<interface>')
-    .action(async (device: string) => {
-      const { captureChild } = await import('./capture-child.ts')
-      status = await captureChild(device)
     })
 
   program
@@ -510,15 +503,20 @@ function wholeNumber(text: string): number {
   return Number(text)
 }
 
-/** The interfaces of this network namespace, asked for as often as `look` is called. */
-async function interfaces() {
+/** The interfaces and frames of this network namespace. */
+async function captureHost() {
   const { openClock } = await import('../linux/clock.ts')
+  const { openLanTap } = await import('../linux/frame-tap.ts')
   const { loadNative } = await import('../linux/native.ts')
   const { openNetwork } = await import('../linux/network.ts')
   const { captureInterfaces } = await import('./capture-interface.ts')
   const native = loadNative()
   const network = openNetwork(native, openClock(native))
-  return { look: () => captureInterfaces(network), close: () => network.close() }
+  const host: CaptureHost = {
+    look: () => captureInterfaces(network),
+    openTap: (options) => openLanTap(native, options),
+  }
+  return { host, close: () => network.close() }
 }
 
 async function thisNode() {

@@ -18,6 +18,8 @@ export type MetaReader = {
   destination(packet: number, family: Family): Address | undefined
   source(packet: number): Uint8Array
   packetType(packet: number): number
+  /** VLAN tag that the kernel took off the frame: TPID in the high half. 0 = none, or PACKET_AUXDATA is off. */
+  vlan(packet: number): number
 }
 
 export function readMeta(socket: NativeSocket, size: number): MetaReader {
@@ -47,5 +49,6 @@ export function readMeta(socket: NativeSocket, size: number): MetaReader {
       return meta.subarray(start, start + view.getUint32(at(packet, META.sourceLength), true))
     },
     packetType: (packet) => view.getUint8(at(packet, META.packetType)),
+    vlan: (packet) => view.getUint32(at(packet, META.vlan), true),
   }
 }

@@ -32,6 +32,8 @@ export const META = {
   source: 52,
   /** u8: sll_pkttype of an AF_PACKET socket (4 = sent by this host). */
   packetType: 80,
+  /** u32: VLAN tag that the kernel took off the frame (PACKET_AUXDATA), TPID in the high half; 0 none. */
+  vlan: 84,
 } as const
 
 export const FLAG = { truncated: 1, controlTruncated: 2 } as const

@@ -1,5 +1,5 @@
 /**
- * What to tell an operator whose installation lacks a package that holdfast can do without (raw-socket, cap). Both are
+ * What to tell an operator whose installation lacks a package that holdfast can do without (raw-socket). It is
  * C++ that npm has to build: not installed, not built and built for another Node.js are three different errands.
  * Refused here: what the package is for, and what happens without it.
  */

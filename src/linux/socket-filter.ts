@@ -20,6 +20,11 @@ export function socketFilter(...program: readonly Instruction[]): Uint8Array {
 export const LOAD_WORD = 0x20
 export const LOAD_HALF = 0x28
 export const LOAD_BYTE = 0x30
+/** Offset from the index register. */
+export const LOAD_HALF_INDEXED = 0x48
+export const LOAD_BYTE_INDEXED = 0x50
+/** Sets the index register. */
+export const INDEX = 0x01
 export const JUMP_IF_EQUAL = 0x15
 export const JUMP_IF_SET = 0x45
 export const RETURN = 0x06

@@ -1,5 +1,5 @@
 /**
- * Socket options by name: the numbers of asm-generic/socket.h, linux/in.h, in6.h and netlink.h (the same on x64 and
+ * Socket options by name: the numbers of asm-generic/socket.h, linux/in.h, in6.h, if_packet.h and netlink.h (the same on x64 and
  * arm64), and the shapes of their values. Refused here: which socket needs which option.
  */
 import type { Address } from '../wire/address.ts'
@@ -39,6 +39,8 @@ export const OPTION = {
   ipv6ReceivePacketInfo: [41, 49],
   ipv6ReceiveHopLimit: [41, 51],
   ipv6TrafficClass: [41, 67],
+  packetAddMembership: [263, 1],
+  packetAuxiliaryData: [263, 8],
   netlinkCapAck: [270, 10],
 } as const satisfies Record<string, Option>
 

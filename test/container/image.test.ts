@@ -255,6 +255,12 @@ describeContainer('the image', () => {
       const container = start(BOTH)
       await container.takesTheAddress()
       expect(container.exec('holdfast-healthcheck', 'ready').status).toBe(0)
+      const capture = ['holdfast', 'capture', '-i', 'eth0', '--json', '--count', '1']
+      const captured = ran('exec', ...ROOT_USER, container.id, ...capture)
+      expect(captured, 'capture as root').toMatchObject({
+        status: 0,
+        output: expect.stringContaining('"interface":"eth0"'),
+      })
     })
 
     const users = [

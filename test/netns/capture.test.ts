@@ -1,16 +1,17 @@
 /**
- * `holdfast capture` on a LAN with real daemons: what it prints agrees with what tshark reads in the file it wrote, it
- * names what everybody discards, and an interface that goes away under it is waited for, without a crash on the
- * terminal (the package below it aborts its process then).
+ * `holdfast capture` on a LAN with real daemons: its lines agree with what tshark reads in the file that it wrote, it
+ * names what every receiver discards, and it waits for an interface that goes down or is deleted.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
+import { neighborSolicitation } from '../../src/arp/neighbor-solicitation.ts'
 import { run } from '../../src/cli/demo-network.ts'
 import { packageRoot } from '../../src/cli/demo-probe.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { address } from '../../src/wire/address.ts'
+import { concatBytes, uint16 } from '../../src/wire/bytes.ts'
 import { macFromBytes } from '../../src/wire/mac.ts'
 import { centis } from '../../src/wire/units.ts'
 import { toHex } from '../support/hex.ts'
@@ -132,10 +133,11 @@ describeCapture('holdfast capture', () => {
     expect(readFileSync(file).length).toBeGreaterThan(24)
   })
 
-  test('a packet that everybody discards says why; IPv6 and Neighbor Advertisements are there', async () => {
+  test('a packet that everybody discards says why; IPv6, Neighbor Discovery and the VLAN of a frame are there', async () => {
     const on = newLab(1)
     const host = on.router(1)
-    const capture = await Capture.listening(on, on.host('observer'), '--json', '--count', '3')
+    const file = join(on.directory, 'neighbors.pcap')
+    const capture = await Capture.listening(on, on.host('observer'), '--json', '--write', file)
     agent = new Agent(host.namespace)
     const eth0 = (await agent.call('links')).find(({ name }) => name === 'eth0')
     if (eth0 === undefined) throw new Error('no eth0')
@@ -171,9 +173,28 @@ describeCapture('holdfast capture', () => {
       mac,
       override: true,
     })
-    // That was the third.
-    expect(await capture.process.exited).toMatchObject({ code: 0 })
+
+    const asked = neighborSolicitation({ target: address('2001:db8::100'), source: address('fe80::77'), mac })
+    await agent.call('sendFrames', frames.socket ?? -1, [toHex(asked)])
+    const question = (line: Line) => line.kind === 'ns' && line.source === 'fe80::77'
+    const expected = { address: '2001:db8::100', destination: 'ff02::1:ff00:100', mac, duplicateDetection: false }
+    expect(await capture.until('the question', question)).toMatchObject(expected)
+
+    const tagged = concatBytes(asked.subarray(0, 12), uint16(0x8100), uint16(0x6005), asked.subarray(12))
+    await agent.call('sendFrames', frames.socket ?? -1, [toHex(tagged)])
+    expect(await capture.until('the question in a VLAN', ({ vlan }) => vlan === 5)).toMatchObject(expected)
+    await capture.stop()
+    const questions = decode(file).filter(({ nsTarget }) => nsTarget === '2001:db8::100')
+    expect(questions.map(({ vlan }) => vlan).sort()).toEqual(['', '5'])
+  })
+
+  test('--count ends it after so many frames', async () => {
+    const on = newLab(1)
+    const capture = await Capture.listening(on, on.host('observer'), '--json', '--count', '3')
+    const daemon = startDaemon('holdfast', on, { host: on.router(1), priority: 100, intervalMs: 100, address: LAB_VIP })
+    expect(await capture.process.exited).toMatchObject({ code: 0, signal: null })
     expect(capture.seen.length).toBe(3)
+    daemon.terminate()
   })
 
   test('the interface goes down, comes back, is deleted and made anew: no crash, and it listens again', async () => {
@@ -189,6 +210,10 @@ describeCapture('holdfast capture', () => {
     await becomes('it to wait', () => waiting() === 1)
     on.setLink(observer, 'up')
     await becomes('it to listen again', () => listening() === 2)
+    // Refused, after ARP has asked for the observer.
+    const connect = `echo 2>/dev/null >/dev/tcp/${observer.address}/9 || true`
+    run(['ip', 'netns', 'exec', on.router(1).namespace, 'bash', '-c', connect])
+    await becomes('it to show frames again', () => capture.lines.some((text) => text.includes(' ARP ')))
     run(['ip', '-n', observer.namespace, 'link', 'delete', 'eth0'])
     await becomes('it to wait again', () => waiting() === 2)
     run(['ip', '-n', observer.namespace, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'far'])
@@ -197,7 +222,7 @@ describeCapture('holdfast capture', () => {
     await becomes('it to listen on the new one', () => listening() === 3)
     await capture.stop()
     const expected =
-      /^TIME |^holdfast: "eth0" is down or gone: waiting for it$|^holdfast: listening on "eth0"$|^\d\d:.* (ARP|NA) /
+      /^TIME |^holdfast: "eth0" is down or gone: waiting for it$|^holdfast: listening on "eth0"$|^\d\d:.* (ARP|NS|NA) /
     expect(capture.lines.filter((text) => !expected.test(text))).toEqual([])
   })
 

@@ -21,7 +21,7 @@ function isBuilt(name: string, binary: string): boolean {
   }
 }
 
-const BINARIES: Readonly<Record<string, string>> = { 'raw-socket': 'raw.node', cap: 'cap.node' }
+const BINARIES: Readonly<Record<string, string>> = { 'raw-socket': 'raw.node' }
 
 const isHere = (tool: string): boolean => {
   if (tool === 'a Docker engine') return engineAnswers()
@@ -54,13 +54,13 @@ export function describeNetns(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip'], name, body)
 }
 
-/** The optional packages must be built (scripts/setup.sh test). */
+/** The optional package must be built (scripts/setup.sh test). */
 export function describeRawSocket(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'raw-socket'], name, body)
 }
 
 export function describeCapture(name: string, body: () => void): void {
-  describeWith('REQUIRE_NETNS', ['ip', 'cap', 'tshark'], name, body)
+  describeWith('REQUIRE_NETNS', ['ip', 'tshark'], name, body)
 }
 
 /** No privilege is needed: what a rule says is a question to a program. */

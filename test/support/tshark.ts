@@ -34,6 +34,8 @@ const FIELDS = {
   /** Of a neighbour advertisement. */
   naTarget: ['icmpv6.nd.na.target_address'],
   naSolicited: ['icmpv6.nd.na.flag.s'],
+  nsTarget: ['icmpv6.nd.ns.target_address'],
+  vlan: ['vlan.id'],
   malformed: ['_ws.malformed'],
   remark: ['_ws.expert.message'],
 } as const
@@ -110,6 +112,8 @@ export function decode(path: string): Frame[] {
       arpTarget: cell('arpTarget'),
       naTarget: cell('naTarget'),
       naSolicited: cell('naSolicited'),
+      nsTarget: cell('nsTarget'),
+      vlan: cell('vlan'),
       malformed: cell('malformed'),
       remark: cell('remark'),
     }

@@ -1,15 +1,16 @@
 /**
  * `holdfast capture` without a network: frames that other daemons sent (conformance vectors), our own announcements,
- * lines for people and programs, the pcap file and the pipe between its two processes.
+ * lines for people and programs, and the pcap file.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
-import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
+import { icmpv6Frame } from '../../src/arp/icmpv6-frame.ts'
+import { neighborAdvertisement, solicitedNodeGroup } from '../../src/arp/neighbor-advertisement.ts'
+import { neighborSolicitation } from '../../src/arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../src/arp/probe.ts'
 import { type Sighting, sightingOf } from '../../src/cli/capture-decode.ts'
 import { captureInterfaces } from '../../src/cli/capture-interface.ts'
-import { formatJson, formatLine } from '../../src/cli/capture-line.ts'
-import { type CaptureMessage, encodeMessage, MessageReader } from '../../src/cli/capture-message.ts'
+import { CaptureTable, formatJson, type Seen } from '../../src/cli/capture-line.ts'
 import { pcapHeader, pcapRecord } from '../../src/cli/pcap-file.ts'
 import { address } from '../../src/wire/address.ts'
 import { concatBytes, uint16 } from '../../src/wire/bytes.ts'
@@ -29,6 +30,8 @@ function frameOf({ input, receiver }: PacketVector): Uint8Array {
   const type = uint16(receiver.family === 'ipv4' ? 0x0800 : 0x86dd)
   return concatBytes(octets(eth_dst), octets(eth_src), type, fromHex(input.ip_packet_hex))
 }
+
+const formatLine = (one: Seen): string => new CaptureTable().lines(one).at(-1) ?? ''
 
 function seen(frame: Uint8Array): Sighting {
   const sighting = sightingOf(frame)
@@ -121,6 +124,43 @@ describe('ARP and Neighbor Discovery', () => {
     expect(formatLine({ sighting: broken, interfaceName: 'eth0', at: 0 })).toContain('INVALID')
   })
 
+  test('a Neighbor Solicitation: the question of a host, and duplicate address detection', () => {
+    const source = address('fe80::7')
+    const group = solicitedNodeGroup(VIP6)
+    const asked = neighborSolicitation({ target: VIP6, source, mac: MAC })
+    const question = { kind: 'ns', address: VIP6, destination: group, sourceMac: MAC }
+    expect(seen(asked)).toMatchObject({ ...question, source, mac: MAC, duplicateDetection: false })
+    expect(formatLine({ sighting: seen(asked), interfaceName: 'eth0', at: 0 })).toMatch(
+      / NS .*who has 2001:db8::100\?$/,
+    )
+
+    const nobody = address('::')
+    const message = asked.slice(54, 78).fill(0, 2, 4)
+    const probe = icmpv6Frame({ source: nobody, group, mac: MAC, message: message.slice() })
+    expect(seen(probe)).toMatchObject({ ...question, source: nobody, mac: undefined, duplicateDetection: true })
+    expect(formatLine({ sighting: seen(probe), interfaceName: 'eth0', at: 0 })).toContain('probe: who has')
+  })
+
+  test.each([
+    ['a changed octet', (asked: Uint8Array) => asked.with(60, 0xaa)],
+    ['another hop limit', (asked: Uint8Array) => asked.with(21, 254)],
+    ['an option without a length', (asked: Uint8Array) => asked.with(79, 0)],
+  ])('a Neighbor Solicitation with %s is shown as invalid', (_what, damage) => {
+    const asked = neighborSolicitation({ target: VIP6, source: address('fe80::7'), mac: MAC })
+    const sighting = seen(damage(asked))
+    expect(sighting).toMatchObject({ kind: 'ns', address: undefined })
+    expect(formatLine({ sighting, interfaceName: 'eth0', at: 0 })).toContain('INVALID')
+  })
+
+  test('duplicate address detection with a link-layer option is invalid (RFC 4861 §7.1.1)', () => {
+    const group = solicitedNodeGroup(VIP6)
+    const message = neighborSolicitation({ target: VIP6, source: address('fe80::7'), mac: MAC })
+      .slice(54)
+      .fill(0, 2, 4)
+    const probe = icmpv6Frame({ source: address('::'), group, mac: MAC, message })
+    expect(seen(probe)).toMatchObject({ kind: 'ns', address: undefined })
+  })
+
   test('a VLAN tag is taken off and told', () => {
     const frame = gratuitousArp({ address: VIP, mac: MAC })
     const tagged = concatBytes(frame.subarray(0, 12), uint16(0x8100), uint16(0xa005), frame.subarray(12))
@@ -136,13 +176,32 @@ describe('ARP and Neighbor Discovery', () => {
 })
 
 describe('lines', () => {
+  const arp = seen(gratuitousArp({ address: VIP, mac: MAC }))
+  const six = seen(neighborAdvertisement({ address: address('2001:db8:1234:5678:9abc:def0:1234:5678'), mac: MAC }))
+  const line = (sighting: Sighting) => ({ sighting, interfaceName: 'eth0', at: 0 })
+
+  test('the columns stand below their headings, with MAC addresses and with the longest IPv6 addresses', () => {
+    const table = new CaptureTable()
+    const narrow = [table.heading(), ...table.lines(line(arp))]
+    const wide = [...table.lines(line(six)), ...table.lines(line(arp)), ...table.lines(line(six))]
+    // The heading comes again with the first IPv6 line, and the columns keep their width afterwards.
+    expect(wide.map((text) => text.split(/ +/)[1])).toEqual(['KIND', 'NA', 'ARP', 'NA'])
+    for (const block of [narrow, wide]) {
+      const at = ['KIND', 'FROM', 'TO', 'WHAT'].map((name) => block[0]?.indexOf(name) ?? -1)
+      for (const text of block) {
+        expect(at.map((column) => /^ \S/.test(text.slice(column - 1, column + 1)))).toEqual([true, true, true, true])
+      }
+    }
+    expect(Math.max(...narrow.map((text) => text.indexOf('WHAT')))).toBeLessThan(65)
+  })
+
   const at = Date.UTC(2026, 10, 21, 12, 0, 0, 7) + 0.25
   test('one for a person', () => {
     const [vector] = packetVectors('packets-captured')
     if (vector === undefined) throw new Error('no vectors')
     const text = formatLine({ sighting: seen(frameOf(vector)), interfaceName: 'eth0', at })
     expect(text).toMatch(
-      /^\d\d:00:00\.007250 VRRPv3 {2}192\.0\.2\.10 {8}224\.0\.0\.18 {6}vrid 51, priority 100, every 1000 ms: 198\.51\.100\.1$/,
+      /^\d\d:00:00\.007250 VRRPv3 {2}192\.0\.2\.10 {8}224\.0\.0\.18 {8}vrid 51, priority 100, every 1000 ms: 198\.51\.100\.1$/,
     )
   })
 
@@ -165,21 +224,6 @@ test('the pcap file: header and record as pcap-savefile(5) has them', () => {
   expect(toHex(pcapHeader())).toBe('d4c3b2a1020004000000000000000000ffff000001000000')
   const record = pcapRecord(Uint8Array.of(1, 2, 3), 1_700_000_000_123.456)
   expect(toHex(record)).toBe(`00f15365${'40e20100'}0300000003000000010203`)
-})
-
-test('messages of the capturing process survive any cutting of the pipe', () => {
-  const messages: CaptureMessage[] = [
-    { kind: 'listening' },
-    { kind: 'frame', at: 1_700_000_000_123.5, frame: Uint8Array.of(1, 2, 3) },
-    { kind: 'failed', why: 'no such device: eth9 – gone' },
-  ]
-  const bytes = concatBytes(...messages.map(encodeMessage))
-  for (const size of [1, 2, 7, bytes.length]) {
-    const read: CaptureMessage[] = []
-    const reader = new MessageReader()
-    for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size), (one) => read.push(one))
-    expect(read).toEqual(messages)
-  }
 })
 
 test('the interface that is meant when none is named has an address and is not the loopback', () => {

@@ -136,8 +136,8 @@ describe('whole packets', () => {
 describe('what an operator is told', () => {
   const missing = (text: string) => Object.assign(new Error(text), { code: 'MODULE_NOT_FOUND' })
   test.each([
-    [missing("Cannot find module 'cap'\nRequire stack:"), 'the package cap is not installed: npm install cap'],
-    [missing("Cannot find module '../build/Release/cap.node'"), 'the package cap is not built: npm rebuild cap'],
-    [new Error('libpcap.so.0.8: cannot open shared object file'), '(libpcap.so.0.8: cannot open shared object file)'],
-  ])('%s', (error, text) => expect(whyUnavailable('cap', 'a compiler', error)).toContain(text))
+    [missing("Cannot find module 'raw-socket'\nRequire stack:"), 'is not installed: npm install raw-socket'],
+    [missing("Cannot find module './build/Release/raw.node'"), 'is not built: npm rebuild raw-socket'],
+    [new Error('libc.so.6: cannot open shared object file'), '(libc.so.6: cannot open shared object file)'],
+  ])('%s', (error, text) => expect(whyUnavailable('raw-socket', 'a compiler', error)).toContain(text))
 })
