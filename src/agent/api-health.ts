@@ -6,11 +6,10 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 
 const TIMEOUT = 5000
-export const READYZ = 'https://localhost:6443/readyz'
 export const IRONIC = 'http://localhost:6385/v1'
 
 /** Ready says 200; anything else is not ready. */
-export const isApiReady = async (url: string = READYZ, timeout: number = TIMEOUT): Promise<boolean> =>
+export const isApiReady = async (url: string, timeout: number = TIMEOUT): Promise<boolean> =>
   (await statusOf(url, timeout)) === 200
 
 /** Any answer is one. */

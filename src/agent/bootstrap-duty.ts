@@ -12,12 +12,17 @@ export type BootstrapPorts = {
   /** keepalived's words; undefined: the engine is ours. */
   readonly say: ((word: 'stop' | 'reload') => void) | undefined
   readonly log: AgentPorts['log']
+  /** URL of this node's own API server. */
+  readonly localApi: string
 }
 
-export async function watchBootstrap({ agent, say, log }: BootstrapPorts, signal: AbortSignal): Promise<void> {
+export async function watchBootstrap(
+  { agent, say, log, localApi }: BootstrapPorts,
+  signal: AbortSignal,
+): Promise<void> {
   let guard = startBootstrapGuard(performance.now())
   while (!signal.aborted) {
-    const [apiReady, ironicAnswers] = await Promise.all([isApiReady(), doesIronicAnswer()])
+    const [apiReady, ironicAnswers] = await Promise.all([isApiReady(`${localApi}/readyz`), doesIronicAnswer()])
     const next = looked(guard, { apiReady, ironicAnswers }, performance.now())
     guard = next.guard
     if (next.order !== undefined) {

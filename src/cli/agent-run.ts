@@ -120,7 +120,8 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   )
   const duties = [nodes, ...factsOf(settings, log, signal)]
   const elsewhere = offPremises(settings)
-  if (settings.bootstrap && elsewhere === undefined) duties.push(watchBootstrap({ agent, say: door.say, log }, signal))
+  if (settings.bootstrap && elsewhere === undefined)
+    duties.push(watchBootstrap({ agent, say: door.say, log, localApi: localApi(settings) }, signal))
   // What a cluster may not have, or may not allow, is no failure of ours.
   const quiet = new ClusterClient(access)
   if (settings.handOver.to === 'engine' && settings.status && !settings.bootstrap) {

@@ -49,13 +49,14 @@ describeNetns('a bootstrap node', () => {
       writeFileSync(join(lab.directory, 'key.pem'), key)
       writeFileSync(join(lab.directory, 'cert.pem'), cert)
       const ports = ['node', join(SUPPORT, 'ready-ports.mjs'), lab.directory]
-      const readyz = new LoggedProcess(lab, bootstrap.host, [...ports, '6443s'])
+      const readyz = new LoggedProcess(lab, bootstrap.host, [...ports, '7443s'])
       const ironic = new LoggedProcess(lab, bootstrap.host, [...ports, '6385'])
       await Promise.all([readyz.line(/listening/, WITHIN), ironic.line(/listening/, WITHIN)])
       await cluster.apiUp()
       bootstrap.environment = { IS_BOOTSTRAP: 'yes' }
       bootstrap.startEngine()
-      bootstrap.startAgent()
+      // The guard asks its own API at the port of the command line.
+      bootstrap.startAgent('--api-port=7443')
       const prober = new Prober(lab, lab.client, LAB_VIP)
       expect(await oneHolder(lab, prober)).toBe(bootstrap.host.name)
       for (const { name, host } of controlPlane) cluster.register({ name, addresses: [host.address] })
