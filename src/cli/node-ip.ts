@@ -110,12 +110,14 @@ function set(selection: Selection, { wishes }: Question, words: NodeIpWords): Co
     platform: words.platform,
   })
   const lines = []
+  let warnings: readonly string[] = []
   try {
+    // The primary address announces the choice, so it is written when all else has succeeded.
+    if (words.root === '/' && selection.link !== undefined) warnings = forward(selection.link, selection.chosen)
     for (const file of files) {
       const done = put(words.root, file)
       if (done !== undefined) lines.push(done)
     }
-    if (words.root === '/' && selection.link !== undefined) forward(selection.link, selection.chosen)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return {
@@ -124,7 +126,8 @@ function set(selection: Selection, { wishes }: Question, words: NodeIpWords): Co
       stderr: `holdfast: Cannot write down ${selection.chosen[0]}: ${reason}\n`,
     }
   }
-  return say([`${selection.chosen.join(' ')}\n`, ...lines.map((line) => `${line}\n`)].join(''))
+  const stdout = [selection.chosen.join(' '), ...lines].map((line) => `${line}\n`).join('')
+  return { ...say(stdout), stderr: warnings.map((warning) => `holdfast: ${warning}\n`).join('') }
 }
 
 /** What was done, or undefined: it was so already. */
@@ -146,11 +149,23 @@ function put(root: string, { path, content }: NodeFile): string | undefined {
   return `wrote ${file}`
 }
 
-/** OVN and the VIPs' redirects forward over this link. */
-function forward(link: string, chosen: readonly Address[]): void {
+/**
+ * Turns forwarding over this link on, for OVN and the redirects of the VIPs. Returns why it stays off: a container may have
+ * a read-only /proc/sys. Throws on any other failure.
+ */
+function forward(link: string, chosen: readonly Address[]): readonly string[] {
+  const warnings = new Set<string>()
   for (const family of new Set(chosen.map(familyOf))) {
-    writeFileSync(`/proc/sys/net/${family}/conf/${link}/forwarding`, '1')
+    const file = `/proc/sys/net/${family}/conf/${link}/forwarding`
+    if (readFileSync(file, 'utf8').trim() === '1') continue
+    try {
+      writeFileSync(file, '1')
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EROFS')) throw error
+      warnings.add(`forwarding on ${link} stays off: /proc/sys is read-only`)
+    }
   }
+  return [...warnings]
 }
 
 /** Upstream does not take what ends in a newline for an address, and chooses again. */

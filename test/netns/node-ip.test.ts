@@ -184,6 +184,38 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(lines.slice(-4)).toEqual(['1', '1', '0', '10.0.0.5'])
     })
 
+    /** "set" on this machine itself, with its own /run, /etc/systemd and view of /proc/sys. */
+    function setHere(...before: readonly string[]) {
+      const primary = '/run/nodeip-configuration/primary-ip'
+      const script = [
+        'mount -t tmpfs none /run && mount -t tmpfs none /etc/systemd',
+        ...before,
+        `status=0; ${BIN} node-ip set 10.0.0.100 >/dev/null || status=$?`,
+        `echo "$status $(cat ${primary} 2>/dev/null)"`,
+      ].join('\n')
+      const { stdout, stderr } = spawnSync('ip', ['netns', 'exec', namespace, 'unshare', '-m', 'sh', '-ec', script], {
+        encoding: 'utf8',
+      })
+      return { stdout: stdout.trim(), stderr }
+    }
+    const forwarding = (value: string) =>
+      `for family in ipv4 ipv6; do echo ${value} > /proc/sys/net/$family/conf/eth0/forwarding; done`
+    const READ_ONLY = 'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys'
+
+    test('a read-only /proc/sys is a warning, once, and all files are written', () => {
+      expect(setHere(forwarding('0'), READ_ONLY)).toEqual({
+        stdout: '0 10.0.0.5',
+        stderr: 'holdfast: forwarding on eth0 stays off: /proc/sys is read-only\n',
+      })
+      expect(setHere(forwarding('1'), READ_ONLY)).toEqual({ stdout: '0 10.0.0.5', stderr: '' })
+    })
+
+    test('another failure to forward is exit status 1, before the choice is announced', () => {
+      const { stdout, stderr } = setHere('mount -t tmpfs none /proc/sys/net/ipv4/conf')
+      expect(stdout).toBe('1')
+      expect(stderr).toMatch(/^holdfast: Cannot write down 10\.0\.0\.5: ENOENT/)
+    })
+
     test('a worker that is far from the VIPs is marked, and no longer when it is near', () => {
       const marker = join('run/nodeip-configuration', 'remote-worker')
       expect(call('set', '-p', 'BareMetal', '172.16.0.1')).toMatchObject({ status: 0 })
