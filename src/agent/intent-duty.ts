@@ -76,14 +76,18 @@ export class IntentDuty {
   /** For whoever publishes. */
   circumstances(probe: ProbeFinding): Circumstances {
     const { progressing, wrong } = newsOf(this.#balancer)
-    const { intent, problems } = this.#intent
+    const { intent, problems, unreadable } = this.#intent
     const invalid: readonly Trouble[] = problems.map((problem) => ({
       reason: 'SpecInvalid',
       message: `${problem}; the last good spec stays in force`,
     }))
+    const hidden: readonly Trouble[] =
+      unreadable === undefined
+        ? []
+        : [{ reason: 'SpecUnreadable', message: `${unreadable}; the last good spec stays in force` }]
     const refused: readonly Trouble[] = wrong === undefined ? [] : [{ reason: 'LoadBalancerRefused', message: wrong }]
     return {
-      ...{ probe, progressing, refused: [...invalid, ...refused] },
+      ...{ probe, progressing, refused: [...invalid, ...hidden, ...refused] },
       ...{ ingressDisabled: intent.ingressHa === 'Disabled', notManaged: notManaged(intent, this.#options.apiVips) },
     }
   }

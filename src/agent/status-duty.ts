@@ -32,8 +32,8 @@ export type StatusDutyOptions = {
 const OBJECTS = `/apis/${GROUP}/${VERSION}/${PLURAL}`
 const INFRASTRUCTURE = '/apis/config.openshift.io/v1/infrastructures/cluster'
 const PLATFORM_AGAIN = 60_000
-/** The API has answered, and it was no object: whoever wrote the spec is told. */
-const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'serverError', 'refused', 'garbage'])
+/** Answers without the object, which an administrator has to look at. A 5xx passes, and is counted. */
+const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'refused', 'garbage'])
 
 export class StatusDuty {
   readonly owner: OwnerDuty
@@ -90,6 +90,9 @@ export class StatusDuty {
           }
           this.intent.news({ kind: 'object', value: found.value })
           this.owner.objectIs(found.value)
+        },
+        onPhase: (phase) => {
+          if (phase === 'watching') this.intent.news({ kind: 'readable' })
         },
         onFailure: (failure) => {
           if (ANSWERS.has(failure.kind)) this.intent.news({ kind: 'failed', why: failure.message })

@@ -36,7 +36,10 @@ export type Circumstances = {
   readonly notManaged: string | undefined
 }
 
-export type Trouble = { readonly reason: 'SpecInvalid' | 'LoadBalancerRefused'; readonly message: string }
+export type Trouble = {
+  readonly reason: 'SpecInvalid' | 'SpecUnreadable' | 'LoadBalancerRefused'
+  readonly message: string
+}
 
 export const SERVICE_NAMES: Readonly<Record<Service, string>> = { api: 'API', ingress: 'ingress' }
 

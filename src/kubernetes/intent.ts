@@ -57,32 +57,41 @@ export type IntentState = {
   readonly intent: Intent
   /** Of the last one that was read; empty: it is in force. */
   readonly problems: readonly string[]
+  /** Why the API does not show the object; `undefined`: it does, or it does not answer. */
+  readonly unreadable: string | undefined
   readonly refused: number
 }
 
-export const FIRST_INTENT: IntentState = { intent: DEFAULT_INTENT, problems: [], refused: 0 }
+export const FIRST_INTENT: IntentState = {
+  ...{ intent: DEFAULT_INTENT, problems: [], unreadable: undefined, refused: 0 },
+}
 
 export type IntentNews =
   /** The object as it stands. */
   | { readonly kind: 'object'; readonly value: unknown }
   /** There is none (404): an administrator has taken it away, or never made it. */
   | { readonly kind: 'none' }
-  /** 403, 500, garbage, silence: nothing is known. */
+  /** An answer without the object, such as 403. A 5xx or silence is no news. */
   | { readonly kind: 'failed'; readonly why: string }
+  /** The API shows the object again, unchanged. */
+  | { readonly kind: 'readable' }
 
 /** The last good one stays in force. */
 export function stepIntent(state: IntentState, news: IntentNews): IntentState {
   switch (news.kind) {
     case 'none':
-      return { ...state, intent: DEFAULT_INTENT, problems: [] }
+      return { ...state, intent: DEFAULT_INTENT, problems: [], unreadable: undefined }
     case 'failed':
-      return { ...state, problems: [`cannot be read: ${news.why}`], refused: state.refused + 1 }
+      return { ...state, unreadable: news.why, refused: state.refused + 1 }
+    case 'readable':
+      return { ...state, unreadable: undefined }
     case 'object': {
       const read = readIntent(news.value)
-      if (!('problems' in read)) return { ...state, intent: read, problems: [] }
+      if (!('problems' in read)) return { ...state, intent: read, problems: [], unreadable: undefined }
       // A spec that the watch repeats is refused once.
-      if (read.problems.join() === state.problems.join()) return state
-      return { ...state, problems: read.problems, refused: state.refused + 1 }
+      const isRepeated = read.problems.join() === state.problems.join()
+      const refused = state.refused + (isRepeated ? 0 : 1)
+      return { ...state, problems: read.problems, unreadable: undefined, refused }
     }
   }
 }

@@ -74,10 +74,15 @@ test('a node, an address of ingress and garbage are refused without a question',
   says({ ingressHa: 'off' })
   expect(conditions()[1]).toMatch(/Degraded=True SpecInvalid: spec.ingressHa: .*; the last good spec stays in force/)
   made.news({ kind: 'failed', why: '403: Forbidden' })
-  expect(conditions()[1]).toContain('SpecInvalid: cannot be read: 403: Forbidden')
+  expect(conditions()[1]).toMatch(/^Degraded=True SpecInvalid: .*; 403: Forbidden; the last good spec stays in force/)
+  says({})
+  made.news({ kind: 'failed', why: '403: Forbidden' })
+  expect(conditions()[1]).toBe('Degraded=True SpecUnreadable: 403: Forbidden; the last good spec stays in force')
+  made.news({ kind: 'readable' })
+  expect(conditions()[1]).toMatch(/^Degraded=False/)
   await sleep(50)
   expect(asked).toEqual([])
-  expect(made).toMatchObject({ refused: 2, intent: { ingressHa: 'Enabled' } })
+  expect(made).toMatchObject({ refused: 3, intent: { ingressHa: 'Enabled' } })
 })
 
 test('ingress off is told once', () => {

@@ -56,7 +56,11 @@ describe('the spec', () => {
   test('an API that answers 403 or garbage changes nothing; an object that is gone means the defaults', () => {
     const good = stepIntent(FIRST_INTENT, { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
     const failed = stepIntent(good, { kind: 'failed', why: '403: Forbidden' })
-    expect(failed).toEqual({ intent: good.intent, problems: ['cannot be read: 403: Forbidden'], refused: 1 })
+    expect(failed).toEqual({ intent: good.intent, problems: [], unreadable: '403: Forbidden', refused: 1 })
+    expect(stepIntent(failed, { kind: 'readable' })).toEqual({ ...good, refused: 1 })
+    const bad = stepIntent(failed, { kind: 'object', value: specOf({ ingressHa: 'off' }) })
+    expect(bad).toMatchObject({ unreadable: undefined, refused: 2 })
+    expect(bad.problems).toHaveLength(1)
     expect(stepIntent(failed, { kind: 'none' })).toMatchObject({ intent: DEFAULT_INTENT, problems: [] })
   })
 

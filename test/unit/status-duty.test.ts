@@ -60,7 +60,9 @@ async function started(prepare: (api: KubeApi) => void = () => {}) {
       published,
       SOON,
     )
-  return { api, duty, intents, published, put, says }
+  /** The agent decides after each event of its engine, and each 5 s. */
+  const decide = () => engine.tell({ kind: 'anything' })
+  return { api, decide, duty, intents, published, put, says }
 }
 
 test('an object appears, is wished something of, is malformed: the status says it, the last good spec stays', async () => {
@@ -89,6 +91,36 @@ test('an object appears, is wished something of, is malformed: the status says i
     () => intents,
     SOON,
   )
+})
+
+test('an API that refuses the object has a reason of its own; a 5xx is no condition', async () => {
+  const { api, decide, duty, put, says } = await started()
+  const watched = (status: number) =>
+    eventually(
+      `a watch that is answered ${status}`,
+      () => api.asked('watch').at(-1)?.status === status,
+      () => api.asked('watch').map((one) => one.status),
+      SOON,
+    )
+  const refused = () => duty.intent.circumstances({ verdict: 'answers' }).refused
+  put({ ingressHa: 'Disabled' })
+  await says('Available=True AsExpected')
+  const broken = api.fail('watch', { kind: 'status', code: 500 })
+  for (const watch of api.watches) watch.end()
+  await watched(500)
+  await sleep(100)
+  expect([refused(), duty.intent.refused]).toEqual([[], 0])
+  broken()
+  const forbidden = api.fail('watch', { kind: 'status', code: 403 })
+  await watched(403)
+  await eventually('the trouble', () => refused().length === 1, refused, SOON)
+  decide()
+  await says('Degraded=True SpecUnreadable')
+  expect(duty.intent.intent.ingressHa).toBe('Disabled')
+  forbidden()
+  await eventually('no trouble', () => refused().length === 0, refused, SOON)
+  decide()
+  await says('Degraded=False AsExpected')
 })
 
 test('on another platform: Disabled and Available, and nothing is said of owners', async () => {
