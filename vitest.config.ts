@@ -7,17 +7,22 @@ import { existsSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Mostly a CPU each, so two on two cores; the real timers in test/unit have bounds for a machine that is busy. */
-const COMPUTING = [
+/** No root, no program, no thread, no socket, no wait (test/support/unit-rules.ts): seconds for all of them (docs/testing.md). */
+const UNIT = [
   'test/architecture.test.ts',
   'test/conformance/**/*.test.ts',
+  'test/page/model/**/*.test.ts',
+  'test/scenario/**/*.test.ts',
+  'test/unit/**/*.test.ts',
+]
+
+/** Mostly a CPU each, so two on two cores; the real timers in test/integration have bounds for a machine that is busy. */
+const COMPUTING = [
   'test/explorer/**/*.test.ts',
   'test/fuzz/**/*.test.ts',
-  'test/page/model/**/*.test.ts',
+  'test/integration/**/*.test.ts',
   'test/property/**/*.test.ts',
-  'test/scenario/**/*.test.ts',
   'test/simulator/**/*.test.ts',
-  'test/unit/**/*.test.ts',
 ]
 
 /**
@@ -112,6 +117,7 @@ const group = (
 export default defineConfig({
   test: {
     pool: 'forks',
+    setupFiles: ['test/support/cost-of-file.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default'],
@@ -119,9 +125,21 @@ export default defineConfig({
     chaiConfig: { truncateThreshold: 1_000 },
     sequence: { sequencer: AsListed },
     projects: [
+      {
+        extends: true as const,
+        test: {
+          name: 'unit',
+          include: UNIT,
+          setupFiles: ['test/support/unit-rules.ts'],
+          // Modules are loaded once for all files, in an order that changes: what one file leaves behind, another one finds.
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0, shuffle: true },
+        },
+      },
       group(1, 'computing', 2, COMPUTING),
       group(2, 'waiting', 3, WAITING),
-      group(3, 'alone', 1, ['test/**/*.test.ts'], [...COMPUTING, ...WAITING, ...CONTAINER]),
+      group(3, 'alone', 1, ['test/**/*.test.ts'], [...UNIT, ...COMPUTING, ...WAITING, ...CONTAINER]),
       group(4, 'container', 1, CONTAINER, [], ['test/container/build-image.ts']),
     ],
   },

@@ -2,7 +2,7 @@
  * Every sample of test/samples/keepalived runs: on a node that looks as its file says (interface, addresses), real
  * keepalived and holdfast, each alone on its LAN, tell the same table of instances in their dumps. Decides only that
  * scripts are replaced by one that passes: those of the samples are on no test machine. Refuses to know what a sample says
- * (test/unit/keepalived-samples.test.ts does).
+ * (test/unit/config/keepalived-samples.test.ts does).
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,10 +1,10 @@
 /**
  * Whatever others do to our addresses, and whenever the kernel's news of it arrives: once it is quiet, the kernel has
- * what the router's state says, and so does the daemon's own account. A node on paper (test/unit/fake-world.ts).
+ * what the router's state says, and so does the daemon's own account. A node on paper (test/unit/daemon/fake-world.ts).
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FakeWorld, link, present, ROUTER, VIP } from '../unit/fake-world.ts'
+import { FakeWorld, link, present, ROUTER, VIP } from '../unit/daemon/fake-world.ts'
 
 const DOWN = 3_500
 

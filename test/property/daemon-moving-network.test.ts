@@ -1,13 +1,13 @@
 /**
  * Whatever moves under the daemon (links, addresses, news that come late or never, sockets, the configuration): no VIP is
  * where nobody answers for it, no Active is without its own; and once all is in order again, so is the daemon.
- * A node on paper (test/unit/fake-world.ts); what a reload does to a steady node is daemon-reload.test.ts's.
+ * A node on paper (test/unit/daemon/fake-world.ts); what a reload does to a steady node is daemon-reload.test.ts's.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FILES, MovingNode, NICS, type Nic, SAYINGS, VIPS } from '../support/moving-node.ts'
 import { type Action, does, storyOf } from '../support/node-history.ts'
-import { type FakeWorld, failure } from '../unit/fake-world.ts'
+import { type FakeWorld, failure } from '../unit/daemon/fake-world.ts'
 
 const nic = fc.constantFrom(...NICS)
 const vip = fc.constantFrom(...VIPS)

@@ -1,14 +1,14 @@
 /**
  * Whatever an operator reloads, in whatever state the routers are, and whatever else happens around it: after every step
  * an Active has its addresses, each address has one router that answers for it and a last will, and a group is not torn;
- * and after stop() nothing is left. A node on paper (test/unit/fake-world.ts).
+ * and after stop() nothing is left. A node on paper (test/unit/daemon/fake-world.ts).
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { address } from '../../src/wire/address.ts'
 import { type Action, does, wrongs } from '../support/node-history.ts'
-import { FakeWorld, link, present, type RouterConfig, SELF } from '../unit/fake-world.ts'
+import { FakeWorld, link, present, type RouterConfig, SELF } from '../unit/daemon/fake-world.ts'
 
 const NAMES = ['a', 'b', 'c']
 const VIPS = [100, 101, 102, 103, 104, 105].map((host) => `192.0.2.${host}`)

@@ -1,7 +1,7 @@
 /**
  * The soak as part of all tests: half a minute of what `make soak` does for an hour, with every descriptor and socket
  * counted before and after. Memory takes longer to say something; that the judge sees a leak is asked in
- * test/unit/soak-judge.test.ts. Decides that it is done once here.
+ * test/unit/support/soak-judge.test.ts. Decides that it is done once here.
  */
 import { expect, test } from 'vitest'
 import { isNear } from '../chaos/judge.ts'

@@ -3,7 +3,7 @@
  * files that its operator reloads. Knows what its administrator would know, and how all in order looks; decides neither
  * what happens nor when.
  */
-import { FakeWorld, link, present, ROUTER, type RouterConfig, SELF } from '../unit/fake-world.ts'
+import { FakeWorld, link, present, ROUTER, type RouterConfig, SELF } from '../unit/daemon/fake-world.ts'
 import { hasOneSocket, wrongs } from './node-history.ts'
 import { PaperFiles, type Written } from './paper-files.ts'
 

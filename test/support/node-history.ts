@@ -1,8 +1,8 @@
 /**
- * What happens to a node on paper (test/unit/fake-world.ts), one readable action after the other, and what must never be
+ * What happens to a node on paper (test/unit/daemon/fake-world.ts), one readable action after the other, and what must never be
  * after any of them, found from outside. Which actions there are, and which end is wanted, is the tests' affair.
  */
-import type { FakeWorld } from '../unit/fake-world.ts'
+import type { FakeWorld } from '../unit/daemon/fake-world.ts'
 
 /** Its text is its line in the story of a failure. */
 export type Action<Subject> = (subject: Subject) => void

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { remarksOn } from '../../../src/api/page/attention.js'
 import { groupsOf } from '../../../src/api/page/cluster.js'
 import type { Node } from '../../../src/api/page/memory.js'
-import { FakeWorld } from '../../unit/fake-world.ts'
+import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 import { NOW, node, router, withCheck } from './nodes.ts'
 
 /** About checks and faults. */

@@ -1,7 +1,7 @@
 /** What a page keeps of what it has heard, and what an answer replaces. */
 import { expect, test } from 'vitest'
 import { Memory } from '../../../src/api/page/memory.js'
-import { FakeWorld } from '../../unit/fake-world.ts'
+import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 import { NOW, node, router, transition } from './nodes.ts'
 
 const URL_OF = { a: 'http://10.0.0.11:9655', b: 'http://10.0.0.12:9655' }

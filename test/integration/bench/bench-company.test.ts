@@ -1,0 +1,31 @@
+/** Several labs at a time: who waits for whom. */
+import { expect, test } from 'vitest'
+import { together } from '../../../bench/failover/company.ts'
+
+test('nobody is hurt before all are ready, and nobody ends before all have been looked at', async () => {
+  const seen: string[] = []
+  await together(['a', 'b', 'c'], async (name, turn) => {
+    seen.push(`${name} starts`)
+    await turn.ready()
+    seen.push(`${name} hurt`)
+    await turn.over()
+    seen.push(`${name} ends`)
+  })
+  const of = (what: string) => seen.flatMap((each, at) => (each.endsWith(what) ? [at] : []))
+  expect(seen).toHaveLength(9)
+  expect(of('starts')).toEqual([0, 1, 2])
+  expect(of('hurt').every((at) => at > 2 && at < 6)).toBe(true)
+  expect(of('ends')).toEqual([6, 7, 8])
+})
+
+test('who fails is not waited for, and its error comes when the others have ended', async () => {
+  const seen: string[] = []
+  const all = together(['well', 'ill'], async (name, turn) => {
+    if (name === 'ill') throw new Error('no cable')
+    await turn.ready()
+    await turn.over()
+    seen.push(name)
+  })
+  await expect(all).rejects.toThrow('no cable')
+  expect(seen).toEqual(['well'])
+})

@@ -1,0 +1,426 @@
+/**
+ * What `holdfast explain` tells on a node whose peers do not answer: the cause out of its own journal, its peers by its own
+ * configuration, what is wrong now, and what it does not know. Journals of real daemons (test/samples/journals), or made up
+ * after them.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventsIn } from '../../../src/api/journal-file.ts'
+import { explainCommand } from '../../../src/cli/explain.ts'
+import { type Story, storyOf } from '../../../src/explain/story.ts'
+import { formatStory } from '../../../src/explain/story-text.ts'
+import type { ListedPeers, NodeJournal } from '../../../src/explain/timeline.ts'
+import type { Fact, JournalEvent } from '../../../src/journal/event.ts'
+
+const SAMPLES = join(import.meta.dirname, '..', '..', 'samples', 'journals')
+const sample = (name: string, node: string): readonly JournalEvent[] =>
+  eventsIn(readFileSync(join(SAMPLES, name, `${node}.jsonl`), 'utf8'))
+
+const LISTED: ListedPeers = new Map([['vip', new Set(['10.77.0.11', '10.77.0.12', '10.77.0.13'])]])
+const BEGIN = Date.parse('2026-11-22T21:00:00.000Z')
+
+type Made = Fact & { readonly ms: number; readonly because?: number }
+
+/** Events of one node, `ms` after the begin. */
+const made = (...facts: readonly Made[]): readonly JournalEvent[] =>
+  facts.map(
+    ({ ms, ...fact }, i): JournalEvent => ({
+      ...fact,
+      ...{ seq: i + 1, at: new Date(BEGIN + ms).toISOString(), monotonicMs: 1_000_000 + ms },
+    }),
+  )
+
+const started = (ms: number): Made => ({
+  ...{ ms, kind: 'started', pid: 7, hostname: 'node1', version: '0.1.0', config: '/nowhere.yaml', guardian: true },
+})
+
+type Transition = Extract<Fact, { kind: 'transition' }>
+
+type Rest = Pick<Transition, 'from' | 'to' | 'reason'> &
+  Partial<Pick<Transition, 'self' | 'peer' | 'priority' | 'heard'>> & { readonly because?: number }
+
+/** Of web4 and web6, one sync group. */
+const moves = (ms: number, name: 'web4' | 'web6', rest: Rest): Made => ({
+  ...{
+    ms,
+    kind: 'transition',
+    router: name,
+    group: 'web',
+    vrid: 51,
+    interface: 'eth0',
+    priority: 150,
+    interval: 1_000,
+  },
+  ...{ self: name === 'web4' ? '10.44.0.11' : 'fe80::11', addresses: [name === 'web4' ? '10.44.0.100' : 'fd44::100'] },
+  ...{ decidedMs: 1_000_000 + ms },
+  ...rest,
+})
+
+const ACTIVE = { from: 'Backup', to: 'Active', reason: 'activeDemoted' } as const
+
+const WEB: ListedPeers = new Map([
+  ['web4', new Set(['10.44.0.11', '10.44.0.12', '10.44.0.13'])],
+  ['web6', new Set<string>()],
+])
+
+function tell(events: readonly JournalEvent[], more: Partial<NodeJournal> = {}, listed = WEB, since = 0): Story {
+  return storyOf([{ name: 'node1', events, running: true, ...more }], {
+    router: undefined,
+    since,
+    problems: [],
+    listed,
+  })
+}
+
+const headlines = ({ incidents }: Story) => incidents.map(({ headline }) => headline)
+const last = (story: Story) => story.incidents.at(-1)
+
+describe('the node that loses the address', () => {
+  test('finds the check that failed in its own journal', () => {
+    const told = tell(sample('check-fails', 'r1'), { name: 'r1' }, LISTED)
+    expect(last(told)).toMatchObject({ cause: 'checkFailed', noticedBy: 'r1' })
+    expect(last(told)?.headline).toBe(
+      'vip (10.77.0.100) moved from r1 to 10.77.0.12: health check service failed on r1.',
+    )
+    expect(last(told)?.steps[0]?.words).toMatch(/^health check service: up → down/)
+  })
+
+  test('finds the reload that lowered its priority', () => {
+    const told = tell(sample('reload', 'r1'), { name: 'r1' }, LISTED)
+    expect(last(told)).toMatchObject({ cause: 'reloaded' })
+    expect(last(told)?.headline).toMatch(/moved from r1 to 10\.77\.0\.12: a reload changed the configuration on r1/)
+  })
+
+  test('names a listed peer that has the higher priority as such, without advice against a stranger', () => {
+    const told = tell(sample('check-fails', 'r2'), { name: 'r2' }, LISTED)
+    const lost = told.incidents.find(({ headline }) => headline.includes('moved from r2'))
+    expect(lost?.headline).toBe(
+      'vip (10.77.0.100) moved from r2 to 10.77.0.11: listed peer 10.77.0.11 has higher priority (200 > 180) and took over.',
+    )
+    expect(lost?.prevention).not.toMatch(/onlyListedPeers|stranger/)
+  })
+
+  test('of a router that is not listed it says that its journal is not here', () => {
+    const told = tell(sample('check-fails', 'r2'), { name: 'r2' }, new Map([['vip', new Set(['10.77.0.13'])]]))
+    const lost = told.incidents.find(({ headline }) => headline.includes('moved from r2'))
+    expect(lost).toMatchObject({ cause: 'outranked' })
+    expect(lost?.headline).toMatch(
+      /10\.77\.0\.11 has higher priority \(200 > 180\) and took over; its journal is not here/,
+    )
+    expect(lost?.prevention).toContain('onlyListedPeers')
+  })
+
+  test('says after link down that the address left this node, and nothing of the consequences', () => {
+    const told = tell(sample('carrier-lost', 'r1'), { name: 'r1' }, LISTED)
+    expect(headlines(told).at(-1)).toMatch(/^vip \(10\.77\.0\.100\) left r1: r1 lost its link\.$/)
+    expect(told.incidents.filter(({ cause }) => cause === 'networkMoved' || cause === 'fault')).toEqual([])
+  })
+
+  test.each([
+    ['sigterm', /^vip \(10\.77\.0\.100\) (left r1|moved from r1 to 10\.77\.0\.12): r1 was told to stop/],
+    ['yield', /^vip \(10\.77\.0\.100\) moved from r1 to 10\.77\.0\.12: an operator had r1 yield/],
+  ])('%s', (name, headline) => {
+    expect(headlines(tell(sample(name, 'r1'), { name: 'r1', running: name !== 'sigterm' }, LISTED)).at(-1)).toMatch(
+      headline,
+    )
+  })
+})
+
+describe('two routers of one sync group', () => {
+  const lost = (router: 'web4' | 'web6', peer: string, ms: number, because: number): Made =>
+    moves(ms, router, {
+      from: 'Active',
+      to: 'Backup',
+      reason: 'higherPriorityHeard',
+      priority: 90,
+      peer,
+      because,
+    })
+  const events = made(
+    started(0),
+    moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+    moves(2, 'web6', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+    { ms: 60_000, kind: 'peerHeard', router: 'web6', peer: 'fe80::12', priority: 120, news: 'active' },
+    lost('web4', '10.44.0.12', 60_001, 4),
+    lost('web6', 'fe80::12', 60_002, 4),
+  )
+
+  test('are one story, of the member that knows its peer', () => {
+    const told = tell(events)
+    const moved = told.incidents.filter(({ headline }) => headline.includes('moved from node1'))
+    expect(moved).toHaveLength(1)
+    expect(moved[0]).toMatchObject({ cause: 'preempted', routers: ['web4', 'web6'] })
+    expect(moved[0]?.headline).toMatch(/^web4, web6 moved from node1 to 10\.44\.0\.12: listed peer 10\.44\.0\.12 has/)
+  })
+
+  test('a member that follows the other one is no fault', () => {
+    const told = tell(
+      made(
+        started(0),
+        moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+        moves(2, 'web6', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+        { ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.12', priority: 200, news: 'active' },
+        lost('web4', '10.44.0.12', 60_001, 4),
+        moves(60_002, 'web6', { from: 'Active', to: 'Backup', reason: 'syncGroup:web4' }),
+      ),
+    )
+    const moved = told.incidents.filter(({ headline }) => headline.includes('node1 to 10.44.0.12'))
+    expect(moved).toMatchObject([{ routers: ['web4', 'web6'] }])
+    const alone = storyOf(
+      [{ name: 'node1', events: made(moves(2, 'web6', { from: 'Active', to: 'Backup', reason: 'syncGroup:web4' })) }],
+      {
+        ...{ router: undefined, since: 0, problems: [] },
+      },
+    )
+    expect(alone.incidents[0]?.steps[0]?.words).toBe(
+      'web6 (web) Active → Backup with priority 150: follows web4 (sync group web)',
+    )
+  })
+
+  test('the one that follows the other is not the story, whichever comes first', () => {
+    const told = tell(
+      made(
+        started(0),
+        moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+        moves(2, 'web6', { from: 'Backup', to: 'Active', reason: 'activeSilent' }),
+        moves(60_000, 'web6', { from: 'Active', to: 'Backup', reason: 'syncGroup:web4' }),
+        { ms: 60_001, kind: 'peerHeard', router: 'web4', peer: '10.44.0.12', priority: 200, news: 'active' },
+        lost('web4', '10.44.0.12', 60_002, 5),
+      ),
+    )
+    expect(headlines(told).at(-1)).toMatch(
+      /web6, web4 moved from node1 to 10\.44\.0\.12: listed peer 10\.44\.0\.12 has higher/,
+    )
+  })
+
+  test('what the IPv6 member heard came from the listed node that the IPv4 member follows', () => {
+    const heard = (peer: string) => ({ heard: { peer, priority: 90, agoMs: 500 }, because: 4 })
+    const told = tell(
+      made(
+        started(0),
+        moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup', self: '10.44.0.12' }),
+        moves(2, 'web6', { from: 'Initialize', to: 'Backup', reason: 'startup', self: 'fe80::12' }),
+        {
+          ...{ ms: 60_000, kind: 'peerHeard', router: 'web6', peer: 'fe80::11', priority: 90, news: 'lowered' },
+          previous: { peer: 'fe80::11', priority: 150 },
+        },
+        moves(60_540, 'web4', { ...ACTIVE, self: '10.44.0.12', ...heard('10.44.0.11') }),
+        moves(60_540, 'web6', { ...ACTIVE, self: 'fe80::12', ...heard('fe80::11') }),
+      ),
+    )
+    expect(headlines(told)).toEqual([
+      'web4, web6 moved from 10.44.0.11 to node1: listed peer 10.44.0.11 lowered its priority (150 → 90); reason: ask that node (--peer URL).',
+    ])
+    expect(told.incidents[0]?.steps[0]?.words).toBe('heard that 10.44.0.11 has priority 90 instead of 150')
+  })
+
+  test('can be asked for by the name of the group', () => {
+    const told = storyOf([{ name: 'node1', events }], {
+      router: 'web',
+      since: BEGIN + 30_000,
+      problems: [],
+      listed: WEB,
+    })
+    expect(told.incidents).toHaveLength(1)
+  })
+})
+
+describe('a third node', () => {
+  const events = made(
+    started(0),
+    moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup', self: '10.44.0.13' }),
+    { ms: 100, kind: 'peerHeard', router: 'web4', peer: '10.44.0.11', priority: 150, news: 'active' },
+    {
+      ...{ ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.11', priority: 90, news: 'lowered' },
+      previous: { peer: '10.44.0.11', priority: 150 },
+    },
+    {
+      ...{ ms: 60_540, kind: 'peerHeard', router: 'web4', peer: '10.44.0.12', priority: 120, news: 'active' },
+      previous: { peer: '10.44.0.11', priority: 90 },
+    },
+  )
+
+  test('tells the move that it heard, and whom to ask', () => {
+    expect(headlines(tell(events, { name: 'node3' }))).toEqual([
+      'web4 (10.44.0.100) moved from 10.44.0.11 to 10.44.0.12, as node3 heard: listed peer 10.44.0.11 lowered its priority (150 → 90); reason: ask that node (--peer URL).',
+    ])
+  })
+})
+
+describe('what is wrong now', () => {
+  const active = [started(0), moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent' })] as const
+  const LATER = BEGIN + 3_600_000
+  const texts = ({ now }: Story) => now.map(({ words }) => words)
+
+  test('an engine that died without a word', () => {
+    const told = tell(made(...active), { running: false }, WEB, LATER)
+    expect(texts(told)).toEqual([
+      expect.stringMatching(
+        /^node1: holdfast does not run: the engine \(pid 7\) crashed or was killed; it was Active for web4 \(10\.44\.0\.100\)/,
+      ),
+    ])
+    expect(formatStory(told, 'in the last 10s')).not.toContain('Nothing has happened')
+  })
+
+  test('an engine that does not answer', () => {
+    const told = tell(made(...active), { running: undefined, stuck: true }, WEB, LATER)
+    expect(texts(told)).toEqual([
+      expect.stringMatching(/process is running but not responding \(frozen or no CPU\); Active for web4/),
+    ])
+    expect(formatStory(told, 'in the last 10s')).not.toContain('Nothing has happened')
+  })
+
+  const duplicate = (ms: number, more: object): Made => ({
+    ...{ ms, kind: 'duplicateOwner', router: 'web4', address: '10.44.0.100', mac: '02:00:00:00:00:12' },
+    ...{ present: true, reaction: 'announce', ...more },
+  })
+
+  test('a split brain that began before --since, with a listed peer', () => {
+    const told = tell(made(...active, duplicate(5_000, { peer: '10.44.0.12' })), {}, WEB, LATER)
+    expect(texts(told)).toEqual([
+      expect.stringMatching(
+        /^web4 \(10\.44\.0\.100\): node1 and listed peer 10\.44\.0\.12 both answer for it: they do not receive/,
+      ),
+    ])
+    expect(formatStory(told, 'in the last 15s')).not.toContain('Nothing has happened')
+  })
+
+  test('two journals that both end as Active', () => {
+    const other = made(
+      started(0),
+      moves(3_000, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent', self: '10.44.0.12' }),
+    )
+    const journals = [
+      { name: 'node1', events: made(...active), running: true },
+      { name: 'node2', events: other, running: true },
+    ]
+    const told = storyOf(journals, { router: undefined, since: LATER, problems: [], listed: WEB })
+    expect(texts(told)).toEqual([expect.stringMatching(/^web4 \(10\.44\.0\.100\): node1 and node2 are both Active/)])
+  })
+
+  test('a failed check of the Active, a fault, a refused reload; over when they are over', () => {
+    const check = (ms: number, from: 'up' | 'down', to: 'up' | 'down'): Made => ({
+      ...{ ms, kind: 'checkChanged', check: 'web', from, to, reason: 'connectionRefused' },
+      effects: [{ router: 'web4', adds: to === 'down' ? -60 : 0 }],
+    })
+    const fault = (ms: number, present: boolean): Made => ({
+      ...{ ms, kind: 'faultChanged', router: 'web4', fault: 'vridTaken', present },
+    })
+    const reload = (ms: number, ok: boolean): Made => ({ ms, kind: 'reloaded', ok, reason: 'invalid' })
+    const wrong = [...active, check(2_000, 'up', 'down'), fault(2_001, true), reload(2_002, false)]
+    expect(texts(tell(made(...wrong)))).toEqual([
+      'health check web is down on node1, which is Active for web4 (10.44.0.100) (connectionRefused)',
+      'node1: web4: fault: vridTaken',
+      'node1: cannot reload its configuration (invalid); the configuration before it is in force',
+    ])
+    const over = [...wrong, check(3_000, 'down', 'up'), fault(3_001, false), reload(3_002, true)]
+    expect(texts(tell(made(...over)))).toEqual([])
+    expect(texts(tell(made(...wrong, started(9_000)))), 'a new run').toEqual([])
+  })
+
+  test('advises against a listed peer neither duplicateAllowed nor taking its address', () => {
+    const told = tell(made(...active, duplicate(5_000, { peer: '10.44.0.12' })))
+    const found = told.incidents.find(({ cause }) => cause === 'duplicateOwner')
+    expect(found?.headline).toContain('listed peer 10.44.0.12')
+    expect(found?.prevention).toMatch(/check packet filter and switch/)
+    expect(found?.prevention).not.toContain('duplicateAllowed')
+    const sixth = { router: 'web6', address: 'fd44::100', peer: 'fe80::12' }
+    const both = tell(made(...active, duplicate(5_000, { peer: '10.44.0.12' }), duplicate(5_001, sixth)))
+    expect(
+      both.incidents.map(({ prevention }) => prevention),
+      'the same host',
+    ).not.toContainEqual(expect.stringContaining('duplicateAllowed'))
+    expect(texts(both)).toContainEqual(
+      expect.stringMatching(/^web6 \(fd44::100\): node1 and listed peer 10\.44\.0\.12 both answer/),
+    )
+    const stranger = tell(made(...active, duplicate(5_000, {})))
+    expect(stranger.incidents.find(({ cause }) => cause === 'duplicateOwner')?.prevention).toContain('duplicateAllowed')
+  })
+})
+
+test('minHold is part of how long it took', () => {
+  const events = made(
+    started(0),
+    moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup' }),
+    {
+      ...{ ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.12', priority: 90, news: 'lowered' },
+      ...{
+        previous: { peer: '10.44.0.12', priority: 150 },
+        heldBy: { why: 'minHold', forMs: 10_000, movedAgoMs: 2_500 },
+      },
+    },
+    moves(62_600, 'web4', { from: 'Backup', to: 'Active', reason: 'lowerPriorityActive', because: 3 }),
+  )
+  const text = formatStory(tell(events), 'ever')
+  expect(text).toContain('fast takeover is off for 10 s after a move (minHold), and the VIP moved 2.5 s ago')
+  expect(text).toMatch(/node1 waited 2\.6 s \(minHold: the VIP had moved 2\.5 s before\)/)
+})
+
+test('the end of a yield is told as such', () => {
+  const events = sample('one-after-the-other', 'r1')
+  const told = tell(events, { name: 'r1' }, LISTED)
+  const back = told.incidents.filter(({ cause, headline }) => cause === 'yielded' && headline.includes('to r1'))
+  expect(back.map(({ headline }) => headline)).toEqual([expect.stringContaining('yield period ended on r1')])
+})
+
+describe('the command', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'holdfast-explain-'))
+    const config = join(folder, 'holdfast.yaml')
+    const events = sample('check-fails', 'r1').map((event) => (event.kind === 'started' ? { ...event, config } : event))
+    writeFileSync(join(folder, 'events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    writeFileSync(
+      config,
+      `api: { peers: ["http://127.0.0.2:1", "http://127.0.0.1:1"] }
+virtualRouters:
+  - { name: vip, vrid: 51, interface: eth0, addresses: [10.77.0.100], peers: [10.77.0.11, 10.77.0.12] }
+`,
+    )
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  const run = (more: object = {}) =>
+    explainCommand({
+      ...{
+        socket: join(folder, 'holdfast.sock'),
+        router: undefined,
+        since: '2026-01-01T00:00:00Z',
+        peers: [],
+        json: true,
+      },
+      ...more,
+    })
+  const story = async (more: object = {}): Promise<Story> => JSON.parse((await run(more)).stdout)
+
+  test('asks api.peers by itself, without this node, and names those that do not answer', async () => {
+    const { problems } = await story()
+    expect(problems.filter((each) => each.startsWith('peer '))).toEqual([
+      expect.stringMatching(/^peer http:\/\/127\.0\.0\.2:1 \(api\.peers\) does not answer: /),
+    ])
+    expect((await story({ asksPeers: false })).problems.filter((each) => each.startsWith('peer '))).toEqual([])
+  })
+
+  test('the journal of this node as a peer doubles nothing', async () => {
+    const [once, twice] = [await story(), await story({ peers: [join(folder, 'events.jsonl')] })]
+    expect(twice.nodes).toHaveLength(1)
+    expect(twice.incidents).toEqual(once.incidents)
+  })
+
+  test('a wrong name fails with what was meant', async () => {
+    expect(await run({ router: 'vipp' })).toEqual({
+      ...{ exitCode: 64, stdout: '' },
+      stderr: 'holdfast: no virtual router or sync group is called "vipp": did you mean "vip"?\n',
+    })
+    expect((await run({ router: 'vip' })).exitCode).toBe(0)
+  })
+
+  test('a configuration that cannot be read is a note', async () => {
+    rmSync(join(folder, 'holdfast.yaml'))
+    expect((await story()).problems).toContainEqual(
+      expect.stringMatching(/^Cannot use the configuration .*: api\.peers are not asked/),
+    )
+  })
+})

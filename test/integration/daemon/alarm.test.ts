@@ -1,0 +1,111 @@
+/** The one timer: a hint that is checked against the clock (design.md §2). Clock and setTimeout are arguments. */
+import { beforeEach, expect, test } from 'vitest'
+import { Alarm, wakeUpBy } from '../../../src/daemon/alarm.ts'
+import { millis } from '../../../src/wire/units.ts'
+
+let now = 0
+let waits: number[] = []
+let fired: number[] = []
+let pending: (() => void) | undefined
+let cancelled = 0
+let alarm: Alarm
+
+beforeEach(() => {
+  now = 1000.25
+  waits = []
+  fired = []
+  pending = undefined
+  cancelled = 0
+  alarm = new Alarm(
+    { now: () => millis(now) },
+    (at) => fired.push(at),
+    wakeUpBy((callback, wait) => {
+      waits.push(wait)
+      pending = callback
+      return () => {
+        cancelled++
+        pending = undefined
+      }
+    }),
+  )
+})
+
+function tickAt(at: number): void {
+  now = at
+  const callback = pending
+  pending = undefined
+  callback?.()
+}
+
+test('waits whole milliseconds, the nearest, and at least one', () => {
+  alarm.set(millis(1010.9))
+  alarm.set(millis(1010.5))
+  alarm.set(millis(1000.5))
+  alarm.set(millis(900))
+  expect(waits).toEqual([11, 10, 1, 1])
+})
+
+test('an early tick re-arms and decides nothing', () => {
+  alarm.set(millis(1010.9))
+  tickAt(1009.6)
+  expect([fired, waits]).toEqual([[], [11, 1]])
+  tickAt(1010.95)
+  expect(fired).toEqual([1010.95])
+})
+
+test('a late tick says when it really is', () => {
+  alarm.set(millis(1010))
+  tickAt(1500)
+  expect(fired).toEqual([1500])
+})
+
+test('the same deadline again does not touch the timer; another one replaces it', () => {
+  alarm.set(millis(1010))
+  alarm.set(millis(1010))
+  expect([waits.length, cancelled]).toEqual([1, 0])
+  alarm.set(millis(1005))
+  expect([waits.length, cancelled]).toEqual([2, 1])
+})
+
+test('the same deadline after it has fired is armed again', () => {
+  alarm.set(millis(1010))
+  tickAt(1010)
+  alarm.set(millis(1010))
+  expect(waits.length).toBe(2)
+})
+
+test('undefined: nothing is waited for', () => {
+  alarm.set(millis(1010))
+  alarm.set(undefined)
+  expect([cancelled, pending]).toEqual([1, undefined])
+})
+
+test('a day away: looks at the clock once a minute', () => {
+  alarm.set(millis(now + 86_400_000))
+  expect(waits).toEqual([60_000])
+  tickAt(now + 60_000)
+  expect([waits, fired]).toEqual([[60_000, 60_000], []])
+})
+
+test('a wake-up is told the moment itself; of one that has passed, a moment from now, so that nobody spins', () => {
+  const moments: number[] = []
+  const fine = new Alarm(
+    { now: () => millis(now) },
+    () => {},
+    () => ({ set: (at) => void moments.push(at), clear: () => {} }),
+  )
+  fine.set(millis(1010.9))
+  fine.set(millis(1000.5))
+  fine.set(millis(900))
+  fine.set(millis(now + 86_400_000))
+  expect(moments).toEqual([1010.9, 1000.5, 1001.25, 61_000.25])
+})
+
+test('with the real event loop it comes when it is due, not before', async () => {
+  const due = await new Promise<number>((resolve) => {
+    const real = new Alarm({ now: () => millis(performance.now()) }, (at) => resolve(at - wanted))
+    const wanted = millis(performance.now() + 20.5)
+    real.set(wanted)
+  })
+  expect(due).toBeGreaterThanOrEqual(0)
+})

@@ -1,0 +1,210 @@
+/**
+ * deploy/kubernetes against what Kubernetes publishes of itself (kubernetes-types) and the rules for schemas of custom
+ * resources; what the agent writes against that schema; and what it asks the API for against its RBAC.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CustomResourceDefinition } from 'kubernetes-types/apiextensions/v1.js'
+import type { ClusterRole, Role } from 'kubernetes-types/rbac/v1.js'
+import { afterAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { managerOf, StatusApi } from '../../../src/agent/status-api.ts'
+import { datedConditions } from '../../../src/kubernetes/condition.ts'
+import { failoverEvent } from '../../../src/kubernetes/failover.ts'
+import { findingsOf } from '../../../src/kubernetes/finding.ts'
+import { readIntent } from '../../../src/kubernetes/intent.ts'
+import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../../src/kubernetes/published-status.ts'
+import { address } from '../../../src/wire/address.ts'
+import { faultsOf, judge, prunedFrom, type Schema } from '../../support/structural-schema.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const FOLDER = join(ROOT, 'deploy', 'kubernetes')
+const BUILD = join(ROOT, 'build')
+mkdirSync(BUILD, { recursive: true })
+const workshop = mkdtempSync(join(BUILD, 'kubernetes-'))
+afterAll(() => rmSync(workshop, { recursive: true, force: true }))
+
+type Manifest = { readonly apiVersion: string; readonly kind: string; readonly metadata: { readonly name: string } }
+const manifestsIn = (file: string): readonly Manifest[] =>
+  parseAllDocuments(readFileSync(join(FOLDER, file), 'utf8')).map((one) => one.toJS())
+const crd: CustomResourceDefinition = parseAllDocuments(readFileSync(join(FOLDER, 'crd.yaml'), 'utf8'))[0]?.toJS()
+const version = crd.spec.versions[0]
+const schema = version?.schema?.openAPIV3Schema as unknown as Schema
+
+const TYPES: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: 'apiextensions/v1',
+  ClusterRole: 'rbac/v1',
+  Role: 'rbac/v1',
+  ClusterRoleBinding: 'rbac/v1',
+  RoleBinding: 'rbac/v1',
+  ServiceAccount: 'core/v1',
+  Event: 'core/v1',
+}
+
+/** Those types have no extensions of JSON Schema, which faultsOf() judges. */
+const isTyped = (key: string, value: unknown): unknown => (key.startsWith('x-kubernetes-') ? undefined : value)
+
+/** The compiler's complaints; a value of a kind is written down as a literal of its type. */
+function complaintsAbout(values: Readonly<Record<string, { readonly kind: string }>>): string {
+  for (const [name, value] of Object.entries(values))
+    writeFileSync(
+      join(workshop, `${name}.ts`),
+      `import type { ${value.kind} } from 'kubernetes-types/${TYPES[value.kind]}.js'\nexport const it: ${value.kind} = ${JSON.stringify(value, isTyped, 1)}\n`,
+    )
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [
+      join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'),
+      ...['--ignoreConfig', '--noEmit', '--strict', '--pretty', 'false', '--skipLibCheck', '--types', ''],
+      ...['--module', 'nodenext', '--target', 'es2022'],
+      ...Object.keys(values).map((name) => join(workshop, `${name}.ts`)),
+    ],
+    { encoding: 'utf8', cwd: ROOT, timeout: 60_000 },
+  )
+  if (status === null) throw new Error(`Cannot judge: ${stdout}${stderr}`)
+  return status === 0 ? '' : `${stdout}${stderr}`
+}
+
+const FAILOVER = failoverEvent(
+  {
+    vip: { address: address('10.0.0.200'), service: 'api', index: 0 },
+    ...{ at: '2026-11-22T12:00:00.123Z', from: 'node-1', to: 'node-2', reason: 'activeSilent' },
+  },
+  'uid-1',
+)
+
+describe('deploy/kubernetes', () => {
+  test('has only what Kubernetes has, and a typing error is found', { timeout: 60_000 }, () => {
+    const right = Object.fromEntries(
+      readdirSync(FOLDER)
+        .flatMap(manifestsIn)
+        .filter(({ kind }) => kind !== KIND)
+        .map((manifest, i) => [`right${i}`, manifest]),
+    )
+    expect(Object.keys(right)).toHaveLength(7)
+    expect(complaintsAbout({ ...right, event: FAILOVER })).toBe('')
+    const wrong = { ...manifestsIn('rbac.yaml')[0], kind: 'ClusterRole', rulez: [] }
+    expect(complaintsAbout({ wrong })).toMatch(/rulez.*does not exist/)
+  })
+
+  test('the group is a DNS name, as an API server wants it, and the names agree with the code', () => {
+    expect(crd.spec.group).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/)
+    expect(crd.metadata?.name).toBe(`${PLURAL}.${GROUP}`)
+    expect([crd.spec.group, version?.name, crd.spec.names.kind, crd.spec.names.plural]).toEqual([
+      GROUP,
+      VERSION,
+      KIND,
+      PLURAL,
+    ])
+    expect(crd.spec.scope).toBe('Cluster')
+    expect(version?.subresources).toEqual({ status: {} })
+    // The only part of a rule that may look at metadata is its name.
+    expect(schema['x-kubernetes-validations']).toMatchObject([{ rule: "self.metadata.name == 'cluster'" }])
+  })
+
+  test('its schema is structural, and a slip in it is found', () => {
+    expect(faultsOf(schema)).toEqual([])
+    expect(faultsOf({ type: 'object', properties: { a: {} } })).toEqual(['.: type is missing'.replace('.:', '.a:')])
+    expect(faultsOf({ type: 'object', default: 1 })).toEqual(['.: its default is none of its values'])
+    const list = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] }
+    expect(faultsOf({ ...list, items: { type: 'object', properties: { k: { type: 'string' } } } })).toEqual([
+      '.: key k is no required scalar',
+    ])
+  })
+
+  const objectOf = (spec: unknown) => ({
+    apiVersion: `${GROUP}/${VERSION}`,
+    kind: KIND,
+    metadata: { name: 'cluster' },
+    spec,
+  })
+
+  test.each([
+    ['the one that is shipped', manifestsIn('cluster.yaml')[0], true],
+    ['an empty spec', objectOf({}), true],
+    ['an external load balancer', objectOf({ dns: { apiintIpAddress: 'fd00::5' } }), true],
+    ['a toggle in small letters', objectOf({ ingressHa: 'disabled' }), false],
+    ['a host name', objectOf({ dns: { apiintIpAddress: 'api.example.com' } }), false],
+    ['a number', objectOf({ dns: { nodesResolution: 1 } }), false],
+  ])('the API and the agent think the same of %s', (_, object, good) => {
+    expect(judge(schema, object).ok).toBe(good)
+    // A host name passes the agent's reading, and is refused with a reason (balancer.ts).
+    const isName = JSON.stringify(object).includes('api.example.com')
+    expect('problems' in readIntent(object)).toBe(!good && !isName)
+  })
+
+  test('what the agent writes is valid, whole, and read again as it was', () => {
+    const around = {
+      probe: { verdict: 'answers' },
+      ingressDisabled: false,
+      progressing: undefined,
+      refused: [],
+      notManaged: undefined,
+    } as const
+    const holding = {
+      address: address('10.0.0.200'),
+      service: 'api',
+      node: 'node-1',
+      others: ['node-2'],
+      by: 'node-1',
+    } as const
+    const holder = {
+      ...{ address: address('10.0.0.200'), service: 'API', node: 'node-1', since: '2026-11-22T12:00:00.123Z' },
+      ...{ saidBy: 'node-1', alsoAnswering: ['node-2', '02:00:00:00:00:01'] },
+    } as const
+    const conditions = datedConditions(findingsOf([holding], around), [], Date.parse('2026-11-22T12:00:00.9Z'), 3)
+    const status = {
+      ...{ apiServerInternalIpOwner: 'node-1', ingressIpOwner: '', holders: [holder] },
+      ...{ observedGeneration: 3, conditions },
+    }
+    const object = { ...objectOf({}), status }
+    expect(judge(schema, object).problems).toEqual([])
+    expect(
+      prunedFrom(schema.properties && { ...schema, properties: { status: (schema.properties as Schema).status } }, {
+        status,
+      }),
+    ).toEqual([])
+    expect(readPublished(object)).toMatchObject(status)
+    expect(prunedFrom(schema, { status: { holders: [{ saidby: 1 }] } })).toEqual(['.status.holders[].saidby'])
+    // Let go of by one of two: what is left has to be valid, or the API refuses to let go.
+    expect(
+      judge(schema, { ...objectOf({}), status: { holders: [{ address: '10.0.0.200', service: 'API' }] } }).ok,
+    ).toBe(true)
+    expect(
+      readPublished({ metadata: {}, status: { holders: [{ address: '10.0.0.200', service: 'API' }] } })?.holders,
+    ).toEqual([])
+  })
+
+  test('RBAC allows each request of the agent, and nothing else', async () => {
+    const asked: string[] = []
+    const api = new StatusApi(async ({ method, path }) => {
+      asked.push(`${method} ${path.replace(/\?.*/, '')}`)
+      return { status: 200, body: '{}' }
+    })
+    await api.applyStatus(managerOf('node-1'), {})
+    await api.createEvent(FAILOVER)
+    expect(asked).toEqual([
+      `PATCH /apis/${GROUP}/${VERSION}/${PLURAL}/cluster/status`,
+      'POST /api/v1/namespaces/default/events',
+    ])
+    const [cluster, role] = manifestsIn('rbac.yaml') as unknown as [ClusterRole, Role]
+    const allowed = (rules: ClusterRole['rules']) =>
+      (rules ?? []).map((rule) => `${rule.apiGroups}/${rule.resources}/${rule.resourceNames ?? '*'}: ${rule.verbs}`)
+    expect(allowed(cluster.rules)).toEqual([
+      '/nodes/*: get,list,watch',
+      `${GROUP}/hostednetservices/cluster: get,list,watch`,
+      `${GROUP}/hostednetservices/status/cluster: patch`,
+      'config.openshift.io/infrastructures/cluster: get',
+    ])
+    expect(allowed(role.rules)).toEqual(['/events/*: create'])
+    expect(role.metadata?.namespace).toBe('default')
+  })
+
+  test('the name of a field manager fits, for any node', () => {
+    expect(managerOf('node-1')).toBe('holdfast-agent/node-1')
+    const [one, other] = ['a', 'b'].map((last) => managerOf(`${'n'.repeat(252)}${last}`))
+    expect(one).toHaveLength(128)
+    expect(one).not.toBe(other)
+  })
+})

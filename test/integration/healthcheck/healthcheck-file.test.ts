@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fileProbe } from '../../../src/healthcheck/file.ts'
+import type { EventSource } from '../../../src/healthcheck/probe.ts'
+import { ask } from '../../support/check-spec.ts'
+import { eventually, sleep } from '../../support/wait.ts'
+
+let folder = ''
+let path = ''
+let source: EventSource | undefined
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hf-file-'))
+  path = join(folder, 'weight')
+})
+afterEach(() => {
+  source?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('what a file says', () => {
+  test('present or not', async () => {
+    const probe = fileProbe({ kind: 'file', path, content: 'present' })
+    expect(await ask(probe)).toMatchObject({ outcome: 'fail', reason: 'missing', detail: `${path} is not there` })
+    writeFileSync(path, '')
+    expect(await ask(probe)).toMatchObject({ outcome: 'ok', detail: `${path} is there` })
+  })
+
+  test.each([
+    ['20\n', 'ok', 20],
+    [' -7 ', 'ok', -7],
+    ['+5', 'ok', 5],
+    ['', 'ok', 0],
+    ['twenty', 'unknown', undefined],
+    ['1.5', 'unknown', undefined],
+    ['20 30', 'unknown', undefined],
+    ['1'.repeat(10_000), 'unknown', undefined],
+  ])('a weight of %j: %s %s', async (text, outcome, value) => {
+    writeFileSync(path, text)
+    const result = await ask(fileProbe({ kind: 'file', path, content: 'weight' }))
+    expect({ outcome: result.outcome, value: result.value }).toEqual({ outcome, value })
+  })
+
+  test('a FIFO that nobody writes to is not waited for', async () => {
+    execFileSync('mkfifo', [path])
+    expect(
+      (await ask(fileProbe({ kind: 'file', path, content: 'weight' }))).took,
+      'ms; the deadline is 2 s',
+    ).toBeLessThan(1_900)
+  })
+
+  test('the deadline ends a look that does not come back', async () => {
+    const abort = new AbortController()
+    const run = fileProbe({ kind: 'file', path, content: 'present' }).start(abort.signal)
+    // Before the threads that look had their turn.
+    abort.abort()
+    expect(await run.result).toMatchObject({ outcome: 'fail', reason: 'timeout' })
+    await run.ended
+  })
+
+  test('a weight that is missing is 0 (VR-TRK-09); a folder holds none', async () => {
+    expect(await ask(fileProbe({ kind: 'file', path, content: 'weight' }))).toMatchObject({ outcome: 'ok', value: 0 })
+    const result = await ask(fileProbe({ kind: 'file', path: folder, content: 'weight' }))
+    expect(result).toMatchObject({ outcome: 'unknown', reason: 'unreadable' })
+  })
+})
+
+describe('what the kernel reports', () => {
+  const watched = () =>
+    eventually(
+      'a watch',
+      () => source?.armed,
+      () => source?.armed,
+      { within: 1_000 },
+    )
+
+  async function watch(): Promise<() => number> {
+    let events = 0
+    const probe = fileProbe({ kind: 'file', path, content: 'weight' })
+    source = probe.events?.(() => events++)
+    source?.afterRun(await ask(probe))
+    await watched()
+    const before = events
+    return () => events - before
+  }
+
+  const soon = (events: () => number) => eventually('an event', () => events() > 0, events, { within: 1_000, every: 1 })
+
+  test.each([
+    ['it appears', () => {}, () => writeFileSync(path, '1')],
+    ['it is written to', () => writeFileSync(path, '1'), () => writeFileSync(path, '2')],
+    ['it goes', () => writeFileSync(path, '1'), () => unlinkSync(path)],
+    [
+      'another is renamed over it',
+      () => {
+        writeFileSync(path, '1')
+        writeFileSync(join(folder, 'next'), '2')
+      },
+      () => renameSync(join(folder, 'next'), path),
+    ],
+    [
+      'the folder behind a Kubernetes volume is swapped',
+      () => {
+        for (const n of ['1', '2']) {
+          mkdirSync(join(folder, n))
+          writeFileSync(join(folder, n, 'weight'), n)
+        }
+        symlinkSync('1', join(folder, '..data'))
+        symlinkSync('2', join(folder, '..data_tmp'))
+        symlinkSync('..data/weight', path)
+      },
+      () => renameSync(join(folder, '..data_tmp'), join(folder, '..data')),
+    ],
+  ])('%s', async (_, before, act) => {
+    before()
+    const events = await watch()
+    await sleep(10)
+    expect(events(), 'before').toBe(0)
+    act()
+    await soon(events)
+  })
+
+  test('other files of the folder are none of its business', async () => {
+    const events = await watch()
+    writeFileSync(join(folder, 'other'), '')
+    await sleep(50)
+    expect(events()).toBe(0)
+  })
+
+  test('a folder that was replaced is watched after the next run, and one that appears as well', async () => {
+    const deep = join(folder, 'run')
+    path = join(deep, 'weight')
+    let events = 0
+    const probe = fileProbe({ kind: 'file', path, content: 'weight' })
+    source = probe.events?.(() => events++)
+    source?.afterRun(await ask(probe))
+    await sleep(20)
+    expect(source?.armed).toBe(false)
+    for (let i = 0; i < 2; i++) {
+      rmSync(deep, { recursive: true, force: true })
+      mkdirSync(deep)
+      await sleep(20)
+      source?.afterRun(await ask(probe))
+      await watched()
+      await sleep(20)
+      const before = events
+      writeFileSync(path, String(i))
+      await eventually(
+        'an event',
+        () => events > before,
+        () => events,
+        { within: 1_000 },
+      )
+    }
+  })
+})

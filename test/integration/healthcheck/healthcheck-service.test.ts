@@ -1,0 +1,150 @@
+/** Checks in a thread of their own, as the daemon will host them: told by messages, killed with work under way. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { spreadOf } from '../../../bench/failover/statistics.ts'
+import type { CheckNews } from '../../../src/healthcheck/check-message.ts'
+import { parseStat } from '../../../src/healthcheck/process.ts'
+import { millis } from '../../../src/wire/units.ts'
+import { checkSpec, httpSpec, tcpSpec } from '../../support/check-spec.ts'
+import { CheckThread } from '../../support/check-thread.ts'
+import { eventually, monotonicMs, sleep } from '../../support/wait.ts'
+
+let thread: CheckThread
+const servers: ChildProcess[] = []
+
+beforeEach(() => {
+  thread = new CheckThread()
+})
+afterEach(async () => {
+  await thread.end()
+  for (const server of servers.splice(0)) server.kill('SIGKILL')
+})
+
+const SERVER = `
+  const server = require('node:http').createServer((request, response) => response.end())
+  server.listen(0, '127.0.0.1', () => console.log(server.address().port))
+`
+
+async function server(): Promise<{ readonly port: number; readonly process: ChildProcess }> {
+  const process_ = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] })
+  servers.push(process_)
+  const [line] = await once(process_.stdout, 'data')
+  return { port: Number(String(line).trim()), process: process_ }
+}
+
+const RUNS = 20
+
+/** Both kinds at once: one death, two figures. */
+const KINDS = {
+  http: (port: number) => httpSpec(`http://127.0.0.1:${port}/`),
+  tcp: (port: number) => tcpSpec(port),
+} as const
+
+test('a process that is killed is noticed by its FIN, not by the next poll', async () => {
+  const took: { [kind: string]: number[] } = { http: [], tcp: [] }
+  for (let run = 1; run <= RUNS; run++) {
+    const { port, process: target } = await server()
+    const checks = Object.entries(KINDS).map(([kind, probeOf]) =>
+      checkSpec(probeOf(port), { name: `${kind}-${run}`, interval: millis(60_000), timeout: millis(10_000) }),
+    )
+    thread.order({ kind: 'setChecks', checks, formerly: [] })
+    const names = checks.map(({ name }) => name)
+    const ask = setInterval(
+      () => thread.order({ kind: 'askOnceMore', id: run, asked: { up: names, down: [] }, within: millis(1_000) }),
+      50,
+    )
+    await thread
+      .hear('both watched', (news) => {
+        if (news.kind !== 'askedOnceMore' || news.id !== run) return false
+        return news.reports.length === 2 && news.reports.every(({ watched }) => watched)
+      })
+      .finally(() => clearInterval(ask))
+    const killedAt = monotonicMs()
+    target.kill('SIGKILL')
+    for (const [kind, figures] of Object.entries(took)) {
+      const { at } = await thread.hear(
+        `${kind}-${run} down`,
+        ({ kind: said, ...news }) =>
+          said === 'healthChanged' &&
+          'report' in news &&
+          news.report.check === `${kind}-${run}` &&
+          news.report.verdict === 'down',
+        killedAt,
+      )
+      figures.push(at - killedAt)
+    }
+  }
+  for (const [kind, values] of Object.entries(took)) {
+    const { min, median, p95, max } = spreadOf(values)
+    const figures = [min, median, p95, max].map((ms) => ms.toFixed(1)).join(' / ')
+    console.log(`${kind}: SIGKILL of the server to healthChanged in the other thread, ${RUNS} runs, ms: ${figures}`)
+    // The interval is a minute, so every figure like this one came by the event; how good it is, is for a quiet machine.
+    expect(median, `${kind}: median, ms`).toBeLessThan(5_000)
+  }
+}, 120_000)
+
+test('a beat now and then tells of every check, with nothing changed', async () => {
+  const { port } = await server()
+  thread.order({ kind: 'setChecks', checks: [checkSpec(tcpSpec(port), { name: 'a' })], formerly: [] })
+  await thread.hear('a up', (news) => news.kind === 'healthChanged')
+  const beats = () => thread.told.filter(({ news }) => news.kind === 'checkBeat')
+  await eventually('three beats', () => beats().length >= 3, beats, { within: 20_000 })
+  expect(thread.told.filter(({ news }) => news.kind === 'healthChanged').length).toBe(1)
+})
+
+test('what a check starts with is told before its first result', async () => {
+  const { port } = await server()
+  const check = checkSpec(tcpSpec(port), { name: 'a', initial: 'down', rise: 2, fastInterval: millis(200) })
+  thread.order({ kind: 'setChecks', checks: [check], formerly: [] })
+  const { news } = await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
+  expect(news).toMatchObject({ reports: [{ check: 'a', verdict: 'down', standing: 'down', runs: 0 }] })
+  const isUp = (news: CheckNews) => news.kind === 'healthChanged' && news.report.verdict === 'up'
+  const up = await thread.hear('a up', isUp)
+  expect(up.news).toMatchObject({ report: { verdict: 'up', runs: 2 } })
+})
+
+test('once more, and stop: both are answered', async () => {
+  const { port } = await server()
+  thread.order({ kind: 'setChecks', checks: [checkSpec(tcpSpec(port), { name: 'a' })], formerly: [] })
+  await thread.hear('a up', (news) => news.kind === 'healthChanged')
+  thread.order({ kind: 'askOnceMore', id: 7, asked: { up: ['a'], down: [] }, within: millis(5_000) })
+  const { news } = await thread.hear('an answer', ({ kind }) => kind === 'askedOnceMore')
+  expect(news).toMatchObject({ id: 7, reports: [{ check: 'a', verdict: 'up' }] })
+  thread.order({ kind: 'stopChecks' })
+  await thread.hear('its end', ({ kind }) => kind === 'checksStopped')
+  const beats = thread.told.length
+  await sleep(1_500)
+  expect(thread.told.length, 'words after it').toBe(beats)
+})
+
+test('a thread that hangs falls silent, and what it started ends with it', async () => {
+  const probe = { kind: 'exec', argv: ['/bin/sleep', '69'], environment: {}, user: undefined } as const
+  const checks = [checkSpec(probe, { name: 'slow', timeout: millis(60_000) })]
+  thread.order({ kind: 'setChecks', checks, formerly: [] })
+  const running = () => Number(spawnSync('pgrep', ['-xf', '/bin/sleep 69'], { encoding: 'utf8' }).stdout.trim())
+  const pid = await eventually('a program', () => running() > 0 && running(), running, { within: 20_000, every: 200 })
+  await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
+  thread.order({ kind: 'hang' })
+  await sleep(1_200)
+  const words = thread.told.length
+  await sleep(4_500)
+  expect(thread.told.length, 'words of a thread that hangs').toBe(words)
+  await thread.end()
+  // Not even as a zombie: its launcher has waited for it.
+  await eventually(
+    'its end',
+    () => stateOf(pid) === 'gone',
+    () => stateOf(pid),
+    { within: 5_000 },
+  )
+})
+
+function stateOf(pid: number): string {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.state ?? 'gone'
+  } catch {
+    return 'gone'
+  }
+}

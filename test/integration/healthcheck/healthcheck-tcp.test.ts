@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { isConnectedToItself } from '../../../src/healthcheck/connection.ts'
+import { tcpProbe } from '../../../src/healthcheck/tcp.ts'
+import { ask, tcpSpec } from '../../support/check-spec.ts'
+import { closeServersAfterEach, serveTcp } from '../../support/loopback-server.ts'
+import { eventually } from '../../support/wait.ts'
+
+closeServersAfterEach()
+
+describe('tcp', () => {
+  test('a port that accepts is well, and the connection does not stay', async () => {
+    const server = await serveTcp()
+    expect(await ask(tcpProbe(tcpSpec(server.port)))).toMatchObject({ outcome: 'ok', detail: 'connected' })
+    await eventually(
+      'no connection',
+      () => server.open().length === 0,
+      () => server.open().length,
+      { within: 1_000 },
+    )
+  })
+
+  test('one that nobody listens on is not', async () => {
+    const server = await serveTcp()
+    await server.stop()
+    expect(await ask(tcpProbe(tcpSpec(server.port)))).toMatchObject({ outcome: 'fail', reason: 'connectionRefused' })
+  })
+
+  test('what is sent arrives, and what is wanted may come in pieces', async () => {
+    const server = await serveTcp((socket) =>
+      socket.on('data', (data) => {
+        if (!data.toString().includes('PING')) return
+        socket.write('+PO')
+        setTimeout(() => socket.write('NG\r\n'), 20)
+      }),
+    )
+    const expecting = { send: 'PING\r\n', expect: { kind: 'contains', text: '+PONG' } } as const
+    expect((await ask(tcpProbe(tcpSpec(server.port, expecting)))).reason).toBe('ok')
+  })
+
+  test('what is sent arrives even when nothing is wanted', async () => {
+    let received = ''
+    const server = await serveTcp((socket) => {
+      socket.on('data', (data) => {
+        received += data
+      })
+    })
+    await ask(tcpProbe(tcpSpec(server.port, { send: 'QUIT\r\n' })))
+    await eventually(
+      'QUIT',
+      () => received === 'QUIT\r\n',
+      () => received,
+      { within: 1_000 },
+    )
+  })
+
+  test.each([
+    ['another answer, and the end', 'contentMissing', (socket: { end(text: string): void }) => socket.end('-ERR\r\n')],
+    [
+      'more than is read',
+      'contentMissing',
+      (socket: { write(text: string): void }) => socket.write('x'.repeat(100_000)),
+    ],
+    ['nothing', 'timeout', () => {}],
+  ] as const)('%s: %s', async (_, reason, greet) => {
+    const server = await serveTcp((socket) => greet(socket))
+    const wanted = { expect: { kind: 'contains', text: '+PONG' } } as const
+    expect(await ask(tcpProbe(tcpSpec(server.port, wanted)), 150)).toMatchObject({ outcome: 'fail', reason })
+  })
+
+  test('a socket that met itself is no service', async () => {
+    // Ports of the ephemeral range are what a client gets; asked for by name the meeting is certain.
+    const server = await serveTcp()
+    await server.stop()
+    const socket = connect({ host: '127.0.0.1', port: server.port, localPort: server.port, localAddress: '127.0.0.1' })
+    await once(socket, 'connect')
+    try {
+      expect(isConnectedToItself(socket)).toBe(true)
+    } finally {
+      socket.destroy()
+    }
+    const listening = await serveTcp()
+    const other = connect({ host: '127.0.0.1', port: listening.port })
+    await once(other, 'connect')
+    expect(isConnectedToItself(other)).toBe(false)
+    other.destroy()
+  })
+})

@@ -1,0 +1,169 @@
+/**
+ * When wills count as armed. A FIFO stands in for the socketpair: it is non-blocking, can be full, and can lose its
+ * reader. That the guardian understands the messages is shown in test/netns.
+ */
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { LastWill } from '../../../src/daemon/ports.ts'
+import { type Guardian, type GuardianFault, openGuardian } from '../../../src/linux/guardian.ts'
+import { loadNative } from '../../../src/linux/native.ts'
+import { armMessage, LARGEST_MESSAGE, withdrawMessage } from '../../../src/linux/will-message.ts'
+import { address } from '../../../src/wire/address.ts'
+import { eventually } from '../../support/wait.ts'
+
+const will = (unit: number, host = 1): LastWill => ({
+  unit,
+  name: 'api',
+  remove: [{ interfaceIndex: 2, address: address(`192.0.2.${host}`), prefixLength: 32 }],
+  packets: [],
+})
+const hex = (...messages: Uint8Array[]) => Buffer.concat(messages).toString('hex')
+
+let directory = ''
+let reader = -1
+let writer = -1
+let opened: Guardian | undefined
+let faults: GuardianFault[] = []
+
+function open(): Guardian {
+  opened = openGuardian(String(writer), (fault) => faults.push(fault))
+  return opened
+}
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-guardian-'))
+  const path = join(directory, 'fifo')
+  execFileSync('mkfifo', [path])
+  reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  writer = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+})
+afterEach(() => {
+  if (opened === undefined) closeSync(writer)
+  opened?.release()
+  opened = undefined
+  faults = []
+  if (reader >= 0) closeSync(reader)
+  rmSync(directory, { recursive: true })
+})
+
+function readAll(): Buffer {
+  const buffer = Buffer.alloc(1 << 17)
+  return buffer.subarray(0, readSync(reader, buffer))
+}
+
+test('started without a guardian', () => {
+  for (const descriptor of ['', 'x', '-1']) {
+    const port = openGuardian(descriptor)
+    port.arm(will(1))
+    port.withdraw(1)
+    expect(port.armed).toBe(false)
+  }
+})
+
+test('arm and withdraw are one message each', () => {
+  const port = open()
+  port.arm(will(1))
+  port.withdraw(1)
+  expect(hex(readAll())).toBe(hex(armMessage(will(1)), withdrawMessage(1)))
+  expect(port.armed).toBe(true)
+})
+
+test('a guardian that is gone', () => {
+  const port = open()
+  closeSync(reader)
+  reader = -1
+  port.arm(will(1))
+  expect(port.armed).toBe(false)
+  port.arm(will(2))
+  expect(faults).toEqual([{ message: expect.stringContaining('The guardian is gone') }])
+})
+
+test('released: what was armed is left to the guardian, nothing more is told', () => {
+  const port = open()
+  port.arm(will(1))
+  port.release()
+  port.release()
+  port.withdraw(1)
+  expect([port.armed, hex(readAll()), readSync(reader, Buffer.alloc(1)), faults]).toEqual([
+    false,
+    hex(armMessage(will(1))),
+    0,
+    [],
+  ])
+})
+
+test('a full channel is tried again by itself', async () => {
+  const port = open()
+  for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
+  port.arm(will(1, 99))
+  expect(port.armed).toBe(false)
+  readAll()
+  const state = () => ({ armed: port.armed, faults })
+  await eventually('the will to be armed', () => port.armed, state, { within: 1_000 })
+  expect(hex(readAll())).toBe(hex(armMessage(will(1, 99))))
+})
+
+test('a will too large: not armed, told once; the others go on; a smaller one heals it', () => {
+  const port = open()
+  const datagram = { destination: address('224.0.0.18'), bytes: new Uint8Array(LARGEST_MESSAGE) }
+  const group = { family: 'ipv4', interfaceIndex: 2, source: address('192.0.2.1'), datagrams: [datagram] } as const
+  const large = { ...will(1), packets: [group] }
+  const bytes = armMessage(large).length
+  port.arm(large)
+  port.arm(large)
+  port.arm(will(2))
+  expect([port.armed, faults]).toEqual([false, [{ message: expect.stringContaining('too large'), unit: 1, bytes }]])
+  port.arm(will(1))
+  expect(port.armed).toBe(true)
+  expect(hex(readAll())).toBe(hex(armMessage(will(2)), armMessage(will(1))))
+})
+
+test('a full channel: not armed, and later only the newest of each unit is told', () => {
+  const port = open()
+  for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
+  expect(port.armed).toBe(false)
+  port.arm(will(2, 21))
+  port.arm(will(1, 12))
+  port.arm(will(2, 22))
+  expect(port.armed).toBe(false)
+  readAll()
+  port.withdraw(3)
+  expect(port.armed).toBe(true)
+  expect(hex(readAll())).toBe(hex(armMessage(will(1, 12)), armMessage(will(2, 22)), withdrawMessage(3)))
+})
+
+test('a guardian that is heard: its calls, and its end once', async () => {
+  const native = loadNative()
+  const [ours, theirs] = native.streamPair()
+  let calls = 0
+  const heard = openGuardian(String(ours), (fault) => faults.push(fault), undefined, native)
+  expect(heard.listen(() => calls++)).toBe(true)
+  try {
+    writeSync(theirs, 'x')
+    await eventually(
+      'a call',
+      () => calls === 1,
+      () => calls,
+      { within: 2_000 },
+    )
+    expect([faults, heard.armed]).toEqual([[], true])
+  } finally {
+    closeSync(theirs)
+  }
+  await eventually(
+    'its end',
+    () => faults.length === 1,
+    () => faults,
+    { within: 2_000 },
+  )
+  expect([calls, heard.armed]).toEqual([2, false])
+  heard.release()
+})
+
+test('who cannot be heard is looked at', () => {
+  expect(openGuardian('none').listen(() => {})).toBe(false)
+  expect(open().listen(() => {})).toBe(false)
+})

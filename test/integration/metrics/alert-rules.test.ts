@@ -1,0 +1,538 @@
+/**
+ * The alert rules of deploy/prometheus as promtool evaluates them, on three nodes scraped every 15 s. Of each case the
+ * whole list of what fires at a moment is asserted, so every one also shows that all the other alerts stay quiet.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { AGENT_METRICS } from '../../../src/agent/account-metrics.ts'
+import { METRICS } from '../../../src/metrics/names.ts'
+import { describePrometheus } from '../../support/require.ts'
+import { ADDRESS, SCRAPE_S, ScrapedCluster, type Span } from '../../support/scraped-cluster.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const RULES = join(ROOT, 'deploy', 'prometheus', 'holdfast.rules.yml')
+
+type Rule = {
+  readonly alert?: string
+  readonly record?: string
+  readonly expr: string
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>>
+}
+const groups: readonly { readonly rules: readonly Rule[] }[] = parse(readFileSync(RULES, 'utf8')).groups
+const rules = groups.flatMap((group) => group.rules)
+const alerts = rules.flatMap(({ alert }) => alert ?? [])
+
+/** What fires so many minutes after the first scrape. */
+type Firing = readonly (readonly [minute: number, ...alerts: string[]])[]
+type Case = readonly [name: string, minutes: number, change: (cluster: ScrapedCluster) => unknown, firing: Firing]
+
+const API = 'router="api"'
+const discards = 'holdfast_vrrp_advertisements_discarded_total'
+const moves = 'holdfast_vrrp_transitions_total'
+const became = (from: string, reason: string) => `${API},from="${from}",to="Active",reason="${reason}"`
+const since = 'holdfast_healthcheck_since_timestamp_seconds'
+const results = 'holdfast_healthcheck_results_total'
+const watching = 'holdfast_agent_watch_state'
+/** A scrape. */
+const S = SCRAPE_S / 60
+
+const QUIET: readonly Case[] = [
+  ['a good day', 70, () => {}, [[0.25], [5], [15], [30], [65]]],
+  [
+    'a clean failover, the new owner scraped first: two have it in what is known',
+    20,
+    (all) =>
+      all
+        .dies('a', 10 + S, 'Active')
+        .course('b', [
+          [10, 'Backup'],
+          [10, 'Active'],
+        ])
+        .set('b', moves, became('Backup', 'activeSilent'), [10, 'gone'], [10, 1]),
+    [[10], [10 + S], [10 + 2 * S], [10 + 3 * S], [11], [15, 'HoldfastDown']],
+  ],
+  [
+    'a clean failover, the old owner missed first: nobody has it in what is known',
+    20,
+    (all) =>
+      all.dies('a', 10, 'Active').course('b', [
+        [10 + S, 'Backup'],
+        [10 - S, 'Active'],
+      ]),
+    [[10], [10 + S], [10 + 2 * S], [10 + 3 * S], [15, 'HoldfastDown']],
+  ],
+  [
+    'a rolling upgrade: every node is away for a minute, the best comes back',
+    40,
+    (all) =>
+      all
+        .course('a', [
+          [5, 'Active'],
+          [0.75, 'gone'],
+          [0.5, 'Backup'],
+          [33.75, 'Active'],
+        ])
+        .course('b', [
+          [5, 'Backup'],
+          [1.25, 'Active'],
+          [3.75, 'Backup'],
+          [0.75, 'gone'],
+          [29.25, 'Backup'],
+        ])
+        .course('c', [
+          [15, 'Backup'],
+          [0.75, 'gone'],
+          [24.25, 'Backup'],
+        ])
+        .set('b', moves, became('Backup', 'activeReleased'), [5, 'gone'], [35, 1])
+        .set('a', moves, became('Backup', 'lowerPriorityActive'), [6.25, 'gone'], [33.75, 1]),
+    [[5], [5.5], [6], [7], [10.5], [15.5], [25], [39]],
+  ],
+  [
+    'a check that fails for half a minute on a Backup',
+    70,
+    (all) => all.set('b', 'holdfast_healthcheck_up', 'check="readyz"', [20, 1], [0.5, 0], [49.5, 1]),
+    [[20.25], [20.5], [21], [69]],
+  ],
+  [
+    'a check that fails on the holder, whose address moves',
+    20,
+    (all) =>
+      all
+        .checkFails('a', 10, 0.5)
+        .course('a', [
+          [10 + S, 'Active'],
+          [10 - S, 'Backup'],
+        ])
+        .course('b', [
+          [10 + S, 'Backup'],
+          [10 - S, 'Active'],
+        ]),
+    [[10], [10.25], [10.5], [11], [19]],
+  ],
+  [
+    'checks without a first result, on all nodes',
+    20,
+    (all) => {
+      for (const node of ['a', 'b', 'c'] as const)
+        all
+          .set(node, 'holdfast_healthcheck_up', 'check="readyz"', [20, 0])
+          .set(node, 'holdfast_healthcheck_unknown', 'check="readyz"', [20, 1])
+    },
+    [[5], [19]],
+  ],
+  [
+    'a stray packet',
+    20,
+    (all) => all.set('b', discards, 'interface="eth0",reason="checksum"', [10, 'gone'], [10, 1]),
+    [[10], [12], [19]],
+  ],
+  [
+    'a Prometheus that is new to old nodes',
+    20,
+    (all) =>
+      all
+        .set('a', moves, became('Backup', 'activeSilent'), [20, 90])
+        .set('a', discards, 'interface="eth0",reason="checksum"', [20, 4_000])
+        .set('a', results, 'check="readyz",reason="timeout"', [20, 700])
+        .set('a', 'holdfast_vrrp_foreign_changes_total', `${API},kind="removed"`, [20, 12]),
+    [[0], [1], [9], [15], [19]],
+  ],
+  [
+    'a VIP that a reload takes away',
+    20,
+    (all) => {
+      for (const node of ['a', 'b', 'c'] as const) {
+        all
+          .course(node, [
+            [10, node === 'a' ? 'Active' : 'Backup'],
+            [10, 'gone'],
+          ])
+          .set(node, 'up', '', [20, 1])
+      }
+    },
+    [[10.5], [12], [18]],
+  ],
+  [
+    'clocks that differ by as much as a shared answer is old',
+    20,
+    (all) => all.set('c', 'holdfast_time_seconds', '', [20, -3, SCRAPE_S]),
+    [[10], [19]],
+  ],
+  [
+    'agents that start, list again now and then, and one whose watch lasts for hours',
+    60,
+    (all) => {
+      const lists: readonly Span[] = [10, 0.25, 14, 0.25, 14].map((minutes, i) => [minutes, (i + 1) % 2])
+      all
+        .set('a', watching, 'state="watching"', [0.5, 0], [59.5, 1])
+        .set('b', watching, 'state="watching"', ...lists, [21.5, 1])
+        .set('b', 'holdfast_agent_last_list_age_seconds', '', [60, 0, 15])
+        .set('b', 'holdfast_agent_engine_refuses', '', [30, 0], [S, 1], [30 - S, 0])
+    },
+    [[1], [24], [31], [59]],
+  ],
+]
+
+const LOUD: readonly Case[] = [
+  [
+    'nobody can have it: all are in fault',
+    20,
+    (all) => {
+      for (const node of ['a', 'b', 'c'] as const)
+        all.course(node, [
+          [10, node === 'a' ? 'Active' : 'Backup'],
+          [10, 'Initialize'],
+        ])
+    },
+    [
+      [10],
+      [10.25],
+      [10.5, 'HoldfastNoOwner'],
+      [11.25, 'HoldfastFault', 'HoldfastNoOwner'],
+      [15.25, 'HoldfastFault', 'HoldfastNoOwner', 'HoldfastNoRedundancy'],
+    ],
+  ],
+  [
+    'nobody answers any more: what was known counts',
+    20,
+    (all) => all.dies('a', 10, 'Active').dies('b', 10, 'Backup').dies('c', 10, 'Backup'),
+    [[10], [10.5, 'HoldfastNoOwner'], [19, 'HoldfastDown', 'HoldfastNoOwner']],
+  ],
+  [
+    'an Active without its address',
+    20,
+    (all) => all.set('a', 'holdfast_vrrp_address_present', `${API},address="${ADDRESS}"`, [10, 1], [10, 0]),
+    [[10], [10.75, 'HoldfastNoOwner'], [19, 'HoldfastNoOwner']],
+  ],
+  [
+    'the owner is out of sight, the others follow it',
+    20,
+    (all) => all.dies('a', 10, 'Active'),
+    [[10.5], [11.25, 'HoldfastDown', 'HoldfastOwnerNotSeen'], [19, 'HoldfastDown', 'HoldfastOwnerNotSeen']],
+  ],
+  [
+    'a split brain',
+    20,
+    (all) =>
+      all.course('b', [
+        [10, 'Backup'],
+        [5, 'Active'],
+        [5, 'Backup'],
+      ]),
+    [[10], [10.5], [10.75, 'HoldfastTwoOwners'], [14.75, 'HoldfastTwoOwners'], [15]],
+  ],
+  [
+    'a split brain, and scrapes that fail in it',
+    20,
+    (all) =>
+      all.course('b', [
+        [10, 'Backup'],
+        [2 * S, 'Active'],
+        [S, 'gone'],
+        [2 * S, 'Active'],
+        [S, 'gone'],
+        [10 - 6 * S, 'Active'],
+      ]),
+    [[10.5], [10.75, 'HoldfastTwoOwners'], [11.25, 'HoldfastTwoOwners'], [19, 'HoldfastTwoOwners']],
+  ],
+  [
+    'another host answers, between two scrapes',
+    20,
+    (all) => all.set('a', 'holdfast_vrrp_rival_answers_total', API, [10, 0], [10, 3]),
+    [[9.75], [10, 'HoldfastDuplicateAddress'], [14, 'HoldfastDuplicateAddress'], [15.25]],
+  ],
+  [
+    'another host goes on answering',
+    20,
+    (all) => all.set('a', 'holdfast_vrrp_duplicate_owner', `${API},address="${ADDRESS}"`, [10, 0], [10, 1]),
+    [[9.75], [10, 'HoldfastDuplicateAddress'], [19, 'HoldfastDuplicateAddress']],
+  ],
+  [
+    'only the owner is left',
+    30,
+    (all) =>
+      all.dies('b', 10, 'Backup').course('c', [
+        [10, 'Backup'],
+        [20, 'Initialize'],
+      ]),
+    [[10], [12, 'HoldfastDown', 'HoldfastFault'], [15.25, 'HoldfastDown', 'HoldfastFault', 'HoldfastNoRedundancy']],
+  ],
+  [
+    'it moves to and fro, by counters that begin with it',
+    30,
+    (all) =>
+      all
+        .set('a', moves, became('Backup', 'lowerPriorityActive'), [10, 'gone'], [1, 1], [1, 2], [18, 3])
+        .set('b', moves, became('Backup', 'activeSilent'), [10, 'gone'], [1, 1], [1, 2], [18, 3]),
+    [[10], [11], [12.5, 'HoldfastFlapping'], [18, 'HoldfastFlapping'], [23]],
+  ],
+  [
+    'a fault',
+    20,
+    (all) =>
+      all.course('c', [
+        [10, 'Backup'],
+        [10, 'Initialize'],
+      ]),
+    [[10.75], [11, 'HoldfastFault']],
+  ],
+  [
+    'the Active is nearly too late',
+    40,
+    (all) =>
+      all.set('b', 'holdfast_vrrp_advertisement_gap_ratio_bucket', `${API},le="2.5"`, [10, 0, 15], [30, 599, 15]),
+    [[9.75], [10, 'HoldfastNearMiss'], [24, 'HoldfastNearMiss'], [26]],
+  ],
+  [
+    'somebody has another password',
+    30,
+    (all) => all.set('b', discards, 'interface="eth0",reason="auth-data"', [10, 'gone'], [20, 1, 15]),
+    [[10], [10.5, 'HoldfastAdvertisementsRejected'], [29, 'HoldfastAdvertisementsRejected']],
+  ],
+  [
+    'somebody removes an address, between two scrapes',
+    40,
+    (all) => all.set('a', 'holdfast_vrrp_foreign_changes_total', `${API},kind="removed"`, [16, 'gone'], [24, 1]),
+    [[15.75], [16, 'HoldfastForeignRemoval'], [30, 'HoldfastForeignRemoval'], [32]],
+  ],
+  [
+    'somebody removes an address again and again',
+    20,
+    (all) => all.set('a', 'holdfast_vrrp_restorations_paused', API, [10, 0], [10, 1]),
+    [[9.75], [10, 'HoldfastForeignRemoval']],
+  ],
+  [
+    'a neighbour has another list of addresses',
+    20,
+    (all) => all.set('b', 'holdfast_vrrp_strangers', `${API},reason="address-list-mismatch"`, [10, 'gone'], [10, 1]),
+    [[14.75], [15, 'HoldfastConfigurationDiffers']],
+  ],
+  [
+    'a node has an address less',
+    20,
+    (all) => {
+      const other = `${API},address="10.0.0.201"`
+      all.set('a', 'holdfast_vrrp_address_present', other, [20, 1])
+      all.set('b', 'holdfast_vrrp_address_present', other, [20, 0])
+    },
+    [[4.75], [5, 'HoldfastConfigurationDiffers']],
+  ],
+  [
+    'a node has another interval',
+    20,
+    (all) => all.set('c', 'holdfast_vrrp_advertisement_interval_seconds', API, [10, 1], [10, 0.5]),
+    [[14.75], [15, 'HoldfastConfigurationDiffers']],
+  ],
+  [
+    'a node gives the name to another VRID',
+    20,
+    (all) => all.set('c', 'holdfast_vrrp_state', `${API},vrid="52",interface="eth0",state="Backup"`, [20, 0]),
+    [[4.75], [5, 'HoldfastConfigurationDiffers']],
+  ],
+  ['a node is gone', 20, (all) => all.dies('c', 10, 'Backup'), [[10.75], [11, 'HoldfastDown']]],
+  [
+    'a daemon without a guardian',
+    20,
+    (all) => all.set('c', 'holdfast_last_will_armed', '', [10, 1], [10, 0]),
+    [[10.75], [11, 'HoldfastUnguarded']],
+  ],
+  [
+    'an engine that was frozen between two scrapes',
+    40,
+    (all) => all.set('a', 'holdfast_vrrp_wills_executed_total', API, [10, 0], [30, 1]),
+    [[9.75], [10, 'HoldfastLastWillExecuted'], [24, 'HoldfastLastWillExecuted'], [26]],
+  ],
+  [
+    'timers late by half a second',
+    30,
+    (all) => all.set('a', 'holdfast_engine_timer_lateness_seconds_bucket', 'le="0.5"', [10, 0, 150], [20, 5_997, 150]),
+    [[9.75], [10, 'HoldfastTimerLate'], [19, 'HoldfastTimerLate'], [21]],
+  ],
+  [
+    'timers late by half a second once, and once more',
+    40,
+    (all) =>
+      all.set(
+        'a',
+        'holdfast_engine_timer_lateness_seconds_bucket',
+        'le="0.5"',
+        [10, 0, 150],
+        [4, 5_999, 150],
+        [26, 8_398, 150],
+      ),
+    [[10], [13], [14], [17], [21], [30]],
+  ],
+  [
+    'timers late by a twentieth, which only a short interval minds',
+    30,
+    (all) => {
+      for (const node of ['a', 'b'] as const)
+        all.set(node, 'holdfast_engine_timer_lateness_seconds_bucket', 'le="0.05"', [10, 0, 150], [20, 5_997, 150])
+      all.set('b', 'holdfast_vrrp_advertisement_interval_seconds', API, [30, 1])
+      for (const node of ['a', 'b', 'c'] as const)
+        all.set(node, 'holdfast_vrrp_advertisement_interval_seconds', API, [10, 1], [20, 0.1])
+    },
+    [[9.75], [10.25, 'HoldfastTimerLate'], [14, 'HoldfastTimerLate'], [21]],
+  ],
+  [
+    'one check that is down for a while, once, on a Backup',
+    70,
+    (all) => all.checkFails('b', 20, 10),
+    [[20.75], [21, 'HoldfastCheckDown'], [29.75, 'HoldfastCheckDown'], [30], [69]],
+  ],
+  [
+    'the service is down on all nodes, and the address stays where it is',
+    20,
+    (all) => all.checkFails('a', 10, 5).checkFails('b', 10, 5).checkFails('c', 10, 5),
+    [
+      [10],
+      [10.25],
+      [10.5, 'HoldfastHolderUnhealthy'],
+      [11, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy'],
+      [14.75, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy'],
+      [15],
+    ],
+  ],
+  [
+    'the service is down where the address is, and the weight does not move it',
+    20,
+    (all) => all.checkFails('a', 10, 5),
+    [[10.25], [10.5, 'HoldfastHolderUnhealthy'], [11, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy'], [15]],
+  ],
+  [
+    'a check that no router of the holder tracks is down there',
+    20,
+    (all) =>
+      all
+        .set('a', 'holdfast_healthcheck_up', 'check="disk"', [10, 1], [10, 0])
+        .set('a', 'holdfast_healthcheck_unknown', 'check="disk"', [20, 0])
+        .set('a', results, 'check="disk",reason="ok"', [10, 0, 15], [10, 600]),
+    [[10.75], [11, 'HoldfastCheckDown'], [19, 'HoldfastCheckDown']],
+  ],
+  [
+    'a combination of checks is down: its failed member is named, and the holder of the address',
+    20,
+    (all) =>
+      all
+        .checkFails('a', 10, 10)
+        .set('a', 'holdfast_healthcheck_adds', 'check="readyz",router="api"', [20, 'gone'])
+        .set('a', 'holdfast_healthcheck_up', 'check="all"', [10, 1], [10, 0])
+        .set('a', 'holdfast_healthcheck_unknown', 'check="all"', [20, 0])
+        .set('a', 'holdfast_healthcheck_adds', 'check="all",router="api"', [10, 0], [10, -60]),
+    [[10.25], [10.5, 'HoldfastHolderUnhealthy'], [11, 'HoldfastCheckDown', 'HoldfastHolderUnhealthy']],
+  ],
+  [
+    'a check that goes down and up again and again',
+    70,
+    (all) => all.set('b', since, 'check="readyz"', [20, 1_000], [1, 2_200], [1, 2_260], [1, 2_320], [47, 2_380]),
+    [[22.75], [23, 'HoldfastCheckFlaky'], [60, 'HoldfastCheckFlaky']],
+  ],
+  [
+    'a check that fails now and then, never for long',
+    130,
+    (all) =>
+      all.set('b', results, 'check="readyz",reason="timeout"', [65, 'gone'], [2, 1], [2, 2], [2, 3], [2, 4], [57, 5]),
+    [[72], [73, 'HoldfastCheckFlaky'], [120, 'HoldfastCheckFlaky']],
+  ],
+  [
+    'a clock that is off',
+    20,
+    (all) => all.set('c', 'holdfast_time_seconds', '', [10, 0, SCRAPE_S], [10, 607, SCRAPE_S]),
+    [[14.75], [15, 'HoldfastClockSkew']],
+  ],
+  [
+    'a reload that failed',
+    20,
+    (all) => all.set('c', 'holdfast_config_reload_success', '', [10, 1], [10, 0]),
+    [[9.75], [10, 'HoldfastReloadFailed']],
+  ],
+  [
+    'a journal on a disk that is full, until there is room again',
+    20,
+    (all) => all.set('c', 'holdfast_journal_failing', '', [10, 0], [5, 1], [5, 0]),
+    [[10.75], [11, 'HoldfastJournalFailing'], [14.75, 'HoldfastJournalFailing'], [15]],
+  ],
+  [
+    'what was handed over is not written down',
+    20,
+    (all) => all.set('b', 'holdfast_config_kept', '', [10, 1], [5, 0], [5, 1]),
+    [[10.75], [11, 'HoldfastConfigurationNotKept'], [14.75, 'HoldfastConfigurationNotKept'], [15]],
+  ],
+  [
+    'an agent does not hear of the cluster',
+    40,
+    (all) => all.set('b', watching, 'state="watching"', [10, 1], [20, 0], [10, 1]),
+    [[10], [24.75], [25, 'HoldfastAgentBlind'], [29.75, 'HoldfastAgentBlind'], [30]],
+  ],
+  [
+    'an engine refuses what its agent hands over, until it takes something',
+    20,
+    (all) => all.set('b', 'holdfast_agent_engine_refuses', '', [10, 0], [5, 1], [5, 0]),
+    [[10.75], [11, 'HoldfastAgentRefused'], [14.75, 'HoldfastAgentRefused'], [15]],
+  ],
+]
+
+const EXPRESSION = 'group by (alertname) (ALERTS{alertstate="firing"})'
+
+describePrometheus('the alert rules', () => {
+  let folder = ''
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'hf-alerts-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  /** What promtool has to object, or ''. */
+  function objections(name: string, minutes: number, cluster: ScrapedCluster, firing: Firing): string {
+    const file = join(folder, `${name.replaceAll(/\W+/g, '-')}.json`)
+    const promql_expr_test = firing.map(([minute, ...names]) => ({
+      expr: EXPRESSION,
+      eval_time: `${Math.round(minute * 60)}s`,
+      exp_samples: names.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
+    }))
+    const one = { name, interval: `${SCRAPE_S}s`, input_series: cluster.inputSeries, promql_expr_test }
+    writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: `${SCRAPE_S}s`, tests: [one] }))
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
+    return status === 0 ? '' : `${minutes} min: ${stdout}${stderr}`
+  }
+
+  test('promtool takes them', () => {
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', RULES], { encoding: 'utf8' })
+    expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')])
+  })
+
+  test.each([...QUIET, ...LOUD])('%s', (name, minutes, change, firing) => {
+    const cluster = new ScrapedCluster(minutes)
+    change(cluster)
+    expect(objections(name, minutes, cluster, firing)).toBe('')
+  })
+})
+
+describe('the alert rules', () => {
+  test('each fires in a case', () => {
+    const fired = new Set(LOUD.flatMap(([, , , firing]) => firing.flatMap(([, ...names]) => names)))
+    expect([...fired].sort()).toEqual([...alerts].sort())
+  })
+
+  test('each says what is wrong, how bad it is, and where to read on', () => {
+    const document = readFileSync(join(ROOT, 'docs', 'alerts.md'), 'utf8')
+    for (const { alert, annotations, labels } of rules) {
+      if (alert === undefined) continue
+      expect(labels?.severity, alert).toMatch(/^(critical|warning)$/)
+      expect(Object.keys(annotations ?? {}).sort(), alert).toEqual(['description', 'runbook', 'summary'])
+      expect(annotations?.runbook, alert).toBe(`docs/alerts.md#${alert.toLowerCase()}`)
+      expect(document, alert).toContain(`\n## ${alert}\n`)
+    }
+  })
+
+  test('they ask for metrics that there are', () => {
+    const known = new Set<string>([...Object.keys(METRICS), ...Object.keys(AGENT_METRICS)])
+    const asked = rules.flatMap(({ expr }) => expr.match(/\bholdfast_\w+/g) ?? [])
+    expect(asked.filter((name) => !known.has(name) && !known.has(name.replace(/_(count|bucket|sum)$/, '')))).toEqual([])
+  })
+})

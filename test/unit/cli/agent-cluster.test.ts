@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { agentCommand } from '../../../src/cli/agent.ts'
+import { grouping, offPremises } from '../../../src/cli/agent-cluster.ts'
+import { agentOrder } from '../../../src/cli/agent-flags.ts'
+
+const VIPS = ['--name=ostest', '--api-vips=192.168.111.5', '--ingress-vips=192.168.111.4']
+
+function settings(...flags: readonly string[]) {
+  const order = agentOrder([...VIPS, ...flags], {})
+  if (order.do !== 'run') throw new Error(JSON.stringify(order))
+  return order.settings
+}
+
+/** With an install-config for this platform. */
+function clusterConfig(platform: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'hf-platform-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'cluster-config.yaml')
+  const installed = `metadata: { name: ostest }\nplatform: { ${platform}: {} }\n`
+  writeFileSync(file, JSON.stringify({ data: { 'install-config': installed } }))
+  return `--cluster-config=${file}`
+}
+
+describe('a platform whose nodes do not hold the addresses', () => {
+  test('nothing said, or one of ours, is none', () => {
+    expect(offPremises(settings())).toBeUndefined()
+    expect(offPremises(settings('--platform=BareMetal'))).toBeUndefined()
+    expect(offPremises(settings(clusterConfig('vsphere')))).toBeUndefined()
+    expect(offPremises(settings(clusterConfig('vsphere'), '--platform=VSphere'))).toBeUndefined()
+  })
+
+  test('by flag, by the install-config, and when they contradict each other', () => {
+    expect(offPremises(settings('--platform=AWS'))).toContain('The platform is "AWS"')
+    expect(offPremises(settings(clusterConfig('gcp')))).toContain('The platform is "gcp"')
+    expect(offPremises(settings(clusterConfig('vsphere'), '--platform=AWS'))).toContain('"vsphere", "AWS" was given')
+  })
+
+  test('--print says so, and prints nothing', async () => {
+    const printed = await agentCommand([...VIPS, '--print=yaml', '--platform=AWS', '--nodes=/dev/null'])
+    expect(printed).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(printed.stderr).toContain('Nothing would be handed over')
+  })
+})
+
+describe('sync groups', () => {
+  const SAMPLES = join(import.meta.dirname, '../../samples/keepalived')
+  /** With this text as MCO's template. */
+  function groupingWith(text: string, ...flags: readonly string[]) {
+    const folder = mkdtempSync(join(tmpdir(), 'hf-template-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'keepalived.conf.tmpl')
+    writeFileSync(file, text)
+    return grouping(settings('/kubeconfig', file, '/etc/keepalived/keepalived.conf', ...flags))
+  }
+  const sampleText = (name: string) => readFileSync(join(SAMPLES, `${name}.conf`), 'utf8')
+
+  test.each([
+    ['master-openstack-dualstack', true],
+    ['worker-openstack-dualstack', true],
+    ['master-dualstack', false],
+    ['worker', false],
+    ['bootstrap', false],
+  ])('the template %s has them: %s, without a note', (name, grouped) => {
+    expect(groupingWith(sampleText(name))).toEqual({ grouped, notes: [] })
+  })
+
+  test('a comment in the template is no group', () => {
+    expect(groupingWith('# vrrp_sync_group VG_API {\nglobal_defs {\n}\n')).toEqual({ grouped: false, notes: [] })
+  })
+
+  test('--platform=OpenStack has them too, and decides alone without a readable template', () => {
+    expect(groupingWith(sampleText('master-dualstack'), '--platform=OpenStack').grouped).toBe(true)
+    expect(grouping(settings('--platform=openstack'))).toEqual({ grouped: true, notes: [] })
+    expect(grouping(settings())).toEqual({ grouped: false, notes: [] })
+    for (const [flags, grouped] of [
+      [[], false],
+      [['--platform=OpenStack'], true],
+    ] as const) {
+      const found = grouping(settings('/kubeconfig', '/nowhere/t.tmpl', '/nowhere/k.conf', ...flags))
+      expect(found.grouped).toBe(grouped)
+      expect(found.notes.join()).toContain('Cannot read the template /nowhere/t.tmpl')
+    }
+  })
+
+  test('a script of another release is named: by its name, and by its command', () => {
+    const text = sampleText('worker')
+      .replace('vrrp_script chk_ingress {', 'vrrp_script chk_router {')
+      .replace('timeout 4.9', 'timeout 9.9')
+    expect(groupingWith(text).notes).toEqual([
+      expect.stringMatching(/has a script that this version does not know, and does not write: chk_router$/),
+      expect.stringMatching(/: \/usr\/bin\/timeout 9\.9 \/etc\/keepalived\/chk_default_ingress\.sh$/),
+    ])
+  })
+})

@@ -1,0 +1,338 @@
+/** `holdfast check` and `holdfast schema` as functions: what they print and how they exit. */
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../../src/api/configuration-file.ts'
+import { loadAny } from '../../../src/api/configuration-language.ts'
+import { freshConfig } from '../../../src/api/fresh-configuration.ts'
+import { checkCommand, checkFiles } from '../../../src/cli/check.ts'
+import { schemaCommand } from '../../../src/cli/schema.ts'
+import { isError } from '../../../src/config/problem.ts'
+import { address } from '../../../src/wire/address.ts'
+
+let directory = ''
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'hf-check-'))
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+function write(name: string, text: string): string {
+  const path = join(directory, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const GOOD = 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false }\n'
+
+test('a good file', async () => {
+  const file = write('good.yaml', GOOD)
+  expect(await checkCommand(file)).toEqual({ exitCode: 0, stdout: `${file}: ok\n`, stderr: '' })
+})
+
+test('warnings are printed and do not fail', async () => {
+  const file = write('warned.yaml', GOOD.replace('stagger: false', 'stagger: false, advertisementInterval: 10ms'))
+  const { exitCode, stdout, stderr } = await checkCommand(file)
+  expect([exitCode, stderr]).toEqual([0, ''])
+  expect(stdout).toContain(`${file}:2:`)
+  expect(stdout).toContain(`${file}: ok, 1 warning\n`)
+})
+
+test('--strict: a warning fails, and a note does not', async () => {
+  const noted = write('noted.yaml', GOOD.replace(', stagger: false', ''))
+  const note = `${noted}:2:5: note: no "peers" listed for "a"; only matters if two nodes have the same priority`
+  expect(await checkCommand(noted, { strict: true })).toEqual({
+    exitCode: 0,
+    stdout: `${noted}: ok\n${note}\n`,
+    stderr: '',
+  })
+  const warned = write('strict.yaml', GOOD.replace('stagger: false', 'stagger: false, advertisementInterval: 10ms'))
+  const { exitCode, stdout, stderr } = await checkCommand(warned, { strict: true })
+  expect([exitCode, stdout]).toEqual([78, ''])
+  expect(stderr).toMatch(
+    /^.*strict.yaml:2:.*: warning: An interval of 10ms .*\n.*: 1 warning, and --strict allows none\n$/,
+  )
+  const json = await checkCommand(warned, { strict: true, json: true })
+  expect([json.exitCode, JSON.parse(json.stdout).ok]).toEqual([78, false])
+})
+
+test('several files: each is judged, and one that fails makes the exit status 78', async () => {
+  const [good, bad] = [write('one.yaml', GOOD), write('two.yaml', GOOD.replace('vrid: 1', 'vrid: 0'))]
+  const both = await checkFiles([bad, good], {})
+  expect([both.exitCode, both.stdout]).toEqual([78, `${good}: ok\n`])
+  expect(both.stderr).toContain(`${bad}:2:22: `)
+  const listed = await checkFiles([good, bad], { json: true })
+  expect(JSON.parse(listed.stdout)).toMatchObject([
+    { file: good, ok: true },
+    { file: bad, ok: false },
+  ])
+  expect((await checkFiles([good, good], {})).exitCode).toBe(0)
+})
+
+test('- is standard input, in either language', async () => {
+  const run = (text: string) => checkCommand('-', { stdin: () => text })
+  expect(await run(GOOD)).toMatchObject({ exitCode: 0, stdout: 'standard input: ok\n' })
+  const keepalived = 'vrrp_instance A {\n  interface eth0\n  virtual_router_id 1\n  virtual_ipaddress { 10.0.0.9 }\n}\n'
+  expect((await run(keepalived)).stdout).toContain('standard input: ok')
+  const wrong = await run(GOOD.replace('vrid: 1', 'vrid: 0'))
+  expect(wrong).toMatchObject({ exitCode: 78, stderr: expect.stringMatching(/^standard input:2:22: /) })
+})
+
+test('with a node: an interface that is not there has a suggestion, and fails with --strict', async () => {
+  const file = write('typo.yaml', GOOD.replace('eth0', 'eht0'))
+  const node = {
+    interfaces: [
+      { name: 'lo', addresses: [] },
+      { name: 'eth0', addresses: [] },
+    ],
+  }
+  const message = 'Cannot find interface "eht0" for "a" (did you mean "eth0"?): the router is in fault until it appears'
+  expect(await checkCommand(file, { node })).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(message) })
+  expect(await checkCommand(file, { node, strict: true })).toMatchObject({
+    exitCode: 78,
+    stderr: expect.stringContaining(message),
+  })
+})
+
+describe('shipped examples have no warnings', () => {
+  const root = join(import.meta.dirname, '../../..')
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const blocks = [...readme.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
+  const configurations = blocks.filter((text) => text.includes('virtualRouters:'))
+  const pods = readdirSync(join(root, 'deploy/static-pod')).filter((name) => name.endsWith('.yaml'))
+  const shipped = ['systemd/holdfast.yaml.example', ...pods.map((name) => `static-pod/${name}`)]
+    .map((name) => [name, readFileSync(join(root, 'deploy', name), 'utf8')] as const)
+    .filter(([, text]) => text.includes('virtualRouters:'))
+  // What is written as a comment is meant to be used as well.
+  const used = (text: string) =>
+    text
+      .replace(/^# (healthchecks:)/gm, '$1')
+      .replace(/^# {3}/gm, '    ')
+      .replace(/^( +)# (\w+: [[{])/gm, '$1$2')
+
+  test('there are examples', () => expect([configurations.length, shipped.length]).toEqual([1, 2]))
+
+  test.each([...configurations.map((text) => ['README.md', text] as const), ...shipped])('%s', async (_, text) => {
+    const written = await checkCommand(write('example.yaml', text))
+    expect(written).toMatchObject({ exitCode: 0, stderr: '', stdout: expect.not.stringContaining('warning') })
+    expect(await checkCommand(write('used.yaml', used(text)), { strict: true })).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+    })
+  })
+})
+
+test('every problem on one line with its place, exit 78', async () => {
+  const file = write('bad.yaml', GOOD.replace('vrid: 1', 'vrid: 0').replace('10.0.0.200', 'x'))
+  const { exitCode, stdout, stderr } = await checkCommand(file)
+  expect([exitCode, stdout]).toEqual([78, ''])
+  const lines = stderr.trimEnd().split('\n')
+  expect(lines).toEqual([
+    `${file}:2:22: Cannot use 0 as "vrid": a whole number from 1 to 255 wanted`,
+    expect.stringContaining(`${file}:2:54: Cannot use "x" as virtualRouters[0].addresses[0]: an IP address wanted`),
+  ])
+})
+
+test('a file that is not there, and one that is a directory: one clear line', async () => {
+  const missing = join(directory, 'missing.yaml')
+  const line = `${missing}: Cannot read the configuration: there is no such file (ENOENT)\n`
+  expect(await checkCommand(missing)).toEqual({ exitCode: 78, stdout: '', stderr: line })
+  expect((await checkCommand(directory)).stderr).toBe(
+    `${directory}: Cannot read the configuration: it is a directory (EISDIR)\n`,
+  )
+})
+
+test('--json says the same', async () => {
+  const file = write('json.yaml', GOOD.replace('vrid: 1', 'vrid: 0'))
+  const { exitCode, stdout, stderr } = await checkCommand(file, { json: true })
+  expect([exitCode, stderr]).toEqual([78, ''])
+  expect(JSON.parse(stdout)).toEqual({
+    file,
+    ok: false,
+    effectivePriorities: [],
+    notes: [],
+    problems: [
+      expect.objectContaining({ file, line: 2, column: 22, path: 'virtualRouters[0].vrid', severity: 'error' }),
+    ],
+  })
+})
+
+test('with a node: what that node makes of the file', async () => {
+  const file = write('node.yaml', GOOD)
+  const interfaces = [{ name: 'eth0', addresses: [{ address: address('10.0.0.200'), prefixLength: 24 }] }]
+  const { exitCode, stderr } = await checkCommand(file, { node: { interfaces } })
+  expect(exitCode).toBe(78)
+  expect(stderr).toContain('it is the own address of "eth0"')
+  expect((await checkCommand(file, { node: { interfaces: [] } })).stdout).toContain('Cannot find interface "eth0"')
+})
+
+describe('health checks', () => {
+  const router = (keys: string, checks: readonly string[]) =>
+    `healthchecks:\n${checks.map((each) => `  - { ${each} }\n`).join('')}virtualRouters:\n` +
+    `  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false, ${keys} }\n`
+  const QUICK = 'interval: 100ms, timeout: 100ms'
+
+  test('the effective priority of each combination of results', async () => {
+    const checks = [`name: web, tcp: "127.0.0.1:80", ${QUICK}`, `name: disk, file: /x, ${QUICK}`]
+    const keys =
+      'priority: 40, track: [{ healthcheck: web, weight: 50 }, { interface: eth1, weight: -20 }, { healthcheck: disk }]'
+    const file = write('table.yaml', router(keys, checks))
+    const { exitCode, stdout } = await checkCommand(file)
+    expect([exitCode, stdout]).toEqual([
+      0,
+      `${file}: ok
+a: effective priority, base 40
+  web   eth1  disk
+  up    up    up    90
+  up    down  up    70
+  down  up    up    40
+  down  down  up    20
+  up    up    down  FAULT
+  up    down  down  FAULT
+  down  up    down  FAULT
+  down  down  down  FAULT
+${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1 are enough: no peer priorities are listed
+`,
+    ])
+    const json = JSON.parse((await checkCommand(file, { json: true })).stdout)
+    expect(json.effectivePriorities).toEqual([
+      expect.objectContaining({
+        router: 'a',
+        base: 40,
+        columns: ['web', 'eth1', 'disk'],
+        independent: 3,
+        complete: true,
+      }),
+    ])
+    expect(json.effectivePriorities[0].rows[3]).toEqual({ up: [false, false, true], priority: 20, fault: false })
+  })
+
+  test('a file of weights comes on top, and what a preset cannot see is said', async () => {
+    const checks = [`name: w, file: /x, content: weight, ${QUICK}`]
+    const keys =
+      'priority: 40, preset: openshift-api, advertisementInterval: 100ms, track: [{ healthcheck: w, weight: 2 }]'
+    const { stdout } = await checkCommand(write('preset.yaml', router(keys, checks)))
+    expect(stdout).toContain('  and what the file of "w" holds, times 2\n')
+    expect(stdout).toContain('  openshift-lb  openshift-both  openshift-mcs\n')
+    expect(stdout).toContain(
+      'preset openshift-api: HTTP cannot tell whether the machine-config-server runs: "openshift-mcs" is up while /run/holdfast/agent/machine-config-server is there',
+    )
+  })
+
+  test('a file of weights that weighs 0: what it holds is a fault or not', async () => {
+    const checks = [`name: w, file: /x, content: weight, ${QUICK}`, `name: r, file: /y, content: weight, ${QUICK}`]
+    const { stdout } = await checkCommand(
+      write('files.yaml', router('track: [{ healthcheck: w }, { healthcheck: r, reverse: true }]', checks)),
+    )
+    expect(stdout).toContain('  FAULT while the file of "w" holds anything but 0\n')
+    expect(stdout).toContain('  FAULT while the file of "r" holds 0, or is empty or missing\n')
+    expect(stdout).not.toContain('times 0')
+  })
+
+  test('more than 8 independent results: said, and not all shown', async () => {
+    const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
+    const track = names.map((name) => `{ healthcheck: ${name}, weight: 5 }`).join(', ')
+    const { stdout } = await checkCommand(
+      write(
+        'many.yaml',
+        router(
+          `track: [${track}]`,
+          names.map((name) => `name: ${name}, file: /x, ${QUICK}`),
+        ),
+      ),
+    )
+    expect(stdout.split('\n').filter((line) => /^ {2}(up|down)/.test(line))).toHaveLength(11)
+    expect(stdout).toContain('  9 results are independent of each other and 8 are shown in full')
+  })
+
+  test('a script that others can write is refused, one that is not there may come', async () => {
+    const script = write('check.sh', '#!/bin/sh\n')
+    const file = write('exec.yaml', router('track: [{ healthcheck: s }]', [`name: s, exec: [${script}, -x], ${QUICK}`]))
+    chmodSync(script, 0o755)
+    expect((await checkCommand(file)).exitCode).toBe(0)
+    chmodSync(script, 0o777)
+    expect(await checkCommand(file)).toEqual({
+      exitCode: 78,
+      stdout: '',
+      stderr: `${file}:2:23: Refused to run ${script}: ${script} can be written by everybody, for "s"\n`,
+    })
+    chmodSync(script, 0o644)
+    expect((await checkCommand(file)).stdout).toContain(
+      `${file}:2:23: warning: Cannot run ${script}: EACCES, for "s"\n`,
+    )
+    rmSync(script)
+    const { exitCode, stdout } = await checkCommand(file)
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain(`${file}:2:23: warning: Cannot run ${script}: ENOENT, for "s"\n`)
+    const user = router('track: [{ healthcheck: s }]', [`name: s, exec: [/bin/true], user: hf-nobody-here, ${QUICK}`])
+    expect((await checkCommand(write('user.yaml', user))).stdout).toContain(
+      ':2:41: warning: "s" is unknown: there is no user "hf-nobody-here" here\n',
+    )
+  })
+})
+
+test('a reload with a script that others can write is refused as well, with its place', async () => {
+  const script = write('reload.sh', '#!/bin/sh\n')
+  chmodSync(script, 0o755)
+  const checks = `healthchecks:\n  - { name: s, exec: [${script}] }\n`
+  const file = write(
+    'reload.yaml',
+    `${checks}${GOOD.replace('stagger: false', 'stagger: false, track: [{ healthcheck: s }]')}`,
+  )
+  const parsed = loadConfig(file)
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
+  const order = { file, node: { interfaces: [] }, inForce: parsed.config }
+  expect(await freshConfig(order)).toMatchObject({ ok: true, diff: { checksChanged: [], unchanged: ['a'] } })
+  chmodSync(script, 0o757)
+  const refused = await freshConfig(order)
+  expect(refused.ok).toBe(false)
+  expect('problems' in refused && refused.problems.filter(isError)).toEqual([
+    expect.objectContaining({
+      line: 2,
+      column: 23,
+      path: 'healthchecks[0].exec[0]',
+      message: expect.stringContaining('Refused to run'),
+    }),
+  ])
+})
+
+test('a reload of a keepalived file leaves such a script out, and takes it in again', async () => {
+  const script = write('open.sh', '#!/bin/sh\n')
+  const file = write(
+    'open.conf',
+    `global_defs {\nenable_script_security\n}\nvrrp_script s {\nscript ${script}\nweight 9\n}\nvrrp_instance A {\ninterface eth0\n` +
+      'virtual_router_id 1\nvirtual_ipaddress {\n10.0.0.6\n}\ntrack_script {\ns\n}\n}\n',
+  )
+  const keepalived = { configId: undefined, allFiles: false }
+  const parsed = loadAny(file, keepalived)
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
+  const reload = async (mode: number, inForce = parsed.config) => {
+    chmodSync(script, mode)
+    const fresh = await freshConfig({ file, keepalived, node: { interfaces: [] }, inForce })
+    if ('config' in fresh) return fresh
+    throw new Error(JSON.stringify(fresh))
+  }
+  const without = await reload(0o777)
+  expect(without).toMatchObject({
+    config: { healthchecks: [], virtualRouters: [{ name: 'A', track: [] }] },
+    warnings: expect.arrayContaining([
+      expect.objectContaining({ line: 5, column: 8, message: expect.stringContaining(`Left out ${script}: `) }),
+    ]),
+  })
+  expect(await reload(0o755, without.config)).toMatchObject({
+    config: parsed.config,
+    diff: { checksChanged: ['s'] },
+  })
+})
+
+test('the schema is JSON Schema that knows the keys, and refuses others', () => {
+  const { exitCode, stdout } = schemaCommand('config')
+  expect(exitCode).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'holdfast configuration',
+    additionalProperties: false,
+    required: ['virtualRouters'],
+    properties: { virtualRouters: { items: { required: ['name', 'vrid', 'interface', 'addresses'] } } },
+  })
+})

@@ -1,0 +1,139 @@
+/** Sync groups against the routers they name: what is refused, what is advised, and what the members then track. */
+import { describe, expect, test } from 'vitest'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { resolveRouters } from '../../../src/config/resolve.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+
+const ROUTERS = [
+  'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false',
+  'name: b, vrid: 2, interface: eth0, addresses: [10.0.0.201], stagger: false',
+  'name: c, vrid: 1, interface: eth0, addresses: ["fd00::1"], stagger: false, firstAddressLinkLocal: false',
+]
+const file = (groups: readonly string[], routers: readonly string[] = ROUTERS) =>
+  `virtualRouters:\n${routers.map((each) => `  - { ${each} }\n`).join('')}syncGroups:\n${groups.map((each) => `  - { ${each} }\n`).join('')}`
+
+function said(groups: readonly string[], routers?: readonly string[]): string[] {
+  const parsed = parseConfig(file(groups, routers))
+  return ('problems' in parsed ? parsed.problems : parsed.warnings).map(formatProblem)
+}
+
+/** Router `at` with more keys. */
+const withKeys = (at: number, keys: string) => ROUTERS.map((each, i) => (i === at ? `${each}, ${keys}` : each))
+
+test('two families on one interface in one group', () => {
+  const parsed = parseConfig(
+    file(['name: g, members: [a, c], track: [{ interface: eth1, weight: -20 }, { interface: eth2 }]']),
+  )
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  expect(parsed.warnings).toEqual([])
+  const { routers } = resolveRouters(parsed.config, { interfaces: [] })
+  const track = [
+    { interface: 'eth1', weight: -20 },
+    { interface: 'eth2', weight: 0 },
+  ]
+  expect(routers.map(({ name, group, track }) => ({ name, group, track }))).toEqual([
+    { name: 'a', group: 'g', track },
+    { name: 'b', group: undefined, track: [] },
+    { name: 'c', group: 'g', track },
+  ])
+})
+
+describe('refused', () => {
+  test.each([
+    [
+      'an unknown member',
+      ['name: g, members: [a, cc]'],
+      ['6:29: Cannot list "cc" in sync group "g": there is no such virtual router, did you mean "c"?'],
+    ],
+    [
+      'an unknown member unlike any other',
+      ['name: g, members: [a, backbone]'],
+      ['6:29: Cannot list "backbone" in sync group "g": there is no such virtual router'],
+    ],
+    [
+      'a member listed twice',
+      ['name: g, members: [a, b, a]'],
+      ['6:32: Cannot list "a" in sync group "g": it is a member already on line 6'],
+    ],
+    [
+      'a member of two groups',
+      ['name: g, members: [a, b]', 'name: h, members: [c, b]'],
+      ['7:29: Cannot list "b" in sync group "h": it is a member already on line 6'],
+    ],
+    [
+      'a name for two groups',
+      ['name: g, members: [a, b]', 'name: g, members: [c]'],
+      [
+        '7:13: Cannot use "g" as the name of two sync groups: it is used already on line 6',
+        expect.stringContaining('warning: Sync group "g" has one member'),
+      ],
+    ],
+    [
+      'an interface tracked twice',
+      ['name: g, members: [a, b], track: [{ interface: eth1 }, { interface: eth1 }]'],
+      ['6:75: Cannot track "eth1" twice in "g": it is tracked already on line 6'],
+    ],
+    [
+      'no members',
+      ['name: g, members: []'],
+      ['6:25: Cannot use an empty list as "members": at least one member wanted'],
+    ],
+    [
+      'no list of members',
+      ['name: g, members: a'],
+      ['6:25: Cannot use "a" as "members": a list of names of virtual routers wanted'],
+    ],
+    ['no name', ['members: [a, b]'], [expect.stringContaining('missing key "name" in syncGroups[0]')]],
+    ['a key that is none', ['name: g, members: [a, b], prio: 3'], [expect.stringContaining('unknown key "prio"')]],
+  ])('%s', (_, groups, problems) => expect(said(groups)).toEqual(problems))
+
+  test('what the group tracks and a member too', () => {
+    const groups = ['name: g, members: [a, b], track: [{ interface: eth1 }]']
+    expect(said(groups, withKeys(0, 'track: [{ interface: eth1, weight: 5 }]'))).toEqual([
+      '2:104: Cannot track "eth1" in "a": its sync group "g" tracks it already on line 6',
+    ])
+  })
+
+  test('a member that has problems of its own is no stranger to the group', () => {
+    expect(said(['name: g, members: [a, b]'], withKeys(1, 'priority: 999'))).toEqual([
+      '3:93: Cannot use 999 as "priority": a whole number from 1 to 255 wanted',
+    ])
+  })
+})
+
+describe('advised', () => {
+  test('a group of one', () => {
+    expect(said(['name: g, members: [a]'])).toEqual([
+      '6:25: warning: Sync group "g" has one member, which moves as it would without a group',
+    ])
+  })
+
+  test.each([
+    ['priority: 90', 'priority (100 and 90)'],
+    ['preempt: false', 'preempt (true and false)'],
+    ['profile: keepalived', 'profile (holdfast and keepalived)'],
+  ])('members that differ: %s (VR-SG-04)', (keys, what) => {
+    expect(said(['name: g, members: [a, b]'], withKeys(1, keys))).toEqual([
+      `6:25: warning: "a" and "b" of sync group "g" differ in ${what}: the group waits for the slowest of its members`,
+    ])
+  })
+
+  test('a weight of one member has no effect, and then really has none (VR-SG-04)', () => {
+    const routers = withKeys(1, 'track: [{ interface: eth1, weight: 5 }, { interface: eth2 }]')
+    const text = file(['name: g, members: [a, b]'], routers)
+    expect(said(['name: g, members: [a, b]'], routers)).toEqual([
+      '3:118: warning: The weight of "eth1" has no effect in "b", a member of sync group "g": track it at the group, whose members all follow',
+    ])
+    const parsed = parseConfig(text)
+    const resolved = 'config' in parsed ? resolveRouters(parsed.config, { interfaces: [] }).routers : []
+    expect(resolved.map(({ track }) => track)).toEqual([[], [{ interface: 'eth2', weight: 0 }], []])
+  })
+
+  test('weights of the group on an owner (VR-TRK-08)', () => {
+    const groups = ['name: g, members: [a, b], track: [{ interface: eth1, weight: 5 }]']
+    expect(said(groups, [`${ROUTERS[0]}, priority: 255`, `${ROUTERS[1]}, priority: 255`])).toEqual([
+      expect.stringContaining('warning: Weights have no effect on "a"'),
+      expect.stringContaining('warning: Weights have no effect on "b"'),
+    ])
+  })
+})

@@ -1,0 +1,325 @@
+/** `healthchecks:` and what tracks them: the defaults, what is refused with its place, and what is only advised. */
+import { describe, expect, test } from 'vitest'
+import { checksOf } from '../../../src/config/checks.ts'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { resolveRouters } from '../../../src/config/resolve.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+
+const ROUTER = 'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false'
+/** Entries in flow style; the first is on line 2, the router on the line after the next to last of them. */
+const file = (checks: readonly string[], track?: string, rest = '') =>
+  `healthchecks:\n${checks.map((each) => `  - { ${each} }\n`).join('')}virtualRouters:\n  - { ${ROUTER}${track === undefined ? '' : `, track: ${track}`} }\n${rest}`
+
+function said(text: string): string[] {
+  const parsed = parseConfig(text)
+  return ('problems' in parsed ? parsed.problems : parsed.warnings).map(formatProblem)
+}
+
+function configOf(text: string) {
+  const parsed = parseConfig(text)
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  return parsed.config
+}
+
+/** The check alone, tracked. */
+const about = (check: string) => said(file([`name: x, ${check}`], '[{ healthcheck: x }]'))
+const probe = (check: string) => {
+  const [found] = checksOf(configOf(file([`name: x, ${check}`], '[{ healthcheck: x, weight: 1 }]')))
+  if (found?.kind !== 'probe') throw new Error('no probe')
+  return found.spec
+}
+
+describe('what is not written', () => {
+  test('of a probe', () => {
+    expect(probe('tcp: "127.0.0.1:9445"')).toEqual({
+      name: 'x',
+      probe: { kind: 'tcp', host: '127.0.0.1', port: 9445, send: undefined, expect: undefined, events: true },
+      timeout: 1000,
+      cadence: { interval: 1000, fastInterval: 20, jitter: 0.1 },
+      rule: { rise: 1, fall: 1, initial: 'firstResult', onUnknown: 'hold', unknownAfter: 8000 },
+    })
+  })
+
+  test('follows from the interval', () => {
+    const { timeout, cadence, rule } = probe('process: x, interval: 10s')
+    expect([timeout, cadence.fastInterval, rule.unknownAfter]).toEqual([10_000, 20, 40_000])
+    expect(probe('tcp: "a:1", interval: 10ms').cadence.fastInterval).toBe(10)
+    expect(probe('tcp: "a:1", interval: 3s, timeout: 500ms').rule.unknownAfter).toBe(9500)
+  })
+
+  test.each([
+    [
+      'http: "http://localhost/"',
+      {
+        kind: 'http',
+        url: 'http://localhost/',
+        method: 'GET',
+        headers: {},
+        status: [[200, 399]],
+        body: undefined,
+        redirects: 0,
+        tls: { verify: true, caFile: undefined, serverName: undefined },
+        unixSocket: undefined,
+        events: true,
+      },
+    ],
+    ['exec: [/bin/true]', { kind: 'exec', argv: ['/bin/true'], environment: {}, user: undefined }],
+    [
+      'exec: [/bin/true], capabilities: keep',
+      { kind: 'exec', argv: ['/bin/true'], environment: {}, user: undefined, capabilities: 'keep' },
+    ],
+    ['file: /x', { kind: 'file', path: '/x', content: 'present' }],
+    ['process: haproxy', { kind: 'process', name: 'haproxy', count: 1 }],
+  ])('of %s', (check, wanted) => expect(probe(check).probe).toEqual(wanted))
+})
+
+describe('what is written', () => {
+  test.each([
+    ['status: 204', { status: [[204, 204]] }],
+    ['status: 200-299', { status: [[200, 299]] }],
+    [
+      'status: [200, 300-399]',
+      {
+        status: [
+          [200, 200],
+          [300, 399],
+        ],
+      },
+    ],
+    ['redirects: true', { redirects: 50 }],
+    ['redirects: false', { redirects: 0 }],
+    ['redirects: 3', { redirects: 3 }],
+    ['headers: { Host: a.example, X-Y: "1" }', { headers: { host: 'a.example', 'x-y': '1' } }],
+    ['body: ok', { body: { kind: 'contains', text: 'ok' } }],
+    ['body: { matches: "^ok$" }', { body: { kind: 'matches', pattern: '^ok$' } }],
+    ['tls: { verify: false }', { tls: { verify: false, caFile: undefined, serverName: undefined } }],
+    ['events: false', { events: false }],
+    ['method: HEAD', { method: 'HEAD' }],
+    ['unixSocket: /run/x.sock', { unixSocket: '/run/x.sock' }],
+  ])('http: %s', (keys, wanted) => {
+    expect(probe(`http: "https://localhost:6443/x", ${keys}`).probe).toMatchObject(wanted)
+  })
+
+  test.each([
+    ['tcp: "[::1]:80"', { host: '::1', port: 80 }],
+    ['tcp: "[fe80::1%eth0]:80"', { host: 'fe80::1%eth0', port: 80 }],
+    ['tcp: "db.example.org:65535"', { host: 'db.example.org', port: 65535 }],
+    ['tcp: "a:1", send: "PING\\r\\n", expect: PONG', { send: 'PING\r\n', expect: { kind: 'contains', text: 'PONG' } }],
+    [
+      'exec: [/x, -a, "b c"], user: 1000, environment: { A: b }',
+      { argv: ['/x', '-a', 'b c'], user: '1000', environment: { A: 'b' } },
+    ],
+    ['file: /x, content: weight', { content: 'weight' }],
+    ['process: x, count: 3', { count: 3 }],
+  ])('%s', (check, wanted) => expect(probe(check).probe).toMatchObject(wanted))
+
+  test('times and counts', () => {
+    expect(
+      probe(
+        'tcp: "a:1", interval: 2s, fastInterval: 50ms, timeout: 1.9s, rise: 3, fall: 2, initial: down, jitter: 2.5%, onUnknown: fail, unknownAfter: 9s',
+      ),
+    ).toMatchObject({
+      timeout: 1900,
+      cadence: { interval: 2000, fastInterval: 50, jitter: 0.025 },
+      rule: { rise: 3, fall: 2, initial: 'down', onUnknown: 'fail', unknownAfter: 9000 },
+    })
+  })
+
+  test('what is tracked goes to the router, the group and its members', () => {
+    const text = file(
+      ['name: x, file: /x', 'name: y, tcp: "a:1"'],
+      '[{ healthcheck: x, weight: -20, reverse: true }, { healthcheck: y }]',
+    )
+    const [router] = resolveRouters(configOf(text), { interfaces: [] }).routers
+    expect(router?.track).toEqual([
+      { healthcheck: 'x', weight: -20, reverse: true },
+      { healthcheck: 'y', weight: 0, reverse: false },
+    ])
+    const grouped = file(
+      ['name: x, file: /x'],
+      undefined,
+      'syncGroups:\n  - { name: g, members: [a], track: [{ healthcheck: x, weight: 5 }] }\n',
+    )
+    const [member] = resolveRouters(configOf(grouped), { interfaces: [] }).routers
+    expect(member?.track).toEqual([{ healthcheck: 'x', weight: 5, reverse: false }])
+  })
+
+  test('combinations stand behind their members, wherever they are written', () => {
+    const checks = [
+      'name: top, any: [mid, z]',
+      'name: mid, all: [x, y]',
+      'name: x, file: /x',
+      'name: y, file: /y',
+      'name: z, file: /z',
+    ]
+    const found = checksOf(configOf(file(checks, '[{ healthcheck: top }]')))
+    expect(
+      found.map((check) => (check.kind === 'probe' ? check.spec.name : `${check.name} ${check.mode} ${check.members}`)),
+    ).toEqual(['x', 'y', 'z', 'mid all x,y', 'top any mid,z'])
+  })
+})
+
+describe('refused', () => {
+  const ONE = 'exactly one of http, tcp, exec, file, process, all and any wanted'
+  const at = (column: number, message: string) => `2:${column}: ${message}`
+  test.each([
+    ['interval: 1s', [at(5, `Cannot use a mapping as healthchecks[0]: ${ONE}`)]],
+    ['tcp: "a:1", file: /x', [at(34, 'check "x" has both tcp and file; use one')]],
+    ['http: "ftp://a/"', [at(22, 'http needs a URL such as http://localhost:8080/healthz')]],
+    ['http: "localhost:80"', [at(22, 'http needs a URL such as http://localhost:8080/healthz')]],
+    ['http: "/x"', [at(22, 'http needs a URL such as http://localhost:8080/healthz')]],
+    ['http: "http://a/", method: get', [expect.stringContaining('Cannot use "get" as "method": a method wanted')]],
+    ['http: "http://a/", status: 99', [expect.stringContaining('Cannot use 99 as "status": a status from 100 to 599')]],
+    ['http: "http://a/", status: 300-200', [expect.stringContaining('Cannot use "300-200" as "status"')]],
+    ['http: "http://a/", status: []', [expect.stringContaining('Cannot use an empty list as "status"')]],
+    [
+      'http: "http://a/", body: { matches: "(" }',
+      [expect.stringMatching(/Cannot use "\(" as "matches": a regular expression wanted \(.+\)$/)],
+    ],
+    ['http: "http://a/", body: ""', [expect.stringContaining('a text of at least one character wanted')]],
+    ['http: "http://a/", method: HEAD, body: x', [expect.stringContaining('as "body": an answer to HEAD has none')]],
+    [
+      'http: "http://a/", tls: { verify: false }',
+      [expect.stringContaining('it goes with a URL that starts with https')],
+    ],
+    [
+      'http: "https://a/", tls: { verify: false, caFile: /x }',
+      [expect.stringContaining('either "verify: false" or caFile wanted')],
+    ],
+    [
+      'http: "http://a/", send: x',
+      [expect.stringContaining('Cannot use what is written as "send": it goes with tcp, and this is http')],
+    ],
+    [
+      'tcp: "a:1", redirects: 3',
+      [expect.stringContaining('Cannot use 3 as "redirects": it goes with http, and this is tcp')],
+    ],
+    ['file: /x, events: false', [expect.stringContaining('it goes with http and tcp, and this is file')]],
+    ['all: [y], interval: 1s', [expect.stringContaining('it goes with probes, and this is all')]],
+    ['tcp: "a"', [expect.stringContaining('a host and a port wanted')]],
+    ['tcp: "a:0"', [expect.stringContaining('a host and a port wanted')]],
+    ['tcp: "a:65536"', [expect.stringContaining('a host and a port wanted')]],
+    ['tcp: "10.0.0.256:1"', [expect.stringContaining('a host and a port wanted')]],
+    ['tcp: "[10.0.0.x]:1"', [expect.stringContaining('a host and a port wanted')]],
+    ['exec: true', [expect.stringContaining('a program with its absolute path and its arguments wanted, as a list')]],
+    ['exec: [true]', [expect.stringContaining('a text wanted')]],
+    ['exec: [curl, x]', [expect.stringContaining('a program with its absolute path')]],
+    ['exec: []', [expect.stringContaining('a program with its absolute path')]],
+    ['file: x', [expect.stringContaining('an absolute path wanted')]],
+    ['process: a/b', [expect.stringContaining('the name of a program wanted')]],
+    ['process: a, count: 0', [expect.stringContaining('a whole number from 1 to 1000 wanted')]],
+    ['file: /x, fastInterval: 2s', [expect.stringContaining('as "fastInterval": at most the interval (1s) wanted')]],
+    [
+      'file: /x, interval: 2s, unknownAfter: 3s',
+      [expect.stringContaining('at least interval and timeout (4s) wanted')],
+    ],
+    ['file: /x, jitter: 101%', [expect.stringContaining('a percentage from 0% to 100% wanted')]],
+    ['file: /x, jitter: 0.1', [expect.stringContaining('a percentage from 0% to 100% wanted')]],
+    ['file: /x, timeout: 5', [expect.stringContaining('with its unit: 5s or 5ms')]],
+    ['file: /x, rise: 0', [expect.stringContaining('a whole number from 1 to 1000 wanted')]],
+    ['file: /x, initial: maybe', [expect.stringContaining('firstResult, up or down wanted')]],
+    ['file: /x, intervall: 1s', [expect.stringContaining('did you mean "interval"?')]],
+    ['any: []', [expect.stringContaining('a list of names of health checks wanted')]],
+  ])('%s', (check, wanted) => expect(about(check)).toEqual(wanted))
+
+  test('all of a file at once', () => {
+    const text = file(['name: x, tcp: "a:0"', 'name: y, file: y', 'name: x, file: /z'], '[{ healthcheck: xx }]')
+    expect(said(text)).toEqual([
+      expect.stringMatching(/^2:\d+: Cannot use what is written as "tcp"/),
+      expect.stringMatching(/^3:\d+: Cannot use "y" as "file"/),
+      expect.stringMatching(/^6:\d+: Cannot track "xx" in "a": there is no such health check, did you mean "x"\?$/),
+    ])
+  })
+
+  test.each([
+    [
+      'a name twice',
+      ['name: x, file: /x', 'name: x, file: /y'],
+      '3:13: Cannot use "x" as the name of two health checks: it is used already on line 2',
+    ],
+    [
+      'a member that is not there',
+      ['name: x, all: [lbb]', 'name: lb, file: /x'],
+      '2:22: Cannot combine "lbb" in "x": there is no such health check, did you mean "lb"?',
+    ],
+    ['a member of itself', ['name: x, all: [x]'], '2:22: Cannot combine "x" in "x": "x" would depend on itself'],
+    ['a member twice', ['name: x, any: [y, y]', 'name: y, file: /y'], '2:25: Cannot combine "y" twice in "x"'],
+  ])('%s', (_, checks, line) => expect(said(file(checks, '[{ healthcheck: x }]'))).toContain(line))
+
+  test('a circle, told at each step of it', () => {
+    const text = file(['name: x, all: [y]', 'name: y, any: [x, z]', 'name: z, file: /z'], '[{ healthcheck: x }]')
+    expect(said(text)).toEqual([
+      '2:22: Cannot combine "y" in "x": "x" would depend on itself',
+      '3:22: Cannot combine "x" in "y": "y" would depend on itself',
+    ])
+  })
+
+  test.each([
+    ['{ weight: 3 }', 'Cannot use a mapping as virtualRouters[0].track[0]: interface or healthcheck wanted'],
+    ['{ interface: eth1, healthcheck: x }', 'Cannot use "x" as "healthcheck": either interface or healthcheck wanted'],
+    ['{ interface: eth1, reverse: true }', 'Cannot use true as "reverse": it goes with healthcheck'],
+    ['{ interface: eth1, weight: 254 }', 'Cannot use 254 as "weight": a whole number from -253 to 253 wanted'],
+    ['{ healthcheck: x, weight: 255 }', 'Cannot use 255 as "weight": a whole number from -254 to 254 wanted'],
+  ])('track %s', (tracker, message) => {
+    const found = said(file(['name: x, file: /x'], `[${tracker}]`))
+    expect(found.map((line) => line.replace(/^\d+:\d+: /, ''))).toEqual([message])
+  })
+
+  test.each([
+    ['tcp: "a:1"', false],
+    ['exec: [/x]', false],
+    ['file: /x', true],
+    ['process: x', true],
+  ])('weight 254 of %s: %s (VR-TRK-01)', (check, allowed) => {
+    const found = said(file([`name: x, ${check}`], '[{ healthcheck: x, weight: 254 }]'))
+    expect(found).toEqual(
+      allowed ? [] : [expect.stringContaining('Cannot use 254 as the weight of "x": a whole number from -253 to 253')],
+    )
+  })
+
+  test('a check that a router and its group both track', () => {
+    const text = file(
+      ['name: x, file: /x'],
+      '[{ healthcheck: x }]',
+      'syncGroups:\n  - { name: g, members: [a], track: [{ healthcheck: x }] }\n',
+    )
+    expect(said(text)).toContainEqual(
+      expect.stringContaining('Cannot track "x" in "a": its sync group "g" tracks it already'),
+    )
+  })
+})
+
+describe('advised', () => {
+  const alone = (checks: readonly string[], track?: string) => said(file(checks, track))
+  test('what nobody tracks', () => {
+    expect(alone(['name: x, file: /x'])).toEqual([
+      '2:13: warning: check "x" is not used by any router (add it under track:)',
+    ])
+    expect(alone(['name: x, file: /x', 'name: y, all: [x]'], '[{ healthcheck: y }]')).toEqual([])
+  })
+
+  test('a timeout beyond the interval, and a walk through all processes too often', () => {
+    expect(about('file: /x, timeout: 2s')).toEqual([
+      expect.stringContaining('a slot that comes while it runs is skipped'),
+    ])
+    expect(about('process: x, interval: 100ms')).toEqual([
+      expect.stringContaining('looks through all processes of this node'),
+    ])
+  })
+
+  test('a file of weights times 0', () => {
+    expect(about('file: /x, content: weight')).toEqual([
+      expect.stringContaining('write "weight: 1" to add what it holds'),
+    ])
+  })
+
+  test('weights of one member of a group and of an owner (VR-SG-04, VR-TRK-08)', () => {
+    const group = 'syncGroups:\n  - { name: g, members: [a] }\n'
+    expect(said(file(['name: x, file: /x'], '[{ healthcheck: x, weight: 5 }]', group))).toContainEqual(
+      expect.stringContaining('warning: The weight of "x" has no effect in "a", a member of sync group "g"'),
+    )
+    const owner = file(['name: x, file: /x'], '[{ healthcheck: x, weight: 5 }], priority: 255')
+    expect(said(owner)).toEqual([expect.stringContaining('warning: Weights have no effect on "a"')])
+    expect(said(owner.replace('weight: 5', 'weight: 0'))).toEqual([])
+  })
+})

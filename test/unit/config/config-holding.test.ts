@@ -1,0 +1,151 @@
+/**
+ * `interface: { holding: … }` in a file: what may be written, what contradicts itself, and what the node makes of it. An
+ * address that is nowhere, or a file that is not there yet, is a warning: both may come.
+ */
+import { describe, expect, test } from 'vitest'
+import { addressFilesIn, readAddressText } from '../../../src/config/holding.ts'
+import type { NamedAddress } from '../../../src/config/named-address.ts'
+import type { NodeView } from '../../../src/config/node-view.ts'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { resolveRouters } from '../../../src/config/resolve.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+import { address } from '../../../src/wire/address.ts'
+
+const FILE = '/run/nodeip-configuration/ipv4'
+const COMMON = 'name: a, vrid: 51, stagger: false'
+const router = (holding: string, rest = 'addresses: [10.0.0.200]') =>
+  `virtualRouters:\n  - { ${COMMON}, ${rest}, interface: { holding: ${holding} } }\n`
+
+function problemsOf(text: string): readonly string[] {
+  const parsed = parseConfig(text)
+  return 'problems' in parsed ? parsed.problems.map(({ message }) => message) : []
+}
+
+function resolve(text: string, interfaces: NodeView['interfaces'], says?: NamedAddress) {
+  const parsed = parseConfig(text)
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  const files = says === undefined ? undefined : new Map([[FILE, says]])
+  const { problems, routers } = resolveRouters(parsed.config, { interfaces, files }, parsed.locate)
+  const [resolved] = routers
+  if (resolved === undefined) throw new Error('one router wanted')
+  return { resolved, said: problems.map(({ severity, message }) => `${severity}: ${message}`) }
+}
+
+const on = (name: string, ...texts: string[]) => ({
+  name,
+  addresses: texts.map((text) => {
+    const [host = '', prefix] = text.split('/')
+    return { address: address(host), prefixLength: Number(prefix) }
+  }),
+})
+const LAN = [on('eth0', '10.0.0.11/24', 'fe80::11/64'), on('br-ex', '10.0.9.5/24', 'fd00::5/64', 'fe80::5/64')]
+const says = (text: string): NamedAddress => ({ reading: readAddressText(text) })
+
+describe('what is written', () => {
+  test.each([
+    ['10.0.0', 'Cannot use "10.0.0" as "holding": an IP address wanted, written like 10.0.0.11 or fd00::11'],
+    ['127.0.0.1', 'Cannot use "127.0.0.1" as "holding": an address of the LAN wanted, and this one is loopback'],
+    ['eth0', 'Cannot use "eth0" as "holding": an IP address wanted, or the absolute path of a file that says one'],
+    ['./ip', 'Cannot use "./ip" as "holding": an IP address wanted, or the absolute path of a file that says one'],
+    ['5', 'Cannot use 5 as "holding": an IP address wanted, or the absolute path of a file that says one'],
+    ['fd00::5', 'Cannot run "a" where fd00::5 is: its virtual addresses are IPv4'],
+    ['10.0.0.200', 'Cannot run "a" where 10.0.0.200 is: it is its virtual address, which moves'],
+  ])('%s is refused', (holding, problem) => {
+    expect(problemsOf(router(holding))).toEqual([problem])
+  })
+
+  test('a key that is not known, and neither a name nor a mapping', () => {
+    expect(
+      problemsOf(`virtualRouters:\n  - { ${COMMON}, addresses: [10.0.0.200], interface: { holdin: 10.0.0.5 } }\n`),
+    ).toEqual([expect.stringContaining('did you mean "holding"?')])
+    expect(problemsOf(`virtualRouters:\n  - { ${COMMON}, addresses: [10.0.0.200], interface: [eth0] }\n`)).toEqual([
+      'Cannot use a list as "interface": the name of an interface wanted, auto, or { holding: an address or a file that says one }',
+    ])
+  })
+
+  test('each file is named once', () => {
+    const parsed = parseConfig(
+      `virtualRouters:\n${['a', 'b'].map((name, i) => `  - { name: ${name}, vrid: ${i + 1}, addresses: [10.0.0.20${i}], interface: { holding: ${FILE} } }\n`).join('')}`,
+    )
+    expect('config' in parsed && addressFilesIn(parsed.config)).toEqual([FILE])
+  })
+
+  test('two with one VRID that end up on one interface: the second is refused by the node', () => {
+    const two = `virtualRouters:\n${['a', 'b'].map((name, i) => `  - { name: ${name}, vrid: 51, addresses: [10.0.0.20${i}], interface: { holding: 10.0.0.11 } }\n`).join('')}`
+    expect(resolve(two, LAN).said).toEqual(['error: Cannot use VRID 51 twice for IPv4 on "eth0": used by "a"'])
+  })
+})
+
+describe('what a file says', () => {
+  test.each([
+    ['10.0.9.5', { address: '10.0.9.5' }],
+    ['10.0.9.5\n', { address: '10.0.9.5' }],
+    ['  fd00:0::5 \r\n', { address: 'fd00::5' }],
+    ['', { problem: 'it is empty' }],
+    ['\n', { problem: 'it is empty' }],
+    ['10.0.9.5\n10.0.9.6\n', { problem: expect.stringContaining(String.raw`it says "10.0.9.5\n10.0.9.6"`) }],
+    ['10.0.9.5/24', { problem: expect.stringContaining('an IP address wanted') }],
+    ['::1', { problem: expect.stringContaining('this one is loopback') }],
+    [`${'x'.repeat(200)}`, { problem: expect.stringMatching(/^it says "x{57}\.\.\.": /) }],
+    ['\u0000\u001b[2J', { problem: expect.not.stringContaining('\u001b') }],
+  ])('%j', (text, reading) => {
+    expect(readAddressText(text)).toEqual(reading)
+  })
+})
+
+describe('where it runs', () => {
+  test('the file wins over the network of the VIP (vif-file-overrides-subnet), and is the source', () => {
+    const { resolved, said } = resolve(router(FILE), LAN, says('10.0.9.5\n'))
+    expect([resolved.interfaceName, resolved.source, resolved.fault, said]).toEqual([
+      'br-ex',
+      '10.0.9.5',
+      undefined,
+      [],
+    ])
+  })
+
+  test('a source that is written wins over it', () => {
+    const rest =
+      'addresses: [10.0.0.200], transport: { unicast: { source: 10.0.9.6, peers: [10.0.9.7] } }, ttlCheck: true'
+    const { resolved } = resolve(router(FILE, rest), [on('br-ex', '10.0.9.5/24', '10.0.9.6/24')], says('10.0.9.5'))
+    expect([resolved.interfaceName, resolved.source]).toEqual(['br-ex', '10.0.9.6'])
+  })
+
+  test('IPv6: the source in unicast, the link-local address of its interface in multicast (RFC 9568 §5.1.2.1)', () => {
+    const six = 'addresses: [fd00::200], firstAddressLinkLocal: false'
+    const unicast = `${six}, transport: { unicast: { peers: [fd00::6] } }, ttlCheck: true`
+    expect(resolve(router(FILE, unicast), LAN, says('fd00::5')).resolved.source).toBe('fd00::5')
+    const { resolved } = resolve(router(FILE, six), LAN, says('fd00::5'))
+    expect([resolved.interfaceName, resolved.source]).toEqual(['br-ex', 'fe80::5'])
+  })
+
+  test.each<[string, NamedAddress | undefined, string]>([
+    ['not read', undefined, `${FILE}: it has not been read yet`],
+    ['missing', { reading: { problem: 'it does not exist' } }, `${FILE}: it does not exist`],
+    ['of the other family', says('fd00::5'), `${FILE}: it says fd00::5, and the virtual addresses of "a" are IPv4`],
+    ['nowhere', says('10.0.9.9'), `no interface has 10.0.9.9, which ${FILE} says`],
+  ])('%s: a warning, and in fault until it comes', (_, named, why) => {
+    const { resolved, said } = resolve(router(FILE), LAN, named)
+    expect([resolved.interfaceName, resolved.fault]).toEqual([undefined, 'interfaceMissing'])
+    expect(said).toEqual([`warning: Cannot find the interface of "a": ${why}, the router is in fault until then`])
+  })
+
+  test('a VIP of another router in the file is nobody’s own address', () => {
+    const text = `${router(FILE)}  - { name: b, vrid: 52, addresses: [10.0.9.5], interface: eth0, priority: 90, stagger: false }\n`
+    expect(resolve(text, LAN, says('10.0.9.5')).resolved.held?.problem).toBe(
+      `10.0.9.5, which ${FILE} says, is a virtual address of this file and not an own one of this node`,
+    )
+  })
+
+  test('a tentative address is waited for', () => {
+    const tentative = [
+      { name: 'br-ex', addresses: [{ address: address('fd00::5'), prefixLength: 64, tentative: true }] },
+    ]
+    const rest =
+      'addresses: [fd00::200], firstAddressLinkLocal: false, transport: { unicast: { peers: [fd00::6] } }, ttlCheck: true'
+    expect(resolve(router('fd00::5', rest), tentative).resolved).toMatchObject({
+      interfaceName: 'br-ex',
+      fault: 'sourceAddressMissing',
+    })
+  })
+})

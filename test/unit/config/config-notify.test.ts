@@ -1,0 +1,123 @@
+/** The key `notify:` of routers and groups: what it means, what can be said wrong about it, and which programs are refused. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { scriptProblems } from '../../../src/api/script-problem.ts'
+import type { ParsedConfig } from '../../../src/config/configuration.ts'
+import { diffConfig } from '../../../src/config/diff.ts'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+
+const HEAD = 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.1]'
+
+const parse = (notify: string, group = ''): ParsedConfig =>
+  parseConfig(`${HEAD}, notify: ${notify} }\nsyncGroups:\n  - { name: g, members: [a], notify: ${group || notify} }\n`)
+const said = (notify: string) => {
+  const parsed = parse(notify)
+  const problems = 'problems' in parsed ? parsed.problems : []
+  return problems.filter(({ path }) => path.startsWith('virtualRouters')).map(({ message }) => message)
+}
+
+test('argv lists, a user, a timeout of 30 s', () => {
+  const parsed = parse(
+    '{ active: [/bin/true, -x], change: [/bin/true] }',
+    '{ stop: [/bin/true], user: 12, timeout: 2s }',
+  )
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  const { syncGroups, virtualRouters } = parsed.config
+  expect(virtualRouters[0]?.notify).toEqual({ active: ['/bin/true', '-x'], change: ['/bin/true'], timeout: 30_000 })
+  expect(syncGroups[0]?.notify).toEqual({ stop: ['/bin/true'], user: '12', timeout: 2_000 })
+})
+
+test.each([
+  [
+    '/bin/true',
+    'Cannot use what is written as "notify": a mapping with one of active, backup, fault, stop and change wanted',
+  ],
+  [
+    '{ user: nobody }',
+    'Cannot use what is written as "notify": a mapping with one of active, backup, fault, stop and change wanted',
+  ],
+  [
+    '{ active: /bin/true }',
+    'Cannot use what is written as "active": a program with its absolute path and its arguments wanted, as a list',
+  ],
+  [
+    '{ active: [] }',
+    'Cannot use what is written as "active": a program with its absolute path and its arguments wanted, as a list',
+  ],
+  [
+    '{ active: [sh, -c, "password"] }',
+    'Cannot use what is written as "active": a program with its absolute path and its arguments wanted, as a list',
+  ],
+  [
+    '{ active: [/bin/true], timeout: 5 }',
+    'Cannot use what is written as "timeout": a duration from 100ms to 600s wanted, with its unit: 5s or 5ms',
+  ],
+  [
+    '{ master: [/bin/true] }',
+    'unknown key in virtualRouters[0].notify: known keys are active, backup, fault, stop, change, user, capabilities, unsafe, timeout',
+  ],
+])('%s', (notify, message) => {
+  expect(said(notify)).toContain(message)
+})
+
+test('another program changes the router, and nothing about what it is; one of a group the group', () => {
+  const config = (notify: string, group = '') => {
+    const parsed = parse(notify, group)
+    if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+    return parsed.config
+  }
+  const before = config('{ stop: [/bin/true] }')
+  expect(diffConfig(before, config('{ stop: [/bin/true], timeout: 30s }'))).toMatchObject({ unchanged: ['a'] })
+  const kept = config('{ stop: [/bin/true], capabilities: keep }')
+  expect(diffConfig(before, kept)).toMatchObject({ changed: ['a'], groupsChanged: true })
+  const none = config('{ stop: [/bin/true], capabilities: none }')
+  expect(diffConfig(before, none), 'none says nothing new').toMatchObject({ unchanged: ['a'], groupsChanged: false })
+  expect(diffConfig(before, config('{ stop: [/bin/false] }'))).toMatchObject({ changed: ['a'], groupsChanged: true })
+  expect(diffConfig(before, config('{ stop: [/bin/true] }', '{ fault: [/bin/true] }'))).toMatchObject({
+    unchanged: ['a'],
+    groupsChanged: true,
+  })
+})
+
+test('capabilities of a user who has none are a warning, with its place; those of root are not', async () => {
+  const told = async (notify: string) => {
+    const parsed = parse(`{ active: [/bin/true], capabilities: keep${notify} }`, '{ active: [/bin/true] }')
+    if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+    return (await scriptProblems(parsed.config, parsed.locate)).map(formatProblem)
+  }
+  expect(await told('')).toEqual([])
+  expect(await told(', user: 0')).toEqual([])
+  expect(await told(`, user: ${process.geteuid?.() ?? 0}`)).toEqual([])
+  expect(await told(', user: 64999')).toEqual([
+    '2:110: warning: /bin/true has no capability, to notify of "a", unless "64999" is the user of the daemon',
+  ])
+})
+
+test('a program that others can write is refused, one that is not there may come, each with its place', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hf-notify-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o755)
+  const script = join(folder, 'told')
+  writeFileSync(script, '#!/bin/sh\n')
+  const told = async () => {
+    const parsed = parse(
+      `{ active: [/bin/true], change: [${script}] }`,
+      '{ active: [/bin/true], user: hf-nobody-here }',
+    )
+    if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+    return (await scriptProblems(parsed.config, parsed.locate)).map(formatProblem)
+  }
+  const missing = '4:67: warning: Cannot run /bin/true, to notify of "g": there is no user "hf-nobody-here" here'
+  chmodSync(script, 0o755)
+  expect(await told()).toEqual([missing])
+  chmodSync(script, 0o777)
+  expect(await told()).toEqual([
+    `2:105: Refused to run ${script}: ${script} can be written by everybody, to notify of "a"`,
+    missing,
+  ])
+  rmSync(script)
+  expect(await told()).toEqual([`2:105: warning: Cannot run ${script}: ENOENT, to notify of "a"`, missing])
+})

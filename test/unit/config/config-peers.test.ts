@@ -1,0 +1,64 @@
+/** The TTL range of a unicast peer (VR-UC-04): what it becomes, what it turns on, and where it makes no sense. */
+import { describe, expect, test } from 'vitest'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { resolveRouters } from '../../../src/config/resolve.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+
+const ROUTER = 'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false'
+const parse = (rest: string) => parseConfig(`virtualRouters:\n  - { ${ROUTER}, ${rest} }\n`)
+const unicast = (peers: string) => `transport: { unicast: { peers: ${peers} } }`
+
+function parametersOf(rest: string) {
+  const parsed = parse(`ttlCheck: false, ${rest}`)
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  const [router] = resolveRouters(parsed.config, { interfaces: [] }).routers
+  if (router === undefined) throw new Error('no router')
+  return router.parameters
+}
+
+function said(rest: string): string[] {
+  const parsed = parse(rest)
+  return ('problems' in parsed ? parsed.problems : parsed.warnings).map((problem) =>
+    formatProblem(problem).replace(/^\d+:\d+: /, ''),
+  )
+}
+
+describe('minTtl and maxTtl', () => {
+  test.each([
+    ['minTtl: 250, maxTtl: 254', { least: 250, most: 254 }],
+    ['minTtl: 250', { least: 250, most: 255 }],
+    ['maxTtl: 64', { least: 0, most: 64 }],
+    ['priority: 7', undefined],
+  ])('%s', (keys, ttl) => {
+    const { peers } = parametersOf(unicast(`[{ address: 10.0.0.2, ${keys} }, 10.0.0.3]`))
+    expect(peers.map((peer) => peer.ttl)).toEqual([ttl, undefined])
+  })
+
+  test('turn on the check of the source, unless the file says otherwise', () => {
+    const ranged = unicast('[{ address: 10.0.0.2, minTtl: 250 }]')
+    expect(parametersOf(ranged).knobs.onlyListedPeers).toBe(true)
+    expect(parametersOf(`${ranged}, onlyListedPeers: false`).knobs.onlyListedPeers).toBe(false)
+    expect(parametersOf(unicast('[10.0.0.2]')).knobs.onlyListedPeers).toBe(false)
+  })
+
+  test.each([
+    [
+      `ttlCheck: false, ${unicast('[{ address: 10.0.0.2, minTtl: 255, maxTtl: 250 }]')}`,
+      'Cannot hear 10.0.0.2 with a TTL from 255 to 250: least first',
+    ],
+    [
+      `ttlCheck: true, ${unicast('[{ address: 10.0.0.2, maxTtl: 250 }]')}`,
+      'Cannot hear 10.0.0.2 with a TTL up to 250: "ttlCheck" of "a" wants 255, set it to false',
+    ],
+    [
+      `ttlCheck: false, ${unicast('[{ address: 10.0.0.2, maxTtl: 256 }]')}`,
+      'Cannot use 256 as "maxTtl": a whole number from 0 to 255 wanted',
+    ],
+  ])('%s', (rest, problem) => expect(said(rest)).toEqual([problem]))
+
+  test('the hint beside multicast has none: multicast wants 255 of everybody', () => {
+    expect(said('peers: [{ address: 10.0.0.2, minTtl: 250 }]')).toEqual([
+      expect.stringMatching(/^unknown key "minTtl" in virtualRouters\[0\]\.peers\[0\]/),
+    ])
+  })
+})

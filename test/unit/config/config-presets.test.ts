@@ -1,0 +1,156 @@
+/**
+ * The presets against the table of OpenShift's own checks: the same questions, times and weights, and the same sums.
+ * The sums come through the same functions as in the daemon: combinations, contributions, clamping.
+ */
+import { describe, expect, test } from 'vitest'
+import { type Check, checksOf, nameOf } from '../../../src/config/checks.ts'
+import { priorityTable } from '../../../src/config/priority-table.ts'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { resolveRouters } from '../../../src/config/resolve.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+
+const router = (keys: string) =>
+  `  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false, ${keys} }\n`
+
+function read(text: string) {
+  const parsed = parseConfig(text)
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  const { routers } = resolveRouters(parsed.config, { interfaces: [] })
+  return { routers, checks: checksOf(parsed.config), warnings: parsed.warnings.map(formatProblem) }
+}
+
+const preset = (name: string, priority: number) =>
+  read(`virtualRouters:\n${router(`priority: ${priority}, preset: ${name}`)}`)
+
+function sums(name: string, priority: number): Record<string, number | 'FAULT'> {
+  const { routers, checks } = preset(name, priority)
+  const { columns, rows } = priorityTable(priority, routers[0]?.track ?? [], checks)
+  return Object.fromEntries(
+    rows.map(({ up, priority: effective, fault }) => [
+      columns.filter((_, i) => up[i]).join(' + ') || 'none',
+      fault ? 'FAULT' : effective,
+    ]),
+  )
+}
+
+const summary = (check: Check) => {
+  if (check.kind === 'combination') return `${check.name} = ${check.mode} of ${check.members.join(', ')}`
+  const { probe, timeout, cadence, rule } = check.spec
+  const what = probe.kind === 'http' ? probe.url : probe.kind === 'file' ? probe.path : probe.kind
+  return `${nameOf(check)} ${what} interval ${cadence.interval} timeout ${timeout} rise ${rule.rise} fall ${rule.fall}`
+}
+
+describe('openshift-api', () => {
+  test('asks what the scripts asked', () => {
+    const { checks, routers, warnings } = preset('openshift-api', 40)
+    expect(warnings).toEqual([])
+    expect(checks.map(summary)).toEqual([
+      'openshift-haproxy http://localhost:9444/haproxy_ready interval 2000 timeout 1900 rise 3 fall 3',
+      'openshift-iptables /var/run/keepalived/iptables-rule-exists interval 2000 timeout 1900 rise 3 fall 3',
+      'openshift-readyz https://localhost:6443/readyz interval 2000 timeout 1900 rise 3 fall 3',
+      'openshift-mcs /run/holdfast/agent/machine-config-server interval 2000 timeout 1900 rise 3 fall 3',
+      'openshift-lb = all of openshift-haproxy, openshift-iptables',
+      'openshift-both = any of openshift-lb, openshift-readyz',
+    ])
+    expect(routers[0]?.track).toEqual([
+      { healthcheck: 'openshift-lb', weight: 20, reverse: false },
+      { healthcheck: 'openshift-both', weight: 5, reverse: false },
+      { healthcheck: 'openshift-mcs', weight: 3, reverse: false },
+    ])
+  })
+
+  test('comes to the same sums; what cannot be has no row', () => {
+    expect(sums('openshift-api', 40)).toEqual({
+      'openshift-lb + openshift-both + openshift-mcs': 68,
+      'openshift-lb + openshift-both': 65,
+      'openshift-both + openshift-mcs': 48,
+      'openshift-both': 45,
+      'openshift-mcs': 43,
+      none: 40,
+    })
+  })
+
+  test('the certificate is not verified, and redirects are followed, as curl -kL does', () => {
+    const { checks } = preset('openshift-api', 40)
+    const readyz = checks.find((check) => nameOf(check) === 'openshift-readyz')
+    expect(readyz).toMatchObject({ spec: { probe: { tls: { verify: false }, redirects: 50, status: [[200, 399]] } } })
+  })
+})
+
+describe('openshift-ingress', () => {
+  test('asks what the scripts asked', () => {
+    const { checks, warnings } = preset('openshift-ingress', 20)
+    expect(warnings).toEqual([])
+    expect(checks.map(summary)).toEqual([
+      'openshift-ingress http://localhost:1936/healthz interval 1000 timeout 900 rise 3 fall 2',
+      'openshift-ingress-ready http://localhost:1936/healthz/ready interval 1000 timeout 900 rise 3 fall 2',
+      'openshift-default-router /run/holdfast/agent/default-router interval 5000 timeout 4900 rise 3 fall 2',
+    ])
+  })
+
+  test('comes to the same sums', () => {
+    expect(sums('openshift-ingress', 20)).toEqual({
+      'openshift-ingress + openshift-ingress-ready + openshift-default-router': 80,
+      'openshift-ingress + openshift-default-router': 70,
+      'openshift-ingress + openshift-ingress-ready': 30,
+      'openshift-ingress': 20,
+      'openshift-ingress-ready + openshift-default-router': 'FAULT',
+      'openshift-default-router': 'FAULT',
+      'openshift-ingress-ready': 'FAULT',
+      none: 'FAULT',
+    })
+  })
+})
+
+describe('beside what the file says', () => {
+  test('a check of the same name takes the place of the preset, in the file where it stands', () => {
+    const own = 'healthchecks:\n  - { name: openshift-mcs, tcp: "127.0.0.1:22623" }\n'
+    const { checks } = read(`${own}virtualRouters:\n${router('preset: openshift-api')}`)
+    expect(checks.filter((check) => nameOf(check) === 'openshift-mcs')).toEqual([
+      expect.objectContaining({ spec: expect.objectContaining({ probe: expect.objectContaining({ kind: 'tcp' }) }) }),
+    ])
+    expect(checks).toHaveLength(6)
+  })
+
+  test('a weight of the same name too, and other trackers stay', () => {
+    const track = 'track: [{ healthcheck: openshift-mcs, weight: 1 }, { interface: eth1 }]'
+    const { routers } = read(`virtualRouters:\n${router(`preset: openshift-api, ${track}`)}`)
+    expect(
+      routers[0]?.track.map((each) => ('interface' in each ? each.interface : `${each.healthcheck} ${each.weight}`)),
+    ).toEqual(['openshift-mcs 1', 'eth1', 'openshift-lb 20', 'openshift-both 5'])
+  })
+
+  test('two routers of one service share the checks', () => {
+    const two =
+      router('preset: openshift-api') +
+      router('preset: openshift-api').replace('name: a, vrid: 1', 'name: b, vrid: 2').replace('200', '201')
+    expect(read(`virtualRouters:\n${two}`).checks).toHaveLength(6)
+  })
+
+  test('in a group the preset stands at the group, as the scripts of dual stack do', () => {
+    const group = 'syncGroups:\n  - { name: g, members: [a], preset: openshift-api }\n'
+    const { routers } = read(`virtualRouters:\n${router('priority: 40')}${group}`)
+    expect(routers[0]?.track).toHaveLength(3)
+    const member = read(
+      `virtualRouters:\n${router('preset: openshift-api')}syncGroups:\n  - { name: g, members: [a] }\n`,
+    )
+    expect(member.routers[0]?.track).toEqual([])
+    expect(member.warnings).toContainEqual(expect.stringContaining('The weight of "openshift-lb" has no effect in "a"'))
+  })
+
+  test('at a group and at its member: each at the line of its preset', () => {
+    const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    stagger: false\n    preset: openshift-api\nsyncGroups:\n  - name: g\n    members: [a]\n    preset: openshift-api\n`
+    const parsed = parseConfig(text)
+    if (!('problems' in parsed)) throw new Error('it was taken')
+    const twice = parsed.problems.filter(({ message }) => message.includes('its sync group "g" tracks it already'))
+    expect(twice.map(({ line, column }) => [line, column])).toEqual([7, 7, 7].map((line) => [line, 13]))
+    expect(twice[0]?.message).toContain('line 11')
+  })
+
+  test('an unknown one is refused', () => {
+    const parsed = parseConfig(`virtualRouters:\n${router('preset: openshift')}`)
+    expect('problems' in parsed && parsed.problems.map(({ message }) => message)).toEqual([
+      'Cannot use "openshift" as "preset": openshift-api or openshift-ingress wanted',
+    ])
+  })
+})

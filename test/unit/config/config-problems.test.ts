@@ -1,0 +1,495 @@
+/** Every mistake of the operator is a problem with a place, and all of them come at once. */
+import { describe, expect, test } from 'vitest'
+import { KEEPALIVED_NAMES } from '../../../src/config/keepalived-names.ts'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { isKey } from '../../../src/config/schema-problem.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+
+/** `line:column: message` of everything that is said about a text. */
+function said(text: string): string[] {
+  const parsed = parseConfig(text)
+  return ('problems' in parsed ? parsed.problems : parsed.warnings).map(formatProblem)
+}
+
+const errors = (text: string) => said(text).filter((line) => !line.includes(': warning: '))
+
+/** One router in flow style: the keys given replace the usual ones. */
+function router(keys: Record<string, string | undefined> = {}): string {
+  const usual = { name: 'a', vrid: '1', interface: 'eth0', addresses: '[10.0.0.200]', stagger: 'false' }
+  const pairs = Object.entries({ ...usual, ...keys }).filter(([, value]) => value !== undefined)
+  return `  - { ${pairs.map(([key, value]) => `${key}: ${value}`).join(', ')} }\n`
+}
+
+const file = (...routers: string[]) => `virtualRouters:\n${routers.join('')}`
+const unicast = (peers: string) => ({ transport: `{ unicast: { peers: ${peers} } }`, ttlCheck: 'true' })
+
+/** The message about one router, without its place. */
+const about = (keys: Record<string, string | undefined>) =>
+  said(file(router(keys))).map((line) => line.replace(/^\d+:\d+: /, ''))
+
+describe('what can be said wrong about one value', () => {
+  test('a small file is silent', () => expect(said(file(router()))).toEqual([]))
+
+  test.each([
+    ['vrid', '0', 'Cannot use 0 as "vrid": a whole number from 1 to 255 wanted'],
+    ['vrid', '256', 'Cannot use 256 as "vrid": a whole number from 1 to 255 wanted'],
+    ['vrid', '1.5', 'Cannot use 1.5 as "vrid": a whole number from 1 to 255 wanted'],
+    ['vrid', '"51"', 'Cannot use "51" as "vrid": a whole number from 1 to 255 wanted'],
+    ['vrid', '', '"vrid" has no value: a whole number from 1 to 255 wanted'],
+    ['vrid', undefined, 'missing key "vrid" in virtualRouters[0] (a whole number from 1 to 255)'],
+    ['priority', '0', 'Cannot use 0 as "priority": a whole number from 1 to 255 wanted'],
+    ['priority', '256', 'Cannot use 256 as "priority": a whole number from 1 to 255 wanted'],
+    ['preempt', 'yes', 'Cannot use "yes" as "preempt": true or false wanted'],
+    ['profile', 'cisco', 'Cannot use "cisco" as "profile": holdfast, keepalived or rfc9568 wanted'],
+    ['name', '51', 'Cannot use 51 as "name": a name of letters, digits, ".", "_" and "-" wanted'],
+    [
+      'interface',
+      'averylonginterface',
+      'Cannot use "averylonginterface" as "interface": the name of an interface wanted, up to 15 characters',
+    ],
+    ['version', '4', 'Cannot use 4 as "version": 2 or 3 wanted'],
+    ['addresses', '[]', 'Cannot use an empty list as "addresses": at least one address wanted'],
+    ['addresses', '10.0.0.1', 'Cannot use "10.0.0.1" as "addresses": a list of addresses wanted'],
+    [
+      'transport',
+      'broadcast',
+      'Cannot use "broadcast" as "transport": multicast or { unicast: { peers: [...] } } wanted',
+    ],
+    ['transport', '{ unicast: {} }', 'missing key "peers" in virtualRouters[0].transport.unicast (a list of peers)'],
+    [
+      'track',
+      '[{ interface: eth1, weight: 254 }]',
+      'Cannot use 254 as "weight": a whole number from -253 to 253 wanted',
+    ],
+    ['announce', '{ at: [20ms] }', 'Cannot use a list as "at": 1 to 20 durations wanted that start with 0ms and rise'],
+    [
+      'announce',
+      '{ at: [0ms, 5ms, 5ms] }',
+      'Cannot use a list as "at": 1 to 20 durations wanted that start with 0ms and rise',
+    ],
+    [
+      'transport',
+      '{ unicast: [10.0.0.11, 10.0.0.12] }',
+      'Cannot use a list as "unicast": write unicast: { peers: [10.0.0.11, 10.0.0.12] }',
+    ],
+    ['onDuplicate', 'resign', 'Cannot use "resign" as "onDuplicate": announce, yield or alarm wanted'],
+    [
+      'duplicateAllowed',
+      '00:1c:73:00:00:99',
+      'Cannot use "00:1c:73:00:00:99" as "duplicateAllowed": a list of MAC addresses wanted',
+    ],
+    ...[
+      '["001c.7300.0099"]',
+      '["01:00:5e:00:00:12"]',
+      '["00:00:00:00:00:00"]',
+      '["00:1c:73:00:00"]',
+      '["00:1c-73:00:00:99"]',
+    ].map((value): [string, string, string] => [
+      'duplicateAllowed',
+      value,
+      `Cannot use ${value.slice(1, -1)} as virtualRouters[0].duplicateAllowed[0]: the MAC address of one host wanted, written like 00:1c:73:00:00:99`,
+    ]),
+    ['announce', '{ refresh: 1ms }', 'Cannot use "1ms" as "refresh": a duration from 1s to 24h wanted'],
+  ])('%s: %s', (key, value, message) => {
+    expect(about({ [key]: value })).toEqual([message])
+  })
+
+  test.each([
+    ['10.0.0', 'an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
+    ['010.0.0.1', 'an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
+    ['10.0.0.1/33', 'a prefix length from 1 to 32 wanted after the slash'],
+    ['10.0.0.1/24/1', 'a prefix length from 1 to 32 wanted after the slash'],
+    ['10.0.0.0/24', 'the address of a host wanted, and this one is its network'],
+    ['10.0.0.255/24', 'the address of a host wanted, and this one is the broadcast address of its network'],
+    ['224.0.0.18', 'the address of one host wanted, and this one is multicast'],
+    ['127.0.0.1', 'an address of the LAN wanted, and this one is loopback'],
+    ['0.0.0.0', 'no host can have this address'],
+    ['255.255.255.255', 'no host can have this address'],
+    ['fd00::200/129', 'a prefix length from 1 to 128 wanted after the slash'],
+    ['fd00::/64', 'the address of a host wanted, and this one is its network'],
+    ['fd00::1%eth0', 'an address without zone wanted: it is on the interface of the router'],
+    ['ff02::12', 'the address of one host wanted, and this one is multicast'],
+    ['::1', 'an address of the LAN wanted, and this one is loopback'],
+    ['::', 'no host can have this address'],
+    ['::ffff:10.0.0.1', 'an address as it is on the LAN wanted: 10.0.0.1'],
+  ])('address %s', (text, message) => {
+    expect(about({ addresses: `["${text}"]` })).toEqual([
+      `Cannot use "${text}" as virtualRouters[0].addresses[0]: ${message}`,
+    ])
+  })
+
+  test.each([
+    '10.0.0.1',
+    '10.0.0.0/31',
+    '10.0.0.255/32',
+    '10.0.0.0',
+    'fd00::200',
+    'fd00::200/64',
+    'fd00::/127',
+    'fd00::ffff:ffff:ffff:ffff/64',
+    'fd00::/128',
+    'FE80::1',
+  ])('address %s is one of a host', (text) => {
+    expect(about({ addresses: `["${text}"]`, firstAddressLinkLocal: 'false' })).toEqual([])
+  })
+
+  test('255 addresses fit into a packet, 256 do not', () => {
+    const many = (count: number) => `[${Array.from({ length: count }, (_, i) => `10.0.${i >> 7}.${(i & 127) + 1}`)}]`
+    expect(about({ addresses: many(255) })).toEqual([])
+    expect(about({ addresses: many(256) })).toEqual([
+      'Cannot use a list as "addresses": at most 255 addresses wanted, because the packet counts them in one octet',
+    ])
+  })
+})
+
+describe('durations carry their unit (VR-CFG-02: nothing is rounded)', () => {
+  const bounds = 'a duration from 10ms to 40.95s (version 2: 1s to 255s) wanted'
+  test.each([
+    ['1', `Cannot use 1 as "advertisementInterval": ${bounds}, with its unit: 1s or 1ms`],
+    ['1 s', `Cannot use "1 s" as "advertisementInterval": ${bounds}, written like 100ms, 1.5s or 2m`],
+    ['-1s', `Cannot use "-1s" as "advertisementInterval": ${bounds}, written like 100ms, 1.5s or 2m`],
+    ['9ms', `Cannot use "9ms" as "advertisementInterval": ${bounds}`],
+    ['0s', `Cannot use "0s" as "advertisementInterval": ${bounds}`],
+    ['255.01s', `Cannot use "255.01s" as "advertisementInterval": ${bounds}`],
+    ['40.96s', 'Cannot use "40.96s" as "advertisementInterval": a duration from 10ms to 40.95s wanted in version 3'],
+    ['0.925s', 'Cannot use "0.925s" as "advertisementInterval": whole steps of 10ms wanted, such as 930ms'],
+    ['1.001s', 'Cannot use "1.001s" as "advertisementInterval": whole steps of 10ms wanted, such as 1s'],
+  ])('%s is refused', (text, message) => {
+    expect(about({ advertisementInterval: text })).toEqual([message])
+  })
+
+  test.each([
+    ['10ms', 10],
+    ['100ms', 100],
+    ['0.92s', 920],
+    ['1s', 1000],
+    ['1.5s', 1500],
+    ['0.5m', 30_000],
+    ['40.95s', 40_950],
+  ])('%s is %i ms', (text, value) => {
+    const parsed = parseConfig(file(router({ advertisementInterval: text })))
+    expect('config' in parsed ? parsed.config.virtualRouters[0]?.advertisementInterval : parsed.problems).toBe(value)
+  })
+})
+
+describe('unknown keys', () => {
+  test.each([
+    ['vird', 'did you mean "vrid"?'],
+    ['advertisment_interval', 'did you mean "advertisementInterval"?'],
+    ['Priority', 'did you mean "priority"?'],
+    ['preemptdelay', 'did you mean "preemptDelay"?'],
+  ])('%s: %s', (key, advice) => {
+    expect(about({ [key]: '1' })).toEqual([`unknown key "${key}" in virtualRouters[0]: ${advice}`])
+  })
+
+  test('far from all known ones: the known ones are listed', () => {
+    expect(said(`colour: red\n${file(router())}`)).toEqual([
+      '1:1: unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, journal, notify, io, healthchecks, virtualRouters, syncGroups',
+    ])
+  })
+
+  test('inside the alternatives of a union', () => {
+    expect(about({ ...unicast('[{ address: 10.0.0.2, prio: 3 }]') })).toEqual([
+      'unknown key "prio" in virtualRouters[0].transport.unicast.peers[0]: known keys are address, priority, minTtl, maxTtl',
+    ])
+  })
+
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is a key like any other', (key) => {
+    expect(errors(`${key}: 1\n${file(router())}`)).toHaveLength(1)
+  })
+})
+
+describe("keepalived's names", () => {
+  test('are told with the name that they have here, and the key is not missing as well', () => {
+    const text =
+      'virtualRouters:\n  - name: a\n    virtual_router_id: 1\n    interface: eth0\n    state: MASTER\n    advert_int: 1\n' +
+      '    virtual_ipaddress: [10.0.0.1]\n'
+    expect(errors(text)).toEqual([
+      '3:5: "virtual_router_id" is called "vrid" here',
+      '5:5: "state" is called "startAs" here (rarely needed: "priority" decides who is Active)',
+      '6:5: "advert_int" is called "advertisementInterval" here (with a unit, such as 1s)',
+      '7:5: "virtual_ipaddress" is called "addresses" here',
+    ])
+  })
+
+  test.each(Object.entries(KEEPALIVED_NAMES))('%s leads to keys that exist', (_, [name]) => {
+    const words = name.match(/[A-Za-z]+(?=\b)/g) ?? []
+    expect(words.filter((word) => !isKey(word) && word !== 'false')).toEqual([])
+  })
+
+  test('a list of all keys of a router is not printed', () => {
+    expect(about({ colour: '1' })).toEqual([
+      'unknown key "colour" in virtualRouters[0]: holdfast schema lists the known keys',
+    ])
+  })
+
+  test('a misspelt key is not missing as well', () => {
+    expect(errors('virtualRouter: []\n')).toEqual([
+      '1:1: unknown key "virtualRouter" in the configuration: did you mean "virtualRouters"?',
+    ])
+  })
+})
+
+describe('white space that is wrong is one message', () => {
+  const lines = (...more: readonly string[]) => ['virtualRouters:', ...more, ''].join('\n')
+  test.each([
+    ['one column too few', lines('  - name: a', '   vrid: 1'), '3:4: "vrid" is indented by 3, expected 4'],
+    ['one column too many', lines('  - name: a', '     vrid: 1'), '3:6: "vrid" is indented by 5, expected 4'],
+    [
+      'a list of another column',
+      lines(' - name: a', '   vrid: 1', '  - name: b'),
+      '4:3: "name" is indented by 2, expected 1',
+    ],
+    [
+      'an entry between two levels',
+      lines('  - name: a', '    addresses:', '      - 10.0.0.1', '     - 10.0.0.2'),
+      '5:6: this line is indented by 5, expected 6',
+    ],
+    [
+      'behind lines with comments, quotes and brackets',
+      lines('  - name: "a: b" # c: d', '', '    peers: [{ address: 10.0.0.1 }]', '   vrid: 1'),
+      '5:4: "vrid" is indented by 3, expected 4',
+    ],
+    ['a no-break space', lines('  - name: a', '\u00a0   vrid: 1'), '3:1: this line contains a no-break space (U+00A0)'],
+    [
+      'a word that is no key is not quoted',
+      lines('  - authentication:', '      password: abc', '     geheim: 1'),
+      '4:6: this line is indented by 5, expected 6',
+    ],
+  ])('%s', (_, text, message) => expect(errors(text)).toEqual([message]))
+
+  test('what is right is not blamed for an error elsewhere', () => {
+    const right = lines(
+      '- name: a',
+      '  addresses:',
+      '  - 10.0.0.1',
+      '  peers:',
+      '      - 10.0.0.2',
+      '  vrid: 1',
+      'log: "',
+    )
+    expect(errors(right)).toEqual([expect.stringContaining('Cannot read the text as YAML: Missing closing')])
+  })
+})
+
+describe('places', () => {
+  test('all problems at once, in reading order, each at its value or its key', () => {
+    const text = [
+      'api: { lisen: 127.0.0.1:1 }',
+      'virtualRouters:',
+      '  - name: a',
+      '    vrid: 300',
+      '    interface: eth0',
+      '    interface: eth1',
+      '    addresses:',
+      '      - 10.0.0.200',
+      '      - nonsense',
+      '  - { name: b, vrid: 5, interface: eth0, addresses: [10.0.0.1], stagger: false }',
+      '  - { name: b, vrid: 5, interface: eth0, addresses: [10.0.0.1], stagger: false }',
+    ].join('\n')
+    expect(said(text)).toEqual([
+      '1:8: unknown key "lisen" in api: did you mean "listen"?',
+      '4:11: Cannot use 300 as "vrid": a whole number from 1 to 255 wanted',
+      '6:5: Cannot set "interface" twice: it is already set on line 5',
+      '9:9: Cannot use "nonsense" as virtualRouters[0].addresses[1]: an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64',
+      '11:13: Cannot use "b" as the name of two virtual routers: it is used already on line 10',
+      '11:22: Cannot use VRID 5 twice for IPv4 on "eth0": it is used already on line 10',
+      '11:54: Cannot use 10.0.0.1 twice as a virtual address: it is used already on line 10',
+    ])
+  })
+
+  test('through an anchor the place is that of the text that was written', () => {
+    const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    transport: { unicast: { peers: &p [10.0.0.2, x] } }\n`
+    expect(errors(text)).toEqual([
+      '6:50: Cannot use "x" as virtualRouters[0].transport.unicast.peers[1]: an IP address wanted, written like 10.0.0.11 or fd00::11',
+    ])
+  })
+
+  test('a problem carries file, path and severity', () => {
+    const parsed = parseConfig(file(router({ vrid: '0' })), 'h.yaml')
+    expect('problems' in parsed ? parsed.problems : []).toEqual([
+      {
+        file: 'h.yaml',
+        line: 2,
+        column: 22,
+        path: 'virtualRouters[0].vrid',
+        message: 'Cannot use 0 as "vrid": a whole number from 1 to 255 wanted',
+        severity: 'error',
+      },
+    ])
+  })
+
+  test.each([
+    ['', '1:1: the file is empty'],
+    ['- 1', '1:1: Cannot use a list as the configuration: a mapping with virtualRouters wanted'],
+    ['virtualRouters: []', '1:17: warning: There is nothing to do: no virtual router is configured'],
+    ['log: {}', '1:1: missing key "virtualRouters" (a list of virtual routers)'],
+  ])('%j', (text, message) => expect(said(text)).toEqual([message]))
+
+  test.each([
+    'a: [',
+    '"\\q"',
+    '*nowhere',
+    'a: b: c',
+    '\tx: 1',
+    'a: 1\n---\nb: 2',
+    '!!binary x',
+    `a: &a ${'[*a,'.repeat(3)}`,
+    '['.repeat(20_000),
+  ])('what is not YAML is one kind of problem: %j', (text) => {
+    const lines = said(text)
+    expect(lines.length).toBeGreaterThan(0)
+    expect(
+      lines.some((line) => /^\d+:\d+: Cannot read the text as YAML: /.test(line)),
+      lines.join('\n'),
+    ).toBe(true)
+  })
+
+  test('behind what the parser skips, lines are counted all the same', () => {
+    const lines = said('"a"} b\nc: d: e\n')
+    expect(lines).toContain('2:2: Cannot read the text as YAML: Unexpected map-value-ind token in YAML stream')
+  })
+
+  test('a key of several lines is said in one', () => {
+    expect(said('"a\\nb": 1\n').map((line) => line.split(':')[2])).toContain(' unknown key "a b" in the configuration')
+  })
+
+  test('a list as a key', () => {
+    expect(said(`? [a]\n: b\n${file(router())}`)).toContain(
+      '1:3: Cannot use a list, a mapping or an alias as a key: a word wanted',
+    )
+  })
+})
+
+describe('what one value means for another', () => {
+  test('the same VRID on another interface is fine', () => {
+    const other = { name: 'b', interface: 'eth1', addresses: '[10.0.1.200]' }
+    expect(errors(file(router(), router(other)))).toEqual([])
+  })
+
+  test('the same VRID on the same interface is not, disjoint unicast peers included', () => {
+    const text = file(
+      router(unicast('[10.0.0.2]')),
+      router({ name: 'b', addresses: '[10.0.0.201]', ...unicast('[10.0.0.3]') }),
+    )
+    expect(errors(text)).toEqual([expect.stringContaining('Cannot use VRID 1 twice for IPv4 on "eth0"')])
+  })
+
+  test('the same address twice in one router', () => {
+    expect(about({ addresses: '[10.0.0.200, 10.0.0.200/24]' })).toEqual([
+      'Cannot use 10.0.0.200 twice as a virtual address: it is used already on line 2',
+    ])
+  })
+
+  test('peers: repeated, or a virtual address', () => {
+    expect(about(unicast('[10.0.0.2, { address: 10.0.0.2 }, 10.0.0.200]'))).toEqual([
+      'Cannot list peer 10.0.0.2 twice in "a": it is listed already on line 2',
+      'Cannot use 10.0.0.200 as a peer of "a": it is its virtual address',
+    ])
+  })
+
+  test('the hint of multicast beside unicast', () => {
+    expect(about({ ...unicast('[10.0.0.2]'), peers: '[10.0.0.2]' })).toEqual([
+      'Cannot use "peers" beside unicast in "a": it is the hint of multicast, write them under transport.unicast',
+    ])
+  })
+
+  test('a source that moves away', () => {
+    expect(about({ transport: '{ unicast: { source: 10.0.0.200, peers: [10.0.0.2] } }', ttlCheck: 'true' })).toEqual([
+      'Cannot send from 10.0.0.200: it is a virtual address of "a"',
+    ])
+  })
+
+  test('an interface tracked twice', () => {
+    expect(about({ track: '[{ interface: eth1 }, { interface: eth1, weight: 5 }]' })).toEqual([
+      'Cannot track "eth1" twice in "a": it is tracked already on line 2',
+    ])
+  })
+
+  test('no peers: alone, whatever the profile, and that is told', () => {
+    expect(about(unicast('[]'))[0]).toContain('it will be alone')
+    expect(about({ ...unicast('[]'), profile: 'keepalived' })[0]).toContain('it will be alone')
+    expect(about({ ...unicast('[]'), profile: 'rfc9568' })[0]).toContain('it will be alone')
+  })
+
+  test.each([
+    ['0.0.0.0:9655', 'Cannot listen on 0.0.0.0 without "public: true": it is not a loopback address'],
+    ['"[::]:9655"', 'Cannot listen on :: without "public: true": it is not a loopback address'],
+    [
+      'localhost:9655',
+      'Cannot use "localhost:9655" as "listen": an IP address and a port wanted, written like 127.0.0.1:9655, or false',
+    ],
+    [
+      '127.0.0.1:0',
+      'Cannot use "127.0.0.1:0" as "listen": an IP address and a port wanted, written like 127.0.0.1:9655, or false',
+    ],
+    ['true', 'Cannot use true as "listen": an IP address and a port wanted, written like 127.0.0.1:9655, or false'],
+  ])('api.listen %s', (listen, message) => {
+    expect(said(`api: { listen: ${listen} }\n${file(router())}`)).toEqual([`1:16: ${message}`])
+  })
+
+  test.each(['0.0.0.0:9655, public: true', 'false', '"[::1]:80"', '127.1.2.3:65535'])(
+    'api.listen %s is fine',
+    (listen) => {
+      expect(said(`api: { listen: ${listen} }\n${file(router())}`)).toEqual([])
+    },
+  )
+})
+
+describe('advice does not fail', () => {
+  test.each([
+    [
+      'an owner that does not preempt (VR-PRE-01)',
+      { priority: '255', preempt: 'false' },
+      '"preempt: false" has no effect on "a"',
+    ],
+    [
+      'weights of an owner (VR-TRK-08)',
+      { priority: '255', track: '[{ interface: eth1, weight: 5 }]' },
+      'Weights have no effect on "a"',
+    ],
+    ['a delay without preemption', { preempt: 'false', preemptDelay: '5s' }, '"preemptDelay" has no effect on "a"'],
+    ['its own interface', { track: '[{ interface: eth0 }]' }, '"a" need not track "eth0"'],
+    ['a short interval', { advertisementInterval: '50ms' }, 'An interval of 50ms asks for real-time priority'],
+    ['unicast without ttlCheck', { transport: '{ unicast: { peers: [10.0.0.2] } }' }, '"ttlCheck: true" refuses them'],
+    ['multicast without peers', { stagger: undefined }, 'no "peers" listed for "a"'],
+    [
+      'neighbouring priorities, unknown',
+      { stagger: undefined, peers: '[10.0.0.2, 10.0.0.3]', advertisementInterval: '100ms' },
+      '"a" may move twice when priorities differ by less than 8: give each peer its priority',
+    ],
+    [
+      'neighbouring priorities, known',
+      {
+        stagger: undefined,
+        peers: '[{ address: 10.0.0.2, priority: 100 }, { address: 10.0.0.3, priority: 99 }]',
+        advertisementInterval: '100ms',
+      },
+      '"a" may move twice when priorities differ by less than 8: set them further apart',
+    ],
+    [
+      'half of the priorities',
+      { stagger: undefined, peers: '[{ address: 10.0.0.2, priority: 100 }, 10.0.0.3]' },
+      '"a" knows the priority of some peers only',
+    ],
+  ])('%s', (_, keys, words) => {
+    const parsed = parseConfig(file(router(keys)))
+    const warnings = 'warnings' in parsed ? [...parsed.warnings, ...parsed.notes].map(formatProblem) : parsed.problems
+    expect(warnings).toEqual([expect.stringContaining(words)])
+    expect(warnings).toEqual([expect.stringMatching(/^\d+:\d+: (warning|note): /)])
+  })
+
+  test.each([
+    [
+      'priorities far apart',
+      {
+        stagger: undefined,
+        peers: '[{ address: 10.0.0.2, priority: 100 }, { address: 10.0.0.3, priority: 80 }]',
+        advertisementInterval: '100ms',
+      },
+    ],
+    ['three nodes at 1s', { stagger: undefined, peers: '[10.0.0.2, 10.0.0.3, 10.0.0.4]' }],
+    ['ttlCheck said to be off', { transport: '{ unicast: { peers: [10.0.0.2] } }', ttlCheck: 'false' }],
+    ['no preemption: no stagger', { stagger: undefined, preempt: 'false' }],
+  ])('nothing to say about %s', (_, keys) => expect(about(keys)).toEqual([]))
+})

@@ -1,0 +1,308 @@
+/** Configuration + node → interface, source and parameters of each router; what can mend itself is a warning. */
+import { describe, expect, test } from 'vitest'
+import type { NodeView } from '../../../src/config/node-view.ts'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { environmentProblems, type Resolution, resolveRouters } from '../../../src/config/resolve.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+import { profileKnobs } from '../../../src/vrrp/parameters.ts'
+import { address } from '../../../src/wire/address.ts'
+
+/** `node('eth0 10.0.0.11/24 10.0.1.1/24', 'eth1')` */
+function node(...interfaces: string[]): NodeView {
+  return {
+    interfaces: interfaces.map((text) => {
+      const [name = '', ...addresses] = text.split(' ')
+      return {
+        name,
+        addresses: addresses.map((one) => {
+          const [host = '', prefix] = one.split('/')
+          return { address: address(host), prefixLength: Number(prefix) }
+        }),
+      }
+    }),
+  }
+}
+
+function config(...routers: string[]) {
+  const text = `virtualRouters:\n${routers.map((router) => `  - { ${router} }\n`).join('')}`
+  const parsed = parseConfig(text, 'h.yaml')
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  return parsed
+}
+
+const said = (resolution: Resolution) => resolution.problems.map(formatProblem)
+function resolve(view: NodeView, ...routers: string[]) {
+  const parsed = config(...routers)
+  const resolution = resolveRouters(parsed.config, view, parsed.locate)
+  const [router] = resolution.routers
+  if (router === undefined) throw new Error('no router')
+  return { ...resolution, router, said: said(resolution) }
+}
+
+const API = 'name: api, vrid: 51, addresses: [10.0.0.200/24]'
+const LAN = node('lo 127.0.0.1/8', 'eth0 10.0.0.11/24', 'eth1 192.168.1.11/24')
+
+describe('parameters', () => {
+  test('of a plain multicast router', () => {
+    const { router, problems } = resolve(LAN, `${API}, interface: eth0, priority: 90, advertisementInterval: 100ms`)
+    expect(problems).toEqual([])
+    expect(router).toEqual({
+      name: 'api',
+      group: undefined,
+      interfaceName: 'eth0',
+      source: '10.0.0.11',
+      fault: undefined,
+      parameters: {
+        vrid: 51,
+        family: 'ipv4',
+        version: 3,
+        priority: 90,
+        advertisementInterval: 10,
+        addresses: ['10.0.0.200'],
+        preempt: true,
+        preemptDelay: 0,
+        minHold: 10_000,
+        margin: 0,
+        primaryAddress: '10.0.0.11',
+        transport: { mode: 'multicast', group: '224.0.0.18' },
+        peers: [],
+        knobs: profileKnobs('holdfast', 3),
+        authentication: undefined,
+        phase: 0.625,
+      },
+      onDuplicate: 'announce',
+      duplicateAllowed: [],
+      announce: { at: [0, 20, 100, 500, 2000, 5000], refresh: 60_000 },
+      announceOther: { at: [0, 1000, 2000], refresh: 60_000 },
+      forms: [{ address: '10.0.0.200', prefixLength: 32 }],
+      lifetime: 'auto',
+      track: [],
+    })
+  })
+
+  test.each(['holdfast', 'keepalived', 'rfc9568'] as const)(
+    'profile %s gives the knobs, a key alone overrides',
+    (name) => {
+      const { router } = resolve(LAN, `${API}, interface: eth0, profile: ${name}`)
+      expect(router.parameters.knobs).toEqual(profileKnobs(name, 3))
+      const flipped = !profileKnobs(name, 3).fastPreempt
+      const other = resolve(
+        LAN,
+        `${API}, interface: eth0, profile: ${name}, fastPreempt: ${flipped}, assertSpacing: 5ms`,
+      )
+      expect(other.router.parameters.knobs).toEqual({
+        ...profileKnobs(name, 3),
+        fastPreempt: flipped,
+        assertSpacing: 5,
+      })
+    },
+  )
+
+  test('the letter of the RFC announces once', () => {
+    const { router } = resolve(LAN, `${API}, interface: eth0, profile: rfc9568`)
+    expect(router.announce).toEqual({ at: [0], refresh: undefined })
+  })
+
+  test('one peer list serves every node: own addresses are skipped', () => {
+    const peers = '[10.0.0.11, { address: 10.0.0.12, priority: 80 }, 192.168.1.11]'
+    const { router } = resolve(LAN, `${API}, interface: eth0, transport: { unicast: { peers: ${peers} } }`)
+    expect(router.parameters.transport).toEqual({ mode: 'unicast', peers: [{ address: '10.0.0.12', priority: 80 }] })
+    expect(router.parameters.peers).toEqual([{ address: '10.0.0.12', priority: 80 }])
+  })
+
+  test('the hint beside multicast becomes peers, not transport', () => {
+    const { router } = resolve(LAN, `${API}, interface: eth0, peers: [10.0.0.11, 10.0.0.12]`)
+    expect(router.parameters.transport.mode).toBe('multicast')
+    expect(router.parameters.peers).toEqual([{ address: '10.0.0.12' }])
+  })
+
+  test.each(['holdfast', 'keepalived', 'rfc9568'])('no unicast peers: alone, with profile %s', (profile) => {
+    const empty = `${API}, interface: eth0, profile: ${profile}, transport: { unicast: { peers: [] } }`
+    expect(resolve(LAN, empty).router.parameters.transport).toEqual({ mode: 'unicast', peers: [] })
+  })
+})
+
+describe('interface: auto', () => {
+  test.each([
+    ['the prefix of the VIP selects', '10.0.0.200/24', 'eth0'],
+    ['without one the prefixes of the node do', '192.168.1.200', 'eth1'],
+    ['a wider prefix of the VIP', '10.0.255.1/16', 'eth0'],
+  ])('%s', (_, vip, name) => {
+    const { router, problems } = resolve(LAN, `name: a, vrid: 1, interface: auto, addresses: [${vip}]`)
+    expect(problems).toEqual([])
+    expect([router.interfaceName, router.fault]).toEqual([name, undefined])
+  })
+
+  test('none: a warning, and in fault until there is one', () => {
+    const { router, said } = resolve(LAN, 'name: a, vrid: 1, interface: auto, addresses: [10.9.0.1/24]')
+    expect(said).toEqual([
+      'h.yaml:2:36: warning: Cannot find an interface in the network of 10.9.0.1 for "a": the router is in fault until there is one',
+    ])
+    expect([router.interfaceName, router.source, router.fault]).toEqual([undefined, undefined, 'interfaceMissing'])
+  })
+
+  test('several: an error, because waiting does not help', () => {
+    const view = node('eth0 10.0.0.11/24', 'eth1 10.0.0.12/24')
+    const { router, said } = resolve(view, `${API}, interface: auto`)
+    expect(said).toEqual([
+      expect.stringContaining(
+        'Cannot choose an interface for "api": eth0 and eth1 are both in the network of 10.0.0.200',
+      ),
+    ])
+    expect(router.fault).toBe('interfaceMissing')
+  })
+
+  test('a VIP that is installed somewhere does not choose', () => {
+    const view = node('eth0 10.0.0.11/24', 'eth1 10.0.0.200/32')
+    expect(resolve(view, 'name: a, vrid: 1, interface: auto, addresses: [10.0.0.200]').router.interfaceName).toBe(
+      'eth0',
+    )
+  })
+
+  test('two routers that end up on one interface with one VRID', () => {
+    const { said } = resolve(
+      LAN,
+      `${API}, interface: eth0`,
+      'name: b, vrid: 51, interface: auto, addresses: [10.0.0.201]',
+    )
+    expect(said).toEqual(['h.yaml:3:22: Cannot use VRID 51 twice for IPv4 on "eth0": used by "api"'])
+  })
+})
+
+describe('source', () => {
+  test('the address in the network of the VIP, else the first', () => {
+    const view = node('eth0 172.16.0.1/16 10.0.0.11/24')
+    expect(resolve(view, `${API}, interface: eth0`).router.source).toBe('10.0.0.11')
+    expect(resolve(view, 'name: a, vrid: 1, interface: eth0, addresses: [10.7.0.1]').router.source).toBe('172.16.0.1')
+  })
+
+  test('never a VIP, of whichever router', () => {
+    const view = node('eth0 10.0.0.200/32 10.0.0.201/32 10.0.0.11/24')
+    const { router } = resolve(
+      view,
+      `${API}, interface: eth0`,
+      'name: b, vrid: 2, interface: eth0, addresses: [10.0.0.201]',
+    )
+    expect(router.source).toBe('10.0.0.11')
+  })
+
+  test('missing: a warning and a fault, and 0.0.0.0 in the parameters', () => {
+    const { router, said } = resolve(node('eth0'), `${API}, interface: eth0`)
+    expect(said).toEqual([
+      expect.stringContaining('warning: Cannot send from "eth0": it has no IPv4 address of its own'),
+    ])
+    expect([router.source, router.fault, router.parameters.primaryAddress]).toEqual([
+      undefined,
+      'sourceAddressMissing',
+      '0.0.0.0',
+    ])
+  })
+
+  test('named, and not on the interface', () => {
+    const named = `${API}, interface: eth0, transport: { unicast: { source: 10.0.0.99, peers: [10.0.0.12] } }`
+    expect(resolve(LAN, named).said).toEqual([
+      expect.stringMatching(/warning: Cannot send from 10\.0\.0\.99 on "eth0": it does not have this address/),
+    ])
+    expect(resolve(node('eth0 10.0.0.11/24 10.0.0.99/24'), named).router.source).toBe('10.0.0.99')
+  })
+
+  test('an interface that is not there yet', () => {
+    const { router, said } = resolve(LAN, `${API}, interface: br0`)
+    expect(said).toEqual([
+      'h.yaml:2:67: warning: Cannot find interface "br0" for "api": the router is in fault until it appears',
+    ])
+    expect([router.interfaceName, router.fault]).toEqual(['br0', 'interfaceMissing'])
+  })
+})
+
+describe('own addresses', () => {
+  const own = (...interfaces: string[]) => resolve(node(...interfaces), `${API}, interface: eth0`).said
+
+  test('a VIP that is the own address of the node is an error', () => {
+    expect(own('eth0 10.0.0.200/24')).toContainEqual(
+      'h.yaml:2:40: Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0" (the owner of an address has priority 255)',
+    )
+    expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/24')).toContainEqual(
+      expect.stringContaining('own address of "eth1"'),
+    )
+  })
+
+  test('a leftover of an earlier life is none', () => expect(own('eth0 10.0.0.11/24 10.0.0.200/32')).toEqual([]))
+
+  test('the only address of an interface is no leftover', () =>
+    expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/32')).toEqual([expect.stringContaining('own address of "eth1"')]))
+
+  test('beside a VIP that an earlier life left, and that is configured no longer, it is still the own address', () =>
+    expect(own('eth0 10.0.0.200/24 10.0.0.201/32')).toContainEqual(
+      expect.stringContaining('Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0"'),
+    ))
+
+  test('a leftover of another daemon is a warning', () => {
+    expect(own('eth0 10.0.0.11/24 10.0.0.200/24')).toEqual([
+      'h.yaml:2:40: warning: Found 10.0.0.200/24 on "eth0": it will be removed, because it is a virtual address',
+    ])
+  })
+
+  test('an owner has them and may send from them', () => {
+    const { router, problems } = resolve(node('eth0 10.0.0.200/24'), `${API}, interface: eth0, priority: 255`)
+    expect(problems).toEqual([])
+    expect([router.source, router.fault]).toEqual(['10.0.0.200', undefined])
+  })
+
+  test('an owner without them is in fault', () => {
+    const { router, said } = resolve(LAN, `${API}, interface: eth0, priority: 255`)
+    expect(said).toEqual([expect.stringContaining('warning: Cannot own 10.0.0.200: "eth0" does not have it')])
+    expect(router.fault).toBe('sourceAddressMissing')
+  })
+})
+
+describe('own addresses of an owner that installs', () => {
+  const OWNER = `${API}, interface: eth0, profile: keepalived, priority: 255`
+  const ownAddresses = ({ config: { virtualRouters } }: Resolution) => virtualRouters[0]?.ownAddresses
+
+  test('nothing there: nothing to say', () => {
+    const resolution = resolve(LAN, `${OWNER}, addressPrefix: host, preempt: true, stagger: false`)
+    expect([resolution.said, resolution.router.fault]).toEqual([[], undefined])
+    expect(resolution.router.parameters.ownAddresses).toBe('installed')
+    expect(ownAddresses(resolution)).toBeUndefined()
+  })
+
+  test('what another daemon left is removed, as for anybody', () => {
+    const resolution = resolve(node('eth0 10.0.0.11/24 10.0.0.200/24'), OWNER)
+    expect(resolution.said).toEqual([expect.stringContaining('Found 10.0.0.200/24 on "eth0": it will be removed')])
+    expect(ownAddresses(resolution)).toBeUndefined()
+  })
+
+  test('what the node lives on stays: a warning, and the router is one of ownAddresses: node', () => {
+    const resolution = resolve(node('eth0 10.0.0.200/24'), OWNER)
+    expect(resolution.said).toEqual([
+      expect.stringMatching(/^h\.yaml:2:40: warning: Found 10\.0\.0\.200\/24 on "eth0": it is the node's own/),
+    ])
+    expect(ownAddresses(resolution)).toBe('node')
+    const settled = resolveRouters(resolution.config, node('eth0 10.0.0.200/24'))
+    expect([said(settled), settled.routers[0]?.fault, settled.routers[0]?.source]).toEqual([
+      [],
+      undefined,
+      '10.0.0.200',
+    ])
+  })
+
+  test('an IPv6 address that was made as VIPs are made is none of the node, whatever its prefix', () => {
+    const here = { address: address('fd00::200'), prefixLength: 64, deprecated: true }
+    const view = {
+      interfaces: [{ name: 'eth0', addresses: [{ address: address('fe80::11'), prefixLength: 64 }, here] }],
+    }
+    const router =
+      'name: api, vrid: 51, addresses: ["fd00::200/64"], interface: eth0, profile: keepalived, priority: 255'
+    expect(ownAddresses(resolve(view, router))).toBeUndefined()
+    const living = { ...here, deprecated: false }
+    expect(ownAddresses(resolve({ interfaces: [{ name: 'eth0', addresses: [living] }] }, router))).toBe('node')
+  })
+})
+
+test('environmentProblems are the problems of the resolution, also without positions', () => {
+  const { config: value } = config(`${API}, interface: br0`)
+  expect(environmentProblems(value, LAN).map(formatProblem)).toEqual([
+    'warning: Cannot find interface "br0" for "api": the router is in fault until it appears',
+  ])
+})

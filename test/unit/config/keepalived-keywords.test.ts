@@ -1,0 +1,546 @@
+/**
+ * Each keyword of the table, alone in a file that is otherwise the same: what it becomes, or that nothing becomes of it
+ * and that this is told with its place. A keyword without a row here fails.
+ */
+import { describe, expect, test } from 'vitest'
+import type { ParsedConfig } from '../../../src/config/configuration.ts'
+import type { Block, Keyword } from '../../../src/config/keepalived/keyword.ts'
+import { KEYWORDS } from '../../../src/config/keepalived/keywords.ts'
+import { resolveRouters } from '../../../src/config/resolve.ts'
+import { FILE, read } from '../../support/keepalived-text.ts'
+
+/** The line that is under test stands at `@@`, other instances and trackers around it. */
+const FRAMES: Readonly<Record<Block, string>> = {
+  file: '@@\n',
+  global_defs: 'global_defs {\n@@\n}\n',
+  vrrp_instance: '',
+  authentication: '',
+  vrrp_sync_group: '',
+  vrrp_script: 'vrrp_script s2 {\nscript "/bin/true"\n@@\n}\n',
+  track_file: 'track_file f2 {\nfile /f2\n@@\n}\n',
+  vrrp_track_process: 'vrrp_track_process p2 {\nprocess sshd\n@@\n}\n',
+  garp_group: 'garp_group {\ninterface eth0\n@@\n}\n',
+}
+
+/** `@@` in A is the line for its blocks; B is there to see that it goes on. */
+const REST = `
+vrrp_script s1 {
+  script "/bin/true one"
+}
+track_file f1 {
+  file /f1
+}
+vrrp_track_process p1 {
+  process haproxy
+}
+vrrp_instance A {
+  interface eth0
+  virtual_router_id 1
+  advert_int 2
+  track_script {
+    TRACK_SCRIPT
+  }
+  track_file {
+    TRACK_FILE
+  }
+  track_process {
+    TRACK_PROCESS
+  }
+  virtual_ipaddress {
+    10.0.0.9
+  }
+INSTANCE
+}
+vrrp_instance B {
+  interface eth1
+  virtual_router_id 2
+  virtual_ipaddress {
+    10.0.1.9
+  }
+}
+vrrp_sync_group G {
+  group {
+    A
+    B
+  }
+GROUP
+}
+`
+
+function fileWith(block: Block, line: string): string {
+  const tracked = (of: Block, name: string) => (of === block ? name : '')
+  return (
+    FRAMES[block].replace('@@', line) +
+    REST.replace('TRACK_SCRIPT', tracked('vrrp_script', 's2'))
+      .replace('TRACK_FILE', tracked('track_file', 'f2'))
+      .replace('TRACK_PROCESS', tracked('vrrp_track_process', 'p2'))
+      .replace(
+        'INSTANCE',
+        block === 'vrrp_instance' ? line : block === 'authentication' ? `authentication {\n${line}\n}` : '',
+      )
+      .replace('GROUP', block === 'vrrp_sync_group' ? line : '')
+  )
+}
+
+function config(parsed: ParsedConfig) {
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems, null, 1))
+  return parsed
+}
+
+const at = (value: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((part, step) => {
+    if (typeof part !== 'object' || part === null) return undefined
+    const named = Array.isArray(part)
+      ? part.find((each) => Reflect.get(each, 'name') === step || Reflect.get(each.spec ?? {}, 'name') === step)
+      : undefined
+    return named ?? Reflect.get(part, step)
+  }, value)
+
+const A = 'virtualRouters.A'
+const S = 'healthchecks.s2.spec'
+const F = 'healthchecks.f2.spec'
+const P = 'healthchecks.p2.spec'
+const SCRIPT = {
+  kind: 'exec',
+  argv: ['/bin/true', 'x'],
+  environment: {},
+  user: undefined,
+  capabilities: 'keep',
+  unsafe: 'run',
+}
+
+/** Keyword, what is written, where it must be found, and what must stand there. */
+const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = [
+  [
+    'file',
+    'vrrp_instance',
+    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\n}',
+    'virtualRouters.C.vrid',
+    3,
+  ],
+  [
+    'file',
+    'vrrp_sync_group',
+    'vrrp_sync_group H {\ngroup {\nC\n}\n}\nvrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\n}',
+    'syncGroups.H.members',
+    ['C'],
+  ],
+  [
+    'file',
+    'vrrp_script',
+    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns1\n}\n}',
+    'healthchecks.s1.spec.probe.argv',
+    ['/bin/true', 'one'],
+  ],
+  [
+    'file',
+    'track_file',
+    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_file {\nf1\n}\n}',
+    'healthchecks.f1.spec.probe',
+    { kind: 'file', path: '/f1', content: 'weight' },
+  ],
+  [
+    'file',
+    'vrrp_track_file',
+    'vrrp_track_file old {\nfile /old\n}\nvrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_file {\nold weight 2\n}\n}',
+    'virtualRouters.C.track',
+    [{ healthcheck: 'old', weight: 2, reverse: false }],
+  ],
+  [
+    'file',
+    'vrrp_track_process',
+    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_process {\np1\n}\n}',
+    'virtualRouters.C.track',
+    [{ healthcheck: 'p1', weight: 0, reverse: false }],
+  ],
+  [
+    'file',
+    'garp_group',
+    'garp_group {\ninterfaces {\neth0 eth5\n}\ngarp_interval 0.5\n}',
+    `${A}.announce.spacing`,
+    500,
+  ],
+  ['file', 'global_defs', 'global_defs {\nvrrp_version 3\n}', `${A}.version`, 3],
+
+  ['global_defs', 'script_user', 'script_user nobody', '', undefined],
+  ['global_defs', 'enable_script_security', 'enable_script_security', '', undefined],
+  ['global_defs', 'vrrp_version', 'vrrp_version 3', `${A}.version`, 3],
+  ['global_defs', 'vrrp_garp_master_delay', 'vrrp_garp_master_delay 10', `${A}.announce.at`, [0, 10_000]],
+  ['global_defs', 'vrrp_garp_master_repeat', 'vrrp_garp_master_repeat 2', `${A}.announce.copies`, 2],
+  ['global_defs', 'vrrp_garp_master_refresh', 'vrrp_garp_master_refresh 60', `${A}.announce.refresh`, 60_000],
+  [
+    'global_defs',
+    'vrrp_garp_master_refresh_repeat',
+    'vrrp_garp_master_refresh_repeat 2',
+    `${A}.announce.refreshCopies`,
+    2,
+  ],
+  [
+    'global_defs',
+    'vrrp_garp_lower_prio_delay',
+    'vrrp_garp_lower_prio_delay 7',
+    `${A}.announce.onRival`,
+    { copies: 5, delay: 7000 },
+  ],
+  [
+    'global_defs',
+    'vrrp_garp_lower_prio_repeat',
+    'vrrp_garp_lower_prio_repeat 0',
+    `${A}.announce.onRival`,
+    { copies: 0, delay: 5000 },
+  ],
+  ['global_defs', 'vrrp_garp_interval', 'vrrp_garp_interval 0.001', `${A}.announce.spacing`, 1],
+  ['global_defs', 'vrrp_gna_interval', 'vrrp_gna_interval 0.002', `${A}.announce.spacingNa`, 2],
+  ['global_defs', 'vrrp_min_garp', 'vrrp_min_garp', `${A}.announce.at`, [0]],
+  ['global_defs', 'vrrp_lower_prio_no_advert', 'vrrp_lower_prio_no_advert', `${A}.assertOnLower`, false],
+  ['global_defs', 'vrrp_higher_prio_send_advert', 'vrrp_higher_prio_send_advert off', `${A}.lastAdvertisement`, false],
+  ['global_defs', 'vrrp_check_unicast_src', 'vrrp_check_unicast_src', `${A}.onlyListedPeers`, true],
+  ['global_defs', 'default_interface', 'default_interface eth7', '', undefined],
+
+  ['vrrp_instance', 'state', 'state MASTER', `${A}.startAs`, 'active'],
+  ['vrrp_instance', 'interface', 'interface eth3', `${A}.interface`, 'eth3'],
+  ['vrrp_instance', 'virtual_router_id', 'virtual_router_id 77', `${A}.vrid`, 77],
+  ['vrrp_instance', 'version', 'version 3', `${A}.version`, 3],
+  ['vrrp_instance', 'native_ipv6', 'native_ipv6', '', undefined],
+  ['vrrp_instance', 'priority', 'priority 42', `${A}.priority`, 42],
+  ['vrrp_instance', 'advert_int', 'advert_int 3', `${A}.advertisementInterval`, 3000],
+  [
+    'vrrp_instance',
+    'authentication',
+    'authentication {\nauth_type PASS\nauth_pass abc\n}',
+    `${A}.authentication`,
+    { type: 'simple', password: 'abc' },
+  ],
+  ['vrrp_instance', 'virtual_ipaddress', 'virtual_ipaddress {\n10.0.0.10\n}', `${A}.addresses.1.address`, '10.0.0.10'],
+  [
+    'vrrp_instance',
+    'virtual_ipaddress_excluded',
+    'virtual_ipaddress_excluded {\nfd00::9/64\n}',
+    `${A}.excludedAddresses.0.address`,
+    'fd00::9',
+  ],
+  [
+    'vrrp_instance',
+    'unicast_src_ip',
+    'unicast_src_ip 10.0.0.1\nunicast_peer {\n10.0.0.2\n}',
+    `${A}.transport.unicast.source`,
+    '10.0.0.1',
+  ],
+  [
+    'vrrp_instance',
+    'unicast_peer',
+    'unicast_peer {\n10.0.0.2 min_ttl 9 max_ttl 20\n}',
+    `${A}.transport.unicast.peers`,
+    [{ address: '10.0.0.2', priority: undefined, minTtl: 9, maxTtl: 20 }],
+  ],
+  ['vrrp_instance', 'unicast_ttl', 'unicast_ttl 9\nunicast_peer {\n10.0.0.2\n}', `${A}.transport.unicast.ttl`, 9],
+  ['vrrp_instance', 'mcast_src_ip', 'mcast_src_ip 10.0.0.7', `${A}.transport.multicast.source`, '10.0.0.7'],
+  ['vrrp_instance', 'check_unicast_src', 'check_unicast_src', `${A}.onlyListedPeers`, true],
+  [
+    'vrrp_instance',
+    'unicast_fault_no_peer',
+    'unicast_fault_no_peer\nunicast_src_ip 10.0.0.1',
+    `${A}.fault`,
+    `${FILE}:27: "unicast_fault_no_peer" holds: there are no unicast peers`,
+  ],
+  ['vrrp_instance', 'preempt', 'nopreempt\npreempt', `${A}.preempt`, true],
+  ['vrrp_instance', 'nopreempt', 'nopreempt', `${A}.preempt`, false],
+  ['vrrp_instance', 'preempt_delay', 'preempt_delay 4.5', `${A}.preemptDelay`, 4500],
+  ['vrrp_instance', 'garp_master_delay', 'garp_master_delay 0', `${A}.announce.at`, [0]],
+  ['vrrp_instance', 'garp_master_repeat', 'garp_master_repeat 0', `${A}.announce.copies`, 1],
+  ['vrrp_instance', 'garp_master_refresh', 'garp_master_refresh 30', `${A}.announce.refresh`, 30_000],
+  ['vrrp_instance', 'garp_master_refresh_repeat', 'garp_master_refresh_repeat 3', `${A}.announce.refreshCopies`, 3],
+  [
+    'vrrp_instance',
+    'garp_lower_prio_delay',
+    'garp_lower_prio_delay 1',
+    `${A}.announce.onRival`,
+    { copies: 5, delay: 1000 },
+  ],
+  [
+    'vrrp_instance',
+    'garp_lower_prio_repeat',
+    'garp_lower_prio_repeat 2',
+    `${A}.announce.onRival`,
+    { copies: 2, delay: 5000 },
+  ],
+  ['vrrp_instance', 'lower_prio_no_advert', 'lower_prio_no_advert true', `${A}.assertOnLower`, false],
+  ['vrrp_instance', 'higher_prio_send_advert', 'higher_prio_send_advert', `${A}.lastAdvertisement`, true],
+  ['vrrp_instance', 'v3_checksum_as_v2', 'v3_checksum_as_v2', `${A}.checksum`, 'message-only'],
+  [
+    'vrrp_instance',
+    'track_script',
+    'track_script {\ns1 weight 5 reverse\n}',
+    `${A}.track`,
+    [{ healthcheck: 's1', weight: 5, reverse: true }],
+  ],
+  [
+    'vrrp_instance',
+    'track_file',
+    'track_file {\nf1 weight 254\n}',
+    `${A}.track`,
+    [{ healthcheck: 'f1', weight: 254, reverse: false }],
+  ],
+  [
+    'vrrp_instance',
+    'track_process',
+    'track_process {\np1\n}',
+    `${A}.track`,
+    [{ healthcheck: 'p1', weight: 0, reverse: false }],
+  ],
+  [
+    'vrrp_instance',
+    'track_interface',
+    'track_interface {\neth9 weight -20\n}',
+    `${A}.track`,
+    [{ interface: 'eth9', weight: -20 }],
+  ],
+  ['vrrp_instance', 'notify_master', 'notify_master "/bin/true x" nobody', `${A}.notify.active`, ['/bin/true', 'x']],
+  ['vrrp_instance', 'notify_backup', 'notify_backup "/bin/true x"', `${A}.notify.backup`, ['/bin/true', 'x']],
+  ['vrrp_instance', 'notify_fault', 'notify_fault true', `${A}.notify.fault`, ['/bin/true']],
+  ['vrrp_instance', 'notify_stop', 'notify_stop \'/bin/true "a b"\'', `${A}.notify.stop`, ['/bin/true', 'a b']],
+  ['vrrp_instance', 'notify', 'notify /bin/true', `${A}.notify.change`, ['/bin/true']],
+
+  ['authentication', 'auth_type', 'auth_type PASS\nauth_pass abc', `${A}.authentication.type`, 'simple'],
+  ['authentication', 'auth_pass', 'auth_pass secret99\nauth_type PASS', `${A}.authentication.password`, 'secret99'],
+
+  ['vrrp_sync_group', 'group', 'group {\nA\n}', 'syncGroups.G.members', ['A', 'B', 'A']],
+  [
+    'vrrp_sync_group',
+    'track_script',
+    'track_script {\ns1\n}',
+    'syncGroups.G.track',
+    [{ healthcheck: 's1', weight: 0, reverse: false }],
+  ],
+  [
+    'vrrp_sync_group',
+    'track_file',
+    'track_file {\nf1\n}',
+    'syncGroups.G.track',
+    [{ healthcheck: 'f1', weight: 1, reverse: false }],
+  ],
+  [
+    'vrrp_sync_group',
+    'track_process',
+    'track_process {\np1 weight 0\n}',
+    'syncGroups.G.track',
+    [{ healthcheck: 'p1', weight: 0, reverse: false }],
+  ],
+  [
+    'vrrp_sync_group',
+    'track_interface',
+    'track_interface {\neth9\n}',
+    'syncGroups.G.track',
+    [{ interface: 'eth9', weight: 0 }],
+  ],
+  ['vrrp_sync_group', 'notify_master', 'notify_master /bin/true', 'syncGroups.G.notify.active', ['/bin/true']],
+  ['vrrp_sync_group', 'notify_backup', 'notify_backup /bin/true', 'syncGroups.G.notify.backup', ['/bin/true']],
+  ['vrrp_sync_group', 'notify_fault', 'notify_fault /bin/true', 'syncGroups.G.notify.fault', ['/bin/true']],
+  ['vrrp_sync_group', 'notify_stop', 'notify_stop /bin/true', 'syncGroups.G.notify.stop', ['/bin/true']],
+  ['vrrp_sync_group', 'notify', 'notify /bin/true', 'syncGroups.G.notify.change', ['/bin/true']],
+
+  ['vrrp_script', 'script', 'script "/bin/true x"', `${S}.probe`, SCRIPT],
+  ['vrrp_script', 'interval', 'interval 2', `${S}.cadence`, { interval: 2000, fastInterval: 2000, jitter: 0 }],
+  ['vrrp_script', 'timeout', 'timeout 3', `${S}.timeout`, 3000],
+  ['vrrp_script', 'weight', 'weight -2 reverse', `${A}.track`, [{ healthcheck: 's2', weight: -2, reverse: true }]],
+  ['vrrp_script', 'rise', 'rise 3', `${S}.rule.rise`, 3],
+  ['vrrp_script', 'fall', 'fall 4', `${S}.rule.fall`, 4],
+  ['vrrp_script', 'user', 'user nobody', `${S}.probe.user`, 'nobody'],
+  ['vrrp_script', 'init_fail', 'init_fail', `${S}.rule.initial`, 'down'],
+  ['track_file', 'file', 'file /other', `${F}.probe`, { kind: 'file', path: '/other', content: 'weight' }],
+  ['track_file', 'weight', 'weight 3 reverse', `${A}.track`, [{ healthcheck: 'f2', weight: 3, reverse: true }]],
+  [
+    'vrrp_track_process',
+    'process',
+    'process /usr/sbin/nginx',
+    `${P}.probe`,
+    { kind: 'process', name: 'nginx', count: 1 },
+  ],
+  ['vrrp_track_process', 'weight', 'weight -254', `${A}.track`, [{ healthcheck: 'p2', weight: -254, reverse: false }]],
+  ['vrrp_track_process', 'quorum', 'quorum 2', `${P}.probe.count`, 2],
+  ['vrrp_track_process', 'fork_delay', 'fork_delay 2', `${P}.rule.rise`, 3],
+  ['vrrp_track_process', 'terminate_delay', 'terminate_delay 0.5', `${P}.rule.fall`, 2],
+  ['vrrp_track_process', 'delay', 'delay 1', `${P}.rule.rise`, 2],
+  ['garp_group', 'garp_interval', 'garp_interval 0.25', `${A}.announce.spacing`, 250],
+  ['garp_group', 'gna_interval', 'gna_interval 0.25', `${A}.announce.spacingNa`, 250],
+  ['garp_group', 'interface', 'garp_interval 1', `${A}.announce.spacing`, 1000],
+  ['garp_group', 'interfaces', 'interfaces {\neth0\n}\ngarp_interval 1', `${A}.announce.spacing`, 1000],
+]
+
+/** Keywords that become something only together with others, or nothing that would differ here; tested below. */
+const ELSEWHERE = ['script_user', 'enable_script_security', 'default_interface', 'native_ipv6']
+
+describe('carried over', () => {
+  test('every keyword that is carried over has a row', () => {
+    const rows = new Set(CARRIED.map(([block, name]) => `${block}.${name}`))
+    const missing = KEYWORDS.filter(({ fate, block, name }) => fate === 'carried' && !rows.has(`${block}.${name}`))
+    expect(missing).toEqual([])
+  })
+
+  test.each(CARRIED.filter(([, name]) => !ELSEWHERE.includes(name)))('%s: %s', (block, name, line, path, expected) => {
+    // The members of a group are one list, and a name in it twice is a mistake that YAML would refuse as well.
+    if (block === 'vrrp_sync_group' && name === 'group') {
+      expect(read(fileWith(block, line))).toHaveProperty('problems')
+      return
+    }
+    const parsed = config(read(fileWith(block, line)))
+    expect(at(parsed.config, path)).toEqual(expected)
+    expect(at(config(read(fileWith(block, ''))).config, path)).not.toEqual(
+      expected === true && name === 'preempt' ? false : name === 'preempt' || name === 'interface' ? 'never' : expected,
+    )
+  })
+
+  test('script_user is the user of scripts and notify programs that name none', () => {
+    const text =
+      'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns1\n}\nnotify /bin/true\n}\n'
+    const { config: found } = config(
+      read(
+        `global_defs {\nscript_user nobody\nenable_script_security\n}\n${text}${REST.replace(/TRACK_\w+|INSTANCE|GROUP/g, '')}`,
+      ),
+    )
+    expect(at(found, 'healthchecks.s1.spec.probe.user')).toBe('nobody')
+    expect(at(found, 'virtualRouters.C.notify.user')).toBe('nobody')
+  })
+
+  test.each([
+    ['', 'keep', 'keep'],
+    ['script_user root', 'keep', 'keep'],
+    ['script_user 0', 'keep', 'keep'],
+    ['script_user nobody', undefined, undefined],
+    ['script_user nobody', 'keep', 'keep', 'root'],
+    ['', undefined, undefined, 'nobody'],
+  ])('%s: programs of root keep the capabilities, those of others do not', (global, script, notify, user = '') => {
+    const own = user === '' ? '' : `user ${user}\n`
+    const text = `global_defs {\n${global}\n}
+vrrp_script s {\nscript "/bin/true"\n${own}}
+vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns\n}
+notify /bin/true ${user}\n}\n`
+    const { config: found } = config(read(text))
+    expect(at(found, 'healthchecks.s.spec.probe.capabilities')).toBe(script)
+    expect(at(found, 'virtualRouters.C.notify.capabilities')).toBe(notify)
+  })
+
+  test.each([
+    ['', '', 'run'],
+    ['enable_script_security', '', 'skip'],
+    ['enable_script_security', 'root', 'skip'],
+    ['enable_script_security', '0', 'skip'],
+    ['enable_script_security', 'nobody', 'run'],
+    ['script_user nobody\nenable_script_security', '', 'run'],
+    ['script_user nobody\nenable_script_security', 'root', 'skip'],
+  ])('%s, of "%s": what others can change is to %s', (global, user, word) => {
+    const own = user === '' ? '' : `user ${user}\n`
+    const text = `global_defs {\n${global}\n}
+vrrp_script s {\nscript "/bin/true"\n${own}}
+vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns\n}
+notify /bin/true ${user}\n}
+vrrp_sync_group G {\ngroup {\nC\n}\nnotify /bin/true ${user}\n}\n`
+    const { config: found } = config(read(text))
+    expect(at(found, 'healthchecks.s.spec.probe.unsafe')).toBe(word)
+    expect(at(found, 'virtualRouters.C.notify.unsafe')).toBe(word)
+    expect(at(found, 'syncGroups.G.notify.unsafe')).toBe(word)
+  })
+
+  test('default_interface is that of an instance without one, native_ipv6 says what the addresses say', () => {
+    const text = 'vrrp_instance C {\nvirtual_router_id 3\nnative_ipv6\nvirtual_ipaddress {\nfd00::9\n}\n}\n'
+    const { config: found } = config(read(`global_defs {\ndefault_interface eth7\n}\n${text}`))
+    expect(at(found, 'virtualRouters.C.interface')).toBe('eth7')
+    expect(at(found, 'virtualRouters.C.version')).toBe(3)
+  })
+})
+
+const plainOf = (parsed: ParsedConfig) => JSON.stringify(config(parsed).config)
+/** Keywords that matter only with a certain value, or change what the frame around them would be. */
+const written = ({ name }: Keyword): string => `${name} x`
+const others = (fate: Keyword['fate']) => KEYWORDS.filter((keyword) => keyword.fate === fate)
+const fateIn = (parsed: ParsedConfig, name: string) =>
+  config(parsed).imported?.fates.find(({ keyword }) => keyword === name || keyword.endsWith(`.${name}`))
+
+describe('without effect: the configuration is the same, and it is listed', () => {
+  test.each(others('noEffect').map((keyword) => [keyword.block, keyword.name, keyword] as const))(
+    '%s: %s',
+    (block, name, keyword) => {
+      const parsed = read(fileWith(block, written(keyword)))
+      expect(plainOf(parsed)).toBe(plainOf(read(fileWith(block, ''))))
+      expect(fateIn(parsed, name)).toMatchObject({ kind: 'noEffect', message: keyword.says })
+      expect(config(parsed).warnings.filter(({ message }) => message.includes(name))).toEqual([])
+    },
+  )
+})
+
+describe('not supported: the same, and a warning with its line says what is missing', () => {
+  test.each(
+    others('notSupported')
+      .filter(({ name }) => name !== 'init_file')
+      .map((keyword) => [keyword.block, keyword.name, keyword] as const),
+  )('%s: %s', (block, name, keyword) => {
+    const parsed = read(fileWith(block, written(keyword)))
+    expect(plainOf(parsed)).toBe(plainOf(read(fileWith(block, ''))))
+    const fate = fateIn(parsed, name)
+    expect(fate).toMatchObject({ kind: 'notSupported', message: keyword.says })
+    const warning = config(parsed).warnings.find(
+      ({ message }) => message === `"${name}" is not supported: ${keyword.says}`,
+    )
+    expect(warning).toMatchObject({ file: FILE, line: fate?.at.line, severity: 'warning' })
+  })
+
+  test('no_track of an address on another interface; without one it says nothing', () => {
+    const text = (line: string) =>
+      `vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n${line}\n}\n}\n`
+    const told = (line: string) => config(read(text(line))).warnings.map(({ line: at, message }) => `${at}: ${message}`)
+    expect(told('10.0.2.9 no_track dev eth3')).toEqual([
+      '5: "no_track" of 10.0.2.9 is not supported: the instance is in fault while "eth3" is down',
+    ])
+    expect(told('10.0.2.9 no_track')).toEqual([])
+  })
+
+  test('init_file with 0, which a missing file is anyway, has no effect', () => {
+    expect(fateIn(read(fileWith('track_file', 'init_file')), 'init_file')?.kind).toBe('noEffect')
+    expect(fateIn(read(fileWith('track_file', 'init_file overwrite')), 'init_file')?.kind).toBe('notSupported')
+  })
+})
+
+describe('refused: the instance stays in fault with file and line, the other one runs', () => {
+  test.each(others('refused').map((keyword) => [keyword.block, keyword.name, keyword] as const))(
+    '%s: %s',
+    (block, name, keyword) => {
+      const weigh = name === 'sync_group_tracking_weight' || name === 'global_tracking'
+      const text = fileWith(block, written(keyword)).replace(
+        'track_script {\n    \n',
+        weigh ? 'track_script {\n    s1 weight 5\n' : 'track_script {\n',
+      )
+      const parsed = read(text)
+      const { virtualRouters } = config(parsed).config
+      const [a, b] = ['A', 'B'].map((wanted) => virtualRouters.find((router) => router.name === wanted))
+      const everywhere = block === 'global_defs' || block === 'file' || block === 'vrrp_sync_group'
+      expect(a?.fault).toMatch(new RegExp(`^${FILE}:\\d+: `))
+      expect(b?.fault !== undefined).toBe(everywhere)
+      expect(config(parsed).imported?.refused).toBeGreaterThan(0)
+    },
+  )
+
+  test.each(['down_timer_adverts 3', 'strict_mode off', 'mcast_dst_ip 224.0.0.18', 'old_unicast_checksum never'])(
+    '%s says what holds anyway',
+    (line) => {
+      expect(plainOf(read(fileWith('vrrp_instance', line)))).toBe(plainOf(read(fileWith('vrrp_instance', ''))))
+    },
+  )
+})
+
+test.each(['priority 255', 'state MASTER'])('%s: an owner that installs its addresses, as in keepalived', (line) => {
+  const parsed = config(read(fileWith('vrrp_instance', line)))
+  expect(at(parsed.config, `${A}.priority`)).toBe(255)
+  const [router] = resolveRouters(parsed.config, { interfaces: [] }).routers
+  expect(router?.parameters).toMatchObject({ priority: 255, ownAddresses: 'installed' })
+})
+
+test('an unknown keyword is told with its place, and its block is skipped', () => {
+  const parsed = config(read(`foo {\n bar\n}\n${fileWith('vrrp_instance', 'baz 1')}`))
+  expect(parsed.imported?.unknown).toBe(2)
+  expect(parsed.warnings.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual(
+    expect.arrayContaining([
+      '1:1 top level: keepalived has no keyword "foo" there, it is skipped',
+      expect.stringContaining('vrrp_instance: keepalived has no keyword "baz" there, it is skipped'),
+    ]),
+  )
+})

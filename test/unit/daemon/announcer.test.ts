@@ -1,0 +1,132 @@
+/** Announcements of one segment: whose, when, how many, and that nothing is left after Active (VR-GARP-05). */
+import { beforeEach, expect, test } from 'vitest'
+import { claimOf } from '../../../src/arp/probe.ts'
+import { Announcer } from '../../../src/daemon/announcer.ts'
+import type { SendOutcome } from '../../../src/daemon/ports.ts'
+import { type Address, address } from '../../../src/wire/address.ts'
+import { type Millis, millis } from '../../../src/wire/units.ts'
+import { failure, link } from './fake-world.ts'
+
+let sent: { at: number; address: Address | undefined }[] = []
+let now = 0
+let outcome: SendOutcome = { ok: true }
+let announcer: Announcer
+/** Of addresses to which packets do not arrive yet. */
+const unready = new Set<Address>()
+const MAC = link(2, 'eth0').mac
+
+beforeEach(() => {
+  sent = []
+  now = 0
+  outcome = { ok: true }
+  unready.clear()
+  announcer = new Announcer(
+    (frames) =>
+      frames.map((frame) => {
+        sent.push({ at: now, address: claimOf(frame)?.address })
+        return outcome
+      }),
+    () => MAC,
+    (one) => !unready.has(one),
+  )
+})
+
+const announced = (name: string, addresses: readonly string[], at: readonly number[] = [0], refresh?: number) => ({
+  name,
+  family: addresses[0]?.includes(':') === true ? ('ipv6' as const) : ('ipv4' as const),
+  addresses: addresses.map(address),
+  at: at.map(millis),
+  refresh: refresh === undefined ? undefined : millis(refresh),
+})
+
+/** As the alarm would, on time. */
+function runUntil(until: number): void {
+  for (let next = announcer.nextAt(); next !== undefined && next <= until; next = announcer.nextAt()) {
+    now = Math.max(now, next)
+    announcer.run(millis(now))
+  }
+  now = until
+}
+
+const times = () => sent.map(({ at }) => at)
+const at = (value: number): Millis => millis(value)
+
+test('is due at once and goes with the next run, not before', () => {
+  announcer.announce(announced('api', ['192.0.2.100']), 'takeover', at(0))
+  expect([sent, announcer.nextAt()]).toEqual([[], 0])
+  announcer.run(at(0))
+  expect(sent).toEqual([{ at: 0, address: '192.0.2.100' }])
+  expect(announcer.nextAt()).toBeUndefined()
+})
+
+test('waits until the kernel is ready for what comes, and not for ever', () => {
+  const vip = address('fd00::100')
+  unready.add(vip)
+  announcer.announce(announced('api', [vip], [0, 1000]), 'takeover', at(0))
+  announcer.run(at(0))
+  announcer.run(at(3))
+  expect(sent).toEqual([])
+  unready.delete(vip)
+  now = 4
+  announcer.run(at(4))
+  expect(times(), 'the kernel has told of it').toEqual([4])
+  unready.add(vip)
+  runUntil(3000)
+  expect(times(), 'it never does').toEqual([4, 1054])
+})
+
+test('follows the plan, then refreshes', () => {
+  announcer.announce(announced('api', ['192.0.2.100'], [0, 20, 100], 1000), 'takeover', at(0))
+  runUntil(2500)
+  expect(times()).toEqual([0, 20, 100, 1100, 2100])
+})
+
+test('a rival is answered at 0, 50 and 200 ms, beside the takeover plan', () => {
+  announcer.announce(announced('api', ['192.0.2.100'], [0, 500]), 'takeover', at(0))
+  runUntil(10)
+  announcer.announce(announced('api', ['192.0.2.100']), 'rival', at(10))
+  runUntil(1000)
+  expect(times()).toEqual([0, 10, 60, 210, 500])
+})
+
+test('whoever leaves Active takes all that waits along, and nothing of others', () => {
+  const many = Array.from({ length: 200 }, (_, i) => `10.0.0.${i + 1}`)
+  announcer.announce(announced('gone', many, [0, 20]), 'takeover', at(0))
+  announcer.announce(announced('stays', ['192.0.2.100'], [0, 20]), 'takeover', at(0))
+  runUntil(30)
+  sent = []
+  announcer.cancel('gone')
+  runUntil(5_000)
+  expect(sent.map((frame) => frame.address)).toEqual(['192.0.2.100'])
+})
+
+test('255 routers that move at once: 256 first frames at once, then 2 000 a second', () => {
+  for (let i = 0; i < 255; i++) {
+    announcer.announce(announced(`r${i}`, [`10.0.${i}.1`, `10.0.${i}.2`]), 'takeover', at(0))
+  }
+  announcer.run(at(0))
+  expect(sent.length).toBe(256)
+  runUntil(10_000)
+  expect([sent.length, new Set(sent.map((frame) => frame.address)).size]).toEqual([510, 510])
+  expect(times().at(-1), 'ms until the last first frame').toBeLessThanOrEqual(128)
+})
+
+test('five frames for each address: none has its second before each has had its first (docs/adr/0059)', () => {
+  const vips = Array.from({ length: 104 }, (_, i) => `10.0.0.${i + 1}`)
+  for (const vip of vips) announcer.announce(announced(vip, [vip], [0, 0, 0, 0, 0]), 'takeover', millis(0))
+  runUntil(0)
+  expect(sent.slice(0, vips.length).map(({ address: one }) => one)).toEqual(vips.map(address))
+  expect(sent, 'frames at once').toHaveLength(256)
+  runUntil(1_000)
+  for (const vip of vips) expect(sent.filter((one) => one.address === address(vip))).toHaveLength(5)
+})
+
+test('counts by kind, and what the kernel refused', () => {
+  announcer.announce(announced('six', ['2001:db8::100']), 'takeover', at(0))
+  announcer.announce(announced('four', ['192.0.2.100']), 'takeover', at(0))
+  announcer.run(at(0))
+  outcome = { ok: false, failure: failure('ENETDOWN') }
+  announcer.announce(announced('four', ['192.0.2.100']), 'takeover', at(0))
+  announcer.run(at(0))
+  expect(announcer.sent.toJSON()).toEqual({ neighborAdvertisement: 1, gratuitousArp: 1, failed: 1 })
+})

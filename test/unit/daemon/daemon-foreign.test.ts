@@ -1,0 +1,283 @@
+/**
+ * Addresses as a target state (design.md §2): what somebody else adds or removes is put right and counted, what the
+ * daemon did itself is never taken for somebody else's, and what an earlier life left is swept (ground rule 4).
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readJournal } from '../../../src/daemon/journal.ts'
+import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
+
+const DOWN = 3_500
+
+function activeWorld(): FakeWorld {
+  const world = new FakeWorld().start()
+  world.advance(DOWN + 1)
+  expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
+  return world
+}
+
+const foreignChanges = (world: FakeWorld) => world.router().counters.foreignChanges
+
+describe('somebody else', () => {
+  test('removes a VIP of the Active: it is added again and announced', () => {
+    const world = activeWorld()
+    world.advance(10_000)
+    const announced = world.announced.length
+    world.foreign('remove', present(2, `${VIP}/32`))
+    expect(world.installed).toEqual([`${VIP}/32@2`])
+    expect(world.announced.length, 'announced at once').toBe(announced + 1)
+    expect(foreignChanges(world)).toEqual({ removed: 1 })
+    world.advance(300)
+    expect(world.announced.length, 'and again after 50 and 200 ms').toBe(announced + 3)
+  })
+
+  test.each([
+    ['the interface of the router', 2, 32],
+    ['another interface', 3, 32],
+    ['the interface of the router with another prefix', 2, 24],
+  ])('adds a VIP of a Backup on %s: it is removed', (_, index, prefix) => {
+    const world = new FakeWorld().start()
+    world.foreign('add', present(index, `${VIP}/${prefix}`))
+    expect(world.installed).toEqual([])
+    expect(foreignChanges(world)).toEqual({ added: 1 })
+    expect(world.announced).toEqual([])
+  })
+
+  test('adds the VIP of the Active a second time elsewhere: that one is removed, ours stays', () => {
+    const world = activeWorld()
+    world.foreign('add', present(3, `${VIP}/24`))
+    expect([world.installed, foreignChanges(world)]).toEqual([[`${VIP}/32@2`], { added: 1 }])
+  })
+
+  test('removes it and adding it again fails: retried after 10 ms, then the router resigns', () => {
+    const world = activeWorld()
+    world.addressFailures.set(`add ${VIP}`, failure('EPERM'))
+    const announced = world.announced.length
+    world.foreign('remove', present(2, `${VIP}/32`))
+    expect(world.router().state).toBe('Active')
+    expect(world.announced.length, 'nothing is announced that is not there').toBe(announced)
+    world.advance(11)
+    expect([world.router().state, world.router().faults]).toEqual(['Initialize', ['addressInstallFailed']])
+    expect(world.sent.at(-1)?.priority).toBe(0)
+  })
+
+  test('touches an address that is no VIP: nothing happens to it', () => {
+    const world = activeWorld()
+    world.takeCalls()
+    world.foreign('add', present(2, '192.0.2.77/24'))
+    world.foreign('remove', present(2, '192.0.2.77/24'))
+    world.foreign('add', present(3, '203.0.113.1/32'))
+    expect(world.calls.filter((call) => /^(add|remove)/.test(call))).toEqual([])
+  })
+})
+
+describe('its own changes are never foreign', () => {
+  test('becoming Active and losing, notified at once or late', () => {
+    for (const late of [false, true]) {
+      const world = new FakeWorld().start()
+      world.holdNotifications = late
+      world.advance(DOWN + 1)
+      world.hear(200)
+      world.hear(0)
+      world.advance(DOWN)
+      world.hear(200)
+      // Nobody announces himself.
+      world.advance(21)
+      world.holdNotifications = false
+      world.deliver()
+      expect([world.router().state, world.installed, foreignChanges(world)], `late: ${late}`).toEqual([
+        'Backup',
+        [],
+        {},
+      ])
+    }
+  })
+
+  test('added and removed within one turn, ending Active: the echoes change nothing', () => {
+    const world = new FakeWorld().start()
+    world.holdNotifications = true
+    world.advance(DOWN + 1)
+    world.hear(200)
+    world.hear(0)
+    world.advance(600)
+    expect(world.router().state).toBe('Active')
+    world.takeCalls()
+    world.deliver()
+    expect(world.calls.filter((call) => /^(add|remove)/.test(call))).toEqual([])
+    expect([world.installed, foreignChanges(world)]).toEqual([[`${VIP}/32@2`], {}])
+  })
+
+  test('a foreign change hidden behind our own echoes is still put right', () => {
+    const world = new FakeWorld().start()
+    world.holdNotifications = true
+    world.advance(DOWN + 1)
+    world.foreign('remove', present(2, `${VIP}/32`))
+    world.holdNotifications = false
+    world.settle()
+    expect([world.installed, foreignChanges(world)]).toEqual([[`${VIP}/32@2`], { removed: 1 }])
+  })
+
+  test('a foreign addition that came before our removal leaves nothing that hides a later one', () => {
+    const world = activeWorld()
+    world.holdNotifications = true
+    world.foreign('remove', present(2, `${VIP}/32`))
+    world.foreign('add', present(2, `${VIP}/32`))
+    world.hear(200)
+    world.holdNotifications = false
+    world.settle()
+    expect([world.router().state, world.installed]).toEqual(['Backup', []])
+    world.foreign('add', present(2, `${VIP}/32`))
+    expect(world.installed).toEqual([])
+    world.hear(0)
+    world.advance(600)
+    world.foreign('remove', present(2, `${VIP}/32`))
+    expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
+  })
+
+  test('any order of foreign and own changes, told at any moment, ends in the target state', () => {
+    // Every sequence of 5 steps: exhaustive, because what hides here hides in the order.
+    const steps: readonly ((world: FakeWorld) => void)[] = [
+      (world) => world.foreign('add', present(2, `${VIP}/32`)),
+      (world) => world.foreign('remove', present(2, `${VIP}/32`)),
+      (world) => world.hear(200),
+      (world) => {
+        world.hear(0)
+        world.advance(600)
+      },
+      (world) => world.deliver(),
+    ]
+    const wrong: string[] = []
+    for (let code = 0; code < steps.length ** 5; code++) {
+      const order = Array.from({ length: 5 }, (_, i) => Math.floor(code / steps.length ** i) % steps.length)
+      const world = new FakeWorld().start()
+      world.hear(200)
+      world.holdNotifications = true
+      for (const i of order) steps[i]?.(world)
+      // Who has lost answers for 20 ms at most.
+      world.advance(21)
+      world.holdNotifications = false
+      world.settle()
+      const wanted = world.router().state === 'Active' ? [`${VIP}/32@2`] : []
+      if (world.installed.join() !== wanted.join()) wrong.push(`${order}: ${world.router().state} ${world.installed}`)
+    }
+    expect(wrong, 'orders that end with the wrong addresses').toEqual([])
+  }, 300_000)
+})
+
+describe('lost notifications', () => {
+  test('the daemon looks again: restored as Active, links and addresses as they are now', () => {
+    const world = activeWorld()
+    world.addresses = world.addresses.filter(({ address }) => address !== VIP)
+    world.notify({ kind: 'resync' })
+    world.settle()
+    expect(world.installed).toEqual([`${VIP}/32@2`])
+    world.links.set(2, link(2, 'eth0', { running: false }))
+    world.notify({ kind: 'resync' })
+    world.settle()
+    expect([world.router().faults, world.installed]).toEqual([['linkDown'], []])
+  })
+
+  test('what was expected before is forgotten: a foreign removal after it is seen', () => {
+    const world = new FakeWorld().start()
+    world.holdNotifications = true
+    world.advance(DOWN + 1)
+    // The echo of our addition is among the lost ones.
+    world.dropNotifications()
+    world.notify({ kind: 'resync' })
+    world.holdNotifications = false
+    world.settle()
+    world.foreign('remove', present(2, `${VIP}/32`))
+    world.foreign('remove', present(2, `${VIP}/32`))
+    expect([world.installed, foreignChanges(world)]).toEqual([[`${VIP}/32@2`], { removed: 2 }])
+  })
+})
+
+describe('the sweep at start', () => {
+  test('removes configured VIPs on any interface and with any prefix, and no other address', () => {
+    const left = [`${VIP}/32`, `${VIP}/24`, '192.0.2.102/32'].map((text) => present(2, text))
+    const world = new FakeWorld([ROUTER], { present: [...left, present(3, `${VIP}/25`)] }).start()
+    expect(world.installed).toEqual(['192.0.2.102/32@2'])
+    expect(world.records.filter(({ message }) => message.includes('left by an earlier life')).length).toBe(3)
+    expect(foreignChanges(world)).toEqual({})
+  })
+
+  test('removes journalled VIPs exactly as they were installed', () => {
+    const stays = [present(2, `${VIP2}/24`), present(3, `${VIP2}/32`), present(2, '192.0.2.103/32')]
+    const world = new FakeWorld([ROUTER], { present: [present(2, `${VIP2}/32`), ...stays] })
+    const journal = [
+      { address: VIP2, prefixLength: 32, interfaceName: 'eth0' },
+      { address: '192.0.2.104', prefixLength: 32, interfaceName: 'eth0' },
+    ]
+    writeFileSync(join(world.runDirectory, 'addresses.json'), JSON.stringify(journal))
+    world.start()
+    expect(world.installed).toEqual([`${VIP2}/24@2`, `${VIP2}/32@3`, '192.0.2.103/32@2'].sort())
+  })
+
+  test("never an owner's address, not even a journalled one", () => {
+    const owner = { ...ROUTER, priority: 255, addresses: [VIP2] }
+    const world = new FakeWorld([owner], { present: [present(2, `${VIP2}/32`)] })
+    const journal = [{ address: VIP2, prefixLength: 32, interfaceName: 'eth0' }]
+    writeFileSync(join(world.runDirectory, 'addresses.json'), JSON.stringify(journal))
+    world.start()
+    expect([world.installed, world.router().state]).toEqual([[`${VIP2}/32@2`], 'Active'])
+  })
+
+  test('a second life removes what the first one dropped from its configuration', () => {
+    const world = activeWorld()
+    world.daemon.close()
+    const second = world.life([{ ...ROUTER, addresses: [VIP2] }])
+    second.start()
+    world.settle()
+    expect(world.installed).toEqual([])
+    expect(readJournal(world.runDirectory).entries.map(({ address }) => address)).toEqual([VIP2])
+  })
+
+  test('what cannot be removed is told and stays in the journal for the next life', () => {
+    const world = new FakeWorld([ROUTER], { present: [present(2, `${VIP2}/32`)] })
+    const path = join(world.runDirectory, 'addresses.json')
+    writeFileSync(path, JSON.stringify([{ address: VIP2, prefixLength: 32, interfaceName: 'eth0' }]))
+    world.addressFailures.set(`remove ${VIP2}`, failure('EPERM'))
+    world.start()
+    expect(
+      readJournal(world.runDirectory)
+        .entries.map(({ address }) => address)
+        .sort(),
+    ).toEqual([VIP, VIP2])
+    expect(world.records.filter(({ level }) => level === 'error').length).toBe(1)
+  })
+
+  test('an unreadable journal is a warning, not a reason to stay away', () => {
+    const world = new FakeWorld()
+    writeFileSync(join(world.runDirectory, 'addresses.json'), '{ "no": list')
+    world.start()
+    expect(world.router().state).toBe('Backup')
+    expect(world.records.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      expect.stringContaining('addresses.json'),
+    ])
+  })
+
+  test('a journal that cannot be written is told once in a while, not with every link that flaps', () => {
+    const world = new FakeWorld()
+    // rename() does not replace a folder, whoever asks.
+    mkdirSync(join(world.runDirectory, 'addresses.json'))
+    world.start()
+    for (let i = 0; i < 5; i++) {
+      world.setLink(link(2, 'eth0', { running: false }))
+      world.advance(100)
+      world.setLink(link(2, 'eth0'))
+      world.advance(100)
+    }
+    expect(world.records.filter(({ message }) => message.startsWith('Cannot write '))).toHaveLength(1)
+  })
+
+  test('the journal is there before the first address, also when the interface of `auto` appears late', () => {
+    const world = new FakeWorld([{ ...ROUTER, interface: 'auto' }])
+    world.addresses = []
+    world.start()
+    expect(world.router().faults).toEqual(['interfaceMissing'])
+    world.foreign('add', present(2, `${SELF}/24`))
+    expect(world.router().state).toBe('Backup')
+    expect(readJournal(world.runDirectory).entries).toEqual([{ address: VIP, prefixLength: 32, interfaceName: 'eth0' }])
+  })
+})

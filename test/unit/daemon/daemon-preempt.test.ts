@@ -1,0 +1,225 @@
+/**
+ * Who becomes Active from whom, from the configuration to the wire: preempt, preemptDelay, the address owner, and an
+ * effective priority that a tracker moves while the router runs. The rules are held by the fsm tests.
+ */
+import { describe, expect, test } from 'vitest'
+import { formatStatus } from '../../../src/cli/status.ts'
+import { FakeWorld, link, PEER, ROUTER, type RouterConfig, SELF } from './fake-world.ts'
+
+const DOWN = 3_500
+
+/** The peer advertises every second for so long; returns the states seen behind each of them. */
+function besidePeer(world: FakeWorld, priority: number, seconds: number): Set<string> {
+  const seen = new Set<string>()
+  for (let i = 0; i < seconds; i++) {
+    world.hear(priority)
+    seen.add(world.router().state)
+    world.advance(1_000)
+    seen.add(world.router().state)
+  }
+  return seen
+}
+
+const following = (extra: RouterConfig): FakeWorld => new FakeWorld([{ ...ROUTER, ...extra }]).start()
+const priorities = (world: FakeWorld) => world.sent.map(({ priority }) => priority)
+
+describe('preempt', () => {
+  test('true: a lower Active is replaced after Active_Down_Interval', () => {
+    const world = following({ preempt: true })
+    expect([...besidePeer(world, 100, 5)]).toEqual(['Backup', 'Active'])
+    expect(world.transitions.at(-1)).toBe('api: Backup → Active: lowerPriorityActive')
+  })
+
+  test('false: it is followed for as long as it speaks, and replaced when it is silent', () => {
+    const world = following({ preempt: false })
+    expect([...besidePeer(world, 100, 30)]).toEqual(['Backup'])
+    expect(world.router().heldBack, 'why it does not').toBe('preempt')
+    expect([world.sent, world.router().owner.address]).toEqual([[], PEER])
+    world.advance(DOWN)
+    expect(world.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
+  })
+
+  test('false, and already Active: a higher one is given way to all the same', () => {
+    const world = following({ preempt: false })
+    world.advance(DOWN + 1)
+    world.hear(200)
+    expect([world.router().state, world.installed]).toEqual(['Backup', []])
+  })
+})
+
+describe('a Backup that takes nothing says which setting it is', () => {
+  test('margin', () => {
+    const world = following({ margin: 50 })
+    besidePeer(world, 100, 5)
+    expect([world.router().state, world.router().heldBack]).toEqual(['Backup', 'margin'])
+    expect(formatStatus(world.daemon.snapshot())).toContain(
+      'LEAVES IT to priority 100: margin wants a greater difference',
+    )
+  })
+
+  test('none, where the other one is better, or nobody has been heard', () => {
+    const world = following({ preempt: false })
+    expect(world.router().heldBack).toBeNull()
+    besidePeer(world, 200, 2)
+    expect(world.router().heldBack).toBeNull()
+  })
+})
+
+describe('preemptDelay', () => {
+  test('a lower Active is followed until the delay is over, and then replaced', () => {
+    const world = following({ preemptDelay: '20s' })
+    expect([...besidePeer(world, 100, 20)]).toEqual(['Backup'])
+    expect(world.router().heldBack, 'why it does not').toBe('preemptDelay')
+    expect(world.router().deadlines.preemptInMs, 'until it may').toBeLessThanOrEqual(1_000)
+    expect([...besidePeer(world, 100, 6)]).toEqual(['Backup', 'Active'])
+  })
+
+  test('does not delay taking over from nobody, nor after a release', () => {
+    const silent = following({ preemptDelay: '20s' })
+    besidePeer(silent, 100, 2)
+    silent.advance(DOWN)
+    expect(silent.router().state).toBe('Active')
+    const released = following({ preemptDelay: '20s' })
+    besidePeer(released, 100, 2)
+    released.hear(0)
+    released.advance(501)
+    expect(released.transitions.at(-1)).toBe('api: Backup → Active: activeReleased')
+  })
+})
+
+describe('a process that has just begun', () => {
+  const cold = (extra: RouterConfig = {}): FakeWorld =>
+    new FakeWorld([{ ...ROUTER, advertisementInterval: '10ms', ...extra }], { cold: true }).start()
+  /** The peer advertises every 10 ms, for so many ms; returns after how many the router was Active. */
+  function activeAfter(world: FakeWorld, priority: number, ms: number, interval = 10): number | undefined {
+    for (let at = 0; at < ms; at += interval) {
+      world.hear(priority, { interval })
+      world.advance(interval)
+      if (world.router().state === 'Active') return at + interval
+    }
+    return undefined
+  }
+
+  test('leaves an Active that is well alone until it is warm, at 10 ms', () => {
+    const world = cold()
+    expect(activeAfter(world, 100, 1_500)).toBeUndefined()
+    expect(world.router().heldBack, 'why it does not').toBe('preemptDelay')
+    world.daemon.warm()
+    // Active_Down_Interval, 35 ms, since the last one that it followed, 10 ms before.
+    expect(activeAfter(world, 100, 100)).toBe(30)
+    expect(world.transitions.at(-1)).toBe('api: Backup → Active: lowerPriorityActive')
+  })
+
+  test('does not wait for ever', () => {
+    const world = cold()
+    expect(activeAfter(world, 100, 3_000)).toBe(2_040)
+  })
+
+  test('takes over from nobody, after silence and after a release', () => {
+    const lone = cold()
+    lone.advance(36)
+    expect(lone.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
+    const silent = cold()
+    activeAfter(silent, 100, 200)
+    silent.advance(36)
+    expect(silent.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
+    const released = cold()
+    activeAfter(released, 100, 200)
+    released.hear(0, { interval: 10 })
+    released.advance(6)
+    expect(released.transitions.at(-1)).toBe('api: Backup → Active: activeReleased')
+  })
+
+  test('waits as long as is configured, where that is longer', () => {
+    const world = cold({ preemptDelay: '1s' })
+    activeAfter(world, 100, 300)
+    world.daemon.warm()
+    expect(activeAfter(world, 100, 2_000), 'ms after the first 300').toBe(740)
+    const longer = cold({ preemptDelay: '10s' })
+    longer.daemon.warm()
+    expect(activeAfter(longer, 100, 9_000)).toBeUndefined()
+  })
+
+  test('follows a reload that comes before', () => {
+    const world = cold()
+    activeAfter(world, 100, 200)
+    const next = { ...ROUTER, advertisementInterval: '10ms', preemptDelay: '1s' }
+    world.reload([next])
+    world.daemon.warm()
+    expect(activeAfter(world, 100, 2_000), 'ms after the first 200').toBe(840)
+  })
+
+  test('waits for nothing at 100 ms, where three intervals are longer than its pauses', () => {
+    const world = cold({ advertisementInterval: '100ms' })
+    expect(activeAfter(world, 100, 1_000, 100)).toBe(400)
+  })
+
+  test('stays what it is when it is warm: Active, or on its way out', () => {
+    const world = cold()
+    world.advance(36)
+    const sent = world.sent.length
+    world.daemon.warm()
+    expect([world.router().state, world.sent.length - sent]).toEqual(['Active', 0])
+    void world.daemon.stop()
+    world.daemon.warm()
+    world.advance(300)
+    expect(world.router().state).toBe('Initialize')
+  })
+})
+
+describe('the effective priority at run time', () => {
+  const tracked = { ...ROUTER, track: [{ interface: 'eth1', weight: -50 }] }
+  const setUplink = (world: FakeWorld, running: boolean) => world.setLink(link(3, 'eth1', { running }))
+
+  test('of an Active falls: said at once, on top of its grid; the better one is then given way to', () => {
+    const world = new FakeWorld([tracked]).start()
+    world.advance(DOWN + 1)
+    world.sent.length = 0
+    setUplink(world, false)
+    expect([world.router().priority, priorities(world)]).toEqual([{ base: 128, effective: 78 }, [78]])
+    world.hear(100)
+    expect([world.router().state, world.router().reason]).toEqual(['Backup', 'higherPriorityHeard'])
+  })
+
+  test('rises again: the former Active takes over again without an end of silence', () => {
+    const world = new FakeWorld([tracked]).start()
+    setUplink(world, false)
+    expect([...besidePeer(world, 100, 10)]).toEqual(['Backup'])
+    setUplink(world, true)
+    expect(world.router().priority.effective).toBe(128)
+    expect([...besidePeer(world, 100, 5)]).toEqual(['Backup', 'Active'])
+    expect(priorities(world).at(-1)).toBe(128)
+  })
+
+  test('flaps: at most one extra advertisement an interval', () => {
+    const world = new FakeWorld([tracked]).start()
+    world.advance(DOWN + 1)
+    world.sent.length = 0
+    for (let i = 0; i < 20; i++) {
+      setUplink(world, i % 2 === 1)
+      world.advance(10)
+    }
+    expect(priorities(world).length, 'in 200 ms').toBeLessThanOrEqual(2)
+  })
+})
+
+describe('the owner (255)', () => {
+  const owner = { ...ROUTER, addresses: [SELF], priority: 255 }
+
+  test('takes over at its start from whoever was Active, whatever preempt says, and yields to nobody lower', () => {
+    const world = new FakeWorld([{ ...owner, preempt: false }])
+    world.start()
+    expect([world.router().state, priorities(world)]).toEqual(['Active', [255]])
+    world.hear(254, { addresses: [SELF] })
+    expect(world.router().state).toBe('Active')
+  })
+
+  test('leaves at once with one release; its address stays the node’s own', async () => {
+    const world = new FakeWorld([owner]).start()
+    world.sent.length = 0
+    await world.daemon.stop()
+    expect([world.router().state, priorities(world)]).toEqual(['Initialize', [0]])
+    expect(world.calls.filter((call) => /^(add|remove)/.test(call))).toEqual([])
+    expect(world.addresses.some(({ address }) => address === SELF)).toBe(true)
+  })
+})

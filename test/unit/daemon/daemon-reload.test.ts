@@ -1,0 +1,648 @@
+/**
+ * Daemon.reload: a router that means the same is not touched, whatever changes around it; the others change as little as
+ * they can; and there are never two routers in one place, nor an address that nobody looks after.
+ */
+import { describe, expect, test } from 'vitest'
+import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
+import { diffConfig } from '../../../src/config/diff.ts'
+import { address } from '../../../src/wire/address.ts'
+import {
+  FakeWorld,
+  failure,
+  GROUP,
+  link,
+  PEER,
+  present,
+  ROUTER,
+  type RouterConfig,
+  SELF,
+  VIP,
+  VIP2,
+} from './fake-world.ts'
+
+/** Active_Down_Interval of priority 128 at 1 s; the stagger of a peer is a few milliseconds more. */
+const DOWN = 3_500
+const OTHER_VIP = '192.0.2.102'
+const PEER_MAC = link(66, 'peer').mac
+const OTHER: RouterConfig = { ...ROUTER, name: 'db', vrid: 52, addresses: [VIP2] }
+const unicast = (...peers: readonly string[]) => ({ transport: { unicast: { source: SELF, peers } } })
+
+function activeWorld(routers: readonly RouterConfig[] = [ROUTER], present_ = {}): FakeWorld {
+  const world = new FakeWorld(routers, present_).start()
+  world.advance(DOWN + 10)
+  for (const { state, name } of world.daemon.snapshot().routers) expect([name, state]).toEqual([name, 'Active'])
+  // The first announcements are over, the next advertisement is not due.
+  world.advance(6_291)
+  world.takeCalls()
+  world.sent.length = 0
+  world.announced.length = 0
+  return world
+}
+const states = (world: FakeWorld) =>
+  Object.fromEntries(world.daemon.snapshot().routers.map(({ name, state }) => [name, state]))
+const changes = (report: ReturnType<FakeWorld['reload']>) =>
+  report.ok ? Object.fromEntries(report.changes.map(({ router, change }) => [router, change])) : report.reason
+/** The peer speaks and claims. */
+function succeed(world: FakeWorld, vip = VIP, vrid = 51): void {
+  world.hear(100, { vrid, addresses: [vip] })
+  world.hearClaim(gratuitousArp({ address: address(vip), mac: PEER_MAC }))
+  world.advance(25)
+}
+
+describe('multicast or unicast', () => {
+  test('an Active goes on over both changes: neither addresses nor socket are touched, and nobody hears priority 0', () => {
+    const multicast = { ...ROUTER, transport: { multicast: { source: SELF } } }
+    const world = activeWorld([multicast])
+    const there = world.reload([{ ...ROUTER, ...unicast(PEER) }])
+    expect(changes(there)).toEqual({ api: 'changed' })
+    world.advance(2_000)
+    expect(new Set(world.sent.map(({ destination, priority }) => `${destination} ${priority}`))).toEqual(
+      new Set([`${PEER} 128`]),
+    )
+    expect(world.sent[0]?.at, 'at once').toBe(world.now - 2_000)
+    expect(world.wills.get(0)?.packets.flatMap(({ datagrams }) => datagrams.map((one) => one.destination))).toEqual([
+      PEER,
+    ])
+    world.sent.length = 0
+    expect(changes(world.reload([multicast]))).toEqual({ api: 'changed' })
+    world.advance(2_000)
+    expect(new Set(world.sent.map(({ destination, priority }) => `${destination} ${priority}`))).toEqual(
+      new Set([`${GROUP} 128`]),
+    )
+    expect(states(world)).toEqual({ api: 'Active' })
+    expect(world.takeCalls().filter((call) => /^(add|remove|open|close)/.test(call))).toEqual([])
+  })
+
+  test('who was unicast from the start joins the group', () => {
+    const world = activeWorld([{ ...ROUTER, ...unicast(PEER) }])
+    world.reload([{ ...ROUTER, transport: { multicast: { source: SELF } } }])
+    expect(world.takeCalls()).toContain(`join eth0 ${GROUP}`)
+    expect(states(world)).toEqual({ api: 'Active' })
+  })
+})
+
+test('what a reload would do is told without doing it', () => {
+  const world = activeWorld([ROUTER, OTHER])
+  const next = world.config({
+    virtualRouters: [
+      { ...ROUTER, priority: 99 },
+      { ...OTHER, vrid: 60 },
+    ],
+  })
+  const plan = world.daemon.plan(next, diffConfig(world.daemon.config, next))
+  expect(changes(plan)).toEqual({ api: 'changed', db: 'recreated' })
+  expect([world.takeCalls(), world.sent, states(world)]).toEqual([[], [], { api: 'Active', db: 'Active' }])
+  expect(changes(world.daemon.reload(next))).toEqual({ api: 'changed', db: 'recreated' })
+})
+
+describe('a router that means the same', () => {
+  test.each<[string, readonly RouterConfig[], Readonly<Record<string, unknown>>]>([
+    ['nothing', [ROUTER, OTHER], {}],
+    ['the order', [OTHER, ROUTER], {}],
+    ['a default that is written out', [{ ...ROUTER, preempt: true }, OTHER], {}],
+    ['the interval of another', [ROUTER, { ...OTHER, advertisementInterval: '100ms' }], {}],
+    ['the priority of another', [ROUTER, { ...OTHER, priority: 20 }], {}],
+    ['the addresses of another', [ROUTER, { ...OTHER, addresses: [OTHER_VIP] }], {}],
+    ['another goes', [ROUTER], {}],
+    ['another comes', [ROUTER, OTHER, { ...OTHER, name: 'new', vrid: 53, addresses: [OTHER_VIP] }], {}],
+    ['the VRID of another', [ROUTER, { ...OTHER, vrid: 60 }], {}],
+    ['another becomes unicast', [ROUTER, { ...OTHER, ...unicast(PEER) }], {}],
+    ['what waits for the next start', [ROUTER, OTHER], { api: { listen: '127.0.0.1:1234' } }],
+  ])('is not touched: %s', (_, routers, keys) => {
+    const world = activeWorld([ROUTER, OTHER])
+    const sockets = [...world.sockets]
+    const before = world.router('api')
+    const will = world.wills.get(0)
+    const report = world.reload(routers, keys)
+    expect(changes(report)).not.toHaveProperty('api')
+    const calls = world.takeCalls()
+    expect(
+      calls.filter((call) => call.includes(VIP) && !call.startsWith('ask')),
+      'its address',
+    ).toEqual([])
+    expect(
+      calls.filter((call) => call.includes('vrid 51')),
+      'its advertisements',
+    ).toEqual([])
+    expect(
+      calls.filter((call) => call.startsWith('open') || call.startsWith('close')),
+      'its socket',
+    ).toEqual([])
+    expect(world.sockets).toEqual(sockets)
+    expect(world.wills.get(0)).toBe(will)
+    const { deadlines, since, reason, counters } = world.router('api')
+    expect([deadlines, since, reason, counters]).toEqual([
+      before.deadlines,
+      before.since,
+      before.reason,
+      before.counters,
+    ])
+    // And goes on as if nothing had been.
+    world.advance(20_000)
+    const beats = world.sent.filter(({ vrid }) => vrid === 51).map(({ at }) => at)
+    expect(beats.length, 'advertisements in 20 s').toBe(20)
+    expect(Math.max(...beats.slice(1).map((at, i) => at - (beats[i] ?? 0)))).toBe(1_000)
+    expect(world.router('api').counters.transitions).toEqual(before.counters.transitions)
+  })
+
+  test('of unicast ones: a multicast one beside them joins on the socket that is there', () => {
+    const mine = { ...ROUTER, ...unicast(PEER) }
+    const world = activeWorld([mine])
+    world.reload([mine, OTHER])
+    const calls = world.takeCalls()
+    expect(calls.filter((call) => /^(open|close|join)/.test(call))).toEqual([`join eth0 ${GROUP}`])
+    expect(states(world)).toEqual({ api: 'Active', db: 'Backup' })
+  })
+})
+
+describe('other parameters', () => {
+  test('peers of a unicast Active: the next advertisement goes to them, no address is touched', () => {
+    const world = activeWorld([{ ...ROUTER, ...unicast(PEER) }])
+    expect(changes(world.reload([{ ...ROUTER, ...unicast(PEER, '192.0.2.30') }]))).toEqual({ api: 'changed' })
+    const touched = world.takeCalls().filter((call) => !call.startsWith('arm'))
+    expect(touched, 'nothing but the will').toEqual([])
+    const [packets] = world.wills.get(0)?.packets ?? []
+    expect(packets?.datagrams.map(({ destination }) => destination)).toEqual([PEER, '192.0.2.30'])
+    world.advance(1_000)
+    expect(world.sent.map(({ destination }) => destination)).toEqual([PEER, '192.0.2.30'])
+  })
+
+  test('priority of an Active is advertised at once; of a Backup it moves its timer', () => {
+    const world = activeWorld()
+    world.reload([{ ...ROUTER, priority: 50 }])
+    expect(world.sent.map(({ priority, at }) => [priority, at])).toEqual([[50, world.now]])
+    expect(world.router().priority).toEqual({ base: 50, effective: 50 })
+
+    const backup = new FakeWorld().start()
+    backup.hear(200)
+    backup.reload([{ ...ROUTER, priority: 250 }])
+    expect(backup.router().deadlines.activeDownInMs).toBeCloseTo(3_000 + (6 / 256) * 1_000, 0)
+    expect(backup.router().state).toBe('Backup')
+  })
+
+  test('a shorter interval holds from now on', () => {
+    const world = activeWorld()
+    world.reload([{ ...ROUTER, advertisementInterval: '100ms' }])
+    world.advance(1_000)
+    expect(world.sent.length, 'advertisements in 1 s').toBeGreaterThanOrEqual(10)
+    expect(world.router().advertisementIntervalMs).toBe(100)
+  })
+
+  test('addresses: the dropped one goes, the new one comes and is announced, the kept one stays', () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
+    world.reload([{ ...ROUTER, addresses: [VIP, OTHER_VIP] }])
+    expect(world.installed).toEqual([`${VIP}/32@2`, `${OTHER_VIP}/32@2`])
+    const calls = world.takeCalls()
+    expect(calls.filter((call) => call.startsWith('remove'))).toEqual([`remove ${VIP2}/32@2`])
+    expect(world.wills.get(0)?.remove.map((each) => each.address)).toEqual([VIP, OTHER_VIP])
+    world.advance(70_000)
+    expect(world.announced.map((each) => each.address)).toContain(OTHER_VIP)
+    expect(
+      world.announced.map((each) => each.address),
+      'an address that it has no more',
+    ).not.toContain(VIP2)
+  })
+
+  test('a dropped address that cannot be removed is tried until it is gone, and nobody resigns over it', () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
+    world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
+    world.reload([ROUTER])
+    world.advance(60_000)
+    expect([world.installed, world.router().state, world.router().faults]).toEqual([
+      [`${VIP}/32@2`, `${VIP2}/32@2`],
+      'Active',
+      [],
+    ])
+    const tries = world.takeCalls().filter((call) => call === `remove ${VIP2}/32@2`).length
+    expect(tries, 'tries in a minute').toBeGreaterThan(50)
+    expect(tries).toBeLessThan(70)
+    world.addressFailures.clear()
+    world.advance(1_100)
+    expect(world.installed).toEqual([`${VIP}/32@2`])
+    world.takeCalls()
+    world.advance(10_000)
+    expect(world.takeCalls().filter((call) => call.startsWith('remove'))).toEqual([])
+  })
+
+  test('a dropped address that was not removed and is wanted again stays', () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
+    world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
+    world.reload([ROUTER])
+    world.addressFailures.clear()
+    world.reload([{ ...ROUTER, addresses: [VIP, VIP2] }])
+    world.advance(5_000)
+    expect(world.installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@2`])
+    expect(world.router().addresses.every((each) => each.present)).toBe(true)
+  })
+
+  test('a dropped address that could not be removed is tried once more by a daemon that stops', async () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
+    world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
+    world.reload([ROUTER])
+    world.advance(100)
+    const stopped = world.daemon.stop()
+    world.addressFailures.clear()
+    succeed(world)
+    await stopped
+    expect([states(world), world.installed]).toEqual([{ api: 'Initialize' }, []])
+  })
+
+  test('trackers: what is tracked no longer is no fault any more, and what is new counts at once', () => {
+    const tracking = { ...ROUTER, track: [{ interface: 'eth1' }] }
+    const world = activeWorld([tracking])
+    world.setLink(link(3, 'eth1', { running: false }))
+    expect(world.router()).toMatchObject({ state: 'Initialize', faults: ['trackedInterfaceDown:eth1'] })
+    world.reload([ROUTER])
+    expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
+    world.reload([{ ...ROUTER, track: [{ interface: 'eth1', weight: -28 }] }])
+    expect(world.router().priority).toEqual({ base: 128, effective: 100 })
+    world.setLink(link(3, 'eth1'))
+    expect(world.router().priority.effective, 'a tracked interface that is new is looked at').toBe(128)
+  })
+
+  test('announcements: the period of now', () => {
+    const world = activeWorld([{ ...ROUTER, announce: { refresh: '1h' } }])
+    world.reload([{ ...ROUTER, announce: { refresh: '10s' } }])
+    world.advance(31_000)
+    expect(world.announced.length).toBe(3)
+    world.reload([{ ...ROUTER, announce: { refresh: false } }])
+    world.advance(100_000)
+    expect(world.announced.length, 'the one that was planned, and no other').toBeLessThanOrEqual(4)
+  })
+
+  test('an address that could not be installed gets a new chance', () => {
+    const world = new FakeWorld()
+    world.addressFailures.set(`add ${VIP}`, failure('ENOMEM'))
+    world.start().advance(DOWN + 100)
+    expect(world.router().faults).toEqual(['addressInstallFailed'])
+    world.addressFailures.clear()
+    world.reload([ROUTER])
+    expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
+  })
+
+  test('while it yields: it goes on to, and afterwards the new priority holds', () => {
+    const world = activeWorld()
+    world.daemon.yield('api', 60_000)
+    succeed(world)
+    world.reload([{ ...ROUTER, priority: 90 }])
+    expect(world.router()).toMatchObject({ state: 'Backup', priority: { base: 90, effective: 1 } })
+    for (let second = 0; second < 60; second++) {
+      world.hear(100)
+      world.advance(1_000)
+    }
+    expect(world.router().priority.effective).toBe(90)
+  })
+})
+
+describe('routers that go and come', () => {
+  test('removed: priority 0, answered until the successor is heard, then nothing is left', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    world.reload([OTHER])
+    expect([states(world), world.router().departing]).toEqual([{ db: 'Active', api: 'Leaving' }, true])
+    expect(world.sent.map(({ vrid, priority }) => [vrid, priority])).toEqual([[51, 0]])
+    succeed(world)
+    expect([states(world), world.installed]).toEqual([{ db: 'Active' }, [`${VIP2}/32@2`]])
+    expect([...world.wills.values()].map(({ name }) => name)).toEqual(['db'])
+    world.sent.length = 0
+    world.hear(100)
+    world.advance(10_000)
+    expect(world.sent.filter(({ vrid }) => vrid === 51)).toEqual([])
+    expect(
+      world.takeCalls().filter((call) => call.startsWith('close')),
+      'the socket is shared',
+    ).toEqual([])
+  })
+
+  test('the last one on an interface takes its socket along', () => {
+    const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
+    const world = activeWorld([ROUTER, away])
+    world.reload([ROUTER])
+    world.advance(DOWN)
+    expect(world.takeCalls().filter((call) => /^(open|close)/.test(call))).toEqual(['close eth1'])
+    expect(world.daemon.snapshot().interfaces.map(({ name }) => name)).toEqual(['eth0'])
+  })
+
+  test('removed as Backup: gone at once, without a word', () => {
+    const world = new FakeWorld([ROUTER, OTHER]).start()
+    world.hear(200)
+    world.reload([OTHER])
+    expect([states(world), world.sent]).toEqual([{ db: 'Backup' }, []])
+  })
+
+  test('removed, and its address cannot be: it stays until it is gone', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    world.addressFailures.set(`remove ${VIP}`, failure('EBUSY'))
+    world.reload([OTHER])
+    world.advance(10_000)
+    expect([states(world).api, world.installed.includes(`${VIP}/32@2`)]).toEqual(['Initialize', true])
+    expect(world.wills.size, 'a crash must not leave it behind').toBe(2)
+    world.addressFailures.clear()
+    world.advance(1_100)
+    expect([states(world), world.installed, world.wills.size]).toEqual([{ db: 'Active' }, [`${VIP2}/32@2`], 1])
+  })
+
+  test('added: a Backup that listens for an Active_Down_Interval', () => {
+    const world = activeWorld()
+    expect(changes(world.reload([ROUTER, OTHER]))).toEqual({ db: 'added' })
+    expect(states(world)).toEqual({ api: 'Active', db: 'Backup' })
+    world.advance(DOWN + 1)
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
+    expect([...world.wills.keys()].sort(), 'a will of its own').toEqual([0, 1])
+  })
+
+  test('added with an address that is here already: it is taken off first', () => {
+    const world = activeWorld()
+    world.foreign('add', present(3, `${VIP2}/24`))
+    world.reload([ROUTER, OTHER])
+    expect(world.installed).toEqual([`${VIP}/32@2`])
+    expect(world.records.map(({ message }) => message)).toContain(
+      `Removed ${VIP2}/24 on eth1: it is a virtual address now`,
+    )
+  })
+
+  test('an address that was dropped is no source for those who come', () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
+    world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
+    world.addresses = [present(2, `${VIP2}/32`), ...world.addresses.filter((each) => each.address !== VIP2)]
+    world.reload([ROUTER, { ...OTHER, addresses: [OTHER_VIP] }])
+    expect(world.router('db').source).toBe(SELF)
+  })
+
+  test.each<[string, RouterConfig]>([
+    ['another VRID', { ...ROUTER, vrid: 60 }],
+    ['another interface', { ...ROUTER, interface: 'eth1' }],
+    ['unicast', { ...ROUTER, ...unicast(PEER) }],
+  ])('recreated (%s): the old one leaves, then the new one starts', (_, next) => {
+    const world = activeWorld()
+    expect(changes(world.reload([next]))).toEqual({ api: 'recreated' })
+    expect(world.daemon.snapshot().routers.map(({ state, departing }) => [state, departing])).toEqual([
+      ['Leaving', true],
+    ])
+    succeed(world)
+    expect(world.daemon.snapshot().routers.map(({ state, departing }) => [state, departing])).toEqual([
+      ['Backup', false],
+    ])
+    expect(world.installed, 'nobody here answers').toEqual([])
+    world.advance(DOWN + 1)
+    expect([world.router().state, world.router().departing, world.wills.size]).toEqual(['Active', false, 1])
+  })
+
+  test('a new one that gets the VRID of one that goes waits for it', () => {
+    const world = activeWorld()
+    const heir = { ...ROUTER, name: 'heir', addresses: [VIP2] }
+    expect(changes(world.reload([heir]))).toEqual({ api: 'removed', heir: 'added' })
+    expect(states(world)).toEqual({ api: 'Leaving' })
+    world.advance(2_100)
+    expect(states(world)).toEqual({ heir: 'Backup' })
+    world.advance(DOWN)
+    expect([states(world), world.installed]).toEqual([{ heir: 'Active' }, [`${VIP2}/32@2`]])
+  })
+
+  test('two that exchange an address leave both, and nobody loses it for good', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    const swapped = [
+      { ...ROUTER, addresses: [VIP2] },
+      { ...OTHER, addresses: [VIP] },
+    ]
+    expect(changes(world.reload(swapped))).toEqual({ api: 'recreated', db: 'recreated' })
+    world.advance(2_100 + DOWN)
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
+    expect(world.installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@2`])
+    expect(world.router('api').addresses).toEqual([{ address: VIP2, present: true }])
+  })
+
+  test('an address of one that still leaves is not given to one that stays, who would lose it again', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    world.reload([OTHER])
+    expect(states(world)).toEqual({ api: 'Leaving', db: 'Active' })
+    expect(changes(world.reload([{ ...OTHER, addresses: [VIP2, VIP] }]))).toEqual({ db: 'recreated' })
+    world.advance(2_100 + DOWN)
+    expect([states(world), world.installed]).toEqual([{ db: 'Active' }, [`${VIP}/32@2`, `${VIP2}/32@2`]])
+  })
+
+  test('one on its way out that loses its link takes its addresses off at once', () => {
+    const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
+    const down = activeWorld([ROUTER, away])
+    down.reload([ROUTER])
+    down.setLink(link(3, 'eth1', { up: false }))
+    expect([states(down), down.installed]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`]])
+
+    const gone = activeWorld([ROUTER, away])
+    gone.reload([ROUTER])
+    gone.removeLink(3)
+    expect([states(gone), gone.installed, gone.wills.size]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`], 1])
+  })
+
+  test('an address that could not be taken off does not keep its router here when its interface goes', () => {
+    const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
+    const world = activeWorld([ROUTER, away])
+    world.addressFailures.set('remove 198.51.100.100', failure('EBUSY'))
+    world.hear(250, { vrid: 52, addresses: ['198.51.100.100'], on: 'eth1', source: '198.51.100.20' })
+    expect([states(world), world.wills.size]).toEqual([{ api: 'Active', db: 'Backup' }, 2])
+    world.addressFailures.clear()
+    world.removeLink(3)
+    world.advance(1_000)
+    expect(world.wills.size, 'what is gone needs no will').toBe(1)
+    world.reload([ROUTER])
+    expect(states(world)).toEqual({ api: 'Active' })
+    world.reload([ROUTER, OTHER])
+    world.advance(DOWN)
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
+  })
+
+  test('a dropped address that cannot be removed is tried on, although a Backup has it now', () => {
+    const world = activeWorld([{ ...ROUTER, addresses: [VIP, OTHER_VIP] }, OTHER])
+    world.addressFailures.set(`remove ${OTHER_VIP}`, failure('EBUSY'))
+    world.hear(200, { vrid: 52, addresses: [VIP2] })
+    world.reload([ROUTER, OTHER])
+    world.reload([ROUTER, { ...OTHER, addresses: [VIP2, OTHER_VIP] }])
+    world.hear(200, { vrid: 52, addresses: [VIP2] })
+    world.advance(21)
+    expect([states(world), world.installed]).toEqual([
+      { api: 'Active', db: 'Backup' },
+      [`${VIP}/32@2`, `${OTHER_VIP}/32@2`],
+    ])
+    world.addressFailures.clear()
+    world.advance(1_100)
+    expect([states(world), world.installed]).toEqual([{ api: 'Active', db: 'Backup' }, [`${VIP}/32@2`]])
+    world.advance(DOWN)
+    world.advance(20_000)
+    expect([states(world), world.installed.length]).toEqual([{ api: 'Active', db: 'Active' }, 3])
+  })
+
+  test('an owner that goes says nothing that it has not said before, whatever its group was waiting for', () => {
+    const owner = { ...ROUTER, priority: 255, addresses: [SELF] }
+    const away = { ...OTHER, interface: 'eth9' }
+    const world = new FakeWorld([owner, away], { syncGroups: [{ name: 'both', members: ['api', 'db'] }] }).start()
+    world.advance(DOWN)
+    expect(states(world)).toEqual({ api: 'Initialize', db: 'Initialize' })
+    world.reload([away])
+    expect([states(world), world.sent, world.transitions]).toEqual([{ db: 'Initialize' }, [], []])
+  })
+
+  test('recreated while it yields: the one that comes yields as long as it was told', () => {
+    const world = activeWorld()
+    world.daemon.yield('api', 60_000)
+    succeed(world)
+    expect(changes(world.reload([{ ...ROUTER, vrid: 60 }]))).toEqual({ api: 'recreated' })
+    for (let second = 0; second < 55; second++) {
+      world.hear(100, { vrid: 60 })
+      world.advance(1_000)
+    }
+    expect(world.router()).toMatchObject({ state: 'Backup', priority: { base: 128, effective: 1 } })
+    for (let second = 0; second < 10; second++) {
+      world.hear(100, { vrid: 60 })
+      world.advance(1_000)
+    }
+    expect(world.router()).toMatchObject({ state: 'Active', priority: { base: 128, effective: 128 } })
+  })
+
+  test('"auto" in another network: it listens there before it speaks', () => {
+    const auto = { ...ROUTER, interface: 'auto', addresses: [`${VIP}/24`] }
+    const world = activeWorld([auto])
+    expect(changes(world.reload([{ ...auto, addresses: ['198.51.100.100/24'] }]))).toEqual({ api: 'recreated' })
+    succeed(world)
+    expect(states(world)).toEqual({ api: 'Backup' })
+    expect(world.installed).toEqual([])
+    world.advance(DOWN + 10)
+    expect([states(world), world.installed]).toEqual([{ api: 'Active' }, ['198.51.100.100/32@3']])
+    expect(world.records.filter(({ message }) => message.includes('Cannot'))).toEqual([])
+  })
+
+  test('reloads in quick succession: what counts in the end is the last one', () => {
+    const world = activeWorld()
+    world.reload([{ ...ROUTER, vrid: 60 }])
+    world.reload([{ ...ROUTER, vrid: 61, priority: 90 }])
+    world.reload([{ ...ROUTER, vrid: 62, priority: 91 }, OTHER])
+    expect(states(world)).toEqual({ api: 'Leaving', db: 'Backup' })
+    world.advance(2_100)
+    expect(world.router().departing).toBe(false)
+    expect(world.router()).toMatchObject({ vrid: 62, state: 'Backup', priority: { base: 91 } })
+    world.reload([OTHER])
+    expect(states(world)).toEqual({ db: 'Backup' })
+  })
+
+  test('back before it was gone: the old one leaves all the same', () => {
+    const world = activeWorld()
+    world.reload([OTHER])
+    world.reload([ROUTER, OTHER])
+    expect(states(world)).toEqual({ db: 'Backup', api: 'Leaving' })
+    world.advance(2_100 + DOWN)
+    expect([states(world), world.installed.length]).toEqual([{ db: 'Active', api: 'Active' }, 2])
+  })
+})
+
+describe('sync groups', () => {
+  const together = { syncGroups: [{ name: 'both', members: ['api', 'db'] }] }
+  const groups = (world: FakeWorld) => world.daemon.snapshot().groups
+
+  test('two Actives come together: nothing moves, one will for both', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    const report = world.reload([ROUTER, OTHER], together)
+    expect(report).toMatchObject({ ok: true, changes: [], unchanged: 2, groupsChanged: true })
+    expect(groups(world)).toEqual([{ name: 'both', members: ['api', 'db'] }])
+    const calls = world.takeCalls()
+    expect(calls.filter((call) => !/^(arm|withdraw)/.test(call))).toEqual([])
+    expect(
+      calls.findIndex((call) => call.startsWith('arm')),
+      'the new will comes first',
+    ).toBe(0)
+    expect([...world.wills.values()].map(({ remove }) => remove.map((each) => each.address))).toEqual([[VIP, VIP2]])
+    world.setLink(link(2, 'eth0', { up: false }))
+    expect(states(world)).toEqual({ api: 'Initialize', db: 'Initialize' })
+    expect(world.wills.size).toBe(0)
+  })
+
+  test('and apart again: each has its own will, and fails alone', () => {
+    const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
+    const world = activeWorld([ROUTER, away])
+    world.reload([ROUTER, away], together)
+    world.reload([ROUTER, away])
+    expect(groups(world)).toEqual([])
+    expect([...world.wills.values()].map(({ name }) => name).sort()).toEqual(['api', 'db'])
+    world.setLink(link(3, 'eth1', { up: false }))
+    expect(states(world)).toEqual({ api: 'Active', db: 'Initialize' })
+  })
+
+  test('a member that goes goes alone', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    world.reload([ROUTER, OTHER], together)
+    world.reload([ROUTER])
+    expect(states(world)).toEqual({ api: 'Active', db: 'Leaving' })
+    world.advance(2_100)
+    expect([states(world), world.installed]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`]])
+  })
+
+  test('a member that comes: the group hands over and meets again, never torn', () => {
+    const world = activeWorld()
+    world.reload([ROUTER, OTHER], together)
+    expect(states(world)).toEqual({ api: 'Leaving', db: 'Backup' })
+    world.advance(2_100 + DOWN + DOWN)
+    expect([states(world), world.installed]).toEqual([{ api: 'Active', db: 'Active' }, [`${VIP}/32@2`, `${VIP2}/32@2`]])
+  })
+
+  test('an owner that comes into a group with a member in fault says nothing', () => {
+    const owner = { ...ROUTER, priority: 255, addresses: [SELF] }
+    const away = { ...OTHER, interface: 'eth9' }
+    const world = new FakeWorld([away]).start()
+    world.reload([away, owner], together)
+    expect([world.sent, states(world)]).toEqual([[], { db: 'Initialize', api: 'Initialize' }])
+    world.reload([OTHER, owner], together)
+    expect(world.transitions.filter((line) => line.startsWith('db'))).toEqual([
+      'db (both): Initialize → Backup: startup',
+    ])
+    world.advance(2 * DOWN)
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
+  })
+
+  test('a group beside them may change as it likes', () => {
+    const third = { ...ROUTER, name: 'web', vrid: 53, addresses: [OTHER_VIP] }
+    const world = activeWorld([ROUTER, OTHER, third])
+    world.reload([ROUTER, OTHER, third], { syncGroups: [{ name: 'pair', members: ['db', 'web'] }] })
+    expect(world.takeCalls().filter((call) => call.includes('api') || call.includes('vrid 51'))).toEqual([])
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active', web: 'Active' })
+  })
+
+  test('units of wills are used again', () => {
+    const world = activeWorld([ROUTER, OTHER])
+    for (let round = 0; round < 50; round++) {
+      world.reload([ROUTER, OTHER], together)
+      world.reload([ROUTER, OTHER])
+    }
+    expect(Math.max(...world.wills.keys())).toBeLessThan(6)
+    expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
+  })
+})
+
+describe('what a reload cannot do', () => {
+  test('while the daemon leaves it is refused, and the daemon leaves', async () => {
+    const world = activeWorld()
+    const stopped = world.daemon.stop()
+    expect(world.reload([ROUTER, OTHER])).toEqual({ ok: false, reason: 'the daemon is leaving' })
+    world.advance(3_000)
+    await stopped
+    expect([states(world), world.installed]).toEqual([{ api: 'Initialize' }, []])
+  })
+
+  test('the daemon that is stopped while one is on its way out leaves with it, and starts nobody', async () => {
+    const world = activeWorld()
+    world.reload([{ ...ROUTER, vrid: 60 }])
+    const stopped = world.daemon.stop()
+    world.advance(3_000)
+    await stopped
+    expect([world.installed, world.wills.size]).toEqual([[], 0])
+    expect(world.daemon.snapshot().routers.every(({ state }) => state === 'Initialize')).toBe(true)
+  })
+
+  test('keys that wait for the next start are named', () => {
+    const world = activeWorld()
+    expect(world.reload([ROUTER], { api: { listen: false } })).toMatchObject({ restartOnly: ['api.listen'] })
+  })
+
+  test('the node is judged without what is here because of us', () => {
+    const world = activeWorld()
+    const seen = world.daemon.nodeView().interfaces.flatMap(({ addresses }) => addresses.map((each) => each.address))
+    expect(seen).toContain(SELF)
+    expect(seen).not.toContain(VIP)
+  })
+})

@@ -1,0 +1,184 @@
+/**
+ * An Active asks before every periodic advertisement who else has its address, and announces again when somebody does
+ * (docs/adr/0007, 0012): what goes on the wire, to whom, how often, and what an answer is.
+ */
+import { describe, expect, test } from 'vitest'
+import { arpRequest } from '../../../src/arp/arp-packet.ts'
+import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
+import { formatStatus } from '../../../src/cli/status.ts'
+import { address } from '../../../src/wire/address.ts'
+import { type Mac, macBytes, macFromBytes } from '../../../src/wire/mac.ts'
+import { FakeWorld, ROUTER as PLAIN, type RouterConfig, SELF, VIP, VIP2 } from './fake-world.ts'
+
+/** The radar asks on its own account: daemon-duplicate.test.ts. */
+const ROUTER: RouterConfig = { ...PLAIN, radar: false }
+const DOWN = 3_500
+const OUR_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
+const RIVAL = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99))
+
+function activeWorld(router: RouterConfig = ROUTER): FakeWorld {
+  const world = new FakeWorld([router]).start()
+  world.advance(DOWN + 1)
+  expect(world.router().state, `after ${DOWN} ms of silence: ${world.transitions}`).toBe('Active')
+  return world
+}
+
+/** What a rival's kernel says to the one who asked. */
+function reply(claimed = VIP, from: Mac = RIVAL, to: Mac = OUR_MAC): Uint8Array {
+  const [senderAddress, targetAddress] = [address(claimed), address('0.0.0.0')]
+  const frame = arpRequest({ senderMac: from, senderAddress, targetMac: to, targetAddress })
+  frame.set(macBytes(to))
+  frame[21] = 2
+  return frame
+}
+
+describe('the question', () => {
+  test('goes to the group and to the virtual MAC around every periodic advertisement, not the first', () => {
+    const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
+    expect(world.asked, 'before the takeover').toEqual([])
+    world.takeCalls()
+    world.advance(1_000)
+    const calls = world.takeCalls().filter((call) => /^(ask|advertise)/.test(call))
+    const twice = [`ask eth0 ${VIP}`, `ask eth0 ${VIP}`]
+    expect(calls).toEqual([...twice, 'advertise eth0 vrid 51 priority 128', ...twice])
+    const both = ['01:00:5e:00:00:12', '00:00:5e:00:01:33']
+    expect(world.asked.map(({ to }) => to)).toEqual([...both, ...both])
+    world.advance(9_000)
+    expect(world.asked).toHaveLength(40)
+  })
+
+  test('comes after an advertisement no more often than twice a second', () => {
+    const world = activeWorld({ ...ROUTER, advertisementInterval: '100ms' })
+    world.asked.length = 0
+    world.advance(10_000)
+    expect(world.asked).toHaveLength(2 * (100 + 20))
+  })
+
+  test('is also asked around an advertisement out of turn', () => {
+    const world = activeWorld()
+    world.advance(1_500)
+    world.takeCalls()
+    world.hear(0)
+    const calls = world.takeCalls().filter((call) => /^(ask|advertise)/.test(call))
+    const twice = [`ask eth0 ${VIP}`, `ask eth0 ${VIP}`]
+    expect(calls).toEqual([...twice, 'advertise eth0 vrid 51 priority 128', ...twice])
+  })
+
+  test('of a unicast router goes to everybody: at every advertisement down to 50 ms, no more often below', () => {
+    const transport = { unicast: { source: SELF, peers: ['192.0.2.20'] } }
+    const world = activeWorld({ ...ROUTER, transport, advertisementInterval: '10ms' })
+    world.asked.length = 0
+    world.advance(1_000)
+    expect(world.asked).toHaveLength(20)
+    const slower = activeWorld({ ...ROUTER, transport, advertisementInterval: '50ms' })
+    slower.asked.length = 0
+    slower.advance(1_000)
+    expect(slower.asked).toHaveLength(20)
+    expect(new Set(world.asked.map(({ to }) => to))).toEqual(new Set(['ff:ff:ff:ff:ff:ff']))
+  })
+
+  test('is not asked by a Backup, nor where probeRivals is off, and then nobody listens', () => {
+    const backup = new FakeWorld().start()
+    backup.advance(1_000)
+    expect([backup.asked, backup.listening]).toEqual([[], []])
+    const silent = activeWorld({ ...ROUTER, probeRivals: false })
+    silent.advance(5_000)
+    expect([silent.asked, silent.listening]).toEqual([[], []])
+  })
+})
+
+describe('an answer', () => {
+  const quiet = () => {
+    const world = activeWorld()
+    // The announcements of the takeover are over.
+    world.advance(6_500)
+    world.announced.length = 0
+    return world
+  }
+
+  test('is announced over at once and after 50 and 200 ms, told and counted', () => {
+    const world = quiet()
+    const at = world.now
+    world.hearClaim(reply())
+    world.advance(900)
+    expect(world.announced.map((one) => Math.round(one.at - at))).toEqual([0, 50, 200])
+    expect(world.router().counters.rivalAnswers).toBe(1)
+    expect(world.records.filter(({ message }) => message.includes(`${RIVAL} answers for ${VIP} as well`))).toHaveLength(
+      1,
+    )
+    expect(world.router().state, 'an answer is no reason to step down').toBe('Active')
+  })
+
+  test('is in the status with its MAC and since when, until it has been silent for 10 s', () => {
+    const world = quiet()
+    expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
+    world.hearClaim(reply())
+    world.advance(2_000)
+    world.hearClaim(reply())
+    world.advance(1_500)
+    expect(formatStatus(world.daemon.snapshot())).toMatch(
+      new RegExp(
+        `\\n  RIVAL: ${RIVAL} answers for ${VIP} as well, 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
+      ),
+    )
+    world.advance(8_600)
+    expect(world.router()).toMatchObject({ rival: null, counters: { rivalAnswers: 2 } })
+    expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
+  })
+
+  test('is no complaint while the former Active is on its way off', () => {
+    const world = activeWorld()
+    world.hearClaim(reply())
+    expect(world.router().counters.rivalAnswers).toBe(1)
+    const told = world.records.filter(({ message }) => message.includes(`answers for ${VIP}`))
+    expect(told.map(({ level, message }) => [level, message])).toEqual([
+      ['info', expect.stringMatching(new RegExp(`: ${RIVAL} still answers for ${VIP}, \\d+ ms after the takeover$`))],
+    ])
+    world.advance(600)
+    world.hearClaim(reply())
+    expect(world.records.at(-1)).toMatchObject({ level: 'warn', message: expect.stringContaining('as well') })
+  })
+
+  test('is none when it is our own, said to others, about another address, or said to everybody', () => {
+    const world = quiet()
+    const ours = address(VIP)
+    world.hearClaim(reply(VIP, OUR_MAC))
+    world.hearClaim(reply(VIP, RIVAL, macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 50))))
+    world.hearClaim(reply('192.0.2.7'))
+    world.hearClaim(gratuitousArp({ address: ours, mac: RIVAL }))
+    world.advance(900)
+    expect([world.announced, world.router().counters.rivalAnswers]).toEqual([[], 0])
+  })
+})
+
+describe('a better and a worse rival at once', () => {
+  const parted = () => {
+    const world = activeWorld()
+    world.advance(6_500)
+    world.announced.length = 0
+    world.takeCalls()
+    return world
+  }
+
+  test('what arrives while the worse one is answered counts: nobody is led to the loser', () => {
+    const world = parted()
+    const meanwhile = world.sent.length
+    world.onSend = () => {
+      if (world.sent.length === meanwhile) world.queueAdvertisement(200)
+    }
+    world.hear(100, { source: '192.0.2.30' })
+    expect(world.router().state, `${world.transitions}`).toBe('Backup')
+    expect(world.announced, 'announced by the loser').toEqual([])
+    world.advance(21)
+    expect(world.installed).toEqual([])
+    world.advance(1_000)
+    expect(world.announced, 'a second later').toEqual([])
+  })
+
+  test('with nobody better it is announced over at once', () => {
+    const world = parted()
+    const at = world.now
+    world.hear(100, { source: '192.0.2.30' })
+    expect(world.announced.map((one) => one.at - at)).toEqual([0])
+  })
+})

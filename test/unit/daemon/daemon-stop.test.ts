@@ -1,0 +1,125 @@
+/**
+ * stop(): every Active leaves through Leaving, resolved exactly when no router answers for anything any more; claims of
+ * a successor are listened to only meanwhile.
+ */
+import { expect, test } from 'vitest'
+import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
+import { address } from '../../../src/wire/address.ts'
+import { FakeWorld, failure, link, ROUTER, VIP, VIP2 } from './fake-world.ts'
+
+const DOWN = 3_500
+const PEER_MAC = link(66, 'peer').mac
+
+/** Resolved or not, as seen after the microtasks that a resolution needs. */
+async function isSettled(promise: Promise<void>): Promise<boolean> {
+  let settled = false
+  void promise.then(() => {
+    settled = true
+  })
+  for (let i = 0; i < 20; i++) await Promise.resolve()
+  return settled
+}
+
+function activeWorld(routers = [ROUTER]): FakeWorld {
+  const world = new FakeWorld(routers).start()
+  world.advance(DOWN + 1)
+  world.takeCalls()
+  world.sent.length = 0
+  return world
+}
+
+test('a Backup leaves at once and says nothing', async () => {
+  const world = new FakeWorld().start()
+  expect(await isSettled(world.daemon.stop())).toBe(true)
+  expect(world.sent).toEqual([])
+})
+
+test('an Active says priority 0 twice, keeps its address until the successor has claimed it, then resolves', async () => {
+  const world = activeWorld()
+  expect(world.listening, 'while Active, for its own question').toEqual(['answers'])
+  const stopped = world.daemon.stop()
+  expect([world.router().state, world.sent.map(({ priority }) => priority)]).toEqual(['Leaving', [0]])
+  expect([world.listening, world.installed, world.wills.size]).toEqual([['claims'], [`${VIP}/32@2`], 1])
+  expect(world.claimListeners, 'the same tap: closing one takes as long as the successor needs').toHaveLength(1)
+  world.advance(3)
+  expect(world.sent.map(({ priority }) => priority)).toEqual([0, 0])
+  world.advance(600)
+  world.hearClaim(gratuitousArp({ address: address(VIP), mac: PEER_MAC }))
+  expect(world.installed, 'for 5 ms more').toEqual([`${VIP}/32@2`])
+  world.advance(6)
+  expect(world.installed).toEqual([])
+  expect(await isSettled(stopped), 'before the successor advertised').toBe(false)
+  world.hear(200)
+  expect(await isSettled(stopped)).toBe(true)
+  expect([world.router().state, world.listening, world.wills.size]).toEqual(['Initialize', [], 0])
+})
+
+test('our own claims, and those of other addresses, do not count', () => {
+  const world = activeWorld()
+  void world.daemon.stop()
+  world.hearClaim(gratuitousArp({ address: address(VIP), mac: link(2, 'eth0').mac }))
+  world.hearClaim(gratuitousArp({ address: address(VIP2), mac: PEER_MAC }))
+  world.advance(100)
+  expect(world.installed).toEqual([`${VIP}/32@2`])
+})
+
+test('without a successor it goes after twice the interval', async () => {
+  const world = activeWorld()
+  const stopped = world.daemon.stop()
+  world.advance(1_999)
+  expect([await isSettled(stopped), world.installed]).toEqual([false, [`${VIP}/32@2`]])
+  world.advance(2)
+  expect([await isSettled(stopped), world.installed]).toEqual([true, []])
+})
+
+test('several routers: resolves with the last of them, faults do not hold it up', async () => {
+  const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
+  const third = { ...ROUTER, name: 'broken', vrid: 53, interface: 'eth7', addresses: ['192.0.2.103'] }
+  const world = activeWorld([ROUTER, second, third])
+  const stopped = world.daemon.stop()
+  world.advance(10)
+  world.hear(200)
+  world.advance(30)
+  expect([world.router('api').state, world.router('ingress').state]).toEqual(['Initialize', 'Leaving'])
+  expect(await isSettled(stopped)).toBe(false)
+  world.advance(2_000)
+  expect(await isSettled(stopped)).toBe(true)
+})
+
+test('a fault that clears while stopping starts nothing', async () => {
+  const world = activeWorld()
+  world.addressFailures.set(`add ${VIP}`, failure('EPERM'))
+  world.hear(200)
+  world.advance(DOWN + 12)
+  expect(world.router().faults).toEqual(['addressInstallFailed'])
+  expect(await isSettled(world.daemon.stop())).toBe(true)
+  world.advance(30_000)
+  expect(world.router().state).toBe('Initialize')
+})
+
+test('the link goes while Leaving: addresses off at once, resolved', async () => {
+  const world = activeWorld()
+  const stopped = world.daemon.stop()
+  world.setLink(link(2, 'eth0', { up: false }))
+  expect([await isSettled(stopped), world.installed, world.wills.size]).toEqual([true, [], 0])
+})
+
+test('after close() nothing keeps the process alive', async () => {
+  const world = activeWorld()
+  await Promise.all([world.daemon.stop(), world.advance(2_001)])
+  world.daemon.close()
+  expect([world.timers, world.sockets.filter(({ closed }) => !closed)]).toEqual([0, []])
+})
+
+test('asked twice, both are answered', async () => {
+  const world = activeWorld()
+  const both = [world.daemon.stop(), world.daemon.stop()]
+  world.advance(2_001)
+  expect(await Promise.all(both.map(isSettled))).toEqual([true, true])
+})
+
+test('asked after everything has stopped, it is answered', async () => {
+  const world = new FakeWorld().start()
+  await world.daemon.stop()
+  expect(await isSettled(world.daemon.stop())).toBe(true)
+})

@@ -1,0 +1,134 @@
+/**
+ * A neighbour whose packets do not count must not look like "there is no Active": he is named in status, log and
+ * metrics with his address and what is wrong, and he moves no state and no timer (VR-RX-20).
+ */
+import { describe, expect, test } from 'vitest'
+import { samplesOf } from '../../../src/api/samples.ts'
+import { formatStatus } from '../../../src/cli/status.ts'
+import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
+import type { Advertisement } from '../../../src/vrrp/advertisement.ts'
+import { simplePassword } from '../../../src/vrrp/authentication.ts'
+import { encodeAdvertisement } from '../../../src/vrrp/packet.ts'
+import { address } from '../../../src/wire/address.ts'
+import { centis } from '../../../src/wire/units.ts'
+import { FakeWorld, GROUP, PEER, ROUTER, VIP } from './fake-world.ts'
+
+const DOWN = 3_500
+const STRANGER = '192.0.2.77'
+const ADVERTISEMENT: Advertisement = {
+  version: 3,
+  vrid: 51,
+  priority: 254,
+  interval: centis(100),
+  addresses: [address(VIP)],
+}
+
+/** From STRANGER, taken in at once. */
+function hear(world: FakeWorld, change: Partial<Advertisement>, password?: string): void {
+  const ends = { source: address(STRANGER), destination: address(GROUP) }
+  const { authentication } = password === undefined ? { authentication: undefined } : simplePassword(password)
+  const message = encodeAdvertisement(
+    { ...ADVERTISEMENT, ...change },
+    { ...ends, checksum: 'pseudo-header', authentication },
+  )
+  world.queue(ipv4Packet(message, ends), STRANGER)
+  world.settle()
+}
+
+const status = (world: FakeWorld) => formatStatus(world.daemon.snapshot())
+const warnings = (world: FakeWorld) =>
+  world.records.filter(({ level }) => level === 'warn').map(({ message }) => message)
+
+test('a version 2 Active at a version 3 router: named while Backup, and when nobody else is there to wait for', () => {
+  const world = new FakeWorld().start()
+  for (let i = 0; i < 3; i++) {
+    world.advance(1_000)
+    hear(world, { version: 2 })
+  }
+  expect([world.router().state, world.router().owner.address]).toEqual(['Backup', null])
+  expect(status(world)).toContain('\n  owner: unknown: only strangers have been heard\n')
+  world.advance(DOWN - 3_000 + 1)
+  expect(world.router().state, 'its packets moved no timer').toBe('Active')
+  expect(world.router().strangers).toEqual([
+    { address: STRANGER, reason: 'version', version: 2, listenedTo: false, count: 3, lastHeardMsAgo: 501 },
+  ])
+  expect(status(world)).toContain(
+    `\n  STRANGER: ${STRANGER} speaks VRRPv2, this router VRRPv3 (version): not listened to, 3 packets, the last 501 ms ago\n`,
+  )
+  expect(warnings(world)).toEqual([
+    `Discarded a packet of ${STRANGER} on eth0: version: for api (VRID 51) it speaks VRRPv2, this router VRRPv3`,
+    `api: Backup → Active: activeSilent, not listening to ${STRANGER} (version)`,
+  ])
+})
+
+test('with nobody strange there is no such line, and the takeover is no warning', () => {
+  const world = new FakeWorld().start()
+  world.hear(90)
+  world.advance(2 * DOWN)
+  expect(world.router().state).toBe('Active')
+  expect(status(world)).not.toContain('STRANGER')
+  expect(status(new FakeWorld().start())).toContain('owner: unknown: nobody has been heard')
+  expect(warnings(world)).toEqual([])
+})
+
+test('a stranger who fell silent long before is not named in the takeover', () => {
+  const world = new FakeWorld().start()
+  hear(world, { version: 2 })
+  world.hear(200)
+  world.advance(2_000)
+  world.hear(200)
+  world.advance(DOWN + 1)
+  expect(world.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
+  expect(world.router().strangers).toMatchObject([{ reason: 'version', lastHeardMsAgo: 5_501 }])
+})
+
+describe('another group on our VRID', () => {
+  test('other addresses: it counts (RFC 9568 §7.1), and is named', () => {
+    const world = new FakeWorld().start()
+    hear(world, { addresses: [address('192.0.2.9')] })
+    expect(world.router().owner.address).toBe(STRANGER)
+    expect(world.router().strangers).toMatchObject([{ reason: 'address-list-mismatch', listenedTo: true, count: 1 }])
+    expect(status(world)).toContain(
+      `  STRANGER: ${STRANGER} advertises other addresses (address-list-mismatch): listened to all the same, 1 packet,`,
+    )
+    expect(warnings(world)).toEqual([
+      `api: address-list-mismatch in an advertisement of ${STRANGER}: it advertises other addresses`,
+    ])
+  })
+
+  test('other addresses with addressListCheck: it does not count, and is named', () => {
+    const world = new FakeWorld([{ ...ROUTER, addressListCheck: true }]).start()
+    hear(world, { addresses: [address('192.0.2.9')] })
+    expect(world.router().owner.address).toBe(null)
+    expect(world.router().strangers).toMatchObject([{ reason: 'address-list-mismatch', listenedTo: false, count: 1 }])
+  })
+
+  test('another VRID is nobody’s business, in whatever version', () => {
+    const world = new FakeWorld().start()
+    hear(world, { version: 2, vrid: 7 })
+    hear(world, { vrid: 7 })
+    expect([world.router().strangers, warnings(world)]).toEqual([[], []])
+    expect(world.daemon.snapshot().interfaces[0]?.discarded).toEqual({ 'vrid-unknown': 2 })
+  })
+})
+
+test('put right: the line goes away', () => {
+  const world = new FakeWorld().start()
+  hear(world, { version: 2 })
+  for (let i = 0; i < 11; i++) {
+    world.advance(1_000)
+    hear(world, {})
+  }
+  expect([world.router().strangers, world.router().state]).toEqual([[], 'Backup'])
+})
+
+test('is a metric by reason', () => {
+  const world = new FakeWorld().start()
+  hear(world, { version: 2 })
+  world.hear(90, { source: PEER, addresses: ['192.0.2.9'] })
+  const strangers = samplesOf(world.daemon.snapshot(), '1').filter(({ name }) => name === 'holdfast_vrrp_strangers')
+  expect(strangers.map(({ labels, value }) => [labels.router, labels.reason, value]).sort()).toEqual([
+    ['api', 'address-list-mismatch', 1],
+    ['api', 'version', 1],
+  ])
+})

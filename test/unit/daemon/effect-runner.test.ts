@@ -1,0 +1,139 @@
+/**
+ * Effects in rounds: the order inside one owner is kept, what owners want at the same time is one call, everybody hears
+ * of his own outcomes, and an outcome may give new orders.
+ */
+import { describe, expect, test } from 'vitest'
+import { type Act, EffectRunner, type Order, type Sender } from '../../../src/daemon/effect-runner.ts'
+import type { AddressStep, Datagram, Failure } from '../../../src/daemon/ports.ts'
+import { address } from '../../../src/wire/address.ts'
+import { millis } from '../../../src/wire/units.ts'
+
+const NOW = millis(1_000)
+const FAILURE: Failure = { code: 'EPERM', syscall: 'fake', message: 'Cannot', retryable: false }
+
+/** Everything that reached the world, in order; a destination or address listed in `broken` fails. */
+function scene(broken: readonly string[] = []) {
+  const calls: string[] = []
+  const outcome = (name: string) =>
+    broken.includes(name) ? ({ ok: false, failure: FAILURE } as const) : ({ ok: true, changed: true } as const)
+  const sender = (name: string): Sender => ({
+    send: (datagrams) => {
+      calls.push(`${name}: ${datagrams.map(({ destination }) => destination).join(' ')}`)
+      return datagrams.map(({ destination }) => outcome(destination))
+    },
+  })
+  const runner = new EffectRunner((steps) => {
+    calls.push(`apply: ${steps.map((step) => step.address).join(' ')}`)
+    return steps.map((step) => ({ step, ...outcome(step.address) }))
+  })
+  return { calls, runner, sender, heard: (text: string) => calls.push(text) }
+}
+
+const datagram = (to: string): Datagram => ({ destination: address(to), bytes: Uint8Array.of() })
+const step = (to: string): AddressStep => ({
+  action: 'add',
+  interfaceIndex: 2,
+  address: address(to),
+  prefixLength: 32,
+})
+const send =
+  (sender: Sender, to: readonly string[], done: Extract<Act, { kind: 'send' }>['done'] = () => {}): Order =>
+  () => ({ kind: 'send', sender, items: to.map(datagram), done })
+const apply =
+  (to: readonly string[], done: Extract<Act, { kind: 'apply' }>['done'] = () => {}): Order =>
+  () => ({ kind: 'apply', items: to.map(step), done })
+const say =
+  (heard: (text: string) => void, text: string): Order =>
+  () => {
+    heard(text)
+    return undefined
+  }
+
+describe('a round', () => {
+  test('is one call for each sender and one for all addresses; then comes the next round', () => {
+    const { calls, runner, sender } = scene()
+    const [lan, wan] = [sender('lan'), sender('wan')]
+    runner.add({}, [send(lan, ['10.0.0.1', '10.0.0.2']), apply(['192.0.2.1'])])
+    runner.add({}, [send(wan, ['10.0.0.3']), apply(['192.0.2.2'])])
+    runner.add({}, [send(lan, ['10.0.0.4']), apply(['192.0.2.3', '192.0.2.4'])])
+    runner.run(NOW)
+    expect(calls).toEqual([
+      'lan: 10.0.0.1 10.0.0.2 10.0.0.4',
+      'wan: 10.0.0.3',
+      'apply: 192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4',
+    ])
+  })
+
+  test('keeps the order of every owner, also behind what he wanted before', () => {
+    const { calls, heard, runner, sender } = scene()
+    const [api, ingress] = [{}, {}]
+    runner.add(api, [apply(['192.0.2.1'])])
+    runner.add(ingress, [send(sender('lan'), ['10.0.0.9']), say(heard, 'ingress 2')])
+    runner.add(api, [send(sender('lan'), ['10.0.0.1']), say(heard, 'api 3')])
+    runner.run(NOW)
+    expect(calls).toEqual(['lan: 10.0.0.9', 'apply: 192.0.2.1', 'ingress 2', 'lan: 10.0.0.1', 'api 3'])
+  })
+
+  test('asks an order only when its turn has come', () => {
+    const { calls, runner } = scene()
+    let wanted = 'not yet'
+    runner.add({}, [
+      apply(['192.0.2.1'], () => {
+        wanted = '192.0.2.7'
+      }),
+      () => apply([wanted])(NOW),
+    ])
+    runner.run(NOW)
+    expect(calls).toEqual(['apply: 192.0.2.1', 'apply: 192.0.2.7'])
+  })
+
+  test('without anything to send or apply makes no call, and is heard of all the same', () => {
+    const { calls, heard, runner, sender } = scene()
+    runner.add({}, [send(sender('lan'), [], () => heard('sent')), apply([], () => heard('applied'))])
+    runner.run(NOW)
+    expect(calls).toEqual(['sent', 'applied'])
+  })
+})
+
+describe('an outcome', () => {
+  test('goes to the owner of the part, with the time of the turn', () => {
+    const { heard, calls, runner } = scene(['192.0.2.2'])
+    const tell = (name: string): Extract<Act, { kind: 'apply' }>['done'] => {
+      return (outcomes, now) => heard(`${name} at ${now}: ${outcomes.map(({ ok, step: s }) => `${s.address} ${ok}`)}`)
+    }
+    runner.add({}, [apply(['192.0.2.1'], tell('api'))])
+    runner.add({}, [apply(['192.0.2.2', '192.0.2.3'], tell('ingress'))])
+    runner.run(NOW)
+    expect(calls.slice(1)).toEqual(['api at 1000: 192.0.2.1 true', 'ingress at 1000: 192.0.2.2 false,192.0.2.3 true'])
+  })
+
+  test('may give new orders, behind those that its owner still has', () => {
+    const { heard, calls, runner, sender } = scene(['192.0.2.1'])
+    const api = {}
+    runner.add(api, [
+      apply(['192.0.2.1'], ([outcome]) => {
+        if (outcome?.ok === false) runner.add(api, [send(sender('lan'), ['10.0.0.1'])])
+        runner.run(NOW)
+        heard('asked again from inside')
+      }),
+      say(heard, 'the second one'),
+    ])
+    runner.run(NOW)
+    expect(calls).toEqual(['apply: 192.0.2.1', 'asked again from inside', 'the second one', 'lan: 10.0.0.1'])
+  })
+
+  test('what is to be settled afterwards is, once, when nothing is left, and may give orders too', () => {
+    const { heard, calls, runner } = scene()
+    const settle = () => {
+      heard('settled')
+      runner.add({}, [apply(['192.0.2.9'])])
+    }
+    runner.afterwards(settle)
+    runner.afterwards(settle)
+    runner.add({}, [apply(['192.0.2.1']), apply(['192.0.2.2'])])
+    runner.run(NOW)
+    expect(calls).toEqual(['apply: 192.0.2.1', 'apply: 192.0.2.2', 'settled', 'apply: 192.0.2.9'])
+    runner.run(NOW)
+    expect(calls.length, 'a second run has nothing to do').toBe(4)
+  })
+})

@@ -1,0 +1,767 @@
+/**
+ * A node on paper behind src/daemon/ports.ts: its kernel (links, addresses, notifications that come later), its LAN
+ * (packets put in by the test, everything sent written down), its guardian and its timers, on one virtual clock. Every
+ * call of the daemon is a line in `calls`, in order. Decides nothing of VRRP.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { readArp } from '../../../src/arp/arp-packet.ts'
+import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
+import { claimOf } from '../../../src/arp/probe.ts'
+import type { Config } from '../../../src/config/config.ts'
+import { parseConfig } from '../../../src/config/yaml.ts'
+import { Daemon } from '../../../src/daemon/daemon.ts'
+import type {
+  AddressFilePort,
+  AddressOutcome,
+  AddressStep,
+  AdvertisementSocketOptions,
+  Datagram,
+  Failure,
+  FrameSocketOptions,
+  Hears,
+  LastWill,
+  LastWillPort,
+  Link,
+  NeighborResolution,
+  NeighborWatchOptions,
+  NetworkEvent,
+  NetworkPort,
+  PresentAddress,
+  ReceivedPacket,
+  SendOutcome,
+  SocketPort,
+} from '../../../src/daemon/ports.ts'
+import { type LogRecord, Recorder } from '../../../src/daemon/recorder.ts'
+import type { ReloadReport } from '../../../src/daemon/reload.ts'
+import type { RouterSnapshot } from '../../../src/daemon/snapshot.ts'
+import type { CheckReport } from '../../../src/healthcheck/check-report.ts'
+import type { Verdict } from '../../../src/healthcheck/health.ts'
+import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
+import { encodeAdvertisement } from '../../../src/vrrp/packet.ts'
+import { type Address, address, addressFromBytes } from '../../../src/wire/address.ts'
+import { macFromBytes } from '../../../src/wire/mac.ts'
+import { centis, type Millis, millis } from '../../../src/wire/units.ts'
+import { FakeChecks, report } from '../healthcheck/fake-checks.ts'
+import { FakeNotify } from './fake-notify.ts'
+
+export const SELF = '192.0.2.10'
+export const PEER = '192.0.2.20'
+export const VIP = '192.0.2.100'
+export const VIP2 = '192.0.2.101'
+export const GROUP = '224.0.0.18'
+export const GROUP6 = 'ff02::12'
+/** ICMPv6 type (RFC 4861 §4.3). */
+const NEIGHBOR_SOLICITATION = 135
+/** Of recvmmsg; a fake queue is drained in these. */
+const BATCH = 128
+/** Of the event loop, before more of a flood arrives. */
+const TURNS = 8
+
+export const failure = (code: string, message = `Cannot: ${code}`): Failure => ({
+  code,
+  syscall: 'fake',
+  message,
+  retryable: true,
+})
+
+export const link = (index: number, name: string, rest: Partial<Link> = {}): Link => ({
+  index,
+  name,
+  mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, index)),
+  mtu: 1500,
+  up: true,
+  running: true,
+  ...rest,
+})
+
+/** "192.0.2.10/24" */
+export function present(interfaceIndex: number, text: string): PresentAddress {
+  const [host = '', prefix = '32'] = text.split('/')
+  return { interfaceIndex, address: address(host), prefixLength: Number(prefix), tentative: false }
+}
+
+type FakeSocket = {
+  readonly options: AdvertisementSocketOptions
+  readonly queue: ReceivedPacket[]
+  lost: number
+  closed: boolean
+}
+type Timer = { readonly at: number; readonly callback: () => void }
+export type Sent = {
+  readonly at: number
+  readonly source: string
+  readonly destination: string
+  readonly vrid: number
+  readonly priority: number
+}
+
+export type Heard = {
+  readonly source?: string
+  readonly vrid?: number
+  readonly addresses?: readonly string[]
+  /** When the kernel received it; now by default. */
+  readonly at?: number
+  /** The interface; the only open one by default. */
+  readonly on?: string
+  /** Advertised, in ms; 1 000 by default. */
+  readonly interval?: number
+}
+
+/** The keys of a virtual router that a test cares about. */
+export type RouterConfig = Readonly<Record<string, unknown>>
+export const ROUTER: RouterConfig = { name: 'api', vrid: 51, interface: 'eth0', addresses: [VIP], priority: 128 }
+
+export type WorldOptions = {
+  readonly present?: readonly PresentAddress[]
+  readonly syncGroups?: readonly {
+    readonly name: string
+    readonly members: readonly string[]
+    readonly track?: readonly RouterConfig[]
+    readonly notify?: RouterConfig
+  }[]
+  /** With them the daemon has a thread that checks, which the test speaks for. */
+  readonly healthchecks?: readonly RouterConfig[]
+  /** What `interface: { holding: FILE }` reads. */
+  readonly addressFiles?: AddressFilePort
+  /** The process has just begun; the test says when it is warm. */
+  readonly cold?: boolean
+}
+
+export class FakeWorld {
+  /** Starts at no round number: a deadline counted from 0 would be found out. */
+  now = 50_000
+  /** ms that pass while one is delivered; 0.1 before the code of an engine is compiled. */
+  packetCost = 0
+  readonly calls: string[] = []
+  /** Syscalls that took a batch: "send eth0 255", "apply 255", "frames eth0 255". */
+  readonly batches: string[] = []
+  readonly sent: Sent[] = []
+  /** ARP probes and Neighbor Solicitations: the question who else has an address. */
+  readonly asked: { at: number; address: string; to: string; from: string }[] = []
+  /** Peers that were asked for their own addresses, in IPv4. */
+  readonly called: { at: number; address: string; to: string }[] = []
+  readonly announced: { at: number; address: string; mac: string }[] = []
+  readonly #records: LogRecord[] = []
+  /** Whoever reads the log gets a record. */
+  onRecord: ((record: LogRecord) => void) | undefined
+  /** Somebody reads the counters. */
+  onSnapshot: (() => void) | undefined
+  #tellRecords: (() => void) | undefined
+  readonly wills = new Map<number, LastWill>()
+  /** With shared memory; before start(). */
+  guarded = false
+  /** What the guardian executed on its own, and when. */
+  readonly executed: { readonly at: number; readonly name: string; readonly deadline: number }[] = []
+  readonly deadlines = new Map<number, number>()
+  /** When it last beat; it beats all the time, unless it is stopped. */
+  guardianStoppedAt: number | undefined
+  /** When the daemon has beaten, and looked whether its guardian does. */
+  readonly beats: number[] = []
+  guardianIsGone = false
+  /** The daemon hears its calls, and its end. */
+  guardianIsHeard = false
+  guardianCalls: () => void = () => {}
+  /** Nobody sees that before he tries to reach it. */
+  #guardianIsMissed = false
+  /** A busy word: renewals under way, that long. */
+  busy = false
+  /** Before a will is taken. */
+  onArm: ((will: LastWill) => void) | undefined
+  /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
+  asleep = 1_000
+  forsaken = 0
+  /** With which an address was added last, in seconds. */
+  readonly lifetimes = new Map<string, number | undefined>()
+  /** Before a question goes out. */
+  onAsk: (() => void) | undefined
+  /** Before the kernel carries out a batch. */
+  onApply: (() => void) | undefined
+  /** Before it takes an advertisement. */
+  onSend: (() => void) | undefined
+  readonly links = new Map<number, Link>()
+  addresses: PresentAddress[] = []
+  /** By "add 192.0.2.100" and the like. */
+  readonly addressFailures = new Map<string, Failure>()
+  sendFailure: Failure | undefined
+  openFailure: Failure | undefined
+  neighborFailure: Failure | undefined
+  /** Notifications wait until deliver() or a drain. */
+  holdNotifications = false
+  /** Packets wait until a drain. */
+  holdPackets = false
+  readonly sockets: FakeSocket[] = []
+  readonly claimListeners: { readonly options: FrameSocketOptions; hears: Hears; closed: boolean }[] = []
+  readonly neighborWatches: { readonly options: NeighborWatchOptions; closed: boolean }[] = []
+  readonly runDirectory = mkdtempSync(join(tmpdir(), 'hf-world-'))
+  readonly recorder = new Recorder(
+    () => this.now,
+    (deliver) => {
+      this.#tellRecords = deliver
+    },
+  )
+  readonly checks = new FakeChecks()
+  readonly notices = new FakeNotify()
+  readonly daemon: Daemon
+  readonly #addressFiles: AddressFilePort | undefined
+  readonly #cold: boolean
+  readonly #notifications: NetworkEvent[] = []
+  readonly #timers = new Set<Timer>()
+  readonly #words = new Map<number, 'armed' | 'executed'>()
+  #executions = 0
+  #renewing: LastWill | undefined
+  #deliver: ((event: NetworkEvent) => void) | undefined
+
+  constructor(routers: readonly RouterConfig[] = [ROUTER], options: WorldOptions = {}) {
+    onTestFinished(() => rmSync(this.runDirectory, { recursive: true, force: true }))
+    this.links.set(2, link(2, 'eth0'))
+    this.links.set(3, link(3, 'eth1'))
+    this.addresses = [present(2, `${SELF}/24`), present(3, '198.51.100.10/24'), ...(options.present ?? [])]
+    this.recorder.attach((record) => {
+      this.onRecord?.(record)
+      this.#records.push(record)
+    })
+    this.#addressFiles = options.addressFiles
+    this.#cold = options.cold ?? false
+    this.daemon = this.life(routers, options.syncGroups, options.healthchecks)
+  }
+
+  config(keys: Readonly<Record<string, unknown>>): Config {
+    const parsed = parseConfig(JSON.stringify({ version: 1, runDirectory: this.runDirectory, ...keys }), 'fake-world')
+    if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
+    return parsed.config
+  }
+
+  /** The file has changed; the daemon is told. */
+  reload(virtualRouters: readonly RouterConfig[], keys: Readonly<Record<string, unknown>> = {}): ReloadReport {
+    const report = this.daemon.reload(this.config({ virtualRouters, ...keys }))
+    this.settle()
+    return report
+  }
+
+  /** A daemon on this node; a second one is a second life. */
+  life(
+    routers: readonly RouterConfig[],
+    syncGroups: WorldOptions['syncGroups'] = [],
+    healthchecks?: WorldOptions['healthchecks'],
+  ): Daemon {
+    const keys = { virtualRouters: routers, syncGroups, ...(healthchecks === undefined ? {} : { healthchecks }) }
+    return new Daemon(this.config(keys), {
+      ...(healthchecks === undefined ? {} : { checks: this.checks }),
+      notify: this.notices,
+      ...(this.#addressFiles === undefined ? {} : { addressFiles: this.#addressFiles }),
+      clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
+      network: this.#network(),
+      sockets: this.#socketPort(),
+      will: this.#will(),
+      onForsaken: () => {
+        this.forsaken++
+      },
+      cold: this.#cold,
+      recorder: this.recorder,
+      surroundings: () => {
+        this.onSnapshot?.()
+        return { controlRefused: 0, keepalivedBeside: [], scheduling: null, webhook: null, journal: null }
+      },
+      schedule: (callback, wait) => {
+        const timer = { at: this.now + wait, callback }
+        this.#timers.add(timer)
+        return () => this.#timers.delete(timer)
+      },
+    })
+  }
+
+  start(): this {
+    this.daemon.start()
+    this.settle()
+    return this
+  }
+
+  /** The thread tells of a verdict that has just changed. */
+  health(check: string, verdict: Verdict, rest: Partial<CheckReport> = {}): void {
+    this.checks.tell({ kind: 'healthChanged', report: report(check, verdict, this.now, rest) })
+    this.settle()
+  }
+
+  // Time -----------------------------------------------------------------------------------------------------------
+
+  /** Runs what is due in `wait` milliseconds, one timer after the other, and what the kernel has to say in between. */
+  advance(wait: number): void {
+    const until = this.now + wait
+    this.settle()
+    for (let timer = this.#due(until); timer !== undefined; timer = this.#due(until)) {
+      this.now = Math.max(this.now, timer.at)
+      this.#runGuardian()
+      this.#timers.delete(timer)
+      timer.callback()
+      this.settle()
+    }
+    this.now = Math.max(this.now, until)
+    const before = this.executed.length
+    this.#runGuardian()
+    if (this.executed.length > before) this.settle()
+  }
+
+  /** The process does not run for so long; timers and packets wait. Then timers come first, as in libuv. */
+  stall(wait: number): void {
+    this.now += wait
+    this.#runGuardian()
+    for (let timer = this.#due(this.now); timer !== undefined; timer = this.#due(this.now)) {
+      this.#timers.delete(timer)
+      timer.callback()
+    }
+    this.settle()
+  }
+
+  /** The daemon is done with what it was called for: now the event loop comes to what it was asked to do later. */
+  #endCallback(): void {
+    const tell = this.#tellRecords
+    this.#tellRecords = undefined
+    tell?.()
+  }
+
+  get records(): readonly LogRecord[] {
+    this.#endCallback()
+    return this.#records
+  }
+
+  get timers(): number {
+    return this.#timers.size
+  }
+
+  /** What the event loop would find: packets and notifications. */
+  settle(): void {
+    this.#endCallback()
+    if (!this.holdNotifications) this.deliver()
+    if (this.holdPackets) return
+    // The event loop comes by again while something waits, and timers that are due come first.
+    for (let turn = 0; turn < TURNS && (turn === 0 || this.#due(this.now) === undefined); turn++)
+      for (const socket of [...this.sockets]) if (!socket.closed && socket.queue.length > 0) socket.options.onReadable()
+  }
+
+  #due(until: number): Timer | undefined {
+    return [...this.#timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]
+  }
+
+  get moment(): Millis {
+    return millis(this.now)
+  }
+
+  // The LAN --------------------------------------------------------------------------------------------------------
+
+  get socket(): FakeSocket {
+    return this.#socketOn(undefined)
+  }
+
+  /** Of that interface, or the only one. */
+  #socketOn(interfaceName: string | undefined): FakeSocket {
+    const open = this.sockets.filter(
+      ({ closed, options }) => !closed && (interfaceName === undefined || options.interfaceName === interfaceName),
+    )
+    const [only] = open
+    if (only === undefined || open.length !== 1) throw new Error(`One open socket wanted, found ${open.length}`)
+    return only
+  }
+
+  /** Into the receive queue; the daemon sees it when it drains. */
+  queue(bytes: Uint8Array, source = PEER, receivedAt = this.moment, on?: string): void {
+    const v6 = source.includes(':')
+    this.#socketOn(on).queue.push({
+      family: v6 ? 'ipv6' : 'ipv4',
+      source: address(source),
+      destination: address(v6 ? GROUP6 : GROUP),
+      ttl: 255,
+      bytes,
+      receivedAt,
+    })
+  }
+
+  queueAdvertisement(priority: number, options: Heard = {}): void {
+    const { source = PEER, vrid = 51, addresses = [VIP], at = this.now, on, interval = 1_000 } = options
+    const v6 = source.includes(':')
+    const ends = { source: address(source), destination: address(v6 ? GROUP6 : GROUP) }
+    const value = {
+      version: 3 as const,
+      vrid,
+      priority,
+      interval: centis(interval / 10),
+      addresses: addresses.map((text) => address(text)),
+    }
+    const message = encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' })
+    // As the raw sockets hand it over: IPv4 with its header, IPv6 without.
+    this.queue(v6 ? message : ipv4Packet(message, ends), source, millis(at), on)
+  }
+
+  hear(priority: number, options: Heard = {}): void {
+    this.queueAdvertisement(priority, options)
+    this.settle()
+  }
+
+  /** Gratuitous ARP of the peer. */
+  claim(text: string): void {
+    this.hearClaim(gratuitousArp({ address: address(text), mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99)) }))
+  }
+
+  hearClaim(frame: Uint8Array): void {
+    for (const { options, hears } of this.#listeners) if (hears !== 'nothing') options.onFrame?.(frame, this.moment)
+  }
+
+  /** The kernel's neighbor table has changed. */
+  neighbor(peer: string, resolution: NeighborResolution): void {
+    for (const { options } of this.watchedNeighbors) options.onNeighbor(address(peer), resolution)
+    this.settle()
+  }
+
+  get watchedNeighbors() {
+    return this.neighborWatches.filter(({ closed }) => !closed)
+  }
+
+  /** What the open frame sockets may be woken by. */
+  get listening(): readonly string[] {
+    return this.#listeners.map(({ hears }) => hears).filter((hears) => hears !== 'nothing')
+  }
+
+  #socketPort(): SocketPort {
+    return {
+      openAdvertisementSocket: (options) => {
+        if (this.openFailure !== undefined) return this.openFailure
+        this.calls.push(`open ${options.interfaceName}`)
+        const socket: FakeSocket = { options, queue: [], lost: 0, closed: false }
+        this.sockets.push(socket)
+        return {
+          drain: (maxBatches, deliver, until = millis(Number.POSITIVE_INFINITY)) => {
+            this.calls.push(`drain ${options.interfaceName}`)
+            let packets = 0
+            let empty = false
+            for (let batch = 0; batch < maxBatches && !empty; batch++) {
+              if (batch > 0 && this.now >= until) break
+              const taken = socket.queue.splice(0, BATCH)
+              for (const packet of taken) {
+                deliver(packet)
+                this.now += this.packetCost
+              }
+              packets += taken.length
+              empty = taken.length < BATCH
+            }
+            const lost = socket.lost
+            socket.lost = 0
+            return { packets, empty, lost }
+          },
+          send: (datagrams) => {
+            this.batches.push(`send ${options.interfaceName} ${datagrams.length}`)
+            return datagrams.map((datagram) => this.#send(options, datagram))
+          },
+          join: (group) => {
+            this.calls.push(`join ${options.interfaceName} ${group}`)
+            return undefined
+          },
+          close: () => {
+            if (!socket.closed) this.calls.push(`close ${options.interfaceName}`)
+            socket.closed = true
+          },
+        }
+      },
+      openNeighborWatch: (options) => {
+        if (this.neighborFailure !== undefined) return this.neighborFailure
+        const watch = { options, closed: false }
+        this.neighborWatches.push(watch)
+        return {
+          close: () => {
+            watch.closed = true
+          },
+        }
+      },
+      openFrameSocket: (options) => {
+        const listener = { options, hears: options.hears, closed: false }
+        if (options.hears !== 'nothing') this.claimListeners.push(listener)
+        return {
+          send: (frames) => {
+            this.batches.push(`frames ${options.interfaceName} ${frames.length}`)
+            return frames.map((frame) => this.#announce(options, frame))
+          },
+          hear: (hears) => {
+            listener.hears = hears
+          },
+          close: () => {
+            listener.closed = true
+          },
+        }
+      },
+    }
+  }
+
+  get #listeners() {
+    return this.claimListeners.filter(({ closed }) => !closed)
+  }
+
+  #send({ source, interfaceName }: AdvertisementSocketOptions, { bytes, destination }: Datagram): SendOutcome {
+    if (this.sendFailure !== undefined) return { ok: false, failure: this.sendFailure }
+    this.onSend?.()
+    const [, vrid = 0, priority = 0] = bytes
+    this.calls.push(`advertise ${interfaceName} vrid ${vrid} priority ${priority}`)
+    this.sent.push({ at: this.now, source, destination, vrid, priority })
+    return { ok: true }
+  }
+
+  #announce({ interfaceName }: FrameSocketOptions, frame: Uint8Array): SendOutcome {
+    const question = readArp(frame)
+    if (question !== undefined && question.senderAddress === '0.0.0.0') this.onAsk?.()
+    if (question !== undefined && question.senderAddress === '0.0.0.0') {
+      this.calls.push(`ask ${interfaceName} ${question.targetAddress}`)
+      const { senderAddress: from, targetAddress } = question
+      this.asked.push({ at: this.now, address: targetAddress, to: macFromBytes(frame.subarray(0, 6)), from })
+      return { ok: true }
+    }
+    if (question !== undefined && question.senderAddress !== question.targetAddress) {
+      this.calls.push(`call ${interfaceName} ${question.targetAddress}`)
+      this.called.push({ at: this.now, address: question.targetAddress, to: macFromBytes(frame.subarray(0, 6)) })
+      return { ok: true }
+    }
+    if (frame[20] === 58 && frame[54] === NEIGHBOR_SOLICITATION) {
+      const target = addressFromBytes(frame.subarray(62, 78))
+      this.calls.push(`ask ${interfaceName} ${target}`)
+      const from = addressFromBytes(frame.subarray(22, 38))
+      this.asked.push({ at: this.now, address: target, to: macFromBytes(frame.subarray(0, 6)), from })
+      return { ok: true }
+    }
+    const { address: claimed = 'nothing', mac = 'nobody' } = claimOf(frame) ?? {}
+    this.calls.push(`announce ${interfaceName} ${claimed}`)
+    this.announced.push({ at: this.now, address: claimed, mac })
+    return { ok: true }
+  }
+
+  // The kernel -----------------------------------------------------------------------------------------------------
+
+  notify(event: NetworkEvent): void {
+    this.#notifications.push(event)
+  }
+
+  /** The kernel's queue ran over. */
+  dropNotifications(): void {
+    this.#notifications.length = 0
+  }
+
+  deliver(): void {
+    if (this.#deliver === undefined) return
+    for (let event = this.#notifications.shift(); event !== undefined; event = this.#notifications.shift()) {
+      this.#deliver(event)
+    }
+  }
+
+  setLink(value: Link): void {
+    this.links.set(value.index, value)
+    this.notify({ kind: 'link', link: value })
+    this.settle()
+  }
+
+  removeLink(index: number): void {
+    const name = this.links.get(index)?.name ?? ''
+    for (const each of this.addresses.filter((a) => a.interfaceIndex === index)) this.#change('remove', each)
+    this.links.delete(index)
+    this.notify({ kind: 'linkGone', index, name })
+    this.settle()
+  }
+
+  /** Somebody else does it: `ip address add` and `del`. */
+  foreign(action: 'add' | 'remove', value: PresentAddress): void {
+    this.#change(action, value)
+    this.settle()
+  }
+
+  /** "192.0.2.100/32@2", sorted; the node's own two are left out. */
+  get installed(): string[] {
+    return this.addresses
+      .map(({ address: a, prefixLength, interfaceIndex }) => `${a}/${prefixLength}@${interfaceIndex}`)
+      .filter((text) => !text.startsWith(`${SELF}/`) && !text.startsWith('198.51.100.10/'))
+      .sort()
+  }
+
+  #find(value: { interfaceIndex: number; address: Address; prefixLength: number }): PresentAddress | undefined {
+    const { interfaceIndex, address: wanted, prefixLength } = value
+    return this.addresses.find(
+      (a) => a.interfaceIndex === interfaceIndex && a.address === wanted && a.prefixLength === prefixLength,
+    )
+  }
+
+  /** False: it was so already, and nobody is notified. */
+  #change(action: 'add' | 'remove', value: PresentAddress): boolean {
+    const found = this.#find(value)
+    if ((found !== undefined) === (action === 'add')) return false
+    if (action === 'add') this.addresses = [...this.addresses, value]
+    else this.addresses = this.addresses.filter((each) => each !== found)
+    this.notify({ kind: action === 'add' ? 'addressAdded' : 'addressRemoved', present: value })
+    return true
+  }
+
+  #apply(step: AddressStep): AddressOutcome {
+    const { action, address: target, interfaceIndex, prefixLength } = step
+    this.calls.push(`${action} ${target}/${prefixLength}@${interfaceIndex}`)
+    if (step.action === 'add') this.lifetimes.set(target, step.lifetime)
+    const failed = this.addressFailures.get(`${action} ${target}`)
+    if (failed !== undefined) return { step, ok: false, failure: failed }
+    // EEXIST and EADDRNOTAVAIL are success (ground rule 6), and notify nobody.
+    const changed = this.#change(action, { interfaceIndex, address: target, prefixLength, tentative: false })
+    return { step, ok: true, changed }
+  }
+
+  #network(): NetworkPort {
+    return {
+      links: () => [...this.links.values()],
+      addresses: () => [...this.addresses],
+      settle: (interfaceIndex) => {
+        this.calls.push(`settle ${interfaceIndex}`)
+      },
+      apply: (steps) => {
+        this.batches.push(`apply ${steps.length}`)
+        if (steps.some(({ action }) => action === 'add')) this.onApply?.()
+        return steps.map((step) => this.#apply(step))
+      },
+      watch: (deliver) => {
+        this.#deliver = deliver
+        this.deliver()
+      },
+      drain: () => {
+        this.calls.push('network.drain')
+        this.deliver()
+      },
+      close: () => {
+        this.#deliver = undefined
+      },
+    }
+  }
+
+  /** The kernel tells of it again: the guardian, or somebody else, has renewed it in place. */
+  tellFlags(text: string, flags: Pick<PresentAddress, 'permanent' | 'flags'>): void {
+    this.addresses = this.addresses.map((each) => (each.address === text ? { ...each, ...flags } : each))
+    const changed = this.addresses.filter(({ address }) => address === text)
+    for (const value of changed) this.notify({ kind: 'addressAdded', present: value })
+    this.settle()
+  }
+
+  // The guardian ---------------------------------------------------------------------------------------------------
+
+  #will(): LastWillPort {
+    const guarded = () => this.guarded && !this.#guardianIsMissed
+    const executions = () => this.#executions
+    return {
+      armed: true,
+      arm: (will) => {
+        this.onArm?.(will)
+        // Whoever arms waits first.
+        this.#endRenewal(will.unit)
+        if (this.#words.get(will.unit) === 'executed') return false
+        this.calls.push(`arm ${will.name}`)
+        this.wills.set(will.unit, will)
+        this.#words.set(will.unit, 'armed')
+        const { absentAt } = will.guard ?? {}
+        if (absentAt !== undefined) this.deadlines.set(will.unit, absentAt)
+        return true
+      },
+      withdraw: (unit) => {
+        this.calls.push(`withdraw ${this.wills.get(unit)?.name ?? unit}`)
+        this.wills.delete(unit)
+        this.#stepDown(unit)
+      },
+      stepDown: (unit) => {
+        if (this.guarded) this.calls.push(`step down ${this.wills.get(unit)?.name ?? unit}`)
+        return this.#stepDown(unit)
+      },
+      sent: (unit, at) => void this.deadlines.set(unit, at),
+      state: (unit) => this.#words.get(unit) ?? 'withdrawn',
+      acknowledge: (unit) => {
+        if (this.busy) return false
+        if (this.#words.get(unit) === 'executed') this.#words.delete(unit)
+        return true
+      },
+      listen: (onCall) => {
+        this.guardianCalls = onCall
+        return this.guardianIsHeard
+      },
+      beat: (now) => {
+        this.beats.push(now)
+        this.#guardianIsMissed = this.guardianIsGone
+        if (!guarded()) return undefined
+        return millis(this.guardianStoppedAt === undefined ? 0 : now - this.guardianStoppedAt)
+      },
+      get executions(): number {
+        return executions()
+      },
+      get guarded(): boolean {
+        return guarded()
+      },
+    }
+  }
+
+  #stepDown(unit: number) {
+    const executed = this.#words.get(unit) === 'executed'
+    if (!executed || !this.busy) this.#words.delete(unit)
+    this.deadlines.delete(unit)
+    // Whoever steps down says so and waits then.
+    this.#endRenewal(unit)
+    return { executed, late: this.busy }
+  }
+
+  /** The guardian renews a will, and is not done before the engine waits for it. */
+  beginRenewal(unit = 0): void {
+    this.#renewing = this.wills.get(unit)
+  }
+
+  /** What is no longer armed it takes off, because it may have brought it back. */
+  #endRenewal(unit: number): void {
+    const will = this.#renewing
+    if (will === undefined || will.unit !== unit) return
+    this.#renewing = undefined
+    if (this.#words.get(unit) !== 'armed') this.#takeOff(will)
+  }
+
+  #takeOff({ remove }: LastWill): void {
+    for (const wanted of remove) {
+      const found = this.#find(wanted)
+      if (found !== undefined) this.#change('remove', found)
+    }
+  }
+
+  /** Those that are late lose their addresses. */
+  #runGuardian(): void {
+    if (!this.guarded || this.guardianIsGone || this.guardianStoppedAt !== undefined) return
+    for (const [unit, deadline] of this.deadlines) if (deadline <= this.now) this.execute(unit)
+  }
+
+  /** The guardian takes the addresses off; the notifications wait until the daemon runs. */
+  execute(unit = 0): void {
+    const will = this.wills.get(unit)
+    if (will === undefined || this.#words.get(unit) !== 'armed') return
+    this.#words.set(unit, 'executed')
+    this.#executions++
+    this.executed.push({ at: this.now, name: will.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
+    this.deadlines.delete(unit)
+    this.#takeOff(will)
+  }
+
+  /** From now on what may wait is among the calls, too: who reads the log, runs programs, or reads the counters. */
+  watchTellings(): void {
+    this.onRecord = ({ message }) => this.calls.push(`log ${message}`)
+    this.notices.onPost = ({ lane }) => this.calls.push(`notify ${lane}`)
+    this.onSnapshot = () => this.calls.push('count')
+  }
+
+  // What it says of itself -----------------------------------------------------------------------------------------
+
+  router(name = 'api'): RouterSnapshot {
+    const found = this.daemon.snapshot().routers.find((router) => router.name === name)
+    if (found === undefined) throw new Error(`No router "${name}"`)
+    return found
+  }
+
+  /** "Backup → Active: activeSilent" */
+  get transitions(): string[] {
+    return this.records.filter(({ fields }) => fields.to !== undefined).map(({ message }) => message)
+  }
+
+  /** Calls since the last time it was asked. */
+  takeCalls(): string[] {
+    return this.calls.splice(0)
+  }
+}

@@ -1,0 +1,108 @@
+/** Log records at a bounded rate and in bounded memory, whatever a peer does (VR-RX-21). The clock is an argument. */
+import { beforeEach, expect, test } from 'vitest'
+import { Counters, type Later, type LogRecord, Recorder } from '../../../src/daemon/recorder.ts'
+
+const atOnce: Later = (deliver) => deliver()
+let elapsed = 0
+let records: LogRecord[] = []
+let recorder: Recorder
+
+beforeEach(() => {
+  elapsed = 0
+  records = []
+  recorder = new Recorder(() => elapsed, atOnce)
+  recorder.attach((record) => records.push(record))
+})
+
+const messages = () => records.map(({ message }) => message)
+
+test('one line a key in 10 s, the rest is counted and told with the next', () => {
+  for (let i = 0; i < 50; i++) recorder.logLimited('discard eth0 ttl a', 'warn', `ttl ${i}`)
+  recorder.logLimited('discard eth0 ttl b', 'warn', 'other source')
+  expect(messages()).toEqual(['ttl 0', 'other source'])
+  elapsed = 10_000
+  recorder.logLimited('discard eth0 ttl a', 'warn', 'ttl later', { peer: 'a' })
+  expect(records.at(-1)?.fields).toEqual({ peer: 'a', suppressed: 49 })
+})
+
+test('a change of the situation lifts the limit of exactly its subject', () => {
+  recorder.logLimited('api send EPERM', 'warn', 'api')
+  recorder.logLimited('api6 send EPERM', 'warn', 'api6')
+  recorder.liftLimits('api')
+  recorder.logLimited('api send EPERM', 'warn', 'api again')
+  recorder.logLimited('api6 send EPERM', 'warn', 'api6 again')
+  expect(messages()).toEqual(['api', 'api6', 'api again'])
+})
+
+test('100 000 invented sources: at most 257 lines in 10 s, and time enough for the rest', () => {
+  const before = performance.now()
+  for (let i = 0; i < 100_000; i++) recorder.logLimited(`discard eth0 ttl ${i}`, 'warn', 'x')
+  expect(records.length).toBeLessThanOrEqual(257)
+  expect(performance.now() - before, 'milliseconds for 100 000 calls').toBeLessThan(5_000)
+  for (let round = 1; round <= 10; round++) {
+    elapsed = round * 10_000
+    for (let i = 0; i < 1_000; i++) recorder.logLimited(`discard eth0 ttl ${round} ${i}`, 'warn', 'x')
+  }
+  expect(records.length, 'after ten more rounds').toBeLessThanOrEqual(11 * 257)
+  expect(records.length, 'and every round was heard of').toBeGreaterThanOrEqual(11 * 200)
+})
+
+test('a situation that never stops changing lifts no more limits than there are keys', () => {
+  for (let i = 0; i < 10_000; i++) {
+    elapsed = i / 10
+    recorder.logLimited(`api warning ${i % 100}`, 'warn', 'x')
+    recorder.liftLimits('api')
+  }
+  expect(records.length, 'lines in a second').toBeLessThanOrEqual(2 * 256 + 1)
+  elapsed = 20_000
+  const before = records.length
+  recorder.logLimited('api warning 1', 'warn', 'x')
+  recorder.liftLimits('api')
+  recorder.logLimited('api warning 1', 'warn', 'x')
+  expect(records.length - before, 'lines of the next quiet time').toBe(2)
+})
+
+test('records wait for the sink, at most 1 000 of them; what is more is counted', () => {
+  const early = new Recorder(() => elapsed, atOnce)
+  for (let i = 0; i < 1_200; i++) early.log('info', `${i}`)
+  const seen: LogRecord[] = []
+  early.attach((record) => seen.push(record))
+  expect([seen.length, seen[0]?.message, early.lost]).toEqual([1_000, '0', 200])
+  early.log('info', 'now')
+  expect(seen.at(-1)?.message).toBe('now')
+})
+
+test('who reads is not called by whoever writes, and gets all of it in order once that is done', async () => {
+  const later = new Recorder()
+  const seen: string[] = []
+  later.log('info', 'before anybody read')
+  later.attach(({ message }) => seen.push(message))
+  later.log('info', 'of one turn')
+  later.log('info', 'of the same')
+  expect(seen, 'while the turn goes on').toEqual([])
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  expect(seen, 'afterwards').toEqual(['before anybody read', 'of one turn', 'of the same'])
+  later.log('info', 'the last')
+  later.flush()
+  expect(seen.at(-1), 'when nothing waits behind it').toBe('the last')
+})
+
+test('the limit runs on a clock of its own: a wall clock that is set back silences nothing', () => {
+  recorder.logLimited('k', 'info', 'first')
+  elapsed = 10_000
+  recorder.logLimited('k', 'info', 'second')
+  expect(messages()).toEqual(['first', 'second'])
+  // The default is monotonic too.
+  const real = new Recorder(undefined, atOnce)
+  real.attach((record) => records.push(record))
+  real.logLimited('k', 'info', 'real')
+  real.logLimited('k', 'info', 'too soon')
+  expect(messages()).toEqual(['first', 'second', 'real'])
+})
+
+test('counters add up and are JSON', () => {
+  const counters = new Counters()
+  counters.add('ttl')
+  counters.add('ttl', 2)
+  expect([counters.get('ttl'), counters.get('none'), JSON.stringify(counters)]).toEqual([3, 0, '{"ttl":3}'])
+})

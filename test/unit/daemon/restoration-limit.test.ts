@@ -1,0 +1,60 @@
+/** How often an address is put back before there is a pause, and how long that is. */
+import { expect, test } from 'vitest'
+import { MOST_RESTORATIONS, RestorationLimit } from '../../../src/daemon/restoration-limit.ts'
+import { address } from '../../../src/wire/address.ts'
+import { millis } from '../../../src/wire/units.ts'
+
+const VIP = address('192.0.2.100')
+const OTHER = address('192.0.2.101')
+
+/** Asks for `count` restorations, `spacing` ms apart; how many were granted, and the moment of the last. */
+function storm(limit: RestorationLimit, from: number, count: number, spacing = 10, target = VIP) {
+  let granted = 0
+  for (let i = 0; i < count; i++) if (limit.allow(target, millis(from + i * spacing))) granted++
+  return granted
+}
+
+/** The lengths of the pauses when every one is followed at once by another removal. */
+function pauses(limit: RestorationLimit, from: number, count: number): number[] {
+  let now = from
+  return Array.from({ length: count }, () => {
+    while (limit.allow(VIP, millis(now))) now += 1
+    const { until = millis(0) } = limit.pause ?? {}
+    const length = until - now
+    expect(limit.takeEnd(millis(until - 1))).toBe(false)
+    expect(limit.takeEnd(until)).toBe(true)
+    now = until
+    return length
+  })
+}
+
+test('so many in a minute, then a pause; slower than that for ever', () => {
+  expect(storm(new RestorationLimit(), 1_000, 100)).toBe(MOST_RESTORATIONS)
+  expect(storm(new RestorationLimit(), 1_000, 500, 60_000 / MOST_RESTORATIONS + 1)).toBe(500)
+})
+
+test('the pause is of the router: no address is put back in it', () => {
+  const limit = new RestorationLimit()
+  storm(limit, 1_000, MOST_RESTORATIONS + 1, 0)
+  expect(limit.pause).toEqual({ address: VIP, until: 2_000 })
+  expect(limit.allow(OTHER, millis(1_500))).toBe(false)
+})
+
+test('each address has its own count', () => {
+  const limit = new RestorationLimit()
+  expect([storm(limit, 1_000, MOST_RESTORATIONS), storm(limit, 1_000, MOST_RESTORATIONS, 10, OTHER)]).toEqual([
+    MOST_RESTORATIONS,
+    MOST_RESTORATIONS,
+  ])
+})
+
+test('pauses double from a second to a minute', () => {
+  expect(pauses(new RestorationLimit(), 1_000, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((s) => s * 1_000))
+})
+
+test('after a quiet minute the first pause is short again; the pause itself is no quiet time', () => {
+  const limit = new RestorationLimit()
+  pauses(limit, 1_000, 3)
+  expect(pauses(limit, 8_000 + 59_000, 1)[0], '59 s later').toBeGreaterThan(1_000)
+  expect(pauses(limit, 200_000, 1), 'minutes later').toEqual([1_000])
+})

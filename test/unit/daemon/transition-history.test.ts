@@ -1,0 +1,70 @@
+/** Transitions at the pace at which people can read them: a neighbour decides how many there are. */
+import { beforeEach, expect, test } from 'vitest'
+import { type LogRecord, Recorder } from '../../../src/daemon/recorder.ts'
+import { type Transition, TransitionHistory } from '../../../src/daemon/transition-history.ts'
+import { ms, parameters } from '../vrrp/fsm-fixture.ts'
+
+const teller = { name: 'api', title: 'api', group: { name: undefined }, parameters: parameters('holdfast') }
+const wins: Transition = { kind: 'transition', from: 'Backup', to: 'Active', reason: 'activeReleased' }
+const loses: Transition = { kind: 'transition', from: 'Active', to: 'Backup', reason: 'higherPriorityHeard' }
+
+let records: LogRecord[] = []
+let history: TransitionHistory
+
+beforeEach(() => {
+  records = []
+  const recorder = new Recorder(
+    () => 0,
+    (deliver) => deliver(),
+  )
+  recorder.attach((record) => records.push(record))
+  history = new TransitionHistory(recorder, ms(0))
+})
+
+/** One every 5 ms, as long as it lasts; the deadlines of the router are kept. */
+function flap(count: number, from: number): number {
+  let now = from
+  for (let i = 0; i < count; i++) {
+    now = from + i * 5
+    history.catchUp(teller, ms(now))
+    const transition = i % 2 === 0 ? loses : wins
+    history.tell({ transition, interfaceName: 'eth0', followed: undefined, at: ms(now) }, teller, ms(now))
+  }
+  return now
+}
+
+test('twenty in one go are told one by one, then one in a second; all are counted', () => {
+  flap(2_000, 0)
+  expect(records.length, 'lines in 10 s').toBeGreaterThanOrEqual(20 + 9)
+  expect(records.length, 'lines in 10 s').toBeLessThanOrEqual(20 + 11)
+  expect(history.transitions.get('Active Backup higherPriorityHeard')).toBe(1_000)
+  const told = records.reduce((sum, { fields }) => sum + 1 + Number(fields.suppressed ?? 0), 0)
+  expect(told, 'told, or told of').toBeGreaterThan(2_000 - 250)
+})
+
+test('the last one is told when its time has come, with how many were not', () => {
+  const now = flap(30, 0)
+  expect(records).toHaveLength(20)
+  expect(records.at(-1)?.fields).toMatchObject({ to: 'Active' })
+  const until = history.untoldUntil
+  expect(until).toBe(1_000)
+  history.catchUp(teller, ms(999))
+  expect(records).toHaveLength(20)
+  history.catchUp(teller, ms(Number(until)))
+  expect(now).toBeLessThan(1_000)
+  expect(records.at(-1)).toMatchObject({
+    message: 'api: Backup → Active: activeReleased, after 9 transitions that were not told',
+    fields: { suppressed: 9 },
+  })
+  expect(history.untoldUntil).toBeUndefined()
+})
+
+test('after 20 s of calm all twenty are there again, and a calm history asks for no time', () => {
+  flap(40, 0)
+  history.catchUp(teller, ms(1_000))
+  const before = records.length
+  flap(20, 22_000)
+  expect(records.length - before).toBe(20)
+  expect(records.slice(before).every(({ fields }) => fields.suppressed === undefined)).toBe(true)
+  expect(history.untoldUntil).toBeUndefined()
+})

@@ -1,0 +1,139 @@
+/**
+ * The will's bytes, written by hand from the layout at the top of native/guardian.c. That the guardian reads them so
+ * is shown in test/netns.
+ */
+import { expect, test } from 'vitest'
+import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from '../../../src/linux/will-message.ts'
+import { address } from '../../../src/wire/address.ts'
+import { millis } from '../../../src/wire/units.ts'
+
+const hex = (data: Uint8Array): string => [...data].map((octet) => octet.toString(16).padStart(2, '0')).join('')
+
+test('arm: one IPv4 address, one packet whose five octets are padded to eight', () => {
+  const message = armMessage({
+    unit: 0x0102,
+    name: 'api',
+    remove: [{ interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 32 }],
+    packets: [
+      {
+        family: 'ipv4',
+        interfaceIndex: 3,
+        source: address('192.0.2.1'),
+        datagrams: [{ destination: address('224.0.0.18'), bytes: Uint8Array.of(1, 2, 3, 4, 5) }],
+      },
+    ],
+  })
+  expect(hex(message)).toBe(
+    [
+      '01 01 0201 01000000 01000000', // format, arm, unit, one request, one packet
+      '28000000', // a request of 40 octets: RTM_DELADDR as `ip addr del` sends it, sequence 0
+      '2800000015000500000000000000000002200000 03000000 08000200c000020a 08000100c000020a',
+      '04 00 0000 03000000', // IPv4, interface 3
+      'c0000201000000000000000000000000',
+      'e0000012000000000000000000000000',
+      '05000000 0102030405 000000',
+    ]
+      .join('')
+      .replace(/ /g, ''),
+  )
+})
+
+test('arm: IPv6 addresses fill their sixteen octets; every datagram of a group is a packet, with its hops', () => {
+  const datagram = { destination: address('ff02::12'), bytes: Uint8Array.of(0xaa, 0xbb, 0xcc, 0xdd) }
+  const message = armMessage({
+    unit: 7,
+    name: 'api6',
+    remove: [],
+    packets: [
+      {
+        family: 'ipv6',
+        interfaceIndex: 258,
+        source: address('fe80::1'),
+        datagrams: [datagram, { ...datagram, ttl: 3 }],
+      },
+    ],
+  })
+  const packet = '02010000 fe800000000000000000000000000001 ff020000000000000000000000000012 04000000 aabbccdd'
+  expect(hex(message)).toBe(`0101 0700 00000000 02000000 06000000${packet} 06030000${packet}`.replace(/ /g, ''))
+})
+
+test('the largest single router fits: 255 IPv6 addresses to 254 unicast peers', () => {
+  const group = address('2001:db8::1')
+  const bytes = new Uint8Array(8 + 255 * 16)
+  const message = armMessage({
+    unit: 1,
+    name: 'all',
+    remove: Array.from({ length: 255 }, () => ({ interfaceIndex: 2, address: group, prefixLength: 128 })),
+    packets: [
+      {
+        family: 'ipv6',
+        interfaceIndex: 2,
+        source: group,
+        datagrams: Array.from({ length: 254 }, () => ({ destination: group, bytes })),
+      },
+    ],
+  })
+  expect(message.length).toBeGreaterThan(1_000_000)
+  expect(message.length).toBeLessThan(LARGEST_MESSAGE)
+})
+
+test('withdraw and look are a header', () => {
+  expect(hex(withdrawMessage(5))).toBe('010205000000000000000000')
+  expect(hex(lookMessage(5))).toBe('010405000000000000000000')
+})
+
+const VIP = { interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 32 }
+const guarded = (lifetime: number | undefined) => ({
+  unit: 5,
+  name: 'api',
+  remove: [VIP],
+  packets: [],
+  guard: { renew: [{ ...VIP, lifetime }], grace: millis(609.4) },
+})
+const REMOVAL = '28000000 2800000015000500000000000000000002200000030000000 8000200c000020a08000100c000020a'
+
+test('guard: renewals behind the removals, a third of the lifetime as period', () => {
+  const renewal =
+    '44000000 440000001400050500000000 00000000 0220000003000000' + // CREATE, REPLACE, ACK, REQUEST
+    '08000200c000020a 0800080000020000 08000100c000020a' +
+    '14000600 04000000 04000000 0000000000000000' // IFA_CACHEINFO: preferred and valid 4 s
+  expect(hex(armMessage(guarded(4), 0x010203))).toBe(
+    // one renewal, every 1333 ms, generation, 610 ms of grace
+    `01030500 01000000 00000000 01000000 35050000 03020100 62020000 ${REMOVAL} ${renewal}`.replace(/ /g, ''),
+  )
+})
+
+test('guard: addresses that are to live for ever are renewed once, which is a period of 0', () => {
+  const renewal =
+    '44000000 440000001400050500000000 00000000 0220000003000000' +
+    '08000200c000020a 0800080000020000 08000100c000020a' +
+    '14000600 ffffffff ffffffff 0000000000000000'
+  expect(hex(armMessage(guarded(undefined), 1))).toBe(
+    `01030500 01000000 00000000 01000000 00000000 01000000 62020000 ${REMOVAL} ${renewal}`.replace(/ /g, ''),
+  )
+})
+
+test('guard: the shortest lifetime of a unit sets its period, and each address has its own', () => {
+  const will = guarded(4)
+  const renew = [9, 3, undefined].map((lifetime) => ({ ...VIP, lifetime }))
+  const message = armMessage({ ...will, guard: { ...will.guard, renew } }, 1)
+  const view = new DataView(message.buffer)
+  expect([view.getUint32(12, true), view.getUint32(16, true)], 'renewals, period').toEqual([3, 1000])
+  const valid = [0, 1, 2].map((i) => view.getUint32(28 + 44 + 72 * i + 4 + 56, true))
+  expect(valid, 's of the three').toEqual([9, 3, 0xffffffff])
+})
+
+test('guard: nothing to renew', () => {
+  const will = guarded(4)
+  expect(hex(armMessage({ ...will, guard: { ...will.guard, renew: [] } }, 1))).toBe(
+    `01030500 01000000 00000000 00000000 00000000 01000000 62020000 ${REMOVAL}`.replace(/ /g, ''),
+  )
+})
+
+test('without a word the same will is armed plainly', () => {
+  expect(hex(armMessage(guarded(4)))).toBe(`01010500 01000000 00000000 ${REMOVAL}`.replace(/ /g, ''))
+})
+
+test('a unit that does not fit is our bug', () => {
+  expect(() => withdrawMessage(65_536)).toThrow(RangeError)
+})

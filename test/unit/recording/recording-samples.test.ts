@@ -1,0 +1,66 @@
+/**
+ * What two real daemons of three were told on a LAN, and did (test/samples/recordings): the engine of today, told the same, does the
+ * same. Where it is to do something else from now on, they are recorded again (README.md there).
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { explainCommand } from '../../../src/cli/explain.ts'
+import { readRecording, reportWords } from '../../../src/cli/recorded.ts'
+import { replayOf } from '../../support/recordings.ts'
+
+const FOLDER = join(import.meta.dirname, '..', '..', 'samples', 'recordings')
+const files = readdirSync(FOLDER).filter((name) => name.endsWith('.jsonl'))
+const path = (name: string) => join(FOLDER, name)
+
+test('there are two, and small', () => {
+  expect(files).toEqual(['r1.jsonl', 'r3.jsonl'])
+  expect(files.map((name) => statSync(path(name)).size).reduce((one, other) => one + other)).toBeLessThan(200_000)
+})
+
+describe.each(files)('%s', (name) => {
+  test('the engine does it again', async () => {
+    const { report } = await readRecording(path(name))
+    expect(report.matches, reportWords(report).join('\n')).toBe(true)
+    expect(report).toMatchObject({ difference: null, gap: null, crash: null, end: 'the daemon has left' })
+    expect(report.outputs).toBeGreaterThan(100)
+  })
+
+  test('and would be found out if it did not', async () => {
+    const lines = readFileSync(path(name), 'utf8').split('\n').slice(0, -1)
+    const at = lines.findLastIndex((line) => line.includes('"kind":"transition"'))
+    const other = lines.map((line, i) => (i === at ? line.replace('"vrid":51', '"vrid":52') : line))
+    expect((await replayOf(other)).difference?.line).toBe(at + 1)
+  })
+})
+
+test('a node that was Backup all the time tells the moves that it heard', async () => {
+  const { stdout } = await explainCommand({
+    ...{ socket: '/nowhere', file: '/nowhere', router: 'vip', since: undefined, json: true, peers: [] },
+    recording: path('r3.jsonl'),
+  })
+  const { incidents }: { incidents: { headline: string }[] } = JSON.parse(stdout)
+  const told = incidents.map(({ headline }) => headline)
+  expect(told).toContainEqual(
+    expect.stringMatching(
+      /moved from 10\.77\.0\.11 to 10\.77\.0\.12, as \S+ heard: 10\.77\.0\.11 lowered its priority \(200 → 150\)/,
+    ),
+  )
+  expect(told).toContainEqual(expect.stringMatching(/moved from 10\.77\.0\.12 to 10\.77\.0\.11, as \S+ heard/))
+})
+
+test('the story of both names what was done', async () => {
+  const { stdout } = await explainCommand({
+    ...{ socket: '/nowhere', file: '/nowhere', router: 'vip', since: undefined, json: true },
+    recording: path('r1.jsonl'),
+    peers: [path('r3.jsonl')],
+  })
+  const { incidents, recordings }: { incidents: { cause: string }[]; recordings: unknown } = JSON.parse(stdout)
+  expect(recordings).toMatchObject([{ matches: true }, { matches: true }])
+  expect(new Set(incidents.map(({ cause }) => cause))).toEqual(
+    new Set([
+      ...['started', 'checkFailed', 'checkPassed', 'reloaded', 'yielded', 'engineAway', 'preempted'],
+      ...['carrierLost', 'cut', 'rival', 'foreignChange', 'stopped'],
+    ]),
+  )
+})

@@ -1,0 +1,166 @@
+/** The chaos suite's own judgement: that a plan is repeatable, and that what breaks a bound is seen and told. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { boundOf } from '../../chaos/bounds.ts'
+import { type Injected, weigh } from '../../chaos/judge.ts'
+import { type Fault, type FaultKind, KINDS, makePlan } from '../../chaos/plan.ts'
+import { boundsTable } from '../../chaos/report.ts'
+import { type Sight, spans, type WitnessRecord } from '../../support/witness.ts'
+
+const fault = (kind: FaultKind, ms = 0, variant = ''): Fault => {
+  return { id: 1, at: 0, kind, variant, node: 'r1', ms, overlapping: false }
+}
+const done = (kind: FaultKind, at: number, end: number, variant = ''): Injected => {
+  return { fault: fault(kind, end - at, variant), at, end, hit: true }
+}
+
+/** "r1" until 1000, "r1 r2" until 1300, … */
+function history(...steps: readonly (readonly [string, number])[]): Sight[] {
+  let from = 0
+  return steps.map(([names, to]) => {
+    const sight = { from, to, owners: names.split(' ').filter(Boolean) }
+    from = to
+    return sight
+  })
+}
+
+function judged(owners: readonly Sight[], injected: readonly Injected[], more: Partial<WitnessRecord> = {}) {
+  const record = { address: 'v', from: 0, to: 10_000, owners, unanswered: [], stranded: [], duplicates: 0, blind: [] }
+  return weigh({ records: [{ ...record, ...more }], injected, interval: 100, from: 0, to: 10_000 })
+}
+const told = (...of: Parameters<typeof judged>) =>
+  judged(...of).violations.map(({ question, expected, seen }) => `${question}: ${expected}: ${seen}`)
+
+describe('a plan', () => {
+  const seed = { seed: 7, seconds: 60, atLeast: 30 }
+  test('is the same for the same seed, and another for another', () => {
+    expect(makePlan(seed)).toEqual(makePlan(seed))
+    expect(makePlan({ ...seed, seed: 8 })).not.toEqual(makePlan(seed))
+  })
+
+  test.each([1, 2, 3, 4, 5])('lasts as long and has as many faults as asked for, of every kind (seed %i)', (number) => {
+    const { faults, ms } = makePlan({ ...seed, seed: number })
+    expect(ms).toBeGreaterThanOrEqual(60_000)
+    expect(faults.length).toBeGreaterThanOrEqual(30)
+    expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(KINDS))
+  })
+
+  test('hurts two nodes at a time at most, and then different ones', () => {
+    const { faults } = makePlan({ ...seed, seconds: 1_800 })
+    for (const one of faults) {
+      const others = faults.filter(
+        (other) => other !== one && other.at <= one.at + one.ms && one.at <= other.at + other.ms,
+      )
+      expect(others.length, JSON.stringify([one, ...others])).toBeLessThanOrEqual(1)
+      expect(others.map(({ node }) => node)).not.toContain(one.node)
+    }
+  })
+})
+
+describe('the verdict', () => {
+  test('a hand-over on a quiet LAN is none', () => {
+    expect(told(history(['r1', 1_000], ['r1 r2', 1_020], ['r2', 10_000]), [])).toEqual([])
+  })
+
+  test('two on a quiet LAN is one', () => {
+    const owners = history(['r1', 1_000], ['r1 r2', 1_030], ['r2', 10_000])
+    expect(told(owners, [])).toEqual(['two: two answering for at most 25 ms: 30.0 ms'])
+  })
+
+  test('nobody for longer than Active_Down_Interval after a link went', () => {
+    const flap = [done('link flap', 1_000, 3_000)]
+    expect(told(history(['r1', 1_000], ['', 1_380], ['r2', 10_000]), flap)).toEqual([])
+    expect(told(history(['r1', 1_000], ['', 1_400], ['r2', 10_000]), flap)).toEqual([
+      'none: nobody answering for at most 386 ms: 400.0 ms',
+    ])
+  })
+
+  test('what UDP says counts as well as ARP', () => {
+    const owners = history(['r1', 10_000])
+    const hole = [{ from: 2_000, to: 2_040, owners: [] }]
+    expect(told(owners, [], { unanswered: hole })).toEqual(['none: nobody answering for at most 25 ms: 40.0 ms'])
+    expect(told(owners, [], { stranded: hole })).toEqual(['client: the client unanswered for at most 25 ms: 40.0 ms'])
+  })
+
+  test('two for the whole of a partition that the client bridges, and not longer than the next advertisement', () => {
+    const cut = [done('partition', 1_000, 4_000, 'routers')]
+    expect(told(history(['r1', 1_300], ['r1 r2 r3', 4_100], ['r1', 10_000]), cut)).toEqual([])
+    expect(told(history(['r1', 1_300], ['r1 r2 r3', 4_200], ['r1', 10_000]), cut)).toEqual([
+      'two: two answering for at most 125 ms outside the fault: 200.0 ms of 2900.0',
+    ])
+  })
+
+  test('a dead node that keeps the address for longer than its lifetime', () => {
+    const owners = history(['r1', 1_300], ['r1 r2', 4_000], ['r2', 10_000])
+    expect(told(owners, [done('kill group', 1_000, 1_000)])).toEqual([
+      'two: two answering for at most 2200 ms: 2700.0 ms',
+    ])
+  })
+
+  test('a frozen engine: what the bound allows during the freeze is not allowed after it', () => {
+    const frozen = [done('freeze both', 1_000, 2_000)]
+    expect(told(history(['r1', 1_340], ['r1 r2', 2_040], ['r2', 10_000]), frozen)).toEqual([])
+    expect(told(history(['r1', 1_340], ['r1 r2', 2_090], ['r2', 10_000]), frozen)).toEqual([
+      'two: two answering for at most 50 ms after the end: 90.0 ms of 750.0',
+    ])
+  })
+
+  test('a frozen Backup that takes over for a moment from an Active that it could have heard', () => {
+    const owners = history(['r2', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
+    expect(told(owners, [done('freeze engine', 1_000, 1_995)])).toEqual([
+      'two: two answering for at most 0 ms: 10.0 ms',
+    ])
+    const rightful = history(['r2', 1_200], ['r1', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
+    expect(told(rightful, [done('freeze engine', 1_000, 1_995)])).toEqual([])
+    const others = history(['r2', 2_000], ['r2 r3', 2_010], ['r3', 10_000])
+    expect(told(others, [done('freeze engine', 1_000, 1_995)])).toEqual([])
+  })
+
+  test('faults laid over each other have the sum of their bounds', () => {
+    const both = [done('kill engine', 1_000, 1_000), done('link flap', 1_050, 2_000)]
+    expect(told(history(['r1', 1_000], ['', 1_460], ['r3', 10_000]), both)).toEqual([])
+    expect(told(history(['r1', 1_000], ['', 1_480], ['r3', 10_000]), both)).toEqual([
+      'none: nobody answering for at most 472 ms: 480.0 ms',
+    ])
+  })
+
+  test('a fault that is over excuses nothing', () => {
+    const owners = history(['r1', 5_000], ['', 5_200], ['r1', 10_000])
+    expect(told(owners, [done('link flap', 1_000, 2_000)])).toEqual([
+      'none: nobody answering for at most 25 ms: 200.0 ms',
+    ])
+  })
+
+  test('the account says the longest of each kind', () => {
+    const { kinds, longest } = judged(history(['r1', 1_000], ['', 1_300], ['r2', 10_000]), [
+      done('link flap', 1_000, 2_000),
+    ])
+    expect(kinds.find(({ kind }) => kind === 'link flap')).toMatchObject({
+      injected: 1,
+      missed: 0,
+      violations: 0,
+      none: 300,
+    })
+    expect(longest).toEqual({ two: 0, none: 300, client: 0 })
+  })
+})
+
+describe('the record', () => {
+  test('an answer that is late by a millisecond or two does not cut a time in two', () => {
+    const owners = history(['r1', 100], ['r1 r2', 110], ['r1', 112], ['r1 r2', 130], ['r1', 140], ['r1 r3', 150])
+    expect(spans(owners, (count) => count > 1)).toEqual([
+      { from: 100, to: 130, owners: ['r1', 'r2'] },
+      { from: 140, to: 150, owners: ['r1', 'r3'] },
+    ])
+  })
+})
+
+test('the documented bounds are the ones that are judged by', () => {
+  const document = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'reliability.md'), 'utf8')
+  expect(document).toContain(boundsTable(100))
+})
+
+test.each(KINDS)('%s: says why', (kind) => {
+  expect(boundOf(fault(kind, 100, kind === 'one way' ? 'in all' : ''), 100).why).not.toBe('')
+})

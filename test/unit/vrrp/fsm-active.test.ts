@@ -1,0 +1,274 @@
+/** RFC 9568 §6.4.3: rows A1–A9 and every other event; rivals as design.md §3 spaces them. */
+import { describe, expect, test } from 'vitest'
+import type { Effect } from '../../../src/vrrp/effect.ts'
+import { step } from '../../../src/vrrp/fsm.ts'
+import { nextDeadline } from '../../../src/vrrp/state.ts'
+import { address } from '../../../src/wire/address.ts'
+import { centis } from '../../../src/wire/units.ts'
+import {
+  ABOVE,
+  active,
+  BELOW,
+  backup,
+  claimOf,
+  heard,
+  initialize,
+  installFailed,
+  leaving,
+  linkDown,
+  linkUp,
+  ms,
+  PROFILES,
+  parameters,
+  priorityFrom,
+  SELF,
+  shutdown,
+  startup,
+  tick,
+  tickAfterLoss,
+  VIP,
+  VIPS,
+  yielded,
+} from './fsm-fixture.ts'
+
+const removed: Effect = { kind: 'removeAddresses', addresses: VIPS }
+
+describe.each(PROFILES)('Active, %s', (profile) => {
+  const told = parameters(profile)
+
+  test('the deadline is Adver_Timer', () => {
+    expect(nextDeadline(active())).toBe(1000)
+  })
+
+  test('A2: at the deadline: one advertisement, the next on the grid of the last', () => {
+    expect(step(active(), tick, told, ms(1007))).toEqual([
+      active({ adverAt: ms(2000) }),
+      [{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }],
+    ])
+    expect(step(active(), tick, told, ms(1000))[0]).toEqual(active({ adverAt: ms(2000) }))
+  })
+
+  test('A2: ticks that were slept through are not made up for; lost reception does not matter', () => {
+    expect(step(active(), tickAfterLoss, told, ms(4321))).toEqual([
+      active({ adverAt: ms(5000) }),
+      [{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }],
+    ])
+  })
+
+  test('A2: rounding of moments that are no dyadic fractions makes one tick, not two', () => {
+    const fast = parameters(profile, { advertisementInterval: centis(1) })
+    // In doubles their difference is less than 500 × 10 ms, and the sum of 500 intervals no later than the second.
+    const previous = ms(6029.427083333333)
+    const now = ms(11_029.427083333332)
+    const [next] = step(active({ adverAt: previous }), tick, fast, now)
+    expect(nextDeadline(next), 'the next deadline').toBeCloseTo(11_039.427, 3)
+  })
+
+  test('A2: an early tick does nothing', () => {
+    expect(step(active(), tick, told, ms(999.999))).toEqual([active(), []])
+  })
+
+  test('A3: priority 0: advertise now, Adver_Timer restarts, whoever said it', () => {
+    // Backups are silent: whoever says it was Active beside us and has led clients to itself (docs/adr/0053).
+    const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
+    for (const source of [ABOVE, BELOW]) {
+      const asserted = [{ to: 'release' as const, source, at: ms(410) }]
+      const remembered = profile === 'holdfast' ? { asserted, rivalAnnouncedAt: ms(410), rivalPaidAt: ms(460) } : {}
+      expect(step(active(), heard(source, 0, 400, 4095), told, ms(410))).toEqual([
+        active({ adverAt: ms(1410), ...remembered }),
+        [{ kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }, ...announced],
+      ])
+    }
+  })
+
+  test.each([
+    ['A4: higher priority', BELOW, 129, 'higherPriorityHeard'],
+    ['A5: equal priority, greater address', ABOVE, 128, 'higherAddressHeard'],
+  ] as const)(
+    '%s: addresses off, Backup with the interval and time of the packet',
+    (_name, source, priority, reason) => {
+      // The last advertisement comes after the addresses are off (design.md §3, Rivals); the RFC has none. Read 30 ms late:
+      // too late to wait for the winner's announcement (fsm-lingering.test.ts).
+      const last: Effect[] =
+        profile === 'holdfast' ? [{ kind: 'sendAdvertisement', priority: 128, reason: 'lost' }] : []
+      expect(step(active(), heard(source, priority, 300, 200), told, ms(330))).toEqual([
+        backup({
+          enteredAt: ms(330),
+          activeAdverInterval: centis(200),
+          activeDownAt: ms(7300),
+          active: { source, priority, heardAt: ms(300) },
+          ownerChangedAt: ms(330),
+        }),
+        [removed, ...last, { kind: 'transition', from: 'Active', to: 'Backup', reason, peer: source }],
+      ])
+    },
+  )
+
+  test('A4: Preempt_Mode is not considered (VR-FSM-26); version 2 learns no interval', () => {
+    const old = parameters(profile, { version: 2, preempt: false, knobs: { keepUntilClaimed: false } })
+    const [next] = step(active(), heard(ABOVE, 200, 300, 200), old, ms(300))
+    expect(next).toEqual(
+      backup({
+        enteredAt: ms(300),
+        activeDownAt: ms(3800),
+        active: { source: ABOVE, priority: 200, heardAt: ms(300) },
+        ownerChangedAt: ms(300),
+      }),
+    )
+  })
+
+  test.each([
+    ['200.0.0.1', '100.64.0.1', 'Backup'],
+    ['9.255.255.255', '10.0.0.1', 'Active'],
+    ['10.0.0.10', '10.0.0.9', 'Backup'],
+    ['fe80::a', 'fe80::10', 'Active'],
+    ['fe80::1:0', 'fe80::10', 'Backup'],
+  ])('A5, A6: %s heard by %s → %s: unsigned, in network order', (source, own, expected) => {
+    const us = parameters(profile, { primaryAddress: address(own) })
+    expect(step(active(), heard(address(source), 128, 300), us, ms(300))[0].name).toBe(expected)
+  })
+
+  test.each([
+    ['A6: equal priority, smaller address', BELOW, 128, 'lower-address'],
+    ['A7: lower priority', ABOVE, 127, 'lower-priority'],
+  ] as const)('%s: refused, advertise at once, Adver_Timer unchanged', (_name, source, priority, reason) => {
+    const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
+    const remembered =
+      profile === 'holdfast'
+        ? { asserted: [{ to: 'rival' as const, source, at: ms(320) }], rivalAnnouncedAt: ms(320), rivalPaidAt: ms(370) }
+        : {}
+    expect(step(active(), heard(source, priority, 300), told, ms(320))).toEqual([
+      active(remembered),
+      [
+        { kind: 'refused', reason, source },
+        { kind: 'sendAdvertisement', priority: 128, reason: 'rivalHeard' },
+        ...announced,
+      ],
+    ])
+  })
+
+  test.each([0, 128, 255])('A8: priority %i from our own address is not answered (VR-RX-16)', (priority) => {
+    expect(step(active(), heard(SELF, priority, 300), told, ms(300))).toEqual([
+      active(),
+      [{ kind: 'refused', reason: 'self-originated', source: SELF }],
+    ])
+  })
+
+  test('owners: settled by address (EID 8298)', () => {
+    const owner = parameters(profile, { priority: 255 })
+    expect(step(active(), heard(ABOVE, 255, 300), owner, ms(300))[0]).toEqual(
+      backup({
+        enteredAt: ms(300),
+        // Skew_Time of 255: 3.90625 ms.
+        activeDownAt: ms(3303.90625),
+        active: { source: ABOVE, priority: 255, heardAt: ms(300) },
+        ownerChangedAt: ms(300),
+      }),
+    )
+    expect(step(active(), heard(BELOW, 255, 300), owner, ms(300))[0].name).toBe('Active')
+    expect(step(active(), heard(ABOVE, 254, 300), owner, ms(300))[0].name).toBe('Active')
+  })
+
+  test('fault: addresses first, priority 0 where it can be sent, Initialize', () => {
+    const gone: Effect = { kind: 'transition', from: 'Active', to: 'Initialize', reason: 'linkDown' }
+    expect(step(active(), linkDown, told, ms(300))).toEqual([
+      initialize({ stopped: false, faults: ['linkDown'] }),
+      [removed, gone],
+    ])
+    expect(step(active(), installFailed, told, ms(300))).toEqual([
+      initialize({ stopped: false, faults: ['addressInstallFailed'] }),
+      [
+        removed,
+        { kind: 'sendAdvertisement', priority: 0, reason: 'fault' },
+        { kind: 'transition', from: 'Active', to: 'Initialize', reason: 'addressInstallFailed' },
+      ],
+    ])
+  })
+
+  test.each([
+    ['startup', startup],
+    ['claimHeard', claimOf(VIP, 300)],
+    ['faultCleared', linkUp],
+  ])('%s does nothing', (_name, event) => {
+    expect(step(active(), event, told, ms(50_000))).toEqual([active(), []])
+  })
+})
+
+const atOnce: Effect[] = [
+  { kind: 'sendAdvertisement', priority: 0, reason: 'shutdown' },
+  removed,
+  { kind: 'transition', from: 'Active', to: 'Initialize', reason: 'shutdown' },
+]
+
+describe('A1: shutdown', () => {
+  test('by the letter: priority 0, addresses off, Initialize', () => {
+    expect(step(active(), shutdown, parameters('rfc9568'), ms(300))).toEqual([initialize(), atOnce])
+  })
+
+  test('holdfast: priority 0, then Leaving with every address kept', () => {
+    expect(step(active(), shutdown, parameters('holdfast'), ms(300))).toEqual([
+      leaving({ until: ms(2300), repeatAt: ms(302) }),
+      [
+        { kind: 'sendAdvertisement', priority: 0, reason: 'shutdown' },
+        { kind: 'transition', from: 'Active', to: 'Leaving', reason: 'shutdown' },
+      ],
+    ])
+  })
+
+  test('nobody can follow: at once, as owner and with an empty unicast peer list', () => {
+    const owner = parameters('holdfast', { priority: 255 })
+    expect(step(active(), shutdown, owner, ms(300))).toEqual([initialize(), atOnce])
+    const alone = parameters('holdfast', { transport: { mode: 'unicast', peers: [] } })
+    expect(step(active(), shutdown, alone, ms(300))).toEqual([initialize(), atOnce])
+    const paired = parameters('holdfast', { transport: { mode: 'unicast', peers: [{ address: ABOVE }] } })
+    expect(step(active(), shutdown, paired, ms(300))[0].name).toBe('Leaving')
+  })
+})
+
+describe('yield', () => {
+  test('holdfast: priority 0, then Leaving', () => {
+    expect(step(active(), yielded, parameters('holdfast', { priority: 1 }), ms(300))).toEqual([
+      leaving({ reason: 'yield', until: ms(2300), repeatAt: ms(302) }),
+      [
+        { kind: 'sendAdvertisement', priority: 0, reason: 'yield' },
+        { kind: 'transition', from: 'Active', to: 'Leaving', reason: 'yield' },
+      ],
+    ])
+  })
+
+  test('without the leaving knob: priority 0, addresses off, Backup', () => {
+    // Priority 1: Skew_Time 996.09375 ms.
+    expect(step(active(), yielded, parameters('rfc9568', { priority: 1 }), ms(300))).toEqual([
+      backup({ enteredAt: ms(300), activeDownAt: ms(4296.09375), ownerChangedAt: ms(300) }),
+      [
+        { kind: 'sendAdvertisement', priority: 0, reason: 'yield' },
+        removed,
+        { kind: 'transition', from: 'Active', to: 'Backup', reason: 'yield' },
+      ],
+    ])
+  })
+
+  test.each(PROFILES)('an owner stays, %s', (profile) => {
+    expect(step(active(), yielded, parameters(profile, { priority: 255 }), ms(300))).toEqual([active(), []])
+  })
+})
+
+describe('priorityChanged while Active', () => {
+  const send: Effect = { kind: 'sendAdvertisement', priority: 40, reason: 'priorityChanged' }
+  const demoted = parameters('holdfast', { priority: 40 })
+
+  test('by the letter the next scheduled advertisement carries it (VR-TM-07)', () => {
+    const letter = parameters('rfc9568', { priority: 40 })
+    expect(step(active(), priorityFrom(128), letter, ms(300))).toEqual([active(), []])
+    expect(step(active(), tick, letter, ms(1000))[1]).toEqual([
+      { kind: 'sendAdvertisement', priority: 40, reason: 'periodic' },
+    ])
+  })
+
+  test('holdfast tells the LAN at once, at most once an interval; Adver_Timer unchanged', () => {
+    const told = active({ changeSentAt: ms(300) })
+    expect(step(active(), priorityFrom(128), demoted, ms(300))).toEqual([told, [send]])
+    expect(step(told, priorityFrom(50), demoted, ms(1299))).toEqual([told, []])
+    expect(step(told, priorityFrom(50), demoted, ms(1300))).toEqual([active({ changeSentAt: ms(1300) }), [send]])
+  })
+})

@@ -1,0 +1,173 @@
+/**
+ * What may keep a Backup from an Active that is below it: health checks that have to confirm the advantage first
+ * (docs/adr/0025), the margin, and minHold, each told once. Priority 128, of which checks lift 50.
+ */
+import { describe, expect, test } from 'vitest'
+import type { Effect } from '../../../src/vrrp/effect.ts'
+import type { Event } from '../../../src/vrrp/event.ts'
+import { step } from '../../../src/vrrp/fsm.ts'
+import type { Member } from '../../../src/vrrp/group-member.ts'
+import { stepGroup } from '../../../src/vrrp/sync-group.ts'
+import { ABOVE, backup, heard, ms, parameters, priorityFrom, tick, tickAfterLoss } from './fsm-fixture.ts'
+
+const lifted = parameters('holdfast', { assured: 78 })
+const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(10_000) }, activeDownAt: ms(13_500) })
+const refusal: Effect = { kind: 'refused', reason: 'lower-priority', source: ABOVE }
+const answeredWith = (assured: number) => ({ kind: 'checksAnswered', assured }) as const
+
+/** Demoted to 100 at 11 000: above what we are without our checks. */
+const [asking, asked] = step(following, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
+const regular = { activeDownAt: 13_500, regularDownAt: undefined, downReason: 'lowerPriorityActive' }
+
+describe('an advantage that rests on checks', () => {
+  test('they are asked for as long as fastPreempt waits', () => {
+    expect(asked).toEqual([refusal, { kind: 'askChecks', within: 500 }])
+    expect(asking).toMatchObject({ activeDownAt: 11_500, regularDownAt: 13_500, asksChecks: true })
+  })
+
+  test('confirmed: it acts when the wait is over', () => {
+    const [sure, effects] = step(asking, answeredWith(128), lifted, ms(11_050))
+    expect(effects).toEqual([])
+    expect(sure).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
+    expect(step(sure, tick, lifted, ms(11_500))[0].name).toBe('Active')
+  })
+
+  test('those that have answered are enough', () => {
+    expect(step(asking, answeredWith(101), lifted, ms(11_050))[0]).toMatchObject({ activeDownAt: 11_500 })
+    const [back, effects] = step(asking, answeredWith(100), lifted, ms(11_050))
+    expect(back).toMatchObject(regular)
+    expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
+  })
+
+  test('no answer: row B5 decides, as without fastPreempt', () => {
+    const [back, effects] = step(asking, tick, lifted, ms(11_500))
+    expect(back).toMatchObject({ name: 'Backup', ...regular })
+    expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
+    const [late] = step(back, answeredWith(128), lifted, ms(11_600))
+    expect(late, 'an answer that comes too late').toEqual(back)
+    expect(step(back, tick, lifted, ms(13_500))[1].at(-1)).toMatchObject({
+      to: 'Active',
+      reason: 'lowerPriorityActive',
+    })
+  })
+
+  test('no answer, and row B5 is due as well', () => {
+    expect(step(asking, tick, lifted, ms(13_500))[1].at(-1)).toMatchObject({ reason: 'lowerPriorityActive' })
+  })
+
+  test('one that fails takes the advantage away: the Active is followed', () => {
+    const failed = { ...lifted, priority: 78, assured: undefined }
+    const [back, effects] = step(asking, priorityFrom(128), failed, ms(11_010))
+    expect(effects).toEqual([])
+    expect(back).toMatchObject({ regularDownAt: undefined, downReason: 'activeSilent' })
+    expect(step(back, answeredWith(78), failed, ms(11_020))[0]).toEqual(back)
+  })
+
+  test('one that fails and leaves us above does not end the wait for the others', () => {
+    const less = { ...lifted, priority: 110 }
+    const [still] = step(asking, priorityFrom(128), less, ms(11_010))
+    expect(still).toMatchObject({ asksChecks: true, regularDownAt: expect.any(Number) })
+    expect(step(still, answeredWith(110), less, ms(11_020))[0]).toMatchObject({ downReason: 'activeDemoted' })
+  })
+
+  test('nobody is asked where base and other trackers are enough', () => {
+    const [acts, effects] = step(following, heard(ABOVE, 77, 11_000), lifted, ms(11_000))
+    expect(effects).toEqual([refusal])
+    expect(acts).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
+  })
+
+  test('row B5 does not wait for an answer, but a failure may keep it as well', () => {
+    const ask: Effect = { kind: 'askChecks', within: ms(100) }
+    const nearly = backup({ ...following, activeDownAt: ms(11_100) })
+    const young = backup({ ...nearly, enteredAt: ms(10_900) })
+    const slow = parameters('holdfast', { assured: 78, knobs: { fastPreempt: false } })
+    for (const [state, told] of [
+      [nearly, lifted],
+      [young, lifted],
+      [nearly, slow],
+    ] as const) {
+      const [next, effects] = step(state, heard(ABOVE, 100, 11_000), told, ms(11_000))
+      expect(effects).toEqual([refusal, ask])
+      expect(next).toMatchObject({ activeDownAt: 11_100 })
+      expect(step(next, answeredWith(1), told, ms(11_050)), 'an answer changes nothing').toEqual([next, []])
+      expect(step(next, tick, told, ms(11_100))[0].name).toBe('Active')
+    }
+  })
+
+  test('a release needs no checks: the Active is gone', () => {
+    const [released] = step(asking, heard(ABOVE, 0, 11_100), lifted, ms(11_100))
+    expect(step(released, tick, lifted, ms(11_600))[1].at(-1)).toMatchObject({ to: 'Active', reason: 'activeReleased' })
+  })
+
+  test('lost packets: listened to once more first, at full length', () => {
+    const [extended] = step(asking, tickAfterLoss, lifted, ms(11_500))
+    expect(extended).toMatchObject({ activeDownAt: 15_000, extended: true })
+    expect(step(extended, tick, lifted, ms(15_000))[0].name).toBe('Active')
+  })
+
+  test('a sync group goes together, or as row B5 says', () => {
+    const members = ['V1', 'V2'].map((name) => ({ name, state: asking, parameters: lifted }))
+    const play = (events: readonly (readonly [number, Event, number])[]) => {
+      let now: readonly Member[] = members
+      for (const [index, event, at] of events) {
+        const steps = stepGroup(now, index, event, ms(at))
+        now = now.map((member, i) => ({ ...member, state: steps[i]?.state ?? member.state }))
+      }
+      return now.map(({ state }) => state.name)
+    }
+    const both = [
+      [0, tick, 11_500],
+      [1, tick, 11_500],
+    ] as const
+    const first = [0, answeredWith(128), 11_050] as const
+    const second = [1, answeredWith(128), 11_060] as const
+    expect(play([first, second, ...both])).toEqual(['Active', 'Active'])
+    expect(play([first, ...both]), 'one was not answered').toEqual(['Backup', 'Backup'])
+    expect(play([first, ...both, [1, tick, 13_500]]), 'until row B5 lets it go').toEqual(['Active', 'Active'])
+  })
+})
+
+describe('margin', () => {
+  const wide = parameters('holdfast', { margin: 20 })
+  const spared = (at: number): Effect => ({ kind: 'moveSuppressed', reason: 'margin', source: ABOVE, at: ms(at) })
+
+  test('an Active within it is followed, and that is said once', () => {
+    const [once, effects] = step(following, heard(ABOVE, 108, 11_000), wide, ms(11_000))
+    expect(effects).toEqual([spared(11_000)])
+    expect(once).toMatchObject({ activeDownAt: 14_500, active: { priority: 108 } })
+    expect(step(once, heard(ABOVE, 127, 12_000), wide, ms(12_000))[1]).toEqual([])
+    const [above] = step(once, heard(ABOVE, 128, 12_000), wide, ms(12_000))
+    expect(step(above, heard(ABOVE, 108, 13_000), wide, ms(13_000))[1], 'said again').toEqual([spared(13_000)])
+  })
+
+  test('one more is enough', () => {
+    const [acts] = step(following, heard(ABOVE, 107, 11_000), wide, ms(11_000))
+    expect(acts).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
+  })
+
+  test('an own priority that falls into it takes fastPreempt back', () => {
+    const [acts] = step(following, heard(ABOVE, 107, 11_000), wide, ms(11_000))
+    const [back] = step(acts, priorityFrom(128), { ...wide, priority: 127 }, ms(11_100))
+    expect(back).toMatchObject({ regularDownAt: undefined, downReason: 'activeSilent' })
+  })
+
+  test('silence and a release count as always', () => {
+    const [once] = step(following, heard(ABOVE, 108, 11_000), wide, ms(11_000))
+    expect(step(once, tick, wide, ms(14_500))[0].name).toBe('Active')
+    expect(step(once, heard(ABOVE, 0, 12_000), wide, ms(12_000))[0]).toMatchObject({ activeDownAt: 12_500 })
+  })
+
+  test('an owner has no use for it (RFC 9568 §6.1)', () => {
+    const owner = parameters('holdfast', { priority: 255, margin: 20 })
+    expect(step(following, heard(ABOVE, 254, 11_000), owner, ms(11_000))[1]).toEqual([refusal])
+  })
+})
+
+test('minHold is told when it keeps fastPreempt from acting', () => {
+  const recent = backup({ ...following, ownerChangedAt: ms(5_000) })
+  const [waits, effects] = step(recent, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
+  const held: Effect = { kind: 'moveSuppressed', reason: 'minHold', source: ABOVE, at: ms(11_000) }
+  expect(effects).toEqual([refusal, held, { kind: 'askChecks', within: 2_500 }])
+  expect(waits).toMatchObject({ activeDownAt: 13_500, regularDownAt: undefined })
+  expect(step(waits, heard(ABOVE, 100, 12_000), lifted, ms(12_000))[1], 'once a demotion').toEqual([refusal])
+})

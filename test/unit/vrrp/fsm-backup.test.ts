@@ -1,0 +1,262 @@
+/** RFC 9568 §6.4.2 (EID 7949): rows B1–B6 and every other event: exact next state and ordered effects. */
+import { describe, expect, test } from 'vitest'
+import { step } from '../../../src/vrrp/fsm.ts'
+import { nextDeadline } from '../../../src/vrrp/state.ts'
+import { centis } from '../../../src/wire/units.ts'
+import {
+  ABOVE,
+  active,
+  answered,
+  BELOW,
+  backup,
+  claimOf,
+  heard,
+  initialize,
+  installFailed,
+  linkDown,
+  linkUp,
+  ms,
+  OTHER,
+  PROFILES,
+  parameters,
+  priorityFrom,
+  reached,
+  SELF,
+  shutdown,
+  startup,
+  tick,
+  tickAfterLoss,
+  VIP,
+  yielded,
+} from './fsm-fixture.ts'
+
+/** Follows ABOVE with 200, heard at 1000: activeDownAt 4500. */
+const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1000) }, activeDownAt: ms(4500) })
+const released = backup({ ...following, activeDownAt: ms(2000), downReason: 'activeReleased' })
+
+describe.each(PROFILES)('Backup, %s', (profile) => {
+  const told = parameters(profile)
+
+  test('the deadline is Active_Down_Timer', () => {
+    expect(nextDeadline(following)).toBe(4500)
+  })
+
+  test('B1: shutdown: nothing is sent', () => {
+    expect(step(following, shutdown, told, ms(1200))).toEqual([
+      initialize(),
+      [{ kind: 'transition', from: 'Backup', to: 'Initialize', reason: 'shutdown' }],
+    ])
+  })
+
+  test('B2: at the deadline: advertisement, addresses, announcement, Active with its own interval', () => {
+    const learned = backup({ ...following, activeAdverInterval: centis(300) })
+    expect(step(learned, tick, told, ms(4500))).toEqual([
+      active({ since: ms(4500), adverAt: ms(5500) }),
+      [
+        { kind: 'sendAdvertisement', priority: 128, reason: 'takeover' },
+        { kind: 'installAddresses' },
+        { kind: 'announce', reason: 'takeover' },
+        { kind: 'transition', from: 'Backup', to: 'Active', reason: 'activeSilent' },
+      ],
+    ])
+  })
+
+  test.each(['activeReleased', 'lowerPriorityActive', 'activeDemoted'] as const)('B2: says why: %s', (reason) => {
+    const [, effects] = step(backup({ downReason: reason }), tick, told, ms(3500))
+    expect(effects.at(-1)).toEqual({ kind: 'transition', from: 'Backup', to: 'Active', reason })
+  })
+
+  test('B2: an early tick does nothing, a late one dates from now', () => {
+    expect(step(following, tick, told, ms(4499.999))).toEqual([following, []])
+    expect(step(following, tickAfterLoss, told, ms(4499.999))).toEqual([following, []])
+    const [late] = step(following, tick, told, ms(4600))
+    expect(late).toEqual(active({ since: ms(4600), adverAt: ms(5600) }))
+  })
+
+  test('B2: lost reception moves the deadline once, to now + Active_Down_Interval, then it decides', () => {
+    const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
+    expect(step(following, tickAfterLoss, told, ms(4600))).toEqual([extended, []])
+    expect(step(extended, tickAfterLoss, told, ms(8100))[0]).toEqual(active({ since: ms(8100), adverAt: ms(9100) }))
+    // An accepted advertisement gives the benefit back.
+    const [again] = step(extended, heard(ABOVE, 200, 5000), told, ms(5000))
+    expect(again).toEqual(
+      backup({ active: { source: ABOVE, priority: 200, heardAt: ms(5000) }, activeDownAt: ms(8500) }),
+    )
+  })
+
+  test('B2: lost reception counts the learned interval', () => {
+    const learned = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
+    const [next] = step(learned, tickAfterLoss, told, ms(8000))
+    expect(next).toEqual({ ...learned, activeDownAt: ms(15_000), extended: true })
+  })
+
+  test('B3: priority 0 of the Active: Skew_Time from when it arrived', () => {
+    const expected = backup({ ...following, activeDownAt: ms(1700), downReason: 'activeReleased' })
+    expect(step(following, heard(ABOVE, 0, 1200), told, ms(1230))).toEqual([expected, []])
+  })
+
+  test('B3: Skew_Time of the learned interval, not of the packet, which teaches nothing', () => {
+    const learned = backup({ ...following, activeAdverInterval: centis(300), activeDownAt: ms(11_500) })
+    const [next] = step(learned, heard(ABOVE, 0, 2000, 100), told, ms(2000))
+    expect(next).toEqual({ ...learned, activeDownAt: ms(3500), downReason: 'activeReleased' })
+  })
+
+  test('B3: priority 0 may lengthen what is left, with Preempt_Mode False too', () => {
+    const late = backup({ ...following, activeDownAt: ms(1300) })
+    const stays = parameters(profile, { preempt: false })
+    for (const knows of [told, stays]) {
+      const [next] = step(late, heard(ABOVE, 0, 1200), knows, ms(1200))
+      expect(next).toEqual({ ...late, activeDownAt: ms(1700), downReason: 'activeReleased' })
+    }
+  })
+
+  test('B3: when no Active is known anybody may say it', () => {
+    const [next, effects] = step(backup(), heard(OTHER, 0, 100), told, ms(100))
+    expect(next).toEqual(backup({ activeDownAt: ms(600), downReason: 'activeReleased' }))
+    expect(effects).toEqual([])
+  })
+
+  test('B4: higher priority: learn its interval, restart from when it arrived', () => {
+    const expected = backup({
+      active: { source: ABOVE, priority: 129, heardAt: ms(800) },
+      activeAdverInterval: centis(200),
+      activeDownAt: ms(7800),
+    })
+    expect(step(backup(), heard(ABOVE, 129, 800, 200), told, ms(850))).toEqual([expected, []])
+  })
+
+  test.each([
+    ['above', ABOVE],
+    ['below', BELOW],
+  ])('B4: equal priority wins, from an address %s ours', (_name, source) => {
+    const [next, effects] = step(backup(), heard(source, 128, 800), told, ms(800))
+    expect(next).toEqual(backup({ active: { source, priority: 128, heardAt: ms(800) }, activeDownAt: ms(4300) }))
+    expect(effects).toEqual([])
+  })
+
+  test('B4: version 2 learns no interval', () => {
+    const old = parameters(profile, { version: 2 })
+    const [next] = step(backup(), heard(ABOVE, 200, 800, 300), old, ms(800))
+    expect(next).toEqual(backup({ active: { source: ABOVE, priority: 200, heardAt: ms(800) }, activeDownAt: ms(4300) }))
+  })
+
+  test('B4: Preempt_Mode False follows a lower priority and learns from it', () => {
+    const stays = parameters(profile, { preempt: false })
+    const [next, effects] = step(backup(), heard(BELOW, 1, 800, 50), stays, ms(800))
+    expect(next).toEqual(
+      backup({
+        active: { source: BELOW, priority: 1, heardAt: ms(800) },
+        activeAdverInterval: centis(50),
+        activeDownAt: ms(2550),
+      }),
+    )
+    expect(effects).toEqual([])
+  })
+
+  test('B4: an advertisement takes back a release', () => {
+    const [next] = step(released, heard(ABOVE, 200, 1600), told, ms(1600))
+    expect(next).toEqual(
+      backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1600) }, activeDownAt: ms(5100) }),
+    )
+  })
+
+  test('B5: lower priority: discarded, the timer keeps running, nothing is learned', () => {
+    expect(step(backup(), heard(ABOVE, 127, 800, 200), told, ms(800))).toEqual([
+      backup({ downReason: 'lowerPriorityActive' }),
+      [{ kind: 'refused', reason: 'lower-priority', source: ABOVE }],
+    ])
+  })
+
+  test('B5: an owner preempts regardless of Preempt_Mode and preemptDelay (RFC 9568 §6.1)', () => {
+    const owner = parameters(profile, { priority: 255, preempt: false, preemptDelay: ms(60_000) })
+    const [next, effects] = step(backup(), heard(ABOVE, 254, 800), owner, ms(800))
+    expect(next).toEqual(backup({ downReason: 'lowerPriorityActive' }))
+    expect(effects).toEqual([{ kind: 'refused', reason: 'lower-priority', source: ABOVE }])
+  })
+
+  test('B5: a lower router does not hide that the Active was released', () => {
+    const [next, effects] = step(released, heard(BELOW, 1, 1600), told, ms(1600))
+    expect(next).toEqual(released)
+    expect(effects).toEqual([{ kind: 'refused', reason: 'lower-priority', source: BELOW }])
+  })
+
+  test.each([0, 1, 128, 200, 255])('B6: priority %i from our own address is not processed', (priority) => {
+    expect(step(following, heard(SELF, priority, 1200), told, ms(1200))).toEqual([
+      following,
+      [{ kind: 'refused', reason: 'self-originated', source: SELF }],
+    ])
+  })
+
+  test('preemptDelay: lower advertisements are followed until it ends, counted from the first (VR-PRE-02)', () => {
+    const patient = parameters(profile, { preemptDelay: ms(2000) })
+    const [first] = step(backup(), heard(BELOW, 100, 500), patient, ms(510))
+    const follows = (at: number) =>
+      backup({
+        active: { source: BELOW, priority: 100, heardAt: ms(at) },
+        activeDownAt: ms(at + 3500),
+        preemptAt: ms(2500),
+      })
+    expect(first).toEqual(follows(500))
+    const [last, none] = step(first, heard(BELOW, 100, 2500), patient, ms(2500))
+    expect([last, none]).toEqual([follows(2500), []])
+    const [after, refused] = step(last, heard(BELOW, 100, 3500), patient, ms(3500))
+    expect(after).toEqual({
+      ...follows(2500),
+      active: { source: BELOW, priority: 100, heardAt: ms(3500) },
+      downReason: 'lowerPriorityActive',
+    })
+    expect(refused).toEqual([{ kind: 'refused', reason: 'lower-priority', source: BELOW }])
+  })
+
+  test('preemptDelay is cancelled by an equal or higher priority, and delays neither expiry nor priority 0', () => {
+    const patient = parameters(profile, { preemptDelay: ms(2000) })
+    const waiting = backup({
+      active: { source: BELOW, priority: 100, heardAt: ms(500) },
+      activeDownAt: ms(4000),
+      preemptAt: ms(2500),
+    })
+    const [cancelled] = step(waiting, heard(BELOW, 128, 1500), patient, ms(1500))
+    expect(cancelled).toEqual(
+      backup({ active: { source: BELOW, priority: 128, heardAt: ms(1500) }, activeDownAt: ms(5000) }),
+    )
+    const [zero] = step(waiting, heard(BELOW, 0, 1500), patient, ms(1500))
+    expect(zero).toEqual({ ...waiting, activeDownAt: ms(2000), downReason: 'activeReleased' })
+    expect(step(backup(), tick, patient, ms(3500))[0].name).toBe('Active')
+  })
+
+  test('priorityChanged moves the running timer by the difference of the two intervals (VR-TM-06)', () => {
+    // 128 → 192: Skew_Time 500 → 250 ms.
+    const [raised, effects] = step(following, priorityFrom(128), parameters(profile, { priority: 192 }), ms(1500))
+    expect([raised, effects]).toEqual([backup({ ...following, activeDownAt: ms(4250) }), []])
+    const [lowered] = step(following, priorityFrom(128), parameters(profile, { priority: 64 }), ms(1500))
+    expect(lowered).toEqual(backup({ ...following, activeDownAt: ms(4750) }))
+    // Moved, not restarted: also a deadline that is not the Active's last advertisement + Active_Down_Interval.
+    const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
+    const [moved] = step(extended, priorityFrom(128), parameters(profile, { priority: 64 }), ms(4700))
+    expect(moved).toEqual({ ...extended, activeDownAt: ms(8350) })
+    const learned = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
+    const [scaled] = step(learned, priorityFrom(128), parameters(profile, { priority: 64 }), ms(1500))
+    expect(scaled).toEqual({ ...learned, activeDownAt: ms(8500) })
+  })
+
+  test.each([
+    ['linkDown', linkDown, 'linkDown'],
+    ['addressInstallFailed', installFailed, 'addressInstallFailed'],
+  ] as const)('%s: Initialize with that reason, nothing is sent', (_name, event, fault) => {
+    expect(step(following, event, told, ms(1500))).toEqual([
+      initialize({ stopped: false, faults: [fault] }),
+      [{ kind: 'transition', from: 'Backup', to: 'Initialize', reason: fault }],
+    ])
+  })
+
+  test.each([
+    ['startup', startup],
+    ['yield', yielded],
+    ['claimHeard', claimOf(VIP, 1500)],
+    ['rivalAnswered', answered(VIP, 1500)],
+    ['peerReached', reached],
+    ['faultCleared', linkUp],
+  ])('%s does nothing', (_name, event) => {
+    expect(step(following, event, told, ms(50_000))).toEqual([following, []])
+  })
+})

@@ -1,0 +1,122 @@
+/** RFC 9568 §6.4.1 (EID 7947): rows I1–I4 and every other event; faults are reasons to stay (VR-TRK-06). */
+import { describe, expect, test } from 'vitest'
+import { step } from '../../../src/vrrp/fsm.ts'
+import { INITIAL_STATE, nextDeadline } from '../../../src/vrrp/state.ts'
+import { centis } from '../../../src/wire/units.ts'
+import {
+  ABOVE,
+  active,
+  answered,
+  backup,
+  claimOf,
+  heard,
+  initialize,
+  linkDown,
+  linkUp,
+  ms,
+  PROFILES,
+  parameters,
+  priorityFrom,
+  reached,
+  shutdown,
+  startup,
+  tick,
+  tickAfterLoss,
+  VIP,
+  yielded,
+} from './fsm-fixture.ts'
+
+describe.each(PROFILES)('Initialize, %s', (profile) => {
+  const told = parameters(profile)
+  const owner = parameters(profile, { priority: 255 })
+
+  test('begins stopped, without a fault and without a deadline', () => {
+    expect(INITIAL_STATE).toEqual(initialize())
+    expect(nextDeadline(INITIAL_STATE)).toBeUndefined()
+  })
+
+  test('I1: startup as owner: advertisement, addresses, announcement, Active', () => {
+    expect(step(initialize(), startup, owner, ms(70))).toEqual([
+      active({ since: ms(70), adverAt: ms(1070) }),
+      [
+        { kind: 'sendAdvertisement', priority: 255, reason: 'takeover' },
+        { kind: 'installAddresses' },
+        { kind: 'announce', reason: 'takeover' },
+        { kind: 'transition', from: 'Initialize', to: 'Active', reason: 'owner' },
+      ],
+    ])
+  })
+
+  test('I2: startup otherwise: own interval, full Active_Down_Interval, nothing on the wire', () => {
+    expect(step(initialize(), startup, told, ms(70))).toEqual([
+      backup({ enteredAt: ms(70), activeDownAt: ms(3570) }),
+      [{ kind: 'transition', from: 'Initialize', to: 'Backup', reason: 'startup' }],
+    ])
+  })
+
+  test('I2: 254 is no owner', () => {
+    const [next] = step(initialize(), startup, parameters(profile, { priority: 254 }), ms(0))
+    // Skew_Time of 254: 7.8125 ms.
+    expect(next).toEqual(backup({ activeDownAt: ms(3007.8125) }))
+  })
+
+  test('I2: version 2 does not scale Skew_Time by the interval (RFC 3768 §6.1)', () => {
+    const slow = parameters(profile, { version: 2, advertisementInterval: centis(300) })
+    const [next] = step(initialize(), startup, slow, ms(0))
+    expect(next).toEqual(backup({ activeAdverInterval: centis(300), activeDownAt: ms(9500) }))
+  })
+
+  test('I3: an advertisement is ignored, and said to be', () => {
+    expect(step(initialize(), heard(ABOVE, 200, 50), told, ms(50))).toEqual([
+      initialize(),
+      [{ kind: 'refused', reason: 'initialize', source: ABOVE }],
+    ])
+  })
+
+  test('I4: shutdown does nothing, and cancels a startup that waits for a fault to clear', () => {
+    expect(step(initialize(), shutdown, told, ms(50))).toEqual([initialize(), []])
+    const waiting = initialize({ stopped: false, faults: ['linkDown'] })
+    expect(step(waiting, shutdown, told, ms(50))).toEqual([initialize({ faults: ['linkDown'] }), []])
+  })
+
+  test('startup with a fault waits; the last fault that clears starts, as at start', () => {
+    const faulty = initialize({ faults: ['linkDown', 'sourceAddressMissing'] })
+    const waiting = initialize({ stopped: false, faults: ['linkDown', 'sourceAddressMissing'] })
+    expect(step(faulty, startup, told, ms(10))).toEqual([waiting, []])
+    const one = initialize({ stopped: false, faults: ['sourceAddressMissing'] })
+    expect(step(waiting, linkUp, told, ms(20))).toEqual([one, []])
+    const cleared = { kind: 'faultCleared', fault: 'sourceAddressMissing' } as const
+    expect(step(one, cleared, told, ms(30))).toEqual([
+      backup({ enteredAt: ms(30), activeDownAt: ms(3530) }),
+      [{ kind: 'transition', from: 'Initialize', to: 'Backup', reason: 'faultCleared' }],
+    ])
+    const [next, effects] = step(one, cleared, owner, ms(30))
+    expect(next).toEqual(active({ since: ms(30), adverAt: ms(1030) }))
+    expect(effects.map(({ kind }) => kind)).toEqual(['sendAdvertisement', 'installAddresses', 'announce', 'transition'])
+  })
+
+  test('a fault is kept once; clearing it while stopped does not start', () => {
+    const faulty = initialize({ faults: ['linkDown'] })
+    expect(step(initialize(), linkDown, told, ms(10))).toEqual([faulty, []])
+    expect(step(faulty, linkDown, told, ms(10))).toEqual([faulty, []])
+    expect(step(faulty, linkUp, told, ms(10))).toEqual([initialize(), []])
+    const tracked = { kind: 'faultRaised', fault: 'trackedInterfaceDown:eth1', canSend: true } as const
+    expect(step(faulty, tracked, told, ms(10))).toEqual([
+      initialize({ faults: ['linkDown', 'trackedInterfaceDown:eth1'] }),
+      [],
+    ])
+  })
+
+  test.each([
+    ['yield', yielded],
+    ['claimHeard', claimOf(VIP, 50)],
+    ['rivalAnswered', answered(VIP, 50)],
+    ['peerReached', reached],
+    ['deadlineReached', tick],
+    ['deadlineReached after loss', tickAfterLoss],
+    ['priorityChanged', priorityFrom(100)],
+  ])('%s does nothing', (_name, event) => {
+    const faulty = initialize({ stopped: false, faults: ['linkDown'] })
+    expect(step(faulty, event, told, ms(50_000))).toEqual([faulty, []])
+  })
+})

@@ -1,0 +1,291 @@
+/** parametersChanged: what a reload makes a running router do (VR-CFG-08, VR-TM-06), exactly; and what it leaves alone. */
+import { describe, expect, test } from 'vitest'
+import type { Effect } from '../../../src/vrrp/effect.ts'
+import { step } from '../../../src/vrrp/fsm.ts'
+import type { Knobs, Parameters } from '../../../src/vrrp/parameters.ts'
+import type { State } from '../../../src/vrrp/state.ts'
+import { address } from '../../../src/wire/address.ts'
+import { centis } from '../../../src/wire/units.ts'
+import {
+  ABOVE,
+  active,
+  BELOW,
+  backup,
+  DOWN,
+  initialize,
+  leaving,
+  linkDown,
+  ms,
+  PROFILES,
+  parameters,
+  priorityFrom,
+  SKEW,
+  startup,
+  tick,
+  VIP,
+  VIP2,
+} from './fsm-fixture.ts'
+
+type Overrides = Partial<Omit<Parameters, 'knobs'>> & { knobs?: Partial<Knobs> }
+
+const VIP3 = address('198.51.100.3')
+const OLD = parameters('holdfast')
+
+function reload(state: State, change: Overrides, now: number, before: Parameters = OLD) {
+  const { knobs, ...rest } = change
+  const next: Parameters = { ...before, ...rest, knobs: { ...before.knobs, ...knobs } }
+  return step(state, { kind: 'parametersChanged', previous: before }, next, ms(now))
+}
+
+const said = (priority = 128, reason: 'parametersChanged' | 'priorityChanged' = 'parametersChanged'): Effect => ({
+  kind: 'sendAdvertisement',
+  priority,
+  reason,
+})
+const announced: Effect = { kind: 'announce', reason: 'takeover' }
+const installed: Effect = { kind: 'installAddresses' }
+const removed = (...addresses: (typeof VIP)[]): Effect => ({ kind: 'removeAddresses', addresses })
+
+const ACTIVE = active({ asserted: [{ to: 'rival', source: BELOW, at: ms(300) }] })
+const FOLLOWING = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(0) } })
+
+describe('nothing that is said, nothing that is held', () => {
+  const changes: [string, Overrides][] = [
+    ['nothing at all', {}],
+    ['peers', { peers: [{ address: ABOVE }, { address: BELOW }] }],
+    ['preempt', { preempt: false }],
+    ['preemptDelay', { preemptDelay: ms(5000) }],
+    ['minHold', { minHold: ms(1) }],
+    ['phase', { phase: 0.5 }],
+    ['a knob', { knobs: { fastPreempt: false, announceOnRival: false, leaving: false } }],
+    ['the order of the addresses', { addresses: [VIP2, VIP] }],
+  ]
+  const states: [string, State][] = [
+    ['Active', ACTIVE],
+    ['Backup', FOLLOWING],
+    ['Backup that holds', backup({ heldSince: ms(10) })],
+    ['Leaving', leaving()],
+    ['Initialize', initialize({ faults: ['linkDown'], stopped: false })],
+  ]
+
+  describe.each(states)('%s', (_name, state) => {
+    test.each(changes)('%s: the same state, no effects', (_title, change) => {
+      const [next, effects] = reload(state, change, 700)
+      expect(next, 'the very same object').toBe(state)
+      expect(effects).toEqual([])
+    })
+  })
+})
+
+describe('Active', () => {
+  test('a shorter interval: said at once, and never later than one of it', () => {
+    expect(reload(active(), { advertisementInterval: centis(10) }, 700)).toEqual([
+      active({ adverAt: ms(800), changeSentAt: ms(700) }),
+      [said()],
+    ])
+    expect(reload(active(), { advertisementInterval: centis(50) }, 700)[0]).toMatchObject({ adverAt: 1000 })
+  })
+
+  test('a longer interval: the next one still comes when Backups that learned the old one expect it', () => {
+    const [next, effects] = reload(active(), { advertisementInterval: centis(1000) }, 700)
+    expect([next, effects]).toEqual([active({ changeSentAt: ms(700) }), [said()]])
+    const slow = parameters('holdfast', { advertisementInterval: centis(1000) })
+    expect(step(next, tick, slow, ms(1000))[0]).toMatchObject({ adverAt: 11_000 })
+  })
+
+  test('a priority: as priorityChanged', () => {
+    expect(reload(active(), { priority: 50 }, 700)).toEqual([
+      active({ changeSentAt: ms(700) }),
+      [said(50, 'priorityChanged')],
+    ])
+  })
+
+  test('an address more: said, installed, announced', () => {
+    expect(reload(active(), { addresses: [VIP, VIP2, VIP3] }, 700)).toEqual([
+      active({ changeSentAt: ms(700) }),
+      [said(), installed, announced],
+    ])
+  })
+
+  test('an address less: only that one goes, before anything is said; what is repeated no longer names it', () => {
+    expect(reload(active(), { addresses: [VIP2] }, 700)).toEqual([
+      active({ changeSentAt: ms(700) }),
+      [removed(VIP), said(), announced],
+    ])
+  })
+
+  test('one for another', () => {
+    expect(reload(active(), { addresses: [VIP, VIP3], priority: 100 }, 700)[1]).toEqual([
+      removed(VIP2),
+      said(100),
+      installed,
+      announced,
+    ])
+  })
+
+  test('at most one extra advertisement an interval, of both kinds of change together; the rest is done', () => {
+    const busy = active({ changeSentAt: ms(400) })
+    expect(reload(busy, { addresses: [VIP] }, 700)).toEqual([busy, [removed(VIP2), announced]])
+    expect(reload(busy, { advertisementInterval: centis(10) }, 450)).toEqual([
+      active({ changeSentAt: ms(400), adverAt: ms(550) }),
+      [],
+    ])
+    const [next] = reload(active(), { addresses: [VIP] }, 700)
+    expect(step(next, priorityFrom(128), parameters('holdfast', { priority: 1 }), ms(800))).toEqual([next, []])
+  })
+
+  test('the profile that leaves it to the next scheduled one', () => {
+    const rfc = parameters('rfc9568')
+    const [next, effects] = reload(active(), { advertisementInterval: centis(10), addresses: [VIP] }, 700, rfc)
+    expect([next, effects]).toEqual([active({ adverAt: ms(800) }), [removed(VIP2), announced]])
+  })
+
+  test('no owner any more: its addresses are to be held like anybody else’s', () => {
+    const owner = parameters('holdfast', { priority: 255 })
+    expect(reload(active(), { priority: 100 }, 700, owner)[1]).toEqual([said(100, 'priorityChanged'), installed])
+    expect(reload(active(), { priority: 255 }, 700)[1]).toEqual([said(255, 'priorityChanged')])
+  })
+})
+
+describe('Backup', () => {
+  test('a priority moves the running timer by the difference (VR-TM-06)', () => {
+    // Skew_Time of 192 is 250 ms, of 128 it is 500 ms.
+    expect(reload(FOLLOWING, { priority: 192 }, 700)).toEqual([{ ...FOLLOWING, activeDownAt: ms(DOWN - 250) }, []])
+  })
+
+  test('to or below the Active that was demoted: fastPreempt is taken back, and the wish of a group', () => {
+    const pending = backup({
+      active: { source: ABOVE, priority: 100, heardAt: ms(600) },
+      activeDownAt: ms(1100),
+      regularDownAt: ms(DOWN),
+      downReason: 'activeDemoted',
+      heldSince: ms(650),
+    })
+    expect(reload(pending, { priority: 100 }, 700)[0]).toMatchObject({
+      activeDownAt: 600 + 3000 + (156 * 1000) / 256,
+      downReason: 'activeSilent',
+      regularDownAt: undefined,
+      heldSince: undefined,
+    })
+  })
+
+  test('the same without fastPreempt: the timer runs on, the wish of a group is over', () => {
+    const rfc = parameters('rfc9568')
+    const held = backup({ active: { source: BELOW, priority: 100, heardAt: ms(500) }, heldSince: ms(10) })
+    const [next, effects] = reload(held, { priority: 90 }, 700, rfc)
+    expect(next).toMatchObject({ heldSince: undefined, activeDownAt: held.activeDownAt + 38 * (1000 / 256) })
+    expect(effects).toEqual([])
+    expect(reload(held, { priority: 101 }, 700, rfc)[0]).toMatchObject({ heldSince: 10 })
+  })
+
+  test('a preemptDelay that runs ends when the new one would have', () => {
+    const delayed = { ...OLD, preemptDelay: ms(300_000) }
+    const waiting = backup({ active: { source: BELOW, priority: 100, heardAt: ms(0) }, preemptAt: ms(310_000) })
+    expect(reload(waiting, { preemptDelay: ms(5_000) }, 12_000, delayed)).toEqual([
+      { ...waiting, preemptAt: ms(15_000) },
+      [],
+    ])
+  })
+
+  test('version 3 waits for the interval that it learned', () => {
+    expect(reload(FOLLOWING, { advertisementInterval: centis(10) }, 700)[0]).toBe(FOLLOWING)
+  })
+
+  test('version 3 that knows no Active waits for its own, from now on', () => {
+    expect(reload(backup(), { advertisementInterval: centis(10) }, 700)[0]).toEqual(
+      backup({ activeAdverInterval: centis(10), activeDownAt: ms(700 + DOWN / 10) }),
+    )
+  })
+
+  test('version 2 always waits for its own', () => {
+    const before = parameters('holdfast', { version: 2 })
+    // Skew_Time of version 2 is not scaled: 6 s and 500 ms.
+    expect(reload(FOLLOWING, { advertisementInterval: centis(200) }, 700, before)).toEqual([
+      { ...FOLLOWING, activeAdverInterval: centis(200), activeDownAt: ms(700 + 6000 + SKEW) },
+      [],
+    ])
+  })
+
+  test('a release is not waited for again', () => {
+    const released = backup({ activeDownAt: ms(900), downReason: 'activeReleased' })
+    expect(reload(released, { advertisementInterval: centis(1000) }, 700)[0]).toMatchObject({ activeDownAt: 900 })
+  })
+
+  test('addresses are the next takeover’s business', () => {
+    expect(reload(FOLLOWING, { addresses: [VIP3] }, 700)).toEqual([FOLLOWING, []])
+  })
+})
+
+describe('from multicast to unicast, and back', () => {
+  const UNICAST: Overrides = { transport: { mode: 'unicast', peers: [{ address: ABOVE }] } }
+  const there: Parameters = { ...OLD, transport: { mode: 'unicast', peers: [{ address: ABOVE }] } }
+
+  test.each([
+    ['there', UNICAST, OLD],
+    ['back', { transport: OLD.transport }, there],
+  ])('%s: an Active goes on and says so to those whom it now reaches', (_, change, before) => {
+    const [state, effects] = reload(ACTIVE, change, 700, before)
+    expect(state).toEqual({ ...ACTIVE, changeSentAt: 700 })
+    expect(effects).toEqual([said()])
+  })
+
+  test('a Backup waits anew: the Active may change a little later', () => {
+    const [state, effects] = reload(FOLLOWING, UNICAST, 700)
+    expect(effects).toEqual([])
+    expect(state).toEqual({ ...FOLLOWING, activeDownAt: 700 + DOWN })
+  })
+
+  test('a Backup whose Active has said that it leaves does not', () => {
+    const released = backup({ activeDownAt: ms(900), downReason: 'activeReleased' })
+    expect(reload(released, UNICAST, 700)[0]).toEqual(released)
+  })
+})
+
+describe('Leaving and Initialize', () => {
+  test('Leaving keeps answering, except for what is no longer ours', () => {
+    const [next, effects] = reload(leaving(), { addresses: [VIP2, VIP3], priority: 1 }, 1)
+    expect(next).toEqual(leaving({ kept: [{ address: VIP2, offAt: undefined }] }))
+    expect(effects).toEqual([removed(VIP)])
+    expect(reload(leaving({ reason: 'yield' }), { priority: 1, advertisementInterval: centis(10) }, 1)[1]).toEqual([])
+  })
+
+  test('Leaving that loses its last address to the reload has its successor: it follows', () => {
+    const successor = { source: ABOVE, priority: 100, interval: centis(100), heardAt: ms(1) }
+    const last = leaving({ reason: 'yield', successor, kept: [{ address: VIP, offAt: ms(21) }] })
+    const [next, effects] = reload(last, { addresses: [VIP3] }, 5)
+    expect(next).toMatchObject({ name: 'Backup', active: { source: ABOVE, priority: 100, heardAt: 1 } })
+    expect(effects).toEqual([
+      removed(VIP),
+      { kind: 'transition', from: 'Leaving', to: 'Backup', reason: 'successorHeard', peer: ABOVE },
+    ])
+  })
+
+  test('Initialize starts with what it is told by then', () => {
+    const faulty = initialize({ faults: ['linkDown'], stopped: false })
+    const [next] = reload(faulty, { priority: 255, addresses: [VIP3] }, 1)
+    expect(next).toBe(faulty)
+  })
+})
+
+describe.each(PROFILES)('phase, %s', (profile) => {
+  const told = parameters(profile, { phase: 0.25 })
+
+  test('only the first periodic advertisement is earlier; the grid goes on from it', () => {
+    const [next] = step(backup(), tick, told, ms(DOWN))
+    expect(next).toEqual(active({ since: ms(DOWN), adverAt: ms(DOWN + 250) }))
+    expect(step(next, tick, told, ms(DOWN + 250))[0]).toMatchObject({ adverAt: DOWN + 1250 })
+  })
+
+  test('an owner at its start', () => {
+    const owner = parameters(profile, { priority: 255, phase: 0.5 })
+    expect(step(initialize(), startup, owner, ms(0))[0]).toMatchObject({ name: 'Active', adverAt: 500 })
+  })
+
+  test('absent or 1 is Advertisement_Interval, and nothing else starts earlier', () => {
+    const whole = parameters(profile, { phase: 1 })
+    expect(step(backup(), tick, whole, ms(DOWN))).toEqual(step(backup(), tick, parameters(profile), ms(DOWN)))
+    expect(step(active(), tick, told, ms(1000))).toEqual(step(active(), tick, whole, ms(1000)))
+    expect(step(active(), linkDown, told, ms(1))).toEqual(step(active(), linkDown, whole, ms(1)))
+    expect(step(initialize(), startup, told, ms(0))).toEqual(step(initialize(), startup, whole, ms(0)))
+  })
+})

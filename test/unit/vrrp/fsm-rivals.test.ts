@@ -1,0 +1,394 @@
+/** Rivals of an Active (design.md §3): answered and announced, spaced, bounded. */
+import { describe, expect, test } from 'vitest'
+import type { Effect } from '../../../src/vrrp/effect.ts'
+import type { Event } from '../../../src/vrrp/event.ts'
+import { step } from '../../../src/vrrp/fsm.ts'
+import type { State } from '../../../src/vrrp/state.ts'
+import { address } from '../../../src/wire/address.ts'
+import { centis } from '../../../src/wire/units.ts'
+import {
+  ABOVE,
+  active,
+  answered,
+  BELOW,
+  heard,
+  ms,
+  OTHER,
+  parameters,
+  reached,
+  tick,
+  VIP,
+  yielded,
+} from './fsm-fixture.ts'
+
+describe('rivals (design.md §3)', () => {
+  const told = parameters('holdfast')
+  const hearing = (state: State, events: readonly (readonly [typeof ABOVE, number])[], knows = told) => {
+    const sent: Effect[][] = []
+    let now = state
+    for (const [source, at] of events) {
+      const [next, effects] = step(now, heard(source, 100, at), knows, ms(at))
+      sent.push(effects.filter(({ kind }) => kind !== 'refused'))
+      now = next
+    }
+    return { state: now, sent }
+  }
+  const answer: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'rivalHeard' }
+  const announce: Effect = { kind: 'announce', reason: 'rival' }
+
+  test('one answer per rival in 100 ms, counted from the answer; each rival for itself', () => {
+    const { sent } = hearing(active(), [
+      [ABOVE, 100],
+      [OTHER, 150],
+      [ABOVE, 199],
+      [ABOVE, 200],
+      [OTHER, 249],
+      [OTHER, 250],
+    ])
+    expect(sent).toEqual([
+      [answer, announce],
+      [answer, announce],
+      [announce],
+      [answer, announce],
+      [announce],
+      [answer, announce],
+    ])
+  })
+
+  test('spaced by the interval where that is shorter', () => {
+    const fast = parameters('holdfast', { advertisementInterval: centis(1) })
+    const { sent } = hearing(
+      active(),
+      [
+        [ABOVE, 100],
+        [ABOVE, 109.9],
+        [ABOVE, 110],
+      ],
+      fast,
+    )
+    expect(
+      sent.map((effects) => effects.includes(answer) || effects.some((e) => e.kind === 'sendAdvertisement')),
+    ).toEqual([true, false, true])
+  })
+
+  test('packets that were queued together cause one announcement batch', () => {
+    const { sent, state } = hearing(active(), [
+      [ABOVE, 100],
+      [OTHER, 100],
+      [BELOW, 100],
+      [ABOVE, 101],
+    ])
+    expect(sent).toEqual([[answer, announce], [answer], [answer], [announce]])
+    expect(state).toEqual(
+      active({
+        asserted: [ABOVE, OTHER, BELOW].map((source) => ({ to: 'rival', source, at: ms(100) })),
+        rivalAnnouncedAt: ms(101),
+        rivalPaidAt: ms(200),
+      }),
+    )
+  })
+
+  test("the last word is ours: a loser's last advertisement is announced after, however soon it comes", () => {
+    const { sent } = hearing(active(), [
+      [ABOVE, 100],
+      [ABOVE, 100.4],
+    ])
+    expect(sent).toEqual([[answer, announce], [announce]])
+  })
+
+  test('many packets: three batches at once, then one in 50 ms, whoever sends', () => {
+    // 1000 a second for 3 s, as in a flood from a valid sender or from many.
+    const flood = Array.from({ length: 3000 }, (_, i) => [i % 2 === 0 ? ABOVE : BELOW, 100 + i] as const)
+    const { sent } = hearing(active(), flood)
+    const at = sent.flatMap((effects, i) => (effects.some(({ kind }) => kind === 'announce') ? [100 + i] : []))
+    expect(at.slice(0, 5)).toEqual([100, 101, 102, 150, 200])
+    expect(at, 'announcement batches in 3 s').toHaveLength(2 + 60)
+    const answers = sent.filter((effects) => effects.some(({ kind }) => kind === 'sendAdvertisement'))
+    expect(answers, 'advertisements in 3 s, 10 a second and source').toHaveLength(60)
+  })
+
+  test('after 150 ms of silence all three are there again', () => {
+    const loser = (from: number) => [from, from + 0.4, from + 0.8, from + 1.2].map((at) => [ABOVE, at] as const)
+    const announced = hearing(active(), [...loser(100), ...loser(251)]).sent.map((effects) =>
+      effects.some(({ kind }) => kind === 'announce'),
+    )
+    expect(announced).toEqual([true, true, true, false, true, true, true, false])
+  })
+
+  test('IPv6, whose repeats come a second later: what is too many is announced over once more, when it is paid for', () => {
+    const knows = { ...told, family: 'ipv6' as const }
+    const at = [100, 100.4, 100.8, 101.2, 102, 149.9, 150.5].map((each) => [ABOVE, each] as const)
+    const said = hearing(active(), at, knows).sent.map((effects) =>
+      effects.flatMap((effect) => (effect.kind === 'announce' ? [Math.round((effect.after ?? 0) * 10) / 10] : [])),
+    )
+    expect(said, 'ms until each is announced over; none: one that is to come follows it').toEqual([
+      ...[[0], [0], [0]],
+      ...[[48.8], [], []],
+      [49.5],
+    ])
+    const flood = Array.from({ length: 3000 }, (_, i) => [ABOVE, 100 + i] as const)
+    const batches = hearing(active(), flood, knows)
+      .sent.flat()
+      .filter(({ kind }) => kind === 'announce')
+    expect(batches, 'announcement batches in 3 s').toHaveLength(3 + 60)
+  })
+
+  describe('that answer our question (docs/adr/0007)', () => {
+    const asked = (at: number, state: State = active(), knows = told) => step(state, answered(VIP, at), knows, ms(at))
+
+    test('are announced over at once, then once a second as long as they answer', () => {
+      const [first, effects] = asked(100)
+      expect([first, effects]).toEqual([active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) }), [announce]])
+      expect(asked(1099, first)).toEqual([{ ...first, rivalAnsweredAt: ms(1099) }, []])
+      expect(asked(1100, first)).toEqual([active({ rivalAnnouncedAt: ms(1100), rivalPaidAt: ms(1150) }), [announce]])
+    })
+
+    test('after an announcement for their advertisement wait for that one to have its repeats', () => {
+      const { state } = hearing(active(), [[ABOVE, 100]])
+      expect(asked(150, state)).toEqual([{ ...state, rivalAnsweredAt: ms(150) }, []])
+    })
+
+    test('after an announcement for their advertisement do not wait in IPv6, whose repeats come a second later', () => {
+      const knows = { ...told, family: 'ipv6' as const }
+      const { state } = hearing(active(), [[ABOVE, 100]], knows)
+      const [first, effects] = asked(117, state, knows)
+      expect(effects).toEqual([announce])
+      const [goesOn, silent] = asked(217, first, knows)
+      expect([goesOn, silent], 'as long as they answer').toEqual([{ ...first, rivalAnsweredAt: ms(217) }, []])
+      expect(asked(1117, goesOn, knows)[1]).toEqual([announce])
+    })
+
+    test('are new when a question went unanswered: cuts that are healed twice in a second', () => {
+      const often = parameters('holdfast', { advertisementInterval: centis(10) })
+      const [first] = asked(100, active(), often)
+      const [goesOn, silent] = asked(200, first, often)
+      expect([goesOn, silent]).toEqual([{ ...first, rivalAnsweredAt: ms(200) }, []])
+      expect(asked(399, goesOn, often)).toEqual([{ ...goesOn, rivalAnsweredAt: ms(399) }, []])
+      const again = active({ rivalAnnouncedAt: ms(400), rivalPaidAt: ms(450) })
+      expect(asked(400, goesOn, often)).toEqual([again, [announce]])
+    })
+
+    test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0012)', () => {
+      const event: Event = { kind: 'rivalAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
+      const [next, effects] = step(active(), event, { ...told, family: 'ipv6' }, ms(100))
+      expect(effects).toEqual([{ ...announce, after: 1200 }])
+      expect(step(active(), event, told, ms(100))).toEqual([{ ...next, rivalAnsweredAt: undefined }, [announce]])
+    })
+
+    test('are nothing to a router that does not ask', () => {
+      expect(asked(100, active(), parameters('rfc9568'))).toEqual([active(), []])
+      const silent = parameters('holdfast', { knobs: { probeRivals: false } })
+      expect(asked(100, active(), silent)).toEqual([active(), []])
+    })
+  })
+
+  describe('that may have been behind a peer that was not reached (docs/adr/0016)', () => {
+    const reach = (at: number, state: State = active(), knows = told) => step(state, reached, knows, ms(at))
+
+    test('are announced over at once, with nothing sent and no deadline moved', () => {
+      const over = active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) })
+      expect(reach(100)).toEqual([over, [announce]])
+    })
+
+    test('are bounded as rivals are: three batches at once, then one in 50 ms; one for what is told together', () => {
+      let state: State = active()
+      const at: number[] = []
+      for (let now = 100; now < 3100; now++) {
+        for (const _ of [1, 2]) {
+          const [next, effects] = reach(now, state)
+          state = next
+          for (const effect of effects) {
+            expect(effect).toEqual(announce)
+            at.push(now)
+          }
+        }
+      }
+      expect(at.slice(0, 5)).toEqual([100, 101, 102, 150, 200])
+      expect(at, 'announcement batches in 3 s').toHaveLength(2 + 60)
+    })
+
+    test('are nothing while the takeover announces itself', () => {
+      expect(reach(49)).toEqual([active(), []])
+      expect(reach(50)[1]).toEqual([announce])
+    })
+
+    test('are nothing to a router that does not ask, nor to one that leaves', () => {
+      expect(reach(100, active(), parameters('rfc9568'))).toEqual([active(), []])
+      expect(reach(100, active(), parameters('holdfast', { knobs: { probeRivals: false } }))).toEqual([active(), []])
+      const [leaving] = step(active(), yielded, told, ms(100))
+      expect(leaving.name).toBe('Leaving')
+      expect(reach(101, leaving)).toEqual([leaving, []])
+    })
+  })
+
+  describe('that say priority 0 (row A3)', () => {
+    const zero = (state: State, source: typeof ABOVE, at: number, knows = told) =>
+      step(state, heard(source, 0, at), knows, ms(at))
+    const reply: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }
+
+    test('are answered at once; a repetition at the end of the spacing, because it may have shortened a timer', () => {
+      const [first, effects] = zero(active(), ABOVE, 100)
+      expect([first, effects]).toEqual([
+        active({
+          adverAt: ms(1100),
+          asserted: [{ to: 'release', source: ABOVE, at: ms(100) }],
+          rivalAnnouncedAt: ms(100),
+          rivalPaidAt: ms(150),
+        }),
+        [reply, announce],
+      ])
+      // The copy is announced over as the first one is: who leaves answers for its addresses until it has heard us.
+      const [second, more] = zero(first, ABOVE, 102)
+      const over = { rivalAnnouncedAt: ms(102), rivalPaidAt: ms(200) }
+      expect([second, more]).toEqual([{ ...first, ...over, adverAt: ms(200) }, [announce]])
+      expect(zero(second, ABOVE, 102.5)[0], 'a third one does not put the answer off').toMatchObject({ adverAt: 200 })
+      const [third, sent] = step(second, tick, told, ms(200))
+      expect(sent).toEqual([{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }])
+      expect(third).toEqual({ ...second, adverAt: ms(1200) })
+    })
+
+    test('are answered although the same router was just answered as a rival', () => {
+      const { state } = hearing(active(), [[ABOVE, 100]])
+      expect(zero(state, ABOVE, 101)[1]).toEqual([reply, announce])
+    })
+
+    test('each source for itself; a scheduled advertisement that comes sooner is not moved', () => {
+      const [first] = zero(active(), ABOVE, 100)
+      expect(zero(first, OTHER, 101)[1]).toEqual([reply, announce])
+      const soon = { ...first, adverAt: ms(130) }
+      expect(zero(soon, ABOVE, 102)[0]).toMatchObject({ adverAt: 130 })
+    })
+
+    test('3000 forged ones in 3 s, from one source or from many: three batches at once, then one in 50 ms', () => {
+      const announcedAt = (sourceOf: (i: number) => typeof ABOVE, knows = told) => {
+        const at: number[] = []
+        let state: State = active()
+        for (let i = 0; i < 3000; i++) {
+          const [next, effects] = zero(state, sourceOf(i), 100 + i, knows)
+          state = next
+          for (const effect of effects) if (effect.kind === 'announce') at.push(100 + i)
+        }
+        return at
+      }
+      const one = announcedAt(() => ABOVE)
+      expect(one.slice(0, 5)).toEqual([100, 101, 102, 150, 200])
+      expect(one, 'announcement batches in 3 s').toHaveLength(2 + 60)
+      expect(announcedAt((i) => address(`192.0.${i >> 8}.${i & 255}`))).toEqual(one)
+      expect(
+        announcedAt(() => ABOVE, { ...told, family: 'ipv6' }),
+        'IPv6',
+      ).toHaveLength(3 + 60)
+      expect(
+        announcedAt(() => ABOVE, parameters('rfc9568')),
+        'by the letter',
+      ).toEqual([])
+    })
+
+    test('and lower advertisements share one account: both together announce no more than one of them', () => {
+      let state: State = active()
+      let batches = 0
+      for (let i = 0; i < 3000; i++) {
+        const [next, effects] = step(state, heard(ABOVE, i % 2 === 0 ? 0 : 100, 100 + i), told, ms(100 + i))
+        state = next
+        batches += effects.filter(({ kind }) => kind === 'announce').length
+      }
+      expect(batches, 'announcement batches in 3 s').toBe(2 + 60)
+    })
+
+    test('are not announced over where rivals are not', () => {
+      const quiet = parameters('holdfast', { knobs: { announceOnRival: false } })
+      expect(zero(active(), ABOVE, 100, quiet)[1]).toEqual([reply])
+    })
+
+    test('3000 of them in 3 s, and the timer: at most 20 advertisements a second; by the letter each one', () => {
+      const count = (knows: typeof told) => {
+        let state: State = active()
+        let sent = 0
+        for (let at = 100; at < 3100; at++) {
+          for (const event of [heard(ABOVE, 0, at), tick]) {
+            const [next, effects] = step(state, event, knows, ms(at))
+            state = next
+            sent += effects.filter(({ kind }) => kind === 'sendAdvertisement').length
+          }
+        }
+        return sent
+      }
+      expect(count(told)).toBeLessThanOrEqual(60)
+      expect(count(parameters('rfc9568'))).toBe(3000)
+    })
+  })
+
+  describe('invented rivals, each with an address of its own', () => {
+    const invented = (count: number, from: number, every: number) =>
+      Array.from({ length: count }, (_, i) => [address(`192.0.${i >> 8}.${i & 255}`), from + i * every] as const)
+    const answers = (sent: readonly Effect[][]) =>
+      sent.flatMap((effects, i) => (effects.some(({ kind }) => kind === 'sendAdvertisement') ? [i] : []))
+
+    test('16 of them are answered in 100 ms, and the others at the end of these, all at once', () => {
+      const { sent, state } = hearing(active(), invented(40, 100, 1))
+      expect(answers(sent), 'who was answered at once').toEqual(Array.from({ length: 16 }, (_, i) => i))
+      if (state.name !== 'Active') throw new Error(`Expected Active, found ${state.name}`)
+      expect(state.asserted).toHaveLength(16)
+      expect(state.adverAt, 'when the first place is free').toBe(200)
+      const [next, effects] = step(state, tick, told, ms(200))
+      expect(effects).toEqual([{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }])
+      expect(next).toMatchObject({ adverAt: 1200 })
+    })
+
+    test('10 000 in a second cost at most 16 answers in 100 ms, and no memory', () => {
+      const { sent, state } = hearing(active(), invented(10_000, 100, 0.1))
+      expect(answers(sent).length).toBeLessThanOrEqual(16 * 10)
+      if (state.name !== 'Active') throw new Error(`Expected Active, found ${state.name}`)
+      expect(state.asserted.length).toBeLessThanOrEqual(16)
+    })
+
+    test('a rival that was answered is not answered late as well', () => {
+      const { state } = hearing(active(), [...invented(16, 100, 1), [address('192.0.0.15'), 116]])
+      expect(state).toMatchObject({ adverAt: active().adverAt })
+    })
+
+    test('one that was answered and rises anew within the spacing is answered at its end, not an interval later', () => {
+      const { sent, state } = hearing(active(), [
+        [ABOVE, 100],
+        [ABOVE, 199],
+      ])
+      expect(sent).toEqual([[answer, announce], [announce]])
+      expect(state).toMatchObject({ adverAt: 200 })
+    })
+
+    test('the same for priority 0, which is answered late anyway', () => {
+      let state: State = active()
+      let sent = 0
+      for (const [source, at] of invented(1_000, 100, 0.1)) {
+        const [next, effects] = step(state, heard(source, 0, at), told, ms(at))
+        sent += effects.filter(({ kind }) => kind === 'sendAdvertisement').length
+        state = next
+      }
+      expect(sent).toBe(16)
+      expect(state).toMatchObject({ adverAt: 200 })
+    })
+
+    test('the letter of the RFC answers every one', () => {
+      const { sent } = hearing(active(), invented(40, 100, 1), parameters('rfc9568'))
+      expect(answers(sent)).toHaveLength(40)
+    })
+  })
+
+  test('each knob alone', () => {
+    const only = (knobs: object) => hearing(active(), [[ABOVE, 100]], parameters('holdfast', { knobs })).sent[0]
+    expect(only({ assertOnLower: false })).toEqual([announce])
+    expect(only({ announceOnRival: false })).toEqual([answer])
+    const letter = hearing(
+      active(),
+      [
+        [ABOVE, 100],
+        [ABOVE, 100],
+      ],
+      parameters('rfc9568'),
+    )
+    expect(letter).toEqual({ state: active(), sent: [[answer], [answer]] })
+    // RFC 3768 is silent: a version 2 router is, too, by the letter; holdfast is not.
+    expect(hearing(active(), [[ABOVE, 100]], parameters('rfc9568', { version: 2 })).sent).toEqual([[]])
+    expect(hearing(active(), [[ABOVE, 100]], parameters('holdfast', { version: 2 })).sent).toEqual([[answer, announce]])
+  })
+})

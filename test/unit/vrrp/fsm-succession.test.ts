@@ -1,0 +1,147 @@
+/** Several successors of a router that leaves (docs/adr/0036): who is taken for it, and when it is told to announce again. */
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../../src/vrrp/event.ts'
+import { step } from '../../../src/vrrp/fsm.ts'
+import { profileKnobs } from '../../../src/vrrp/parameters.ts'
+import { nextDeadline, type State } from '../../../src/vrrp/state.ts'
+import { address } from '../../../src/wire/address.ts'
+import { ABOVE, BELOW, claimOf, heard, leaving, ms, OTHER, parameters, tick, VIP, VIP2 } from './fsm-fixture.ts'
+
+const told = parameters('keepalived')
+/** Below BELOW. */
+const BELOW_THAT = address('192.0.2.8')
+const quiet = leaving({ repeatAt: undefined })
+
+/** What it does, when, and how it ends; deadlines are kept to the moment. */
+function play(events: readonly (readonly [number, Event])[], from: State = quiet, by = told): string[] {
+  const lines: string[] = []
+  let state = from
+  const waiting = [...events]
+  for (let turns = 0; turns < 50; turns++) {
+    const deadline = nextDeadline(state)
+    const [at, event] = waiting[0] ?? [Number.POSITIVE_INFINITY, tick]
+    if (deadline === undefined && waiting.length === 0) break
+    const isTick = deadline !== undefined && deadline < at
+    const now = ms(isTick ? deadline : at)
+    if (!isTick) waiting.shift()
+    const [next, effects] = step(state, isTick ? tick : event, by, now)
+    state = next
+    for (const effect of effects) {
+      if (effect.kind === 'sendAdvertisement') lines.push(`${now} sends ${effect.priority} (${effect.reason})`)
+      else if (effect.kind === 'removeAddresses') lines.push(`${now} removes ${effect.addresses.length}`)
+      else if (effect.kind === 'transition')
+        lines.push(`${now} ${effect.to}, ${effect.reason} ${effect.peer ?? ''}`.trim())
+      else lines.push(`${now} ${effect.kind}`)
+    }
+    if (state.name !== 'Leaving') break
+  }
+  return lines
+}
+
+describe('who leaves beside keepalived', () => {
+  test('says nothing to one successor, and ends 200 ms after it was first heard', () => {
+    expect(play([[500, heard(OTHER, 128, 500)]])).toEqual(['520 removes 2', '700 Initialize, successorHeard'])
+  })
+
+  test('takes no repeated advertisement of the successor for another one', () => {
+    const events = [500, 510, 650].map((at) => [at, heard(OTHER, 128, at)] as const)
+    expect(play(events)).toEqual(['520 removes 2', '700 Initialize, successorHeard'])
+  })
+
+  test.each([
+    ['comes first', OTHER, BELOW],
+    ['comes last', BELOW, OTHER],
+  ])('reminds the winner, which %s, twice after the last that has spoken', (_, first, second) => {
+    expect(
+      play([
+        [500, heard(first, 128, 500)],
+        [504, heard(second, 128, 504)],
+      ]),
+    ).toEqual(['520 removes 2', '534 sends 1 (contested)', '624 sends 1 (contested)', '700 Initialize, successorHeard'])
+  })
+
+  test('does not stay for one that goes on: the winner has left as well, or does not hear it', () => {
+    const goesOn = Array.from({ length: 40 }, (_, i) => 600 + 90 * i).map((at) => [at, heard(BELOW, 90, at)] as const)
+    const said = play([[500, heard(OTHER, 128, 500)], ...goesOn])
+    expect(said.at(-1), 'the end, a reminder after the last of the first 200 ms').toBe('810 Initialize, successorHeard')
+  })
+
+  test('an answer of the winner is no reason for another reminder', () => {
+    const events = [
+      [500, heard(OTHER, 128, 500)],
+      [504, heard(BELOW, 128, 504)],
+      [535, heard(OTHER, 128, 535)],
+      [536, claimOf(VIP, 536)],
+    ] as const
+    expect(play(events).filter((line) => line.includes('sends'))).toEqual([
+      '534 sends 1 (contested)',
+      '624 sends 1 (contested)',
+    ])
+  })
+
+  test('a late one begins anew, and the end waits for its reminders', () => {
+    const events = [
+      [500, heard(OTHER, 128, 500)],
+      [690, heard(BELOW, 128, 690)],
+    ] as const
+    expect(play(events)).toEqual([
+      '520 removes 2',
+      '720 sends 1 (contested)',
+      '810 sends 1 (contested)',
+      '810 Initialize, successorHeard',
+    ])
+  })
+
+  test('whose addresses were claimed before anybody advertised stays as long', () => {
+    const events = [
+      [500, claimOf(VIP, 500)],
+      [500, claimOf(VIP2, 500)],
+      [510, heard(OTHER, 128, 510)],
+    ] as const
+    expect(play(events)).toEqual(['505 removes 2', '710 Initialize, successorHeard'])
+  })
+
+  test('a yield follows the winner, not who spoke last', () => {
+    const events = [
+      [500, heard(ABOVE, 128, 500)],
+      [504, heard(BELOW, 128, 504)],
+    ] as const
+    expect(play(events, leaving({ reason: 'yield', repeatAt: undefined })).at(-1)).toBe(
+      `700 Backup, successorHeard ${ABOVE}`,
+    )
+  })
+
+  test('a higher priority is the winner, whatever its address', () => {
+    const events = [
+      [500, heard(ABOVE, 100, 500)],
+      [504, heard(BELOW, 128, 504)],
+    ] as const
+    expect(play(events, leaving({ reason: 'yield', repeatAt: undefined })).at(-1)).toBe(
+      `700 Backup, successorHeard ${BELOW}`,
+    )
+  })
+
+  test('a winner with priority 1 and a lower address would yield to the reminder: it gets none', () => {
+    const events = [
+      [500, heard(BELOW, 1, 500)],
+      [504, heard(BELOW, 1, 504)],
+    ] as const
+    const rival = [506, heard(OTHER, 1, 506)] as const
+    expect(play(events)).toEqual(['520 removes 2', '700 Initialize, successorHeard'])
+    // OTHER is above us: it yields to nobody of our address.
+    expect(play([...events, rival]).filter((line) => line.includes('sends'))).toHaveLength(2)
+    const lowest = [506, heard(BELOW, 1, 506)] as const
+    const loser = [500, heard(BELOW_THAT, 1, 500)] as const
+    expect(play([loser, lowest]).filter((line) => line.includes('sends'))).toEqual([])
+  })
+})
+
+test('only profile keepalived does: others end when their addresses are off', () => {
+  const events = [
+    [500, heard(OTHER, 128, 500)],
+    [504, heard(BELOW, 128, 504)],
+  ] as const
+  expect(profileKnobs('holdfast', 3).remindSuccessor).toBe(false)
+  expect(profileKnobs('rfc9568', 3).remindSuccessor).toBe(false)
+  expect(play(events, quiet, parameters('holdfast'))).toEqual(['520 removes 2', '520 Initialize, successorHeard'])
+})
