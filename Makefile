@@ -2,9 +2,9 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs build bench bench-cost chaos soak prove prove-all explore fuzz fuzz-native release image clean
+.PHONY: help demo unit watch test check docs build bench bench-cost chaos soak prove prove-all explore fuzz fuzz-native release image clean
 
-REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts
+REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,15 @@ demo: ## three nodes in network namespaces, one failover, measured (root)
 CONTAINER_FILES := $(filter test/container/%,$(FILES))
 OTHER_FILES := $(filter-out test/container/%,$(FILES))
 
-test: ## all tests; root for those in network namespaces, Docker for the image's (one file: make test FILES=test/unit/x.test.ts)
+unit: ## what needs no root, no network and no wait: under a minute
+	@scripts/setup.sh runtime
+	@npx --no-install vitest run --project unit
+
+watch: ## the unit tests that a change touches, at each change
+	@scripts/setup.sh runtime
+	@npx --no-install vitest watch --project unit --changed
+
+test: ## all tests; root for those in network namespaces, Docker for the image's (one file: make test FILES=test/unit/vrrp/fsm-active.test.ts)
 	@scripts/setup.sh test
 	@status=0; \
 	$(if $(FILES),[ -z "$(OTHER_FILES)" ] ||) scripts/tests.sh $(REPORTERS) $(OTHER_FILES) || status=$$?; \
@@ -30,7 +38,7 @@ check: ## format, lint, types, architecture
 
 docs: ## write the parts of docs/ that are made from the code
 	@scripts/setup.sh runtime
-	@UPDATE_DOCS=1 npx --no-install vitest run test/unit/explain.test.ts test/unit/metrics.test.ts test/unit/published-schemas.test.ts
+	@UPDATE_DOCS=1 npx --no-install vitest run test/unit/explain/explain.test.ts test/unit/metrics/metrics.test.ts test/unit/api/published-schemas.test.ts
 
 build: ## leaves bin/holdfast ready to run
 	@scripts/setup.sh runtime

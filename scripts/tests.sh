@@ -6,6 +6,8 @@
 set -u
 cd "$(dirname "$0")/.."
 
+HOLDFAST_TEST_RUN=${HOLDFAST_TEST_RUN:-$(date -u +%Y-%m-%dT%H:%M:%SZ)}
+export HOLDFAST_TEST_RUN
 own=$(mktemp -d)
 trap 'rm -rf "$own"' EXIT
 trap 'exit 130' INT
@@ -22,7 +24,7 @@ tail -n +2 "$own/missed" >"$own/files"
 while IFS='	' read -r file seen; do
   printf '== missed beside others, now by itself: %s: %s\n' "$file" "$seen"
   [ -z "${HOLDFAST_TEST_SUMMARY:-}" ] || printf '%s: %s\n' "$file" "$seen" >>"$HOLDFAST_TEST_SUMMARY.company"
-  npx --no-install vitest run --project waiting --reporter=default --reporter=./test/support/summary-reporter.ts "$file" </dev/null ||
-    status=1
+  HOLDFAST_TEST_ATTEMPT=2 npx --no-install vitest run --project waiting --reporter=default \
+    --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts "$file" </dev/null || status=1
 done <"$own/files"
 exit "$status"

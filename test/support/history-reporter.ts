@@ -1,0 +1,41 @@
+/**
+ * Appends a line for each test file of a run to a history: JSON, in build/test-history.jsonl or in the file that
+ * HOLDFAST_TEST_HISTORY names. scripts/test-history.mjs reads it. Decides what is remembered of a file, not how it is shown.
+ */
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Reporter, TestModule } from 'vitest/node'
+import type {} from './cost-of-file.ts'
+
+const DEFAULT_PATH = 'build/test-history.jsonl'
+
+export class HistoryReporter implements Reporter {
+  /** The same for all lines of one process: ISO 8601, UTC. */
+  readonly #run = process.env.HOLDFAST_TEST_RUN ?? new Date().toISOString()
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const path = process.env.HOLDFAST_TEST_HISTORY ?? DEFAULT_PATH
+    mkdirSync(dirname(path), { recursive: true })
+    appendFileSync(path, modules.map((module) => `${JSON.stringify(this.#lineOf(module))}\n`).join(''))
+  }
+
+  /** Times in milliseconds; `wait` is what neither the test process nor its ended programs computed. */
+  #lineOf(module: TestModule) {
+    const { own = 0, programs = 0, wall = 0 } = module.meta().cost ?? {}
+    return {
+      run: this.#run,
+      file: module.relativeModuleId,
+      project: module.project.name,
+      state: module.state(),
+      attempt: Number(process.env.HOLDFAST_TEST_ATTEMPT ?? 1),
+      tests: [...module.children.allTests()].length,
+      wall,
+      own,
+      programs,
+      wait: Math.max(0, wall - own - programs),
+    }
+  }
+}
+
+// Vitest loads a reporter from a file by its default export.
+export default HistoryReporter
