@@ -8,7 +8,7 @@ import { type EngineReport, readEngineReport } from '../kubernetes/engine-report
 import { aged, type EventQueue, emptyQueue, nextOf, offer, settled } from '../kubernetes/event-queue.ts'
 import { type FailoverEvent, failoverEvent, failoversIn } from '../kubernetes/failover.ts'
 import type { Circumstances } from '../kubernetes/finding.ts'
-import { FIRST_OWNERSHIP, type ServiceVip, stepOwnership } from '../kubernetes/ownership.ts'
+import { FIRST_OWNERSHIP, needsProbe, type ServiceVip, stepOwnership } from '../kubernetes/ownership.ts'
 import { type Published, readPublished } from '../kubernetes/published-status.ts'
 import { askEngine, EngineStream } from './engine-source.ts'
 import { Publisher, type PublisherNews } from './publisher.ts'
@@ -27,6 +27,8 @@ export type OwnerDutyOptions = {
   readonly socket: string
   readonly api: StatusApi
   readonly circumstances: () => Circumstances
+  /** Whether `circumstances` has to know if kube-api answers. */
+  readonly onProbeNeeded: (isNeeded: boolean) => void
   readonly onNews: (news: PublisherNews | { readonly kind: 'engine'; readonly why: string | undefined }) => void
 }
 
@@ -43,6 +45,7 @@ export class OwnerDuty {
   #timer: NodeJS.Timeout | undefined
   #isTelling = false
   #isLooking = false
+  #hasLooked = false
   #ended = false
 
   constructor(options: OwnerDutyOptions) {
@@ -88,6 +91,10 @@ export class OwnerDuty {
     setImmediate(() => this.#decide())
   }
 
+  circumstancesChanged(): void {
+    this.#decide()
+  }
+
   objectIsGone(): void {
     this.#published = undefined
   }
@@ -120,6 +127,7 @@ export class OwnerDuty {
       why = error instanceof Error ? error.message : String(error)
     }
     this.#isLooking = false
+    this.#hasLooked = true
     if (this.#ended) return
     this.#options.onNews({ kind: 'engine', why })
     this.#decide()
@@ -129,7 +137,7 @@ export class OwnerDuty {
 
   #decide(): void {
     if (this.#ended) return
-    const { circumstances, self, vips } = this.#options
+    const { circumstances, onProbeNeeded, self, vips } = this.#options
     const now = { monotonicMs: performance.now(), epochMs: Date.now() }
     const [memory, statement] = stepOwnership(
       this.#memory,
@@ -141,6 +149,8 @@ export class OwnerDuty {
     )
     this.#memory = memory
     this.publisher.say(statement, this.#published)
+    // Before the first look at the engine nothing is known of it, which is no silence.
+    if (this.#hasLooked) onProbeNeeded(needsProbe(memory, { report: this.#report, vips }))
   }
 
   async #tell(): Promise<void> {

@@ -48,7 +48,7 @@ export class StatusDuty {
     const { client, onIntent, onNews, probe = PROBE, self, socket, vips } = options
     const of = (service: ServiceVip['service']) =>
       vips.filter((vip) => vip.service === service).map((vip) => vip.address)
-    this.#probe = new VipProbe(of('api'), probe)
+    this.#probe = new VipProbe(of('api'), probe, () => this.owner.circumstancesChanged())
     this.intent = new IntentDuty({
       ...{ apiVips: of('api'), ingressVips: of('ingress'), onChange: onIntent },
       ask: (address) => askReadyz(address, probe),
@@ -56,8 +56,8 @@ export class StatusDuty {
     this.owner = new OwnerDuty({
       ...{ self, vips, socket, api: new StatusApi(sendBy(client)), onNews },
       circumstances: () => this.intent.circumstances(this.#probe.finding),
+      onProbeNeeded: (isNeeded) => this.#probe.want(isNeeded),
     })
-    this.#probe.start()
     void this.#watch()
     void this.#askPlatform()
   }

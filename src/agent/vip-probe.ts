@@ -1,7 +1,7 @@
 /**
  * Asks kube-api for readyz through the API's virtual addresses, as a client would. Decided here: how often, how long an
  * answer may take, and when it counts as silent. The certificate is not verified, as keepalived's checks do not either: it
- * is asked who answers, and nothing is told. Refuses to know what is made of it.
+ * is asked who answers, and nothing is told. Refuses to know what is made of it, and when an answer is needed.
  */
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -48,52 +48,66 @@ export function askReadyz(
   })
 }
 
+type Answers = { readonly failures: Map<Address, { count: number; why: string }>; readonly answered: Set<Address> }
+
 export class VipProbe {
   readonly #addresses: readonly Address[]
   readonly #options: ProbeOptions
-  readonly #failures = new Map<Address, { count: number; why: string }>()
-  readonly #answered = new Set<Address>()
+  readonly #onRound: () => void
+  /** Since the probe is wanted; `undefined`: it is not. */
+  #answers: Answers | undefined
+  #isAsked = false
   #timer: NodeJS.Timeout | undefined
-  #ended = false
 
-  constructor(addresses: readonly Address[], options: ProbeOptions = PROBE) {
+  /** `onRound`: each address has been asked once more. */
+  constructor(addresses: readonly Address[], options: ProbeOptions = PROBE, onRound: () => void = () => {}) {
     this.#addresses = addresses
     this.#options = options
+    this.#onRound = onRound
   }
 
-  start(): void {
-    if (this.#addresses.length > 0) void this.#round()
+  /** Asks at once and at each interval, or stops and forgets the answers. */
+  want(isWanted: boolean): void {
+    if (isWanted === (this.#answers !== undefined)) return
+    clearTimeout(this.#timer)
+    this.#isAsked = false
+    this.#answers = isWanted ? { failures: new Map(), answered: new Set() } : undefined
+    if (this.#answers !== undefined && this.#addresses.length > 0) void this.#round(this.#answers)
   }
 
   end(): void {
-    this.#ended = true
-    clearTimeout(this.#timer)
+    this.want(false)
   }
 
   get finding(): ProbeFinding {
+    if (this.#addresses.length === 0) return { verdict: 'undecided' }
+    if (this.#answers === undefined || !this.#isAsked) return { verdict: 'unasked' }
+    const { answered, failures } = this.#answers
     for (const address of this.#addresses) {
-      const failed = this.#failures.get(address)
+      const failed = failures.get(address)
       if (failed !== undefined && failed.count >= this.#options.failures)
         return { verdict: 'silent', address, why: failed.why }
     }
-    const isComplete = this.#addresses.length > 0 && this.#addresses.every((address) => this.#answered.has(address))
-    return { verdict: isComplete ? 'answers' : 'undecided' }
+    return { verdict: this.#addresses.every((address) => answered.has(address)) ? 'answers' : 'undecided' }
   }
 
-  async #round(): Promise<void> {
+  async #round(answers: Answers): Promise<void> {
+    const { failures, answered } = answers
     await Promise.all(
       this.#addresses.map(async (address) => {
         const why = await askReadyz(address, this.#options)
         if (why === undefined) {
-          this.#failures.delete(address)
-          this.#answered.add(address)
+          failures.delete(address)
+          answered.add(address)
         } else {
-          this.#failures.set(address, { count: (this.#failures.get(address)?.count ?? 0) + 1, why })
+          failures.set(address, { count: (failures.get(address)?.count ?? 0) + 1, why })
         }
       }),
     )
-    if (this.#ended) return
-    this.#timer = setTimeout(() => void this.#round(), this.#options.everyMs)
+    if (this.#answers !== answers) return
+    this.#isAsked = true
+    this.#timer = setTimeout(() => void this.#round(answers), this.#options.everyMs)
     this.#timer.unref()
+    this.#onRound()
   }
 }

@@ -22,7 +22,10 @@ export type Holding = {
 export type ProbeFinding =
   | { readonly verdict: 'answers' }
   | { readonly verdict: 'silent'; readonly address: Address; readonly why: string }
+  /** It did not answer, and not often enough to be silent. */
   | { readonly verdict: 'undecided' }
+  /** This node has not asked yet: it does not publish before it has. */
+  | { readonly verdict: 'unasked' }
 
 export type Circumstances = {
   readonly probe: ProbeFinding
@@ -102,10 +105,11 @@ function available(holdings: readonly Holding[], around: Circumstances): Finding
   switch (around.probe.verdict) {
     case 'silent':
       return { type, status: 'False', reason: 'ApiNotAnswering', message: held }
+    case 'unasked':
     case 'undecided':
       if (!holdings.some(({ service }) => service === 'api'))
         return { type, status: 'True', reason: 'AsExpected', message: held }
-      return { type, status: 'Unknown', reason: 'NotAskedYet', message: held }
+      return { type, status: 'Unknown', reason: 'NotAnsweredYet', message: held }
     case 'answers':
       return { type, status: 'True', reason: 'AsExpected', message: held }
   }

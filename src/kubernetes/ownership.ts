@@ -58,7 +58,10 @@ export function stepOwnership(
   const claims = claimsOf(input, stepped)
   const first = firstOf(stepped)
   const findings =
-    first === undefined || first.claim.kind === 'none' || input.published === undefined
+    first === undefined ||
+    first.claim.kind === 'none' ||
+    input.published === undefined ||
+    input.circumstances.probe.verdict === 'unasked'
       ? undefined
       : findingsOf(
           stepped.map((each) => holdingOf(input, each)),
@@ -73,6 +76,22 @@ export function stepOwnership(
     disabledSince: undefined,
   }
   return [nextMemory, { claims, conditions, observedGeneration: conditions && generation }]
+}
+
+/**
+ * Tells whether this node has to know if kube-api answers: it publishes conditions, or it may have to say that nobody holds
+ * an address. Of a cluster's nodes that is one, so that the API server is not asked by all of them.
+ */
+export function needsProbe(
+  { claims, disabledSince }: OwnershipMemory,
+  { report, vips }: Pick<OwnershipInput, 'report' | 'vips'>,
+): boolean {
+  if (disabledSince !== undefined) return false
+  return vips.some(({ address, service }) => {
+    const { kind } = sightAt(report, address)
+    const isOthers = kind === 'heard' || kind === 'absent'
+    return service === 'api' && (!isOthers || claims.get(address)?.foreign !== undefined)
+  })
 }
 
 /** All agents say the same, whoever is first: the others find it said. */

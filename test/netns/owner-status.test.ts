@@ -65,7 +65,8 @@ describeNetns('who holds the address, in the API, by real engines', () => {
       daemons.push(daemon)
       const duty = new OwnerDuty({
         ...{ self: host.name, vips: [{ address: address(LAB_VIP), service: 'api', index: 0 }], socket: daemon.socket },
-        ...{ api: new StatusApi(sendTo(server)), circumstances: () => AROUND, onNews: () => {} },
+        ...{ api: new StatusApi(sendTo(server)), circumstances: () => AROUND },
+        ...{ onProbeNeeded: () => {}, onNews: () => {} },
       })
       duty.nodesAre(nodes)
       duty.objectIs(server.store.get(COLLECTION, 'cluster'))

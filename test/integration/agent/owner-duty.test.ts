@@ -48,6 +48,7 @@ class Cluster {
       const duty = new OwnerDuty({
         ...{ self: name, vips: [{ address: address(VIP), service: 'api', index: 0 }], socket: engine.socket },
         ...{ api: new StatusApi(sendTo(this.api)), circumstances: () => ({ ...around, probe: this.probe }) },
+        onProbeNeeded: () => {},
         onNews: (news) => this.news.push(`${name} ${news.kind} ${'why' in news ? news.why : news.part}`),
       })
       duty.nodesAre(NODES)
@@ -275,8 +276,8 @@ describe('kube-api through its address', () => {
       failures: 3,
       scheme: 'http',
     })
-    expect(probe.finding).toEqual({ verdict: 'undecided' })
-    probe.start()
+    expect(probe.finding).toEqual({ verdict: 'unasked' })
+    probe.want(true)
     const verdict = (wanted: string) =>
       eventually(
         wanted,
@@ -294,6 +295,7 @@ describe('kube-api through its address', () => {
     server.closeAllConnections()
     await verdict('silent')
     expect(probe.finding).toMatchObject({ why: 'ECONNREFUSED' })
-    probe.end()
+    probe.want(false)
+    expect(probe.finding).toEqual({ verdict: 'unasked' })
   })
 })

@@ -5,7 +5,7 @@ import { readEngineReport } from '../../../src/kubernetes/engine-report.ts'
 import { aged, emptyQueue, MOST_WAITING, nextOf, OLDEST, offer, settled } from '../../../src/kubernetes/event-queue.ts'
 import { failoverEvent, failoversIn } from '../../../src/kubernetes/failover.ts'
 import type { Circumstances } from '../../../src/kubernetes/finding.ts'
-import { FIRST_OWNERSHIP, type OwnershipInput, stepOwnership } from '../../../src/kubernetes/ownership.ts'
+import { FIRST_OWNERSHIP, needsProbe, type OwnershipInput, stepOwnership } from '../../../src/kubernetes/ownership.ts'
 import { type Published, readPublished } from '../../../src/kubernetes/published-status.ts'
 import { CONTROL_PLANE_LABEL } from '../../../src/kubernetes/upstream-words.ts'
 import { address } from '../../../src/wire/address.ts'
@@ -116,6 +116,37 @@ describe('who says what', () => {
     expect(backup.claims).not.toHaveProperty('apiServerInternalIpOwner')
     const deaf = first({ report: undefined })
     expect(deaf).toEqual({ claims: { holders: [] }, conditions: undefined, observedGeneration: undefined })
+  })
+
+  test('a holder that has not asked kube-api yet claims its addresses, and publishes no conditions', () => {
+    const said = first({ report: report(active(API)), circumstances: { ...QUIET, probe: { verdict: 'unasked' } } })
+    expect(said.claims.apiServerInternalIpOwner).toBe('node-2')
+    expect(said.conditions).toBeUndefined()
+  })
+
+  test.each<readonly [string, unknown[] | undefined, boolean]>([
+    ['the holder', [active(API)], true],
+    ['a Backup', [router(API), active(INGRESS)], false],
+    ['a worker', [active(INGRESS)], false],
+    ['a Backup that hears nobody', [router(API, { owner: { self: false, address: null, heardMsAgo: null } })], true],
+    ['a node with a fault', [router(API, { state: 'Initialize', faults: ['linkDown'] })], true],
+    ['a node without an engine', undefined, true],
+  ])('%s has to know if kube-api answers: %j %j', (_, routers, expected) => {
+    const input = { ...INPUT, report: routers && report(...routers) }
+    const [memory] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
+    expect(needsProbe(memory, input)).toBe(expected)
+    const [elsewhere] = stepOwnership(memory, { ...input, platform: 'AWS' }, { monotonicMs: 1, epochMs: EPOCH })
+    expect(needsProbe(elsewhere, input)).toBe(false)
+  })
+
+  test('so has a Backup that speaks for a holder without an agent', () => {
+    const input = { ...INPUT, report: report(router(API)), published: published({ holders: [entry(API, 'node-3')] }) }
+    let memory = FIRST_OWNERSHIP
+    const needed = [0, 1, 30].map((s) => {
+      memory = stepOwnership(memory, input, { monotonicMs: s * 1_000, epochMs: EPOCH })[0]
+      return needsProbe(memory, input)
+    })
+    expect(needed).toEqual([false, false, true])
   })
 
   test('families apart: the string names the holder of the first address, each entry its own', () => {
