@@ -67,9 +67,12 @@ function questionOf(words: NodeIpWords): Question | string {
     { name: file, words: environmentIn(textOf(file) ?? '') },
   ])
   if (typeof hint === 'string') return hint
+  const given = values.flatMap((value) => value ?? [])
+  // MCO's unit passes the hint in front of the VIPs.
+  const isHinted = hint.addresses.every((address, i) => given[i] === address)
   const wishes = {
     hints: hint.addresses,
-    vips: values.flatMap((value) => value ?? []),
+    vips: isHinted ? given.slice(hint.addresses.length) : given,
     preferIpv6: words.preferIpv6 === true,
     ovn: words.networkType.toLowerCase() === 'ovnkubernetes',
   }

@@ -242,6 +242,19 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       ])
     })
 
+    test('a hint in front of the VIPs is no VIP, and the choice is the same', () => {
+      const vips = (...words: readonly string[]) => {
+        const { hints, vips: listed, chosen } = JSON.parse(call('explain', '--json', ...words).stdout)
+        return { hints, listed, chosen }
+      }
+      const unknown = vips('192.168.1.0', '10.0.0.100')
+      expect(unknown).toEqual({ hints: [], listed: ['192.168.1.0', '10.0.0.100'], chosen: ['192.168.1.2'] })
+      put('etc/default/nodeip-configuration', 'NODEIP_HINT=192.168.1.0\n')
+      const known = { hints: ['192.168.1.0'], listed: ['10.0.0.100'], chosen: ['192.168.1.2'] }
+      expect(vips('192.168.1.0', '10.0.0.100')).toEqual(known)
+      expect(vips('10.0.0.100')).toEqual(known)
+    })
+
     test('what is wrong is named, and nothing is written', () => {
       expect(call('set', '10.0.0.100/24')).toMatchObject({
         status: 64,
