@@ -1,9 +1,11 @@
 /** The cluster that an agent was started for, as far as its command line and its files say. */
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { textIn } from '../agent/machine.ts'
 import type { AgentSettings } from '../kubernetes/agent-settings.ts'
 import { clusterNameIn, installedPlatform } from '../kubernetes/cluster-name.ts'
-import type { Cluster, Topology } from '../kubernetes/desired-state.ts'
+import type { Cluster, Mode, Topology } from '../kubernetes/desired-state.ts'
+import { modeIn } from '../kubernetes/mode.ts'
 import { isOnPremises } from '../kubernetes/platform.ts'
 import { readTemplate } from '../kubernetes/template.ts'
 import { vipPairs } from '../kubernetes/vip-pairs.ts'
@@ -57,6 +59,19 @@ export function grouping({ platform, template }: AgentSettings): {
     (script) => `The template ${template} has a script that this version does not know, and does not write: ${script}`,
   )
   return { grouped: grouped || isOpenStack, notes }
+}
+
+/** Where keepalived and its monitor have their files on the node. */
+export const KEEPALIVED_FOLDER = '/etc/keepalived'
+
+/**
+ * Returns the mode of an engine without a configuration. Until each node has our engine, its group may still speak
+ * multicast: keepalived's file of this cluster says so. Without that file, ENABLE_UNICAST decides.
+ */
+export function firstMode({ handOver, unicast }: AgentSettings, cluster: string, folder = KEEPALIVED_FOLDER): Mode {
+  const text = textIn(handOver.to === 'keepalived' ? handOver.file : join(folder, 'keepalived.conf'))
+  const isOfCluster = handOver.to === 'keepalived' || text?.includes(`vrrp_instance ${cluster}_`) === true
+  return (isOfCluster ? modeIn(text) : undefined) ?? (unicast ? 'unicast' : 'multicast')
 }
 
 type Named = {

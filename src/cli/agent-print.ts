@@ -2,17 +2,16 @@
  * `holdfast agent --print`: what would be handed over, as our YAML and as keepalived.conf, and nothing is changed or said to
  * anybody. Decided here: what is printed, and that notes go beside it. What is to be done is kubernetes/desired-state.ts.
  */
-import { machineWith, textIn } from '../agent/machine.ts'
+import { machineWith } from '../agent/machine.ts'
 import type { FoundNodes, NodeSource } from '../agent/node-source.ts'
 import type { AgentSettings } from '../kubernetes/agent-settings.ts'
 import { type Cluster, desiredState, type Machine, peerWishes, roleOf } from '../kubernetes/desired-state.ts'
 import { documentText } from '../kubernetes/document.ts'
 import { keepalivedText } from '../kubernetes/keepalived-text.ts'
-import { modeIn } from '../kubernetes/mode.ts'
 import { readNode } from '../kubernetes/node-object.ts'
 import { type PeerNode, peerNodes } from '../kubernetes/peers.ts'
 import { chosenVrids } from '../kubernetes/vrid.ts'
-import { clusterName, clusterOf, grouping, offPremises, ownName } from './agent-cluster.ts'
+import { clusterName, clusterOf, firstMode, grouping, offPremises, ownName } from './agent-cluster.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import { readNodeTables } from './node-tables.ts'
@@ -50,13 +49,12 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
     const role = roleOf({ cluster, machine, peers }) === 'worker' ? 'worker' : 'control plane node'
     notes.push(`${nodeName} is not among the nodes (NODE_NAME says another name): taken for a ${role} by its address`)
   }
-  const running = settings.handOver.to === 'keepalived' ? modeIn(textIn(settings.handOver.file)) : undefined
   const decision = desiredState({
     cluster,
     machine,
     peers,
     intent: { api: true, ingress: true },
-    mode: running ?? (settings.unicast ? 'unicast' : 'multicast'),
+    mode: firstMode(settings, named.name),
     earlier: undefined,
   })
   notes.push(...decision.notes)

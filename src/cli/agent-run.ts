@@ -4,6 +4,7 @@
  * nodes. Refuses to decide anything about VRRP.
  */
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Account } from '../agent/account.ts'
 import { Agent } from '../agent/agent.ts'
@@ -26,7 +27,16 @@ import type { Machine } from '../kubernetes/desired-state.ts'
 import { wantedMode } from '../kubernetes/mode.ts'
 import { vipPairs } from '../kubernetes/vip-pairs.ts'
 import { chosenVrids } from '../kubernetes/vrid.ts'
-import { clusterName, clusterOf, grouping, localApi, offPremises, ownName } from './agent-cluster.ts'
+import {
+  clusterName,
+  clusterOf,
+  firstMode,
+  grouping,
+  KEEPALIVED_FOLDER,
+  localApi,
+  offPremises,
+  ownName,
+} from './agent-cluster.ts'
 import { type AgentLog, openAgentLog } from './agent-log.ts'
 import { openStatus } from './agent-status.ts'
 import type { CommandResult } from './check.ts'
@@ -37,7 +47,7 @@ import { readNodeTables } from './node-tables.ts'
 /** Milliseconds. Addresses move under a running cluster (openshift.md §1.9). */
 const LOOK_EVERY = 1_000
 const NAME_AGAIN = 5_000
-const MODE_FILES = ['/etc/keepalived/monitor-user.conf', '/etc/keepalived/monitor.conf'] as const
+const modeText = (name: string): string | undefined => textIn(join(KEEPALIVED_FOLDER, name))
 
 export async function agentRun(settings: AgentSettings, notes: readonly string[]): Promise<CommandResult> {
   const verbose = settings.bootstrap || /^(yes|true)$/i.test(process.env.ENABLE_NODEIP_DEBUG ?? '')
@@ -80,7 +90,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
         { name, vrids, nodeName: ownName(settings), grouped },
         settings.bootstrap ? 'bootstrap' : undefined,
       ),
-      mode: settings.unicast ? 'unicast' : 'multicast',
+      mode: firstMode(settings, name),
       remembered: typeof remembered === 'string' ? undefined : remembered,
       stableFor: settings.stableFor,
       lookEvery: LOOK_EVERY,
@@ -182,7 +192,10 @@ function machineNow(): Machine | string {
   }
 }
 
-const modeTexts = (): [string | undefined, string | undefined] => [textIn(MODE_FILES[0]), textIn(MODE_FILES[1])]
+const modeTexts = (): [string | undefined, string | undefined] => [
+  modeText('monitor-user.conf'),
+  modeText('monitor.conf'),
+]
 
 /** What the engine's checks read of this node, beside its VIPs. */
 function factsOf(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): Promise<void>[] {

@@ -10,6 +10,7 @@ import type { Container, Pod } from 'kubernetes-types/core/v1.js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { REMOTE_WORKER } from '../../../src/agent/remote-worker.ts'
+import { KEEPALIVED_FOLDER } from '../../../src/cli/agent-cluster.ts'
 import { agentOrder } from '../../../src/cli/agent-flags.ts'
 import { PRESET_FILES } from '../../../src/config/preset.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
@@ -223,6 +224,9 @@ describe('the manifests of static pods', () => {
       expect(readOnly, file).toBe(false)
       expect(hostFolder(engine, file).on, file).toBe(on)
     }
+    // By them the agent finds out in which mode the group of keepalived is, and when it changes.
+    for (const name of ['keepalived.conf', 'monitor.conf', 'monitor-user.conf'])
+      expect(hostFolder(agent, join(KEEPALIVED_FOLDER, name))).toEqual({ on: '/etc/keepalived', readOnly: true })
     for (const each of [engine, agent])
       expect(hostFolder(each, REMOTE_WORKER)).toEqual({ on: '/run/nodeip-configuration', readOnly: true })
     expect(agent.securityContext).toMatchObject({

@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { agentCommand } from '../../../src/cli/agent.ts'
-import { grouping, offPremises } from '../../../src/cli/agent-cluster.ts'
+import { firstMode, grouping, offPremises } from '../../../src/cli/agent-cluster.ts'
 import { agentOrder } from '../../../src/cli/agent-flags.ts'
+import { sample } from '../../support/keepalived-text.ts'
 
 const VIPS = ['--name=ostest', '--api-vips=192.168.111.5', '--ingress-vips=192.168.111.4']
 
@@ -46,7 +47,6 @@ describe('a platform whose nodes do not hold the addresses', () => {
 })
 
 describe('sync groups', () => {
-  const SAMPLES = join(import.meta.dirname, '../../samples/keepalived')
   /** With this text as MCO's template. */
   function groupingWith(text: string, ...flags: readonly string[]) {
     const folder = mkdtempSync(join(tmpdir(), 'hf-template-'))
@@ -55,7 +55,6 @@ describe('sync groups', () => {
     writeFileSync(file, text)
     return grouping(settings('/kubeconfig', file, '/etc/keepalived/keepalived.conf', ...flags))
   }
-  const sampleText = (name: string) => readFileSync(join(SAMPLES, `${name}.conf`), 'utf8')
 
   test.each([
     ['master-openstack-dualstack', true],
@@ -64,7 +63,7 @@ describe('sync groups', () => {
     ['worker', false],
     ['bootstrap', false],
   ])('the template %s has them: %s, without a note', (name, grouped) => {
-    expect(groupingWith(sampleText(name))).toEqual({ grouped, notes: [] })
+    expect(groupingWith(sample(name))).toEqual({ grouped, notes: [] })
   })
 
   test('a comment in the template is no group', () => {
@@ -72,7 +71,7 @@ describe('sync groups', () => {
   })
 
   test('--platform=OpenStack has them too, and decides alone without a readable template', () => {
-    expect(groupingWith(sampleText('master-dualstack'), '--platform=OpenStack').grouped).toBe(true)
+    expect(groupingWith(sample('master-dualstack'), '--platform=OpenStack').grouped).toBe(true)
     expect(grouping(settings('--platform=openstack'))).toEqual({ grouped: true, notes: [] })
     expect(grouping(settings())).toEqual({ grouped: false, notes: [] })
     for (const [flags, grouped] of [
@@ -86,12 +85,42 @@ describe('sync groups', () => {
   })
 
   test('a script of another release is named: by its name, and by its command', () => {
-    const text = sampleText('worker')
+    const text = sample('worker')
       .replace('vrrp_script chk_ingress {', 'vrrp_script chk_router {')
       .replace('timeout 4.9', 'timeout 9.9')
     expect(groupingWith(text).notes).toEqual([
       expect.stringMatching(/has a script that this version does not know, and does not write: chk_router$/),
       expect.stringMatching(/: \/usr\/bin\/timeout 9\.9 \/etc\/keepalived\/chk_default_ingress\.sh$/),
     ])
+  })
+})
+
+describe('the first mode of an engine without a configuration', () => {
+  const folder = () => {
+    const made = mkdtempSync(join(tmpdir(), 'hf-mode-'))
+    onTestFinished(() => rmSync(made, { recursive: true }))
+    return made
+  }
+  const given = (unicast: 'yes' | 'no') => {
+    const order = agentOrder(VIPS, { ENABLE_UNICAST: unicast })
+    if (order.do !== 'run') throw new Error(JSON.stringify(order))
+    return order.settings
+  }
+  test.each([
+    ['master-multicast', 'yes', 'multicast'],
+    ['master', 'no', 'unicast'],
+  ] as const)('is that of the file of keepalived (%s), before ENABLE_UNICAST=%s', (name, unicast, mode) => {
+    const there = folder()
+    writeFileSync(join(there, 'keepalived.conf'), sample(name))
+    expect(firstMode(given(unicast), 'ostest', there)).toBe(mode)
+  })
+
+  test('is that of ENABLE_UNICAST without a file, without an instance, or with another cluster in it', () => {
+    const there = folder()
+    for (const text of [undefined, '', 'global_defs {\n}\n', sample('legacy-4.5-vsphere-master')]) {
+      if (text !== undefined) writeFileSync(join(there, 'keepalived.conf'), text)
+      expect(firstMode(given('yes'), 'ostest', there)).toBe('unicast')
+      expect(firstMode(given('no'), 'ostest', there)).toBe('multicast')
+    }
   })
 })
