@@ -28,7 +28,7 @@ watch: ## the unit tests that a change touches, at each change
 test: ## all tests; root for those in network namespaces, Docker for the image's (one file: make test FILES=test/unit/vrrp/fsm-active.test.ts)
 	@scripts/setup.sh test
 	@status=0; \
-	$(if $(FILES),[ -z "$(OTHER_FILES)" ] ||) scripts/tests.sh $(REPORTERS) $(OTHER_FILES) || status=$$?; \
+	$(if $(FILES),[ -z "$(OTHER_FILES)" ] ||) scripts/tests.sh --project '!container' $(REPORTERS) $(OTHER_FILES) || status=$$?; \
 	$(if $(FILES),[ -z "$(CONTAINER_FILES)" ] ||) scripts/container-tests.sh $(REPORTERS) $(CONTAINER_FILES) || status=$$?; \
 	exit $$status
 

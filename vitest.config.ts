@@ -28,7 +28,7 @@ const COMPUTING = [
 /**
  * Daemons on LANs of their own that wait for each other's timers most of the time. What measures milliseconds, takes a
  * CPU for itself or has an interval of 10 ms is not among them. The longest come first, so that none runs on at the end
- * when all the others are through. A few that fail are run once more by themselves (scripts/tests.sh).
+ * when all the others are through.
  */
 const WAITING = [
   'test/interop/keepalived-model.test.ts',

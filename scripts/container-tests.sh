@@ -37,4 +37,4 @@ else
   exit 0
 fi
 
-npx --no-install vitest run --project container "$@"
+scripts/tests.sh --project container "$@"

@@ -1,8 +1,7 @@
 #!/bin/sh
-# All tests but those of containers: `scripts/tests.sh [vitest's arguments]`. Files of the group "waiting" run beside each
-# other to save ten minutes (vitest.config.ts). What one of them misses there may be the company's doing, which says nothing
-# of the daemon: it is run once more by itself, as most files always are, and what it misses then has failed. Never in
-# silence: .ci/run ends with what was seen in company, so that a file which comes up again leaves the group.
+# Runs tests: `scripts/tests.sh [vitest's arguments]`. A file whose failures cannot be judged, because the machine had too
+# little CPU time for it (test/support/time-judge.ts), runs again by itself, at most twice; what fails in the last attempt has
+# failed. Each such attempt is told, also at the end of .ci/run, and is kept in the history.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -13,18 +12,36 @@ trap 'rm -rf "$own"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-HOLDFAST_TEST_COMPANY=$own/missed npx --no-install vitest run --project '!container' "$@"
-status=$?
-[ "$status" = 1 ] && [ -s "$own/missed" ] || exit "$status"
+# attempt NUMBER [vitest's arguments]: the files that could not be judged are in $own/unjudged afterwards.
+attempt() {
+  number=$1
+  shift
+  rm -f "$own/unjudged"
+  # The last attempt judges everything.
+  [ "$number" = 3 ] || export HOLDFAST_TEST_UNJUDGED="$own/unjudged"
+  [ "$number" != 3 ] || unset HOLDFAST_TEST_UNJUDGED
+  HOLDFAST_TEST_ATTEMPT=$number npx --no-install vitest run "$@" </dev/null
+}
 
-read -r others <"$own/missed"
+attempt 1 "$@"
+status=$?
+[ "$status" = 1 ] && [ -s "$own/unjudged" ] || exit "$status"
+
+read -r others <"$own/unjudged"
 status=0
 [ "$others" = 0 ] || status=1
-tail -n +2 "$own/missed" >"$own/files"
-while IFS='	' read -r file seen; do
-  printf '== missed beside others, now by itself: %s: %s\n' "$file" "$seen"
-  [ -z "${HOLDFAST_TEST_SUMMARY:-}" ] || printf '%s: %s\n' "$file" "$seen" >>"$HOLDFAST_TEST_SUMMARY.company"
-  HOLDFAST_TEST_ATTEMPT=2 npx --no-install vitest run --project waiting --reporter=default \
-    --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts "$file" </dev/null || status=1
+tail -n +2 "$own/unjudged" >"$own/files"
+while IFS='	' read -r file project seen; do
+  failed=1
+  for number in 2 3; do
+    printf '== could not be judged, attempt %s alone: %s: %s\n' "$number" "$file" "$seen"
+    [ -z "${HOLDFAST_TEST_SUMMARY:-}" ] || printf '%s: %s\n' "$file" "$seen" >>"$HOLDFAST_TEST_SUMMARY.unjudged"
+    attempt "$number" --project "$project" --reporter=default --reporter=./test/support/summary-reporter.ts \
+      --reporter=./test/support/history-reporter.ts "$file"
+    failed=$?
+    [ "$failed" = 1 ] && [ -s "$own/unjudged" ] || break
+    seen=$(tail -n +2 "$own/unjudged" | cut -f3)
+  done
+  [ "$failed" = 0 ] || status=1
 done <"$own/files"
 exit "$status"

@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'
-import { playDespiteTheft } from '../support/stolen-time.ts'
+import { judge, type Loss, watchMachine } from '../support/time-judge.ts'
 import type { Net } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
 import { isNear, describe as words } from './judge.ts'
@@ -22,16 +22,14 @@ const RUNS = 8
 
 const run = (plan: Plan, without?: Net) =>
   runChaos({ plan, daemon: 'holdfast', interval: INTERVAL, without, realtime: true })
-/**
- * With every net. A machine whose CPUs went to other machines meanwhile hands over as late as that: then the same plan is played
- * once more, and a bound that is missed again is missed.
- */
-const runWhole = (plan: Plan): Promise<ChaosResult> =>
-  playDespiteTheft({
-    play: () => run(plan),
-    missed: (result) => [...violations(result), story(result)].filter(Boolean),
-    tell: (text) => console.log(text),
-  })
+/** With every net, and what the machine lost meanwhile: a machine whose CPUs went to other machines hands over as late as that. */
+async function runWhole(plan: Plan): Promise<{ readonly result: ChaosResult; readonly loss: Loss }> {
+  const lost = watchMachine()
+  const result = await run(plan)
+  return { result, loss: lost() }
+}
+const judgeWhole = (what: string, { loss, result }: { readonly result: ChaosResult; readonly loss: Loss }) =>
+  judge(what, { late: [...violations(result), story(result)].filter(Boolean), loss })
 const violations = ({ verdict, zero }: ChaosResult) => verdict.violations.map((one) => words(one, zero))
 /** What the nodes said around the first violation, for whoever has to find out. */
 function story({ verdict, notes, zero }: ChaosResult): string {
@@ -49,7 +47,8 @@ describeNetns('chaos', () => {
   }, async () => {
     const plan = makePlan({ seed: SEED, seconds: 30, atLeast: KINDS.length })
     expect(new Set(plan.faults.map(({ kind }) => kind)).size, 'kinds of faults').toBe(KINDS.length)
-    const result = await runWhole(plan)
+    const whole = await runWhole(plan)
+    const { result } = whole
     console.log(markdown([result]))
     expect(result.injected.length, 'faults injected').toBe(plan.faults.length)
     const missed = result.injected
@@ -57,7 +56,7 @@ describeNetns('chaos', () => {
       .map(({ fault }) => `#${fault.id} ${fault.node} ${fault.kind}`)
     // An address cannot be deleted where it is not; which nodes have it is for the faults before to say.
     expect(missed.length, `of ${plan.faults.length} faults these met nobody: ${missed}`).toBeLessThanOrEqual(3)
-    expect(violations(result), story(result)).toEqual([])
+    judgeWhole('bounds of the faults', whole)
   })
 
   type Case = {
@@ -85,8 +84,7 @@ describeNetns('chaos', () => {
   ]
   test.each(cases)('sees $sees: without the $net', { timeout: 300_000 }, async ({ net, plan: options }) => {
     const planOf = (seed: number) => makePlan({ seed, seconds: 4, overlaps: false, ...options })
-    const whole = await runWhole(planOf(1))
-    expect(violations(whole), `with every net\n${story(whole)}`).toEqual([])
+    judgeWhole('bounds with every net', await runWhole(planOf(1)))
     // Whoever is frozen for longer than was asked, on a machine that others keep busy, is not in the case that needs this net.
     // Nor does the same plan meet another phase of the advertisements: every run has its own.
     const seen: number[] = []

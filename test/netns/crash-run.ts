@@ -1,13 +1,11 @@
 /**
  * Runs rows of the matrix on one LAN, one after the other, each for all columns at once. Decides when a row begins (its
- * LAN at rest, at a moment that no advertisement knows), when it is over, and that a row which missed a bound while others had
- * the CPUs (programs beside it, other machines on the same host) is tried again: a bound that is missed twice is missed, and a wrong deed is wrong at once. Refuses to know the bounds.
+ * LAN at rest, at a moment that no advertisement knows) and when it is over. Refuses to know the bounds.
  */
-import { readFileSync } from 'node:fs'
 import type { LoggedLine } from '../support/logged-process.ts'
-import { STOLEN, stolenMs } from '../support/stolen-time.ts'
+import { judge as judgeTime, pressureOf, watchMachine } from '../support/time-judge.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'
-import { boundsOf, type Circumstances, PRESSURE } from './crash-bounds.ts'
+import { boundsOf, type Circumstances } from './crash-bounds.ts'
 import type { Inflicted, Row } from './crash-faults.ts'
 import { type Cell, judge } from './crash-judge.ts'
 import { CrashLan } from './crash-lan.ts'
@@ -61,38 +59,24 @@ export async function runRows(rows: readonly Row[], { columns, nodes = 3, option
   }
 }
 
-/** What is told of a cell whose row is tried again. */
-export const triedAgain = ({ row, column, pressure, stolen, wrong }: Cell): string =>
-  `tried again (CPU pressure ${pressure.toFixed(0)} %, ${stolen} ms stolen): ${row}, ${column}: ${wrong.join('; ')}`
-
-/** The same; `again` is told of every row that is tried a second time, and of what was seen at first. */
-export async function runRowsTwice(
-  rows: readonly Row[],
-  options: RunOptions,
-  again: (cell: Cell) => void,
-): Promise<readonly Cell[]> {
-  const cells = await runRows(rows, options)
-  const missed = cells.filter(
-    ({ deeds, pressure, stolen, wrong }) =>
-      wrong.length > 0 && deeds.length === 0 && (pressure > PRESSURE || stolen >= STOLEN),
-  )
-  for (const cell of missed) again(cell)
-  const names = new Set(missed.map(({ row }) => row))
-  if (names.size === 0) return cells
-  const repeated = await runRows(
-    rows.filter(({ fault }) => names.has(fault.name)),
-    options,
-  )
-  return [...cells.filter(({ row }) => !names.has(row)), ...repeated]
-}
-
-/** Microseconds in which something waited for a CPU; never where the kernel does not say. */
-function waited(): number {
-  try {
-    return Number(/some .*total=(\d+)/.exec(readFileSync('/proc/pressure/cpu', 'utf8'))?.[1] ?? 0)
-  } catch {
-    return 0
-  }
+/** Judges the cells of one row: a wrong deed is missed, a bound of time is missed or cannot be judged. */
+export function judgeCells(name: string, cells: readonly Cell[]): void {
+  const inWords = ({ column }: Cell, texts: readonly string[]) => texts.map((text) => `${column}: ${text}`)
+  judgeTime(name, {
+    late: cells.flatMap((cell) =>
+      inWords(
+        cell,
+        cell.wrong.filter((text) => !cell.deeds.includes(text)),
+      ),
+    ),
+    wrong: cells.flatMap((cell) => inWords(cell, cell.deeds)),
+    // The columns of a row were run at the same time.
+    loss: {
+      wall: 100,
+      stolen: Math.max(0, ...cells.map(({ stolen }) => stolen)),
+      waited: Math.max(0, ...cells.map(({ pressure }) => pressure)),
+    },
+  })
 }
 
 async function runRow(lan: CrashLan, row: Row): Promise<Done> {
@@ -100,7 +84,7 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   await sleep(Math.random() * Math.max(...lan.columns.map(({ interval }) => interval)))
   const victim = lan.node(1)
   const alone = lan.nodes.length === 1
-  const [waitedBefore, stolenBefore, began] = [waited(), stolenMs(), monotonicMs()]
+  const lost = watchMachine()
   const { at, end } = await row.inflict(victim)
   const complaints: string[] = []
   const wanted = lan.columns.map(
@@ -130,9 +114,9 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
     complaints.push(error instanceof Error ? error.message : String(error))
   }
   const until = monotonicMs()
-  const pressure = (waited() - waitedBefore) / (until - began) / 10
+  const loss = lost()
+  const [pressure, { stolen }] = [pressureOf(loss), loss]
   const { lines } = victim.process
   const holders = lan.columns.map(({ vip }) => lan.holders(vip))
-  const stolen = stolenMs() - stolenBefore
   return { row, at, end, until, alone, pressure, stolen, holders, complaints, lines }
 }

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'
-import { STOLEN, stolenMs } from '../support/stolen-time.ts'
+import { STOLEN, stolenMs } from '../support/time-judge.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import type { Order } from './guarded-engine.ts'
 import { agent, cable, cleanUp, GUARDIAN, indexOf, ip, namespace, type Said, Talker } from './native-fixture.ts'

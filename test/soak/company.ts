@@ -4,7 +4,7 @@
  * never an excuse for it.
  */
 import { type FSWatcher, watch } from 'node:fs'
-import { stolenMs } from '../support/stolen-time.ts'
+import { stolenMs } from '../support/time-judge.ts'
 import { monotonicMs } from '../support/wait.ts'
 import type { WitnessRecord } from '../support/witness.ts'
 

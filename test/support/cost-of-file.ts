@@ -1,10 +1,11 @@
 /**
- * Measures what one test file costs, and leaves the figures in its report (`file.meta.cost`) for
- * test/support/history-reporter.ts. Vitest loads this before each file (`setupFiles`). Outside the unit tests a file has a
+ * Measures what one test file costs and what the machine lost meanwhile, and leaves the figures in its report (`meta`) for
+ * test/support/history-reporter.ts and summary-reporter.ts. Vitest loads this before each file (`setupFiles`). Outside the unit tests a file has a
  * process of its own; the unit tests share two processes, so each file counts from where the last one ended.
  */
 import { readFileSync } from 'node:fs'
-import { afterAll } from 'vitest'
+import { afterAll, afterEach, beforeEach } from 'vitest'
+import { type Loss, watchMachine } from './time-judge.ts'
 
 /** Milliseconds: wall time, CPU time of the test process, and CPU time of the programs that it started and that have ended. */
 export type FileCost = { readonly wall: number; readonly own: number; readonly programs: number }
@@ -12,6 +13,8 @@ export type FileCost = { readonly wall: number; readonly own: number; readonly p
 declare module 'vitest' {
   interface TaskMeta {
     cost?: FileCost
+    /** Of a test: what the machine lost while it ran. Of a file: while the file ran. */
+    loss?: Loss
   }
 }
 
@@ -35,6 +38,16 @@ function sinceTheStart(): FileCost {
   }
 }
 
+const lossOfFile = watchMachine()
+
+let lossOfTest = lossOfFile
+beforeEach(() => {
+  lossOfTest = watchMachine()
+})
+afterEach(({ task }) => {
+  task.meta.loss = lossOfTest()
+})
+
 const shared = globalThis as { costOfEarlierFiles?: FileCost }
 
 // Vitest runs hooks of the same kind in the reverse order: this one is the last.
@@ -43,6 +56,7 @@ afterAll(({}, { file }) => {
   const earlier = shared.costOfEarlierFiles ?? { wall: 0, own: 0, programs: 0 }
   const now = sinceTheStart()
   shared.costOfEarlierFiles = now
+  file.meta.loss = lossOfFile()
   file.meta.cost = {
     wall: now.wall - earlier.wall,
     own: now.own - earlier.own,

@@ -1,59 +1,74 @@
 /**
  * Counts test runs for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, nothing without it, and
  * a line for each failure after that: whoever sees only the end of a long log has to learn what failed, and what was
- * seen instead. Decides that what the file has already is an earlier run's and is counted on, and that a file that cannot
- * be loaded and an error outside any test are failures. Where HOLDFAST_TEST_COMPANY names a file, a few files that ran beside
- * others and failed go there instead, uncounted: whoever asked for that runs them by themselves. Refuses to know how this is shown.
+ * seen instead. What the file has already is an earlier run's and is counted on. A file that cannot be loaded and an error
+ * outside any test are failures. Where HOLDFAST_TEST_UNJUDGED names a file, test files whose failures cannot be judged
+ * (time-judge.ts) go there instead, uncounted: scripts/tests.sh runs them again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
+import type {} from './cost-of-file.ts'
+import { type Failure, inWords, isWorthAnotherAttempt, type Loss } from './time-judge.ts'
 
 export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const outside = unhandled.map((error) => `outside any test: ${inOneLine(error)}`)
     const all = modules.map(countOf)
-    const company = process.env.HOLDFAST_TEST_COMPANY
-    const beside = all.filter(({ project }) => project === 'waiting')
-    const missed = beside.length > 1 ? beside.filter(({ failures }) => failures.length > 0) : []
-    // More at once are no accident. An error outside any test may be theirs.
-    const again = company === undefined || missed.length > FEW || outside.length > 0 ? [] : missed
+    const path = process.env.HOLDFAST_TEST_UNJUDGED
+    // An error outside any test may be any file's.
+    const unjudged = path === undefined || outside.length > 0 ? [] : all.filter(isUnjudged)
+    // More at once are no accident of the machine.
+    const again = unjudged.length > MOST ? [] : unjudged
     const counted = all.filter((one) => !again.includes(one))
     const passed = counted.reduce((sum, one) => sum + one.passed, 0)
-    const failures = [...outside, ...counted.flatMap((one) => one.failures.map((failure) => `${one.file}: ${failure}`))]
-    if (company !== undefined && again.length > 0) {
-      const lines = again.map((one) => `${one.file}\t${one.failures.join(' || ')}`)
-      writeFileSync(company, `${[String(failures.length), ...lines].join('\n')}\n`)
+    const failures = [
+      ...outside,
+      ...counted.flatMap((one) => one.failures.map((failure) => `${one.file}: ${failure.text}`)),
+    ]
+    if (path !== undefined && again.length > 0) {
+      const lines = again.map((one) => [one.file, one.project, one.failures.map(told).join(' || ')].join('\t'))
+      writeFileSync(path, `${[String(failures.length), ...lines].join('\n')}\n`)
     }
-    const path = process.env.HOLDFAST_TEST_SUMMARY
-    if (path === undefined || path === '') return
-    const [count = '', ...earlier] = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
-    const [earlierPassed = 0] = count.split(' ').map(Number)
-    const failed = [...earlier, ...failures]
-    writeFileSync(path, `${[`${earlierPassed + passed} ${failed.length}`, ...failed].join('\n')}\n`)
+    count(passed, failures)
   }
 }
 
 /** Files. */
-const FEW = 3
+const MOST = 6
 
+type ToldFailure = Failure & { readonly text: string }
 type Count = {
   readonly file: string
   readonly project: string
   readonly passed: number
-  readonly failures: readonly string[]
+  readonly failures: readonly ToldFailure[]
+}
+
+const isUnjudged = ({ failures }: Count) => failures.length > 0 && isWorthAnotherAttempt(failures)
+const told = ({ loss, text }: ToldFailure) => (loss === undefined ? text : `${text} (${inWords(loss)})`)
+
+function count(passed: number, failures: readonly string[]): void {
+  const path = process.env.HOLDFAST_TEST_SUMMARY
+  if (path === undefined || path === '') return
+  const [figures = '', ...earlier] = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
+  const [earlierPassed = 0] = figures.split(' ').map(Number)
+  const failed = [...earlier, ...failures]
+  writeFileSync(path, `${[`${earlierPassed + passed} ${failed.length}`, ...failed].join('\n')}\n`)
 }
 
 function countOf(module: TestModule): Count {
   let passed = 0
-  const failures: string[] = []
+  const failures: ToldFailure[] = []
+  const failure = (prefix: string, error: SerializedError | undefined, loss: Loss | undefined) =>
+    failures.push({ text: `${prefix}${inOneLine(error)}`, name: error?.name ?? '', loss })
   for (const test of module.children.allTests()) {
     const { state, errors } = test.result()
     if (state === 'passed') passed += 1
     // A hook of a suite that throws leaves its tests unfinished.
-    else if (state !== 'skipped') failures.push(`${test.fullName}: ${inOneLine(errors?.[0])}`)
+    else if (state !== 'skipped') failure(`${test.fullName}: `, errors?.[0], test.meta().loss ?? module.meta().loss)
   }
-  if (module.state() === 'failed' && failures.length === 0) failures.push(inOneLine(module.errors()[0]))
+  if (module.state() === 'failed' && failures.length === 0) failure('', module.errors()[0], module.meta().loss)
   return { file: module.relativeModuleId, project: module.project.name, passed, failures }
 }
 

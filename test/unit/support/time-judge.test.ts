@@ -1,0 +1,87 @@
+/** What a busy machine excuses, what it does not, and that an excuse is never silent. */
+import { expect, test } from 'vitest'
+import {
+  CannotBeJudged,
+  excuses,
+  isWorthAnotherAttempt,
+  judge,
+  type Loss,
+  Missed,
+  PRESSURE,
+  STOLEN,
+  stolenMs,
+  waitedMs,
+  watchMachine,
+} from '../../support/time-judge.ts'
+
+const quiet: Loss = { wall: 1_000, stolen: 0, waited: 10 }
+const stolen: Loss = { ...quiet, stolen: STOLEN }
+const crowded: Loss = { ...quiet, waited: 10 * PRESSURE + 1 }
+
+const thrownBy = (findings: Parameters<typeof judge>[1]): unknown => {
+  try {
+    judge('two holders', findings)
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+test.each([
+  ['nothing', quiet, false],
+  ['one jiffy less than two advertisements of 10 ms', { ...quiet, stolen: STOLEN - 10 }, false],
+  ['two advertisements of 10 ms', stolen, true],
+  ['a process that waited for a fifth of the time', { ...quiet, waited: 10 * PRESSURE }, false],
+  ['a process that waited for more', crowded, true],
+  ['no time at all', { wall: 0, stolen: 0, waited: 0 }, false],
+])('with %s lost, a bound is excused: %o', (_, loss, excused) => {
+  expect(excuses(loss)).toBe(excused)
+})
+
+test('bounds that were kept are held, whatever was lost', () => {
+  expect(thrownBy({ late: [], loss: stolen })).toBeUndefined()
+})
+
+test('a bound that was not kept on a quiet machine is missed', () => {
+  const error = thrownBy({ late: ['expected 10 ms, saw 30 ms'], loss: quiet })
+  expect(error).toBeInstanceOf(Missed)
+  expect(String(error)).toBe('Missed: two holders (CPU pressure 1 %, 0 ms stolen):\nexpected 10 ms, saw 30 ms')
+})
+
+test.each([stolen, crowded])('a bound that was not kept while %o was lost cannot be judged', (loss) => {
+  expect(thrownBy({ late: ['expected 10 ms, saw 30 ms'], loss })).toBeInstanceOf(CannotBeJudged)
+})
+
+test('a wrong deed is missed, whatever was lost', () => {
+  const error = thrownBy({ late: ['late'], wrong: ['a healthy node lost the address'], loss: crowded })
+  expect(error).toBeInstanceOf(Missed)
+  expect(String(error)).toContain('a healthy node lost the address\nlate')
+})
+
+test.each([
+  ['one that could not be judged', [{ name: 'CannotBeJudged', loss: quiet }], true],
+  ['an assertion on a quiet machine', [{ name: 'AssertionError', loss: quiet }], false],
+  ['an assertion on a crowded machine', [{ name: 'AssertionError', loss: crowded }], true],
+  ['an assertion, and nothing known of the machine', [{ name: 'AssertionError' }], false],
+  ['a missed bound on a crowded machine', [{ name: 'Missed', loss: crowded }], false],
+  [
+    'one that could not be judged beside a missed one',
+    [
+      { name: 'CannotBeJudged', loss: crowded },
+      { name: 'Missed', loss: crowded },
+    ],
+    false,
+  ],
+])('a file with %s is run again: %o', (_, failures, again) => {
+  expect(isWorthAnotherAttempt(failures)).toBe(again)
+})
+
+test('what this machine lost is told in numbers that do not go back', () => {
+  const lost = watchMachine()
+  const before = [stolenMs(), waitedMs()]
+  const [stolenNow = 0, waitedNow = 0] = [stolenMs(), waitedMs()]
+  expect(before.every((value) => value >= 0)).toBe(true)
+  expect(stolenNow).toBeGreaterThanOrEqual(before[0] ?? 0)
+  expect(waitedNow).toBeGreaterThanOrEqual(before[1] ?? 0)
+  expect(lost().wall).toBeGreaterThanOrEqual(0)
+})
