@@ -60,7 +60,7 @@ export function keepalivedCounts({ counters }: RouterSnapshot): KeepalivedCounts
     ttl: of(discarded, 'ttl', 'ttl-range'),
     type: of(discarded, 'type'),
     interval: of(discarded, 'interval-mismatch') + of(warnings, 'interval-mismatch'),
-    addressList: of(discarded, 'address-list-mismatch') + of(warnings, 'address-list-mismatch'),
+    addressList: of(discarded, 'address-list-mismatch') + of(warnings, 'address-list-mismatch', 'addr-count-zero'),
     // A type that is no type at all is among the mismatches.
     authenticationInvalid: 0,
     authenticationMismatch: of(discarded, 'auth-type'),

@@ -315,6 +315,7 @@ export class Router {
       if (effect.kind === 'refused') {
         // Counted at once: an order of its own would keep the others of this router from their round.
         this.refused.add(effect.reason)
+        if (effect.reason === 'initialize') this.#tellIgnored(effect.source, next)
         continue
       }
       if (effect.kind === 'moveSuppressed') {
@@ -335,6 +336,15 @@ export class Router {
     // VR-UC-08: a peer whose neighbour entry has failed meanwhile would not be heard, and a silent Active be replaced.
     if (!inFault || next.name === 'Initialize' || parameters.transport.mode !== 'unicast') return
     this.#runner.add(this, [(now) => void io?.announceSource(now)])
+  }
+
+  /** Row I3 of RFC 9568 §6.4.1. Normal during a start or a fault, so it is for `log.level: debug`. */
+  #tellIgnored(source: Address, state: State): void {
+    const faults = state.name === 'Initialize' ? state.faults : []
+    const why = faults.length === 0 ? 'it has not started' : `in fault (${faults.join(', ')})`
+    const message = `${this.name}: ignored an advertisement of ${source}: the router is in Initialize, ${why}`
+    const fields = { router: this.name, peer: source, faults }
+    this.#recorder.logLimited(`${this.name} ignored ${source}`, 'debug', message, fields)
   }
 
   #ask(asker: RouterIo, items: readonly Uint8Array[], now: Millis): Act {

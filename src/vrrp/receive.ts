@@ -152,10 +152,11 @@ export function receive(
 /** What the content of a valid advertisement deserves to be told about; none of it stops the advertisement. */
 export function advertisementWarnings(advertisement: Advertisement, parameters: Parameters): readonly ReceiveWarning[] {
   const warnings: ReceiveWarning[] = []
-  if (advertisement.addresses.length === 0) warnings.push('addr-count-zero')
   // RFC 9568 §7.1: log it, and learn it all the same (VR-RX-12).
   if (advertisement.interval !== parameters.advertisementInterval) warnings.push('interval-mismatch')
-  if (!sameSet(advertisement.addresses, advertisedBy(parameters))) warnings.push('address-list-mismatch')
+  // An empty list (version 2, VR-V2-09) differs from each list: its own name says more.
+  if (advertisement.addresses.length === 0) warnings.push('addr-count-zero')
+  else if (!sameSet(advertisement.addresses, advertisedBy(parameters))) warnings.push('address-list-mismatch')
   // EID 8298: an owner logs and goes on; two owners are settled by address (VR-RX-11).
   if (isOwner(parameters)) {
     warnings.push(advertisement.priority === 255 ? 'multiple-owners' : 'advert-received-while-owner')

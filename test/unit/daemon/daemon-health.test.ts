@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { millis } from '../../../src/wire/units.ts'
 import { report } from '../healthcheck/fake-checks.ts'
-import { FakeWorld, ROUTER, type RouterConfig, SELF, VIP2 } from './fake-world.ts'
+import { FakeWorld, PEER, ROUTER, type RouterConfig, SELF, VIP2 } from './fake-world.ts'
 
 const LB = { name: 'lb', tcp: '127.0.0.1:9445' }
 const DOWN = 3_500
@@ -103,6 +103,22 @@ describe('a check without weight', () => {
     expect([world.sent, moves(world)]).toEqual([[], []])
     world.health('lb', 'up')
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
+  })
+
+  test('an advertisement that arrives in Initialize is ignored, counted, and its reason is in the debug log', () => {
+    const world = tracking([{ healthcheck: 'lb' }]).start()
+    world.hear(200)
+    world.health('lb', 'down')
+    for (let i = 0; i < 3; i++) world.hear(200)
+    expect(world.router().counters.refused).toEqual({ initialize: 4 })
+    const ignored = world.records.filter(({ message }) => message.includes('ignored'))
+    expect(ignored.map(({ level, message }) => [level, message])).toEqual([
+      [
+        'debug',
+        `api: ignored an advertisement of ${PEER}: the router is in Initialize, in fault (healthcheckUndecided:lb)`,
+      ],
+    ])
+    expect(world.router().state).toBe('Initialize')
   })
 
   test('that goes down: addresses off, then priority 0; nothing heard in fault counts (VR-TRK-06)', () => {
