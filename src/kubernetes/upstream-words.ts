@@ -1,4 +1,4 @@
-/** Words of OpenShift that have a meaning for nobody but its own programs, as they are written there. */
+/** Words of OpenShift that have a meaning for nobody but its own programs, as they are written there: machine-config-operator 7ff337a4f (2026-08-20). */
 
 /** Every node that may have the API's address has it, arbiters too. */
 export const CONTROL_PLANE_LABEL = 'node-role.kubernetes.io/master'
