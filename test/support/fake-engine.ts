@@ -63,6 +63,11 @@ export class FakeEngine {
     this.tell({ kind: 'peerHeard' })
   }
 
+  /** Clients of its journal. */
+  get listeners(): number {
+    return this.#streams.size
+  }
+
   /** One event of its journal. */
   tell(event: Readonly<Record<string, unknown>>): void {
     const text = `id: ${++this.#seq}\ndata: ${JSON.stringify({ seq: this.#seq, at: new Date().toISOString(), ...event })}\n\n`

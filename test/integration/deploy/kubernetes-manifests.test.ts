@@ -6,17 +6,26 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CustomResourceDefinition } from 'kubernetes-types/apiextensions/v1.js'
-import type { ClusterRole, Role } from 'kubernetes-types/rbac/v1.js'
+import type { ClusterRole, PolicyRule, Role } from 'kubernetes-types/rbac/v1.js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { managerOf, StatusApi } from '../../../src/agent/status-api.ts'
+import { ClusterClient } from '../../../src/agent/cluster-client.ts'
+import { watchDebugFlag } from '../../../src/agent/flag-watch.ts'
+import { watchNodes } from '../../../src/agent/node-watch.ts'
+import { managerOf } from '../../../src/agent/status-api.ts'
+import { StatusDuty } from '../../../src/agent/status-duty.ts'
 import { datedConditions } from '../../../src/kubernetes/condition.ts'
 import { failoverEvent } from '../../../src/kubernetes/failover.ts'
 import { findingsOf } from '../../../src/kubernetes/finding.ts'
 import { readIntent } from '../../../src/kubernetes/intent.ts'
 import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../../src/kubernetes/published-status.ts'
 import { address } from '../../../src/wire/address.ts'
+import { FakeEngine } from '../../support/fake-engine.ts'
+import { resourceAddress } from '../../support/kube-api/address.ts'
+import { KubeApi, type LoggedRequest } from '../../support/kube-api/server.ts'
+import type { KubeObject } from '../../support/kube-api/store.ts'
 import { faultsOf, judge, prunedFrom, type Schema } from '../../support/structural-schema.ts'
+import { eventually } from '../../support/wait.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const FOLDER = join(ROOT, 'deploy', 'kubernetes')
@@ -74,6 +83,36 @@ const FAILOVER = failoverEvent(
   'uid-1',
 )
 
+/** Where the agent's pod runs, and where rbac-logging.yaml is applied. */
+const INFRA = 'openshift-kni-infra'
+const SOON = { within: 10_000, every: 20 }
+
+type Grant = { readonly namespace: string | undefined; readonly rule: PolicyRule }
+
+/** All rules; a ClusterRole's are for every namespace. */
+function grants(): readonly Grant[] {
+  const roles = ['rbac.yaml', 'rbac-logging.yaml'].flatMap(manifestsIn) as unknown as readonly (ClusterRole | Role)[]
+  return roles.flatMap(({ kind, metadata, rules = [] }) =>
+    rules.map((rule) => ({ namespace: kind === 'Role' ? (metadata?.namespace ?? INFRA) : undefined, rule })),
+  )
+}
+
+/** As an API server decides: a list or watch has the name of its field selector. */
+function isGranted({ namespace, rule }: Grant, { path, query, verb }: LoggedRequest): boolean {
+  const where = resourceAddress(path)
+  if (where === undefined) return false
+  const group = where.apiVersion.includes('/') ? where.apiVersion.replace(/\/.*/, '') : ''
+  const resource = where.subresource === undefined ? where.resource : `${where.resource}/${where.subresource}`
+  const name = where.name ?? /^metadata\.name=([^,]+)$/.exec(query.fieldSelector ?? '')?.[1]
+  return (
+    rule.apiGroups?.includes(group) === true &&
+    rule.resources?.includes(resource) === true &&
+    rule.verbs.includes(verb === 'apply' ? 'patch' : verb) &&
+    (namespace === undefined || namespace === where.namespace) &&
+    (rule.resourceNames === undefined || (name !== undefined && rule.resourceNames.includes(name)))
+  )
+}
+
 describe('deploy/kubernetes', () => {
   test('has only what Kubernetes has, and a typing error is found', { timeout: 60_000 }, () => {
     const right = Object.fromEntries(
@@ -82,7 +121,7 @@ describe('deploy/kubernetes', () => {
         .filter(({ kind }) => kind !== KIND)
         .map((manifest, i) => [`right${i}`, manifest]),
     )
-    expect(Object.keys(right)).toHaveLength(7)
+    expect(Object.keys(right)).toHaveLength(9)
     expect(complaintsAbout({ ...right, event: FAILOVER })).toBe('')
     const wrong = { ...manifestsIn('rbac.yaml')[0], kind: 'ClusterRole', rulez: [] }
     expect(complaintsAbout({ wrong })).toMatch(/rulez.*does not exist/)
@@ -176,29 +215,35 @@ describe('deploy/kubernetes', () => {
     ).toEqual([])
   })
 
-  test('RBAC allows each request of the agent, and nothing else', async () => {
-    const asked: string[] = []
-    const api = new StatusApi(async ({ method, path }) => {
-      asked.push(`${method} ${path.replace(/\?.*/, '')}`)
-      return { status: 200, body: '{}' }
+  test('RBAC allows each request that the agent makes, and each rule is needed', async () => {
+    const api = await new KubeApi({ kinds: { [`${GROUP}/${VERSION}/${PLURAL}`]: KIND } }).start()
+    api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, manifestsIn('cluster.yaml')[0] as unknown as KubeObject)
+    const engine = await new FakeEngine(join(workshop, 'engine.sock')).start()
+    const vip = address('127.0.0.1')
+    engine.sees({ address: vip, owner: 'self' })
+    const client = new ClusterClient(async () => [{ server: `http://127.0.0.1:${api.port}`, options: {} }])
+    const ending = new AbortController()
+    const duty = new StatusDuty({
+      ...{ self: 'node-1', vips: [{ address: vip, service: 'api', index: 0 }], socket: engine.socket, client },
+      probe: { port: 9, everyMs: 50, withinMs: 1_000, failures: 3, scheme: 'http' },
+      ...{ onIntent: () => {}, onNews: () => {}, onFailure: () => {} },
     })
-    await api.applyStatus(managerOf('node-1'), {})
-    await api.createEvent(FAILOVER)
-    expect(asked).toEqual([
-      `PATCH /apis/${GROUP}/${VERSION}/${PLURAL}/cluster/status`,
-      'POST /api/v1/namespaces/default/events',
-    ])
-    const [cluster, role] = manifestsIn('rbac.yaml') as unknown as [ClusterRole, Role]
-    const allowed = (rules: ClusterRole['rules']) =>
-      (rules ?? []).map((rule) => `${rule.apiGroups}/${rule.resources}/${rule.resourceNames ?? '*'}: ${rule.verbs}`)
-    expect(allowed(cluster.rules)).toEqual([
-      '/nodes/*: get,list,watch',
-      `${GROUP}/hostednetservices/cluster: get,list,watch`,
-      `${GROUP}/hostednetservices/status/cluster: patch`,
-      'config.openshift.io/infrastructures/cluster: get',
-    ])
-    expect(allowed(role.rules)).toEqual(['/events/*: create'])
-    expect(role.metadata?.namespace).toBe('default')
+    const quiet = { onFailure: () => {}, onPhase: () => {}, onDebug: () => {}, take: () => {} }
+    const watches = [watchNodes(client, quiet, ending.signal), watchDebugFlag(client, INFRA, quiet, ending.signal)]
+    await eventually(
+      'the agent to follow the journal',
+      () => engine.listeners > 0,
+      () => engine.listeners,
+      SOON,
+    )
+    engine.tell({ kind: 'transition', from: 'Backup', to: 'Active', reason: 'activeReleased', addresses: [vip] })
+    const unused = () => grants().filter((grant) => !api.requests.some((request) => isGranted(grant, request)))
+    await eventually('each rule to be needed', () => unused().length === 0, unused, SOON)
+    duty.end()
+    ending.abort()
+    await Promise.all([...watches, engine.kill(), api.stop()])
+    const refused = api.requests.filter((request) => !grants().some((grant) => isGranted(grant, request)))
+    expect(refused.map(({ verb, path }) => `${verb} ${path}`)).toEqual([])
   })
 
   test('the name of a field manager fits, for any node', () => {
