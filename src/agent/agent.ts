@@ -4,11 +4,11 @@
  * at. Everything that can fail is told and tried again; nothing here ends the process, or touches the engine but by its door.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AgentEvent, AgentOrder, AgentState, Now } from '../kubernetes/agent-state.ts'
+import type { AgentEvent, AgentOrder, AgentState, Intent, Now } from '../kubernetes/agent-state.ts'
 import { startAgent, stepAgent } from '../kubernetes/agreement.ts'
 import type { ClusterNode } from '../kubernetes/cluster-node.ts'
 import type { Desired, Role } from '../kubernetes/desired.ts'
-import type { Cluster, Intent, Machine, Mode } from '../kubernetes/desired-state.ts'
+import type { Cluster, Machine, Mode } from '../kubernetes/desired-state.ts'
 import type { PeerNode } from '../kubernetes/peers.ts'
 import type { Account } from './account.ts'
 import type { EngineDoor } from './engine-door.ts'
@@ -17,6 +17,8 @@ import { ownRole } from './own-role.ts'
 export type AgentPlan = {
   /** Its role as far as it is known before there are nodes: on a bootstrap node. */
   readonly cluster: Omit<Cluster, 'role'> & { readonly role: Role | undefined }
+  /** Before the first news of it. */
+  readonly intent: Intent
   /** Where no engine has one. */
   readonly mode: Mode
   readonly remembered: readonly PeerNode[] | undefined
@@ -50,7 +52,7 @@ export class Agent {
   readonly #ports: AgentPorts
   #state: AgentState | undefined
   #role: Role | undefined
-  #intent: Intent = { api: true, ingress: true }
+  #intent: Intent
   /** The last of each kind, for a core that begins with them. */
   readonly #heard = new Map<AgentEvent['kind'], AgentEvent>()
   readonly #nodes = new Map<string, unknown>()
@@ -61,6 +63,7 @@ export class Agent {
   constructor(plan: AgentPlan, ports: AgentPorts) {
     this.#plan = plan
     this.#ports = ports
+    this.#intent = plan.intent
     this.#role = plan.cluster.role ?? ownRole(plan.cluster.nodeName, plan.remembered)
   }
 

@@ -7,6 +7,8 @@ export type EngineSight = {
   readonly configured: boolean
   /** Theirs; undefined: it has none. */
   readonly mode: Mode | undefined
+  /** One of them is of ingress; left out: nobody asks it. */
+  readonly ingress?: boolean
 }
 
 export type HandedOver =

@@ -6,12 +6,13 @@
 import { type Balancer, FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../kubernetes/balancer.ts'
 import type { Circumstances, ProbeFinding, Trouble } from '../kubernetes/finding.ts'
 import {
-  FIRST_INTENT,
+  firstIntent,
   type Intent,
   type IntentNews,
   type IntentState,
   notManaged,
   stepIntent,
+  type Toggle,
 } from '../kubernetes/intent.ts'
 import type { Address } from '../wire/address.ts'
 
@@ -23,13 +24,16 @@ export type IntentDutyOptions = {
   readonly ingressVips: readonly Address[]
   /** Undefined: kube-api answers there. Otherwise why not. */
   readonly ask: (address: Address) => Promise<string | undefined>
-  readonly onChange: (intent: Intent) => void
+  /** At each news after which it is known. */
+  readonly onIntent: (intent: Intent) => void
+  /** ingressHa as the API said it last. */
+  readonly remembered?: Toggle | undefined
   readonly askEveryMs?: number
 }
 
 export class IntentDuty {
   readonly #options: IntentDutyOptions
-  #intent: IntentState = FIRST_INTENT
+  #intent: IntentState
   #balancer: Balancer = FIRST_BALANCER
   #nodes: readonly Address[] = []
   readonly #timer: NodeJS.Timeout
@@ -37,6 +41,7 @@ export class IntentDuty {
 
   constructor(options: IntentDutyOptions) {
     this.#options = options
+    this.#intent = firstIntent(options.remembered)
     this.#timer = setInterval(() => void this.#turn(), options.askEveryMs ?? ASK_EVERY)
     this.#timer.unref()
   }
@@ -64,27 +69,27 @@ export class IntentDuty {
   }
 
   news(news: IntentNews): void {
-    const before = this.#intent.intent
     this.#intent = stepIntent(this.#intent, news)
-    const { intent } = this.#intent
-    const { apiVips, ingressVips } = this.#options
+    const { intent, isKnown } = this.#intent
+    const { apiVips, ingressVips, onIntent } = this.#options
     const wish = { apiintIpAddress: intent.apiintIpAddress, apiVips, taken: [...ingressVips, ...this.#nodes] }
     this.#balancer = stepBalancer(this.#balancer, { kind: 'wished', wish }, performance.now())
-    if (JSON.stringify(before) !== JSON.stringify(intent)) this.#options.onChange(intent)
+    if (isKnown) onIntent(intent)
   }
 
   /** For whoever publishes. */
   circumstances(probe: ProbeFinding): Circumstances {
     const { progressing, wrong } = newsOf(this.#balancer)
-    const { intent, problems, unreadable } = this.#intent
+    const { intent, isKnown, problems, unreadable } = this.#intent
+    const rest = isKnown
+      ? 'the last good spec stays in force'
+      : 'no good spec is known: ingress stays as the engine has it'
     const invalid: readonly Trouble[] = problems.map((problem) => ({
       reason: 'SpecInvalid',
-      message: `${problem}; the last good spec stays in force`,
+      message: `${problem}; ${rest}`,
     }))
     const hidden: readonly Trouble[] =
-      unreadable === undefined
-        ? []
-        : [{ reason: 'SpecUnreadable', message: `${unreadable}; the last good spec stays in force` }]
+      unreadable === undefined ? [] : [{ reason: 'SpecUnreadable', message: `${unreadable}; ${rest}` }]
     const refused: readonly Trouble[] = wrong === undefined ? [] : [{ reason: 'LoadBalancerRefused', message: wrong }]
     return {
       ...{ probe, progressing, refused: [...invalid, ...hidden, ...refused] },

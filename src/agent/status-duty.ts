@@ -4,7 +4,7 @@
  * none does not take back a wish). Refuses to know how nodes are watched and how an engine is configured.
  */
 import type { ClusterNode } from '../kubernetes/cluster-node.ts'
-import type { Intent } from '../kubernetes/intent.ts'
+import type { Intent, Toggle } from '../kubernetes/intent.ts'
 import type { ServiceVip } from '../kubernetes/ownership.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../kubernetes/published-status.ts'
 import { parseAddress } from '../wire/address.ts'
@@ -23,8 +23,10 @@ export type StatusDutyOptions = {
   readonly socket: string
   readonly client: Pick<ClusterClient, 'ask' | 'stream'>
   readonly probe?: ProbeOptions
-  /** The engine is to be told by `withIntent`. */
+  /** At each news after which it is known. */
   readonly onIntent: (intent: Intent) => void
+  /** ingressHa as the API said it last. */
+  readonly remembered?: Toggle | undefined
   readonly onNews: OwnerDutyOptions['onNews']
   readonly onFailure: (failure: ApiFailure) => void
 }
@@ -34,6 +36,9 @@ const INFRASTRUCTURE = '/apis/config.openshift.io/v1/infrastructures/cluster'
 const PLATFORM_AGAIN = 60_000
 /** Answers without the object, which an administrator has to look at. A 5xx passes, and is counted. */
 const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'refused', 'garbage'])
+
+/** The cluster has no such object, or does not show it: then the defaults hold, unless the API said otherwise before. */
+const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
 
 export class StatusDuty {
   readonly owner: OwnerDuty
@@ -45,12 +50,12 @@ export class StatusDuty {
 
   constructor(options: StatusDutyOptions) {
     this.#options = options
-    const { client, onIntent, onNews, probe = PROBE, self, socket, vips } = options
+    const { client, onIntent, onNews, probe = PROBE, remembered, self, socket, vips } = options
     const of = (service: ServiceVip['service']) =>
       vips.filter((vip) => vip.service === service).map((vip) => vip.address)
     this.#probe = new VipProbe(of('api'), probe, () => this.owner.circumstancesChanged())
     this.intent = new IntentDuty({
-      ...{ apiVips: of('api'), ingressVips: of('ingress'), onChange: onIntent },
+      ...{ apiVips: of('api'), ingressVips: of('ingress'), onIntent, remembered },
       ask: (address) => askReadyz(address, probe),
     })
     this.owner = new OwnerDuty({
@@ -95,7 +100,8 @@ export class StatusDuty {
           if (phase === 'watching') this.intent.news({ kind: 'readable' })
         },
         onFailure: (failure) => {
-          if (ANSWERS.has(failure.kind)) this.intent.news({ kind: 'failed', why: failure.message })
+          if (ANSWERS.has(failure.kind))
+            this.intent.news({ kind: 'failed', why: failure.message, isNoWish: NO_WISH.has(failure.status) })
           this.#options.onFailure(failure)
         },
       },

@@ -13,6 +13,7 @@ import { clusterAccess, serverIn } from '../agent/cluster-access.ts'
 import { ClusterClient } from '../agent/cluster-client.ts'
 import type { EngineDoor } from '../agent/engine-door.ts'
 import { watchDebugFlag } from '../agent/flag-watch.ts'
+import { rememberedIntent } from '../agent/intent-memory.ts'
 import { openKeepalivedDoor } from '../agent/keepalived-door.ts'
 import { keepalivedEngine } from '../agent/keepalived-engine.ts'
 import { machineWith, textIn } from '../agent/machine.ts'
@@ -22,6 +23,7 @@ import { rememberedPeers, rememberPeers } from '../agent/peer-memory.ts'
 import { watchRuntime } from '../agent/runtime-facts.ts'
 import { openSentinel } from '../agent/sentinel.ts'
 import type { StatusDuty } from '../agent/status-duty.ts'
+import { Wishes } from '../agent/wishes.ts'
 import type { AgentSettings } from '../kubernetes/agent-settings.ts'
 import type { Machine } from '../kubernetes/desired-state.ts'
 import { wantedMode } from '../kubernetes/mode.ts'
@@ -80,11 +82,22 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   }
   const remembered = rememberedPeers(settings.stateDirectory)
   if (typeof remembered === 'string') log('warn', remembered)
+  const rememberedWishes = rememberedIntent(settings.stateDirectory)
+  if (typeof rememberedWishes === 'string') log('warn', rememberedWishes)
   const door = doorOf(settings, log)
   const { grouped, notes } = grouping(settings)
   for (const note of notes) log('warn', note)
+  const followed = settings.handOver.to === 'engine' && settings.status && !settings.bootstrap
+  const wishes = new Wishes({
+    directory: settings.stateDirectory,
+    remembered: typeof rememberedWishes === 'object' ? rememberedWishes : {},
+    isFollowed: followed,
+    onIntent: (intent) => agent.wants(intent),
+    log,
+  })
   const agent = new Agent(
     {
+      intent: wishes.intent,
       cluster: clusterOf(
         settings,
         { name, vrids, nodeName: ownName(settings), grouped },
@@ -134,10 +147,10 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
     duties.push(watchBootstrap({ agent, say: door.say, log, localApi: localApi(settings) }, signal))
   // What a cluster may not have, or may not allow, is no failure of ours.
   const quiet = new ClusterClient(access)
-  if (settings.handOver.to === 'engine' && settings.status && !settings.bootstrap) {
+  if (settings.handOver.to === 'engine' && followed) {
     const { socket } = settings.handOver
     const duty = openStatus(settings, {
-      ...{ socket, client: quiet, log, wants: (intent) => agent.wants(intent) },
+      ...{ socket, client: quiet, log, wishes, remembered: wishes.ingressHa },
       onFailure: ({ kind }) => account.statusFailed(kind),
     })
     const { owner, intent } = duty

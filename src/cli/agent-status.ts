@@ -3,12 +3,13 @@
  * Decided here: what of it is told in the log. A cluster without the resource, or one that does not allow it, is told once: all
  * else goes on. Refuses to know the resource.
  */
-import type { Agent } from '../agent/agent.ts'
 import type { ApiFailure } from '../agent/api-failure.ts'
 import type { ClusterClient } from '../agent/cluster-client.ts'
 import { StatusDuty, type StatusDutyOptions } from '../agent/status-duty.ts'
 import { PROBE } from '../agent/vip-probe.ts'
+import type { Wishes } from '../agent/wishes.ts'
 import type { AgentSettings } from '../kubernetes/agent-settings.ts'
+import type { Toggle } from '../kubernetes/intent.ts'
 import { vipPairs } from '../kubernetes/vip-pairs.ts'
 import { ownName } from './agent-cluster.ts'
 import type { AgentLog } from './agent-log.ts'
@@ -18,11 +19,13 @@ export type StatusPorts = {
   readonly socket: string
   readonly client: ClusterClient
   readonly log: AgentLog['log']
-  readonly wants: Agent['wants']
+  readonly wishes: Pick<Wishes, 'ingressIs'>
+  /** ingressHa as the API said it last. */
+  readonly remembered: Toggle | undefined
   readonly onFailure: (failure: ApiFailure) => void
 }
 
-export function openStatus(settings: AgentSettings, { socket, client, log, wants, ...ports }: StatusPorts): StatusDuty {
+export function openStatus(settings: AgentSettings, { socket, client, log, ...ports }: StatusPorts): StatusDuty {
   const { onFailure, onNews } = statusNews(log)
   const vips = vipPairs(settings.vips).pairs.flatMap(({ index, api, ingress }) => [
     ...(api === undefined ? [] : [{ address: api, service: 'api' as const, index }]),
@@ -31,10 +34,8 @@ export function openStatus(settings: AgentSettings, { socket, client, log, wants
   return new StatusDuty({
     ...{ self: ownName(settings), vips, socket, client },
     probe: { ...PROBE, port: settings.apiPort },
-    onIntent({ ingressHa }) {
-      log('info', 'the cluster wishes', { ingressHa })
-      wants({ api: true, ingress: ingressHa !== 'Disabled' })
-    },
+    onIntent: ({ ingressHa }) => ports.wishes.ingressIs(ingressHa),
+    remembered: ports.remembered,
     onNews,
     onFailure(failure) {
       ports.onFailure(failure)

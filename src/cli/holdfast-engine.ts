@@ -10,6 +10,8 @@ import { ask, listen } from './control-client.ts'
 
 const WITHIN = 5_000
 const WHO = 'holdfast agent'
+/** As desired-state.ts names them. */
+const INGRESS = /_INGRESS_\d+$/
 
 export function holdfastEngine(socket: string, options: { readonly native: boolean }): EngineDoor {
   return {
@@ -33,10 +35,11 @@ export function holdfastEngine(socket: string, options: { readonly native: boole
 
 function sightIn(body: string): EngineSight {
   const { routers } = fieldsOf(JSON.parse(body))
-  const [first] = Array.isArray(routers) ? routers : []
-  const { transport } = fieldsOf(first)
-  if (typeof transport !== 'string') return { configured: false, mode: undefined }
-  return { configured: true, mode: transport.startsWith('multicast') ? 'multicast' : 'unicast' }
+  const all: readonly unknown[] = Array.isArray(routers) ? routers : []
+  const { transport } = fieldsOf(all[0])
+  if (typeof transport !== 'string') return { configured: false, mode: undefined, ingress: false }
+  const ingress = all.map(fieldsOf).some(({ name, departing }) => INGRESS.test(String(name)) && departing !== true)
+  return { configured: true, mode: transport.startsWith('multicast') ? 'multicast' : 'unicast', ingress }
 }
 
 /** live-configuration.ts says whether it has judged it. */

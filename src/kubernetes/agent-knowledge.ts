@@ -2,7 +2,7 @@
  * What the agent knows after something was heard, and what of that is said at once. Decided here: what is not believed (a
  * node object that means nothing, a cluster without nodes). Refuses to decide what follows from it (agreement.ts).
  */
-import type { AgentEvent, AgentOrder, AgentState } from './agent-state.ts'
+import type { AgentEvent, AgentOrder, AgentState, Intent } from './agent-state.ts'
 import type { ClusterNode } from './cluster-node.ts'
 import type { Desired } from './desired.ts'
 import { type Mode, peerWishes } from './desired-state.ts'
@@ -43,12 +43,17 @@ function heard(state: AgentState, event: AgentEvent): Heard {
     case 'lookupFailed':
       return blinded(state, 'machine', `this machine's links and files are not known: ${event.reason}`)
     case 'intentChanged':
-      return quiet({ ...state, intent: event.intent })
+      return quiet(switched(state, event.intent))
     case 'modeWanted':
       return quiet({ ...state, wantedMode: event.mode })
     default:
       return quiet(state, ofEngine(state, event))
   }
+}
+
+function switched(state: AgentState, intent: Intent): AgentState {
+  const isSame = intent.api === state.intent.api && intent.ingress === state.intent.ingress
+  return { ...state, intent, isSwitched: state.isSwitched || !isSame }
 }
 
 const quiet = (state: AgentState, change: Partial<Heard> = {}): Heard => ({ state, orders: [], ...change })
@@ -64,7 +69,8 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
     case 'engineConnected': {
       const { configured, mode } = event
       // What this agent has handed over itself holds before what an engine says that was just started.
-      const next = { ...engine, connected: true, configured, mode, awaited: undefined }
+      const ingress = engine.ingress || event.ingress === true
+      const next = { ...engine, connected: true, configured, mode, ingress, awaited: undefined }
       return { state: { ...state, engine: next, mode: state.mode ?? mode } }
     }
     case 'engineLost':
@@ -75,7 +81,8 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
     case 'engineAccepted': {
       const { awaited } = engine
       if (awaited === undefined) return {}
-      const next = { ...engine, configured: true, awaited: undefined, accepted: awaited }
+      const ingress = engine.ingress || awaited.instances.some(({ service }) => service === 'ingress')
+      const next = { ...engine, configured: true, ingress, awaited: undefined, accepted: awaited }
       return { state: { ...state, engine: next, mode: state.mode ?? modeOf(awaited) } }
     }
     case 'engineRefused': {

@@ -2,12 +2,18 @@
 import type { ClusterNode } from './cluster-node.ts'
 import type { Debounce } from './debounce.ts'
 import type { Desired } from './desired.ts'
-import type { Cluster, Intent, Machine, Mode } from './desired-state.ts'
+import type { Cluster, Machine, Mode } from './desired-state.ts'
 import type { Schedule } from './mode.ts'
 import type { PeerNode } from './peers.ts'
 
 /** ms. Both at one moment: how long things last is told by the one, when all nodes do something by the other. */
 export type Now = { readonly monotonic: number; readonly wall: number }
+
+/**
+ * Which services the cluster wants holdfast to keep an address for. `unknown`: the API was never heard about it, so ingress
+ * stays as the engine has it.
+ */
+export type Intent = { readonly api: boolean; readonly ingress: boolean | 'unknown' }
 
 /** Nodes as JSON gave them. */
 export type AgentEvent =
@@ -24,8 +30,13 @@ export type AgentEvent =
   | { readonly kind: 'intentChanged'; readonly intent: Intent }
   /** Undefined: nobody wants another one. */
   | { readonly kind: 'modeWanted'; readonly mode: Mode | undefined }
-  /** `configured`: it has virtual routers already; `mode`: theirs. */
-  | { readonly kind: 'engineConnected'; readonly configured: boolean; readonly mode: Mode | undefined }
+  /** `configured`: it has virtual routers already; `mode`: theirs; `ingress`: one of them is of ingress. */
+  | {
+      readonly kind: 'engineConnected'
+      readonly configured: boolean
+      readonly mode: Mode | undefined
+      readonly ingress?: boolean
+    }
   | { readonly kind: 'engineLost'; readonly reason: string }
   | { readonly kind: 'engineAccepted' }
   /** `failed`: it could not even read it to the end, and would perhaps take it now. */
@@ -60,6 +71,8 @@ export type Refused = { readonly at: number; readonly wait: number; readonly pro
 export type AgentState = {
   readonly cluster: Cluster
   readonly intent: Intent
+  /** The intent has changed, and the engine has not been told yet. */
+  readonly isSwitched: boolean
   /** Undefined: nobody has looked yet. */
   readonly machine: Machine | undefined
   /** By the last list and all since; undefined: there was none. */
@@ -79,6 +92,8 @@ export type AgentState = {
     readonly configured: boolean
     /** What it said of itself. */
     readonly mode: Mode | undefined
+    /** It had a virtual router of ingress, now or before. */
+    readonly ingress: boolean
     readonly awaited: Desired | undefined
     readonly accepted: Desired | undefined
   }

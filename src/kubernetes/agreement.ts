@@ -14,12 +14,14 @@ import { startSchedule, ticked } from './mode.ts'
 
 /** By default. Peers come and go with nodes, which do it in bunches. */
 export const STABLE = 5_000
+const INGRESS_WAITS = 'ingress waits for the first answer of the API about HostedNetServices: ingressHa may be Disabled'
 /** A wall clock may be set while we sleep. */
 const LONGEST_SLEEP = 30_000
 
 export const startAgent = ({ cluster, intent, mode, remembered, stableFor = STABLE }: Start, now: Now): AgentState => ({
   cluster,
   intent,
+  isSwitched: false,
   machine: undefined,
   nodes: undefined,
   peers: remembered ?? [],
@@ -31,7 +33,14 @@ export const startAgent = ({ cluster, intent, mode, remembered, stableFor = STAB
   wantedMode: undefined,
   schedule: startSchedule(now.wall),
   debounce: IDLE,
-  engine: { connected: false, configured: false, mode: undefined, awaited: undefined, accepted: undefined },
+  engine: {
+    connected: false,
+    configured: false,
+    mode: undefined,
+    ingress: false,
+    awaited: undefined,
+    accepted: undefined,
+  },
   refused: undefined,
   persisted: remembered,
   told: [],
@@ -46,14 +55,15 @@ export function stepAgent(before: AgentState, event: AgentEvent, now: Now): Step
   const wasBlind = before.blind.machine || (before.blind.api && before.source === 'api')
   const seen = isBlind && !wasBlind ? lookupFailed(heard.debounce, now.monotonic) : heard.debounce
   const debounce = decision === undefined ? seen : offered(seen, decision.desired, now.monotonic, isBlind)
-  const scheduled = changedMode({ ...heard, debounce }, now)
+  const isSwitched = heard.isSwitched && debounce.candidate !== undefined
+  const scheduled = changedMode({ ...heard, debounce, isSwitched }, now)
   const handed = handedOver(scheduled.state, event, now)
   const kept = written(handed.state)
   const told = news(before.told, [...(decision?.notes ?? []), ...heard.odd])
   const { odd: _odd, ...state } = { ...heard, ...kept.state }
   return {
     state: { ...state, told: told.current, wakeAt: wakeAt(state, now) },
-    orders: [...said, ...told.orders, ...scheduled.orders, ...handed.orders, ...kept.orders],
+    orders: [...said, ...told.orders, ...waiting(before, heard), ...scheduled.orders, ...handed.orders, ...kept.orders],
   }
 }
 
@@ -64,7 +74,14 @@ const modeOf = ({ mode, defaultMode }: AgentState): Mode => mode ?? defaultMode
 function decide(state: AgentState, mode: Mode): Decision | undefined {
   const { cluster, machine, peers, intent, source, engine } = state
   if (machine === undefined || (source === 'nothing' && cluster.role !== 'bootstrap')) return undefined
-  return desiredState({ cluster, machine, peers, intent, mode, earlier: engine.accepted })
+  const ingress = intent.ingress === 'unknown' ? engine.ingress : intent.ingress
+  return desiredState({ cluster, machine, peers, intent: { ...intent, ingress }, mode, earlier: engine.accepted })
+}
+
+/** Told once: an engine without ingress gets none before the API was heard about it. */
+function waiting(before: AgentState, state: AgentState): AgentOrder[] {
+  const waits = ({ engine, intent }: AgentState) => engine.connected && !engine.ingress && intent.ingress === 'unknown'
+  return waits(state) && !waits(before) ? [tell('info', INGRESS_WAITS, {})] : []
 }
 
 function changedMode(state: AgentState, now: Now): Step {

@@ -41,14 +41,12 @@ export type Machine = {
   readonly remoteWorker: boolean
 }
 
-/** Which services the cluster wants holdfast to keep an address for. */
-export type Intent = Readonly<Record<Service, boolean>>
-
 export type Known = {
   readonly cluster: Cluster
   readonly machine: Machine
   readonly peers: readonly PeerNode[]
-  readonly intent: Intent
+  /** The services that holdfast is to keep an address for. */
+  readonly intent: Readonly<Record<Service, boolean>>
   readonly mode: Mode
   /** What was decided last: where a pair has no place on the machine now, it had one then. */
   readonly earlier: Desired | undefined

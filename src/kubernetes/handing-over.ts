@@ -43,6 +43,7 @@ export function handedOver(state: AgentState, event: AgentEvent, now: Now): Step
       ...state,
       debounce: next,
       refused: due === undefined ? state.refused : undefined,
+      isSwitched: state.isSwitched && due === undefined,
       engine: { ...engine, awaited: desired },
     },
     orders: [{ kind: 'handOver', desired }],
@@ -99,11 +100,11 @@ function grownBy(inForce: Desired | undefined, wanted: Desired): Desired | undef
 
 /** ms that what is wanted has to stay the same. */
 function patience(state: AgentState): number {
-  const { cluster, engine, stableFor, debounce } = state
+  const { engine, stableFor, debounce } = state
   const { inForce, candidate } = debounce
   if (inForce === undefined && !engine.configured) return 0
-  // Given up, or taken back, after enough looks of its guard (bootstrap-guard.ts): nobody churns here.
-  if (cluster.role === 'bootstrap' && hasPart(inForce) !== hasPart(candidate?.desired)) return 0
+  // The spec, or the guard of a bootstrap node after enough looks: nothing churns here.
+  if (state.isSwitched) return 0
   const hasMoved = candidate?.desired.instances.some((one) => {
     const last = inForce?.instances.find(({ name }) => name === one.name)
     return last !== undefined && (last.interface !== one.interface || last.source !== one.source)
@@ -120,8 +121,6 @@ function isUnreached({ machine, peers, debounce: { inForce, candidate } }: Agent
     addressesOf(groupOf(peers, service), familyOf(source)).includes(source)
   return left.some((one) => !hasAddress(machine.node, one.source) || !isListed(one))
 }
-
-const hasPart = (desired: Desired | undefined): boolean => desired !== undefined && desired.instances.length > 0
 
 /** The same, with more peers: to tell more nodes who is Active does no harm, whoever they are. */
 function hasOnlyGrown(inForce: Desired | undefined, wanted: Desired | undefined): boolean {

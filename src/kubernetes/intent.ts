@@ -5,7 +5,6 @@
  */
 import * as z from 'zod'
 import { type Address, parseAddress } from '../wire/address.ts'
-import type { Desired } from './desired.ts'
 
 export type Toggle = 'Enabled' | 'Disabled'
 
@@ -55,6 +54,8 @@ function problemOf({ path, message }: z.core.$ZodIssue): string {
 
 export type IntentState = {
   readonly intent: Intent
+  /** The API answered about it, now or before; until then `intent` is a guess. */
+  readonly isKnown: boolean
   /** Of the last one that was read; empty: it is in force. */
   readonly problems: readonly string[]
   /** Why the API does not show the object; `undefined`: it does, or it does not answer. */
@@ -62,17 +63,22 @@ export type IntentState = {
   readonly refused: number
 }
 
-export const FIRST_INTENT: IntentState = {
-  ...{ intent: DEFAULT_INTENT, problems: [], unreadable: undefined, refused: 0 },
-}
+/** `remembered`: ingressHa as the API said it last; `undefined`: it was never heard. */
+export const firstIntent = (remembered: Toggle | undefined): IntentState => ({
+  ...{ intent: { ...DEFAULT_INTENT, ingressHa: remembered ?? 'Enabled' }, isKnown: remembered !== undefined },
+  ...{ problems: [], unreadable: undefined, refused: 0 },
+})
 
 export type IntentNews =
   /** The object as it stands. */
   | { readonly kind: 'object'; readonly value: unknown }
   /** There is none (404): an administrator has taken it away, or never made it. */
   | { readonly kind: 'none' }
-  /** An answer without the object, such as 403. A 5xx or silence is no news. */
-  | { readonly kind: 'failed'; readonly why: string }
+  /**
+   * An answer without the object. A 5xx or silence is no news. `isNoWish`: such as 403 or 404; if nothing was known,
+   * nothing is wished.
+   */
+  | { readonly kind: 'failed'; readonly why: string; readonly isNoWish: boolean }
   /** The API shows the object again, unchanged. */
   | { readonly kind: 'readable' }
 
@@ -80,27 +86,22 @@ export type IntentNews =
 export function stepIntent(state: IntentState, news: IntentNews): IntentState {
   switch (news.kind) {
     case 'none':
-      return { ...state, intent: DEFAULT_INTENT, problems: [], unreadable: undefined }
-    case 'failed':
-      return { ...state, unreadable: news.why, refused: state.refused + 1 }
+      return { ...state, intent: DEFAULT_INTENT, isKnown: true, problems: [], unreadable: undefined }
+    case 'failed': {
+      const isKnown = state.isKnown || news.isNoWish
+      return { ...state, isKnown, unreadable: news.why, refused: state.refused + 1 }
+    }
     case 'readable':
       return { ...state, unreadable: undefined }
     case 'object': {
       const read = readIntent(news.value)
-      if (!('problems' in read)) return { ...state, intent: read, problems: [], unreadable: undefined }
+      if (!('problems' in read)) return { ...state, intent: read, isKnown: true, problems: [], unreadable: undefined }
       // A spec that the watch repeats is refused once.
       const isRepeated = read.problems.join() === state.problems.join()
       const refused = state.refused + (isRepeated ? 0 : 1)
       return { ...state, problems: read.problems, unreadable: undefined, refused }
     }
   }
-}
-
-/** A virtual router that is left out is handed over: the engine says priority 0 for it, and takes its address off. */
-export function withIntent(desired: Desired, { ingressHa }: Pick<Intent, 'ingressHa'>): Desired {
-  if (ingressHa === 'Enabled') return desired
-  const groups = desired.groups.filter(({ service }) => service !== 'ingress')
-  return { ...desired, groups, instances: desired.instances.filter(({ service }) => service !== 'ingress') }
 }
 
 /** HAProxy runs exactly where the API is reached on its own virtual address (O7). */

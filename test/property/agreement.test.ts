@@ -39,15 +39,15 @@ const outside: fc.Arbitrary<AgentEvent> = fc.oneof(
     { kind: 'machineChanged', machine: machine(['192.168.111.20/24'], { link: 'eth7' }) },
     { kind: 'intentChanged', intent: { api: true, ingress: false } },
     { kind: 'intentChanged', intent: { api: true, ingress: true } },
+    { kind: 'intentChanged', intent: { api: true, ingress: 'unknown' } },
     { kind: 'engineLost', reason: 'EPIPE' },
     { kind: 'tick' },
   ),
   mode.map((wanted): AgentEvent => ({ kind: 'modeWanted', mode: wanted })),
-  fc
-    .tuple(fc.boolean(), mode)
-    .map(
-      ([configured, its]): AgentEvent => ({ kind: 'engineConnected', configured, mode: configured ? its : undefined }),
-    ),
+  fc.tuple(fc.boolean(), mode, fc.boolean()).map(([configured, its, ingress]): AgentEvent => {
+    const sight = configured ? { mode: its, ingress } : { mode: undefined }
+    return { kind: 'engineConnected', configured, ...sight }
+  }),
 )
 /** Answers come late, twice, and unasked. */
 const answer = fc.constantFrom<AgentEvent>(
@@ -120,7 +120,15 @@ test('orders are in order, and in the end what is known is in force', () => {
       agent.pass(QUIET, true)
       const { cluster, defaultMode, engine, intent, machine: here, mode: inForce, peers } = agent.state
       if (here === undefined) throw new Error('nobody has looked')
-      const known = { cluster, machine: here, peers, intent, mode: inForce ?? defaultMode, earlier: engine.accepted }
+      const wanted = { ...intent, ingress: intent.ingress === 'unknown' ? engine.ingress : intent.ingress }
+      const known = {
+        cluster,
+        machine: here,
+        peers,
+        intent: wanted,
+        mode: inForce ?? defaultMode,
+        earlier: engine.accepted,
+      }
       expect(isSame(agent.last, desiredState(known).desired), `in force in the end\n${words(steps)}`).toBe(true)
       expect(agent.state.persisted).toEqual(peers)
       expect(agent.state.wakeAt, 'nothing is left to do').toBeUndefined()

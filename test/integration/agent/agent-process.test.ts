@@ -58,6 +58,7 @@ function started({
       ...{ name: 'ostest', vrids: undefined, role: undefined, nodeName, topology: 'HighlyAvailable', grouped: false },
       pairs: vipPairs({ api: ['10.0.0.5'], ingress: ['10.0.0.6'] }).pairs,
     },
+    intent: { api: true, ingress: true },
     ...{ mode: 'unicast', remembered, lookEvery: 20, stableFor: 100 },
   }
   const account = new Account()

@@ -15,7 +15,7 @@ function follow(answer: (address: Address) => string | undefined) {
   const changes: Intent[] = []
   const asked: Address[] = []
   const made = new IntentDuty({
-    ...{ apiVips: [VIP], ingressVips: [INGRESS], onChange: (intent) => changes.push(intent), askEveryMs: 10 },
+    ...{ apiVips: [VIP], ingressVips: [INGRESS], onIntent: (intent) => changes.push(intent), askEveryMs: 10 },
     ask: async (one) => {
       asked.push(one)
       return answer(one)
@@ -52,7 +52,7 @@ test('unreachable: asked, and nothing changes but a condition; when it answers, 
     `Progressing=True LoadBalancerSwitch: the API is at ${LB}; the API's own address has to answer for another grace period; not managed by holdfast: dns.apiintIpAddress (HAProxy, CoreDNS)`,
   )
   // What concerns the engine has not changed.
-  expect(changes.map(({ ingressHa }) => ingressHa)).toEqual(['Enabled'])
+  expect(new Set(changes.map(({ ingressHa }) => ingressHa))).toEqual(new Set(['Enabled']))
   says({})
   expect(made.balancer).toMatchObject({ at: LB, phase: { kind: 'pending', to: undefined } })
   await eventually(
@@ -73,10 +73,10 @@ test('a node, an address of ingress and garbage are refused without a question',
   }
   says({ ingressHa: 'off' })
   expect(conditions()[1]).toMatch(/Degraded=True SpecInvalid: spec.ingressHa: .*; the last good spec stays in force/)
-  made.news({ kind: 'failed', why: '403: Forbidden' })
+  made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
   expect(conditions()[1]).toMatch(/^Degraded=True SpecInvalid: .*; 403: Forbidden; the last good spec stays in force/)
   says({})
-  made.news({ kind: 'failed', why: '403: Forbidden' })
+  made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
   expect(conditions()[1]).toBe('Degraded=True SpecUnreadable: 403: Forbidden; the last good spec stays in force')
   made.news({ kind: 'readable' })
   expect(conditions()[1]).toMatch(/^Degraded=False/)
@@ -85,8 +85,16 @@ test('a node, an address of ingress and garbage are refused without a question',
   expect(made).toMatchObject({ refused: 3, intent: { ingressHa: 'Enabled' } })
 })
 
-test('ingress off is told once', () => {
-  const { changes, says } = follow(() => undefined)
-  for (const ingressHa of ['Disabled', 'Disabled', 'Enabled']) says({ ingressHa })
-  expect(changes.map((intent) => intent.ingressHa)).toEqual(['Disabled', 'Enabled'])
+test('nothing is told before an answer; the first that shows no object means the defaults, a later one changes nothing', () => {
+  const { changes, conditions, made, says } = follow(() => undefined)
+  made.news({ kind: 'readable' })
+  made.news({ kind: 'failed', why: 'no JSON', isNoWish: false })
+  says({ ingressHa: 'off' })
+  expect(changes).toEqual([])
+  expect(conditions()[1]).toContain('; no good spec is known: ingress stays as the engine has it')
+  made.news({ kind: 'failed', why: '404: Not Found', isNoWish: true })
+  says({ ingressHa: 'Disabled' })
+  made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
+  made.news({ kind: 'none' })
+  expect(changes.map(({ ingressHa }) => ingressHa)).toEqual(['Enabled', 'Disabled', 'Disabled', 'Enabled'])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AgentEvent } from '../../../src/kubernetes/agent-state.ts'
+import type { AgentEvent, Intent } from '../../../src/kubernetes/agent-state.ts'
 import { vipPairs } from '../../../src/kubernetes/vip-pairs.ts'
 import { clusterCases } from '../../support/cluster-cases.ts'
 import { cluster, machine, nodeObject, PlayedAgent, playUntil, start } from '../../support/cluster-plays.ts'
@@ -415,14 +415,70 @@ describe('the engine', () => {
 })
 
 describe('what is wanted of the cluster', () => {
-  test('ingress off and on', () => {
+  const BOTH = ['ostest_API_0', 'ostest_INGRESS_0']
+  const API = ['ostest_API_0']
+  const wished = (ingress: Intent['ingress']): AgentEvent => ({
+    kind: 'intentChanged',
+    intent: { api: true, ingress },
+  })
+
+  test('ingress off and on, at once, with its groups', () => {
+    const both = { api: ['192.168.111.5', 'fd00::5'], ingress: ['192.168.111.4', 'fd00::4'] }
+    const agent = new PlayedAgent(T, start({ cluster: cluster({ pairs: vipPairs(both).pairs, grouped: true }) }))
+    const here = machine(['192.168.111.20/24', 'fd00::20/64'])
+    const nodes = [0, 1].map((n) => nodeObject(`cp-${n}`, [`192.168.111.2${n}`, `fd00::2${n}`]))
+    for (const event of [{ kind: 'machineChanged', machine: here } as const, CONNECTED, listed(...nodes)])
+      agent.hear(T, event)
+    const groups = () => agent.last?.groups.map(({ name }) => name)
+    expect([Object.keys(agent.peers).length, groups()]).toEqual([4, ['VG_API', 'VG_INGRESS']])
+    agent.hear(T + 1000, wished(false))
+    expect([Object.keys(agent.peers), groups()]).toEqual([['ostest_API_0', 'ostest_API_1'], ['VG_API']])
+    agent.hear(T + 10_000, wished(true))
+    expect(Object.keys(agent.peers)).toHaveLength(4)
+  })
+
+  test('a wish that changes nothing does not hurry what comes next', () => {
     const agent = running()
-    agent.hear(T + 1000, { kind: 'intentChanged', intent: { api: true, ingress: false } })
-    playUntil(T + 10_000, [agent])
-    expect(Object.keys(agent.peers)).toEqual(['ostest_API_0'])
-    agent.hear(T + 10_000, { kind: 'intentChanged', intent: { api: true, ingress: true } })
+    agent.hear(T + 1000, wished('unknown'))
+    agent.hear(T + 1000, wished(true))
+    agent.hear(T + 2000, { kind: 'nodeGone', node: cp(2) })
     playUntil(T + 20_000, [agent])
-    expect(Object.keys(agent.peers)).toEqual(['ostest_API_0', 'ostest_INGRESS_0'])
+    expect(agent.handed.map(({ at }) => at - T)).toEqual([0, 7000])
+  })
+
+  describe('where the API was never heard about ingress', () => {
+    const unknown = () => new PlayedAgent(T, start({ intent: { api: true, ingress: 'unknown' } }))
+
+    test('an empty engine gets the API at once, and ingress with the first answer', () => {
+      const agent = unknown()
+      for (const event of [HERE, CONNECTED, THREE]) agent.hear(T, event)
+      expect(Object.keys(agent.peers)).toEqual(API)
+      playUntil(T + 600_000, [agent])
+      agent.hear(T + 600_000, { ...CONNECTED, configured: true, mode: 'unicast', ingress: false })
+      expect(Object.keys(agent.peers)).toEqual(API)
+      expect(agent.told.filter((line) => line.startsWith('ingress waits'))).toHaveLength(1)
+      agent.hear(T + 700_000, wished(true))
+      expect(Object.keys(agent.peers)).toEqual(BOTH)
+    })
+
+    test('an engine with ingress keeps it', () => {
+      const agent = unknown()
+      for (const event of [HERE, THREE]) agent.hear(T, event)
+      agent.hear(T, { ...CONNECTED, configured: true, mode: 'unicast', ingress: true })
+      playUntil(T + 60_000, [agent])
+      expect(agent.handed.map(({ desired }) => desired.instances.map(({ name }) => name))).toEqual([BOTH])
+      expect(agent.told.filter((line) => line.startsWith('ingress waits'))).toEqual([])
+      agent.hear(T + 70_000, wished(false))
+      expect(Object.keys(agent.peers)).toEqual(API)
+    })
+  })
+
+  test('an engine that starts empty never gets ingress where it is off', () => {
+    const agent = new PlayedAgent(T, start({ intent: { api: true, ingress: false } }))
+    for (const event of [HERE, CONNECTED, THREE]) agent.hear(T, event)
+    agent.hear(T + 10_000, { kind: 'engineLost', reason: 'EPIPE' })
+    agent.hear(T + 11_000, CONNECTED)
+    expect(agent.handed.map(({ desired }) => desired.instances.map(({ name }) => name))).toEqual([API, API])
   })
 })
 

@@ -2,15 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { type Balancer, FIRST_BALANCER, GRACE, newsOf, stepBalancer, toAsk } from '../../../src/kubernetes/balancer.ts'
 import { disabledFindings, hasOwnAddresses } from '../../../src/kubernetes/condition.ts'
-import type { Desired, Instance } from '../../../src/kubernetes/desired.ts'
 import {
   balancesItself,
   DEFAULT_INTENT,
-  FIRST_INTENT,
+  firstIntent,
   notManaged,
   readIntent,
   stepIntent,
-  withIntent,
 } from '../../../src/kubernetes/intent.ts'
 import { address } from '../../../src/wire/address.ts'
 
@@ -41,7 +39,7 @@ describe('the spec', () => {
     ['no object', '<html>', 'object'],
     ['nothing', null, 'object'],
   ])('%s is named, counted, and the last one stays', (_, object, path) => {
-    const good = stepIntent(FIRST_INTENT, { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
+    const good = stepIntent(firstIntent(undefined), { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
     const bad = stepIntent(good, { kind: 'object', value: object })
     expect(bad).toMatchObject({ intent: { ingressHa: 'Disabled' }, refused: 1 })
     expect(bad.problems[0]).toMatch(new RegExp(`^${path}:`))
@@ -54,42 +52,20 @@ describe('the spec', () => {
   })
 
   test('an API that answers 403 or garbage changes nothing; an object that is gone means the defaults', () => {
-    const good = stepIntent(FIRST_INTENT, { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
-    const failed = stepIntent(good, { kind: 'failed', why: '403: Forbidden' })
-    expect(failed).toEqual({ intent: good.intent, problems: [], unreadable: '403: Forbidden', refused: 1 })
+    const good = stepIntent(firstIntent(undefined), { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
+    const failed = stepIntent(good, { kind: 'failed', why: '403: Forbidden', isNoWish: true })
+    expect(failed).toEqual({
+      intent: good.intent,
+      isKnown: true,
+      problems: [],
+      unreadable: '403: Forbidden',
+      refused: 1,
+    })
     expect(stepIntent(failed, { kind: 'readable' })).toEqual({ ...good, refused: 1 })
     const bad = stepIntent(failed, { kind: 'object', value: specOf({ ingressHa: 'off' }) })
     expect(bad).toMatchObject({ unreadable: undefined, refused: 2 })
     expect(bad.problems).toHaveLength(1)
     expect(stepIntent(failed, { kind: 'none' })).toMatchObject({ intent: DEFAULT_INTENT, problems: [] })
-  })
-
-  test('O9: ingress off leaves its routers and groups out, and the API alone', () => {
-    const instance = (name: string, service: Instance['service']): Instance => ({
-      ...{
-        name,
-        service,
-        index: 0,
-        vip: address('10.0.0.1'),
-        prefixLength: 32,
-        vrid: 1,
-        priority: 40,
-        interface: 'eth0',
-      },
-      ...{ source: address('10.0.0.2'), sourceFile: undefined, peers: [], password: 'x', tracked: true },
-    })
-    const desired: Desired = {
-      ...{ clusterName: 'c', role: 'controlPlane' },
-      instances: [instance('c_API_0', 'api'), instance('c_INGRESS_0', 'ingress')],
-      groups: [
-        { name: 'a', members: ['c_API_0'], service: 'api' },
-        { name: 'i', members: ['c_INGRESS_0'], service: 'ingress' },
-      ],
-    }
-    expect(withIntent(desired, { ingressHa: 'Enabled' })).toBe(desired)
-    const off = withIntent(desired, { ingressHa: 'Disabled' })
-    expect(off.instances.map(({ name }) => name)).toEqual(['c_API_0'])
-    expect(off.groups.map(({ name }) => name)).toEqual(['a'])
   })
 
   test.each([

@@ -1,0 +1,66 @@
+/**
+ * What is known of the cluster's wishes: remembered at the start, corrected by each answer of the API, written down for the
+ * next start. Decided here: what the engine is to leave out for it. An API that is silent changes nothing.
+ */
+import type { Intent } from '../kubernetes/agent-state.ts'
+import type { Toggle } from '../kubernetes/intent.ts'
+import type { AgentPorts } from './agent.ts'
+import { isRemembered, type RememberedIntent, rememberIntent } from './intent-memory.ts'
+
+export type WishesOptions = {
+  readonly directory: string
+  readonly remembered: RememberedIntent
+  /** HostedNetServices is followed; otherwise ingress is wanted. */
+  readonly isFollowed: boolean
+  readonly onIntent: (intent: Intent) => void
+  readonly log: AgentPorts['log']
+}
+
+export class Wishes {
+  readonly #options: WishesOptions
+  #known: RememberedIntent
+  #written: RememberedIntent
+  /** Why the last one could not be written. */
+  #problem = ''
+
+  constructor(options: WishesOptions) {
+    this.#options = options
+    this.#known = options.remembered
+    this.#written = options.remembered
+  }
+
+  get intent(): Intent {
+    const { ingressHa } = this.#known
+    const wished = ingressHa === undefined ? 'unknown' : ingressHa === 'Enabled'
+    return { api: true, ingress: this.#options.isFollowed ? wished : true }
+  }
+
+  /** As the API said it last. */
+  get ingressHa(): Toggle | undefined {
+    return this.#known.ingressHa
+  }
+
+  /** By an answer of the API. */
+  ingressIs(ingressHa: Toggle): void {
+    this.#news({ ...this.#known, ingressHa })
+  }
+
+  #news(known: RememberedIntent): void {
+    const { directory, log, onIntent } = this.#options
+    const before = JSON.stringify(this.intent)
+    this.#known = known
+    try {
+      if (JSON.stringify(known) !== JSON.stringify(this.#written) || !isRemembered(directory))
+        rememberIntent(directory, known)
+      this.#written = known
+      this.#problem = ''
+    } catch (error) {
+      const problem = `Cannot write the cluster's wishes down: ${error instanceof Error ? error.message : String(error)}`
+      if (problem !== this.#problem) log('error', problem)
+      this.#problem = problem
+    }
+    if (JSON.stringify(this.intent) === before) return
+    log('info', 'the cluster wishes', known)
+    onIntent(this.intent)
+  }
+}
