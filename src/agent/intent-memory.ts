@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { ELSEWHERE_REASONS } from '../kubernetes/platform.ts'
 import { replaceFile } from './fact-file.ts'
 
 export const INTENT_FILE = 'intent.json'
@@ -13,6 +14,8 @@ const VERSION = 1
 const intentSchema = z.object({
   /** Left out: the API was never heard about it. */
   ingressHa: z.enum(['Enabled', 'Disabled']).optional(),
+  /** Why the nodes hold no VIP; left out: they do, as far as is known. */
+  elsewhere: z.object({ reason: z.enum(ELSEWHERE_REASONS), message: z.string() }).optional(),
 })
 const fileSchema = intentSchema.extend({ version: z.literal(VERSION) })
 

@@ -9,6 +9,7 @@ import { aged, type EventQueue, emptyQueue, nextOf, offer, settled } from '../ku
 import { type FailoverEvent, failoverEvent, failoversIn } from '../kubernetes/failover.ts'
 import type { Circumstances } from '../kubernetes/finding.ts'
 import { FIRST_OWNERSHIP, needsProbe, type ServiceVip, stepOwnership } from '../kubernetes/ownership.ts'
+import type { Elsewhere } from '../kubernetes/platform.ts'
 import { type Published, readPublished } from '../kubernetes/published-status.ts'
 import { askEngine, EngineStream } from './engine-source.ts'
 import { Publisher, type PublisherNews } from './publisher.ts'
@@ -37,7 +38,7 @@ export class OwnerDuty {
   readonly #options: OwnerDutyOptions
   readonly #stream: EngineStream
   #nodes: readonly ClusterNode[] = []
-  #platform: string | undefined
+  #elsewhere: Elsewhere | undefined
   #memory = FIRST_OWNERSHIP
   #published: Published | undefined
   #report: EngineReport | undefined
@@ -77,8 +78,8 @@ export class OwnerDuty {
     this.#decide()
   }
 
-  platformIs(platform: string | undefined): void {
-    this.#platform = platform
+  elsewhereIs(elsewhere: Elsewhere | undefined): void {
+    this.#elsewhere = elsewhere
     this.#decide()
   }
 
@@ -143,7 +144,7 @@ export class OwnerDuty {
       this.#memory,
       {
         ...{ self, vips, nodes: this.#nodes, report: this.#report, published: this.#published },
-        ...{ platform: this.#platform, circumstances: circumstances() },
+        ...{ elsewhere: this.#elsewhere, circumstances: circumstances() },
       },
       now,
     )

@@ -1,14 +1,15 @@
 /**
- * Everything of the agent about HostedNetServices in one piece: one watch of the one object, the platform once, who holds
- * the addresses, what the administrator wishes. Decided here: which failure of the API means something (an answer that is
+ * Everything of the agent about HostedNetServices in one piece: one watch of the one object, who holds the addresses,
+ * what the administrator wishes. Decided here: which failure of the API means something (an answer that is
  * none does not take back a wish). Refuses to know how nodes are watched and how an engine is configured.
  */
 import type { ClusterNode } from '../kubernetes/cluster-node.ts'
 import type { Intent, Toggle } from '../kubernetes/intent.ts'
 import type { ServiceVip } from '../kubernetes/ownership.ts'
+import type { Elsewhere } from '../kubernetes/platform.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../kubernetes/published-status.ts'
 import { parseAddress } from '../wire/address.ts'
-import { ApiFailure, type FailureKind } from './api-failure.ts'
+import type { ApiFailure, FailureKind } from './api-failure.ts'
 import type { ClusterClient } from './cluster-client.ts'
 import { IntentDuty } from './intent-duty.ts'
 import { watchObjects } from './object-watch.ts'
@@ -32,8 +33,6 @@ export type StatusDutyOptions = {
 }
 
 const OBJECTS = `/apis/${GROUP}/${VERSION}/${PLURAL}`
-const INFRASTRUCTURE = '/apis/config.openshift.io/v1/infrastructures/cluster'
-const PLATFORM_AGAIN = 60_000
 /** Answers without the object, which an administrator has to look at. A 5xx passes, and is counted. */
 const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'refused', 'garbage'])
 
@@ -46,7 +45,6 @@ export class StatusDuty {
   readonly #options: StatusDutyOptions
   readonly #probe: VipProbe
   readonly #ending = new AbortController()
-  #timer: NodeJS.Timeout | undefined
 
   constructor(options: StatusDutyOptions) {
     this.#options = options
@@ -64,12 +62,10 @@ export class StatusDuty {
       onProbeNeeded: (isNeeded) => this.#probe.want(isNeeded),
     })
     void this.#watch()
-    void this.#askPlatform()
   }
 
   end(): void {
     this.#ending.abort()
-    clearTimeout(this.#timer)
     this.#probe.end()
     this.intent.end()
     this.owner.end()
@@ -79,6 +75,11 @@ export class StatusDuty {
     this.owner.nodesAre(nodes)
     const addresses = nodes.flatMap((node) => node.addresses.map(({ address }) => parseAddress(address)))
     this.intent.nodesAre(addresses.filter((address) => address !== undefined))
+  }
+
+  /** Why the nodes hold no VIP; `undefined`: they do. */
+  elsewhereIs(elsewhere: Elsewhere | undefined): void {
+    this.owner.elsewhereIs(elsewhere)
   }
 
   #watch(): Promise<void> {
@@ -108,26 +109,4 @@ export class StatusDuty {
       this.#ending.signal,
     )
   }
-
-  async #askPlatform(): Promise<void> {
-    try {
-      this.owner.platformIs(platformIn(await this.#options.client.ask({ path: INFRASTRUCTURE }, this.#ending.signal)))
-    } catch (error) {
-      if (this.#ending.signal.aborted) return
-      // A cluster that is no OpenShift has no such object.
-      if (error instanceof ApiFailure && error.status === 404) return
-      this.#timer = setTimeout(() => void this.#askPlatform(), PLATFORM_AGAIN)
-      this.#timer.unref()
-    }
-  }
 }
-
-/** `status.platformStatus.type`, or the older `status.platform`; undefined: it does not say. */
-function platformIn(value: unknown): string | undefined {
-  const status = fieldOf(value, 'status')
-  const type = fieldOf(fieldOf(status, 'platformStatus'), 'type') ?? fieldOf(status, 'platform')
-  return typeof type === 'string' && type !== '' ? type : undefined
-}
-
-const fieldOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined

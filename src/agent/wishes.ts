@@ -4,6 +4,7 @@
  */
 import type { Intent } from '../kubernetes/agent-state.ts'
 import type { Toggle } from '../kubernetes/intent.ts'
+import type { Elsewhere } from '../kubernetes/platform.ts'
 import type { AgentPorts } from './agent.ts'
 import { isRemembered, type RememberedIntent, rememberIntent } from './intent-memory.ts'
 
@@ -30,7 +31,8 @@ export class Wishes {
   }
 
   get intent(): Intent {
-    const { ingressHa } = this.#known
+    const { elsewhere, ingressHa } = this.#known
+    if (elsewhere !== undefined) return { api: false, ingress: false }
     const wished = ingressHa === undefined ? 'unknown' : ingressHa === 'Enabled'
     return { api: true, ingress: this.#options.isFollowed ? wished : true }
   }
@@ -38,6 +40,16 @@ export class Wishes {
   /** As the API said it last. */
   get ingressHa(): Toggle | undefined {
     return this.#known.ingressHa
+  }
+
+  get elsewhere(): Elsewhere | undefined {
+    return this.#known.elsewhere
+  }
+
+  /** By an answer of the API: why the nodes hold no VIP; `undefined`: they do. */
+  elsewhereIs(elsewhere: Elsewhere | undefined): void {
+    const { elsewhere: _before, ...rest } = this.#known
+    this.#news({ ...rest, ...(elsewhere === undefined ? {} : { elsewhere }) })
   }
 
   /** By an answer of the API. */
@@ -60,7 +72,8 @@ export class Wishes {
       this.#problem = problem
     }
     if (JSON.stringify(this.intent) === before) return
-    log('info', 'the cluster wishes', known)
+    if (known.elsewhere === undefined) log('info', 'the cluster wishes', known)
+    else log('warn', `nodes hold no VIPs: ${known.elsewhere.message}`)
     onIntent(this.intent)
   }
 }

@@ -13,6 +13,7 @@ import { clusterAccess, serverIn } from '../agent/cluster-access.ts'
 import { ClusterClient } from '../agent/cluster-client.ts'
 import type { EngineDoor } from '../agent/engine-door.ts'
 import { watchDebugFlag } from '../agent/flag-watch.ts'
+import { watchInfrastructure } from '../agent/infrastructure-watch.ts'
 import { rememberedIntent } from '../agent/intent-memory.ts'
 import { openKeepalivedDoor } from '../agent/keepalived-door.ts'
 import { keepalivedEngine } from '../agent/keepalived-engine.ts'
@@ -27,6 +28,7 @@ import { Wishes } from '../agent/wishes.ts'
 import type { AgentSettings } from '../kubernetes/agent-settings.ts'
 import type { Machine } from '../kubernetes/desired-state.ts'
 import { wantedMode } from '../kubernetes/mode.ts'
+import type { Elsewhere } from '../kubernetes/platform.ts'
 import { vipPairs } from '../kubernetes/vip-pairs.ts'
 import { chosenVrids } from '../kubernetes/vrid.ts'
 import {
@@ -116,6 +118,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
       onNodes: (known) => status?.nodesAre(known),
     },
   )
+  if (wishes.elsewhere !== undefined) log('warn', `nodes hold no VIPs, as remembered: ${wishes.elsewhere.message}`)
   let status: StatusDuty | undefined
   const access = clusterAccess({ kubeconfig: settings.kubeconfig, local: localApi(settings) })
   const client = new ClusterClient(access, {}, ({ kind, message }) => {
@@ -147,6 +150,11 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
     duties.push(watchBootstrap({ agent, say: door.say, log, localApi: localApi(settings) }, signal))
   // What a cluster may not have, or may not allow, is no failure of ours.
   const quiet = new ClusterClient(access)
+  const onAnswer = (found: Elsewhere | undefined) => {
+    wishes.elsewhereIs(found)
+    status?.elsewhereIs(found)
+  }
+  duties.push(watchInfrastructure(quiet, onAnswer, signal))
   if (settings.handOver.to === 'engine' && followed) {
     const { socket } = settings.handOver
     const duty = openStatus(settings, {
@@ -159,6 +167,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
       specsRefused: intent.refused,
       events: owner.events,
     })
+    duty.elsewhereIs(wishes.elsewhere)
     status = duty
   }
   if (settings.podNamespace !== undefined) {

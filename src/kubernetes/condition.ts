@@ -1,7 +1,8 @@
 /**
- * Conditions as Kubernetes has them (meta/v1 Condition). Decided here: since when one has its status, and which platforms
- * have addresses of this kind at all.
+ * Conditions as Kubernetes has them (meta/v1 Condition). Decided here: since when one has its status, and what they say where
+ * the nodes hold no VIP.
  */
+import type { Elsewhere } from './platform.ts'
 
 export const CONDITION_TYPES = ['Available', 'Degraded', 'Progressing', 'Disabled'] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
@@ -37,20 +38,18 @@ export function datedConditions(
   })
 }
 
-const PLATFORMS: ReadonlySet<string> = new Set(['baremetal', 'openstack', 'vsphere', 'ovirt'])
-
-/** Source: `Infrastructure.status.platform`; undefined or empty where nobody says, as on a plain cluster: then it is one. */
-export const hasOwnAddresses = (platform: string | undefined): boolean =>
-  platform === undefined || platform === '' || PLATFORMS.has(platform.toLowerCase())
-
-/** On every other platform: nothing is done, and nothing is wrong. */
-export function disabledFindings(platform: string): readonly Finding[] {
-  const reason = 'UnsupportedPlatform'
-  const message = `platform ${platform} has no virtual addresses of its own: nothing is done`
+/** Where the nodes hold no VIP nothing is wrong, except while `still` has sentences about a VIP that a node holds. */
+export function elsewhereFindings(
+  { message: why, reason: because }: Elsewhere,
+  still: readonly string[],
+): readonly Finding[] {
+  const isHeld = still.length > 0
+  const reason = isHeld ? 'StillHeld' : because
+  const message = isHeld ? `${still.join('; ')}, although ${why}` : `nodes hold no virtual addresses: ${why}`
   return [
     { type: 'Available', status: 'True', reason, message },
-    { type: 'Degraded', status: 'False', reason, message },
+    { type: 'Degraded', status: isHeld ? 'True' : 'False', reason, message },
     { type: 'Progressing', status: 'False', reason, message },
-    { type: 'Disabled', status: 'True', reason, message },
+    { type: 'Disabled', status: isHeld ? 'False' : 'True', reason, message },
   ]
 }

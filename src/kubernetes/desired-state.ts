@@ -78,6 +78,7 @@ export function desiredState(known: Known): Decision {
     groups: groupsOf(instances, cluster),
   })
   if (machine.remoteWorker) return { desired: of([]), notes: ['A remote worker: its LAN is not that of the VIPs'] }
+  if (!known.intent.api && !known.intent.ingress) return { desired: of([]), notes: [] }
   const held = tooFew(known)
   if (held !== undefined) return { desired: undefined, notes: [held] }
   const notes: string[] = []

@@ -8,10 +8,11 @@ import type { Address } from '../wire/address.ts'
 import { parseAddress } from '../wire/address.ts'
 import { type Claim, type ClaimMemory, NO_CLAIM, rivalsIn, stepClaim } from './claim.ts'
 import type { ClusterNode } from './cluster-node.ts'
-import { type Condition, datedConditions, disabledFindings, hasOwnAddresses } from './condition.ts'
+import { type Condition, datedConditions, elsewhereFindings } from './condition.ts'
 import { type EngineReport, type Sight, sightAt } from './engine-report.ts'
-import { type Circumstances, findingsOf, type Holding } from './finding.ts'
+import { type Circumstances, findingsOf, type Holding, SERVICE_NAMES } from './finding.ts'
 import type { Moment } from './moment.ts'
+import type { Elsewhere } from './platform.ts'
 import { type Claims, type Holder, type Published, SERVICE_WORDS } from './published-status.ts'
 import { CONTROL_PLANE_LABEL } from './upstream-words.ts'
 import type { Service } from './vrid.ts'
@@ -26,7 +27,8 @@ export type OwnershipInput = {
   readonly report: EngineReport | undefined
   /** Undefined: the API has not told yet. */
   readonly published: Published | undefined
-  readonly platform: string | undefined
+  /** Why the nodes hold no VIP; `undefined`: they do. */
+  readonly elsewhere: Elsewhere | undefined
   readonly circumstances: Circumstances
 }
 
@@ -34,11 +36,11 @@ export type OwnershipMemory = {
   readonly claims: ReadonlyMap<Address, ClaimMemory>
   /** What was said last, for the times in it. */
   readonly said: readonly Condition[]
-  /** When another platform was found. */
-  readonly disabledSince: number | undefined
+  /** What is to be said where the nodes hold no VIP, and since when. */
+  readonly disabled: { readonly since: number; readonly message: string } | undefined
 }
 
-export const FIRST_OWNERSHIP: OwnershipMemory = { claims: new Map(), said: [], disabledSince: undefined }
+export const FIRST_OWNERSHIP: OwnershipMemory = { claims: new Map(), said: [], disabled: undefined }
 
 export type Statement = {
   readonly claims: Claims
@@ -52,8 +54,7 @@ export function stepOwnership(
   input: OwnershipInput,
   now: Moment,
 ): readonly [OwnershipMemory, Statement] {
-  const { platform } = input
-  if (platform !== undefined && !hasOwnAddresses(platform)) return disabled(memory, input, platform, now)
+  if (input.elsewhere !== undefined) return disabled(memory, input, input.elsewhere, now)
   const stepped = stepClaims(memory, input, now)
   const claims = claimsOf(input, stepped)
   const first = firstOf(stepped)
@@ -73,7 +74,7 @@ export function stepOwnership(
   const nextMemory = {
     claims: new Map(stepped.map(({ next, vip }) => [vip.address, next])),
     said: conditions ?? memory.said,
-    disabledSince: undefined,
+    disabled: undefined,
   }
   return [nextMemory, { claims, conditions, observedGeneration: conditions && generation }]
 }
@@ -83,10 +84,10 @@ export function stepOwnership(
  * an address. Of a cluster's nodes that is one, so that the API server is not asked by all of them.
  */
 export function needsProbe(
-  { claims, disabledSince }: OwnershipMemory,
+  { claims, disabled: isDisabled }: OwnershipMemory,
   { report, vips }: Pick<OwnershipInput, 'report' | 'vips'>,
 ): boolean {
-  if (disabledSince !== undefined) return false
+  if (isDisabled !== undefined) return false
   return vips.some(({ address, service }) => {
     const { kind } = sightAt(report, address)
     const isOthers = kind === 'heard' || kind === 'absent'
@@ -94,34 +95,57 @@ export function needsProbe(
   })
 }
 
-/** All agents say the same, whoever is first: the others find it said. */
+/** Milliseconds in which an engine lets go of what it has. */
+const RELEASED_BY_THEN = 2_000
+
+/** All agents come to the same conditions: the first one says them, the others find them said. A holder names itself. */
 function disabled(
   memory: OwnershipMemory,
-  { published, self, nodes }: OwnershipInput,
-  platform: string,
-  { epochMs, monotonicMs }: Moment,
+  input: OwnershipInput,
+  elsewhere: Elsewhere,
+  now: Moment,
 ): readonly [OwnershipMemory, Statement] {
-  const disabledSince = memory.disabledSince ?? monotonicMs
+  const { nodes, published, self } = input
+  const held = stepClaims(memory, input, now).filter(({ sight }) => sight.kind === 'ours')
+  const findings = elsewhereFindings(elsewhere, stillHeld(input, held))
+  const message = findings.map((one) => one.message).join()
+  const since = memory.disabled?.message === message ? memory.disabled.since : now.monotonicMs
   const rank = nodes
     .map(({ name }) => name)
     .sort()
     .indexOf(self)
-  const isDue = published !== undefined && monotonicMs - disabledSince >= Math.max(rank, 0) * 1_000
+  const isDue = published !== undefined && now.monotonicMs - since >= RELEASED_BY_THEN + Math.max(rank, 0) * 1_000
   const generation = published?.generation
-  const conditions = datedConditions(
-    disabledFindings(platform),
-    published?.conditions ?? memory.said,
-    epochMs,
-    generation,
-  )
-  const isSaid = conditions.every(({ type, status, reason }) =>
-    published?.conditions.some((one) => one.type === type && one.status === status && one.reason === reason),
+  const conditions = datedConditions(findings, published?.conditions ?? memory.said, now.epochMs, generation)
+  const isSaid = conditions.every((condition) =>
+    published?.conditions.some(
+      (one) =>
+        one.type === condition.type &&
+        one.status === condition.status &&
+        one.reason === condition.reason &&
+        one.message === condition.message,
+    ),
   )
   const says = isDue && !isSaid ? conditions : undefined
+  const claims = new Map(held.map(({ next, vip }) => [vip.address, next]))
   return [
-    { claims: new Map(), said: conditions, disabledSince },
-    { claims: { holders: [] }, conditions: says, observedGeneration: says && generation },
+    { claims, said: conditions, disabled: { since, message } },
+    { claims: claimsOf(input, held), conditions: says, observedGeneration: says && generation },
   ]
+}
+
+/** By our own engine, by the word of other nodes; by our own last word while the engine does not answer. */
+function stillHeld({ nodes, published, report, self }: OwnershipInput, held: readonly Stepped[]): readonly string[] {
+  const isHeard = ({ node }: Holder) => (node === self ? report === undefined : nodes.some(({ name }) => name === node))
+  const lines = [
+    ...held.map(({ vip }) => `${SERVICE_NAMES[vip.service]} ${vip.address} is still held by ${self}`),
+    ...(published?.holders ?? [])
+      .filter(isHeard)
+      .map(
+        ({ address, node, service }) => `${service === 'API' ? 'API' : 'ingress'} ${address} is still held by ${node}`,
+      ),
+  ]
+  return [...new Set(lines)].sort()
 }
 
 /** Those in whose engine the addresses of the API may be go first, in the order of their names; the others need not hurry. */

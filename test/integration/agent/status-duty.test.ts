@@ -14,7 +14,6 @@ import { KubeApi } from '../../support/kube-api/server.ts'
 import { eventually, sleep } from '../../support/wait.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
-const INFRASTRUCTURES = 'config.openshift.io/v1/infrastructures'
 /** Where the stand-in answers readyz as well. */
 const VIP = '127.0.0.1'
 const SOON = { within: 10_000, every: 10 }
@@ -62,7 +61,7 @@ async function started(prepare: (api: KubeApi) => void = () => {}) {
     )
   /** The agent decides after each event of its engine, and each 5 s. */
   const decide = () => engine.tell({ kind: 'anything' })
-  return { api, decide, duty, intents, published, put, says }
+  return { api, decide, duty, engine, intents, published, put, says }
 }
 
 test('an object appears, is wished something of, is malformed: the status says it, the last good spec stays', async () => {
@@ -123,15 +122,22 @@ test('an API that refuses the object has a reason of its own; a 5xx is no condit
   await says('Degraded=False AsExpected')
 })
 
-test('on another platform: Disabled and Available, and nothing is said of owners', async () => {
-  const { published, put, says } = await started((api) => {
-    api.store.put(INFRASTRUCTURES, { metadata: { name: 'cluster' }, status: { platformStatus: { type: 'AWS' } } })
-  })
+test('on another platform: Degraded while the engine holds a VIP, then Disabled, and no owner is named', async () => {
+  const { decide, duty, engine, published, put, says } = await started()
   put({})
+  await says('Disabled=False AsExpected')
+  duty.elsewhereIs({ reason: 'UnsupportedPlatform', message: 'the platform is AWS' })
+  await says('Degraded=True StillHeld')
+  await says('Disabled=False StillHeld')
+  engine.sees()
+  decide()
   await says('Disabled=True UnsupportedPlatform')
   await says('Available=True UnsupportedPlatform')
-  await says('Progressing=False UnsupportedPlatform')
-  await sleep(200)
+  await says('Degraded=False UnsupportedPlatform')
   expect(published()).toMatchObject({ holders: [] })
   expect(published()?.apiServerInternalIpOwner).toBeUndefined()
+  duty.elsewhereIs(undefined)
+  engine.sees({ address: VIP, owner: 'self' })
+  decide()
+  await says('Disabled=False AsExpected')
 })

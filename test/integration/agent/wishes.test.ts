@@ -72,3 +72,22 @@ test('a file that cannot be written is told once, and the wish holds', () => {
   expect(intents.map(({ ingress }) => ingress)).toEqual([false, true])
   expect(told.filter((line) => line.startsWith("error Cannot write the cluster's wishes down: "))).toHaveLength(1)
 })
+
+test('where the VIPs are elsewhere nothing is wanted, over a start too, until an answer says otherwise', () => {
+  const { intents, told, wishes } = begun()
+  wishes.ingressIs('Disabled')
+  const elsewhere = { reason: 'UnsupportedPlatform', message: 'the platform is AWS' } as const
+  wishes.elsewhereIs(elsewhere)
+  wishes.elsewhereIs(elsewhere)
+  expect(intents).toEqual([
+    { api: true, ingress: false },
+    { api: false, ingress: false },
+  ])
+  expect(told.at(-1)).toBe('warn nodes hold no VIPs: the platform is AWS')
+  const again = begun({ isFollowed: false })
+  expect([again.wishes.intent, again.wishes.elsewhere]).toEqual([{ api: false, ingress: false }, elsewhere])
+  const next = begun().wishes
+  next.elsewhereIs(undefined)
+  expect(next.intent).toEqual({ api: true, ingress: false })
+  expect(begun().wishes.intent).toEqual({ api: true, ingress: false })
+})

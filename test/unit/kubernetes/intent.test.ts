@@ -1,7 +1,6 @@
 /** The spec of HostedNetServices: what it means, what it may not, and the tables of O4, O5, O6, O7 and O9. */
 import { describe, expect, test } from 'vitest'
 import { type Balancer, FIRST_BALANCER, GRACE, newsOf, stepBalancer, toAsk } from '../../../src/kubernetes/balancer.ts'
-import { disabledFindings, hasOwnAddresses } from '../../../src/kubernetes/condition.ts'
 import {
   balancesItself,
   DEFAULT_INTENT,
@@ -84,21 +83,6 @@ describe('the spec', () => {
     expect(notManaged({ ...DEFAULT_INTENT, nodesResolution: 'Disabled', apiintIpAddress: '192.168.111.9' }, VIPS)).toBe(
       'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS), dns.apiintIpAddress (HAProxy, CoreDNS)',
     )
-  })
-})
-
-describe('O4: platforms', () => {
-  test.each([
-    ...[undefined, '', 'BareMetal', 'baremetal', 'OpenStack', 'VSphere', 'oVirt'].map((name) => [name, true] as const),
-    ...['AWS', 'None', 'Nutanix', 'External', 'GCP'].map((name) => [name, false] as const),
-  ])('%s: %s', (platform, own) => {
-    expect(hasOwnAddresses(platform)).toBe(own)
-  })
-
-  test('another one is Disabled, Available and not Progressing', () => {
-    expect(Object.fromEntries(disabledFindings('AWS').map(({ status, type }) => [type, status]))).toEqual({
-      ...{ Available: 'True', Degraded: 'False', Progressing: 'False', Disabled: 'True' },
-    })
   })
 })
 

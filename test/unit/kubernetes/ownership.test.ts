@@ -48,9 +48,10 @@ const entry = (text: string, name: string, more = {}) => ({
     ...more,
   },
 })
+const AWS = { reason: 'UnsupportedPlatform', message: 'the platform is AWS' } as const
 const INPUT: OwnershipInput = {
   ...{ self: 'node-2', nodes: [1, 2, 3].map(node), vips: [vip(API, 'api'), vip(INGRESS, 'ingress')] },
-  ...{ report: undefined, published: published({}), platform: 'BareMetal', circumstances: QUIET },
+  ...{ report: undefined, published: published({}), elsewhere: undefined, circumstances: QUIET },
 }
 const first = (input: Partial<OwnershipInput>, ms = 0) =>
   stepOwnership(FIRST_OWNERSHIP, { ...INPUT, ...input }, { monotonicMs: ms, epochMs: EPOCH + ms })[1]
@@ -135,7 +136,7 @@ describe('who says what', () => {
     const input = { ...INPUT, report: routers && report(...routers) }
     const [memory] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
     expect(needsProbe(memory, input)).toBe(expected)
-    const [elsewhere] = stepOwnership(memory, { ...input, platform: 'AWS' }, { monotonicMs: 1, epochMs: EPOCH })
+    const [elsewhere] = stepOwnership(memory, { ...input, elsewhere: AWS }, { monotonicMs: 1, epochMs: EPOCH })
     expect(needsProbe(elsewhere, input)).toBe(false)
   })
 
@@ -223,21 +224,41 @@ describe('who says what', () => {
     expect(conditionOf(said, 'Degraded')?.lastTransitionTime).toBe('2026-11-22T12:00:00Z')
   })
 
-  test('O4: another platform: Disabled, said once by one, and nothing else', () => {
-    const input = { ...INPUT, self: 'node-2', platform: 'AWS', report: report(active(API)) }
+  test('O4: another platform: Disabled when the engine holds nothing, said once by one', () => {
+    const input = { ...INPUT, self: 'node-2', elsewhere: AWS, report: report() }
     const [memory, early] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
     expect(early).toEqual({ claims: { holders: [] }, conditions: undefined, observedGeneration: undefined })
-    const [, said] = stepOwnership(memory, input, { monotonicMs: 1_000, epochMs: EPOCH })
-    expect(said.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
-      'Available=True',
-      'Degraded=False',
-      'Progressing=False',
-      'Disabled=True',
+    const [, said] = stepOwnership(memory, input, { monotonicMs: 3_000, epochMs: EPOCH })
+    expect(said.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`)).toEqual([
+      'Available=True UnsupportedPlatform',
+      'Degraded=False UnsupportedPlatform',
+      'Progressing=False UnsupportedPlatform',
+      'Disabled=True UnsupportedPlatform',
     ])
+    expect(conditionOf(said, 'Disabled')?.message).toBe('nodes hold no virtual addresses: the platform is AWS')
     const there = published({ conditions: said.conditions })
     expect(
       stepOwnership(memory, { ...input, published: there }, { monotonicMs: 9_000, epochMs: EPOCH })[1].conditions,
     ).toBeUndefined()
+  })
+
+  test.each([
+    ['its own engine has it', { report: report(active(API)) }, 'node-2'],
+    ['another node says so', { report: report(), published: published({ holders: [entry(API, 'node-3')] }) }, 'node-3'],
+    ['its engine does not answer, and had it', { published: published({ holders: [entry(API, 'node-2')] }) }, 'node-2'],
+    ['the node has left', { report: report(), published: published({ holders: [entry(API, 'node-9')] }) }, undefined],
+    ['it is released', { report: report(), published: published({ holders: [entry(API, 'node-2')] }) }, undefined],
+  ])('a VIP that a node still holds on another platform is Degraded: %s', (_, there, holder) => {
+    const input = { ...INPUT, self: 'node-2', elsewhere: AWS, ...there }
+    const [memory] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
+    const [, said] = stepOwnership(memory, input, { monotonicMs: 9_000, epochMs: EPOCH })
+    const degraded = conditionOf(said, 'Degraded')
+    expect([conditionOf(said, 'Disabled')?.status, degraded?.status]).toEqual(
+      holder === undefined ? ['True', 'False'] : ['False', 'True'],
+    )
+    if (holder !== undefined)
+      expect(degraded?.message).toBe(`API ${API} is still held by ${holder}, although the platform is AWS`)
+    if (holder === 'node-2' && 'report' in there) expect(said.claims.apiServerInternalIpOwner).toBe('node-2')
   })
 
   test('O9: ingress that is switched off is empty, not degraded, and a dead holder does not stay in it', () => {
