@@ -63,6 +63,7 @@ const WAITING = [
   'test/netns/managed.test.ts',
   'test/netns/agent-status.test.ts',
   'test/netns/ingress-off.test.ts',
+  'test/netns/vips-elsewhere.test.ts',
   'test/netns/agent-duties.test.ts',
   'test/netns/agent-keepalived.test.ts',
   'test/netns/agent-print.test.ts',

@@ -11,11 +11,13 @@ export type KeepalivedDoorOptions = {
   readonly file: string
   readonly socket: string
   readonly tell: (message: string) => void
+  /** An earlier life of the agent has said `stop`. */
+  readonly isStopped?: boolean
   /** Before the second attempt; doubled with each, up to thirty times as long. */
   readonly pause?: number
 }
 export type KeepalivedDoor = {
-  /** Throws what the file system says: nothing has changed then, and nothing is said. */
+  /** While keepalived is stopped, without a word. Throws what the file system says: nothing has changed then. */
   handOver(text: string): void
   say(word: Word): void
   close(): void
@@ -25,7 +27,9 @@ const TIMEOUT = 5000
 const FIRST_PAUSE = 1000
 const LONGEST = 30
 
-export function openKeepalivedDoor({ file, socket, tell, pause = FIRST_PAUSE }: KeepalivedDoorOptions): KeepalivedDoor {
+export function openKeepalivedDoor(options: KeepalivedDoorOptions): KeepalivedDoor {
+  const { file, socket, tell, pause = FIRST_PAUSE } = options
+  let { isStopped = false } = options
   let timer: NodeJS.Timeout | undefined
   /** Of the word that is being said: a later one makes what the earlier one comes to meaningless. */
   let turn = 0
@@ -44,12 +48,14 @@ export function openKeepalivedDoor({ file, socket, tell, pause = FIRST_PAUSE }: 
   const say = (word: Word) => {
     clearTimeout(timer)
     turn += 1
+    isStopped = word === 'stop'
     void attempt(word, turn, pause)
   }
   return {
     handOver(text) {
       replaceFile(file, text)
-      say('reload')
+      // It would start again; the next `reload` of the guard has it read the file.
+      if (!isStopped) say('reload')
     },
     say,
     close() {

@@ -13,6 +13,8 @@ export type WishesOptions = {
   readonly remembered: RememberedIntent
   /** HostedNetServices is followed; otherwise ingress is wanted. */
   readonly isFollowed: boolean
+  /** A bootstrap node has given up its VIPs. */
+  readonly isStopped: boolean
   readonly onIntent: (intent: Intent) => void
   readonly log: AgentPorts['log']
 }
@@ -20,6 +22,7 @@ export type WishesOptions = {
 export class Wishes {
   readonly #options: WishesOptions
   #known: RememberedIntent
+  #isStopped: boolean
   #written: RememberedIntent
   /** Why the last one could not be written. */
   #problem = ''
@@ -27,12 +30,13 @@ export class Wishes {
   constructor(options: WishesOptions) {
     this.#options = options
     this.#known = options.remembered
+    this.#isStopped = options.isStopped
     this.#written = options.remembered
   }
 
   get intent(): Intent {
     const { elsewhere, ingressHa } = this.#known
-    if (elsewhere !== undefined) return { api: false, ingress: false }
+    if (elsewhere !== undefined || this.#isStopped) return { api: false, ingress: false }
     const wished = ingressHa === undefined ? 'unknown' : ingressHa === 'Enabled'
     return { api: true, ingress: this.#options.isFollowed ? wished : true }
   }
@@ -50,6 +54,13 @@ export class Wishes {
   elsewhereIs(elsewhere: Elsewhere | undefined): void {
     const { elsewhere: _before, ...rest } = this.#known
     this.#news({ ...rest, ...(elsewhere === undefined ? {} : { elsewhere }) })
+  }
+
+  /** By the guard of a bootstrap node. */
+  stoppedIs(isStopped: boolean): void {
+    if (isStopped === this.#isStopped) return
+    this.#isStopped = isStopped
+    this.#options.onIntent(this.intent)
   }
 
   /** By an answer of the API. */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Account } from '../agent/account.ts'
 import { Agent } from '../agent/agent.ts'
-import { watchBootstrap } from '../agent/bootstrap-duty.ts'
+import { wasStopped, watchBootstrap } from '../agent/bootstrap-duty.ts'
 import { clusterAccess, serverIn } from '../agent/cluster-access.ts'
 import { ClusterClient } from '../agent/cluster-client.ts'
 import type { EngineDoor } from '../agent/engine-door.ts'
@@ -86,7 +86,8 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   if (typeof remembered === 'string') log('warn', remembered)
   const rememberedWishes = rememberedIntent(settings.stateDirectory)
   if (typeof rememberedWishes === 'string') log('warn', rememberedWishes)
-  const door = doorOf(settings, log)
+  const isStopped = settings.bootstrap && wasStopped(settings.stateDirectory)
+  const door = doorOf(settings, log, isStopped)
   const { grouped, notes } = grouping(settings)
   for (const note of notes) log('warn', note)
   const followed = settings.handOver.to === 'engine' && settings.status && !settings.bootstrap
@@ -94,6 +95,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
     directory: settings.stateDirectory,
     remembered: typeof rememberedWishes === 'object' ? rememberedWishes : {},
     isFollowed: followed,
+    isStopped: isStopped && settings.handOver.to === 'engine',
     onIntent: (intent) => agent.wants(intent),
     log,
   })
@@ -147,7 +149,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   const duties = [nodes, ...factsOf(settings, log, signal)]
   const elsewhere = offPremises(settings)
   if (settings.bootstrap && elsewhere === undefined)
-    duties.push(watchBootstrap({ agent, say: door.say, log, localApi: localApi(settings) }, signal))
+    duties.push(watchBootstrap({ ...settings, wishes, say: door.say, log, localApi: localApi(settings) }, signal))
   // What a cluster may not have, or may not allow, is no failure of ours.
   const quiet = new ClusterClient(access)
   const onAnswer = (found: Elsewhere | undefined) => {
@@ -199,9 +201,9 @@ async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: Abo
 
 type Door = { readonly engine: EngineDoor; readonly say: ((word: 'stop' | 'reload') => void) | undefined }
 
-function doorOf({ handOver, native }: AgentSettings, log: AgentLog['log']): Door {
+function doorOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): Door {
   if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
-  const keepalived = openKeepalivedDoor({ ...handOver, tell: (message) => log('warn', message) })
+  const keepalived = openKeepalivedDoor({ ...handOver, isStopped, tell: (message) => log('warn', message) })
   return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.say(word) }
 }
 

@@ -23,9 +23,10 @@ const LOOK = 1_000
 const PAUSE = 5_000
 const BEARABLE = 4
 
-export const startBootstrapGuard = (now: number): BootstrapGuard => ({
-  waitsUntil: now + LONGEST_WAIT,
-  misses: 0,
+/** `isStopped`: an earlier life of the agent has said `stop`, and no `reload` since. */
+export const startBootstrapGuard = (now: number, isStopped = false): BootstrapGuard => ({
+  waitsUntil: isStopped ? undefined : now + LONGEST_WAIT,
+  misses: isStopped ? BEARABLE + 1 : 0,
   nextLookAt: now,
 })
 

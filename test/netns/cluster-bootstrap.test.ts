@@ -102,6 +102,16 @@ describeNetns('a bootstrap node', () => {
       expect(account.holders, 'at the end').toHaveLength(1)
       expect(controlPlane.map(({ host }) => host.name)).toContain(account.holders[0])
       expect(account.several, 'ms with two owners').toBeLessThan(500)
+
+      // An agent that begins again does not wait for an API that was never ready: it has given up before.
+      const again = monotonicMs()
+      bootstrap.agent?.killFamily()
+      await bootstrap.agent?.exited
+      bootstrap.startAgent('--api-port=7443')
+      await bootstrap.agent?.line(/bootstrap: stop/, WITHIN)
+      await sleep(4_000)
+      expect(await bootstrap.routers(), 'after a restart of the agent').toEqual([])
+      expect(history.between(again, monotonicMs()).holders).toEqual(account.holders)
       await prober.stop()
     },
     LONGEST,

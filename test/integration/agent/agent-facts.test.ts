@@ -207,8 +207,8 @@ describe('in the place of keepalived’s monitor', () => {
     const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()))
     return new Promise((resolve) => server.listen(at('socket'), () => resolve(stop)))
   }
-  const open = () => {
-    const door = openKeepalivedDoor({ file: at('keepalived.conf'), socket: at('socket'), tell, pause: 20 })
+  const open = (isStopped = false) => {
+    const door = openKeepalivedDoor({ file: at('keepalived.conf'), socket: at('socket'), tell, isStopped, pause: 20 })
     closing.push(() => door.close())
     return door
   }
@@ -240,6 +240,29 @@ describe('in the place of keepalived’s monitor', () => {
     expect(heard.join('')).toBe('stop\n')
     expect(told.filter((text) => text.startsWith('Cannot say'))).toHaveLength(2)
   })
+
+  test.each(['now', 'by an earlier life of the agent'])(
+    'a keepalived that was stopped %s gets its file without a word, until reload',
+    async (when) => {
+      const heard: string[] = []
+      closing.push(await listen(heard))
+      const door = open(when !== 'now')
+      if (when === 'now') {
+        door.say('stop')
+        await until('stop is heard', () => heard.length > 0)
+      }
+      door.handOver('new\n')
+      expect(readFileSync(at('keepalived.conf'), 'utf8')).toBe('new\n')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(heard.join('')).toBe(when === 'now' ? 'stop\n' : '')
+      door.say('reload')
+      await until('reload is heard', () => heard.join('').endsWith('reload\n'))
+      heard.length = 0
+      door.handOver('newer\n')
+      await until('reload is heard', () => heard.length > 0)
+      expect(heard.join('')).toBe('reload\n')
+    },
+  )
 
   test('a file that cannot be written stays as it was, and nothing is said', async () => {
     const heard: string[] = []

@@ -13,12 +13,12 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-function begun({ isFollowed = true, into = directory } = {}) {
+function begun({ isFollowed = true, isStopped = false, into = directory } = {}) {
   const remembered = rememberedIntent(into)
   const intents: Intent[] = []
   const told: string[] = []
   const wishes = new Wishes({
-    ...{ directory: into, isFollowed, onIntent: (intent) => intents.push(intent) },
+    ...{ directory: into, isFollowed, isStopped, onIntent: (intent) => intents.push(intent) },
     remembered: typeof remembered === 'object' ? remembered : {},
     log: (level, message) => told.push(`${level} ${message}`),
   })
@@ -90,4 +90,17 @@ test('where the VIPs are elsewhere nothing is wanted, over a start too, until an
   next.elsewhereIs(undefined)
   expect(next.intent).toEqual({ api: true, ingress: false })
   expect(begun().wishes.intent).toEqual({ api: true, ingress: false })
+})
+
+test('a bootstrap node that has given up wants nothing, whatever the API says, until it is told to reload', () => {
+  const { intents, wishes } = begun({ isFollowed: false, isStopped: true })
+  expect(wishes.intent).toEqual({ api: false, ingress: false })
+  wishes.elsewhereIs(undefined)
+  wishes.stoppedIs(true)
+  expect(intents).toEqual([])
+  for (const isStopped of [false, true]) wishes.stoppedIs(isStopped)
+  expect(intents).toEqual([
+    { api: true, ingress: true },
+    { api: false, ingress: false },
+  ])
 })

@@ -72,4 +72,11 @@ describe('the bootstrap guard', () => {
 
   test('an answer of Ironic neither counts nor resets', () =>
     expect(play([DOWN, DOWN, IRONIC, DOWN, IRONIC, DOWN, DOWN]).orders.at(-1)).toBe('stop'))
+
+  test('one that has stopped before says stop at its first look, and reload with the first ready API', () => {
+    const begin = { guard: startBootstrapGuard(1_000, true), now: 1_000 }
+    expect(play([DOWN, IRONIC, UP, UP], begin).orders).toEqual(['stop', 'stop', 'reload', undefined])
+    expect(play([UP], begin).orders).toEqual(['reload'])
+    expect(play([DOWN], { guard: startBootstrapGuard(1_000), now: 1_000 }).orders).toEqual([undefined])
+  })
 })
