@@ -11,6 +11,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { ClusterClient } from '../../../src/agent/cluster-client.ts'
 import { watchDebugFlag } from '../../../src/agent/flag-watch.ts'
+import { watchInfrastructure } from '../../../src/agent/infrastructure-watch.ts'
 import { watchNodes } from '../../../src/agent/node-watch.ts'
 import { managerOf } from '../../../src/agent/status-api.ts'
 import { StatusDuty } from '../../../src/agent/status-duty.ts'
@@ -229,7 +230,11 @@ describe('deploy/kubernetes', () => {
       ...{ onIntent: () => {}, onNews: () => {}, onFailure: () => {} },
     })
     const quiet = { onFailure: () => {}, onPhase: () => {}, onDebug: () => {}, take: () => {} }
-    const watches = [watchNodes(client, quiet, ending.signal), watchDebugFlag(client, INFRA, quiet, ending.signal)]
+    const watches = [
+      watchNodes(client, quiet, ending.signal),
+      watchDebugFlag(client, INFRA, quiet, ending.signal),
+      watchInfrastructure(client, () => {}, ending.signal),
+    ]
     await eventually(
       'the agent to follow the journal',
       () => engine.listeners > 0,
