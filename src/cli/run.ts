@@ -172,7 +172,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     return EXIT.failure
   }
   const clock = openClock(native)
-  const network = openNetwork(native, clock)
+  const network = openNetwork(native, clock, (message) => recorder.log('warn', message))
   const { problems: environment, config: resolved } = resolveRouters(config, nodeView(network, config), locate)
   if (memory === undefined && environment.some(isError)) {
     network.close()

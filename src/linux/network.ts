@@ -10,6 +10,7 @@ import { readLinks } from './links.ts'
 import type { NativeAddon } from './native.ts'
 import type { NetlinkMessage } from './netlink/message.ts'
 import { openMonitorSocket, openRequestSocket } from './netlink/socket.ts'
+import { PromoteSecondaries, readPromoteSecondaries } from './promote-secondaries.ts'
 
 const LOOK_AGAIN_MS = 100
 
@@ -28,10 +29,15 @@ function eventOf(message: NetlinkMessage): NetworkEvent | undefined {
 }
 
 /** Throws the addon's Error when rtnetlink cannot be opened at all; afterwards nothing throws. */
-export function openNetwork(native: NativeAddon, clock: KernelClock): NetworkPort {
+export function openNetwork(
+  native: NativeAddon,
+  clock: KernelClock,
+  onProblem: (message: string) => void = () => {},
+): NetworkPort {
   // First the monitor: every change from now on is either in a list or in its queue.
   const monitor = openMonitorSocket(native)
   const requests = openRequestSocket(native, clock)
+  const secondaries = new PromoteSecondaries({ ask: requests.ask, read: readPromoteSecondaries, onProblem })
   const pending: NetworkEvent[] = []
   let deliver: ((event: NetworkEvent) => void) | undefined
   let lookAgain: NodeJS.Timeout | undefined
@@ -63,7 +69,10 @@ export function openNetwork(native: NativeAddon, clock: KernelClock): NetworkPor
   return {
     links: () => lookAgainUnless(readLinks(requests)),
     addresses: () => lookAgainUnless(readAddresses(requests)),
-    apply: (steps, nameOf) => applySteps(requests, steps, nameOf),
+    apply(steps, nameOf) {
+      for (const step of steps) secondaries.prepare(step, nameOf)
+      return applySteps(requests, steps, nameOf)
+    },
     settle: (interfaceIndex) => waitForKernel(requests, interfaceIndex),
     watch(next) {
       deliver = next
@@ -73,6 +82,7 @@ export function openNetwork(native: NativeAddon, clock: KernelClock): NetworkPor
     drain,
     close() {
       deliver = undefined
+      secondaries.restore()
       clearTimeout(lookAgain)
       monitor.close()
       requests.close()

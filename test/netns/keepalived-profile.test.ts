@@ -21,6 +21,9 @@ const VIP6 = 'fd00:77::100'
 const AWAY = '10.88.0.100'
 /** A second address of the host, to be sent from. */
 const SOURCE = '10.77.0.31'
+/** Of a network in which the node has no address yet: the VIP becomes the primary one. */
+const PRIMARY = '10.99.0.100'
+const SECONDARY = '10.99.0.7'
 const WITHIN = 10_000
 const ADDRESSES = [{ address: `${VIP}/24`, label: 'vip' }]
 const EXTRA = { profile: 'keepalived', addresses: ADDRESSES, excludedAddresses: [`${VIP6}/64`] }
@@ -95,6 +98,32 @@ describeInterop('what a keepalived file can say', () => {
     await second.exited
     expect(listed(host), 'after SIGTERM').toEqual([])
   })
+
+  test.each([
+    ['SIGTERM', 'put back', '0'],
+    ['kill -9 of the engine', 'left at 1', '1'],
+    ['kill -9 of all processes', 'left at 1', '1'],
+  ])(
+    "the node's own secondary address stays when a VIP with a network leaves by %s; promote_secondaries is %s",
+    async (end, _, after) => {
+      const { lab, host } = layLan()
+      const inside = (...argv: string[]) => run(lab.commandOn(host, argv))
+      const promote = 'net.ipv4.conf.eth0.promote_secondaries'
+      inside('sysctl', '-qw', 'net.ipv4.conf.all.promote_secondaries=0', `${promote}=0`)
+      const daemon = new Holdfast(lab, plan(host), { profile: 'keepalived', addresses: [`${PRIMARY}/24`] })
+      const shown = () => inside('ip', '-4', '-o', 'address', 'show', 'dev', 'eth0')
+      await eventually('the VIP', () => shown().includes(` ${PRIMARY}/24 `), shown, { within: WITHIN, every: 20 })
+      inside('ip', 'address', 'add', `${SECONDARY}/24`, 'dev', 'eth0')
+      expect(shown()).toMatch(new RegExp(`${SECONDARY}/24 .* secondary`))
+      if (end === 'SIGTERM') daemon.terminate()
+      else if (end === 'kill -9 of the engine') daemon.killEngine()
+      else daemon.killAll()
+      await daemon.exited
+      await eventually('no VIP', () => !shown().includes(` ${PRIMARY}/24 `), shown, { within: WITHIN, every: 20 })
+      expect(shown()).toContain(` ${SECONDARY}/24 `)
+      expect(inside('sysctl', '-n', promote).trim()).toBe(after)
+    },
+  )
 
   test('an address on another interface: announced there, in fault while it is down, and gone with its engine', async () => {
     const { lab, host } = layLan()

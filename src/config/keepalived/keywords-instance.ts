@@ -70,13 +70,10 @@ export const INSTANCE_KEYWORDS: readonly Keyword[] = [
   ...noEffect('an advertisement with another address list is counted and accepted either way', 'skip_check_adv_addr'),
   ...noEffect('receive buffers are at least 4 MiB', 'kernel_rx_buf_size'),
   ...noEffect('keepalived does nothing with it either', 'debug'),
+  ...noEffect('it is set on every interface that gets an IPv4 address with a network', 'promote_secondaries'),
 
   ...notSupported('packets to the addresses are answered on this node', 'no_accept'),
   ...notSupported('a router is in fault while its own interface is down', 'dont_track_primary'),
-  ...notSupported(
-    'the setting of the interface is left alone: an address that goes with another one is put back',
-    'promote_secondaries',
-  ),
   ...notSupported('the routes stay behind when the addresses move: set them in notify programs', 'virtual_routes'),
   ...notSupported('the rules stay behind when the addresses move: set them in notify programs', 'virtual_rules'),
   ...notSupported('no program is run for a lower-priority advertisement', 'notify_master_rx_lower_pri'),

@@ -1,0 +1,91 @@
+/**
+ * Keeps the node's own addresses when a VIP with a written prefix leaves. Without `promote_secondaries` Linux removes every
+ * secondary IPv4 address of a network together with the primary one, and a VIP that came first is the primary one.
+ * Sets the value over rtnetlink: /proc/sys is read-only under the systemd unit and in a container.
+ * This file does not decide which addresses are installed.
+ */
+import { readFileSync } from 'node:fs'
+import type { AddressStep, NameOf } from '../daemon/ports.ts'
+import { familyOf } from '../wire/address.ts'
+import { NLM_F_ACK, request, words } from './netlink/frame.ts'
+import type { MakeRequest } from './netlink/socket.ts'
+
+const RTM_SETLINK = 19
+const IFLA_AF_SPEC = 26
+const AF_INET = 2
+const IFLA_INET_CONF = 1
+const IPV4_DEVCONF_PROMOTE_SECONDARIES = 20
+
+/** Returns the request that `ip link set` has no word for: one IPv4 setting of one interface. */
+export function promoteRequest(interfaceIndex: number, value: 0 | 1, sequence: number): Uint8Array {
+  const inside = (type: number, length: number) => length | (type << 16)
+  // IFLA_AF_SPEC { AF_INET { IFLA_INET_CONF { setting: value } } }
+  const nested = words(
+    inside(AF_INET, 16),
+    inside(IFLA_INET_CONF, 12),
+    inside(IPV4_DEVCONF_PROMOTE_SECONDARIES, 8),
+    value,
+  )
+  return request(RTM_SETLINK, NLM_F_ACK, sequence, words(0, interfaceIndex, 0, 0), [
+    { type: IFLA_AF_SPEC, value: nested },
+  ])
+}
+
+export type PromotePorts = {
+  ask(requests: readonly MakeRequest[]): readonly number[]
+  /** `undefined`: the value cannot be read. */
+  read(interfaceName: string): string | undefined
+  onProblem(message: string): void
+}
+
+export class PromoteSecondaries {
+  readonly #ports: PromotePorts
+  /** By index: true where the value was 0 before and is 1 now. */
+  readonly #seen = new Map<number, boolean>()
+
+  constructor(ports: PromotePorts) {
+    this.#ports = ports
+  }
+
+  /** Call it before the step, also before a removal: the address may be from a run that could not set the value. */
+  prepare({ address, interfaceIndex, prefixLength }: AddressStep, nameOf: NameOf): void {
+    if (prefixLength === 32 || familyOf(address) !== 'ipv4' || this.#seen.has(interfaceIndex)) return
+    const name = nameOf(interfaceIndex)
+    if (name === undefined) return
+    const { ask, onProblem, read } = this.#ports
+    const before = read(name)
+    this.#seen.set(interfaceIndex, false)
+    if (before === '1' || read('all') === '1') return
+    const [errno] = ask([(sequence) => promoteRequest(interfaceIndex, 1, sequence)])
+    if (errno === 0) this.#seen.set(interfaceIndex, before === '0')
+    else
+      onProblem(
+        `net.ipv4.conf.${name}.promote_secondaries is 0 and cannot be set (errno ${errno}): when ${address}/${prefixLength} ` +
+          'leaves, Linux may remove other addresses of that network; set it to 1, or write the VIP as /32',
+      )
+  }
+
+  /** Puts the values back that this run has changed. Call it after the last VIP has left. */
+  restore(): void {
+    const changed = [...this.#seen].filter(([, was]) => was)
+    this.#seen.clear()
+    // An interface that is gone took its setting with it.
+    if (changed.length > 0)
+      this.#ports.ask(
+        changed.map(
+          ([index]) =>
+            (sequence) =>
+              promoteRequest(index, 0, sequence),
+        ),
+      )
+  }
+}
+
+/** Returns the setting of an interface, or of `all`. */
+export function readPromoteSecondaries(interfaceName: string): string | undefined {
+  try {
+    return readFileSync(`/proc/sys/net/ipv4/conf/${interfaceName}/promote_secondaries`, 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
