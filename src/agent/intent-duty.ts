@@ -38,6 +38,7 @@ export class IntentDuty {
   #nodes: readonly Address[] = []
   readonly #timer: NodeJS.Timeout
   #isAsking = false
+  #isWanted = false
 
   constructor(options: IntentDutyOptions) {
     this.#options = options
@@ -58,6 +59,13 @@ export class IntentDuty {
     return this.#balancer
   }
 
+  /** Asks kube-api at the wanted address, at once and at each interval, or stops: the node that publishes has to know. */
+  want(isWanted: boolean): void {
+    if (isWanted === this.#isWanted) return
+    this.#isWanted = isWanted
+    if (isWanted) void this.#turn()
+  }
+
   /** Times that a spec was refused, or could not be read. */
   get refused(): number {
     return this.#intent.refused
@@ -73,13 +81,13 @@ export class IntentDuty {
     const { intent, isKnown } = this.#intent
     const { apiVips, ingressVips, onIntent } = this.#options
     const wish = { apiintIpAddress: intent.apiintIpAddress, apiVips, taken: [...ingressVips, ...this.#nodes] }
-    this.#balancer = stepBalancer(this.#balancer, { kind: 'wished', wish }, performance.now())
+    this.#balancer = stepBalancer(this.#balancer, { kind: 'wished', wish })
     if (isKnown) onIntent(intent)
   }
 
   /** For whoever publishes. */
   circumstances(probe: ProbeFinding): Circumstances {
-    const { progressing, wrong } = newsOf(this.#balancer)
+    const { notManaged: outside, progressing, wrong } = newsOf(this.#balancer)
     const { intent, isKnown, problems, unreadable } = this.#intent
     const rest = isKnown
       ? 'the last good spec stays in force'
@@ -93,19 +101,17 @@ export class IntentDuty {
     const refused: readonly Trouble[] = wrong === undefined ? [] : [{ reason: 'LoadBalancerRefused', message: wrong }]
     return {
       ...{ probe, progressing, refused: [...invalid, ...hidden, ...refused] },
-      ...{ ingressDisabled: intent.ingressHa === 'Disabled', notManaged: notManaged(intent, this.#options.apiVips) },
+      ingressDisabled: intent.ingressHa === 'Disabled',
+      notManaged: [outside, notManaged(intent)].filter((line) => line !== undefined).join('; ') || undefined,
     }
   }
 
   async #turn(): Promise<void> {
-    this.#balancer = stepBalancer(this.#balancer, { kind: 'time' }, performance.now())
-    const asked = toAsk(this.#balancer)
-    const [own] = this.#options.apiVips
-    const address = asked?.place ?? own
-    if (asked === undefined || address === undefined || this.#isAsking) return
+    const place = toAsk(this.#balancer)
+    if (!this.#isWanted || place === undefined || this.#isAsking) return
     this.#isAsking = true
-    const failed = await this.#options.ask(address)
+    const failed = await this.#options.ask(place)
     this.#isAsking = false
-    this.#balancer = stepBalancer(this.#balancer, { kind: 'asked', place: asked.place, failed }, performance.now())
+    this.#balancer = stepBalancer(this.#balancer, { kind: 'asked', place, failed })
   }
 }

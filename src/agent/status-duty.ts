@@ -59,7 +59,10 @@ export class StatusDuty {
     this.owner = new OwnerDuty({
       ...{ self, vips, socket, api: new StatusApi(sendBy(client)), onNews },
       circumstances: () => this.intent.circumstances(this.#probe.finding),
-      onProbeNeeded: (isNeeded) => this.#probe.want(isNeeded),
+      onProbeNeeded: (isNeeded) => {
+        this.#probe.want(isNeeded)
+        this.intent.want(isNeeded)
+      },
     })
     void this.#watch()
   }

@@ -1,26 +1,19 @@
 /**
- * Whether the API is balanced by the cluster or by somebody outside (`spec.dns.apiintIpAddress`), as a state machine with
- * time as an argument. Decided here: what is refused, that nothing changes before kube-api has answered at the new place,
- * and that the old place is to stay for a grace period. It changes nothing itself: holdfast's part, the virtual addresses,
- * is the same in every state, and HAProxy and CoreDNS are somebody else's.
+ * Whether kube-api answers where an administrator wants it to be reached (`spec.dns.apiintIpAddress`). Decided here: which
+ * address is refused, how often kube-api has to answer there, and what is said of it. holdfast switches nothing: the virtual
+ * addresses are the same in every state, and HAProxy and CoreDNS are not its own.
  */
 import { type Address, familyOf, isLinkLocal, isMulticast, parseAddress } from '../wire/address.ts'
 
-/** Where the API is reached: `undefined` = the cluster's own virtual address. */
-export type Place = Address | undefined
-
-export type Balancer = {
-  /** In force. */
-  readonly at: Place
-  readonly phase:
-    | { readonly kind: 'done' }
-    /** No change: what is wished cannot be one. */
-    | { readonly kind: 'refused'; readonly wished: string; readonly why: string }
-    /** No change yet: kube-api has not answered there often enough. `failed`: why not, of the last question. */
-    | { readonly kind: 'pending'; readonly to: Place; readonly answers: number; readonly failed: string | undefined }
-    /** In force, and the place before is to stay until then. */
-    | { readonly kind: 'draining'; readonly from: Place; readonly until: number }
-}
+export type Balancer =
+  /** The API's own address is wanted. */
+  | { readonly kind: 'own' }
+  /** The wanted address cannot be one. */
+  | { readonly kind: 'refused'; readonly wished: string; readonly why: string }
+  /** `answers`: in a row so far; `failed`: why the last question had no answer. */
+  | { readonly kind: 'asking'; readonly place: Address; readonly answers: number; readonly failed: string | undefined }
+  /** `failures`: in a row since then. */
+  | { readonly kind: 'answers'; readonly place: Address; readonly failures: number }
 
 export type Wish = {
   readonly apiintIpAddress: string | undefined
@@ -31,56 +24,40 @@ export type Wish = {
 export type BalancerEvent =
   | { readonly kind: 'wished'; readonly wish: Wish }
   /** kube-api was asked at `place`; undefined: it answered. */
-  | { readonly kind: 'asked'; readonly place: Place; readonly failed: string | undefined }
-  | { readonly kind: 'time' }
+  | { readonly kind: 'asked'; readonly place: Address; readonly failed: string | undefined }
 
-/** In a row, a question each few seconds: one that answers once is being restarted, or is somebody else. */
-const ANSWERS = 3
-/** Milliseconds in which clients learn of the new place. */
-export const GRACE = 300_000
+/** A server that answers once may be one that restarts; one that is silent once may be busy. */
+const IN_A_ROW = 3
 
-export const FIRST_BALANCER: Balancer = { at: undefined, phase: { kind: 'done' } }
+export const FIRST_BALANCER: Balancer = { kind: 'own' }
 
-export function stepBalancer(state: Balancer, event: BalancerEvent, now: number): Balancer {
-  switch (event.kind) {
-    case 'wished':
-      return wished(state, event.wish)
-    case 'asked':
-      return asked(state, event, now)
-    case 'time':
-      return state.phase.kind === 'draining' && now >= state.phase.until
-        ? { at: state.at, phase: { kind: 'done' } }
-        : state
-  }
+export function stepBalancer(state: Balancer, event: BalancerEvent): Balancer {
+  return event.kind === 'wished' ? wished(state, event.wish) : asked(state, event)
 }
 
-/** Whom to ask for readyz; nothing: nobody. */
-export function toAsk({ phase }: Balancer): { readonly place: Place } | undefined {
-  return phase.kind === 'pending' ? { place: phase.to } : undefined
-}
+/** Returns the address to ask for readyz; `undefined`: none. */
+export const toAsk = (state: Balancer): Address | undefined => ('place' in state ? state.place : undefined)
 
 function wished(state: Balancer, wish: Wish): Balancer {
   const place = placeOf(wish)
-  if (typeof place === 'object') {
-    return { at: state.at, phase: { kind: 'refused', wished: wish.apiintIpAddress ?? '', why: place.why } }
-  }
-  const { at, phase } = state
-  if (place === at) return phase.kind === 'draining' ? state : { at, phase: { kind: 'done' } }
-  if (phase.kind === 'pending' && phase.to === place) return state
-  return { at, phase: { kind: 'pending', to: place, answers: 0, failed: undefined } }
+  if (place === undefined) return FIRST_BALANCER
+  if (typeof place === 'object') return { kind: 'refused', wished: wish.apiintIpAddress ?? '', why: place.why }
+  return toAsk(state) === place ? state : { kind: 'asking', place, answers: 0, failed: undefined }
 }
 
-function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind: 'asked' }>, now: number): Balancer {
-  const { at, phase } = state
+function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind: 'asked' }>): Balancer {
   // An answer to a question of an earlier wish.
-  if (phase.kind !== 'pending' || phase.to !== place) return state
-  if (failed !== undefined) return { at, phase: { ...phase, answers: 0, failed } }
-  const answers = phase.answers + 1
-  if (answers < ANSWERS) return { at, phase: { ...phase, answers, failed: undefined } }
-  return { at: place, phase: { kind: 'draining', from: at, until: now + GRACE } }
+  if (toAsk(state) !== place) return state
+  if (state.kind === 'answers') {
+    const failures = failed === undefined ? 0 : state.failures + 1
+    return failures < IN_A_ROW ? { ...state, failures } : { kind: 'asking', place, answers: 0, failed }
+  }
+  const answers = failed === undefined && state.kind === 'asking' ? state.answers + 1 : 0
+  return answers < IN_A_ROW ? { kind: 'asking', place, answers, failed } : { kind: 'answers', place, failures: 0 }
 }
 
-function placeOf({ apiintIpAddress, apiVips, taken }: Wish): Place | { readonly why: string } {
+/** `undefined`: the API's own address. */
+function placeOf({ apiintIpAddress, apiVips, taken }: Wish): Address | { readonly why: string } | undefined {
   if (apiintIpAddress === undefined) return undefined
   const address = parseAddress(apiintIpAddress)
   if (address === undefined) return { why: 'it is no IP address' }
@@ -96,34 +73,35 @@ function placeOf({ apiintIpAddress, apiVips, taken }: Wish): Place | { readonly 
 const isNobodys = (address: Address): boolean =>
   /^(0|127|169\.254|2[4-5]\d)\./.test(address) || address === '::' || address === '::1'
 
-const called = (place: Place): string => place ?? "the API's own address"
+/** `notManaged`: what others have to act on. */
+export type BalancerNews = {
+  readonly progressing: string | undefined
+  readonly wrong: string | undefined
+  readonly notManaged: string | undefined
+}
 
-export type BalancerNews = { readonly progressing: string | undefined; readonly wrong: string | undefined }
+const NOT_SWITCHED = 'holdfast does not switch HAProxy or CoreDNS'
 
 /** For conditions. */
-export function newsOf({ at, phase }: Balancer): BalancerNews {
-  switch (phase.kind) {
-    case 'done':
-      return { progressing: undefined, wrong: undefined }
+export function newsOf(state: Balancer): BalancerNews {
+  const nothing = { progressing: undefined, wrong: undefined, notManaged: undefined }
+  switch (state.kind) {
+    case 'own':
+      return nothing
     case 'refused':
+      return { ...nothing, wrong: `dns.apiintIpAddress ${JSON.stringify(state.wished)} is refused: ${state.why}` }
+    case 'asking': {
+      const { answers, failed, place } = state
       return {
-        progressing: undefined,
-        wrong: `dns.apiintIpAddress ${JSON.stringify(phase.wished)} is refused: ${phase.why}; the API stays at ${called(at)}`,
-      }
-    case 'pending': {
-      const wait = `the API is to be at ${called(phase.to)}, and stays at ${called(at)} until kube-api has answered there`
-      return {
-        progressing: wait,
-        wrong:
-          phase.failed === undefined
-            ? undefined
-            : `kube-api does not answer at ${called(phase.to)}: ${phase.failed}; the API stays at ${called(at)}`,
+        ...nothing,
+        progressing: `asking kube-api at ${place} (${answers} of ${IN_A_ROW} answers in a row); ${NOT_SWITCHED}`,
+        wrong: failed === undefined ? undefined : `kube-api does not answer at ${place}: ${failed}`,
       }
     }
-    case 'draining':
+    case 'answers':
       return {
-        progressing: `the API is at ${called(at)}; ${called(phase.from)} has to answer for another grace period`,
-        wrong: undefined,
+        ...nothing,
+        notManaged: `kube-api answers at ${state.place} (${IN_A_ROW} times in a row); ${NOT_SWITCHED}`,
       }
   }
 }

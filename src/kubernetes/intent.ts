@@ -4,7 +4,6 @@
  * addresses, runs in every case; HAProxy and CoreDNS are read about and not managed.
  */
 import * as z from 'zod'
-import { type Address, parseAddress } from '../wire/address.ts'
 
 export type Toggle = 'Enabled' | 'Disabled'
 
@@ -104,19 +103,11 @@ export function stepIntent(state: IntentState, news: IntentNews): IntentState {
   }
 }
 
-/** HAProxy runs exactly where the API is reached on its own virtual address (O7). */
-export function balancesItself(apiVips: readonly Address[], apiintIpAddress: string | undefined): boolean {
-  if (apiintIpAddress === undefined) return true
-  const address = parseAddress(apiintIpAddress)
-  return address !== undefined && apiVips.includes(address)
-}
-
 /** What is wished of others than the engine; undefined: nothing. */
-export function notManaged(intent: Intent, apiVips: readonly Address[]): string | undefined {
+export function notManaged(intent: Intent): string | undefined {
   const asked = [
     ...(intent.nodesResolution === 'Disabled' ? ['dns.nodesResolution=Disabled (CoreDNS)'] : []),
     ...(intent.appsResolution === 'Disabled' ? ['dns.appsResolution=Disabled (CoreDNS)'] : []),
-    ...(balancesItself(apiVips, intent.apiintIpAddress) ? [] : ['dns.apiintIpAddress (HAProxy, CoreDNS)']),
   ]
   return asked.length === 0 ? undefined : `not managed by holdfast: ${asked.join(', ')}`
 }

@@ -1,14 +1,7 @@
 /** The spec of HostedNetServices: what it means, what it may not, and the tables of O4, O5, O6, O7 and O9. */
 import { describe, expect, test } from 'vitest'
-import { type Balancer, FIRST_BALANCER, GRACE, newsOf, stepBalancer, toAsk } from '../../../src/kubernetes/balancer.ts'
-import {
-  balancesItself,
-  DEFAULT_INTENT,
-  firstIntent,
-  notManaged,
-  readIntent,
-  stepIntent,
-} from '../../../src/kubernetes/intent.ts'
+import { FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../../../src/kubernetes/balancer.ts'
+import { DEFAULT_INTENT, firstIntent, notManaged, readIntent, stepIntent } from '../../../src/kubernetes/intent.ts'
 import { address } from '../../../src/wire/address.ts'
 
 const VIPS = [address('192.168.111.5'), address('fd2e:6f44:5dd8::5')]
@@ -67,32 +60,39 @@ describe('the spec', () => {
     expect(stepIntent(failed, { kind: 'none' })).toMatchObject({ intent: DEFAULT_INTENT, problems: [] })
   })
 
-  test.each([
-    ['left out', undefined, true],
-    ['the API address', '192.168.111.5', true],
-    ['its other family', 'fd2e:6f44:5dd8::5', true],
-    ['the same address in other words', 'FD2E:6F44:5DD8:0::5', true],
-    ['another address', '192.168.111.9', false],
-    ['no address', 'api.example', false],
-  ])('O7: the load balancer of the cluster runs with apiintIpAddress %s', (_, wished, runs) => {
-    expect(balancesItself(VIPS, wished)).toBe(runs)
-  })
-
-  test('what is wished of HAProxy and CoreDNS is said to be not managed', () => {
-    expect(notManaged(DEFAULT_INTENT, VIPS)).toBeUndefined()
-    expect(notManaged({ ...DEFAULT_INTENT, nodesResolution: 'Disabled', apiintIpAddress: '192.168.111.9' }, VIPS)).toBe(
-      'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS), dns.apiintIpAddress (HAProxy, CoreDNS)',
+  test('what is wished of CoreDNS is said to be not managed', () => {
+    expect(notManaged(DEFAULT_INTENT)).toBeUndefined()
+    expect(notManaged({ ...DEFAULT_INTENT, nodesResolution: 'Disabled', apiintIpAddress: '192.168.111.9' })).toBe(
+      'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)',
     )
   })
 })
 
-describe('O5, O6: where the API is reached', () => {
+describe('O5, O6, O7: where the API is to be reached', () => {
   const LB = address('192.168.111.9')
   const wish = (apiintIpAddress: string | undefined) =>
     ({ kind: 'wished', wish: { apiintIpAddress, apiVips: VIPS, taken: [address('192.168.111.20')] } }) as const
-  const answers = (place: Balancer['at'], failed?: string) => ({ kind: 'asked', place, failed }) as const
+  const answers = (place = LB) => ({ kind: 'asked', place, failed: undefined }) as const
+  const fails = (failed: string) => ({ kind: 'asked', place: LB, failed }) as const
   const played = (events: readonly Parameters<typeof stepBalancer>[1][], from = FIRST_BALANCER) =>
-    events.reduce((state, event, i) => stepBalancer(state, event, i * 1_000), from)
+    events.reduce((state, event) => stepBalancer(state, event), from)
+  const ANSWERS = {
+    progressing: undefined,
+    wrong: undefined,
+    notManaged: `kube-api answers at ${LB} (3 times in a row); holdfast does not switch HAProxy or CoreDNS`,
+  }
+
+  test.each([
+    ['left out', undefined],
+    ['the API address', '192.168.111.5'],
+    ['its other family', 'fd2e:6f44:5dd8::5'],
+    ['the same address in other words', 'FD2E:6F44:5DD8:0::5'],
+  ])('with apiintIpAddress %s there is nothing to ask and to say', (_, wished) => {
+    const state = played([wish('192.168.111.9'), answers(), wish(wished)])
+    expect(state).toEqual({ kind: 'own' })
+    expect(toAsk(state)).toBeUndefined()
+    expect(Object.values(newsOf(state))).toEqual([undefined, undefined, undefined])
+  })
 
   test.each([
     ['api.example.com', 'it is no IP address'],
@@ -103,11 +103,12 @@ describe('O5, O6: where the API is reached', () => {
     ['224.0.0.18', 'no load balancer can have it'],
     ['fe80::1', 'no load balancer can have it'],
     ['::1', 'no load balancer can have it'],
-  ])('%s is refused, nothing changes, and nobody is asked', (text, why) => {
+  ])('%s is refused, and nobody is asked', (text, why) => {
     const state = played([wish(text)])
-    expect(state).toEqual({ at: undefined, phase: { kind: 'refused', wished: text, why } })
+    expect(state).toEqual({ kind: 'refused', wished: text, why })
     expect(toAsk(state)).toBeUndefined()
-    expect(newsOf(state)).toMatchObject({ progressing: undefined, wrong: expect.stringContaining(why) })
+    const wrong = `dns.apiintIpAddress "${text}" is refused: ${why}`
+    expect(newsOf(state)).toEqual({ progressing: undefined, notManaged: undefined, wrong })
   })
 
   test('a family that the API does not have is refused', () => {
@@ -115,46 +116,33 @@ describe('O5, O6: where the API is reached', () => {
       kind: 'wished',
       wish: { apiintIpAddress: 'fd00::9', apiVips: VIPS.slice(0, 1), taken: [] },
     } as const
-    expect(stepBalancer(FIRST_BALANCER, event, 0).phase).toMatchObject({
+    expect(stepBalancer(FIRST_BALANCER, event)).toMatchObject({
       kind: 'refused',
       why: 'it is ipv6, and the API has ipv4',
     })
   })
 
-  test('pending until kube-api has answered three times in a row, then draining, then done; and back', () => {
-    const pending = played([
-      wish('192.168.111.9'),
-      answers(LB),
-      answers(LB),
-      answers(LB, 'ECONNREFUSED'),
-      answers(LB),
-      answers(LB),
-    ])
-    expect(pending).toMatchObject({ at: undefined, phase: { kind: 'pending', to: LB, answers: 2 } })
-    expect(toAsk(pending)).toEqual({ place: LB })
-    const draining = stepBalancer(pending, answers(LB), 6_000)
-    expect(draining).toEqual({ at: LB, phase: { kind: 'draining', from: undefined, until: 6_000 + GRACE } })
-    expect(stepBalancer(draining, wish('192.168.111.9'), 7_000)).toBe(draining)
-    expect(stepBalancer(draining, { kind: 'time' }, 5_999 + GRACE)).toBe(draining)
-    const done = stepBalancer(draining, { kind: 'time' }, 6_000 + GRACE)
-    expect(done).toEqual({ at: LB, phase: { kind: 'done' } })
-    const back = [wish('192.168.111.5'), answers(undefined), answers(undefined), answers(undefined)]
-    expect(played(back.slice(0, 2), done)).toMatchObject({ at: LB, phase: { kind: 'pending', to: undefined } })
-    const returned = played(back, done)
-    expect(returned).toMatchObject({ at: undefined, phase: { kind: 'draining', from: LB } })
-    expect(newsOf(returned).progressing).toContain('192.168.111.9 has to answer for another grace period')
-    expect(played([{ kind: 'time' }], { ...returned, phase: { kind: 'draining', from: LB, until: 0 } }).phase).toEqual({
-      kind: 'done',
+  test('kube-api has to answer three times in a row, and is asked on', () => {
+    const asking = played([wish('192.168.111.9'), answers(), answers(), fails('ECONNREFUSED'), answers(), answers()])
+    expect(asking).toEqual({ kind: 'asking', place: LB, answers: 2, failed: undefined })
+    expect(toAsk(asking)).toBe(LB)
+    expect(newsOf(asking)).toEqual({
+      progressing: `asking kube-api at ${LB} (2 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
+      ...{ wrong: undefined, notManaged: undefined },
     })
+    const there = played([answers(), wish('192.168.111.9')], asking)
+    expect(newsOf(there)).toEqual(ANSWERS)
+    expect(toAsk(there)).toBe(LB)
+    const once = played([fails('ETIMEDOUT'), fails('ETIMEDOUT'), answers(), fails('ETIMEDOUT')], there)
+    expect(newsOf(once)).toEqual(ANSWERS)
+    const gone = played([fails('ETIMEDOUT'), fails('ETIMEDOUT')], once)
+    expect(gone).toEqual({ kind: 'asking', place: LB, answers: 0, failed: 'ETIMEDOUT' })
   })
 
-  test('unreachable: no change, and the condition says why; a wish that is taken back ends it', () => {
-    const state = played([wish('192.168.111.9'), answers(LB, 'EHOSTUNREACH')])
-    expect(newsOf(state).wrong).toBe(
-      "kube-api does not answer at 192.168.111.9: EHOSTUNREACH; the API stays at the API's own address",
-    )
-    expect(played([wish(undefined)], state)).toEqual(FIRST_BALANCER)
-    // An answer to an earlier question.
-    expect(played([answers(LB), answers(LB), answers(LB)], played([wish('192.168.111.10')], state)).at).toBeUndefined()
+  test('unreachable: the condition says why; an answer to an earlier question does not count', () => {
+    const state = played([wish('192.168.111.9'), fails('EHOSTUNREACH')])
+    expect(newsOf(state).wrong).toBe('kube-api does not answer at 192.168.111.9: EHOSTUNREACH')
+    const next = played([wish('192.168.111.10')], state)
+    expect(played([answers(), answers(), answers()], next)).toBe(next)
   })
 })
