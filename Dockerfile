@@ -1,16 +1,13 @@
 # The image: docs/install.md. Builds with the legacy builder and with BuildKit, so no `# syntax=` and no RUN --mount. Decided
 # here: what is in the image and what is not (no compiler, no npm), that its code cache is made by the Node that it ships
 # (docs/adr/0038), and that another user than root gets its capabilities from the guardian's file (docs/privileges.md).
-# Both names are read by scripts/base-images.sh, too.
-ARG NODE_IMAGE=node:26-bookworm-slim
+# NODE_IMAGE only builds; the Node that is shipped is that of scripts/pinned-node.sh. Both names are read by scripts/base-images.sh, too.
+ARG NODE_IMAGE=node:24-bookworm-slim
 ARG BASE_IMAGE=debian:bookworm-slim
 
-# What Node needs beyond the base, and a list of it all for the bill of materials.
+# A list of its packages for the bill of materials.
 FROM ${BASE_IMAGE} AS base
-RUN apt-get update -q \
- && apt-get install -y -q --no-install-recommends libatomic1 \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
- && dpkg-query --show --showformat='${Package} ${Version} ${Architecture} ${source:Package}\n' >/opt/packages
+RUN dpkg-query --show --showformat='${Package} ${Version} ${Architecture} ${source:Package}\n' >/opt/packages
 
 FROM base AS tools
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends binutils libcap2-bin
@@ -34,7 +31,9 @@ RUN npm run --silent build \
  && cp -R dist/bundle dist/licences.txt dist/sbom.cdx.json /image/dist/ \
  && cp -R native/prebuilds /image/native/ \
  && cp -R node_modules/node-gyp-build /image/node_modules/ \
- && cp /usr/local/bin/node /usr/local/LICENSE /image/runtime/
+ && scripts/pinned-node.sh /image/runtime \
+ && rm -rf /image/dist/bundle/v[0-9]* \
+ && /image/runtime/node /image/dist/bundle/warm-up.js
 
 # Without its symbols Node is 33 MB smaller and otherwise the same.
 FROM tools AS stripped

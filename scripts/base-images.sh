@@ -36,7 +36,7 @@ make_debian() {
   [ -n "$sources" ] || fail "cannot make a stand-in for $debian: apt here has no sources of $release"
   # What the official slim image leaves out as well; licences stay.
   # shellcheck disable=SC2086  # a list of files
-  mmdebstrap --quiet --variant=minbase \
+  mmdebstrap --quiet --variant=minbase --include=usr-is-merged \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/lintian/*' \
@@ -47,29 +47,19 @@ make_debian() {
 }
 
 make_node() {
-  major=$(printf '%s' "$node" | sed -n 's/^node:\([0-9]*\)-.*/\1/p')
-  [ -n "$major" ] || fail "cannot make a stand-in for $node: expected node:MAJOR-…"
-  case $(uname -m) in
-    x86_64) arch=x64 ;;
-    aarch64) arch=arm64 ;;
-    *) fail "cannot make a stand-in for $node: no package of Node.js for $(uname -m)" ;;
-  esac
-  for package in "node-linux-$arch@$major" npm@11; do
-    mkdir -p "$work/node/${package%@*}"
-    file=$(cd "$work" && npm pack --silent "$package" 2>"$work/log" | tail -n 1) ||
-      { tail -n 10 "$work/log" >&2; fail "npm does not give $package"; }
-    tar -C "$work/node/${package%@*}" --strip-components=1 -xzf "$work/$file"
-  done
+  "$root/scripts/pinned-node.sh" "$work/node/node" || fail "cannot make a stand-in for $node"
+  mkdir -p "$work/node/npm"
+  file=$(cd "$work" && npm pack --silent npm@11 2>"$work/log" | tail -n 1) ||
+    { tail -n 10 "$work/log" >&2; fail 'npm does not give npm@11'; }
+  tar -C "$work/node/npm" --strip-components=1 -xzf "$work/$file"
   cp /etc/ssl/certs/ca-certificates.crt "$work/node/ca.crt" 2>/dev/null || : >"$work/node/ca.crt"
   cat >"$work/node/Dockerfile" <<DOCKERFILE
 FROM $debian
-COPY node-linux-$arch/bin/node /usr/local/bin/node
-COPY node-linux-$arch/LICENSE node-linux-$arch/README.md /usr/local/
+COPY node/node /usr/local/bin/node
 COPY npm /usr/local/lib/node_modules/npm
 COPY ca.crt /etc/ssl/certs/ca-certificates.crt
 ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
-RUN apt-get update -q && apt-get install -y -q --no-install-recommends libatomic1 && rm -rf /var/lib/apt/lists/* \\
- && ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && chmod 755 /usr/local/lib/node_modules/npm/bin/npm-cli.js \\
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && chmod 755 /usr/local/lib/node_modules/npm/bin/npm-cli.js \\
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx && chmod 755 /usr/local/lib/node_modules/npm/bin/npx-cli.js \\
  && groupadd --gid 1000 node && useradd --uid 1000 --gid node --shell /bin/bash --create-home node
 CMD ["node"]

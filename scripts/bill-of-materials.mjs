@@ -4,10 +4,14 @@
  * the packages of the image's base: a line `name version architecture source` each), that no line depends on when or where
  * the bill was made, and that a package without a licence text stops the release.
  */
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+
+/** Debian 12's, with which native/build.sh has made what is in native/prebuilds. */
+const MUSL = '1.2.3'
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { debian: { type: 'string' } } })
 const [folder] = positionals
@@ -31,7 +35,7 @@ for (const name of Object.keys(manifest.dependencies)) {
   follow(found)
 }
 
-const node = process.versions.node
+const node = spawnSync(join(root, 'scripts', 'pinned-node.sh'), ['--version'], { encoding: 'utf8' }).stdout.trim()
 const added = [
   {
     'bom-ref': `node@${node}`,
@@ -40,12 +44,16 @@ const added = [
     version: node,
     description: 'Runtime, in the tarball and the image',
     purl: `pkg:github/nodejs/node@v${node}`,
+    cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
     licenses: [{ license: { id: 'MIT' } }],
   },
   {
-    'bom-ref': 'musl',
+    'bom-ref': `musl@${MUSL}`,
     type: 'library',
     name: 'musl',
+    version: MUSL,
+    purl: `pkg:generic/musl@${MUSL}`,
+    cpe: `cpe:2.3:a:musl-libc:musl:${MUSL}:*:*:*:*:*:*:*`,
     description: 'C library, linked into the programs in native/prebuilds',
     licenses: [{ license: { id: 'MIT' } }],
   },
@@ -105,8 +113,10 @@ function licenceOf({ name, version, licenses }) {
 
 function notice() {
   return [
-    `Node.js ${node} (runtime/node of the tarball and of the image): MIT, and those of the libraries in it: https://github.com/nodejs/node/blob/v${node}/LICENSE`,
-    'musl (the static programs in native/prebuilds): MIT, https://git.musl-libc.org/cgit/musl/tree/COPYRIGHT',
+    `Node.js ${node} (runtime/node of the tarball and of the image): MIT, and those of the libraries in it: runtime/LICENSE`,
     '',
+    `musl ${MUSL} (the static programs in native/prebuilds)`,
+    '',
+    readFileSync(join(root, 'native', 'musl-licence.txt'), 'utf8'),
   ].join('\n')
 }

@@ -91,10 +91,25 @@ function saveCaches() {
   }
 }
 
+/** Node 24 calls the main thread MainThread, Node 26 node-MainThread: ps, pidof and `holdfast doctor` show that name. */
+function nameProcess() {
+  try {
+    writeFileSync('/proc/self/comm', 'node')
+  } catch {
+    // Only the name is another one.
+  }
+}
+
 const entry = basename(__filename, '.js')
+if (entry === 'main') nameProcess()
 if (entry !== 'warm-up') load(`${entry}.js`)
-else {
-  if (!isEngine) throw new Error(`Cannot make a code cache with other options than ${bundle.options}`)
+else if (!isEngine) {
+  // V8 takes a cache only with the options with which it was made.
+  const argv = [...bundle.options.split(' '), __filename]
+  const env = { ...process.env, NODE_OPTIONS: '' }
+  process.exitCode =
+    require('node:child_process').spawnSync(process.execPath, argv, { env, stdio: 'inherit' }).status ?? 1
+} else {
   const { warmUp } = load('warm-up.js')
   load('worker.js')
   warmUp().then(saveCaches)

@@ -4,8 +4,8 @@
 #   holdfast-VERSION-linux-ARCH.tar.gz   the same with Node and what it needs of node_modules; install.sh for systemd
 #   holdfast-VERSION.cdx.json            what is in them (CycloneDX; also inside both)
 #   SHA256SUMS
-# Decided here: what goes in, and that binaries which do not belong to these sources go nowhere. The Node is the one that
-# runs this script, because the code cache is made for it. Needs dist/ to be built (make release).
+# Decided here: what goes in, and that binaries which do not belong to these sources go nowhere. The Node in the tarball is that of
+# scripts/pinned-node.sh, whichever Node runs this script. Needs dist/ to be built (make release).
 set -eu
 
 fail() { echo "release: $1" >&2; exit 1; }
@@ -24,14 +24,13 @@ native/build.sh --check >/dev/null || fail 'native/prebuilds does not belong to 
 [ -f dist/bundle/main.js ] || fail 'dist/bundle is missing: make build'
 [ -f CHANGELOG.md ] || fail 'CHANGELOG.md is missing'
 
-# Libraries beyond those of every glibc system would have to come along.
-node=$(node -p process.execPath)
-foreign=$(ldd "$node" | awk '{ print $1 }' | grep -vE '^(linux-vdso|libdl|libstdc\+\+|libm|libgcc_s|libpthread|libc|/lib64/ld-linux-x86-64|/lib/ld-linux-aarch64)\.so' || true)
-[ -z "$foreign" ] || fail "cannot ship $node: it needs $(echo $foreign)"
-
 rm -rf "$out"
 mkdir -p "$out/stage"
 trap 'rm -rf "$out/stage"' EXIT
+scripts/pinned-node.sh "$out/stage/runtime" "$arch"
+# Libraries beyond those of every glibc system would have to come along.
+foreign=$(ldd "$out/stage/runtime/node" | awk '{ print $1 }' | grep -vE '^(linux-vdso|libdl|libstdc\+\+|libm|libgcc_s|libpthread|libc|/lib64/ld-linux-x86-64|/lib/ld-linux-aarch64)\.so' || true)
+[ -z "$foreign" ] || fail "cannot ship Node.js $(scripts/pinned-node.sh --version): it needs $(echo $foreign)"
 
 # Not --omit=dev: npm leaves out what a development tool would take as well (yaml, for one).
 npm sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only 2>/dev/null |
@@ -42,8 +41,8 @@ cp dist/sbom.cdx.json "$out/$name.cdx.json"
 tar -C "$out/stage" -xzf "$out/$name.tgz"
 tree=$name-linux-$arch
 mv "$out/stage/package" "$out/stage/$tree"
-mkdir -p "$out/stage/$tree/runtime" "$out/stage/$tree/node_modules"
-install -m 755 "$node" "$out/stage/$tree/runtime/node"
+mkdir -p "$out/stage/$tree/node_modules"
+mv "$out/stage/runtime" "$out/stage/$tree/runtime"
 # The bundle has all others in it; this one looks for the addon on the disk.
 cp -R node_modules/node-gyp-build "$out/stage/$tree/node_modules/"
 install -m 755 deploy/systemd/install.sh "$out/stage/$tree/install.sh"
