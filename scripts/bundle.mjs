@@ -109,7 +109,7 @@ writeFileSync(join(fresh, 'bundle.json'), JSON.stringify({ options, files: place
 writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n')
 for (const entry of ENTRIES) copyFileSync(join(import.meta.dirname, 'loader.cjs'), join(fresh, `${entry}.js`))
 
-const made = spawnSync(process.execPath, [...options.split(' '), join(fresh, 'warm-up.js')], { stdio: 'inherit' })
+const made = spawnSync(process.execPath, [join(fresh, 'warm-up.js')], { stdio: 'inherit' })
 if (made.status !== 0) throw new Error('Cannot make the code cache')
 
 // The status page is served as it was written, from beside whoever serves it.

@@ -62,6 +62,50 @@ describeNetns('a release', () => {
     expect(existsSync(join(tarball, 'CHANGELOG.md'))).toBe(true)
   })
 
+  test('has the same bytes when it is made again', { timeout: 120_000 }, () => {
+    const sums = () => readFileSync(join(OUT, 'SHA256SUMS'), 'utf8')
+    const before = sums()
+    ran(['scripts/release.sh'], { cwd: ROOT })
+    expect(sums()).toBe(before)
+    // V8 makes another code cache each time.
+    for (const archive of [`holdfast-${version}.tgz`, `${TREE}.tar.gz`])
+      expect(ran(['tar', '-tzf', join(OUT, archive)]), archive).not.toMatch(/\.cache$/m)
+  })
+
+  test('brings the pinned Node, the licences of its parts, and needs no newer glibc than docs/install.md says', () => {
+    const pinned = ran(['scripts/pinned-node.sh', '--version'], { cwd: ROOT }).trim()
+    const runtime = join(tarball, 'runtime', 'node')
+    expect(ran([runtime, '--version']).trim()).toBe(`v${pinned}`)
+    const bill = JSON.parse(readFileSync(join(OUT, `holdfast-${version}.cdx.json`), 'utf8'))
+    expect(bill.components).toContainEqual(
+      expect.objectContaining({ name: 'node', version: pinned, cpe: expect.stringContaining(`:node.js:${pinned}:`) }),
+    )
+    expect(readFileSync(join(tarball, 'runtime', 'LICENSE'), 'utf8')).toContain('Copyright Node.js contributors')
+    expect(readFileSync(join(tarball, 'dist', 'licences.txt'), 'utf8')).toMatch(
+      /^musl [\d.]+ .*\n\nCopyright © .* Felker/m,
+    )
+    const [, minor = ''] = /glibc 2\.(\d+) or newer/.exec(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8')) ?? []
+    const wanted = readFileSync(runtime, 'latin1').matchAll(/\0GLIBC_2\.(\d+)(?=[.\0])/g)
+    expect(Math.max(...[...wanted].map(([, each]) => Number(each)))).toBe(Number(minor))
+  })
+
+  test('the Node in it takes a code cache with the heap bound of the kubeadm pod, too', () => {
+    const runtime = join(tarball, 'runtime', 'node')
+    const copy = join(home, 'cached')
+    ran(['cp', '-R', tarball, copy])
+    ran([runtime, join(copy, 'dist', 'bundle', 'warm-up.js')])
+    const preload = join(ROOT, 'test', 'support', 'watched-scripts.mjs')
+    const scripts = join(home, 'scripts')
+    const [pod = ''] =
+      /--max-old-space-size=\d+/.exec(readFileSync(join(ROOT, 'deploy/static-pod/kubeadm-api.yaml'), 'utf8')) ?? []
+    const env = { ...process.env, NODE_OPTIONS: `--import=${preload} ${pod}`, SCRIPTS: scripts }
+    const argv = ['run', '-c', join(home, 'missing.yaml')]
+    expect(spawnSync(join(copy, 'bin', 'holdfast'), argv, { env }).status).toBe(78)
+    const compiled = readFileSync(scripts, 'utf8').trim().split('\n')
+    expect(compiled.length).toBeGreaterThanOrEqual(3)
+    for (const line of compiled) expect(JSON.parse(line)).toMatchObject({ given: true, taken: true })
+  })
+
   const DEMO = { timeout: 90_000 }
 
   test('the npm package runs where no script ran and no compiler is', DEMO, () => {
@@ -148,6 +192,7 @@ virtualRouters:
       })
       expect(machine().output('holdfast', 'check', '/etc/holdfast/holdfast.yaml.example')).toContain('api')
       expect(property('ActiveState')).toBe('inactive')
+      expect(machine().output('sh', '-c', 'ls /opt/holdfast/dist/bundle/v*/engine.js.cache')).toContain(`-${ARCH}/`)
       write(CONFIGURATION)
       expect(installer()).toMatchObject({ status: 0, output: expect.stringContaining('holdfast runs') })
       expect(property('ActiveState')).toBe('active')
