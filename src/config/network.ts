@@ -4,6 +4,12 @@
  */
 import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 
+/**
+ * Interfaces on which other programs install a VIP on purpose: real servers of LVS (direct routing) on `lo`, kube-proxy in
+ * IPVS mode on `kube-ipvs0`. A VIP there stays, unless a router of this daemon is configured on that interface.
+ */
+export const OTHERS_INSTALL: ReadonlySet<string> = new Set(['lo', 'kube-ipvs0'])
+
 /** Of one host: the longest prefix of the family. */
 export const hostPrefixLength = (family: Family): number => (family === 'ipv4' ? 32 : 128)
 

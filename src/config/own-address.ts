@@ -6,7 +6,7 @@
 import { addressBytes, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Report } from './choice.ts'
 import type { VirtualRouter } from './config.ts'
-import { hostPrefixLength, sameNetwork } from './network.ts'
+import { hostPrefixLength, OTHERS_INSTALL, sameNetwork } from './network.ts'
 import type { OwnInterface, OwnViews, Standing } from './node-view.ts'
 import type { Path } from './problem.ts'
 import { addressForms, allAddresses, ownAddressesOf } from './virtual-address.ts'
@@ -31,6 +31,15 @@ export function checkOwnAddresses(
     for (const { on, present } of views[familyOf(address)].places.get(address) ?? []) {
       // Of another interface: another address, although it reads the same.
       if (isLinkLocal(address) && on.name !== here) continue
+      if (on.name !== here && OTHERS_INSTALL.has(on.name)) {
+        report(
+          'warning',
+          path,
+          `${address}/${present.prefixLength} is on "${on.name}" too and stays there, as LVS and kube-proxy (IPVS) need it: ` +
+            'this node answers ARP for it also as Backup, unless arp_ignore is 1',
+        )
+        continue
+      }
       const verdict = judge(present, on, hostPrefixLength(familyOf(address)), forms[index]?.prefixLength)
       if (verdict === 'leftover') continue
       if (verdict === 'own' && owner === 'installed') {

@@ -245,7 +245,7 @@ export class AddressKeeper {
 function stepsTo({ io, lifetime, managed, mayAdd, placeOf, wanted }: AddressTarget): readonly AddressStep[] {
   const present = managed.flatMap((address) => {
     const interfaceIndex = placeOf(address)?.interfaceIndex ?? io.interfaceIndex
-    return io.where(address).filter((each) => isOurs(each, interfaceIndex))
+    return io.where(address).filter((each) => isOurs(each, interfaceIndex, io.nameOf(each.interfaceIndex)))
   })
   const steps = reconcile({ wanted, managed: new Set(managed), present })
   return steps.flatMap((step): readonly AddressStep[] =>

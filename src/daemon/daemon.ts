@@ -537,6 +537,7 @@ export class Daemon {
   #finish(now: Millis): void {
     if (this.#stopping) {
       this.#leftovers.runLast(now)
+      this.#stale.forgetRemoved(this.#config, this.#leftovers)
       this.#notices.stop(this.#roster.all)
     }
     for (const resolve of this.#stopped.splice(0)) resolve()

@@ -23,7 +23,7 @@ export const memoryOnDisk = (directory: string): AddressMemory => ({
 
 const FILE = 'addresses.json'
 
-/** The journal of this life: grows when an interface is found for a router, never shrinks before the next start. */
+/** The journal of this run: grows when an interface is found for a router, shrinks only after a clean stop. */
 export class Journal {
   readonly #memory: Pick<AddressMemory, 'write'>
   readonly #entries = new Map<string, JournalEntry>()
@@ -41,6 +41,20 @@ export class Journal {
     }
     // What could not be written is tried again whenever somebody asks; a full disk may have room by then.
     if (this.#entries.size === before && (this.#written || this.#entries.size === 0)) return undefined
+    return this.#write()
+  }
+
+  /**
+   * Keeps only the entries that `stays` names. Call it after the others were removed from the kernel, never before: what
+   * the journal does not name, no later run removes. Returns what went wrong, in words.
+   */
+  retain(stays: (entry: JournalEntry) => boolean): string | undefined {
+    const before = this.#entries.size
+    for (const [key, entry] of this.#entries) if (!stays(entry)) this.#entries.delete(key)
+    return this.#entries.size === before && this.#written ? undefined : this.#write()
+  }
+
+  #write(): string | undefined {
     const problem = this.#memory.write([...this.#entries.values()])
     this.#written = problem === undefined
     return problem

@@ -3,6 +3,7 @@
  * Decided here: what may be removed (a managed VIP that is on the wrong interface or has the wrong prefix, or that
  * nobody wants), and the order. Refused here: every address of the node itself, and how a step is carried out.
  */
+import { OTHERS_INSTALL } from '../config/network.ts'
 import { type Address, isLinkLocal } from '../wire/address.ts'
 import type { AddressStep, PresentAddress, WantedAddress } from './ports.ts'
 
@@ -32,10 +33,12 @@ function unique<T extends WantedAddress>(list: readonly T[]): readonly T[] {
 /**
  * May a managed address that is here be removed? A link-local one belongs to its interface: on another one than the
  * router's it is somebody else's, as the fe80::1 of a bridge, unless it has the form in which we install (/128,
- * deprecated). `interfaceIndex` undefined: no router has an interface yet.
+ * deprecated). `interfaceIndex` undefined: no router has an interface yet. `name`: the interface that has the address.
  */
-export function isOurs(present: PresentAddress, interfaceIndex: number | undefined): boolean {
-  if (!isLinkLocal(present.address) || present.interfaceIndex === interfaceIndex) return true
+export function isOurs(present: PresentAddress, interfaceIndex: number | undefined, name: string | undefined): boolean {
+  if (present.interfaceIndex === interfaceIndex) return true
+  if (name !== undefined && OTHERS_INSTALL.has(name)) return false
+  if (!isLinkLocal(present.address)) return true
   return present.prefixLength === 128 && present.deprecated !== false
 }
 

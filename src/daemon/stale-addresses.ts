@@ -6,11 +6,12 @@
 import type { Config } from '../config/config.ts'
 import type { Address } from '../wire/address.ts'
 import type { AddressMemory, Journal, JournalEntry } from './journal.ts'
+import type { Leftovers } from './leftovers.ts'
 import type { NetworkView } from './network-view.ts'
 import type { AddressOutcome, AddressStep } from './ports.ts'
 import type { Recorder } from './recorder.ts'
 import type { Roster } from './roster.ts'
-import { ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
+import { isAsInstalled, ownedAddresses, sparedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
 
 export type StaleAddressesContext = {
   readonly view: NetworkView
@@ -52,10 +53,34 @@ export class StaleAddresses {
     this.#remove(config, [], vips, 'it is a virtual address')
   }
 
+  /**
+   * Call it after the last removal of a clean stop. The journal keeps only what could not be removed: every other address may
+   * become the node's own before the next start.
+   */
+  forgetRemoved(config: Config, leftovers: Pick<Leftovers, 'has'>): void {
+    const { journal, recorder, view } = this.#context
+    const vips = virtualAddresses(config)
+    const isManaged = (address: Address) => vips.has(address) || leftovers.has(address)
+    const problem = journal.retain(
+      (entry) => isManaged(entry.address) && view.where(entry.address).some((each) => isAsInstalled(view, each, entry)),
+    )
+    if (problem !== undefined) recorder.log('warn', problem)
+  }
+
   #remove(config: Config, entries: readonly JournalEntry[], vips: ReadonlySet<Address>, why: string): void {
     const { apply, journal, recorder, view } = this.#context
     const failed: JournalEntry[] = []
-    const steps = sweepSteps({ view, journal: entries, vips, owned: ownedAddresses(config) })
+    const sweep = { view, journal: entries, vips, owned: ownedAddresses(config) }
+    for (const { address, interfaceIndex, prefixLength } of sparedAddresses(sweep)) {
+      const name = view.link(interfaceIndex)?.name
+      recorder.log(
+        'warn',
+        `Left ${address}/${prefixLength} on ${name}: an earlier run installed it, but ${name} has no other own address; ` +
+          "remove it if it is not the node's own",
+        { address },
+      )
+    }
+    const steps = sweepSteps(sweep)
     for (const { step, ...outcome } of apply(steps)) {
       const name = view.link(step.interfaceIndex)?.name ?? String(step.interfaceIndex)
       const where = `${step.address}/${step.prefixLength} on ${name}`

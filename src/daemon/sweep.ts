@@ -7,7 +7,7 @@
 import type { Config } from '../config/config.ts'
 import { heldAddresses, ownAddressesOf } from '../config/virtual-address.ts'
 import type { OwnAddresses } from '../vrrp/parameters.ts'
-import type { Address } from '../wire/address.ts'
+import { type Address, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { JournalEntry } from './journal.ts'
 import type { NetworkView } from './network-view.ts'
 import type { AddressStep, PresentAddress } from './ports.ts'
@@ -21,13 +21,14 @@ export type Sweep = {
   readonly owned: ReadonlySet<Address>
 }
 
-export function sweepSteps({ view, journal, vips, owned }: Sweep): readonly AddressStep[] {
-  const isAsInstalled = (present: PresentAddress, entry: JournalEntry) =>
-    present.prefixLength === entry.prefixLength && view.link(present.interfaceIndex)?.name === entry.interfaceName
-  const dropped = journal.filter(({ address }) => !vips.has(address) && !owned.has(address))
+export function sweepSteps(sweep: Sweep): readonly AddressStep[] {
+  const { view, journal, vips } = sweep
+  const isJournalled = (present: PresentAddress) => journal.some((entry) => isAsInstalled(view, present, entry))
   const stale = [
-    ...[...vips].flatMap((address) => view.where(address)).filter((present) => isOurs(present, undefined)),
-    ...dropped.flatMap((entry) => view.where(entry.address).filter((present) => isAsInstalled(present, entry))),
+    ...[...vips]
+      .flatMap((address) => view.where(address))
+      .filter((present) => isOurs(present, undefined, nameOf(view, present)) || isJournalled(present)),
+    ...droppedAddresses(sweep).filter((present) => hasCompany(sweep, present)),
   ]
   return stale.map(({ interfaceIndex, address, prefixLength }) => ({
     action: 'remove',
@@ -36,6 +37,35 @@ export function sweepSteps({ view, journal, vips, owned }: Sweep): readonly Addr
     prefixLength,
   }))
 }
+
+/** Returns what an earlier run installed and this one leaves: it may be what the node lives on (config/own-address.ts). */
+export const sparedAddresses = (sweep: Sweep): readonly PresentAddress[] =>
+  droppedAddresses(sweep).filter((present) => !hasCompany(sweep, present))
+
+/** Returns what the journal names and the configuration does not. */
+function droppedAddresses({ view, journal, vips, owned }: Sweep): readonly PresentAddress[] {
+  const dropped = journal.filter(({ address }) => !vips.has(address) && !owned.has(address))
+  return dropped.flatMap((entry) => view.where(entry.address).filter((present) => isAsInstalled(view, present, entry)))
+}
+
+/** Reports whether the address is on the interface and with the prefix under which the daemon installed it. */
+export const isAsInstalled = (view: NetworkView, present: PresentAddress, entry: JournalEntry): boolean =>
+  present.address === entry.address &&
+  present.prefixLength === entry.prefixLength &&
+  nameOf(view, present) === entry.interfaceName
+
+const nameOf = (view: NetworkView, { interfaceIndex }: PresentAddress) => view.link(interfaceIndex)?.name
+
+/** Reports whether the node keeps an own address on the interface without this one. */
+const hasCompany = ({ view, journal, vips }: Sweep, { address, interfaceIndex }: PresentAddress): boolean =>
+  view
+    .on(interfaceIndex, familyOf(address))
+    .some(
+      (other) =>
+        !vips.has(other.address) &&
+        !journal.some((entry) => isAsInstalled(view, other, entry)) &&
+        (isLinkLocal(address) || !isLinkLocal(other.address)),
+    )
 
 /** Ours to add and remove. */
 export const virtualAddresses = (config: Config): ReadonlySet<Address> =>

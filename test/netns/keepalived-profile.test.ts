@@ -125,6 +125,39 @@ describeInterop('what a keepalived file can say', () => {
     },
   )
 
+  test("after a clean stop the VIP may be the node's own; one on lo stays in every state", async () => {
+    const { lab, host } = layLan()
+    const inside = (...argv: string[]) => run(lab.commandOn(host, argv))
+    const on = (device: string) => inside('ip', '-4', '-o', 'address', 'show', 'dev', device)
+    const has = (address: string) => on('eth0').includes(` ${address}/24 `)
+    inside('ip', 'address', 'add', `${PRIMARY}/32`, 'dev', 'lo')
+    const written = (address: string) => ({ profile: 'keepalived', addresses: [`${address}/24`] })
+    const first = new Holdfast(lab, plan(host), written(PRIMARY))
+    await eventually(
+      'the VIP',
+      () => has(PRIMARY),
+      () => on('eth0'),
+      { within: WITHIN, every: 20 },
+    )
+    expect(on('lo')).toContain(` ${PRIMARY}/32 `)
+    first.terminate()
+    await first.exited
+    expect([has(PRIMARY), on('lo').includes(` ${PRIMARY}/32 `)]).toEqual([false, true])
+
+    inside('ip', 'address', 'add', `${PRIMARY}/24`, 'dev', 'eth0')
+    const second = new Holdfast(lab, plan(host), written(SECONDARY))
+    await eventually(
+      'the other VIP',
+      () => has(SECONDARY),
+      () => on('eth0'),
+      { within: WITHIN, every: 20 },
+    )
+    expect(has(PRIMARY), "the node's own").toBe(true)
+    second.terminate()
+    await second.exited
+    expect(on('eth0')).toContain(` ${PRIMARY}/24 `)
+  })
+
   test('an address on another interface: announced there, in fault while it is down, and gone with its engine', async () => {
     const { lab, host } = layLan()
     const { namespace } = host

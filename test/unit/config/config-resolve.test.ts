@@ -243,6 +243,13 @@ describe('own addresses', () => {
     ])
   })
 
+  test.each(['lo', 'kube-ipvs0'])('a VIP on %s stays there: a warning', (name) =>
+    expect(own('eth0 10.0.0.11/24', `${name} 10.0.0.200/32`)).toEqual([
+      `h.yaml:2:40: warning: 10.0.0.200/32 is on "${name}" too and stays there, as LVS and kube-proxy (IPVS) need it: ` +
+        'this node answers ARP for it also as Backup, unless arp_ignore is 1',
+    ]),
+  )
+
   test('an owner has them and may send from them', () => {
     const { router, problems } = resolve(node('eth0 10.0.0.200/24'), `${API}, interface: eth0, priority: 255`)
     expect(problems).toEqual([])

@@ -9,6 +9,7 @@ import { readJournal } from '../../../src/daemon/journal.ts'
 import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
+const OTHER = '192.0.2.102'
 
 function activeWorld(): FakeWorld {
   const world = new FakeWorld().start()
@@ -231,6 +232,71 @@ describe('the sweep at start', () => {
     world.settle()
     expect(world.installed).toEqual([])
     expect(readJournal(world.runDirectory).entries.map(({ address }) => address)).toEqual([VIP2])
+  })
+
+  test("an address of a run that stopped in order may become the node's own", () => {
+    const world = activeWorld()
+    void world.daemon.stop()
+    world.advance(10_000)
+    expect(world.installed, 'the VIP is gone').toEqual([])
+    expect(readJournal(world.runDirectory).entries).toEqual([])
+    world.daemon.close()
+    world.addresses.push(present(2, `${VIP}/32`))
+    world.life([{ ...ROUTER, addresses: [VIP2] }]).start()
+    world.settle()
+    expect(world.installed).toEqual([`${VIP}/32@2`])
+  })
+
+  test('an address that a reload dropped and the node has taken for its own is not in the journal after a clean stop', () => {
+    const world = activeWorld()
+    world.reload([{ ...ROUTER, addresses: [VIP2] }])
+    world.advance(DOWN + 1)
+    world.foreign('add', present(2, `${VIP}/32`))
+    void world.daemon.stop()
+    world.advance(10_000)
+    expect(world.installed).toEqual([`${VIP}/32@2`])
+    expect(readJournal(world.runDirectory).entries).toEqual([])
+  })
+
+  test('an address that could not be removed at the stop stays in the journal', () => {
+    const world = activeWorld()
+    world.addressFailures.set(`remove ${VIP}`, failure('EPERM'))
+    void world.daemon.stop()
+    world.advance(10_000)
+    expect(readJournal(world.runDirectory).entries.map(({ address }) => address)).toEqual([VIP])
+  })
+
+  test.each([
+    ['alone', []],
+    ['beside another address that an earlier run installed', [OTHER]],
+    ['beside a virtual address', [VIP]],
+  ])("a journalled address without an own one beside it is the node's own, and is named: %s", (_, others) => {
+    const here = [VIP2, ...others].map((each) => present(9, `${each}/32`))
+    const world = new FakeWorld([ROUTER], { present: here })
+    const path = join(world.runDirectory, 'addresses.json')
+    const entry = { prefixLength: 32, interfaceName: 'eth9' }
+    writeFileSync(path, JSON.stringify([VIP2, OTHER].map((each) => ({ address: each, ...entry }))))
+    world.links.set(9, link(9, 'eth9'))
+    world.start()
+    expect(world.installed).toContain(`${VIP2}/32@9`)
+    expect(world.records.map(({ message }) => message)).toContainEqual(
+      `Left ${VIP2}/32 on eth9: an earlier run installed it, but eth9 has no other own address; remove it if it is not the node's own`,
+    )
+  })
+
+  test.each(['lo', 'kube-ipvs0'])("a VIP on %s is another program's: never removed, in no state", (name) => {
+    const world = new FakeWorld([ROUTER], { present: [present(9, `${VIP}/32`)] })
+    world.links.set(9, link(9, name))
+    world.start()
+    expect(world.installed, 'after the sweep').toEqual([`${VIP}/32@9`])
+    world.advance(DOWN + 1)
+    expect(world.installed.toSorted(), 'as Active').toEqual([`${VIP}/32@2`, `${VIP}/32@9`])
+    world.foreign('remove', present(9, `${VIP}/32`))
+    world.foreign('add', present(9, `${VIP}/32`))
+    world.hear(200)
+    world.advance(50)
+    expect(world.installed, 'as Backup').toEqual([`${VIP}/32@9`])
+    expect(foreignChanges(world)).toEqual({})
   })
 
   test('what cannot be removed is told and stays in the journal for the next life', () => {

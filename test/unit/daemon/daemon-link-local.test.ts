@@ -34,4 +34,4 @@ test.each([
   ['our interface, any form', present(2, 'fe80::1/64'), true],
   ['not link-local: any interface', present(3, 'fd00::1/64'), true],
   ['IPv4: any interface', present(3, '192.0.2.100/24'), true],
-])('%s', (_, found, ours) => expect(isOurs(found, 2)).toBe(ours))
+])('%s', (_, found, ours) => expect(isOurs(found, 2, undefined)).toBe(ours))
