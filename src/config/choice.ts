@@ -49,7 +49,7 @@ export function chooseInterface(
   const vip = telling(router)
   if (vip === undefined) return undefined
   const serving = (serves: (own: Standing) => boolean) =>
-    interfaces.filter(({ portOf, own }) => portOf === undefined && own.some(serves))
+    interfaces.filter(({ portOf, own, listedOwn }) => portOf === undefined && [...own, ...listedOwn].some(serves))
   const certain = serving(servesNetworkOf(vip))
   const found = certain.length > 0 ? certain : serving(mayServeNetworkOf(vip))
   const [first, second] = found
@@ -95,9 +95,12 @@ export function chooseSource(
     return undefined
   }
   const scope = sourceScope(router)
-  const suitable = scope === undefined ? chosen.own : chosen.own.filter(({ address }) => scopeOf(address) === scope)
+  const isSuitable = ({ address }: Standing) => scope === undefined || scopeOf(address) === scope
+  const suitable = chosen.own.filter(isSuitable)
   const [ready] = suitable.filter(({ tentative }) => tentative !== true).sort(byNearness(router))
   if (ready !== undefined) return ready.address
+  // The file lists it as a VIP, and is refused for that.
+  if (suitable.length === 0 && chosen.listedOwn.some(isSuitable)) return undefined
   const kind = scope === 'link-local' ? 'link-local' : familyName(familyOfAll(router.addresses))
   const reason = suitable.length > 0 ? `its ${kind} address is still tentative` : `it has no ${kind} address of its own`
   report('warning', ['interface'], `Cannot send from "${chosen.name}": ${reason}, ${untilThen}`)

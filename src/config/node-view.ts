@@ -2,10 +2,10 @@
  * What the configuration needs to know of the node it runs on: interfaces and their addresses, as values, and which of
  * them are the node's own. This file does not know how the node was looked at, nor what an interface is chosen for.
  */
-import { type Address, addressBytes, type Family, familyOf } from '../wire/address.ts'
+import { type Address, addressBytes, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { NetworkAddress } from './field.ts'
 import type { NamedAddress } from './named-address.ts'
-import { hostPrefixLength, sameNetwork } from './network.ts'
+import { hostPrefixLength, OTHERS_INSTALL, sameNetwork } from './network.ts'
 
 export type NodeAddress = {
   readonly address: Address
@@ -40,6 +40,11 @@ export type OwnInterface = {
   readonly all: readonly Standing[]
   /** Without the VIPs: never a source and never a reason to choose an interface, they move away. */
   readonly own: readonly Standing[]
+  /**
+   * VIPs of the file in a form in which the file installs none: the node's own addresses, listed by mistake. Each is an error
+   * where `own` is empty (own-address.ts), so a file with one is never in force.
+   */
+  readonly listedOwn: readonly Standing[]
 }
 
 /** The node as one family sees it, indexed once for all routers: the daemon asks again with every change of the node. */
@@ -53,7 +58,8 @@ export type OwnView = {
 export type OwnViews = { readonly [family in Family]: OwnView }
 export type Place = { readonly on: OwnInterface; readonly present: Standing }
 
-export function ownView(node: NodeView, family: Family, virtual: ReadonlySet<Address>): OwnView {
+/** `virtual`: the VIPs, and with which prefix length the file installs each. */
+export function ownView(node: NodeView, family: Family, virtual: ReadonlyMap<Address, number>): OwnView {
   const interfaces = node.interfaces.map(({ name, mtu, portOf, addresses }): OwnInterface => {
     const all = addresses
       .filter(({ address }) => familyOf(address) === family)
@@ -66,7 +72,9 @@ export function ownView(node: NodeView, family: Family, virtual: ReadonlySet<Add
           octets: addressBytes(address),
         }),
       )
-    return { name, mtu, portOf, all, own: all.filter(({ address }) => !virtual.has(address)) }
+    const own = all.filter(({ address }) => !virtual.has(address))
+    const listedOwn = OTHERS_INSTALL.has(name) ? [] : all.filter((present) => isListedOwn(present, virtual))
+    return { name, mtu, portOf, all, own, listedOwn }
   })
   const places = new Map<Address, Place[]>()
   for (const on of interfaces) {
@@ -77,6 +85,15 @@ export function ownView(node: NodeView, family: Family, virtual: ReadonlySet<Add
     }
   }
   return { interfaces, own: new Set(interfaces.flatMap(({ own }) => own.map(({ address }) => address))), places }
+}
+
+function isListedOwn(
+  { address, deprecated, prefixLength }: NodeAddress,
+  virtual: ReadonlyMap<Address, number>,
+): boolean {
+  const installed = virtual.get(address)
+  if (installed === undefined || deprecated === true || isLinkLocal(address)) return false
+  return prefixLength !== installed && prefixLength !== hostPrefixLength(familyOf(address))
 }
 
 /** A prefix written with the VIP selects the network, unless it is that of a host; otherwise the node's prefixes do. */

@@ -87,13 +87,21 @@ function ownerHasAll(
  */
 function judge(
   present: Standing,
-  { own }: OwnInterface,
+  { listedOwn, own }: OwnInterface,
   hostPrefix: number,
   installed: number | undefined,
 ): 'leftover' | 'another daemon' | 'own' {
   if (present.deprecated === false && hostPrefix === 128) return 'own'
   const company = own.filter(({ address }) => isLinkLocal(present.address) || !isLinkLocal(address))
   if (present.prefixLength === hostPrefix && (company.length > 0 || present.deprecated === true)) return 'leftover'
+  // Beside the node's own address that the file lists as well: that one is the error.
+  if (
+    present.prefixLength === hostPrefix &&
+    company.length === 0 &&
+    !isLinkLocal(present.address) &&
+    listedOwn.length > 0
+  )
+    return 'leftover'
   // As this very file installs it: beside any other address the node does not live on it.
   if (present.prefixLength === installed && company.length > 0) return 'another daemon'
   const octets = addressBytes(present.address)

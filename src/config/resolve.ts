@@ -23,7 +23,7 @@ import { type NodeView, type OwnInterface, type OwnViews, ownView } from './node
 import { checkOwnAddresses, type LeaveAlone } from './own-address.ts'
 import { type Locate, nowhere, type Path, type Problem, problemAt } from './problem.ts'
 import { type ConfiguredPeer, unicastOf } from './transport.ts'
-import { type AddressForm, addressForms, heldAddresses, ownAddressesOf } from './virtual-address.ts'
+import { type AddressForm, addressForms, ownAddressesOf } from './virtual-address.ts'
 
 export type ResolvedRouter = {
   readonly name: string
@@ -74,8 +74,11 @@ const NO_ADDRESS: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0')
 /** `locate` comes with the parsed text; without it the problems have no position. */
 export function resolveRouters(config: Config, node: NodeView, locate: Locate = nowhere): Resolution {
   const problems: Problem[] = []
-  const virtual = new Set(
-    config.virtualRouters.filter((router) => ownAddressesOf(router) !== 'node').flatMap(heldAddresses),
+  const virtual = new Map(
+    config.virtualRouters
+      .filter((router) => ownAddressesOf(router) !== 'node')
+      .flatMap(addressForms)
+      .map(({ address, prefixLength }) => [address, prefixLength] as const),
   )
   const views = { ipv4: ownView(node, 'ipv4', virtual), ipv6: ownView(node, 'ipv6', virtual) }
   const { files = new Map<string, NamedAddress>() } = node

@@ -250,6 +250,52 @@ describe('own addresses', () => {
     ]),
   )
 
+  const isOwn = (text: string) =>
+    expect.stringContaining(`Cannot use ${text} as a virtual address: it is the own address of "eth0"`)
+  const both = (...interfaces: string[]) =>
+    resolve(node(...interfaces), 'name: api, vrid: 51, interface: eth0, addresses: [10.0.0.11, 10.0.0.200]').said
+
+  test.each([
+    ['alone', ['eth0 10.0.0.11/24']],
+    ['beside a VIP of the running daemon', ['eth0 10.0.0.11/24 10.0.0.200/32']],
+    ['beside a VIP of the running daemon, listed first by the kernel', ['eth0 10.0.0.200/32 10.0.0.11/24']],
+  ])('the only own address listed as a VIP is the only thing said: %s', (_, interfaces) =>
+    expect(both(...interfaces)).toEqual([isOwn('10.0.0.11')]),
+  )
+
+  test.each([
+    ['both have the form of a VIP', ['eth0 10.0.0.11/32 10.0.0.200/32'], [isOwn('10.0.0.11'), isOwn('10.0.0.200')]],
+    ['neither has', ['eth0 10.0.0.11/24 10.0.0.200/24'], [isOwn('10.0.0.11'), isOwn('10.0.0.200')]],
+    ['the own address of another interface', ['eth0 10.0.0.200/32', 'eth1 10.0.0.11/24'], [isOwn('10.0.0.200')]],
+  ])('two listed addresses without an own one: %s', (_, interfaces, wanted) =>
+    expect(both(...interfaces)).toEqual(expect.arrayContaining(wanted)),
+  )
+
+  test('an own address that is listed too still says which interface auto means: one error', () => {
+    const text = 'name: api, vrid: 51, addresses: [10.0.0.11, 10.0.0.200/24], interface: auto'
+    expect(resolve(node('eth0 10.0.0.11/24'), text).said).toEqual([isOwn('10.0.0.11')])
+  })
+
+  test('a file without an error leaves each interface an address that the file does not list', () => {
+    const forms = [undefined, 24, 32]
+    for (const profile of ['{}', '{ profile: keepalived }'])
+      for (const [a, b, third] of forms.flatMap((x) => forms.flatMap((y) => forms.map((z) => [x, y, z] as const)))) {
+        const put = (text: string, prefix: number | undefined) => (prefix === undefined ? '' : ` ${text}/${prefix}`)
+        const eth0 = `eth0${put('10.0.0.11', a)}${put('10.0.0.200', b)}${put('10.0.0.7', third)}`
+        const keys = profile === '{}' ? '' : ', profile: keepalived'
+        const { problems, said } = resolve(
+          node(eth0),
+          `name: api, vrid: 51, interface: eth0, addresses: [10.0.0.11/24, 10.0.0.200/24]${keys}`,
+        )
+        const wouldCutOff = (a !== undefined || b !== undefined) && third === undefined
+        if (wouldCutOff)
+          expect(
+            problems.some(({ severity }) => severity === 'error'),
+            `${profile} ${eth0}: ${said}`,
+          ).toBe(true)
+      }
+  })
+
   test('an owner has them and may send from them', () => {
     const { router, problems } = resolve(node('eth0 10.0.0.200/24'), `${API}, interface: eth0, priority: 255`)
     expect(problems).toEqual([])
