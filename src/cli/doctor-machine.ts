@@ -12,6 +12,7 @@ import { RECEIVE_BUFFER } from '../linux/raw-socket.ts'
 import { schedulingOf } from '../linux/scheduling.ts'
 import { vrrpSocketHolders } from '../linux/vrrp-socket-holder.ts'
 import { missingCapabilities } from './capability.ts'
+import type { RunningDaemon } from './doctor-daemon.ts'
 
 const CAP_SYS_NICE = 23n
 /** Names in /proc/PID/comm, which are cut after 15 octets. */
@@ -81,7 +82,10 @@ function throttledTimes(): number | undefined {
   return found.length === 0 ? undefined : found.reduce((sum, times) => sum + times, 0)
 }
 
-export function machineState(native: NativeAddon, before: Meter, after: Meter, durationMs: number): MachineState {
+type Run = { readonly before: Meter; readonly after: Meter; readonly durationMs: number }
+
+export function machineState(native: NativeAddon, daemon: RunningDaemon | undefined, run: Run): MachineState {
+  const { after, before, durationMs } = run
   const total = after.total - before.total
   const namespaces = ['time', 'time_for_children'].map((name) => linkOf(`/proc/self/ns/${name}`))
   const offset = /^monotonic\s+(-?\d+)\s+(\d+)$/m.exec(textOf('/proc/self/timens_offsets') ?? '')
@@ -90,7 +94,9 @@ export function machineState(native: NativeAddon, before: Meter, after: Meter, d
   return {
     kernel: release(),
     processors: cpus().length,
-    missingCapabilities: missingCapabilities(),
+    missingCapabilities: missingCapabilities(daemon?.status),
+    daemon: daemon?.pid,
+    user: process.geteuid?.() ?? 0,
     mayRealtime: mayRealtime(),
     receiveBufferLimit: numberOf('/proc/sys/net/core/rmem_max'),
     receiveBufferWanted: RECEIVE_BUFFER,

@@ -15,13 +15,14 @@ import { type Level, worst } from '../doctor/finding.ts'
 import type { Measured, PlannedRouter } from '../doctor/measurement.ts'
 import { doctorReport, formatReport } from '../doctor/report.ts'
 import { openClock } from '../linux/clock.ts'
-import { loadNative, type NativeAddon } from '../linux/native.ts'
+import { type Credentials, loadNative, type NativeAddon } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
 import { openReversePath, type ReversePath } from '../linux/reverse-path.ts'
 import { openSockets } from '../linux/sockets.ts'
 import { vrrpSocketHolders } from '../linux/vrrp-socket-holder.ts'
 import { missingCapabilities } from './capability.ts'
 import { type CommandResult, loadWritten } from './check.ts'
+import { runningDaemon } from './doctor-daemon.ts'
 import { LanExamination } from './doctor-lan.ts'
 import { machineState, mayRealtime, readMeter } from './doctor-machine.ts'
 import { plannedRouter } from './doctor-plan.ts'
@@ -34,6 +35,8 @@ export type DoctorOptions = {
   readonly file: string | undefined
   readonly keepalived: boolean
   readonly interfaces: readonly string[]
+  /** Path of the daemon's control socket. */
+  readonly socket: string
   readonly json: boolean
   /** Findings that are ok are printed as well. */
   readonly verbose: boolean
@@ -83,8 +86,8 @@ export async function doctorCommand(options: DoctorOptions): Promise<CommandResu
     const routers = read === undefined ? [] : plan(read.config, network)
     const durationMs = wanted ?? usualDuration(routers)
     const sockets = openSockets(native, clock)
-    const { interfaces } = options
-    const measured = await examine({ native, network, sockets, reversePath, routers, durationMs, interfaces })
+    const { interfaces, socket } = options
+    const measured = await examine({ native, network, sockets, reversePath, routers, durationMs, interfaces, socket })
     const findings = diagnose(measured)
     const report = doctorReport(measured, findings, { version: VERSION, host: hostname(), takenAt })
     const stdout = options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report, options.verbose)
@@ -104,13 +107,14 @@ function usualDuration(routers: readonly PlannedRouter[]): number {
 }
 
 type Subject = {
-  readonly native: NativeAddon
+  readonly native: NativeAddon & Credentials
   readonly network: NetworkPort
   readonly sockets: SocketPort
   readonly reversePath: ReversePath
   readonly routers: readonly PlannedRouter[]
   readonly durationMs: number
   readonly interfaces: readonly string[]
+  readonly socket: string
 }
 
 async function examine(subject: Subject): Promise<Measured> {
@@ -122,7 +126,8 @@ async function examine(subject: Subject): Promise<Measured> {
   const beside = vrrpSocketHolders([process.pid])
   const shared = beside.holders.length + beside.closed.length + beside.unseen > 0
   const missing = missingCapabilities()
-  const obstacle = missing.includes('CAP_NET_RAW') ? 'CAP_NET_RAW is missing' : undefined
+  const obstacle = missing.includes('CAP_NET_RAW') ? 'this command lacks CAP_NET_RAW; run it as root' : undefined
+  const daemon = await runningDaemon(native, subject.socket)
   const before = readMeter()
   const lans = links
     .filter(({ name }) => looked.has(name))
@@ -134,6 +139,6 @@ async function examine(subject: Subject): Promise<Measured> {
   const realtime = mayRealtime() ? undefined : 'CAP_SYS_NICE is missing, and RLIMIT_RTPRIO allows none'
   const timers = await measureTimers(durationMs, realtime)
   const forMs = Math.round(performance.now() - startedAt)
-  const machine = machineState(native, before, readMeter(), forMs)
+  const machine = machineState(native, daemon, { before, after: readMeter(), durationMs: forMs })
   return { durationMs: forMs, timers, machine, lans: lans.map((lan) => lan.end(forMs)), routers }
 }

@@ -56,6 +56,7 @@ type DoctorWords = {
   keepalived?: boolean
   duration?: string
   json?: boolean
+  socket: string
   verbose?: boolean
 }
 
@@ -332,6 +333,7 @@ doctor: 2 warnings, 3 errors`,
     .option('-d, --duration <time>', 'how long to measure (default: 5s, or 3 of the intervals of the file)')
     .option('-v, --verbose', 'also what is ok')
     .option('--json', 'as JSON')
+    .addOption(socketOption())
     .addHelpText(
       'after',
       '\nExit status: 0 nothing worse than a note, 2 warnings, 3 errors, 1 it could not be done, 64 usage, 78 configuration.' +
@@ -339,8 +341,15 @@ doctor: 2 warnings, 3 errors`,
     )
     .action(async (file: string | undefined, options: DoctorWords) => {
       const { doctorCommand } = await import('./doctor.ts')
-      const { duration, interface: interfaces = [], json = false, keepalived = false, verbose = false } = options
-      print(await doctorCommand({ file, keepalived, interfaces, json, verbose, duration }))
+      const {
+        duration,
+        interface: interfaces = [],
+        json = false,
+        keepalived = false,
+        socket,
+        verbose = false,
+      } = options
+      print(await doctorCommand({ file, keepalived, interfaces, json, socket, verbose, duration }))
     })
 
   program

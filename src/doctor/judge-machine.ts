@@ -23,11 +23,14 @@ export function machineFindings({ machine, routers }: Measured): readonly Findin
   ]
 }
 
-function capabilities({ missingCapabilities: missing }: MachineState): Finding {
+/** A daemon that runs is judged itself: the user of this command may have fewer capabilities. */
+function capabilities({ daemon, missingCapabilities: missing, user }: MachineState): Finding {
+  const who = daemon === undefined ? `user ${user} of this command` : `the running daemon (pid ${daemon})`
   if (missing.length === 0)
-    return { check: 'capabilities', level: 'ok', found: 'CAP_NET_ADMIN and CAP_NET_RAW are here' }
-  const found = `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing: the daemon does not start`
-  return { check: 'capabilities', level: 'error', found, advice: 'Run as root, or give them (docs/privileges.md)' }
+    return { check: 'capabilities', level: 'ok', found: `${who} has CAP_NET_ADMIN and CAP_NET_RAW` }
+  const lacks = `${who} lacks ${missing.join(' and ')}`
+  const found = daemon === undefined ? `${lacks}: a daemon started by this user does not start` : lacks
+  return { check: 'capabilities', level: 'error', found, advice: 'Run it as root, or give them (docs/privileges.md)' }
 }
 
 function kernel({ clockSource, kernel: release, missingFeatures, processors }: MachineState): Finding {

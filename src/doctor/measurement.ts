@@ -56,8 +56,12 @@ export type Unmeasured = { readonly unmeasured: string }
 export type MachineState = {
   readonly kernel: string
   readonly processors: number
-  /** Names. */
+  /** Names; of the running daemon, or of this command where no daemon runs. */
   readonly missingCapabilities: readonly string[]
+  /** Process id of the daemon that answers at the control socket; `undefined`: none answers. */
+  readonly daemon: number | undefined
+  /** User that runs this command. */
+  readonly user: number
   /** Real-time priority may be had: capability or limit. */
   readonly mayRealtime: boolean
   /** Bytes; undefined: not known. */

@@ -251,6 +251,24 @@ describeContainer('the image', () => {
       expect(sets.output.trim().split('\n')).toEqual(['CapEff:\t0000000000000000', 'CapEff:\t0000000000003000'])
     })
 
+    test('doctor as user 990 judges the daemon that runs, and its own user where none runs', {
+      timeout: 60_000,
+    }, async () => {
+      const doctor = ['holdfast', 'doctor', '--verbose', '--duration', '1s']
+      const container = start([...READ_ONLY, ...BOTH])
+      await container.takesTheAddress()
+      const { output, status } = container.exec(...doctor)
+      const engine = container.engine()
+      expect(output).toContain(`capabilities: the running daemon (pid ${engine}) has CAP_NET_ADMIN and CAP_NET_RAW`)
+      expect(output).not.toMatch(/^error/m)
+      expect(status, output).not.toBe(3)
+      const alone = container.exec(...doctor, '--socket', '/nowhere')
+      expect(alone.output).toMatch(
+        /^error +capabilities: user 990 of this command lacks CAP_NET_ADMIN and CAP_NET_RAW: /m,
+      )
+      expect(alone.status).toBe(3)
+    })
+
     test('without a read-only root and a tmpfs as well', async () => {
       const container = start(BOTH)
       await container.takesTheAddress()

@@ -10,6 +10,7 @@ const options: DoctorOptions = {
   keepalived: false,
   interfaces: [],
   json: false,
+  socket: '/run/holdfast/holdfast.sock',
   verbose: false,
   duration: undefined,
 }

@@ -91,6 +91,8 @@ export const MACHINE: MachineState = {
   kernel: '6.1.0',
   processors: 4,
   missingCapabilities: [],
+  daemon: undefined,
+  user: 0,
   mayRealtime: true,
   receiveBufferLimit: 212_992,
   receiveBufferWanted: 4 * 1024 * 1024,

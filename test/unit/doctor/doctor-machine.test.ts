@@ -155,11 +155,20 @@ describe('the machine', () => {
   const says = (machine: Partial<typeof MACHINE>) => complaints(measuredWith({ machine }))
 
   test.each([
-    ['a capability', { missingCapabilities: ['CAP_NET_RAW'] }, [/^error capabilities: CAP_NET_RAW is missing/]],
+    [
+      'a capability',
+      { missingCapabilities: ['CAP_NET_RAW'] },
+      [/^error capabilities: user 0 of this command lacks CAP_NET_RAW: /],
+    ],
+    [
+      'a capability of the daemon',
+      { daemon: 7, missingCapabilities: ['CAP_NET_RAW'] },
+      [/^error capabilities: the running daemon \(pid 7\) lacks CAP_NET_RAW/],
+    ],
     [
       'both',
       { missingCapabilities: ['CAP_NET_ADMIN', 'CAP_NET_RAW'] },
-      [/^error capabilities: .* are missing/, /^warning receive-buffer: .*about 256 advert/],
+      [/^error capabilities: .* lacks CAP_NET_ADMIN and CAP_NET_RAW: /, /^warning receive-buffer: .*about 256 advert/],
     ],
     ['a feature of the kernel', { missingFeatures: ['pidfd_open(2)'] }, [/^error kernel: .*without pidfd_open/]],
     ['a slow clock source', { clockSource: 'acpi_pm' }, [/^note kernel: .*slow, or coarse/]],
