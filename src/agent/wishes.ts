@@ -19,6 +19,15 @@ export type WishesOptions = {
   readonly log: AgentPorts['log']
 }
 
+export function intentBy(
+  { elsewhere, ingressHa }: RememberedIntent,
+  { isFollowed, isStopped }: Pick<WishesOptions, 'isFollowed' | 'isStopped'>,
+): Intent {
+  if (elsewhere !== undefined || isStopped) return { api: false, ingress: false }
+  const wished = ingressHa === undefined ? 'unknown' : ingressHa === 'Enabled'
+  return { api: true, ingress: isFollowed ? wished : true }
+}
+
 export class Wishes {
   readonly #options: WishesOptions
   #known: RememberedIntent
@@ -35,10 +44,8 @@ export class Wishes {
   }
 
   get intent(): Intent {
-    const { elsewhere, ingressHa } = this.#known
-    if (elsewhere !== undefined || this.#isStopped) return { api: false, ingress: false }
-    const wished = ingressHa === undefined ? 'unknown' : ingressHa === 'Enabled'
-    return { api: true, ingress: this.#options.isFollowed ? wished : true }
+    const { isFollowed } = this.#options
+    return intentBy(this.#known, { isFollowed, isStopped: this.#isStopped })
   }
 
   /** As the API said it last. */

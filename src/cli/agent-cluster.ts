@@ -90,5 +90,9 @@ export function clusterOf<R extends Cluster['role'] | undefined>(settings: Agent
   }
 }
 
+/** HostedNetServices is followed: not in the place of keepalived's monitor, nor on a bootstrap node. */
+export const isFollowed = ({ bootstrap, handOver, status }: AgentSettings): boolean =>
+  handOver.to === 'engine' && status && !bootstrap
+
 /** The node's own API server: asked when the cluster's address does not answer. */
 export const localApi = ({ apiPort }: AgentSettings): string => `https://localhost:${apiPort}`

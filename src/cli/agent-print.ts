@@ -2,16 +2,19 @@
  * `holdfast agent --print`: what would be handed over, as our YAML and as keepalived.conf, and nothing is changed or said to
  * anybody. Decided here: what is printed, and that notes go beside it. What is to be done is kubernetes/desired-state.ts.
  */
+import { wasStopped } from '../agent/bootstrap-duty.ts'
+import { rememberedIntent } from '../agent/intent-memory.ts'
 import { machineWith } from '../agent/machine.ts'
 import type { FoundNodes, NodeSource } from '../agent/node-source.ts'
+import { intentBy } from '../agent/wishes.ts'
 import type { AgentSettings } from '../kubernetes/agent-settings.ts'
 import { type Cluster, desiredState, type Machine, peerWishes, roleOf } from '../kubernetes/desired-state.ts'
 import { documentText } from '../kubernetes/document.ts'
 import { keepalivedText } from '../kubernetes/keepalived-text.ts'
 import { readNode } from '../kubernetes/node-object.ts'
 import { type PeerNode, peerNodes } from '../kubernetes/peers.ts'
-import { chosenVrids } from '../kubernetes/vrid.ts'
-import { clusterName, clusterOf, firstMode, grouping, offPremises, ownName } from './agent-cluster.ts'
+import { chosenVrids, type Service } from '../kubernetes/vrid.ts'
+import { clusterName, clusterOf, firstMode, grouping, isFollowed, offPremises, ownName } from './agent-cluster.ts'
 import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import { readNodeTables } from './node-tables.ts'
@@ -53,7 +56,7 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
     cluster,
     machine,
     peers,
-    intent: { api: true, ingress: true },
+    intent: wishedServices(settings, notes),
     mode: firstMode(settings, named.name),
     earlier: undefined,
   })
@@ -63,6 +66,19 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
   const keepalived = keepalivedText(decision.desired)
   const text = { yaml, keepalived, both: `${yaml}---\n${keepalived}` }[settings.print ?? 'both']
   return { exitCode: EXIT.ok, stdout: text, stderr: lines(notes) }
+}
+
+/** As an agent of this node would begin; without an answer of the API as with one that wishes nothing. */
+function wishedServices(settings: AgentSettings, notes: string[]): Readonly<Record<Service, boolean>> {
+  const found = rememberedIntent(settings.stateDirectory)
+  if (typeof found === 'string') notes.push(found)
+  const known = typeof found === 'object' ? found : {}
+  const isStopped = settings.bootstrap && wasStopped(settings.stateDirectory) && settings.handOver.to === 'engine'
+  const { api, ingress } = intentBy(known, { isFollowed: isFollowed(settings), isStopped })
+  if (known.elsewhere !== undefined) notes.push(`nodes hold no VIPs, as remembered: ${known.elsewhere.message}`)
+  else if (isStopped) notes.push('the bootstrap node has given up its VIPs, as remembered')
+  else if (ingress === false) notes.push('ingressHa is Disabled, as remembered')
+  return { api, ingress: ingress !== false }
 }
 
 function peersOf(found: Exclude<FoundNodes, { missing: string }>, cluster: Cluster, machine: Machine) {

@@ -36,6 +36,7 @@ import {
   clusterOf,
   firstMode,
   grouping,
+  isFollowed,
   KEEPALIVED_FOLDER,
   localApi,
   offPremises,
@@ -90,11 +91,10 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   const door = doorOf(settings, log, isStopped)
   const { grouped, notes } = grouping(settings)
   for (const note of notes) log('warn', note)
-  const followed = settings.handOver.to === 'engine' && settings.status && !settings.bootstrap
   const wishes = new Wishes({
     directory: settings.stateDirectory,
     remembered: typeof rememberedWishes === 'object' ? rememberedWishes : {},
-    isFollowed: followed,
+    isFollowed: isFollowed(settings),
     isStopped: isStopped && settings.handOver.to === 'engine',
     onIntent: (intent) => agent.wants(intent),
     log,
@@ -157,7 +157,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
     status?.elsewhereIs(found)
   }
   duties.push(watchInfrastructure(quiet, onAnswer, signal))
-  if (settings.handOver.to === 'engine' && followed) {
+  if (settings.handOver.to === 'engine' && isFollowed(settings)) {
     const { socket } = settings.handOver
     const duty = openStatus(settings, {
       ...{ socket, client: quiet, log, wishes, remembered: wishes.ingressHa },

@@ -1,6 +1,7 @@
 /**
  * In the place of keepalived's monitor, in its pod's own words: the file is written whole, and `reload` is said on keepalived's
- * socket; again when the cluster has changed, and by what was remembered when the API is gone.
+ * socket; again when the cluster has changed, by what was remembered when the API is gone, and without instances where a load
+ * balancer of the user has the addresses.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -73,5 +74,20 @@ describeNetns('the agent in the place of dynkeepalived', () => {
     rmSync(file)
     agent = start()
     await has('from memory', ['10.77.0.12', '10.77.0.13'], 3)
+
+    agent.signal('SIGTERM')
+    await agent.exited
+    cluster.api.store.put('config.openshift.io/v1/infrastructures', {
+      metadata: { name: 'cluster' },
+      status: { platformStatus: { type: 'BareMetal', baremetal: { loadBalancer: { type: 'UserManaged' } } } },
+    })
+    await cluster.apiUp()
+    agent = start()
+    await eventually(
+      'a file without instances, and reload',
+      () => !readFileSync(file, 'utf8').includes('vrrp_instance') && words.join('') === 'reload\n'.repeat(4),
+      () => ({ words, agent: agent.lines.slice(-6).map(({ text }) => text) }),
+      { within: WITHIN, every: 50 },
+    )
   })
 })

@@ -74,6 +74,25 @@ describeNetns('agent --print', () => {
     expect(readdirSync(folder).sort()).toEqual(['dynkeepalived', 'nodes.json'])
   })
 
+  test.each([
+    ['{"version":1,"ingressHa":"Disabled"}', ['ostest_API_0'], 'ingressHa is Disabled, as remembered'],
+    [
+      '{"version":1,"elsewhere":{"reason":"UnsupportedPlatform","message":"the platform is AWS"}}',
+      [],
+      'nodes hold no VIPs, as remembered: the platform is AWS',
+    ],
+    ['', ['ostest_API_0', 'ostest_INGRESS_0'], 'intent.json: '],
+  ])('what the API said last of the wishes counts: %s', (text, routers, note) => {
+    const state = mkdtempSync(join(tmpdir(), 'hf-print-state-'))
+    writeFileSync(join(state, 'intent.json'), text)
+    const words = [...VIPS, '--print', 'yaml', '--nodes', file('nodes.json'), '--state-dir', state]
+    const printed = agent(words)
+    rmSync(state, { recursive: true, force: true })
+    expect([...printed.stdout.matchAll(/name: (ostest_\w+)/g)].map(([, name]) => name)).toEqual(routers)
+    expect(printed.stderr).toContain(note)
+    expect(printed.status).toBe(0)
+  })
+
   test.each(['master', 'worker'])('%s of OpenStack with both families: the sync groups of the template', (role) => {
     const name = role === 'worker' ? 'worker-3' : 'master-0'
     const vips = [`--api-vips=192.168.111.5,${NET6}:5`, `--ingress-vips=192.168.111.4,${NET6}:4`, '--name=ostest']

@@ -99,5 +99,15 @@ describeNetns('ingress that is switched off', () => {
     await made.apiUp()
     await node.routersAre(BOTH)
     await heldBy(INGRESS_VIP, 'r1', 'when the API has answered')
+
+    // An engine that has ingress keeps it.
+    await made.apiDown()
+    rmSync(join(node.stateDirectory, INTENT_FILE))
+    const kept = new HolderHistory(lab, INGRESS_VIP)
+    const restarted = monotonicMs()
+    await again('agent')
+    await node.agent?.line(/handed over/, 20_000)
+    expect(await node.routers()).toEqual(BOTH)
+    expect(kept.between(restarted, monotonicMs())).toEqual({ nobody: 0, several: 0, holders: ['r1'] })
   })
 })
