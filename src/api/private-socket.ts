@@ -4,7 +4,7 @@
  * taken over; one that somebody still listens on is not. Refuses to know what is said over it.
  */
 import { mkdirSync, statSync, unlinkSync } from 'node:fs'
-import { connect, type Server } from 'node:net'
+import { connect, createServer, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { unsafeFolder } from './socket-folder.ts'
 
@@ -25,7 +25,7 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
   const unsafe = unsafeFolder(path)
   if (unsafe !== undefined) onUnsafe(unsafe)
   if (await isAnswered(path)) throw new Error(`Cannot listen on ${path}: another daemon answers there`)
-  if (isSocket(path)) unlinkSync(path)
+  removeStale(path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(new Error(`Cannot listen on ${path}: ${cause.message}`, { cause })))
     // Bound before listen() returns: with a chmod afterwards it would be open to all for a moment.
@@ -38,9 +38,35 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
   })
 }
 
+/**
+ * Listens on the path for a moment, and removes a stale socket for it. Returns why that is impossible; `undefined` when it is
+ * possible, and also when another daemon answers there, which listenPrivately() reports.
+ */
+export async function unusableSocket(path: string): Promise<string | undefined> {
+  if (await isAnswered(path)) return undefined
+  const probe = createServer()
+  try {
+    await listenPrivately(probe, path, () => {})
+  } catch (error) {
+    return `${error instanceof Error ? error.message : String(error)}: without its socket "holdfast status" and a liveness probe get no answer. Remove what is there, make room, or set api.socket`
+  }
+  await new Promise((resolve) => probe.close(resolve))
+  return undefined
+}
+
 /** Another daemon lives behind this path. */
 export async function isAnswered(path: string): Promise<boolean> {
   return isSocket(path) && (await answers(path))
+}
+
+function removeStale(path: string): void {
+  if (!isSocket(path)) return
+  try {
+    unlinkSync(path)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`Cannot listen on ${path}: a socket of an earlier run is there (${why})`, { cause })
+  }
 }
 
 function isSocket(path: string): boolean {

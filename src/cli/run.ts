@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import { hostname } from 'node:os'
 import { WatchedAddressFiles } from '../api/address-file.ts'
 import { type KeepalivedReading, loadAny } from '../api/configuration-language.ts'
+import { unusableSocket } from '../api/private-socket.ts'
 import { judgeScripts } from '../api/script-problem.ts'
 import { unusableFolder } from '../api/socket-folder.ts'
 import type { NodeSettings } from '../config/node-settings.ts'
@@ -171,6 +172,9 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     print(`holdfast: ${beside.refusal}`)
     return EXIT.failure
   }
+  // After the lock: only then a socket that does not answer is stale.
+  const blocked = await unusableSocket(config.api.socket)
+  if (blocked !== undefined) return refuse([problemAt(locate, ['api', 'socket'], 'error', blocked)])
   const clock = openClock(native)
   const network = openNetwork(native, clock, (message) => recorder.log('warn', message))
   const { problems: environment, config: resolved } = resolveRouters(config, nodeView(network, config), locate)

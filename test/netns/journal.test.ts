@@ -2,7 +2,8 @@
  * The event journal and the run directory where the disk is no good: full, and read-only. The daemon serves all the time, says what is wrong, and
  * when there is room again the file says how many events are missing.
  */
-import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { eventsIn } from '../../src/api/journal-file.ts'
@@ -73,7 +74,35 @@ describeNetns('a run directory that cannot be written', () => {
     expect(output).toContain(`Cannot write in ${disk} (EROFS)`)
     expect(output, 'a state of the router').not.toContain('Initialize')
   })
+
+  test.each([
+    ['no inode is left', 'size=64k,nr_inodes=1', [], /^Cannot listen on .*holdfast\.sock: .*ENOSPC/],
+    [
+      "another user's stale socket lies in a sticky folder",
+      'size=64k,mode=1777,uid=1234',
+      ['setpriv', '--bounding-set=-fowner'],
+      /^Cannot listen on .*holdfast\.sock: a socket of an earlier run is there \(EPERM/,
+    ],
+  ])('%s: said with exit status 78 before the daemon takes part', async (what, options, launcher, message) => {
+    const { disk, lab: built } = scene(options)
+    const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
+    if (what.includes('stale')) await leaveSocket(join(disk, 'holdfast.sock'))
+    const daemon = new Holdfast(built, plan, {}, [], { runDirectory: disk }, launcher)
+    expect(await daemon.exited).toMatchObject({ code: 78 })
+    const lines = daemon.process.lines.map(({ text }) => text)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.replace(/^\S+: /, '')).toMatch(message)
+  })
 })
+
+/** A second name of a socket stays when its server closes the first one. */
+async function leaveSocket(path: string): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(`${path}.first`, () => resolve()))
+  linkSync(`${path}.first`, path)
+  await new Promise((resolve) => server.close(resolve))
+  chownSync(path, 4321, 4321)
+}
 
 describeNetns('a journal whose disk is no good', () => {
   test('full: said once, in memory meanwhile, and the gap is told when there is room again', async () => {
