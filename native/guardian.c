@@ -1154,6 +1154,30 @@ static void feed_watchdog(const struct engine *engine, uint64_t now) {
  * A service manager that waits for the process that it started (Type=forking) sees it end when the engine runs, and with
  * its status when it does not. The log goes where it went.
  */
+static pid_t started_guardian;
+
+static void pass_to_guardian(int number) {
+  const int kept = errno;
+  (void)kill(started_guardian, number);
+  errno = kept;
+}
+
+/* The process that was started waits until the engine listens: until then a SIGTERM or SIGINT to it ends the engine. */
+static void pass_on_while_waiting(pid_t pid) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = pass_to_guardian;
+  sigset_t passed;
+  sigemptyset(&passed);
+  started_guardian = pid;
+  static const int numbers[] = {SIGTERM, SIGINT};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    (void)sigaction(numbers[i], &action, NULL);
+    sigaddset(&passed, numbers[i]);
+  }
+  (void)sigprocmask(SIG_UNBLOCK, &passed, NULL);
+}
+
 static void go_to_background(void) {
   int started[2];
   if (pipe2(started, O_CLOEXEC) != 0) {
@@ -1169,6 +1193,7 @@ static void go_to_background(void) {
     unsigned char status = EXIT_FAILURE;
     ssize_t length;
     (void)close(started[1]);
+    pass_on_while_waiting(pid);
     do {
       length = read(started[0], &status, 1);
     } while (length < 0 && errno == EINTR);

@@ -2,7 +2,7 @@
  * The guardian's binary, watched from outside: exit status, ip(8), a raw socket in the neighbour's namespace. The bytes
  * of the wills are written here from the description in native/guardian.c, not by the engine's encoder.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -91,6 +91,20 @@ describe('the guardian as a parent', () => {
     for (const line of lines === undefined ? [] : ended.stderr.split('\n').filter(Boolean))
       expect(JSON.parse(line)).toMatchObject({ level: 50, name: 'guardian', msg: expect.any(String) })
   })
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)(
+    '--background: %s to the process that was started ends an engine that does not listen yet',
+    async (signal, status) => {
+      const starter = spawn(GUARDIAN, ['--background', '--', 'sh', '-c', 'echo here; exec sleep 20'])
+      const ended = new Promise((resolve) => starter.once('exit', resolve))
+      await new Promise((resolve) => starter.stdout.once('data', resolve))
+      starter.kill(signal)
+      expect(await Promise.race([ended, sleep(5_000).then(() => 'still waiting')])).toBe(status)
+    },
+  )
 
   test('a stderr that nobody reads does not stop it', () => {
     // A full pipe: the shell's cat never reads, the guardian has a line to say and ends all the same.
