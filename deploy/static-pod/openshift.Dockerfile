@@ -1,5 +1,5 @@
 # The image for the pods of OpenShift: holdfast's own, and the curl with which keepalived's checks of those nodes ask (docs/static-pod.md).
-#   docker build --file deploy/static-pod/openshift.Dockerfile --build-arg HOLDFAST=holdfast:0.1.0 --tag holdfast-openshift:0.1.0 deploy/static-pod
+#   docker build --file deploy/static-pod/openshift.Dockerfile --build-arg HOLDFAST=holdfast:dev --tag holdfast-openshift:dev deploy/static-pod
 ARG HOLDFAST=holdfast:dev
 FROM ${HOLDFAST}
 USER 0
