@@ -23,11 +23,15 @@ COPY scripts scripts
 COPY native native
 COPY src src
 COPY --from=base /opt/packages /opt/packages
+ARG REVISION=
+# Of the commit, in seconds: the bill of materials has it.
+ARG SOURCE_DATE_EPOCH=0
 RUN npm run --silent build \
  && npm sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only \
   | node scripts/bill-of-materials.mjs dist --debian /opt/packages \
  && mkdir -p /image/dist /image/native /image/node_modules /image/runtime \
  && cp -R bin package.json /image/ \
+ && node scripts/shipped-manifest.mjs /image "$REVISION" \
  && cp -R dist/bundle dist/licences.txt dist/sbom.cdx.json /image/dist/ \
  && cp -R native/prebuilds /image/native/ \
  && cp -R node_modules/node-gyp-build /image/node_modules/ \

@@ -94,6 +94,7 @@ image: ## the container image holdfast:dev, with Docker (starts an engine where 
 	@scripts/docker-engine.sh
 	@scripts/base-images.sh
 	@docker build --target runtime --tag $(or $(TAG),holdfast:dev) --build-arg REVISION=$$(git rev-parse HEAD) \
+	  --build-arg SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
 	  --build-arg CREATED=$$(date -u +%Y-%m-%dT%H:%M:%SZ) .
 
 clean: ## remove what was built

@@ -19,21 +19,14 @@ if (folder === undefined) throw new Error('Cannot write a bill of materials: nam
 const root = join(import.meta.dirname, '..')
 const bill = JSON.parse(readFileSync(0, 'utf8'))
 
-// What package.json asks for, and what that asks for. The optional packages are compiled by whoever wants them.
+// What the bundle was made of, and what comes beside it. The optional packages are compiled where they are wanted.
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const graph = new Map(bill.dependencies.map(({ ref, dependsOn = [] }) => [ref, dependsOn]))
-const shipped = new Set()
-const follow = (ref) => {
-  if (shipped.has(ref)) return
-  shipped.add(ref)
-  for (const each of graph.get(ref) ?? []) follow(each)
-}
-for (const name of Object.keys(manifest.dependencies)) {
-  const [found, another] = [...graph.keys()].filter((ref) => ref.slice(0, ref.lastIndexOf('@')) === name)
-  if (found === undefined || another !== undefined)
-    throw new Error(`Cannot tell which ${name} is shipped: ${found}, ${another}`)
-  follow(found)
-}
+const shipped = new Set([
+  ...JSON.parse(readFileSync(join(root, 'dist', 'packages.json'), 'utf8')),
+  ...[...graph.keys()].filter((ref) => ref.startsWith('node-gyp-build@')),
+])
+for (const each of shipped) if (!graph.has(each)) throw new Error(`Cannot find ${each} in package-lock.json`)
 
 const node = spawnSync(join(root, 'scripts', 'pinned-node.sh'), ['--version'], { encoding: 'utf8' }).stdout.trim()
 const added = [
@@ -68,7 +61,7 @@ const direct = [...shipped].filter((ref) =>
 )
 const dependencies = [
   { ref: self, dependsOn: [...direct, ...added.map((each) => each['bom-ref'])] },
-  ...[...shipped].map((ref) => ({ ref, dependsOn: graph.get(ref) ?? [] })),
+  ...[...shipped].map((ref) => ({ ref, dependsOn: graph.get(ref).filter((each) => shipped.has(each)) })),
 ]
 const timestamp = new Date(Number(process.env.SOURCE_DATE_EPOCH ?? 0) * 1_000).toISOString()
 const made = {

@@ -43,6 +43,17 @@ const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]))
 for (const { fileName, code } of output)
   if (Buffer.byteLength(code) !== code.length) throw new Error(`Cannot bundle ${fileName}: it is not ASCII`)
 
+/** `name@version` of the package that a module is from; `undefined` for holdfast's own. */
+function packageOf(module) {
+  const [, folder] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module) ?? []
+  if (folder === undefined) return undefined
+  const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return `${name}@${version}`
+}
+// For the bill of materials.
+const packages = new Set(output.flatMap(({ moduleIds }) => moduleIds.flatMap((each) => packageOf(each) ?? [])))
+writeFileSync(join(dist, 'packages.json'), JSON.stringify([...packages].sort()))
+
 /** The chunk and all that it loads at once. */
 function closure(fileName, seen = new Set()) {
   if (seen.has(fileName) || !chunks.has(fileName)) return seen

@@ -39,12 +39,17 @@ npm pack --silent --ignore-scripts --pack-destination "$out" >/dev/null || fail 
 cp dist/sbom.cdx.json "$out/$name.cdx.json"
 
 tar -C "$out/stage" -xzf "$out/$name.tgz"
+# The bundle has all packages in it but this one, which looks for the addon on the disk.
+mkdir -p "$out/stage/package/node_modules"
+cp -R node_modules/node-gyp-build "$out/stage/package/node_modules/"
+# Not with --tags: the name of a tag would hide the hash.
+node scripts/shipped-manifest.mjs "$out/stage/package" "$(git describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || true)"
+(cd "$out/stage/package" && npm pack --silent --ignore-scripts --pack-destination "$out" >/dev/null) || fail 'npm pack failed'
+rm -rf "$out/stage/package"
+tar -C "$out/stage" -xzf "$out/$name.tgz"
 tree=$name-linux-$arch
 mv "$out/stage/package" "$out/stage/$tree"
-mkdir -p "$out/stage/$tree/node_modules"
 mv "$out/stage/runtime" "$out/stage/$tree/runtime"
-# The bundle has all others in it; this one looks for the addon on the disk.
-cp -R node_modules/node-gyp-build "$out/stage/$tree/node_modules/"
 install -m 755 deploy/systemd/install.sh "$out/stage/$tree/install.sh"
 tar -C "$out/stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" -cf - "$tree" |
   gzip -9n >"$out/$tree.tar.gz"

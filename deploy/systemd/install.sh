@@ -94,25 +94,29 @@ for tree in "$root$prefix.new" "$root$prefix.old"; do
 done
 rm -f "$unit.old"
 mkdir -p "$root$prefix.new" "$root/usr/local/bin" "$etc" "$root/etc/systemd/system"
-for part in bin deploy dist docs native node_modules runtime package.json CHANGELOG.md README.md; do
+for part in bench bin deploy dist docker-compose.yml docs native node_modules runtime package.json CHANGELOG.md README.md; do
   [ ! -e "$source/$part" ] || cp -R "$source/$part" "$root$prefix.new/"
 done
 chmod -R u=rwX,go=rX "$root$prefix.new"
 chown -R 0:0 "$root$prefix.new"
-"$root$prefix.new/bin/holdfast" --version >/dev/null || fail "Cannot run $source/bin/holdfast here: the line before says why"
 # The package has no code cache, because no two are alike. Without it the engine starts more slowly (docs/adr/0077).
 node=$root$prefix.new/runtime/node
 [ -x "$node" ] || node=node
 "$node" "$root$prefix.new/dist/bundle/warm-up.js" || say "Cannot make the code cache: the engine starts more slowly"
-# With --node the native addon is loaded and the node is looked at, as at a start.
+# With --node the native addon is loaded and the node is looked at, as at a start. An example stands for a configuration that is not there yet.
 if [ -z "$root" ] && [ -e "$etc/holdfast.yaml" ]; then
-  "$prefix.new/bin/holdfast" check --node "$etc/holdfast.yaml" >"$prefix.new/check" 2>&1 || {
-    cat "$prefix.new/check" >&2
-    rm -rf "$prefix.new"
-    fail "Cannot install: this version refuses $etc/holdfast.yaml, for the reasons above. Nothing was changed"
-  }
-  rm -f "$prefix.new/check"
+  judged=$etc/holdfast.yaml
+  refused="this version refuses $judged, for the reasons above"
+else
+  judged=$root$prefix.new/deploy/systemd/holdfast.yaml.example
+  refused="$source/bin/holdfast does not run here, for the reasons above"
 fi
+"$root$prefix.new/bin/holdfast" check --node "$judged" >"$root$prefix.new/check" 2>&1 || {
+  cat "$root$prefix.new/check" >&2
+  rm -rf "$root$prefix.new"
+  fail "Cannot install: $refused. Nothing was changed"
+}
+rm -f "$root$prefix.new/check"
 [ ! -e "$unit" ] || cp -p "$unit" "$unit.old"
 [ ! -e "$root$prefix" ] || mv "$root$prefix" "$root$prefix.old"
 mv "$root$prefix.new" "$root$prefix"

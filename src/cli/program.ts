@@ -9,7 +9,7 @@ import type { CommandResult } from './check.ts'
 import { EXIT } from './exit-code.ts'
 import type { NodeIpWords } from './node-ip.ts'
 import type { SimulateWords } from './simulate.ts'
-import { VERSION } from './version.ts'
+import { VERSION_AND_COMMIT } from './version.ts'
 import type { VridWords } from './vrid.ts'
 
 const DEFAULT_CONFIG = '/etc/holdfast/holdfast.yaml'
@@ -81,7 +81,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   const program = new Command('holdfast')
     .description('Keeps virtual IP addresses on exactly one healthy node of a LAN (VRRPv3, RFC 9568)')
-    .version(VERSION)
+    .version(VERSION_AND_COMMIT)
     .exitOverride()
     .showHelpAfterError('(holdfast --help shows the commands)')
     .addHelpText(

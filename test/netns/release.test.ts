@@ -24,6 +24,8 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const OUT = join(ROOT, 'build', 'release')
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const ARCH = process.arch
+const commit = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).stdout.slice(0, 12)
+const RELEASED = expect.stringMatching(new RegExp(`^${version.replaceAll('.', '\\.')} \\(${commit}(, changed)?\\)$`))
 const TREE = `holdfast-${version}-linux-${ARCH}`
 
 function ran(argv: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): string {
@@ -60,6 +62,32 @@ describeNetns('a release', () => {
     const licences = readFileSync(join(tarball, 'dist', 'licences.txt'), 'utf8')
     for (const name of parts) expect(licences, `the licence of ${name}`).toMatch(new RegExp(`^${name}\\b`, 'im'))
     expect(existsSync(join(tarball, 'CHANGELOG.md'))).toBe(true)
+  })
+
+  test('has the page behind every link of its pages', () => {
+    const pages = readdirSync(tarball, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => name.endsWith('.md') && !name.startsWith('node_modules'),
+    )
+    expect(pages.length).toBeGreaterThan(30)
+    const dead = pages.flatMap((page) => {
+      const text = readFileSync(join(tarball, page), 'utf8').replace(/```[\s\S]*?```/g, '')
+      const targets = [...text.matchAll(/\]\(([^)#\s]+)/g)].flatMap(([, target = '']) =>
+        /^\w+:/.test(target) ? [] : target,
+      )
+      return targets
+        .filter((target) => !existsSync(join(tarball, page, '..', target)))
+        .map((target) => `${page}: ${target}`)
+    })
+    expect(dead).toEqual([])
+  })
+
+  test('names in its bill of materials the packages of the bundle and no other', () => {
+    const bill = JSON.parse(readFileSync(join(OUT, `holdfast-${version}.cdx.json`), 'utf8'))
+    const parts: string[] = bill.components.map((each: Record<string, string>) => `${each.name}@${each.version}`)
+    const bundled: string[] = JSON.parse(readFileSync(join(ROOT, 'dist', 'packages.json'), 'utf8'))
+    const beside = parts.filter((part) => !bundled.includes(part)).map((part) => part.split('@')[0])
+    expect(beside.toSorted()).toEqual(['musl', 'node', 'node-gyp-build'])
+    expect(parts).toEqual(expect.arrayContaining(bundled))
   })
 
   test('has the same bytes when it is made again', { timeout: 120_000 }, () => {
@@ -111,19 +139,18 @@ describeNetns('a release', () => {
   test('the npm package runs where no script ran and no compiler is', DEMO, () => {
     const prefix = join(home, 'npm')
     ran(
-      [
-        'npm',
-        'install',
-        '--global',
-        '--ignore-scripts',
-        '--omit=optional',
-        '--prefer-offline',
-        '--no-audit',
-        '--no-fund',
-      ].concat('--prefix', prefix, join(OUT, `holdfast-${version}.tgz`)),
+      ['npm', 'install', '--global', '--ignore-scripts', '--offline', '--no-audit', '--no-fund'].concat(
+        '--cache',
+        join(home, 'empty-cache'),
+        '--prefix',
+        prefix,
+        join(OUT, `holdfast-${version}.tgz`),
+      ),
     )
+    const packages = readdirSync(join(prefix, 'lib', 'node_modules', 'holdfast', 'node_modules'))
+    expect(packages.filter((name) => !name.startsWith('.'))).toEqual(['node-gyp-build'])
     const command = join(prefix, 'bin', 'holdfast')
-    expect(ran([command, '--version']).trim()).toBe(version)
+    expect(ran([command, '--version']).trim()).toEqual(RELEASED)
     expect(ran([command, 'demo'])).toContain('Done; everything that the demo made is removed.')
   })
 
@@ -135,7 +162,7 @@ describeNetns('a release', () => {
       symlinkSync(found ?? tool, join(path, tool))
     }
     const env = { PATH: path }
-    expect(ran([join(tarball, 'bin', 'holdfast'), '--version'], { env }).trim()).toBe(version)
+    expect(ran([join(tarball, 'bin', 'holdfast'), '--version'], { env }).trim()).toEqual(RELEASED)
     expect(ran([join(tarball, 'bin', 'holdfast'), 'demo'], { env })).toContain(
       'Done; everything that the demo made is removed.',
     )
@@ -311,6 +338,21 @@ virtualRouters:
       expect(installer('--uninstall', '--purge').output.trim()).toBe('holdfast is removed, with its configuration')
       expect([left(), machine().run('id', 'holdfast').status]).toEqual(['', 1])
     })
+  })
+
+  test('the installer refuses to install where the native addon does not load, also on a first install', () => {
+    const broken = join(home, 'broken')
+    ran(['cp', '-R', tarball, broken])
+    writeFileSync(join(broken, 'native', 'prebuilds', `linux-${ARCH}`, 'holdfast.glibc.node'), 'no library')
+    const into = join(home, 'broken-root')
+    mkdirSync(into)
+    const { status, stderr } = spawnSync(join(broken, 'install.sh'), ['--root', into], { encoding: 'utf8' })
+    expect({ status, stderr }).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('Cannot load the native addon'),
+    })
+    expect(stderr).toContain('Nothing was changed')
+    expect(existsSync(join(into, 'opt', 'holdfast'))).toBe(false)
   })
 
   test('the installer refuses what it was not meant for', () => {
