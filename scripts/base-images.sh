@@ -36,7 +36,9 @@ make_debian() {
   [ -n "$sources" ] || fail "cannot make a stand-in for $debian: apt here has no sources of $release"
   # What the official slim image leaves out as well; licences stay.
   # shellcheck disable=SC2086  # a list of files
-  mmdebstrap --quiet --variant=minbase --include=usr-is-merged \
+  # Without the hook and the dependency Debian 12 takes usrmerge and, with it, all of perl.
+  mmdebstrap --quiet --variant=minbase \
+    --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --include=usr-is-merged,usrmerge- \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/lintian/*' \
