@@ -52,6 +52,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -231,15 +232,34 @@ static void begin_line(struct line *line, int level, const char *text) {
   add_text(line, "msg", text);
 }
 
+/* Standard error, opened once more where that is a pipe, so that this process alone does not wait when it is full. */
+static int lines_fd = STDERR_FILENO;
+
+/*
+ * Another process may fill a pipe or a socket between a poll and a write, and O_NONBLOCK set on standard error would hold
+ * for all processes that share it. A pipe that may not be opened again (made by another user) is polled and written.
+ */
+static void open_lines(void) {
+  struct stat status;
+  if (fstat(STDERR_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  const int own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (own >= 0) lines_fd = own;
+}
+
+static ssize_t write_now(const char *bytes, size_t length) {
+  const ssize_t sent = send(lines_fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 && errno == ENOTSOCK ? write(lines_fd, bytes, length) : sent;
+}
+
 /* A reader that stopped costs lines, never time. */
 static void end_line(struct line *line) {
   memcpy(line->bytes + line->length, "}\n", 2);
   line->length += 2;
-  struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  struct pollfd out = {.fd = lines_fd, .events = POLLOUT, .revents = 0};
   if (poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) return;
   size_t at = 0;
   while (at < line->length) {
-    const ssize_t written = write(STDERR_FILENO, line->bytes + at, line->length - at);
+    const ssize_t written = write_now(line->bytes + at, line->length - at);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;
     at += (size_t)written;
@@ -1478,6 +1498,7 @@ int main(int count, char **arguments) {
   const struct options options = read_options(count, arguments);
   use_file_capabilities();
   if (options.background) go_to_background();
+  open_lines();
   find_manager();
   if (options.name != NULL) be_called(options.name, arguments[0]);
   (void)signal(SIGPIPE, SIG_IGN);

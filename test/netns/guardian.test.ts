@@ -3,7 +3,8 @@
  * of the wills are written here from the description in native/guardian.c, not by the engine's encoder.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'
@@ -113,6 +114,44 @@ describe('the guardian as a parent', () => {
     const { stdout } = spawnSync('sh', ['-c', script, GUARDIAN], { encoding: 'utf8' })
     expect(stdout.trim()).toBe('137')
     expect(monotonicMs() - started).toBeLessThan(5000)
+  })
+
+  // A race: the guardian of before stood still in three of three runs.
+  test('another writer that fills its stderr between look and write does not stop it', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hf-stderr-'))
+    const fifo = join(directory, 'fifo')
+    execFileSync('mkfifo', [fifo])
+    const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK)
+    const writer = openSync(fifo, constants.O_WRONLY)
+    const guardian = spawn(GUARDIAN, ['--', 'sleep', '60'], { stdio: ['ignore', 'ignore', writer] })
+    const fill = `const fs = require('fs'), to = fs.openSync(${JSON.stringify(fifo)}, ${constants.O_WRONLY | constants.O_NONBLOCK})
+      for (const page = Buffer.alloc(4096, 120);;) try { fs.writeSync(to, page) } catch {}`
+    const filler = spawn(process.execPath, ['-e', fill])
+    const inWrite = () => /^(1|328) 0x2 /.test(readFileSync(`/proc/${guardian.pid}/syscall`, 'utf8'))
+    const page = Buffer.alloc(4096)
+    try {
+      await sleep(300)
+      for (const until = monotonicMs() + 4_000; monotonicMs() < until; await sleep(20)) {
+        for (let i = 0; i < 200; i++) {
+          try {
+            readSync(reader, page)
+          } catch {
+            // Empty for a moment.
+          }
+          // It forwards no such signal, and writes a line.
+          process.kill(guardian.pid ?? 0, 36)
+        }
+        await sleep(20)
+        if (!inWrite()) continue
+        await sleep(500)
+        expect(inWrite(), 'the guardian waits for its stderr').toBe(false)
+      }
+    } finally {
+      filler.kill('SIGKILL')
+      guardian.kill('SIGKILL')
+      for (const each of [reader, writer]) closeSync(each)
+      rmSync(directory, { recursive: true })
+    }
   })
 
   test('started without standard descriptors: its sockets stay clear of them', () => {
