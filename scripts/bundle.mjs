@@ -1,6 +1,6 @@
 /**
  * dist/ as few files: a daemon that must be in Backup within 150 ms cannot load eighty modules one by one (it halves
- * the start). dist/bundle/ lies as deep as dist/cli/, so that paths to native/ and package.json hold in both. Decided here:
+ * the start). dist/bundle/ lies as deep as dist/app/, so that paths to native/ and package.json hold in both. Decided here:
  * what is in one file because it is always loaded together, and that the code cache of this Node belongs to a build
  * (docs/adr/0038).
  */
@@ -23,8 +23,8 @@ if (options === undefined) throw new Error("Cannot find the line options='…' i
 const { output } = await build({
   input: {
     main: join(dist, 'main.js'),
-    worker: join(dist, 'cli', 'worker.js'),
-    'warm-up': join(dist, 'cli', 'warm-up.js'),
+    worker: join(dist, 'app', 'worker.js'),
+    'warm-up': join(dist, 'app', 'warm-up.js'),
   },
   platform: 'node',
   // They look for their binaries on the disk; the last one may not be there at all.
@@ -69,10 +69,10 @@ const named = (module) => {
 
 const closures = (entries) => new Set(entries.flatMap((entry) => [...closure(entry)]))
 const later = (chunk) => chunks.get(chunk).dynamicImports
-const port = named(['api', 'public-port.js'])
-const run = named(['cli', 'run.js'])
-const reader = named(['api', 'fresh-configuration.js'])
-const dump = named(['api', 'keepalived-dump.js'])
+const port = named(['http', 'public-port.js'])
+const run = named(['app', 'run.js'])
+const reader = named(['files', 'fresh-configuration.js'])
+const dump = named(['keepalived', 'dump.js'])
 
 const engine = closures(['main.js', named(['cli', 'program.js']), run])
 const worker = closures(['worker.js', port])
@@ -124,7 +124,7 @@ const made = spawnSync(process.execPath, [join(fresh, 'warm-up.js')], { stdio: '
 if (made.status !== 0) throw new Error('Cannot make the code cache')
 
 // The status page is served as it was written, from beside whoever serves it.
-cpSync(join(import.meta.dirname, '..', 'src', 'api', 'page'), join(fresh, 'page'), { recursive: true })
+cpSync(join(import.meta.dirname, '..', 'src', 'http', 'page'), join(fresh, 'page'), { recursive: true })
 
 // Swapped in two steps instead of emptied and filled: a daemon that starts meanwhile finds one of the two.
 rmSync(old, { recursive: true, force: true })

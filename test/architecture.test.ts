@@ -12,37 +12,52 @@ const SRC = join(ROOT, 'src')
 type Rule = { folders: readonly string[]; packages: readonly string[] }
 const PURE = { packages: [] as string[] }
 
-/** Per folder: the other folders it may import and the packages (node: = Node's own modules). */
+/**
+ * Per folder: the other folders that it may import, and the packages (node: = Node's own modules). The order is that of the
+ * arrows: a folder imports only folders above it. docs/architecture.md says what each is for.
+ */
 const PLAN: Record<string, Rule> = {
   wire: { folders: [], packages: ['ipaddr.js'] },
   vrrp: { folders: ['wire'], ...PURE },
   arp: { folders: ['wire'], ...PURE },
   healthcheck: { folders: ['wire'], packages: ['node:'] },
-  // Programs that are told of changes of state (docs/adr/0029).
+  // Programs and webhooks that are notified of state changes (docs/adr/0029).
   notify: { folders: ['wire', 'healthcheck'], packages: ['node:'] },
   config: { folders: ['wire', 'vrrp', 'healthcheck', 'notify'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
-  // What a node remembers, as values (docs/adr/0039).
-  journal: { folders: [], packages: ['zod'] },
+  // What a node remembers: events as values, and the file that keeps them (docs/adr/0039).
+  events: { folders: [], packages: ['node:', 'zod'] },
   daemon: {
-    folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'journal', 'metrics', 'notify'],
+    folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'events', 'metrics', 'notify'],
     packages: ['node:'],
   },
-  api: {
-    folders: ['wire', 'config', 'daemon', 'healthcheck', 'journal', 'metrics', 'notify'],
+  linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
+  // What is read from this node's disk for a configuration, and the sockets that lie there.
+  files: { folders: ['config', 'healthcheck'], packages: ['node:', 'zod'] },
+  // What stands in for keepalived at run time: dumps, flags, socket (docs/adr/0030).
+  keepalived: { folders: ['wire', 'config', 'daemon', 'files'], packages: ['node:'] },
+  http: {
+    folders: ['config', 'daemon', 'events', 'files', 'keepalived', 'metrics', 'notify'],
     packages: ['node:', 'zod'],
+  },
+  // The thread beside the engine, and the engine's side of it.
+  worker: {
+    folders: ['wire', 'config', 'daemon', 'events', 'files', 'healthcheck', 'http', 'keepalived', 'metrics', 'notify'],
+    packages: ['node:'],
   },
   // What is wrong with a machine, judged from measurements alone (docs/adr/0037).
   doctor: { folders: ['wire', 'vrrp'], ...PURE },
-  // The journals of several nodes as one story (docs/adr/0039).
-  explain: { folders: ['journal'], ...PURE },
-  // What the cluster around a node means for it: decisions alone (docs/adr/0051).
-  kubernetes: { folders: ['wire', 'config'], packages: ['yaml', 'zod'] },
-  // The process beside the engine that asks the cluster and does what was decided. Nothing imports it but cli.
-  agent: { folders: ['wire', 'config', 'kubernetes'], packages: ['node:', '@kubernetes/client-node', 'zod'] },
+  // The events of several nodes as one story (docs/adr/0039).
+  explain: { folders: ['events'], ...PURE },
+  // The agent beside the engine (docs/adr/0051): decisions alone, and what asks the cluster and does what was decided.
+  'cluster/decisions': { folders: ['wire', 'config'], packages: ['yaml', 'zod'] },
+  'cluster/runtime': {
+    folders: ['wire', 'config', 'cluster/decisions'],
+    packages: ['node:', '@kubernetes/client-node', 'zod'],
+  },
   // What an engine is told and does, written down and played again (docs/adr/0058).
   recording: {
-    folders: ['wire', 'vrrp', 'config', 'daemon', 'journal', 'notify'],
+    folders: ['wire', 'vrrp', 'config', 'daemon', 'events', 'notify'],
     packages: ['node:', 'zod'],
   },
   // The engine on simulated nodes (docs/adr/0055): nothing imports it but cli, and tests.
@@ -50,29 +65,47 @@ const PLAN: Record<string, Rule> = {
     folders: ['wire', 'vrrp', 'arp', 'config', 'daemon', 'healthcheck', 'linux', 'recording'],
     packages: ['zod'],
   },
-  linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
+  // The processes of the daemon, put together: start, live configuration, shut down.
+  app: {
+    folders: ['wire', 'config', 'daemon', 'events', 'files', 'http', 'keepalived', 'linux', 'recording', 'worker'],
+    packages: ['node:', 'pino', 'zod'],
+  },
+  // Network namespaces, daemons and clients in them: for the demo, the tests and the benchmarks.
+  lab: { folders: ['app', 'cli', 'daemon'], packages: ['node:'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0074).
     folders: [
-      'wire',
-      'vrrp',
-      'agent',
+      'app',
       'arp',
+      'cluster/decisions',
+      'cluster/runtime',
       'config',
       'daemon',
       'doctor',
+      'events',
       'explain',
-      'journal',
-      'kubernetes',
+      'files',
+      'http',
+      'keepalived',
+      'lab',
       'linux',
       'metrics',
-      'api',
       'recording',
       'simulator',
+      'vrrp',
+      'wire',
     ],
     packages: ['node:', 'commander', 'pino', 'zod'],
   },
   'main.ts': { folders: ['cli'], packages: ['node:'] },
+}
+
+/** More files than this side by side are a folder in which nothing is found. */
+const MOST_FILES = 20
+/** Folders that have more, and why. */
+const LARGER: Record<string, number> = {
+  // Its extensions get a folder of their own next.
+  vrrp: 26,
 }
 
 /** Edges that are narrower than their folder: this file may take only these files from there. */
@@ -81,10 +114,19 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
   linux: { daemon: ['ports.ts'] },
   // How a packet is dated, which is arithmetic; no socket. Of the protocol its octets and durations: a neighbour has a state
   // machine of its own (docs/adr/0059).
-  simulator: { linux: ['receive-time.ts'], vrrp: ['packet.ts', 'parameters.ts', 'timers.ts'] },
+  simulator: { linux: ['sockets/receive-time.ts'], vrrp: ['packet.ts', 'parameters.ts', 'timers.ts'] },
   // Values only (docs/adr/0024).
   config: { healthcheck: ['check.ts'], notify: ['notification.ts', 'webhook.ts'] },
-  api: { daemon: ['chronicle.ts', 'healthcheck-snapshot.ts', 'ports.ts', 'report.ts', 'snapshot.ts'] },
+  http: {
+    daemon: [
+      'health/healthcheck-snapshot.ts',
+      'telemetry/chronicle.ts',
+      'telemetry/report.ts',
+      'telemetry/snapshot.ts',
+    ],
+  },
+  keepalived: { daemon: ['health/healthcheck-snapshot.ts', 'telemetry/snapshot.ts'] },
+  worker: { daemon: ['ports.ts', 'telemetry/chronicle.ts', 'telemetry/report.ts', 'telemetry/snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
   daemon: {
     healthcheck: [
@@ -104,16 +146,16 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
  * Modules of the status page that need no browser: `holdfast status` has the page's sentences (docs/adr/0066). They are the
  * only imports with another ending than `.ts`.
  */
-const SHARED_WITH_PAGE = ['api/page/cluster.js', 'api/page/headline.js', 'api/page/memory.js', 'api/page/words.js']
+const SHARED_WITH_PAGE = ['http/page/cluster.js', 'http/page/headline.js', 'http/page/memory.js', 'http/page/words.js']
 
 /**
  * Where keepalived's words are spoken besides its own reader, because those who listen know no others: the dumps that
  * probes and exporters read (docs/adr/0030), programs that are told of changes (docs/adr/0029), and the API's labels.
  */
 const SPEAKS_KEEPALIVED = [
-  'api/keepalived-counts.ts',
-  'api/keepalived-dump.ts',
-  'kubernetes/upstream-words.ts',
+  'keepalived/counts.ts',
+  'keepalived/dump.ts',
+  'cluster/decisions/engine/upstream-words.ts',
   'notify/keepalived-words.ts',
 ]
 
@@ -122,7 +164,7 @@ const IPROUTE2 = /link set \S+ master \S+/g
 
 /** Files of effect folders that are pure all the same (also listed in tsconfig.core.json). */
 const PURE_FILES = [
-  'daemon/reconcile.ts',
+  'daemon/addresses/reconcile.ts',
   'healthcheck/check-message.ts',
   'healthcheck/check-report.ts',
   'healthcheck/check.ts',
@@ -130,7 +172,7 @@ const PURE_FILES = [
   'healthcheck/health.ts',
   'healthcheck/held-health.ts',
   'healthcheck/probe-result.ts',
-  'healthcheck/program-set.ts',
+  'healthcheck/programs/program-set.ts',
   'healthcheck/schedule.ts',
   'linux/netlink/message.ts',
   'metrics/exporter-names.ts',
@@ -156,7 +198,12 @@ function importsOf(file: string): string[] {
 }
 
 const files = sources(SRC)
-const roomOf = (path: string) => relative(SRC, path).split('/')[0] ?? ''
+/** The folder of the plan that a file belongs to: `cluster/decisions`, `daemon`, or the name of a file beside the folders. */
+const roomOf = (path: string): string => {
+  const [first = '', second] = relative(SRC, path).split('/')
+  const nested = `${first}/${second}`
+  return nested in PLAN ? nested : first
+}
 
 describe('architecture', () => {
   test.each(SHARED_WITH_PAGE)('%s imports only modules that need no browser', (path) => {
@@ -170,6 +217,13 @@ describe('architecture', () => {
   test('every folder of src is in the plan', () => {
     const rooms = [...new Set(files.map(roomOf))]
     expect(rooms.filter((room) => !(room in PLAN))).toEqual([])
+  })
+
+  test('no folder of src has more files side by side than a reader can look through', () => {
+    const sizes = new Map<string, number>()
+    for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1)
+    const large = [...sizes].map(([folder, size]) => [relative(SRC, folder), size] as const)
+    expect(large.filter(([folder, size]) => size > (LARGER[folder] ?? MOST_FILES))).toEqual([])
   })
 
   test.each(files.map((file) => [relative(ROOT, file), file] as const))(

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { monotonicMs } from '../../test/support/wait.ts'
 import { command, works } from './command.ts'
 import { FAULTS, type Fault } from './faults.ts'

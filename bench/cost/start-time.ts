@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { holdfastConfig } from '../../test/support/holdfast.ts'
 import { keepalivedConfig } from '../../test/support/keepalived.ts'
 import { createLab, LAB_VIP, type Lab } from '../../test/support/lab.ts'

@@ -5,8 +5,8 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/cli/demo-network.ts'
-import { PROBE_PORT, packageRoot, startResponder } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { PROBE_PORT, packageRoot, startResponder } from '../../src/lab/probe.ts'
 import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
 import { Holdfast } from '../../test/support/holdfast.ts'
 import { Keepalived } from '../../test/support/keepalived.ts'

@@ -2,7 +2,7 @@
  * Where an accident happens: a lab that is gone afterwards, in every exit path, with all that ran in it. Refuses to know
  * what happens there.
  */
-import { namespacesStarting } from '../../src/cli/demo-network.ts'
+import { namespacesStarting } from '../../src/lab/network.ts'
 import { createLab, type Lab } from '../../test/support/lab.ts'
 import { PRIORITIES } from './accident.ts'
 

@@ -2,7 +2,7 @@
  * Nothing fails, and who takes over nevertheless: under CPU load and under loss of advertisements, with and without
  * real-time priority. Decides how often a Backup took over, by what was on the wire. Refuses to know how load is made.
  */
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { frrSource } from '../../test/support/frr.ts'
 import { type Host, Lab } from '../../test/support/lab.ts'
 import { Capture } from '../../test/support/tshark.ts'

@@ -5,7 +5,7 @@
  *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 60 by default]
  */
 import { readFileSync } from 'node:fs'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { createAuthority } from '../../test/support/certificates.ts'
 import { createLab } from '../../test/support/lab.ts'
 import { familyOf } from '../../test/support/logged-process.ts'

@@ -5,7 +5,7 @@
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { Certificate } from '../../test/support/certificates.ts'
 import type { RouterPlan } from '../../test/support/daemon.ts'
 import { Holdfast } from '../../test/support/holdfast.ts'

@@ -2,7 +2,7 @@
  * What makes a healthy group look ill: programs that want every CPU, and advertisements that do not arrive. Decides how
  * each is done to the lab; both end with it at the latest. Refuses to know what comes of it.
  */
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import type { Lab } from '../../test/support/lab.ts'
 
 /**

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { DaemonKind } from '../../test/support/daemon.ts'
 import type { Machine } from './result.ts'
 

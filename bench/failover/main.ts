@@ -4,7 +4,7 @@
  * a figure or finds a namespace left behind.
  */
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { DaemonKind } from '../../test/support/daemon.ts'
 import { LINE_UPS, type Outcome } from './accident.ts'
 import { type Turn, together } from './company.ts'

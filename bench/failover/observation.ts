@@ -10,8 +10,8 @@
  *   const measurement = await observation.measure(at, 3_000)   // looks until at + 3 s
  *   await observation.close()
  */
-import { run } from '../../src/cli/demo-network.ts'
-import type { OwnerChange } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import type { OwnerChange } from '../../src/lab/probe.ts'
 import { type Host, LAB_VIP, type LabView } from '../../test/support/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import { ClientRecord, type Punctuality } from './client-record.ts'

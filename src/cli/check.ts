@@ -4,15 +4,15 @@
  * also says what that node makes of the file. Warnings fail with --strict alone, notes never.
  */
 import { readFileSync } from 'node:fs'
-import { addressFilesOf } from '../api/address-file.ts'
-import { readText } from '../api/configuration-file.ts'
-import { type AnyConfig, loadAny, looksLikeKeepalived } from '../api/configuration-language.ts'
-import { scriptProblems } from '../api/script-problem.ts'
+import { EXIT } from '../app/exit-code.ts'
+import { trackAdvice } from '../config/advice/track-advice.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { byPosition, formatProblem, isError, type Problem } from '../config/problem.ts'
 import { environmentProblems } from '../config/resolve.ts'
-import { trackAdvice } from '../config/track-advice.ts'
-import { EXIT } from './exit-code.ts'
+import { addressFilesOf } from '../files/address-file.ts'
+import { readText } from '../files/configuration-file.ts'
+import { type AnyConfig, loadAny, looksLikeKeepalived } from '../files/configuration-language.ts'
+import { scriptProblems } from '../files/script-problem.ts'
 import { presetReport, priorityReport } from './priority-report.ts'
 
 export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }

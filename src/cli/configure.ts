@@ -3,10 +3,10 @@
  * is wrong with it, in lines. The engine decides and keeps what it had when it cannot; this file only sends and tells.
  */
 import { readFileSync } from 'node:fs'
+import { EXIT } from '../app/exit-code.ts'
+import type { HandOverAnswer } from '../app/hand-over.ts'
 import type { CommandResult } from './check.ts'
 import { type Answer, ask, refused, unreachable } from './control-client.ts'
-import { EXIT } from './exit-code.ts'
-import type { HandOverAnswer } from './hand-over.ts'
 import { reloadLines } from './reload.ts'
 
 /** Longer than the engine gives two texts to be read, and a disk to write one. */

@@ -6,8 +6,8 @@
 import { statSync } from 'node:fs'
 import { request } from 'node:http'
 import { dirname } from 'node:path'
+import { EXIT } from '../app/exit-code.ts'
 import type { CommandResult } from './check.ts'
-import { EXIT } from './exit-code.ts'
 
 export type Question = {
   readonly path: string

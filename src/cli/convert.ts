@@ -3,13 +3,14 @@
  * what was not carried over stands in comments of the YAML itself, where the next reader finds it. Returns what is to be
  * printed. This file does not know keywords.
  */
-import { readKeepalivedFile } from '../api/keepalived-file.ts'
-import { surroundingsHere } from '../api/keepalived-source.ts'
-import { scriptProblems } from '../api/script-problem.ts'
+
+import { EXIT } from '../app/exit-code.ts'
 import { conversionText } from '../config/keepalived/conversion.ts'
 import { formatProblem, type Problem } from '../config/problem.ts'
+import { readKeepalivedFile } from '../files/keepalived-file.ts'
+import { surroundingsHere } from '../files/keepalived-source.ts'
+import { scriptProblems } from '../files/script-problem.ts'
 import type { CommandResult } from './check.ts'
-import { EXIT } from './exit-code.ts'
 
 export async function convertCommand(file: string, configId?: string): Promise<CommandResult> {
   const read = readKeepalivedFile(file, surroundingsHere(configId))

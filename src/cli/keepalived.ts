@@ -4,10 +4,10 @@
  * of the command line leads to (docs/adr/0030). Refuses to know the flags and the file.
  */
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
-import { EXIT } from './exit-code.ts'
-import { type KeepalivedOrder, keepalivedHelp, keepalivedOrder, type RunOrder, SIGNALS } from './keepalived-flags.ts'
-import { keepalivedTest } from './keepalived-test.ts'
-import { VERSION } from './version.ts'
+import { EXIT } from '../app/exit-code.ts'
+import { keepalivedTest } from '../app/keepalived-test.ts'
+import { VERSION } from '../app/version.ts'
+import { type KeepalivedOrder, keepalivedHelp, keepalivedOrder, type RunOrder, SIGNALS } from '../keepalived/flags.ts'
 
 /** Whose file and whose flags these are: tools that ask look for a number that they know. */
 const SPOKEN = '2.2.7'
@@ -53,7 +53,7 @@ async function carryOut(order: KeepalivedOrder): Promise<number> {
 }
 
 async function run(order: RunOrder): Promise<number> {
-  const { runCommand } = await import('./run.ts')
+  const { runCommand } = await import('../app/run.ts')
   const { api, file, core, force, configId, allFiles, warnings } = order
   const status = await runCommand(file, {
     core,

@@ -6,12 +6,12 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type NodeFile, nodeFiles, PRIMARY } from '../kubernetes/node-ip/files.ts'
-import { environmentIn, type Hint, hintIn } from '../kubernetes/node-ip/hint.ts'
-import { type Selection, selectNodeAddresses, type Wishes } from '../kubernetes/node-ip/selection.ts'
+import { EXIT } from '../app/exit-code.ts'
+import { type NodeFile, nodeFiles, PRIMARY } from '../cluster/decisions/node-ip/files.ts'
+import { environmentIn, type Hint, hintIn } from '../cluster/decisions/node-ip/hint.ts'
+import { type Selection, selectNodeAddresses, type Wishes } from '../cluster/decisions/node-ip/selection.ts'
 import { type Address, familyOf, parseAddress } from '../wire/address.ts'
 import type { CommandResult } from './check.ts'
-import { EXIT } from './exit-code.ts'
 import { readNodeTables } from './node-tables.ts'
 
 export type NodeIpWords = {

@@ -1,5 +1,5 @@
 /** This node as the choice of its address looks at it: links, their addresses and the routes, out of the kernel's tables. */
-import type { NodeView } from '../kubernetes/node-ip/selection.ts'
+import type { NodeView } from '../cluster/decisions/node-ip/selection.ts'
 import { readAddresses } from '../linux/addresses.ts'
 import { openClock } from '../linux/clock.ts'
 import { readLinks } from '../linux/links.ts'

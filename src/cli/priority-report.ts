@@ -2,10 +2,11 @@
  * The effective priorities of a configuration as a person reads them: one small table a router, and what nobody can see
  * by HTTP where a preset is used. Decided here: the layout. Refuses to know how a priority comes about.
  */
+
+import { MOST_INDEPENDENT, type PriorityTable } from '../config/advice/priority-table.ts'
+import type { TrackReport } from '../config/advice/track-advice.ts'
 import type { Config } from '../config/config.ts'
-import { presetNotes } from '../config/preset.ts'
-import { MOST_INDEPENDENT, type PriorityTable } from '../config/priority-table.ts'
-import type { TrackReport } from '../config/track-advice.ts'
+import { presetNotes } from '../config/schema/preset.ts'
 
 export function priorityReport(tables: readonly TrackReport[]): readonly string[] {
   return tables.flatMap(({ router, table }) => {

@@ -3,13 +3,13 @@
  * are asked for, because `run` must not pay for the others. No command is implemented here.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import type { ApiOverride, ApiWords } from '../config/api-words.ts'
-import type { CaptureHost } from './capture.ts'
+import { EXIT } from '../app/exit-code.ts'
+import { VERSION_AND_COMMIT } from '../app/version.ts'
+import type { ApiOverride, ApiWords } from '../config/api-options.ts'
+import type { CaptureHost } from './capture/capture.ts'
 import type { CommandResult } from './check.ts'
-import { EXIT } from './exit-code.ts'
 import type { NodeIpWords } from './node-ip.ts'
 import type { SimulateWords } from './simulate.ts'
-import { VERSION_AND_COMMIT } from './version.ts'
 import type { VridWords } from './vrid.ts'
 
 const DEFAULT_CONFIG = '/etc/holdfast/holdfast.yaml'
@@ -67,7 +67,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return keepalivedCommand(argv.slice(1))
   }
   if (argv[0] === 'agent' || argv[0] === 'dynkeepalived') {
-    const { agentCommand } = await import('./agent.ts')
+    const { agentCommand } = await import('./agent/agent.ts')
     const { exitCode, stdout, stderr } = await agentCommand(argv.slice(1))
     process.stdout.write(stdout)
     process.stderr.write(stderr)
@@ -141,7 +141,7 @@ doctor: 2 warnings, 3 errors`,
         typeof api === 'string' ? api : typeof record === 'string' ? record : wrongDirectory(runDirectory, isManaged)
       if (wrong !== undefined || typeof api === 'string' || typeof record === 'string')
         return print({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${wrong}\n` })
-      const { runCommand } = await import('./run.ts')
+      const { runCommand } = await import('../app/run.ts')
       if (isManaged) {
         status = await runCommand(config ?? DEFAULT_MEMORY, { core, force, record, managed: { api, runDirectory } })
         return
@@ -168,7 +168,7 @@ doctor: 2 warnings, 3 errors`,
       const { checkFiles } = await import('./check.ts')
       const { node: isOnNode = false, ...options } = words
       if (!isOnNode) return print(await checkFiles(files, options))
-      const { vrrpBeside } = await import('./vrrp-beside.ts')
+      const { vrrpBeside } = await import('../app/machine/vrrp-beside.ts')
       // Whoever else speaks VRRP here may be the very daemon whose next configuration this is.
       const { refusal } = vrrpBeside(false)
       const beside = refusal === undefined ? [] : [refusal]
@@ -193,7 +193,7 @@ doctor: 2 warnings, 3 errors`,
     .option('--no-ask-peers', 'do not ask the nodes of api.peers in the configuration')
     .option('--json', 'as JSON')
     .action(async (router: string | undefined, { askPeers, json = false, socket }: StatusWords) => {
-      const { statusCommand } = await import('./status.ts')
+      const { statusCommand } = await import('./status/status.ts')
       print(await statusCommand(socket, { router, json, asksPeers: askPeers }))
     })
 
@@ -206,7 +206,7 @@ doctor: 2 warnings, 3 errors`,
     .option('-f, --follow', 'go on with what happens')
     .option('--json', 'one JSON object a line')
     .action(async ({ socket, file, json = false, since, follow = false }: EventsWords) => {
-      const { eventsCommand, followEvents } = await import('./events.ts')
+      const { eventsCommand, followEvents } = await import('./explain/events.ts')
       const told = await eventsCommand({ socket, file, json, since })
       print(told)
       if (!follow || told.exitCode === EXIT.usage) return
@@ -247,7 +247,7 @@ doctor: 2 warnings, 3 errors`,
         const { file, recording, socket, verify = false } = words
         if (verify && recording === undefined)
           return print({ exitCode: EXIT.usage, stdout: '', stderr: 'holdfast: --verify goes with --recording\n' })
-        const { explainCommand } = await import('./explain.ts')
+        const { explainCommand } = await import('./explain/explain.ts')
         print(await explainCommand({ router, socket, file, recording, verify, since, peers, asksPeers, json }))
       },
     )
@@ -313,7 +313,7 @@ doctor: 2 warnings, 3 errors`,
     .option('-w, --write <file>', 'also into a pcap file')
     .option('-n, --count <lines>', 'end after so many lines', wholeNumber)
     .action(async (options: { interface?: string; json?: boolean; write?: string; count?: number }) => {
-      const { captureCommand } = await import('./capture.ts')
+      const { captureCommand } = await import('./capture/capture.ts')
       const { write, count, json = false } = options
       const { close, host } = await captureHost()
       status = await captureCommand({ interfaceName: options.interface, write, count, json }, host)
@@ -340,7 +340,7 @@ doctor: 2 warnings, 3 errors`,
         '\nHarmless beside a running daemon: no advertisement is sent, no address changed (docs/doctor.md).',
     )
     .action(async (file: string | undefined, options: DoctorWords) => {
-      const { doctorCommand } = await import('./doctor.ts')
+      const { doctorCommand } = await import('./doctor/doctor.ts')
       const {
         duration,
         interface: interfaces = [],
@@ -356,7 +356,7 @@ doctor: 2 warnings, 3 errors`,
     .command('doctor-timer', { hidden: true })
     .argument('<ms>')
     .action(async (ms: string) => {
-      const { measureTimer } = await import('./doctor-timer.ts')
+      const { measureTimer } = await import('./doctor/doctor-timer.ts')
       process.stdout.write(JSON.stringify(await measureTimer(Number(ms))))
     })
 
@@ -366,7 +366,7 @@ doctor: 2 warnings, 3 errors`,
       'three nodes in network namespaces, one failover, measured; as root, changes nothing else, takes seconds',
     )
     .action(async () => {
-      const { demoCommand } = await import('./demo.ts')
+      const { demoCommand } = await import('./demo/demo.ts')
       status = await demoCommand()
     })
 
@@ -468,7 +468,7 @@ doctor: 2 warnings, 3 errors`,
 const HARMLESS = ['check', 'convert', 'status', 'events', 'explain', 'capture', 'doctor', 'simulate', 'vrid', 'schema']
 
 async function suggestCommand(argv: readonly string[]): Promise<void> {
-  const { nearestWord } = await import('../config/spelling.ts')
+  const { nearestWord } = await import('../config/text/spelling.ts')
   const meant = argv[0] === undefined ? undefined : nearestWord(argv[0], HARMLESS)
   if (meant !== undefined) process.stderr.write(`(Did you mean ${meant}?)\n`)
 }
@@ -481,14 +481,14 @@ async function apiOf(words: ApiWords, isAllowed: boolean): Promise<ApiOverride |
   if (Object.values(words).every((word) => word === undefined)) return undefined
   if (!isAllowed)
     return '--listen, --public and --metrics-compat go with -f or --managed: in YAML they are keys of "api"'
-  const { apiOverride } = await import('../config/api-words.ts')
+  const { apiOverride } = await import('../config/api-options.ts')
   return apiOverride(words)
 }
 
 /** Or why not. */
 async function recordOf({ record: path, recordLimit }: Pick<RunWords, 'record' | 'recordLimit'>) {
   if (path === undefined) return undefined
-  const { octets } = await import('../config/field.ts')
+  const { octets } = await import('../config/schema/field.ts')
   const limit = octets(64 * 1024, 1024 * 1024 * 1024).safeParse(recordLimit)
   if (limit.success) return { path, limit: limit.data }
   return `Cannot use ${recordLimit} as --record-limit: ${limit.error.issues.map(({ message }) => message).join(', ')}`
@@ -515,10 +515,10 @@ function wholeNumber(text: string): number {
 /** The interfaces and frames of this network namespace. */
 async function captureHost() {
   const { openClock } = await import('../linux/clock.ts')
-  const { openLanTap } = await import('../linux/frame-tap.ts')
+  const { openLanTap } = await import('../linux/sockets/frame-tap.ts')
   const { loadNative } = await import('../linux/native.ts')
   const { openNetwork } = await import('../linux/network.ts')
-  const { captureInterfaces } = await import('./capture-interface.ts')
+  const { captureInterfaces } = await import('./capture/capture-interface.ts')
   const native = loadNative()
   const network = openNetwork(native, openClock(native))
   const host: CaptureHost = {
@@ -532,7 +532,7 @@ async function thisNode() {
   const { openClock } = await import('../linux/clock.ts')
   const { loadNative } = await import('../linux/native.ts')
   const { openNetwork } = await import('../linux/network.ts')
-  const { nodeView } = await import('./node.ts')
+  const { nodeView } = await import('../app/machine/node.ts')
   const native = loadNative()
   const network = openNetwork(native, openClock(native))
   try {

@@ -2,12 +2,13 @@
  * `holdfast reload`: the daemon reads its file again; what that changed, or what is wrong with the file, in lines. The
  * daemon decides and keeps what it had when it cannot; this file only asks and tells.
  */
+
+import { EXIT } from '../app/exit-code.ts'
+import type { ReloadAnswer } from '../app/live-configuration.ts'
 import { formatProblem } from '../config/problem.ts'
 import { changesText, changeText, groupsText, type ValueChange } from '../config/value-diff.ts'
 import type { CommandResult } from './check.ts'
 import { ask, refused, unreachable } from './control-client.ts'
-import { EXIT } from './exit-code.ts'
-import type { ReloadAnswer } from './live-configuration.ts'
 
 /** Longer than the daemon gives two files to be read. */
 const TIMEOUT = 30_000

@@ -3,12 +3,12 @@
  * and the answers of its API. They are made from the schemas that `run` and the API use.
  */
 import * as z from 'zod'
-import { statusSchema } from '../api/status-schema.ts'
+import { EXIT } from '../app/exit-code.ts'
 import { jsonSchema } from '../config/config.ts'
-import { eventPageSchema } from '../journal/event.ts'
-import { webhookBodySchema } from '../journal/webhook-body.ts'
+import { eventPageSchema } from '../events/event.ts'
+import { webhookBodySchema } from '../events/webhook-body.ts'
+import { statusSchema } from '../http/status-schema.ts'
 import type { CommandResult } from './check.ts'
-import { EXIT } from './exit-code.ts'
 
 // As input: whoever reads an answer must take fields that come with a later version.
 const open = { io: 'input' } as const

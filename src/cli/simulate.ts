@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { EXIT } from '../app/exit-code.ts'
 import { checksOf, nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
 import { configFrom } from '../config/configuration.ts'
@@ -17,7 +18,6 @@ import { type Play, play, type Told } from '../simulator/simulation.ts'
 import { studyWeights } from '../simulator/weights.ts'
 import { familyOf } from '../wire/address.ts'
 import { type CommandResult, loadWritten } from './check.ts'
-import { EXIT } from './exit-code.ts'
 
 export type SimulateWords = {
   readonly json?: boolean

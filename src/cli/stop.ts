@@ -2,10 +2,11 @@
  * `holdfast stop`: the daemon leaves as on SIGTERM, and this command ends when it has left: when its control socket is
  * gone, which is the last thing that it closes. Decides how long is too long; refuses to kill anybody.
  */
-import { isAnswered } from '../api/private-socket.ts'
+
+import { EXIT } from '../app/exit-code.ts'
+import { isAnswered } from '../files/private-socket.ts'
 import type { CommandResult } from './check.ts'
 import { ask, refused, unreachable } from './control-client.ts'
-import { EXIT } from './exit-code.ts'
 
 const TIMEOUT = 3_000
 /** Leaving takes 10 s at most (design.md §3). */

@@ -2,9 +2,10 @@
  * `holdfast vrid NAME`: the VRIDs that all nodes of a cluster have by its name, in the lines that runtimecfg prints, and
  * whether another cluster on the same LAN has one of them as well. Asks nobody.
  */
-import { type Collision, collisions, type Service, type Vrids, vridsOf } from '../kubernetes/vrid.ts'
+
+import { EXIT } from '../app/exit-code.ts'
+import { type Collision, collisions, type Service, type Vrids, vridsOf } from '../cluster/decisions/engine/vrid.ts'
 import type { CommandResult } from './check.ts'
-import { EXIT } from './exit-code.ts'
 
 export type VridWords = {
   /** Instead of what the name gives. */

@@ -2,11 +2,12 @@
  * `holdfast yield`: hands the addresses to another node and waits to see which node took them, or ends a yield. Whether a router
  * may yield is the daemon's decision. Without a successor the router is Active again, and the command fails.
  */
-import { formatDuration, parseDuration } from '../config/duration.ts'
-import type { RouterSnapshot, Snapshot } from '../daemon/snapshot.ts'
+
+import { EXIT } from '../app/exit-code.ts'
+import { formatDuration, parseDuration } from '../config/schema/duration.ts'
+import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
 import type { CommandResult } from './check.ts'
 import { type Answer, ask, refused, unreachable } from './control-client.ts'
-import { EXIT } from './exit-code.ts'
 
 const TIMEOUT = 3_000
 /** Leaving takes 10 s at most (design.md §3). */

@@ -6,7 +6,7 @@
 import type { CheckSpec, ProbeSpec } from '../healthcheck/check.ts'
 import { type Millis, millis } from '../wire/units.ts'
 import type { Config } from './config.ts'
-import type { HealthcheckKeys } from './healthcheck.ts'
+import type { HealthcheckKeys } from './schema/healthcheck.ts'
 
 export type Check =
   | { readonly kind: 'probe'; readonly spec: CheckSpec }

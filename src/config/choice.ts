@@ -9,8 +9,8 @@ import { nameOfInterface } from './holding.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { mayServeNetworkOf, type OwnInterface, type Standing, servesNetworkOf } from './node-view.ts'
 import type { Path, Severity } from './problem.ts'
-import { nearestWord } from './spelling.ts'
-import { sourceOf, sourcePath, unicastOf } from './transport.ts'
+import { sourceOf, sourcePath, unicastOf } from './schema/transport.ts'
+import { nearestWord } from './text/spelling.ts'
 
 export type Report = (severity: Severity, at: Path, message: string) => void
 

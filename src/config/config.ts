@@ -4,7 +4,8 @@
  * by resolve.ts. This file does not know YAML, positions, or what one value means for another (cross-check.ts).
  */
 import * as z from 'zod'
-import { announceSchema } from './announce.ts'
+import { holdingKey, type InterfaceKey } from './holding.ts'
+import { announceSchema } from './schema/announce.ts'
 import {
   absolutePath,
   apiAddress,
@@ -20,16 +21,15 @@ import {
   pattern,
   section,
   whole,
-} from './field.ts'
-import { healthcheckSchema } from './healthcheck.ts'
-import { holdingKey, type InterfaceKey } from './holding.ts'
-import { knobShape } from './knobs.ts'
-import { notify } from './notify.ts'
-import { expandPresets, PRESETS } from './preset.ts'
-import { trackSchema } from './track.ts'
-import { hint, PEERS_WANTED, transportSchema } from './transport.ts'
-import { virtualAddress } from './virtual-address.ts'
-import { webhook } from './webhook.ts'
+} from './schema/field.ts'
+import { healthcheckSchema } from './schema/healthcheck.ts'
+import { knobShape } from './schema/knobs.ts'
+import { notify } from './schema/notify.ts'
+import { expandPresets, PRESETS } from './schema/preset.ts'
+import { trackSchema } from './schema/track.ts'
+import { hint, PEERS_WANTED, transportSchema } from './schema/transport.ts'
+import { virtualAddress } from './schema/virtual-address.ts'
+import { webhook } from './schema/webhook.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
@@ -237,7 +237,7 @@ export type Config = z.output<typeof configSchema>
 export type VirtualRouter = z.output<typeof virtualRouterSchema>
 export type SyncGroup = z.output<typeof syncGroupSchema>
 export type HealthcheckConfig = Config['healthchecks'][number]
-export type { Track } from './track.ts'
+export type { Track } from './schema/track.ts'
 
 /** What a file may contain, as JSON Schema 2020-12: for editors, and for the known keys of schema-problem.ts. */
 export const jsonSchema = () => z.toJSONSchema(configSchema, { io: 'input' })

@@ -4,16 +4,15 @@
  * node it is meant for.
  */
 import type { z } from 'zod'
-import { advice } from './advice.ts'
+import { advice } from './advice/advice.ts'
+import type { Placed } from './advice/contradiction.ts'
+import { crossCheck, listenProblems } from './advice/cross-check.ts'
+import { type CheckSections, healthcheckProblems } from './advice/healthcheck-problem.ts'
+import { groupProblems, type PlacedGroup } from './advice/sync-group.ts'
+import { tooManyRouters } from './advice/vrid-space.ts'
 import { nameOf } from './checks.ts'
 import { type Config, configSchema, syncGroupSchema, virtualRouterSchema } from './config.ts'
-import type { Placed } from './contradiction.ts'
-import { crossCheck, listenProblems } from './cross-check.ts'
-import type { ReadDocument } from './document.ts'
-import { healthcheckSchema } from './healthcheck.ts'
-import { type CheckSections, healthcheckProblems } from './healthcheck-problem.ts'
-import type { Imported } from './keepalived/fate.ts'
-import { checksOfPreset, PRESETS } from './preset.ts'
+import type { Imported } from './keepalived/keywords/fate.ts'
 import {
   byPosition,
   isError,
@@ -25,9 +24,10 @@ import {
   type Problem,
   problemAt,
 } from './problem.ts'
-import { schemaProblems } from './schema-problem.ts'
-import { groupProblems, type PlacedGroup } from './sync-group.ts'
-import { tooManyRouters } from './vrid-space.ts'
+import { healthcheckSchema } from './schema/healthcheck.ts'
+import { checksOfPreset, PRESETS } from './schema/preset.ts'
+import type { ReadDocument } from './text/document.ts'
+import { schemaProblems } from './text/schema-problem.ts'
 
 export type ParsedConfig =
   | {

@@ -9,9 +9,9 @@ import { familyOf } from '../wire/address.ts'
 import { checksOf, nameOf } from './checks.ts'
 import type { Config, SyncGroup, VirtualRouter } from './config.ts'
 import { type ResolvedRouter, resolveRouters } from './resolve.ts'
-import { sourceOf } from './transport.ts'
+import { sourceOf } from './schema/transport.ts'
+import { ownAddressesOf } from './schema/virtual-address.ts'
 import { type ValueChange, valueChanges } from './value-diff.ts'
-import { ownAddressesOf } from './virtual-address.ts'
 
 export type ConfigDiff = {
   /** Names of routers; each router of either configuration is in exactly one of these five lists. */

@@ -6,10 +6,10 @@
 import { type Address, familyOf } from '../wire/address.ts'
 import type { Report } from './choice.ts'
 import type { Config, VirtualRouter } from './config.ts'
-import { host, type Reading, section, textual } from './field.ts'
 import type { NamedAddress } from './named-address.ts'
 import { familyName, familyOfAll } from './network.ts'
 import type { OwnInterface, OwnView } from './node-view.ts'
+import { host, type Reading, section, textual } from './schema/field.ts'
 
 export type Holding = { readonly file: string } | { readonly address: Address }
 /** Of a router: a name, `auto`, or this. */

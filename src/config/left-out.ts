@@ -1,12 +1,12 @@
 /**
  * A configuration without programs that are not to be run. Decided here: whoever tracked such a check does as if the file
  * did not say so (keepalived 2.2.7, observed), and a combination goes on with the members that are left. This file does
- * not know why one is left out (api/script-problem.ts).
+ * not know why one is left out (files/script-problem.ts).
  */
 import { checksOf, nameOf } from './checks.ts'
 import type { Config } from './config.ts'
-import { EVENTS } from './notify.ts'
-import { isInterface, type Track } from './track.ts'
+import { EVENTS } from './schema/notify.ts'
+import { isInterface, type Track } from './schema/track.ts'
 
 export type LeftOut =
   | { readonly kind: 'healthcheck'; readonly name: string }

@@ -3,7 +3,7 @@
  * where its sockets are (docs/adr/0052). Decided here: the command line counts, whatever the configuration says. Pure.
  * Refuses to know which command it was.
  */
-import type { ApiOverride } from './api-words.ts'
+import type { ApiOverride } from './api-options.ts'
 import { type Config, inRunDirectory } from './config.ts'
 
 export type NodeSettings = {

@@ -3,9 +3,9 @@
  * them are the node's own. This file does not know how the node was looked at, nor what an interface is chosen for.
  */
 import { type Address, addressBytes, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
-import type { NetworkAddress } from './field.ts'
 import type { NamedAddress } from './named-address.ts'
 import { hostPrefixLength, OTHERS_INSTALL, sameNetwork } from './network.ts'
+import type { NetworkAddress } from './schema/field.ts'
 
 export type NodeAddress = {
   readonly address: Address

@@ -4,8 +4,8 @@
  */
 import { type Check, nameOf } from './checks.ts'
 import type { Config } from './config.ts'
-import { formatDuration } from './duration.ts'
-import { isDurationKey, isSecret } from './schema-problem.ts'
+import { formatDuration } from './schema/duration.ts'
+import { isDurationKey, isSecret } from './text/schema-problem.ts'
 
 export type ValueChange = {
   /** A key of the configuration; `null`: the configuration itself. */

@@ -7,11 +7,11 @@ import type { ResolvedRouter } from '../config/resolve.ts'
 import type { Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
-import { isUp } from './link-state.ts'
-import type { NetworkView } from './network-view.ts'
+import type { NetworkView } from './addresses/network-view.ts'
+import type { Trackers } from './health/trackers.ts'
+import type { Replaced, Tracking } from './health/tracking.ts'
+import { isUp } from './lan/link-state.ts'
 import type { Link } from './ports.ts'
-import type { Trackers } from './trackers.ts'
-import type { Replaced, Tracking } from './tracking.ts'
 
 export type Circumstances = {
   readonly faults: readonly { readonly fault: Fault; readonly present: boolean; readonly canSend: boolean }[]

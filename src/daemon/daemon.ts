@@ -11,28 +11,28 @@ import type { NamedAddress } from '../config/named-address.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { resolveRouters } from '../config/resolve.ts'
-import { unknownRouter } from '../config/spelling.ts'
+import { unknownRouter } from '../config/text/spelling.ts'
 import { Histogram } from '../metrics/histogram.ts'
 import { METRICS } from '../metrics/names.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { centisToMillis, type Millis, plus } from '../wire/units.ts'
-import { AbsenceWatch } from './absence-watch.ts'
-import { AddressFiles } from './address-files.ts'
+import { AddressFiles } from './addresses/address-files.ts'
+import { type AddressMemory, Journal, memoryOnDisk } from './addresses/ledger.ts'
+import { Leftovers } from './addresses/leftovers.ts'
+import { lifetimeOf } from './addresses/lifetime.ts'
+import { NetworkNews } from './addresses/network-news.ts'
+import { NetworkView } from './addresses/network-view.ts'
+import { StaleAddresses } from './addresses/stale-addresses.ts'
 import { Alarm, onTheEventLoop, type Schedule, wakeUpBy } from './alarm.ts'
-import { CheckBoard } from './check-board.ts'
 import { ColdStart } from './cold-start.ts'
-import { engineDistributions, routerDistributions } from './distributions.ts'
 import { EffectRunner } from './effect-runner.ts'
-import { GuardianWatch } from './guardian-watch.ts'
-import { HealthWatch } from './health-watch.ts'
-import { healthcheckSnapshots, WallClock } from './healthcheck-snapshot.ts'
-import { type AddressMemory, Journal, memoryOnDisk } from './journal.ts'
-import { LatenessNews } from './lateness-news.ts'
-import { Leftovers } from './leftovers.ts'
-import { lifetimeOf } from './lifetime.ts'
-import { NetworkNews } from './network-news.ts'
-import { NetworkView } from './network-view.ts'
-import { Notices } from './notices.ts'
+import { AbsenceWatch } from './guard/absence-watch.ts'
+import { GuardianWatch } from './guard/guardian-watch.ts'
+import { CheckBoard } from './health/check-board.ts'
+import { HealthWatch } from './health/health-watch.ts'
+import { healthcheckSnapshots, WallClock } from './health/healthcheck-snapshot.ts'
+import { Trackers } from './health/trackers.ts'
+import { segmentContext } from './lan/segment-news.ts'
 import { Placement } from './placement.ts'
 import type {
   AddressFilePort,
@@ -46,12 +46,14 @@ import type {
   NotifyPort,
   SocketPort,
 } from './ports.ts'
-import type { Recorder } from './recorder.ts'
 import { applyReload, type Bearer, bearerWords, planReload, type ReloadReport } from './reload.ts'
-import { type EngineReport, type ReportPart, reportInPieces } from './report.ts'
 import { Roster } from './roster.ts'
 import type { Router } from './router.ts'
-import { segmentContext } from './segment-news.ts'
+import { engineDistributions, routerDistributions } from './telemetry/distributions.ts'
+import { LatenessNews } from './telemetry/lateness-news.ts'
+import { Notices } from './telemetry/notices.ts'
+import type { Recorder } from './telemetry/recorder.ts'
+import { type EngineReport, type ReportPart, reportInPieces } from './telemetry/report.ts'
 import {
   type ConfigSnapshot,
   groupSnapshots,
@@ -64,11 +66,9 @@ import {
   type Standing,
   type SurroundingsSnapshot,
   standingOf,
-} from './snapshot.ts'
-import { StaleAddresses } from './stale-addresses.ts'
-import { type TakeoverTimes, takeoverTimes } from './takeover-watch.ts'
-import { Trackers } from './trackers.ts'
-import type { Transition } from './transition-history.ts'
+} from './telemetry/snapshot.ts'
+import { type TakeoverTimes, takeoverTimes } from './telemetry/takeover-watch.ts'
+import type { Transition } from './telemetry/transition-history.ts'
 
 export type DaemonPorts = {
   readonly clock: Clock

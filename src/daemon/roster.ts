@@ -11,13 +11,13 @@ import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
-import { GapNews } from './gap-news.ts'
 import type { LastWillPort } from './ports.ts'
-import type { Recorder } from './recorder.ts'
 import { Router, type RouterSpec } from './router.ts'
 import { RouterGroup } from './router-group.ts'
-import type { TakeoverTimes } from './takeover-watch.ts'
-import type { Transition } from './transition-history.ts'
+import { GapNews } from './telemetry/gap-news.ts'
+import type { Recorder } from './telemetry/recorder.ts'
+import type { TakeoverTimes } from './telemetry/takeover-watch.ts'
+import type { Transition } from './telemetry/transition-history.ts'
 
 export type RosterContext = {
   readonly recorder: Recorder

@@ -13,10 +13,10 @@ import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import { enterBackup } from '../vrrp/transition.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'
-import { GroupWill } from './group-will.ts'
+import { GroupWill } from './guard/group-will.ts'
 import type { LastWillPort } from './ports.ts'
-import type { Recorder } from './recorder.ts'
 import { holdsIn, type Router } from './router.ts'
+import type { Recorder } from './telemetry/recorder.ts'
 
 export type RouterGroupContext = {
   readonly recorder: Recorder

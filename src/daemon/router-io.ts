@@ -4,7 +4,7 @@
  */
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
-import type { AddressIo } from './address-keeper.ts'
+import type { AddressIo } from './addresses/address-keeper.ts'
 import type { Asker, Sender } from './effect-runner.ts'
 import type { Router } from './router.ts'
 

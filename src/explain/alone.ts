@@ -2,7 +2,7 @@
  * What happened to a node without an address that moved for it. Decided here: which events are worth a story of their own,
  * and which are only the other side of one that is told anyway. PURE.
  */
-import type { EventOf } from '../journal/event.ts'
+import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
 import type { Incident } from './incident.ts'
 import { beganAway, chainOf, isKind, type Node, nodeAt, type Timeline, type Told } from './timeline.ts'

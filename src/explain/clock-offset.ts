@@ -4,7 +4,7 @@
  * busy machine, so that each pair bounds the difference from one side. Decided here: what makes a pair, and what stands
  * when there is none. PURE.
  */
-import type { JournalEvent } from '../journal/event.ts'
+import type { JournalEvent } from '../events/event.ts'
 import type { Dated } from './dating.ts'
 
 export type ClockOffset = {

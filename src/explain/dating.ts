@@ -2,7 +2,7 @@
  * When the events of one node happened, by its own wall clock as it is at the end of each boot: the monotonic clock says
  * how far apart they are. Decided here: where a new boot begins. PURE.
  */
-import type { JournalEvent } from '../journal/event.ts'
+import type { JournalEvent } from '../events/event.ts'
 
 export type Dated = { readonly event: JournalEvent; readonly at: number }
 

@@ -3,7 +3,7 @@
  * happened on the node that had the address before. Decided here: which of several explanations counts, and that what
  * nobody has written down is not guessed. PURE.
  */
-import type { EventOf } from '../journal/event.ts'
+import type { EventOf } from '../events/event.ts'
 import { isExplainedBySender } from './alone.ts'
 import { type Cause, ofFault } from './cause.ts'
 import {

@@ -1,7 +1,7 @@
 /**
  * The first sentence of an incident: what moved from where to where, and why. Decided here: the words of each cause. PURE.
  */
-import type { EventKind } from '../journal/event.ts'
+import type { EventKind } from '../events/event.ts'
 import type { Cause } from './cause.ts'
 import type { Incident } from './incident.ts'
 import type { Told } from './timeline.ts'

@@ -3,7 +3,7 @@
  * Actives, and what happened without the address moving. Decided here: which events are the steps of
  * one, and what the phases are. Refuses to know how it is printed. PURE.
  */
-import type { EventOf } from '../journal/event.ts'
+import type { EventOf } from '../events/event.ts'
 import { aloneOf } from './alone.ts'
 import type { Cause } from './cause.ts'
 import { type Diagnosis, diagnose, type Takeover } from './diagnosis.ts'

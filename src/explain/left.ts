@@ -3,7 +3,7 @@
  * router is Active now. Decided here: that a cause in this node's own journal counts, and what else is not known is said
  * to be so. PURE.
  */
-import type { EventOf } from '../journal/event.ts'
+import type { EventOf } from '../events/event.ts'
 import type { Cause } from './cause.ts'
 import { changeOf, ofChange, ofLeaving, patienceOf, removalOf, type Takeover } from './diagnosis.ts'
 import type { Incident } from './incident.ts'

@@ -3,7 +3,7 @@
  * Actives, another host with a VIP, a fault, a failed check, a refused reload. Decided here: which events begin and end
  * each of them. PURE.
  */
-import type { EventOf } from '../journal/event.ts'
+import type { EventOf } from '../events/event.ts'
 import {
   isKind,
   type Node,

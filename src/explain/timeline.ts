@@ -3,7 +3,7 @@
  * event, and whose an address is. Within a boot the monotonic clock dates events, so that a wall clock that is stepped
  * meanwhile reorders nothing. Decided here: how an event is dated, and what tells that a daemon has died. PURE.
  */
-import type { EventKind, EventOf, JournalEvent } from '../journal/event.ts'
+import type { EventKind, EventOf, JournalEvent } from '../events/event.ts'
 import { type ClockOffset, offsetOf, sent } from './clock-offset.ts'
 import { type Dated, dated, type Reading } from './dating.ts'
 

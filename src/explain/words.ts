@@ -2,8 +2,8 @@
  * An event as a sentence about the node where it happened, without its subject: `heard that r1 released the VIP (priority 0)`.
  * Decided here: the words, and nothing else. PURE.
  */
-import { checkEffectWords } from '../journal/check-words.ts'
-import type { EventOf, JournalEvent } from '../journal/event.ts'
+import { checkEffectWords } from '../events/check-words.ts'
+import type { EventOf, JournalEvent } from '../events/event.ts'
 
 /** How the story calls whoever has this address. */
 export type NameOf = (address: string) => string

@@ -1,13 +1,13 @@
 /** From what is asked to who asks it. A specification that no probe can be made of becomes one that says why. */
 import type { ProbeSpec } from './check.ts'
-import { execProbe } from './exec.ts'
-import { fileProbe } from './file.ts'
-import { httpProbe } from './http.ts'
-import type { Launch } from './launched-programs.ts'
+import type { OpenStream } from './connection/stream.ts'
 import { impossibleProbe, type Probe, type WatchEnd } from './probe.ts'
-import { processProbe } from './process.ts'
-import type { OpenStream } from './stream.ts'
-import { tcpProbe } from './tcp.ts'
+import { execProbe } from './probes/exec.ts'
+import { fileProbe } from './probes/file.ts'
+import { httpProbe } from './probes/http.ts'
+import { processProbe } from './probes/process.ts'
+import { tcpProbe } from './probes/tcp.ts'
+import type { Launch } from './programs/launched-programs.ts'
 
 /** What probes need of the system and Node does not have. */
 export type ProbePorts = {

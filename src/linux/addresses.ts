@@ -1,6 +1,6 @@
 /**
  * Addresses on and off interfaces. Decided here: which answers of the kernel mean that things are as asked, so that
- * every step can be repeated (ground rule 6). Refused here: which steps are due (daemon/reconcile.ts).
+ * every step can be repeated (ground rule 6). Refused here: which steps are due (daemon/addresses/reconcile.ts).
  */
 import type { AddressOutcome, AddressStep, NameOf, PresentAddress } from '../daemon/ports.ts'
 import { address } from '../wire/address.ts'

@@ -6,7 +6,7 @@
 import type { Clock } from '../daemon/ports.ts'
 import { millis } from '../wire/units.ts'
 import type { NativeAddon } from './native.ts'
-import type { ClockPair } from './receive-time.ts'
+import type { ClockPair } from './sockets/receive-time.ts'
 
 export type KernelClock = Clock & {
   /** Both clocks in one call, for the kernel's receive stamps. */

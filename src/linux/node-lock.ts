@@ -6,9 +6,9 @@
  */
 import { readFileSync } from 'node:fs'
 import type { NativeAddon } from './native.ts'
-import { processWith } from './process-sockets.ts'
-import { AF, unixSockaddr } from './sockaddr.ts'
-import type { Peer } from './socket-peer.ts'
+import { processWith } from './process/process-sockets.ts'
+import type { Peer } from './process/socket-peer.ts'
+import { AF, unixSockaddr } from './sockets/sockaddr.ts'
 
 /** Shown as @holdfast by ss(8). */
 const NAME = 'holdfast'

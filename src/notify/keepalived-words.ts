@@ -3,7 +3,7 @@
  * to change (VR-NTF-01). Decided here: which programs are run for which event, in which order, with which arguments; all as
  * keepalived 2.2.7 was seen to do it. Refuses to know how a program is run.
  */
-import type { LaunchedArgv, ProgramSet } from '../healthcheck/program-set.ts'
+import type { LaunchedArgv, ProgramSet } from '../healthcheck/programs/program-set.ts'
 import type { NotifyEvent, NotifyPrograms, NotifySubject } from './notification.ts'
 
 const SUBJECT = { router: 'INSTANCE', group: 'GROUP' } as const

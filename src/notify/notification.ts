@@ -3,7 +3,7 @@
  * file does not know when a state changes, what keepalived calls it, and how a program is run.
  */
 import type { Reason } from '../healthcheck/probe-result.ts'
-import type { LaunchedArgv, ProgramSet, WantedRun } from '../healthcheck/program-set.ts'
+import type { LaunchedArgv, ProgramSet, WantedRun } from '../healthcheck/programs/program-set.ts'
 import type { Millis } from '../wire/units.ts'
 
 /** `removed`: a reload has taken the router out of the configuration, or made another one of it. */

@@ -5,9 +5,9 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { RunCutoff } from '../healthcheck/cutoff.ts'
-import { type Launch, LaunchedPrograms } from '../healthcheck/launched-programs.ts'
 import type { ProbeRun } from '../healthcheck/probe.ts'
-import type { ProgramSet, WantedRun } from '../healthcheck/program-set.ts'
+import { type Launch, LaunchedPrograms } from '../healthcheck/programs/launched-programs.ts'
+import type { ProgramSet, WantedRun } from '../healthcheck/programs/program-set.ts'
 import type { Notification, NotifyNews } from './notification.ts'
 
 /** Behind a program that hangs; of more than these the oldest is history by the time its turn would come. */

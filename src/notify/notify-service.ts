@@ -3,7 +3,7 @@
  * something is said every BEAT while one is busy, so that silence means a thread that does not run. Refuses to know threads,
  * ports and states.
  */
-import type { Launch } from '../healthcheck/launched-programs.ts'
+import type { Launch } from '../healthcheck/programs/launched-programs.ts'
 import type { Lane, NotifyNews, NotifyOrder } from './notification.ts'
 import { NotifyLane } from './notify-lane.ts'
 

@@ -5,8 +5,8 @@
  */
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { HostName } from '../healthcheck/connection/host-name.ts'
 import { RunCutoff } from '../healthcheck/cutoff.ts'
-import { HostName } from '../healthcheck/host-name.ts'
 import { type Millis, millis } from '../wire/units.ts'
 import type { WebhookDelivery, WebhookSpec } from './webhook.ts'
 

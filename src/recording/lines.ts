@@ -7,7 +7,7 @@
 import * as z from 'zod'
 import type { Config } from '../config/config.ts'
 import type { NamedAddress } from '../config/named-address.ts'
-import type { JournalEntry } from '../daemon/journal.ts'
+import type { JournalEntry } from '../daemon/addresses/ledger.ts'
 import type {
   CheckPortNews,
   Failure,
@@ -18,7 +18,7 @@ import type {
   PresentAddress,
   WillState,
 } from '../daemon/ports.ts'
-import { eventSchema } from '../journal/event.ts'
+import { eventSchema } from '../events/event.ts'
 import { type Address, type Family, parseAddress } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 

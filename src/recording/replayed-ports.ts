@@ -3,8 +3,9 @@
  * asks is answered out of it, and nothing happens in the world. The other side of taped-ports.ts. Refuses to know lines,
  * and what a difference means.
  */
+
+import type { AddressMemory } from '../daemon/addresses/ledger.ts'
 import type { DaemonPorts } from '../daemon/daemon.ts'
-import type { AddressMemory } from '../daemon/journal.ts'
 import type {
   AddressFilePort,
   AdvertisementSocket,
@@ -18,7 +19,7 @@ import type {
   NotifyPort,
   SocketPort,
 } from '../daemon/ports.ts'
-import type { Recorder } from '../daemon/recorder.ts'
+import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { Input, InputOf, NewOutput } from './lines.ts'
 import * as outputs from './outputs.ts'
 import type { ReplayedClocks } from './replayed-clocks.ts'

@@ -5,7 +5,7 @@
  * which keys of a configuration hold a secret (schema-problem.ts has the same list for its messages). Refuses to know files.
  */
 import type { Config } from '../config/config.ts'
-import type { JournalEvent } from '../journal/event.ts'
+import type { JournalEvent } from '../events/event.ts'
 import { AUTHENTICATION_LENGTH, simplePassword } from '../vrrp/authentication.ts'
 import { viewOf } from '../wire/bytes.ts'
 
@@ -118,7 +118,7 @@ function carryOver(before: Uint8Array, after: Uint8Array): void {
   viewOf(after).setUint16(CHECKSUM, ~sum & 0xffff)
 }
 
-/** What a target has said is not for everybody who is sent a recording (api/public-view.ts). */
+/** What a target has said is not for everybody who is sent a recording (http/public-view.ts). */
 export function withoutDetail(event: JournalEvent): JournalEvent {
   if (event.kind !== 'checkChanged') return event
   const { detail: _, ...rest } = event

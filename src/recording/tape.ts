@@ -5,10 +5,10 @@
  * the lines go (recording-file.ts).
  */
 import type { Config } from '../config/config.ts'
-import { type ChronicleClock, SYSTEM_CLOCKS } from '../daemon/chronicle.ts'
 import type { Clock } from '../daemon/ports.ts'
-import { type Later, Recorder } from '../daemon/recorder.ts'
-import type { JournalEvent } from '../journal/event.ts'
+import { type ChronicleClock, SYSTEM_CLOCKS } from '../daemon/telemetry/chronicle.ts'
+import { type Later, Recorder } from '../daemon/telemetry/recorder.ts'
+import type { JournalEvent } from '../events/event.ts'
 import type { Millis } from '../wire/units.ts'
 import { configLine, type NewInput, type NewOutput } from './lines.ts'
 import { type HexOf, plainHex } from './outputs.ts'

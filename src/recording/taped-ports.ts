@@ -4,9 +4,9 @@
  * what it was. Decided here: which is which. Refuses to know what anything is for.
  */
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
+import { type AddressMemory, memoryOnDisk } from '../daemon/addresses/ledger.ts'
 import { onTheEventLoop, type Schedule, wakeUpBy } from '../daemon/alarm.ts'
 import type { DaemonPorts } from '../daemon/daemon.ts'
-import { type AddressMemory, memoryOnDisk } from '../daemon/journal.ts'
 import type {
   AddressFilePort,
   AdvertisementSocket,

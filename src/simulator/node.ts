@@ -4,9 +4,9 @@
  * fault comes, and who answers.
  */
 import type { Config } from '../config/config.ts'
+import type { JournalEntry } from '../daemon/addresses/ledger.ts'
 import { Daemon, type DaemonOptions, type DaemonPorts } from '../daemon/daemon.ts'
-import type { JournalEntry } from '../daemon/journal.ts'
-import { type Later, Recorder } from '../daemon/recorder.ts'
+import { type Later, Recorder } from '../daemon/telemetry/recorder.ts'
 import type { Tape } from '../recording/tape.ts'
 import { type EngineOrders, tapedDaemon } from '../recording/taped-daemon.ts'
 import { Checks } from './checks.ts'

@@ -4,11 +4,11 @@
  * the files that configurations are in. Refuses to know what a simulation makes of it.
  */
 import * as z from 'zod'
-import { type ReadDocument, readDocument } from '../config/document.ts'
-import { parseDuration } from '../config/duration.ts'
-import { duration, itemName, list, networkAddress, oneOf, section, whole } from '../config/field.ts'
 import { type Locate, type Problem, problemAt } from '../config/problem.ts'
-import { schemaProblems } from '../config/schema-problem.ts'
+import { parseDuration } from '../config/schema/duration.ts'
+import { duration, itemName, list, networkAddress, oneOf, section, whole } from '../config/schema/field.ts'
+import { type ReadDocument, readDocument } from '../config/text/document.ts'
+import { schemaProblems } from '../config/text/schema-problem.ts'
 import { type DaemonKind, FAULT_KINDS, type Fault, type FaultKind } from './scenario.ts'
 
 const HOUR = 3_600_000

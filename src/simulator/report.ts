@@ -2,7 +2,7 @@
  * What a simulation saw, for people: a time line of faults and owners, the worst of each address, and what to think about.
  * PURE, and the same text for the same scenario. Refuses to know how it came about.
  */
-import { formatDuration } from '../config/duration.ts'
+import { formatDuration } from '../config/schema/duration.ts'
 import type { Fault } from './scenario.ts'
 import { type ServiceOf, withoutService } from './services.ts'
 import type { Injected, Play, Told } from './simulation.ts'

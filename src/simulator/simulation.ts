@@ -3,11 +3,11 @@
  * same account on every machine. Refuses to know which account is a good one (judge.ts).
  */
 import type { Config } from '../config/config.ts'
-import { parseConfig } from '../config/yaml.ts'
+import { parseConfig } from '../config/text/yaml.ts'
 import type { Tape } from '../recording/tape.ts'
 import { address } from '../wire/address.ts'
 import { hashOf, streamOf } from './chance.ts'
-import { KeepalivedNode } from './keepalived-node.ts'
+import { KeepalivedNode } from './keepalived/keepalived-node.ts'
 import { INDEX } from './kernel.ts'
 import { type Machine, type MachineContext, STARTS } from './machine.ts'
 import { SimulatedNode, type Without } from './node.ts'

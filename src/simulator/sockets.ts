@@ -11,7 +11,7 @@ import type {
   SendOutcome,
   SocketPort,
 } from '../daemon/ports.ts'
-import { clockOffset, type DrainMark, receiveTime } from '../linux/receive-time.ts'
+import { clockOffset, type DrainMark, receiveTime } from '../linux/sockets/receive-time.ts'
 import { isMulticast } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import { ipv4Packet } from './ipv4-packet.ts'

@@ -5,7 +5,7 @@
  */
 import { nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
-import { healthchecksIn } from '../config/track.ts'
+import { healthchecksIn } from '../config/schema/track.ts'
 import type { Fault } from './scenario.ts'
 import { type EndStanding, type Play, play } from './simulation.ts'
 

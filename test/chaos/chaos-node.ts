@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'
 import { monotonicMs } from '../support/wait.ts'

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { createLab, type Lab } from '../support/lab.ts'
 import { monotonicMs, sleep } from '../support/wait.ts'
 import { settlesOn, startWitness, type WitnessRecord } from '../support/witness.ts'

@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { monotonicMs, sleep } from '../support/wait.ts'
 import { type ChaosNode, VIPS } from './chaos-node.ts'

@@ -1,16 +1,16 @@
 /**
  * Plays a timeline of statemachine-ext.json on src/vrrp, and tells what would be seen from outside: on the wire, and in
  * keepalived's notification FIFO. Instances of a group are stepped as one (vrrp/sync-group.ts), trackers go through the
- * daemon's own sum and faults (daemon/tracking.ts), announcements through its announcer with the schedule of profile
+ * daemon's own sum and faults (daemon/health/tracking.ts), announcements through its announcer with the schedule of profile
  * keepalived, scripts through healthcheck/health.ts, unicast packets through the ladder of receive.ts. No expectation is known here.
  */
 import { claimOf } from '../../src/arp/probe.ts'
-import { announceSchedule } from '../../src/config/announce.ts'
 import type { ResolvedRouter } from '../../src/config/resolve.ts'
-import type { Track } from '../../src/config/track.ts'
-import { Announcer } from '../../src/daemon/announcer.ts'
-import type { CheckState } from '../../src/daemon/check-board.ts'
-import { trackingOf } from '../../src/daemon/tracking.ts'
+import { announceSchedule } from '../../src/config/schema/announce.ts'
+import type { Track } from '../../src/config/schema/track.ts'
+import type { CheckState } from '../../src/daemon/health/check-board.ts'
+import { trackingOf } from '../../src/daemon/health/tracking.ts'
+import { Announcer } from '../../src/daemon/lan/announcer.ts'
 import { type Health, standingOf } from '../../src/healthcheck/health.ts'
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'

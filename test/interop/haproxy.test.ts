@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'

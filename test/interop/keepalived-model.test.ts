@@ -1,12 +1,12 @@
 /**
- * The simulator's model of keepalived (src/simulator/keepalived-node.ts) beside the real one: the same files, the same
+ * The simulator's model of keepalived (src/simulator/keepalived/keepalived-node.ts) beside the real one: the same files, the same
  * accidents at the same times, two or three nodes of keepalived alone. Who answers, in which order and from when on, how often each
  * announces and says priority 0 must be the same but for where in an interval an accident falls. MODEL_TABLE=FILE writes what
  * both did. Refuses to know which of the two is right: it is the real one.
  */
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import type { Fault } from '../../src/simulator/scenario.ts'
 import { play } from '../../src/simulator/simulation.ts'
 import { address } from '../../src/wire/address.ts'

@@ -4,8 +4,8 @@
  * macvlan goes off instead) and which packet is whose. Refuses to know the order of a scenario.
  */
 import { expect } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import type { Daemon, DaemonKind, RouterPlan } from '../support/daemon.ts'
 import { Frr, frrSource } from '../support/frr.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'

@@ -4,7 +4,7 @@
  * shown is that each side names the other, so that nobody looks for a dead network.
  */
 import { expect, test } from 'vitest'
-import { statusCommand } from '../../src/cli/status.ts'
+import { statusCommand } from '../../src/cli/status/status.ts'
 import type { DaemonKind, RouterPlan } from '../support/daemon.ts'
 import { type Extra, Holdfast } from '../support/holdfast.ts'
 import { createLab, LAB_VIP } from '../support/lab.ts'

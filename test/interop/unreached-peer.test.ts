@@ -5,7 +5,7 @@
  * there; the pair and its assertions are pair.ts's.
  */
 import { expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import type { Host } from '../support/lab.ts'
 import { describeInterop } from '../support/require.ts'

@@ -4,7 +4,7 @@
  * `status` does not claim otherwise.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
 import { sleep } from '../support/wait.ts'

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { activeDownIntervalMs } from '../support/daemon.ts'
 import type { Holdfast } from '../support/holdfast.ts'
 import { LAB_VIP, type Lab } from '../support/lab.ts'

@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
 import { LAB_VIP } from '../support/lab.ts'

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:f
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { ClusterLab } from '../support/cluster-lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'

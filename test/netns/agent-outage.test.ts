@@ -4,9 +4,9 @@
  */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
-import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/kubernetes/published-status.ts'
+import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
+import { run } from '../../src/lab/network.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
 import { HolderHistory } from '../support/holder-history.ts'
 import { LAB_VIP } from '../support/lab.ts'

@@ -6,7 +6,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
 import type { Host } from '../support/lab.ts'
 import { addressesOf, batch, MAKE_BRIDGE } from '../support/moved-host.ts'

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openSentinel } from '../../src/agent/sentinel.ts'
+import { openSentinel } from '../../src/cluster/runtime/sentinel.ts'
 import { address } from '../../src/wire/address.ts'
 import { describeNetns, makeNamespace, removeAll, run } from './linux-fixture.ts'
 

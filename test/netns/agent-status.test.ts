@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/kubernetes/published-status.ts'
+import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
 import { LAB_VIP } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'

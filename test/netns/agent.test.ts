@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/kubernetes/published-status.ts'
+import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { ClusterLab } from '../support/cluster-lab.ts'
 import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'

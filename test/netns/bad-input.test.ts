@@ -4,8 +4,8 @@
  * log name it by its address; nobody is told that there is no Active. Both sides say it of each other.
  */
 import { afterEach, describe, expect, test } from 'vitest'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
-import { statusCommand } from '../../src/cli/status.ts'
+import { statusCommand } from '../../src/cli/status/status.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import { activeDownIntervalMs } from '../support/daemon.ts'
 import { type Extra, Holdfast } from '../support/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'

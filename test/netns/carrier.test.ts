@@ -4,7 +4,7 @@
  * when nobody else is left (VR-TRK-11, VR-SG-01).
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { activeDownIntervalMs } from '../support/daemon.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'

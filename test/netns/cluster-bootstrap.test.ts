@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { ClusterLab } from '../support/cluster-lab.ts'
 import { HolderHistory } from '../support/holder-history.ts'

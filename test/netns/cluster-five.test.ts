@@ -4,7 +4,7 @@
  * ends with the peers that the cluster has; both addresses have exactly one holder all the time, by the kernels' own news.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { ClusterLab, INGRESS_VIP, type LabNode } from '../support/cluster-lab.ts'
 import { HolderHistory } from '../support/holder-history.ts'
 import { NODES } from '../support/kube-api/node-object.ts'

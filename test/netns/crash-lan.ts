@@ -3,7 +3,7 @@
  * kernel's own account of its addresses, all on one clock. Decides when the LAN is ready to be hurt; refuses to know how,
  * and what is allowed.
  */
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { createLab, type Lab } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'
 import { Capture } from '../support/tshark.ts'

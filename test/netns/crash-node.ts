@@ -4,9 +4,9 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
-import { statusCommand } from '../../src/cli/status.ts'
-import type { Snapshot } from '../../src/daemon/snapshot.ts'
+import { statusCommand } from '../../src/cli/status/status.ts'
+import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { Host, Lab } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'
 import { monotonicMs } from '../support/wait.ts'

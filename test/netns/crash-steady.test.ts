@@ -4,8 +4,8 @@
  * kernel drops nothing.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
-import { Prober } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { Prober } from '../../src/lab/probe.ts'
 import type { Host } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
 import { eventually, monotonicMs, sleep } from '../support/wait.ts'

@@ -3,7 +3,7 @@
  * Bounds are generous (the machine may be busy): how fast it is, `make bench` tells.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
 import { sleep } from '../support/wait.ts'

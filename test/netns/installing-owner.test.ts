@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import type { RouterPlan } from '../support/daemon.ts'
 import { holdfastFrom } from '../support/file-group.ts'
 import { Keepalived } from '../support/keepalived.ts'

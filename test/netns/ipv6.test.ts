@@ -5,8 +5,8 @@
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
-import { Prober } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { Prober } from '../../src/lab/probe.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'

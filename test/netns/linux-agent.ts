@@ -5,11 +5,11 @@
 import { createInterface } from 'node:readline'
 import type { AdvertisementSocket, AdvertisementSocketOptions, Failure, FrameSocket } from '../../src/daemon/ports.ts'
 import { openClock } from '../../src/linux/clock.ts'
-import { openGuardian } from '../../src/linux/guardian.ts'
+import { openGuardian } from '../../src/linux/guardian/guardian.ts'
 import { loadNative } from '../../src/linux/native.ts'
 import { openNetwork } from '../../src/linux/network.ts'
-import { loadRawSocketPackage } from '../../src/linux/raw-socket-package.ts'
-import { openSockets } from '../../src/linux/sockets.ts'
+import { loadRawSocketPackage } from '../../src/linux/sockets/raw-socket-package.ts'
+import { openSockets } from '../../src/linux/sockets/sockets.ts'
 import type { AgentCall, AgentCalls, AgentPacket, Opened } from './linux-fixture.ts'
 
 const native = loadNative()

@@ -5,7 +5,7 @@
  * millisecond, by an observer that asks every 10 ms who has the address, and by the kernels.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { ArpObserver } from '../support/arp-observer.ts'
 import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'

@@ -77,7 +77,7 @@ const NO_KERNEL: Readonly<Record<string, string>> = {
   'route-v6-temporary': 'an address ::ffff:… on a link is refused',
   'sel-quirk-mapped-v6': 'an address ::ffff:… on a link is refused',
 }
-/** Not as upstream, on purpose (test/unit/kubernetes/node-ip-selection.test.ts). */
+/** Not as upstream, on purpose (test/unit/cluster/node-ip-selection.test.ts). */
 const OURS: Readonly<Record<string, readonly string[]>> = {
   'sel-quirk-opposite-is-vip': ['10.0.0.5', 'fd00::5'],
   'sel-quirk-hint-and-vip': ['192.168.1.2'],

@@ -6,7 +6,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LONGEST_LAST_WORD } from '../../src/daemon/notices.ts'
+import { LONGEST_LAST_WORD } from '../../src/daemon/telemetry/notices.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, type Host, type Lab } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { createLab, type Host, type Lab } from '../support/lab.ts'
 import { familyOf, LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'

@@ -6,7 +6,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PRESET_FILES } from '../../src/config/preset.ts'
+import { PRESET_FILES } from '../../src/config/schema/preset.ts'
 import { type Authority, createAuthority } from '../support/certificates.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'

@@ -5,8 +5,8 @@
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import { ArpObserver } from '../support/arp-observer.ts'
 import { type Extra, Holdfast } from '../support/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import type { Holdfast } from '../support/holdfast.ts'
 import { type Host, LAB_VIP } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'

@@ -4,8 +4,8 @@
  * for how long, and that holdfast makes it no worse and counts what it can hear.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
-import { startResponder } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { startResponder } from '../../src/lab/probe.ts'
 import { skewTimeMs } from '../support/daemon.ts'
 import { advertisementFrame, arpReplyFrame, claimFrame, FORGED_MAC } from '../support/forged-frame.ts'
 import { LAB_VIP } from '../support/lab.ts'

@@ -3,7 +3,7 @@
  * the segment but can have packets routed into it (rows of docs/security.md).
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import { Attacker } from '../support/attacker.ts'
 import { advertisementFrame, arpReplyFrame, claimFrame, type Forgery } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'

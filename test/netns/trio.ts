@@ -3,8 +3,8 @@
  * entry and an observer that has none: what every failover scenario in namespaces starts from. All that is asserted
  * comes from the kernel, the client or the observer; the daemon's own account only has to agree.
  */
-import { run } from '../../src/cli/demo-network.ts'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import { ArpObserver } from '../support/arp-observer.ts'
 import { activeDownIntervalMs } from '../support/daemon.ts'
 import { type Extra, Holdfast } from '../support/holdfast.ts'

@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/kubernetes/published-status.ts'
+import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
 import { HolderHistory } from '../support/holder-history.ts'
 import { LAB_VIP } from '../support/lab.ts'

@@ -1,8 +1,8 @@
 /** Events of a real daemon at a real receiver, which is not there at first, then fails, then works. */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import type { JournalEvent } from '../../src/journal/event.ts'
-import { webhookBodySchema } from '../../src/journal/webhook-body.ts'
+import type { JournalEvent } from '../../src/events/event.ts'
+import { webhookBodySchema } from '../../src/events/webhook-body.ts'
 import { Holdfast } from '../support/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
 import { LoggedProcess } from '../support/logged-process.ts'

@@ -5,7 +5,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { Host, Lab } from '../support/lab.ts'
 
 const CHROMIUM = '/usr/bin/chromium'

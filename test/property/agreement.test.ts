@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AgentEvent } from '../../src/kubernetes/agent-state.ts'
-import { isSame } from '../../src/kubernetes/debounce.ts'
-import { desiredState } from '../../src/kubernetes/desired-state.ts'
+import type { AgentEvent } from '../../src/cluster/decisions/agent-state.ts'
+import { isSame } from '../../src/cluster/decisions/debounce.ts'
+import { desiredState } from '../../src/cluster/decisions/engine/desired-state.ts'
 import { machine, nodeObject, PlayedAgent, start } from '../support/cluster-plays.ts'
 
 const T = Date.parse('2026-11-22T14:41:07Z')

@@ -5,9 +5,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { priorityTable } from '../../src/config/advice/priority-table.ts'
 import { type Check, checksOf, nameOf } from '../../src/config/checks.ts'
-import { priorityTable } from '../../src/config/priority-table.ts'
-import { parseConfig } from '../../src/config/yaml.ts'
+import { parseConfig } from '../../src/config/text/yaml.ts'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 const name = fc.constantFrom(...NAMES)

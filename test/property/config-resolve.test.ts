@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { NodeAddress } from '../../src/config/node-view.ts'
 import { resolveRouters } from '../../src/config/resolve.ts'
-import { parseConfig } from '../../src/config/yaml.ts'
+import { parseConfig } from '../../src/config/text/yaml.ts'
 import { address, familyOf, isLinkLocal } from '../../src/wire/address.ts'
 
 const POOL = ['10.0.0.1', '10.0.0.2', '10.0.1.1', 'fe80::1', 'fe80::2', 'fd00::1', 'fd00::2', 'fd00:0:0:1::1'] as const

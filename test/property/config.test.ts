@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { diffConfig } from '../../src/config/diff.ts'
-import { formatDuration, parseDuration } from '../../src/config/duration.ts'
 import { environmentProblems } from '../../src/config/resolve.ts'
+import { formatDuration, parseDuration } from '../../src/config/schema/duration.ts'
+import { parseConfig } from '../../src/config/text/yaml.ts'
 import { effectivePriority } from '../../src/config/weights.ts'
-import { parseConfig } from '../../src/config/yaml.ts'
 
 const reference = readFileSync(join(import.meta.dirname, '../../docs/config-reference.yaml'), 'utf8')
 const bare = reference

@@ -4,8 +4,8 @@
  * told count here. Virtual time.
  */
 import { describe, expect, test } from 'vitest'
-import { type BootstrapGuard, looked, startBootstrapGuard } from '../../src/kubernetes/bootstrap-guard.ts'
-import type { Role } from '../../src/kubernetes/desired.ts'
+import { type BootstrapGuard, looked, startBootstrapGuard } from '../../src/cluster/decisions/bootstrap-guard.ts'
+import type { Role } from '../../src/cluster/decisions/engine/desired.ts'
 import { cluster, machine, nodeObject, PlayedAgent, playUntil, start } from '../support/cluster-plays.ts'
 
 const T = Date.parse('2026-11-22T09:00:00Z')

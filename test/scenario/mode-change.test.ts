@@ -3,7 +3,7 @@
  * modes are in force at once is measured. Engines here answer at once; virtual time.
  */
 import { describe, expect, test } from 'vitest'
-import type { AgentEvent } from '../../src/kubernetes/agent-state.ts'
+import type { AgentEvent } from '../../src/cluster/decisions/agent-state.ts'
 import type { NodeOptions } from '../support/cluster-plays.ts'
 import { machine, nodeObject, PlayedAgent, playUntil, start } from '../support/cluster-plays.ts'
 

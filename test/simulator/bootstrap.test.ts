@@ -4,8 +4,8 @@
  * its API is back. Agents' cores, guard and engines are the product's, on a simulated LAN. Virtual time.
  */
 import { describe, expect, test } from 'vitest'
-import { looked, startBootstrapGuard } from '../../src/kubernetes/bootstrap-guard.ts'
-import type { Role } from '../../src/kubernetes/desired.ts'
+import { looked, startBootstrapGuard } from '../../src/cluster/decisions/bootstrap-guard.ts'
+import type { Role } from '../../src/cluster/decisions/engine/desired.ts'
 import { API_VIP, cluster, INGRESS_VIP, machine, nodeObject, start } from '../support/cluster-plays.ts'
 import { PlayedCluster, type PlayedNode } from './played-cluster.ts'
 

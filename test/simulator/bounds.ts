@@ -56,7 +56,7 @@ const EXCHANGES = 12
 const RESPAWN = 100
 /** An address may stay so much longer than its lifetime: the kernel's coarse timer (docs/adr/0015). */
 const GRACE = 200
-/** Of guardian and engine: one more is waited for before a silence counts (src/daemon/guardian-watch.ts). */
+/** Of guardian and engine: one more is waited for before a silence counts (src/daemon/guard/guardian-watch.ts). */
 const BEAT = 250
 /** Unicast routers do not ask more often who else has the address (docs/adr/0007). */
 const ASKED_EVERY = 45

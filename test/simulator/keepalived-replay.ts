@@ -1,12 +1,12 @@
 /**
- * The model of keepalived (src/simulator/keepalived-daemon.ts) under the vectors that were replayed on keepalived 2.2.7: what
+ * The model of keepalived (src/simulator/keepalived/keepalived-daemon.ts) under the vectors that were replayed on keepalived 2.2.7: what
  * it says, announces and becomes, and when; and what the real one was recorded to do. Decides how a vector is told to the
  * model. Knows no expectation of its own.
  */
 import { claimOf } from '../../src/arp/probe.ts'
 import type { Config } from '../../src/config/config.ts'
-import type { CheckState } from '../../src/daemon/check-board.ts'
-import { KeepalivedDaemon } from '../../src/simulator/keepalived-daemon.ts'
+import type { CheckState } from '../../src/daemon/health/check-board.ts'
+import { KeepalivedDaemon } from '../../src/simulator/keepalived/keepalived-daemon.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Address, address, familyOf } from '../../src/wire/address.ts'
 import { parseMac } from '../../src/wire/mac.ts'

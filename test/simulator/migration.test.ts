@@ -4,7 +4,7 @@
  * for how long nobody does. Virtual time.
  */
 import { describe, expect, test } from 'vitest'
-import type { Mode } from '../../src/kubernetes/desired-state.ts'
+import type { Mode } from '../../src/cluster/decisions/engine/desired-state.ts'
 import { API_VIP, INGRESS_VIP, machine, nodeObject, start } from '../support/cluster-plays.ts'
 import { PlayedCluster } from './played-cluster.ts'
 

@@ -3,11 +3,12 @@
  * configurations that the engine loads. Wall clocks differ, time is virtual, and a witness outside sees who has which address.
  * Decided here: what a hand-over and the two words of the bootstrap guard do. Refuses to know what a cluster does (the tests).
  */
+
+import type { AgentEvent, Start } from '../../src/cluster/decisions/agent-state.ts'
+import type { Desired } from '../../src/cluster/decisions/engine/desired.ts'
+import { type DocumentOptions, documentText } from '../../src/cluster/decisions/engine/document.ts'
 import type { Config } from '../../src/config/config.ts'
-import { parseConfig } from '../../src/config/yaml.ts'
-import type { AgentEvent, Start } from '../../src/kubernetes/agent-state.ts'
-import type { Desired } from '../../src/kubernetes/desired.ts'
-import { type DocumentOptions, documentText } from '../../src/kubernetes/document.ts'
+import { parseConfig } from '../../src/config/text/yaml.ts'
 import { streamOf } from '../../src/simulator/chance.ts'
 import { INDEX } from '../../src/simulator/kernel.ts'
 import { SimulatedNode } from '../../src/simulator/node.ts'
@@ -161,7 +162,7 @@ export class PlayedNode {
     })
   }
 
-  /** As `stop` and `reload` on keepalived's socket (cli/live-configuration.ts). */
+  /** As `stop` and `reload` on keepalived's socket (app/live-configuration.ts). */
   say(order: 'stop' | 'reload'): void {
     this.#cluster.note(this.engine.name, `is told to ${order}`)
     this.#stoodDown = order === 'stop'

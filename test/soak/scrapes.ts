@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { Injected } from '../chaos/judge.ts'
 import type { Lab } from '../support/lab.ts'
 import { median } from './flatness.ts'

@@ -2,7 +2,7 @@
  * A client that has no neighbour entry, over and over: asks every 10 ms who has the address and keeps every MAC that
  * answered. Decides how long two answered; refuses to know who should have.
  */
-import { numberOf, ProbeProcess, type Site } from '../../src/cli/demo-probe.ts'
+import { numberOf, ProbeProcess, type Site } from '../../src/lab/probe.ts'
 import type { Host } from './lab.ts'
 
 /** From `at` on, these answer. */

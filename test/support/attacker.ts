@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import { toHex } from './hex.ts'
 import type { Host, Lab } from './lab.ts'
 import { eventually, monotonicMs } from './wait.ts'

@@ -1,5 +1,5 @@
 /** Links and routes of a case (cluster-cases.ts) as what holdfast reads of a machine. */
-import type { Link, NodeView, Route } from '../../src/kubernetes/node-ip/selection.ts'
+import type { Link, NodeView, Route } from '../../src/cluster/decisions/node-ip/selection.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import type { CaseLink, CaseRoute } from './cluster-cases.ts'
 

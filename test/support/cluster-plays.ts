@@ -2,13 +2,13 @@
  * A cluster for tests of the agent's core: Node objects as the API has them, machines that are those nodes, and agents on
  * one virtual clock whose wall clocks are set differently. The engines here answer at once and remember what they were told.
  */
-import type { AgentEvent, AgentOrder, AgentState, Now, Start } from '../../src/kubernetes/agent-state.ts'
-import { startAgent, stepAgent } from '../../src/kubernetes/agreement.ts'
-import type { Desired } from '../../src/kubernetes/desired.ts'
-import type { Cluster, Machine } from '../../src/kubernetes/desired-state.ts'
-import { CONTROL_PLANE_LABEL } from '../../src/kubernetes/upstream-words.ts'
-import { vipPairs } from '../../src/kubernetes/vip-pairs.ts'
-import type { AddressFiles } from '../../src/kubernetes/vrrp-interface.ts'
+import type { AgentEvent, AgentOrder, AgentState, Now, Start } from '../../src/cluster/decisions/agent-state.ts'
+import { startAgent, stepAgent } from '../../src/cluster/decisions/agreement.ts'
+import type { Desired } from '../../src/cluster/decisions/engine/desired.ts'
+import type { Cluster, Machine } from '../../src/cluster/decisions/engine/desired-state.ts'
+import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-words.ts'
+import { vipPairs } from '../../src/cluster/decisions/engine/vip-pairs.ts'
+import type { AddressFiles } from '../../src/cluster/decisions/engine/vrrp-interface.ts'
 import { viewOf } from './case-view.ts'
 
 export const NO_FILES: AddressFiles = { ipv4: undefined, ipv6: undefined }

@@ -1,9 +1,10 @@
 /** What a worker thread may ask of an engine, answered by a daemon of a test. Its journal is empty. */
-import type { EngineSources } from '../../src/api/engine-answers.ts'
-import { sourceOf } from '../../src/api/event-route.ts'
-import { Chronicle } from '../../src/daemon/chronicle.ts'
+
 import type { Daemon } from '../../src/daemon/daemon.ts'
-import { assembled, type EngineReport, type ReportPart } from '../../src/daemon/report.ts'
+import { Chronicle } from '../../src/daemon/telemetry/chronicle.ts'
+import { assembled, type EngineReport, type ReportPart } from '../../src/daemon/telemetry/report.ts'
+import { sourceOf } from '../../src/http/event-route.ts'
+import type { EngineSources } from '../../src/worker/engine-answers.ts'
 
 type Reporter = Pick<Daemon, 'report'>
 

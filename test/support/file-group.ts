@@ -5,8 +5,8 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/cli/demo-network.ts'
-import { Prober, startResponder } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { Prober, startResponder } from '../../src/lab/probe.ts'
 import type { Family } from '../../src/wire/address.ts'
 import { ArpObserver } from './arp-observer.ts'
 import type { RouterPlan } from './daemon.ts'

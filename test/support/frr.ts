@@ -6,7 +6,7 @@
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
 import type { Host, Lab } from './lab.ts'
 import { LoggedProcess } from './logged-process.ts'

@@ -5,7 +5,7 @@
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { ClusterLab, LabNode } from './cluster-lab.ts'
 import type { Lab } from './lab.ts'
 import { LoggedProcess } from './logged-process.ts'

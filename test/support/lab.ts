@@ -7,10 +7,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DemoNetwork, type Host, run, sweepLeftovers } from '../../src/cli/demo-network.ts'
+import { DemoNetwork, type Host, run, sweepLeftovers } from '../../src/lab/network.ts'
 import { eventually, monotonicMs } from './wait.ts'
 
-export type { Host } from '../../src/cli/demo-network.ts'
+export type { Host } from '../../src/lab/network.ts'
 
 export type LabOptions = {
   /** r1, r2, …: 10.77.0.11, 10.77.0.12, … */

@@ -3,7 +3,7 @@
  * has the address. Decides what an accident is on a real machine (power off: the cable, all processes, then the
  * address). Refuses to know what a scenario expects, and the daemon's inside beyond its status.
  */
-import { run } from '../../src/cli/demo-network.ts'
+import { run } from '../../src/lab/network.ts'
 import type { Family } from '../../src/wire/address.ts'
 import { Holdfast } from './holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from './lab.ts'

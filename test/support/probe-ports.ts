@@ -1,10 +1,10 @@
 /** What probes need of the system, without the engine in between: launchers are children of the test. */
 import { Socket } from 'node:net'
-import { Launchers } from '../../src/api/launchers.ts'
 import type { ProbePorts } from '../../src/healthcheck/probe-of.ts'
-import { closeChannel, startLauncher } from '../../src/linux/launcher.ts'
 import { loadNative } from '../../src/linux/native.ts'
-import { watchProcessEnd } from '../../src/linux/process-end.ts'
+import { closeChannel, startLauncher } from '../../src/linux/process/launcher.ts'
+import { watchProcessEnd } from '../../src/linux/process/process-end.ts'
+import { Launchers } from '../../src/worker/launchers.ts'
 
 const native = loadNative()
 

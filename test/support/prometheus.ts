@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { packageRoot } from '../../src/cli/demo-probe.ts'
+import { packageRoot } from '../../src/lab/probe.ts'
 import type { Host, Lab } from './lab.ts'
 import { LoggedProcess } from './logged-process.ts'
 import { eventually } from './wait.ts'

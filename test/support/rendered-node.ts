@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Desired, Instance, InstanceGroup, Role } from '../../src/kubernetes/desired.ts'
-import { type Service, vridsOf } from '../../src/kubernetes/vrid.ts'
+import type { Desired, Instance, InstanceGroup, Role } from '../../src/cluster/decisions/engine/desired.ts'
+import { type Service, vridsOf } from '../../src/cluster/decisions/engine/vrid.ts'
 import { address } from '../../src/wire/address.ts'
 
 type Rendered = {

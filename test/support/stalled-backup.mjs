@@ -6,16 +6,16 @@
  * argv: CONFIG drain|no-drain COUNT STALL_MS.
  */
 import { openSync, read as readFile, readFileSync } from 'node:fs'
-import { parseConfig } from '../../dist/config/yaml.js'
+import { parseConfig } from '../../dist/config/text/yaml.js'
 import { Daemon } from '../../dist/daemon/daemon.js'
-import { Recorder } from '../../dist/daemon/recorder.js'
+import { Recorder } from '../../dist/daemon/telemetry/recorder.js'
 import { openClock } from '../../dist/linux/clock.js'
-import { openGuardian } from '../../dist/linux/guardian.js'
+import { openGuardian } from '../../dist/linux/guardian/guardian.js'
 import { openKernelTimer } from '../../dist/linux/kernel-timer.js'
 import { loadNative } from '../../dist/linux/native.js'
 import { openNetwork } from '../../dist/linux/network.js'
-import { loadRawSocketPackage } from '../../dist/linux/raw-socket-package.js'
-import { openSockets } from '../../dist/linux/sockets.js'
+import { loadRawSocketPackage } from '../../dist/linux/sockets/raw-socket-package.js'
+import { openSockets } from '../../dist/linux/sockets/sockets.js'
 
 const [file, mode, count, stallMs] = process.argv.slice(2)
 const { config } = parseConfig(readFileSync(file, 'utf8'), file)

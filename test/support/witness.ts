@@ -14,8 +14,8 @@
  * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must be different ones. Names are those of
  * lab.routers, by the MAC that their eth0 has now; a router that gets a new interface must keep its MAC.
  */
-import { run } from '../../src/cli/demo-network.ts'
-import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from '../../src/cli/demo-probe.ts'
+import { run } from '../../src/lab/network.ts'
+import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from '../../src/lab/probe.ts'
 import type { Host, Lab } from './lab.ts'
 import { eventually, monotonicMs } from './wait.ts'
 

@@ -6,10 +6,10 @@
  */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { byPosition, isError, type Problem } from '../problem.ts'
-import { type Fate, imported } from './fate.ts'
-import { type ImportedDocument, importDocument } from './import.ts'
-import { parseKeepalived } from './parser.ts'
+import { type ImportedDocument, importDocument } from './import/import.ts'
+import { type Fate, imported } from './keywords/fate.ts'
 import type { KeepalivedSource, SourceFile, Surroundings } from './source.ts'
+import { parseKeepalived } from './text/parser.ts'
 import { fieldsOf, inFault, itemsOf, locateIn, mapping, plain, type Written, written } from './written.ts'
 
 export type KeepalivedDocument = ImportedDocument & {

@@ -3,8 +3,8 @@
  * Decided here: the words of that list. This file does not know keywords, nor where the text goes.
  */
 import { stringify } from 'yaml'
-import type { Fate, FateKind } from './fate.ts'
-import type { ImportedDocument } from './import.ts'
+import type { ImportedDocument } from './import/import.ts'
+import type { Fate, FateKind } from './keywords/fate.ts'
 import { plain } from './written.ts'
 
 const HEADINGS: readonly (readonly [FateKind, string])[] = [

@@ -6,8 +6,8 @@
 import type { Failure, NeighborWatch, NeighborWatchOptions } from '../../daemon/ports.ts'
 import { ERRNO, failureFrom, failureOf } from '../failure.ts'
 import type { NativeAddon } from '../native.ts'
-import { netlinkSockaddr } from '../sockaddr.ts'
-import { JUMP_IF_EQUAL, LOAD_BYTE, LOAD_HALF, LOAD_WORD, RETURN, socketFilter } from '../socket-filter.ts'
+import { netlinkSockaddr } from '../sockets/sockaddr.ts'
+import { JUMP_IF_EQUAL, LOAD_BYTE, LOAD_HALF, LOAD_WORD, RETURN, socketFilter } from '../sockets/socket-filter.ts'
 import { openSocket } from './socket.ts'
 
 /** RTMGRP_NEIGH. */

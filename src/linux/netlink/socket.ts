@@ -6,10 +6,10 @@
  */
 import type { KernelClock } from '../clock.ts'
 import { ERRNO } from '../failure.ts'
-import { readMeta } from '../meta-record.ts'
 import type { NativeAddon } from '../native.ts'
-import { AF, netlinkPort, netlinkSockaddr } from '../sockaddr.ts'
-import { OPTION, setNumber, setReceiveBuffer } from '../socket-option.ts'
+import { readMeta } from '../sockets/meta-record.ts'
+import { AF, netlinkPort, netlinkSockaddr } from '../sockets/sockaddr.ts'
+import { OPTION, setNumber, setReceiveBuffer } from '../sockets/socket-option.ts'
 import { type Envelope, type NetlinkMessage, parseMessages } from './message.ts'
 
 const SOCK_RAW = 3

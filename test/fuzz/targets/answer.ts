@@ -2,8 +2,8 @@
  * Answers that our own readers take apart: HTTP of what is checked, and lines of a watch. However the octets are cut into
  * pieces, the outcome is the same; a body is never longer than what came.
  */
-import { LineReader } from '../../../src/agent/line-reader.ts'
-import { HttpAnswer } from '../../../src/healthcheck/http-answer.ts'
+import { LineReader } from '../../../src/cluster/runtime/api/line-reader.ts'
+import { HttpAnswer } from '../../../src/healthcheck/probes/http-answer.ts'
 import { must, octets, same, type Target } from '../target.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST'] as const

@@ -5,11 +5,11 @@
  */
 import { readKeepalived } from '../../../src/config/keepalived/configuration.ts'
 import { conversionText } from '../../../src/config/keepalived/conversion.ts'
-import { KEYWORDS } from '../../../src/config/keepalived/keywords.ts'
+import { KEYWORDS } from '../../../src/config/keepalived/keywords/keywords.ts'
 import type { KeepalivedSource, Surroundings } from '../../../src/config/keepalived/source.ts'
 import { isError, type Position } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { filesIn, fileText } from '../corpus.ts'
 import { complaintOf, must, octets, same, type Target, textOf } from '../target.ts'
 import { NODE_VIEW } from './node.ts'

@@ -2,10 +2,11 @@
  * JSON of others: another node's status and events, and the objects of a cluster. What is taken is taken again when it is written
  * (a page of events, a status), what is not is nothing; no value of it is a surprise.
  */
-import { readPeerStatus } from '../../../src/api/peer-status.ts'
-import { readEventPage } from '../../../src/journal/event.ts'
-import { readIntent } from '../../../src/kubernetes/intent.ts'
-import { readPublished } from '../../../src/kubernetes/published-status.ts'
+
+import { readIntent } from '../../../src/cluster/decisions/status/intent.ts'
+import { readPublished } from '../../../src/cluster/decisions/status/published-status.ts'
+import { readEventPage } from '../../../src/events/event.ts'
+import { readPeerStatus } from '../../../src/http/peers/peer-status.ts'
 import { must, octets, same, type Target, textOf } from '../target.ts'
 
 const AT = '2026-11-22T09:00:00.000Z'

@@ -2,8 +2,8 @@
  * What a request to the control socket and the TCP port is taken for: the target as Node's HTTP parser hands it over, the host, and the
  * question for events. Path and query are pieces of what was sent; a name that a foreign page can have is never ours.
  */
-import { eventQuestion } from '../../../src/api/event-question.ts'
-import { isOurs, targetOf } from '../../../src/api/request-target.ts'
+import { eventQuestion } from '../../../src/http/event-question.ts'
+import { isOurs, targetOf } from '../../../src/http/request-target.ts'
 import { must, octets, type Target, textOf } from '../target.ts'
 
 const OURS = ['node1', 'Node1.example.org']

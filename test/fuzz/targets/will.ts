@@ -4,14 +4,14 @@
  * guardian does with octets that are no will is native/fuzz.
  */
 import type { LastWill, Renewal, WantedAddress } from '../../../src/daemon/ports.ts'
-import { parseMessages } from '../../../src/linux/netlink/message.ts'
 import {
   armMessage,
   LARGEST_MESSAGE,
   lookMessage,
   tellMessage,
   withdrawMessage,
-} from '../../../src/linux/will-message.ts'
+} from '../../../src/linux/guardian/will-message.ts'
+import { parseMessages } from '../../../src/linux/netlink/message.ts'
 import { addressFromBytes, type Family, familyOf } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { must, octets, same, type Target } from '../target.ts'

@@ -4,11 +4,11 @@
  * itself, and is the same configuration when it is written again.
  */
 import { parse, stringify } from 'yaml'
+import { trackAdvice } from '../../../src/config/advice/track-advice.ts'
 import { diffConfig } from '../../../src/config/diff.ts'
 import { isError } from '../../../src/config/problem.ts'
 import { environmentProblems, resolveRouters } from '../../../src/config/resolve.ts'
-import { trackAdvice } from '../../../src/config/track-advice.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { filesIn, fileText } from '../corpus.ts'
 import { complaintOf, must, octets, same, type Target, textOf } from '../target.ts'
 import { NODE_VIEW } from './node.ts'

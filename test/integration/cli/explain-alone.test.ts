@@ -7,12 +7,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventsIn } from '../../../src/api/journal-file.ts'
-import { explainCommand } from '../../../src/cli/explain.ts'
+import { explainCommand } from '../../../src/cli/explain/explain.ts'
+import type { Fact, JournalEvent } from '../../../src/events/event.ts'
+import { eventsIn } from '../../../src/events/journal-file.ts'
 import { type Story, storyOf } from '../../../src/explain/story.ts'
 import { formatStory } from '../../../src/explain/story-text.ts'
 import type { ListedPeers, NodeJournal } from '../../../src/explain/timeline.ts'
-import type { Fact, JournalEvent } from '../../../src/journal/event.ts'
 
 const SAMPLES = join(import.meta.dirname, '..', '..', 'samples', 'journals')
 const sample = (name: string, node: string): readonly JournalEvent[] =>

@@ -9,12 +9,12 @@ import { join } from 'node:path'
 import type { Container, Pod } from 'kubernetes-types/core/v1.js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { REMOTE_WORKER } from '../../../src/agent/remote-worker.ts'
-import { KEEPALIVED_FOLDER } from '../../../src/cli/agent-cluster.ts'
-import { agentOrder } from '../../../src/cli/agent-flags.ts'
-import { PRESET_FILES } from '../../../src/config/preset.ts'
+import { KEEPALIVED_FOLDER } from '../../../src/cli/agent/agent-cluster.ts'
+import { agentOrder } from '../../../src/cli/agent/agent-flags.ts'
+import { REMOTE_WORKER } from '../../../src/cluster/runtime/remote-worker.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { PRESET_FILES } from '../../../src/config/schema/preset.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const FOLDER = join(ROOT, 'deploy', 'static-pod')

@@ -20,10 +20,10 @@ import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ExecSpec } from '../../../src/healthcheck/check.ts'
-import { execProbe } from '../../../src/healthcheck/exec.ts'
-import { type LauncherAnswer, LauncherChannel } from '../../../src/healthcheck/launcher-channel.ts'
 import { monotonicNow, type Probe } from '../../../src/healthcheck/probe.ts'
-import { userNamed } from '../../../src/healthcheck/user.ts'
+import { execProbe } from '../../../src/healthcheck/probes/exec.ts'
+import { type LauncherAnswer, LauncherChannel } from '../../../src/healthcheck/programs/launcher-channel.ts'
+import { userNamed } from '../../../src/healthcheck/programs/user.ts'
 import { NATIVE } from '../../../src/linux/native.ts'
 import { ask } from '../../support/check-spec.ts'
 import { markedProcesses, programsOf } from '../../support/marked-processes.ts'
@@ -388,7 +388,7 @@ describe('user', () => {
       console.log(JSON.stringify(await probe.start(new AbortController().signal).result))
     `
     const files = [
-      join(import.meta.dirname, '../../../src/healthcheck/exec.ts'),
+      join(import.meta.dirname, '../../../src/healthcheck/probes/exec.ts'),
       join(import.meta.dirname, '../../support/probe-ports.ts'),
     ]
     const node = [process.execPath, '--input-type=module', '-e', program, ...files]

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { fileProbe } from '../../../src/healthcheck/file.ts'
 import type { EventSource } from '../../../src/healthcheck/probe.ts'
+import { fileProbe } from '../../../src/healthcheck/probes/file.ts'
 import { ask } from '../../support/check-spec.ts'
 import { eventually, sleep } from '../../support/wait.ts'
 

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { describe, expect, test } from 'vitest'
+import { HostName } from '../../../src/healthcheck/connection/host-name.ts'
 import { FailedProbe } from '../../../src/healthcheck/failed-probe.ts'
-import { HostName } from '../../../src/healthcheck/host-name.ts'
 import { sleep } from '../../support/wait.ts'
 
 const signal = new AbortController().signal

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { IdleConnection } from '../../../src/healthcheck/idle-connection.ts'
+import { IdleConnection } from '../../../src/healthcheck/connection/idle-connection.ts'
 import type { ProbeResult } from '../../../src/healthcheck/probe-result.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { closeServersAfterEach, serveTcp } from '../../support/loopback-server.ts'

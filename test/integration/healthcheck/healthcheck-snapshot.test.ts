@@ -1,9 +1,9 @@
 /** Health checks in status, metrics and the log: what is told, in which words, and what is told to nobody. */
 import { expect, test } from 'vitest'
-import { CheckLatencies } from '../../../src/api/check-latencies.ts'
-import { publicStatus } from '../../../src/api/public-view.ts'
-import { samplesOf } from '../../../src/api/samples.ts'
-import { formatStatus } from '../../../src/cli/status.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
+import { CheckLatencies } from '../../../src/http/metrics/check-latencies.ts'
+import { samplesOf } from '../../../src/http/metrics/samples.ts'
+import { publicStatus } from '../../../src/http/public-view.ts'
 import { sleep } from '../../support/wait.ts'
 import { FakeWorld, ROUTER } from '../../unit/daemon/fake-world.ts'
 import { report } from '../../unit/healthcheck/fake-checks.ts'

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadNative } from '../../../src/linux/native.ts'
 import { takeNodeLock } from '../../../src/linux/node-lock.ts'
-import { AF, unixSockaddr } from '../../../src/linux/sockaddr.ts'
+import { AF, unixSockaddr } from '../../../src/linux/sockets/sockaddr.ts'
 
 const native = loadNative()
 let names = 0

@@ -1,10 +1,10 @@
 /** Events on their way to a URL: with a real server that fails, hangs and comes back, and with a receiver made of promises. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
-import { EVENT_KINDS } from '../../../src/config/webhook.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { EVENT_KINDS } from '../../../src/config/schema/webhook.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
+import { eventSchema } from '../../../src/events/event.ts'
 import { monotonicNow } from '../../../src/healthcheck/probe.ts'
-import { eventSchema } from '../../../src/journal/event.ts'
 import { type WebhookDelivery, type WebhookNews, type WebhookSpec, whereOf } from '../../../src/notify/webhook.ts'
 import { type Outcome, posting } from '../../../src/notify/webhook-post.ts'
 import { WebhookService } from '../../../src/notify/webhook-service.ts'

@@ -1,8 +1,8 @@
 /** What the attention list of the page says of the nodes, out of what several of them report. */
 import { expect, test } from 'vitest'
-import { remarksOn } from '../../../src/api/page/attention.js'
-import { groupsOf } from '../../../src/api/page/cluster.js'
-import type { Node } from '../../../src/api/page/memory.js'
+import { remarksOn } from '../../../src/http/page/attention.js'
+import { groupsOf } from '../../../src/http/page/cluster.js'
+import type { Node } from '../../../src/http/page/memory.js'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 import { NOW, node, router, withCheck } from './nodes.ts'
 

@@ -1,9 +1,9 @@
 /** Who is said to hold an address, out of what several nodes say at different moments. */
 import { expect, test } from 'vitest'
-import { groupsOf, storyOf } from '../../../src/api/page/cluster.js'
-import { headlineOf } from '../../../src/api/page/headline.js'
-import type { Node } from '../../../src/api/page/memory.js'
-import type { JournalEvent } from '../../../src/journal/event.ts'
+import type { JournalEvent } from '../../../src/events/event.ts'
+import { groupsOf, storyOf } from '../../../src/http/page/cluster.js'
+import { headlineOf } from '../../../src/http/page/headline.js'
+import type { Node } from '../../../src/http/page/memory.js'
 import { ago, NOW, node, router, transition, VIP, withCheck } from './nodes.ts'
 
 const active = (more = {}) =>

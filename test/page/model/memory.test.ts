@@ -1,6 +1,6 @@
 /** What a page keeps of what it has heard, and what an answer replaces. */
 import { expect, test } from 'vitest'
-import { Memory } from '../../../src/api/page/memory.js'
+import { Memory } from '../../../src/http/page/memory.js'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 import { NOW, node, router, transition } from './nodes.ts'
 

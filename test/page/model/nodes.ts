@@ -1,7 +1,8 @@
 /** Nodes as a page remembers them, for tests of what it makes of them. */
-import type { Node } from '../../../src/api/page/memory.js'
-import type { PeerRouter, PeerStatus } from '../../../src/api/peer-status.ts'
-import type { JournalEvent } from '../../../src/journal/event.ts'
+
+import type { JournalEvent } from '../../../src/events/event.ts'
+import type { Node } from '../../../src/http/page/memory.js'
+import type { PeerRouter, PeerStatus } from '../../../src/http/peers/peer-status.ts'
 
 /** Now; everything else is so many ms before. */
 export const NOW = Date.parse('2026-11-22T12:00:00.000Z')

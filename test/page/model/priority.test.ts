@@ -1,9 +1,9 @@
 /** An effective priority as what it is made of, and what would be without each part. */
 import { expect, test } from 'vitest'
-import { groupsOf } from '../../../src/api/page/cluster.js'
-import type { Node } from '../../../src/api/page/memory.js'
-import { layersOf, scaleOf, withoutEach } from '../../../src/api/page/priority.js'
-import type { PeerRouter } from '../../../src/api/peer-status.ts'
+import { groupsOf } from '../../../src/http/page/cluster.js'
+import type { Node } from '../../../src/http/page/memory.js'
+import { layersOf, scaleOf, withoutEach } from '../../../src/http/page/priority.js'
+import type { PeerRouter } from '../../../src/http/peers/peer-status.ts'
 import { node, router } from './nodes.ts'
 
 function weighed(base: number, adds: Readonly<Record<string, number>>, more: Partial<PeerRouter> = {}): PeerRouter {

@@ -1,6 +1,6 @@
 /** States as spans of time, out of a journal and of what was seen. */
 import { expect, test } from 'vitest'
-import { inWindow, spansOf, windowOf } from '../../../src/api/page/timeline.js'
+import { inWindow, spansOf, windowOf } from '../../../src/http/page/timeline.js'
 import { ago, NOW, node, transition } from './nodes.ts'
 
 const words = (...given: Parameters<typeof spansOf>) =>

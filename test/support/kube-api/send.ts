@@ -1,6 +1,6 @@
 /** The agent's requests to the stand-in by its own client, without credentials and with little patience. */
-import { ClusterClient } from '../../../src/agent/cluster-client.ts'
-import { type Send, sendBy } from '../../../src/agent/status-api.ts'
+import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
+import { type Send, sendBy } from '../../../src/cluster/runtime/status/status-api.ts'
 import type { KubeApi } from './server.ts'
 
 const WITHIN = 1_000

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { agentCommand } from '../../../src/cli/agent.ts'
-import { firstMode, grouping, offPremises } from '../../../src/cli/agent-cluster.ts'
-import { agentOrder } from '../../../src/cli/agent-flags.ts'
+import { agentCommand } from '../../../src/cli/agent/agent.ts'
+import { firstMode, grouping, offPremises } from '../../../src/cli/agent/agent-cluster.ts'
+import { agentOrder } from '../../../src/cli/agent/agent-flags.ts'
 import { sample } from '../../support/keepalived-text.ts'
 
 const VIPS = ['--name=ostest', '--api-vips=192.168.111.5', '--ingress-vips=192.168.111.4']

@@ -1,7 +1,7 @@
 /** What of HostedNetServices the agent's log says: a cluster that has none, or forbids it, is no flood. */
 import { expect, test } from 'vitest'
-import { ApiFailure } from '../../../src/agent/api-failure.ts'
-import { statusNews } from '../../../src/cli/agent-status.ts'
+import { statusNews } from '../../../src/cli/agent/agent-status.ts'
+import { ApiFailure } from '../../../src/cluster/runtime/api/api-failure.ts'
 
 function listened() {
   const told: string[] = []

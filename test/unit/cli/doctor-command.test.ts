@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type DoctorOptions, doctorCommand } from '../../../src/cli/doctor.ts'
+import { type DoctorOptions, doctorCommand } from '../../../src/cli/doctor/doctor.ts'
 import { CHECKS } from '../../../src/doctor/finding.ts'
 
 const options: DoctorOptions = {

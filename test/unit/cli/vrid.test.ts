@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { vridCommand } from '../../../src/cli/vrid.ts'
-import { type Vrids, vridsOf } from '../../../src/kubernetes/vrid.ts'
+import { type Vrids, vridsOf } from '../../../src/cluster/decisions/engine/vrid.ts'
 import { clusterCases } from '../../support/cluster-cases.ts'
 
 describe('VRIDs as runtimecfg has them', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { advertisementDatagrams } from '../../../src/vrrp/transmit.ts'
 import { address } from '../../../src/wire/address.ts'
 

@@ -1,6 +1,6 @@
 /** api.peers: where other nodes are, and nothing else. */
 import { expect, test } from 'vitest'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 function read(peers: string) {
   const parsed = parseConfig(`api: { peers: ${peers} }\nvirtualRouters: []\n`)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const V4 = 'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false'
 const V6 = 'name: a, vrid: 1, interface: eth0, addresses: ["fd00::200"], stagger: false, firstAddressLinkLocal: false'

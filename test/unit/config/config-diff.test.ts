@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { type ConfigDiff, diffConfig } from '../../../src/config/diff.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { changeText, groupsText } from '../../../src/config/value-diff.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
 
 function config(text: string) {
   const parsed = parseConfig(text)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const ROUTERS = [
   'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false',

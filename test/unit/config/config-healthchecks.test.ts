@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checksOf } from '../../../src/config/checks.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const ROUTER = 'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false'
 /** Entries in flow style; the first is on line 2, the router on the line after the next to last of them. */

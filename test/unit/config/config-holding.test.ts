@@ -8,7 +8,7 @@ import type { NamedAddress } from '../../../src/config/named-address.ts'
 import type { NodeView } from '../../../src/config/node-view.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { address } from '../../../src/wire/address.ts'
 
 const FILE = '/run/nodeip-configuration/ipv4'

@@ -1,7 +1,7 @@
 /** Programs that are left out of a configuration: nothing is left that names them, and everything else stays. */
 import { expect, test } from 'vitest'
 import { withoutPrograms } from '../../../src/config/left-out.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const TEXT = `version: 1
 healthchecks:

@@ -3,11 +3,11 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { scriptProblems } from '../../../src/api/script-problem.ts'
 import type { ParsedConfig } from '../../../src/config/configuration.ts'
 import { diffConfig } from '../../../src/config/diff.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
+import { scriptProblems } from '../../../src/files/script-problem.ts'
 
 const HEAD = 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.1]'
 

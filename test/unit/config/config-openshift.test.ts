@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { type ResolvedRouter, resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { address } from '../../../src/wire/address.ts'
 
 const at = (text: string, prefixLength: number) => ({ address: address(text), prefixLength })

@@ -3,11 +3,11 @@
  * The sums come through the same functions as in the daemon: combinations, contributions, clamping.
  */
 import { describe, expect, test } from 'vitest'
+import { priorityTable } from '../../../src/config/advice/priority-table.ts'
 import { type Check, checksOf, nameOf } from '../../../src/config/checks.ts'
-import { priorityTable } from '../../../src/config/priority-table.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const router = (keys: string) =>
   `  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false, ${keys} }\n`

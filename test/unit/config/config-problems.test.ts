@@ -1,9 +1,9 @@
 /** Every mistake of the operator is a problem with a place, and all of them come at once. */
 import { describe, expect, test } from 'vitest'
-import { KEEPALIVED_NAMES } from '../../../src/config/keepalived-names.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
-import { isKey } from '../../../src/config/schema-problem.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { KEEPALIVED_NAMES } from '../../../src/config/text/keepalived-names.ts'
+import { isKey } from '../../../src/config/text/schema-problem.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 /** `line:column: message` of everything that is said about a text. */
 function said(text: string): string[] {

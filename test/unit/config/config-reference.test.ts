@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { jsonSchema } from '../../../src/config/config.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { profileKnobs } from '../../../src/vrrp/parameters.ts'
 import { schemaKeys } from '../../support/schema-keys.ts'
 

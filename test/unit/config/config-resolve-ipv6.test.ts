@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { NodeAddress, NodeView } from '../../../src/config/node-view.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { address } from '../../../src/wire/address.ts'
 
 /** `node('eth0 fe80::11/64 fd00::11/64~')`: ~ is tentative, ! deprecated, + known not to be. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { NodeView } from '../../../src/config/node-view.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { environmentProblems, type Resolution, resolveRouters } from '../../../src/config/resolve.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { profileKnobs } from '../../../src/vrrp/parameters.ts'
 import { address } from '../../../src/wire/address.ts'
 

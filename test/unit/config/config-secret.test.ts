@@ -1,7 +1,7 @@
 /** A password comes back in no message, wherever it was written by mistake (VR-V2-06, VR-SEC-05). */
 import { expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const SECRET = 'geheim'
 const file = (authentication: string) =>

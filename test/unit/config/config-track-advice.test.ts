@@ -1,8 +1,8 @@
 /** Warnings of `holdfast check` about weights: moves that never happen, and moves that take long, with their parts. */
 import { describe, expect, test } from 'vitest'
+import { trackAdvice } from '../../../src/config/advice/track-advice.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
-import { trackAdvice } from '../../../src/config/track-advice.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { address } from '../../../src/wire/address.ts'
 
 const QUICK = 'interval: 100ms, timeout: 100ms'

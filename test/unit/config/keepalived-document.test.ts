@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Keyword, KeywordFate } from '../../../src/config/keepalived/keyword.ts'
-import { KEYWORDS } from '../../../src/config/keepalived/keywords.ts'
+import type { Keyword, KeywordFate } from '../../../src/config/keepalived/keywords/keyword.ts'
+import { KEYWORDS } from '../../../src/config/keepalived/keywords/keywords.ts'
 
 const DOCUMENT = join(import.meta.dirname, '../../../docs/migrating-from-keepalived.md')
 const [BEGIN, END] = ['<!-- keywords: begin -->\n', '<!-- keywords: end -->']

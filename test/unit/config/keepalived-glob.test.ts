@@ -1,6 +1,6 @@
 /** Patterns of include, as glob(3) with GLOB_BRACE takes them. */
 import { describe, expect, test } from 'vitest'
-import { alternatives, matcherOf } from '../../../src/config/keepalived/glob.ts'
+import { alternatives, matcherOf } from '../../../src/config/keepalived/text/glob.ts'
 
 describe('braces', () => {
   test.each([

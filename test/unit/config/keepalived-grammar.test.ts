@@ -4,9 +4,9 @@
  * Expectations were observed with keepalived 2.2.7 (-t, and its dump), except where a test says that we are stricter.
  */
 import { describe, expect, test } from 'vitest'
-import { commandWordsOf } from '../../../src/config/keepalived/lexer.ts'
-import type { Line } from '../../../src/config/keepalived/parser.ts'
-import { parseKeepalived } from '../../../src/config/keepalived/parser.ts'
+import { commandWordsOf } from '../../../src/config/keepalived/text/lexer.ts'
+import type { Line } from '../../../src/config/keepalived/text/parser.ts'
+import { parseKeepalived } from '../../../src/config/keepalived/text/parser.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { FILE, files, NODE } from '../../support/keepalived-text.ts'
 

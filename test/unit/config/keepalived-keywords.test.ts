@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { ParsedConfig } from '../../../src/config/configuration.ts'
-import type { Block, Keyword } from '../../../src/config/keepalived/keyword.ts'
-import { KEYWORDS } from '../../../src/config/keepalived/keywords.ts'
+import type { Block, Keyword } from '../../../src/config/keepalived/keywords/keyword.ts'
+import { KEYWORDS } from '../../../src/config/keepalived/keywords/keywords.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
 import { FILE, read } from '../../support/keepalived-text.ts'
 

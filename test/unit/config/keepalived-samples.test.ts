@@ -3,7 +3,7 @@
  * expectations were written from the samples by hand (test/samples/keepalived/README.md says where those are from).
  */
 import { describe, expect, test } from 'vitest'
-import { isInterface } from '../../../src/config/track.ts'
+import { isInterface } from '../../../src/config/schema/track.ts'
 import { read, sample } from '../../support/keepalived-text.ts'
 
 function config(name: string) {

@@ -1,9 +1,9 @@
 /** What the command line settles for an engine to which its configuration is handed, whatever that says. */
 import { expect, test } from 'vitest'
-import { apiOverride } from '../../../src/config/api-words.ts'
+import { apiOverride } from '../../../src/config/api-options.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { type NodeSettings, withSettings } from '../../../src/config/node-settings.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 function settled(text: string, settings: NodeSettings): Pick<Config, 'runDirectory' | 'api' | 'journal'> {
   const parsed = parseConfig(`${text}\nvirtualRouters: []`)

@@ -264,7 +264,7 @@ const COMBINATIONS: Readonly<Record<string, Files>> = {
   'healthchecks.any': combined('any'),
 }
 
-/** The poster has their new value (cli/run.ts gives it the webhook of the configuration in force). */
+/** The poster has their new value (app/run.ts gives it the webhook of the configuration in force). */
 const WEBHOOK: Readonly<Record<string, Files>> = {
   'notify.webhook.url': webhook({}, { url: 'http://127.0.0.1:9/b' }),
   'notify.webhook.events': webhook({}, { events: ['stopped'] }),

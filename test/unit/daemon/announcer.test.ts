@@ -1,7 +1,7 @@
 /** Announcements of one segment: whose, when, how many, and that nothing is left after Active (VR-GARP-05). */
 import { beforeEach, expect, test } from 'vitest'
 import { claimOf } from '../../../src/arp/probe.ts'
-import { Announcer } from '../../../src/daemon/announcer.ts'
+import { Announcer } from '../../../src/daemon/lan/announcer.ts'
 import type { SendOutcome } from '../../../src/daemon/ports.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
 import { type Millis, millis } from '../../../src/wire/units.ts'

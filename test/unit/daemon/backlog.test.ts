@@ -1,6 +1,6 @@
 /** What a queue may hide, from what its drains told: every case of ground rule 2. */
 import { expect, test } from 'vitest'
-import { Backlog } from '../../../src/daemon/backlog.ts'
+import { Backlog } from '../../../src/daemon/lan/backlog.ts'
 
 type Drain = readonly [packets: number, empty: boolean, lost?: number]
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Chronicle, MOST_KEPT } from '../../../src/daemon/chronicle.ts'
-import { eventPageSchema, type JournalEvent } from '../../../src/journal/event.ts'
+import { Chronicle, MOST_KEPT } from '../../../src/daemon/telemetry/chronicle.ts'
+import { eventPageSchema, type JournalEvent } from '../../../src/events/event.ts'
 
 function chronicle() {
   let now = 0

@@ -3,9 +3,9 @@
  * `onDuplicate` does about them and for how long (docs/adr/0018). The station answers every question at once, as a kernel.
  */
 import { describe, expect, test } from 'vitest'
-import { samplesOf } from '../../../src/api/samples.ts'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'
-import { formatStatus } from '../../../src/cli/status.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
+import { samplesOf } from '../../../src/http/metrics/samples.ts'
 import { address } from '../../../src/wire/address.ts'
 import { type Mac, macBytes, macFromBytes } from '../../../src/wire/mac.ts'
 import { FakeWorld, PEER, ROUTER, type RouterConfig, VIP, VIP2, type WorldOptions } from './fake-world.ts'

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readJournal } from '../../../src/daemon/journal.ts'
+import { readJournal } from '../../../src/daemon/addresses/ledger.ts'
 import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500

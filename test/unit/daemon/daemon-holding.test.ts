@@ -3,7 +3,7 @@
  * of docs/configuration.md on a virtual node: what is chosen, what stays when the file is of no use, and what is told.
  */
 import { describe, expect, test } from 'vitest'
-import { formatStatus } from '../../../src/cli/status.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
 import { wordsOf } from '../../../src/explain/words.ts'
 import { PaperFiles, type Written } from '../../support/paper-files.ts'
 import { FakeWorld, link, present, ROUTER, SELF, VIP } from './fake-world.ts'

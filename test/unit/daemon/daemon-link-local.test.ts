@@ -1,6 +1,6 @@
 /** A link-local VIP belongs to the interface of its router: what reads the same elsewhere is somebody else's. */
 import { expect, test } from 'vitest'
-import { isOurs } from '../../../src/daemon/reconcile.ts'
+import { isOurs } from '../../../src/daemon/addresses/reconcile.ts'
 import { FakeWorld, present, ROUTER } from './fake-world.ts'
 
 const LINK_LOCAL_VIP = 'fe80::1'

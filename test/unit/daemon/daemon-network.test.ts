@@ -3,7 +3,7 @@
  * hands, MAC and MTU, two routers that `auto` brings together, and somebody who does not stop removing an address.
  */
 import { describe, expect, test } from 'vitest'
-import { MOST_RESTORATIONS } from '../../../src/daemon/restoration-limit.ts'
+import { MOST_RESTORATIONS } from '../../../src/daemon/addresses/restoration-limit.ts'
 import { FakeWorld, failure, link, PEER, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500

@@ -3,7 +3,7 @@
  * (docs/notify.md, VR-NTF-01…08). How a program is run is notify-lane.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { LONGEST_LAST_WORD } from '../../../src/daemon/notices.ts'
+import { LONGEST_LAST_WORD } from '../../../src/daemon/telemetry/notices.ts'
 import { FakeWorld, link, present, ROUTER, VIP } from './fake-world.ts'
 
 const DOWN = 3_500

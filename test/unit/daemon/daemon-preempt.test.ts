@@ -3,7 +3,7 @@
  * effective priority that a tracker moves while the router runs. The rules are held by the fsm tests.
  */
 import { describe, expect, test } from 'vitest'
-import { formatStatus } from '../../../src/cli/status.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
 import { FakeWorld, link, PEER, ROUTER, type RouterConfig, SELF } from './fake-world.ts'
 
 const DOWN = 3_500

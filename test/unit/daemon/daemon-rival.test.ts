@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
-import { formatStatus } from '../../../src/cli/status.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
 import { address } from '../../../src/wire/address.ts'
 import { type Mac, macBytes, macFromBytes } from '../../../src/wire/mac.ts'
 import { FakeWorld, ROUTER as PLAIN, type RouterConfig, SELF, VIP, VIP2 } from './fake-world.ts'

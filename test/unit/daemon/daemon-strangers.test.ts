@@ -3,8 +3,8 @@
  * metrics with his address and what is wrong, and he moves no state and no timer (VR-RX-20).
  */
 import { describe, expect, test } from 'vitest'
-import { samplesOf } from '../../../src/api/samples.ts'
-import { formatStatus } from '../../../src/cli/status.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
+import { samplesOf } from '../../../src/http/metrics/samples.ts'
 import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../../src/vrrp/advertisement.ts'
 import { simplePassword } from '../../../src/vrrp/authentication.ts'

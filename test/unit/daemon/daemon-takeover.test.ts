@@ -5,7 +5,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { JournalFile } from '../../../src/api/journal-file.ts'
+import { JournalFile } from '../../../src/events/journal-file.ts'
 import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500

@@ -1,7 +1,7 @@
 /** Two Actives and other hosts with the VIP in the status: who, since when, and no longer than it lasts. */
 import { describe, expect, test } from 'vitest'
-import { samplesOf } from '../../../src/api/samples.ts'
-import { formatStatus } from '../../../src/cli/status.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
+import { samplesOf } from '../../../src/http/metrics/samples.ts'
 import { FakeWorld, PEER } from './fake-world.ts'
 
 const THIRD = '192.0.2.30'

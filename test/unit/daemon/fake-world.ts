@@ -11,7 +11,7 @@ import { readArp } from '../../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
 import { claimOf } from '../../../src/arp/probe.ts'
 import type { Config } from '../../../src/config/config.ts'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { Daemon } from '../../../src/daemon/daemon.ts'
 import type {
   AddressFilePort,
@@ -34,9 +34,9 @@ import type {
   SendOutcome,
   SocketPort,
 } from '../../../src/daemon/ports.ts'
-import { type LogRecord, Recorder } from '../../../src/daemon/recorder.ts'
 import type { ReloadReport } from '../../../src/daemon/reload.ts'
-import type { RouterSnapshot } from '../../../src/daemon/snapshot.ts'
+import { type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
+import type { RouterSnapshot } from '../../../src/daemon/telemetry/snapshot.ts'
 import type { CheckReport } from '../../../src/healthcheck/check-report.ts'
 import type { Verdict } from '../../../src/healthcheck/health.ts'
 import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'

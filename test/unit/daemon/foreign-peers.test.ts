@@ -1,6 +1,6 @@
 /** Who is remembered as a stranger, for how long, and that a flood of invented sources costs nothing but the oldest. */
 import { describe, expect, test } from 'vitest'
-import { ForeignPeers, isStrange, type Sighting, strangeWords } from '../../../src/daemon/foreign-peers.ts'
+import { ForeignPeers, isStrange, type Sighting, strangeWords } from '../../../src/daemon/lan/foreign-peers.ts'
 import { DISCARD_REASONS } from '../../../src/vrrp/advertisement.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Journal, memoryOnDisk, readJournal, writeJournal } from '../../../src/daemon/journal.ts'
+import { Journal, memoryOnDisk, readJournal, writeJournal } from '../../../src/daemon/addresses/ledger.ts'
 import { address } from '../../../src/wire/address.ts'
 
 let directory = ''

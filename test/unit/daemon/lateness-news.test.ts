@@ -1,8 +1,8 @@
 /** An engine that wakes late, and advertisements that do not come: what of it is in the journal, and how often. */
 import { expect, test } from 'vitest'
-import { Chronicle } from '../../../src/daemon/chronicle.ts'
-import { GapNews } from '../../../src/daemon/gap-news.ts'
-import { LatenessNews } from '../../../src/daemon/lateness-news.ts'
+import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
+import { GapNews } from '../../../src/daemon/telemetry/gap-news.ts'
+import { LatenessNews } from '../../../src/daemon/telemetry/lateness-news.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 

@@ -1,7 +1,7 @@
 /** Links and addresses as last told by the kernel. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { NetworkView } from '../../../src/daemon/network-view.ts'
-import { OwnChanges } from '../../../src/daemon/own-changes.ts'
+import { NetworkView } from '../../../src/daemon/addresses/network-view.ts'
+import { OwnChanges } from '../../../src/daemon/addresses/own-changes.ts'
 import { address } from '../../../src/wire/address.ts'
 import { link, present, VIP } from './fake-world.ts'
 

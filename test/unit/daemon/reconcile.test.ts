@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { reconcile } from '../../../src/daemon/addresses/reconcile.ts'
 import type { AddressStep, PresentAddress, WantedAddress } from '../../../src/daemon/ports.ts'
-import { reconcile } from '../../../src/daemon/reconcile.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
 
 const at = (text: string, interfaceIndex: number, prefixLength: number) => ({

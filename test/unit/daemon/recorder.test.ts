@@ -1,6 +1,6 @@
 /** Log records at a bounded rate and in bounded memory, whatever a peer does (VR-RX-21). The clock is an argument. */
 import { beforeEach, expect, test } from 'vitest'
-import { Counters, type Later, type LogRecord, Recorder } from '../../../src/daemon/recorder.ts'
+import { Counters, type Later, type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 
 const atOnce: Later = (deliver) => deliver()
 let elapsed = 0

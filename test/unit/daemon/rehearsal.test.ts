@@ -7,9 +7,9 @@ import { expect, test } from 'vitest'
 import type { LastWill, SocketPort } from '../../../src/daemon/ports.ts'
 import { rehearsal } from '../../../src/daemon/rehearsal.ts'
 import { openClock } from '../../../src/linux/clock.ts'
-import { openGuardian } from '../../../src/linux/guardian.ts'
+import { openGuardian } from '../../../src/linux/guardian/guardian.ts'
 import { MUTE_NATIVE } from '../../../src/linux/mute-native.ts'
-import { openSockets } from '../../../src/linux/sockets.ts'
+import { openSockets } from '../../../src/linux/sockets/sockets.ts'
 
 /** What the play did, step by step. */
 function watch() {

@@ -1,6 +1,6 @@
 /** How often an address is put back before there is a pause, and how long that is. */
 import { expect, test } from 'vitest'
-import { MOST_RESTORATIONS, RestorationLimit } from '../../../src/daemon/restoration-limit.ts'
+import { MOST_RESTORATIONS, RestorationLimit } from '../../../src/daemon/addresses/restoration-limit.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 

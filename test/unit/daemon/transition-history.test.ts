@@ -1,7 +1,7 @@
 /** Transitions at the pace at which people can read them: a neighbour decides how many there are. */
 import { beforeEach, expect, test } from 'vitest'
-import { type LogRecord, Recorder } from '../../../src/daemon/recorder.ts'
-import { type Transition, TransitionHistory } from '../../../src/daemon/transition-history.ts'
+import { type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
+import { type Transition, TransitionHistory } from '../../../src/daemon/telemetry/transition-history.ts'
 import { ms, parameters } from '../vrrp/fsm-fixture.ts'
 
 const teller = { name: 'api', title: 'api', group: { name: undefined }, parameters: parameters('holdfast') }

@@ -1,6 +1,6 @@
 /** Each judgement about a LAN appears when its cause is there, and not otherwise (docs/doctor.md). */
 import { describe, expect, test } from 'vitest'
-import { BeaconLedger } from '../../../src/cli/doctor-beacon.ts'
+import { BeaconLedger } from '../../../src/cli/doctor/doctor-beacon.ts'
 import { diagnose } from '../../../src/doctor/diagnosis.ts'
 import { networkdState, networkManagerState } from '../../../src/doctor/manager-state.ts'
 import { routeTable } from '../../../src/doctor/route-table.ts'

@@ -1,7 +1,7 @@
 /** When events of a node happened, and that its wall clock was set meanwhile. */
 import { expect, test } from 'vitest'
+import type { JournalEvent } from '../../../src/events/event.ts'
 import { clockSteps, dated } from '../../../src/explain/dating.ts'
-import type { JournalEvent } from '../../../src/journal/event.ts'
 
 const HOUR = 3_600_000
 const BEGIN = Date.parse('2026-11-22T10:00:00.000Z')

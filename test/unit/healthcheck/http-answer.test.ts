@@ -1,6 +1,6 @@
 /** Answers byte by byte and in one piece; what is expected comes from RFC 9112, not from our own encoder. */
 import { describe, expect, test } from 'vitest'
-import { HttpAnswer } from '../../../src/healthcheck/http-answer.ts'
+import { HttpAnswer } from '../../../src/healthcheck/probes/http-answer.ts'
 
 type Found = { status?: number | undefined; body: string; complete: boolean; wrong?: string | undefined }
 

@@ -5,9 +5,9 @@
 import { constants } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { failureFrom } from '../../../src/linux/failure.ts'
-import { ipPacket } from '../../../src/linux/ip-packet.ts'
 import { whyUnavailable } from '../../../src/linux/optional-package.ts'
-import { openPackageSocket, type RawSocketPackage, systemError } from '../../../src/linux/raw-socket-package.ts'
+import { ipPacket } from '../../../src/linux/sockets/ip-packet.ts'
+import { openPackageSocket, type RawSocketPackage, systemError } from '../../../src/linux/sockets/raw-socket-package.ts'
 import { address } from '../../../src/wire/address.ts'
 import { toHex } from '../../support/hex.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { receiveTime } from '../../../src/linux/receive-time.ts'
+import { receiveTime } from '../../../src/linux/sockets/receive-time.ts'
 
 // Now is 10 000 ms on the monotonic clock; realtime is 1 000 000 ms ahead of it unless the case says otherwise.
 const OFFSET = 1_000_000

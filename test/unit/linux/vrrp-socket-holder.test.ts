@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { lockedWords, tell } from '../../../src/cli/vrrp-beside.ts'
-import { vrrpSocketHolders } from '../../../src/linux/vrrp-socket-holder.ts'
+import { lockedWords, tell } from '../../../src/app/machine/vrrp-beside.ts'
+import { vrrpSocketHolders } from '../../../src/linux/process/vrrp-socket-holder.ts'
 
 let proc = ''
 beforeEach(() => {

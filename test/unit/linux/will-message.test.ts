@@ -3,7 +3,7 @@
  * is shown in test/netns.
  */
 import { expect, test } from 'vitest'
-import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from '../../../src/linux/will-message.ts'
+import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 

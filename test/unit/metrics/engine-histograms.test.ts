@@ -1,6 +1,6 @@
 /** What the engine measures: gaps between advertisements, the phases of a takeover, late timers; each in its bucket. */
 import { describe, expect, test } from 'vitest'
-import { TakeoverWatch, takeoverTimes } from '../../../src/daemon/takeover-watch.ts'
+import { TakeoverWatch, takeoverTimes } from '../../../src/daemon/telemetry/takeover-watch.ts'
 import { Histogram } from '../../../src/metrics/histogram.ts'
 import { type HistogramName, METRICS } from '../../../src/metrics/names.ts'
 import { address } from '../../../src/wire/address.ts'

@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { explainCommand } from '../../../src/cli/explain.ts'
-import { readRecording, reportWords } from '../../../src/cli/recorded.ts'
+import { explainCommand } from '../../../src/cli/explain/explain.ts'
+import { readRecording, reportWords } from '../../../src/cli/explain/recorded.ts'
 import { replayOf } from '../../support/recordings.ts'
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'samples', 'recordings')

@@ -1,6 +1,6 @@
 /** What must not be in a recording, and that whoever replays it notices nothing of that. */
 import { describe, expect, test } from 'vitest'
-import { parseConfig } from '../../../src/config/yaml.ts'
+import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { messageStart, Secrets } from '../../../src/recording/secrets.ts'
 import { AUTH_SIMPLE } from '../../../src/vrrp/packet.ts'
 import { checksumHolds, checksumOf, wordSum } from '../../../src/wire/checksum.ts'

@@ -1,0 +1,110 @@
+/**
+ * How an engine begins to which its configuration is handed (docs/adr/0052): with what it remembers. Decided here: that
+ * nothing to remember, and a memory that cannot be used, are no reason to end: such an engine waits for whoever hands a
+ * configuration over, and says so. Refuses to know who that is.
+ */
+
+import type { Config } from '../config/config.ts'
+import { type NodeSettings, withSettings } from '../config/node-settings.ts'
+import { formatProblem, isError, type Problem } from '../config/problem.ts'
+import { parseConfig } from '../config/text/yaml.ts'
+import type { Recorder } from '../daemon/telemetry/recorder.ts'
+import { type AnyConfig, loadAny } from '../files/configuration-language.ts'
+import { readRegular } from '../files/fresh-configuration.ts'
+import { ManagedFile } from '../files/managed-file.ts'
+import { unsafeFolder } from '../files/socket-folder.ts'
+import { idle } from './live-configuration.ts'
+
+export type Remembered = Extract<AnyConfig, { readonly config: Config }>
+
+export class Memory {
+  readonly #file: string
+  readonly #settings: NodeSettings
+  /** Why nothing of it is in force. */
+  #waits: string | null = null
+  #problems: readonly Problem[] = []
+
+  constructor(file: string, settings: NodeSettings) {
+    this.#file = file
+    this.#settings = settings
+  }
+
+  get waits(): string | null {
+    return this.#waits
+  }
+
+  /** What is in the file, or a configuration with nothing to do. */
+  read(): Remembered {
+    const isEmpty = { yes: false }
+    const found = loadAny(this.#file, undefined, (path) => {
+      const text = orNothing(path)
+      isEmpty.yes = text.trim() === ''
+      return text
+    })
+    if ('config' in found) return { ...found, config: withSettings(found.config, this.#settings) }
+    if (isEmpty.yes) this.#waits = 'Nothing has been handed over yet'
+    else this.#refuse(found.problems)
+    return { ...nothing(), config: withSettings(nothing().config, this.#settings) }
+  }
+
+  /** Of a configuration that can be read: nothing of it is in force if there is an error among these. */
+  judge(config: Config, problems: readonly Problem[]): Config {
+    if (!problems.some(isError)) return config
+    this.#refuse(problems)
+    return { ...idle(config), io: 'addon' }
+  }
+
+  /** When there is a log. */
+  tell(recorder: Recorder): void {
+    if (this.#waits === null) return
+    const level = this.#problems.length === 0 ? 'info' : 'error'
+    recorder.log(level, `${this.#waits}: idle until a configuration is handed over`, { file: this.#file })
+    for (const problem of this.#problems.filter(isError)) recorder.log('error', formatProblem(problem))
+  }
+
+  /** Where the next one is kept. */
+  open(recorder: Recorder): ManagedFile {
+    const fields = { file: this.#file }
+    const file = new ManagedFile({
+      path: this.#file,
+      onProblem: (message) =>
+        recorder.logLimited('managed file', 'error', `${message}: a restart would lose what is handed over`, fields),
+      onKept: () => recorder.log('info', `${this.#file} has what is in force again`, fields),
+    })
+    void file.prepare().then(() => {
+      const unsafe = whyUnsafe(this.#file)
+      if (unsafe !== undefined) recorder.log('warn', `${this.#file} is not in a safe place: ${unsafe}`, fields)
+    })
+    return file
+  }
+
+  #refuse(problems: readonly Problem[]): void {
+    const count = problems.filter(isError).length
+    this.#problems = problems
+    this.#waits = `Cannot use ${this.#file}: ${count === 1 ? 'one problem' : `${count} problems`}`
+  }
+}
+
+function orNothing(path: string): string {
+  try {
+    return readRegular(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+function nothing(): Remembered {
+  const parsed = parseConfig('virtualRouters: []')
+  if ('problems' in parsed) throw new Error('A configuration with nothing to do is none')
+  return { ...parsed, warnings: [], hash: '', missing: true }
+}
+
+function whyUnsafe(path: string): string | undefined {
+  try {
+    return unsafeFolder(path)
+  } catch {
+    // It is not there: that has been told.
+    return undefined
+  }
+}

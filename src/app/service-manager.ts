@@ -1,0 +1,103 @@
+/**
+ * What a service manager is told beside READY=1 and WATCHDOG=1, which are the guardian's (sd_notify(3)): who holds what in
+ * one line, that a reload begins and has ended, that the daemon leaves. Decided here: the words, and that many changes
+ * are one line. Refuses to know how they get there.
+ */
+import type { EventListener } from '../daemon/telemetry/chronicle.ts'
+import type { Standing } from '../daemon/telemetry/snapshot.ts'
+
+/** What changes within this time is one line: a takeover changes several routers. */
+const TOGETHER = 50
+/** Between two lines; who flaps is not read any faster. */
+const PACE = 1_000
+/** More than these are counted instead. */
+const MOST_NAMED = 4
+const LONGEST = 300
+
+export type ServiceManagerPorts = {
+  readonly tell: (words: string) => void
+  readonly standings: () => readonly Standing[]
+  readonly subscribe: (listener: EventListener) => unknown
+}
+
+export class ServiceManager {
+  readonly #ports: ServiceManagerPorts
+  #timer: NodeJS.Timeout | undefined
+  #toldAt = Number.NEGATIVE_INFINITY
+  /** Under way, or joined to one that is. */
+  #reloads = 0
+  #failure: string | undefined
+  #leaving = false
+
+  constructor(ports: ServiceManagerPorts) {
+    this.#ports = ports
+    ports.subscribe(({ kind }) => {
+      if (kind === 'transition' || kind === 'faultChanged') this.#soon()
+    })
+    this.#soon()
+  }
+
+  /** It asked for it, or somebody else did; it hears of both (Type=notify-reload wants to). */
+  async reloading<Answer extends { readonly ok: boolean }>(
+    reload: () => Promise<Answer & { readonly reason?: string }>,
+  ): Promise<Answer> {
+    this.#reloads++
+    this.#ports.tell(`RELOADING=1\nMONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`)
+    const answer = await reload()
+    this.#failure = answer.ok ? undefined : answer.reason
+    // A reload that fails is over as well: the manager waits for this word.
+    if (--this.#reloads === 0) this.#ports.tell(`READY=1\n${this.#status()}`)
+    return answer
+  }
+
+  leaving(): void {
+    this.#leaving = true
+    this.#ports.tell(`STOPPING=1\n${this.#status()}`)
+  }
+
+  #soon(): void {
+    const wait = Math.max(TOGETHER, this.#toldAt + PACE - performance.now())
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#toldAt = performance.now()
+      this.#ports.tell(this.#status())
+    }, wait).unref()
+  }
+
+  #status(): string {
+    const leaving = this.#leaving ? 'Leaving. ' : ''
+    const failure = this.#failure === undefined ? '' : `. Reload failed: ${this.#failure}`
+    return `STATUS=${oneLine(`${leaving}${standingWords(this.#ports.standings())}${failure}`)}`
+  }
+}
+
+const oneLine = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ')
+  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1)}…`
+}
+
+export function standingWords(standings: readonly Standing[]): string {
+  if (standings.length === 0) return 'No virtual router'
+  if (standings.length <= MOST_NAMED) return standings.map(wordsOf).join('; ')
+  const counts = new Map<string, string[]>()
+  for (const { name, state } of standings) counts.set(state, [...(counts.get(state) ?? []), name])
+  const told = [...counts].map(([state, names]) => `${names.length} ${state === 'Initialize' ? 'in fault' : state}`)
+  const faults = counts.get('Initialize') ?? []
+  const which = faults.length === 0 ? '' : `: ${faults.slice(0, MOST_NAMED).join(', ')}`
+  return `${standings.length} virtual routers: ${told.join(', ')}${which}`
+}
+
+function wordsOf({ name, state, addresses, faults, follows }: Standing): string {
+  const [first = 'no address'] = addresses
+  const others = addresses.length > 1 ? ` and ${addresses.length - 1} more` : ''
+  switch (state) {
+    case 'Active':
+      return `${name} is Active with ${first}${others}`
+    case 'Backup':
+      return follows === null ? `${name} is Backup` : `${name} is Backup of ${follows}`
+    case 'Initialize':
+      return faults.length === 0 ? `${name} waits` : `${name} is in fault (${faults.join(', ')})`
+    default:
+      return `${name} is ${state}`
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The values of the agent's flags and of its environment, read one by one, and all that is wrong with them. Decided here: what
+ * each may be. Refuses to know what two of them mean for each other (agent-flags.ts).
+ */
+import { isAbsolute } from 'node:path'
+import type { AgentSettings, PrintForm } from '../../cluster/decisions/agent-settings.ts'
+import { parseAddress } from '../../wire/address.ts'
+import type { Given } from './agent-words.ts'
+
+export type AgentEnvironment = Readonly<Record<string, string | undefined>>
+
+const FORMS: readonly PrintForm[] = ['yaml', 'keepalived', 'both']
+const SHORTEST = 100
+const LONGEST = 3_600_000
+const UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** What was given, and what is wrong with it. */
+export class AgentValues {
+  readonly problems: string[] = []
+  readonly #given: readonly Given[]
+
+  constructor(given: readonly Given[]) {
+    this.#given = given
+  }
+
+  problem(text: string): void {
+    this.problems.push(text)
+  }
+
+  all(long: string): readonly string[] {
+    return this.#given.flatMap(({ flag, value }) => (flag.long === long && value !== undefined ? [value] : []))
+  }
+
+  /** As every such command line has it. */
+  last(long: string): string | undefined {
+    return this.all(long).at(-1)
+  }
+
+  has(long: string): boolean {
+    return this.#given.some(({ flag }) => flag.long === long)
+  }
+
+  /** `--api-vips` before the older `--api-vip`. */
+  vips(service: 'api' | 'ingress', notes: string[]): readonly string[] {
+    const list = this.all(`${service}-vips`).flatMap((text) =>
+      text === '' ? [] : text.split(',').map((one) => one.trim()),
+    )
+    const single = this.last(`${service}-vip`) || undefined
+    if (single === undefined) return list
+    if (list.length === 0) return [single]
+    if (!list.includes(single)) notes.push(`--${service}-vip ${single} is not looked at: there is --${service}-vips`)
+    return list
+  }
+
+  address(long: string): void {
+    const text = this.last(long)
+    if (text !== undefined && parseAddress(text) === undefined)
+      this.problem(`Cannot use "${text}" for --${long}: it is no IP address`)
+  }
+
+  whole(long: string, least: number, most: number): number | undefined {
+    const text = this.last(long)
+    if (text === undefined) return undefined
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    this.problem(`Cannot use "${text}" for --${long}: a whole number from ${least} to ${most} wanted`)
+    return undefined
+  }
+
+  /** As Go writes them: 10s, 1m30s, 500ms. */
+  duration(long: string): number | undefined {
+    const text = this.last(long)
+    if (text === undefined) return undefined
+    const parts = /^(?:\d{1,7}(?:\.\d{1,3})?(?:ms|s|m|h))+$/.test(text) ? [...text.matchAll(/([\d.]+)(ms|s|m|h)/g)] : []
+    const value = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT[unit ?? ''] ?? Number.NaN), 0)
+    if (parts.length > 0 && value >= SHORTEST && value <= LONGEST) return Math.round(value)
+    this.problem(`Cannot use "${text}" for --${long}: a duration from 100ms to 1h wanted, such as 10s`)
+    return undefined
+  }
+
+  path(text: string | undefined, what: string): string | undefined {
+    if (text !== undefined && !isAbsolute(text))
+      this.problem(`Cannot use "${text}" for ${what}: an absolute path wanted`)
+    return text
+  }
+
+  listen(): AgentSettings['listen'] {
+    const text = this.last('listen')
+    if (text === undefined) return undefined
+    const [, host = '', port = ''] =
+      /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)?.filter((part) => part !== undefined) ?? []
+    if (parseAddress(host) !== undefined && Number(port) >= 1 && Number(port) <= 65_535)
+      return { host, port: Number(port) }
+    this.problem(`Cannot use "${text}" for --listen: ADDRESS:PORT wanted, such as 127.0.0.1:9656`)
+    return undefined
+  }
+
+  clusterName(): string | undefined {
+    const text = this.last('name')
+    if (text !== undefined && !/^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/.test(text))
+      this.problem(`Cannot use "${text}" for --name: a cluster's name wanted, up to 53 letters, digits, "-" and "."`)
+    return text
+  }
+
+  vrids(): AgentSettings['vrids'] {
+    const api = this.whole('api-vrid', 1, 255)
+    const ingress = this.whole('ingress-vrid', 1, 255)
+    if (api !== undefined && api === ingress) this.problem(`API and ingress cannot both have VRID ${api}`)
+    return { ...(api === undefined ? {} : { api }), ...(ingress === undefined ? {} : { ingress }) }
+  }
+
+  yesOrNo(environment: AgentEnvironment, name: string, unsaid = false): boolean {
+    const text = (environment[name] ?? '').toLowerCase()
+    if (!['', 'yes', 'no', 'true', 'false'].includes(text))
+      this.problem(`Cannot use "${environment[name]}" for ${name} in the environment: yes or no wanted`)
+    return text === '' ? unsaid : text === 'yes' || text === 'true'
+  }
+
+  form(): PrintForm | undefined {
+    if (!this.has('print')) return undefined
+    const text = this.last('print')
+    const form = FORMS.find((each) => each === (text ?? 'both'))
+    if (form === undefined)
+      this.problem(`Cannot use "${text}" for --print: yaml or keepalived wanted, or nothing for both`)
+    return form
+  }
+}

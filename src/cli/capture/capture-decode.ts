@@ -1,0 +1,228 @@
+/**
+ * Reads an Ethernet frame for `holdfast capture`. Decided here: which frames are worth a line (VRRP, ARP without ordinary requests,
+ * Neighbor Solicitations and Advertisements), and how a receiver without a configuration judges an advertisement. PURE.
+ * Refused here: the source of frames, and the form of a line. No octet of a password leaves this file (VR-SEC-05).
+ */
+import { isArpReply, readArp } from '../../arp/arp-packet.ts'
+import { readNeighborAdvertisement } from '../../arp/neighbor-advertisement.ts'
+import { readNeighborSolicitation } from '../../arp/neighbor-solicitation.ts'
+import type { DiscardReason, ReceiveWarning } from '../../vrrp/advertisement.ts'
+import {
+  AUTH_NONE,
+  AUTH_SIMPLE,
+  addressesOf,
+  type Message,
+  readMessage,
+  versionOf,
+  vrrpGroup,
+} from '../../vrrp/packet.ts'
+import { type Parameters, profileKnobs } from '../../vrrp/parameters.ts'
+import { type IncomingPacket, receive } from '../../vrrp/receive.ts'
+import { type Address, address, addressFromBytes, type Family, isMulticast } from '../../wire/address.ts'
+import { concatBytes, viewOf } from '../../wire/bytes.ts'
+import { type Mac, macFromBytes } from '../../wire/mac.ts'
+import { centis, millis } from '../../wire/units.ts'
+
+export type VrrpSighting = {
+  readonly kind: 'vrrp'
+  readonly family: Family
+  readonly source: Address
+  readonly destination: Address
+  /** TTL or hop limit. */
+  readonly ttl: number
+  /** What stands in the message, as far as it could be read. */
+  readonly version: number | undefined
+  readonly vrid: number | undefined
+  readonly priority: number | undefined
+  readonly intervalMs: number | undefined
+  readonly addresses: readonly Address[] | undefined
+  /** Version 2 only. */
+  readonly authentication: 'none' | 'simple' | 'unknown' | undefined
+  /** Why every receiver discards it. */
+  readonly discard: DiscardReason | undefined
+  readonly warnings: readonly ReceiveWarning[]
+}
+
+export type ArpSighting = {
+  readonly kind: 'arp'
+  /** Gratuitous: a request or a reply in which the sender speaks of itself (RFC 5227 §3). */
+  readonly what: 'probe' | 'gratuitous' | 'reply'
+  readonly address: Address
+  /** Who has it, or, of a probe, who asks. */
+  readonly mac: Mac
+}
+
+export type SolicitationSighting = {
+  readonly kind: 'ns'
+  readonly source: Address
+  readonly destination: Address
+  /** `undefined` if a check of RFC 4861 §7.1.1 fails: every host ignores the message. */
+  readonly address: Address | undefined
+  /** Source link-layer address option. */
+  readonly mac: Mac | undefined
+  readonly duplicateDetection: boolean
+}
+
+export type NeighborSighting = {
+  readonly kind: 'na'
+  readonly source: Address
+  readonly destination: Address
+  /** Undefined: the checks of RFC 4861 §7.1.2 fail, and every host ignores it. */
+  readonly address: Address | undefined
+  readonly mac: Mac | undefined
+  readonly router: boolean
+  readonly solicited: boolean
+  readonly override: boolean
+}
+
+export type Sighting = {
+  readonly sourceMac: Mac
+  readonly destinationMac: Mac
+  readonly vlan: number | undefined
+} & (VrrpSighting | ArpSighting | SolicitationSighting | NeighborSighting)
+
+const ETHERNET = 14
+const TYPE = { ipv4: 0x0800, arp: 0x0806, vlan: 0x8100, ipv6: 0x86dd } as const
+const VRRP = 112
+const ICMPV6 = 58
+const NEIGHBOR_SOLICITATION = 135
+const NEIGHBOR_ADVERTISEMENT = 136
+const IPV4_HEADER = 20
+const IPV6_HEADER = 40
+const NOBODY = address('0.0.0.0')
+
+/** Undefined: none of our business, or too short to be anything. Never throws. */
+export function sightingOf(frame: Uint8Array): Sighting | undefined {
+  if (frame.length < ETHERNET) return undefined
+  const type = viewOf(frame).getUint16(12)
+  // The tap puts the tag back that the kernel has taken off.
+  if (type === TYPE.vlan && frame.length >= ETHERNET + 4) {
+    const inner = sightingOf(concatBytes(frame.subarray(0, 12), frame.subarray(16)))
+    return inner === undefined ? undefined : { ...inner, vlan: viewOf(frame).getUint16(14) & 0x0fff }
+  }
+  const seen =
+    type === TYPE.arp
+      ? arpSighting(frame)
+      : type === TYPE.ipv4
+        ? ipv4Sighting(frame.subarray(ETHERNET))
+        : type === TYPE.ipv6
+          ? ipv6Sighting(frame)
+          : undefined
+  if (seen === undefined) return undefined
+  const destinationMac = macFromBytes(frame.subarray(0, 6))
+  return { sourceMac: macFromBytes(frame.subarray(6, 12)), destinationMac, vlan: undefined, ...seen }
+}
+
+/** Ordinary questions for other hosts are left out: a LAN is full of them. */
+function arpSighting(frame: Uint8Array): ArpSighting | undefined {
+  const arp = readArp(frame)
+  if (arp === undefined) return undefined
+  const { senderAddress, senderMac: mac, targetAddress } = arp
+  if (senderAddress === NOBODY) return { kind: 'arp', what: 'probe', address: targetAddress, mac }
+  if (senderAddress === targetAddress) return { kind: 'arp', what: 'gratuitous', address: senderAddress, mac }
+  return isArpReply(frame) ? { kind: 'arp', what: 'reply', address: senderAddress, mac } : undefined
+}
+
+function ipv4Sighting(bytes: Uint8Array): VrrpSighting | undefined {
+  if (bytes.length < IPV4_HEADER || bytes[9] !== VRRP) return undefined
+  const source = addressFromBytes(bytes.subarray(12, 16))
+  const destination = addressFromBytes(bytes.subarray(16, 20))
+  const header = ((bytes[0] ?? 0) & 0x0f) * 4
+  const message = bytes.subarray(header, viewOf(bytes).getUint16(2))
+  return judged({ family: 'ipv4', source, destination, ttl: bytes[8] ?? 0, bytes }, message)
+}
+
+function ipv6Sighting(frame: Uint8Array): VrrpSighting | SolicitationSighting | NeighborSighting | undefined {
+  const packet = frame.subarray(ETHERNET)
+  if (packet.length < IPV6_HEADER) return undefined
+  const source = addressFromBytes(packet.subarray(8, 24))
+  const destination = addressFromBytes(packet.subarray(24, IPV6_HEADER))
+  const bytes = packet.subarray(IPV6_HEADER, IPV6_HEADER + viewOf(packet).getUint16(4))
+  if (packet[6] === VRRP) {
+    return judged({ family: 'ipv6', source, destination, ttl: packet[7] ?? 0, bytes }, bytes)
+  }
+  if (packet[6] !== ICMPV6) return undefined
+  if (bytes[0] === NEIGHBOR_SOLICITATION) {
+    const question = readNeighborSolicitation(frame)
+    const duplicateDetection = question?.duplicateDetection === true
+    return { kind: 'ns', source, destination, address: question?.target, mac: question?.linkLayer, duplicateDetection }
+  }
+  if (bytes[0] !== NEIGHBOR_ADVERTISEMENT) return undefined
+  const claim = readNeighborAdvertisement(frame)
+  const flags = bytes[4] ?? 0
+  return {
+    kind: 'na',
+    source,
+    destination,
+    address: claim?.target,
+    mac: claim?.linkLayer,
+    router: (flags & 0x80) !== 0,
+    solicited: (flags & 0x40) !== 0,
+    override: (flags & 0x20) !== 0,
+  }
+}
+
+function judged(packet: IncomingPacket & { destination: Address; ttl: number }, octets: Uint8Array): VrrpSighting {
+  const { destination, family, source, ttl } = packet
+  const version = versionOf(octets)
+  const spoken = version === 2 ? 2 : 3
+  const read = readMessage(octets, family, spoken)
+  const message = typeof read === 'string' ? undefined : read
+  const parameters = impartial(packet, spoken, message)
+  // Nobody's address is its own, and every VRID is one that it runs, or the ladder would end there.
+  const verdict = receive(
+    packet,
+    (vrid) => ({ ...parameters, vrid }),
+    () => false,
+  )
+  return {
+    kind: 'vrrp',
+    family,
+    source,
+    destination,
+    ttl,
+    version,
+    vrid: octets[1],
+    priority: message?.priority,
+    intervalMs: message === undefined ? undefined : message.interval * 10,
+    addresses: message === undefined ? undefined : addressesOf(message, family),
+    authentication: authenticationOf(message),
+    discard: verdict.kind === 'discarded' ? verdict.reason : undefined,
+    warnings: verdict.kind === 'accepted' ? verdict.warnings : [],
+  }
+}
+
+/** A receiver that agrees with the message wherever it has a choice: what it discards, everybody does. */
+function impartial(
+  { destination, family, source }: IncomingPacket,
+  version: 2 | 3,
+  message: Message | undefined,
+): Parameters {
+  const sent = message?.authentication
+  const octets = sent?.type === AUTH_SIMPLE ? [...sent.data] : undefined
+  const multicast = destination === undefined || isMulticast(destination)
+  return {
+    vrid: 0,
+    family,
+    version,
+    priority: 100,
+    advertisementInterval: message?.interval ?? centis(100),
+    addresses: message === undefined ? [] : addressesOf(message, family),
+    preempt: true,
+    preemptDelay: millis(0),
+    minHold: millis(0),
+    primaryAddress: NOBODY,
+    transport: multicast
+      ? { mode: 'multicast', group: vrrpGroup(family) }
+      : { mode: 'unicast', peers: [{ address: source }] },
+    peers: [],
+    authentication: octets === undefined ? undefined : { type: 'simple', octets },
+    knobs: profileKnobs('holdfast', version),
+  }
+}
+
+function authenticationOf(message: Message | undefined): VrrpSighting['authentication'] {
+  const type = message?.authentication?.type
+  if (type === undefined) return undefined
+  return type === AUTH_NONE ? 'none' : type === AUTH_SIMPLE ? 'simple' : 'unknown'
+}

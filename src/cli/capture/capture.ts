@@ -1,0 +1,193 @@
+/**
+ * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame a line. Decided here: what is printed and
+ * written, and that the command waits for an interface that goes down. It works beside a daemon or without one, and never in
+ * the daemon's process (docs/adr/0074).
+ */
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { EXIT } from '../../app/exit-code.ts'
+import { missingCapabilities } from '../../app/machine/capability.ts'
+import type { Failure } from '../../daemon/ports.ts'
+import type { FrameTap, FrameTapOptions } from '../../linux/sockets/frame-tap.ts'
+import { sightingOf } from './capture-decode.ts'
+import type { CaptureInterface } from './capture-interface.ts'
+import { CaptureTable, formatJson } from './capture-line.ts'
+import { pcapHeader, pcapRecord } from './pcap-file.ts'
+
+export type CaptureOptions = {
+  readonly interfaceName: string | undefined
+  readonly json: boolean
+  /** pcap file. */
+  readonly write: string | undefined
+  /** Lines; undefined = until SIGINT. */
+  readonly count: number | undefined
+}
+
+/** This machine, in this network namespace. */
+export type CaptureHost = {
+  look(): readonly CaptureInterface[]
+  openTap(options: FrameTapOptions): FrameTap | Failure
+}
+
+/** ms between two looks for a missing interface. */
+const LOOK_AGAIN = 200
+/** Of /sys/class/net/NAME/type (linux/if_arp.h): frames of these two begin with an Ethernet header. */
+const ETHERNET_TYPES = ['1', '772']
+
+const complain = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`)
+
+/** Returns the exit status. */
+export async function captureCommand(options: CaptureOptions, host: CaptureHost): Promise<number> {
+  if (missingCapabilities().includes('CAP_NET_RAW')) {
+    complain('Cannot capture without CAP_NET_RAW: run it as root (in a container: docker exec --user 0)')
+    return EXIT.privilege
+  }
+  const { look } = host
+  const interfaceName = options.interfaceName ?? onlyOne(look())
+  if (interfaceName === undefined) return EXIT.usage
+  if (!look().some(({ name }) => name === interfaceName)) {
+    complain(`Cannot capture on "${interfaceName}": interface does not exist`)
+    return EXIT.failure
+  }
+  if (!isEthernet(interfaceName)) {
+    complain(`Cannot capture on "${interfaceName}": not an Ethernet interface`)
+    return EXIT.failure
+  }
+  let file: number | undefined
+  if (options.write !== undefined) {
+    // Frames are written as they came, so a version 2 password is in there.
+    try {
+      file = openSync(options.write, 'w', 0o600)
+      writeSync(file, pcapHeader())
+    } catch (error) {
+      complain(`Cannot write ${options.write}: ${error instanceof Error ? error.message : String(error)}`)
+      return EXIT.failure
+    }
+  }
+  try {
+    return await new Session(interfaceName, options, host, file).run()
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+/** Without /sys the answer is yes: a frame of another kind then matches no filter. */
+function isEthernet(interfaceName: string): boolean {
+  try {
+    return ETHERNET_TYPES.includes(readFileSync(`/sys/class/net/${interfaceName}/type`, 'utf8').trim())
+  } catch {
+    return true
+  }
+}
+
+function onlyOne(interfaces: readonly CaptureInterface[]): string | undefined {
+  const names = interfaces.filter(({ addressed, up }) => addressed && up).map(({ name }) => name)
+  if (names.length === 1) return names[0]
+  const found = names.length === 0 ? 'no interface is up and has an address' : `${names.join(', ')} have addresses`
+  complain(`Cannot choose an interface: ${found}; name one with -i`)
+  return undefined
+}
+
+class Session {
+  readonly #interfaceName: string
+  readonly #options: CaptureOptions
+  readonly #host: CaptureHost
+  readonly #file: number | undefined
+  readonly #table = new CaptureTable()
+  #stopped = false
+  #headed = false
+  #lines = 0
+  /** Ends the wait that is under way. */
+  #wake = (): void => {}
+
+  constructor(interfaceName: string, options: CaptureOptions, host: CaptureHost, file: number | undefined) {
+    this.#interfaceName = interfaceName
+    this.#options = options
+    this.#host = host
+    this.#file = file
+  }
+
+  async run(): Promise<number> {
+    const stop = (): void => this.#stop()
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
+    // `| head` has read enough.
+    process.stdout.on('error', stop)
+    while (!this.#stopped) {
+      const index = this.#indexIfUp()
+      if (index === undefined) {
+        complain(`"${this.#interfaceName}" is down or gone: waiting for it`)
+        while (!this.#stopped && this.#indexIfUp() === undefined) await this.#pause()
+        continue
+      }
+      const failure = await this.#listen(index)
+      if (failure === undefined) break
+      // The interface can go down between our look and the socket; a tap of a deleted interface fails with ENODEV.
+      if (failure.code !== 'ENETDOWN' && this.#indexIfUp() === index) {
+        complain(`Cannot capture: ${failure.message}`)
+        return EXIT.failure
+      }
+      await this.#pause()
+    }
+    if (this.#options.write !== undefined) complain(`${this.#lines} frames written to ${this.#options.write}`)
+    return EXIT.ok
+  }
+
+  /** Resolves with the failure that ended the tap, or with `undefined` after a stop. */
+  async #listen(interfaceIndex: number): Promise<Failure | undefined> {
+    let failed: Failure | undefined
+    const tap = this.#host.openTap({
+      interfaceIndex,
+      interfaceName: this.#interfaceName,
+      onFrame: (frame, _outgoing, at) => this.#take(frame, at === 0 ? Date.now() : at),
+      onFailure: (failure) => {
+        failed = failure
+        this.#wake()
+      },
+    })
+    if ('code' in tap) return tap
+    this.#listening()
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    tap.close()
+    return failed
+  }
+
+  #listening(): void {
+    complain(`listening on "${this.#interfaceName}"`)
+    if (!this.#headed && !this.#options.json) this.#print(this.#table.heading())
+    this.#headed = true
+  }
+
+  #indexIfUp(): number | undefined {
+    return this.#host.look().find(({ name, up }) => name === this.#interfaceName && up)?.index
+  }
+
+  #take(frame: Uint8Array, at: number): void {
+    const sighting = this.#stopped ? undefined : sightingOf(frame)
+    if (sighting === undefined) return
+    if (this.#file !== undefined) writeSync(this.#file, pcapRecord(frame, at))
+    const seen = { sighting, interfaceName: this.#interfaceName, at }
+    for (const line of this.#options.json ? [formatJson(seen)] : this.#table.lines(seen)) this.#print(line)
+    this.#lines++
+    if (this.#lines === this.#options.count) this.#stop()
+  }
+
+  #print(line: string): void {
+    process.stdout.write(`${line}\n`)
+  }
+
+  #stop(): void {
+    this.#stopped = true
+    this.#wake()
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, LOOK_AGAIN)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What the demo needs of the machine and does not have: a capability, a tool, a kernel feature. Each is tried rather
+ * than guessed from a version. Decides the words; refuses to know how the demo goes on.
+ */
+import { readFileSync } from 'node:fs'
+import { namespacesStarting, removeNamespace, run } from '../../lab/network.ts'
+import { probePath } from '../../lab/probe.ts'
+
+/** Bits of the effective set: namespaces, links and addresses, raw sockets. */
+const CAPABILITIES = { CAP_SYS_ADMIN: 21n, CAP_NET_ADMIN: 12n, CAP_NET_RAW: 13n } as const
+
+function missingCapabilities(): string[] {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? ''
+  const set = BigInt(`0x${effective || '0'}`)
+  return Object.entries(CAPABILITIES).flatMap(([name, bit]) => ((set >> bit) & 1n ? [] : [name]))
+}
+
+function complaintOf(attempt: () => unknown): string | undefined {
+  try {
+    attempt()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** The first thing that is missing, as one line; undefined when the demo can run. `prefix` names a trial namespace. */
+export function missingRequirement(prefix: string): string | undefined {
+  const capabilities = missingCapabilities()
+  if (capabilities.length > 0)
+    return `Cannot make network namespaces without ${capabilities.join(' and ')}: run it as root`
+  if (complaintOf(() => run(['ip', '-Version'])) !== undefined) return 'Cannot find "ip": install the package iproute2'
+  const probe = complaintOf(probePath)
+  if (probe !== undefined) return probe
+
+  const name = `${prefix}-try`
+  try {
+    const steps = [
+      ['network namespaces (CONFIG_NET_NS)', ['ip', 'netns', 'add', name]],
+      ['bridges (CONFIG_BRIDGE)', ['ip', '-n', name, 'link', 'add', 'br0', 'type', 'bridge']],
+      ['veth pairs (CONFIG_VETH)', ['ip', '-n', name, 'link', 'add', 'one', 'type', 'veth', 'peer', 'name', 'two']],
+      ['processes in a network namespace', ['ip', 'netns', 'exec', name, 'true']],
+    ] as const
+    for (const [feature, argv] of steps) {
+      const complaint = complaintOf(() => run(argv))
+      if (complaint !== undefined) return `Cannot use ${feature} here: ${complaint}`
+    }
+    return undefined
+  } finally {
+    for (const left of namespacesStarting(name)) removeNamespace(left)
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * The daemon that runs on this node, for `holdfast doctor`. Decided here: it is the process that listens on the control socket,
+ * by the kernel (SO_PEERCRED), which also translates its process id into this namespace. Refuses to know what is judged.
+ */
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import type { Credentials } from '../../linux/native.ts'
+import { socketPeer } from '../../linux/process/socket-peer.ts'
+
+/** `status` is the text of /proc/PID/status. */
+export type RunningDaemon = { readonly pid: number; readonly status: string }
+
+/** Returns `undefined` when no process listens there, or when the process cannot be seen from here. */
+export async function runningDaemon(native: Credentials, socketPath: string): Promise<RunningDaemon | undefined> {
+  const pid = await listenerOf(native, socketPath)
+  if (pid === undefined || pid <= 0) return undefined
+  try {
+    return { pid, status: readFileSync(`/proc/${pid}/status`, 'utf8') }
+  } catch {
+    return undefined
+  }
+}
+
+function listenerOf(native: Credentials, socketPath: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath)
+    socket.once('error', () => resolve(undefined))
+    socket.once('connect', () => {
+      resolve(socketPeer(native, socket)?.pid)
+      socket.destroy()
+    })
+  })
+}

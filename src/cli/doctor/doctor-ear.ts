@@ -1,0 +1,169 @@
+/**
+ * Listens for VRRP of one family on one interface, twice: on the wire and where the daemon would get it. Decided here: what is
+ * counted for whom, and that a VRRP packet is tried on this node's own rules without any wire seeing it. It sends no
+ * advertisement and is not in a running daemon's way. Refuses to know what the counts mean.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Failure, SocketPort } from '../../daemon/ports.ts'
+import type { HeardRouter, Listening, Unmeasured } from '../../doctor/measurement.ts'
+import type { NativeAddon } from '../../linux/native.ts'
+import { type GroupSocket, openGroupSocket } from '../../linux/sockets/group-datagram.ts'
+import { sendUnsent } from '../../linux/sockets/unsent-vrrp.ts'
+import { vrrpGroup } from '../../vrrp/packet.ts'
+import { type Address, type Family, isMulticast } from '../../wire/address.ts'
+import { type Sighting, sightingOf } from '../capture/capture-decode.ts'
+import { BEACON_PORT, BeaconLedger } from './doctor-beacon.ts'
+
+/** Of one family: a LAN with more routers than VRIDs is one that somebody fills. */
+const MOST = 600
+const MAX_BATCHES = 128
+const UDP = 17
+const VRRP = 112
+const PROTOCOL_AT = { ipv4: 14 + 9, ipv6: 14 + 6 } as const
+
+export type EarOptions = {
+  readonly native: NativeAddon
+  readonly sockets: Pick<SocketPort, 'openAdvertisementSocket'>
+  readonly interfaceIndex: number
+  readonly interfaceName: string
+  readonly family: Family
+  readonly source: Address
+  /** Of this node, on any interface: what comes from them is our own. */
+  readonly own: ReadonlySet<Address>
+  /** Another process of this node listens for VRRP: nothing may come back to it. */
+  readonly shared: boolean
+}
+
+type Heard = Omit<HeardRouter, 'packets' | 'delivered'> & { packets: number; delivered: number }
+
+export class Ear {
+  readonly #options: EarOptions
+  readonly #group: Address
+  readonly #heard = new Map<string, Heard>()
+  readonly #beacons = new BeaconLedger(randomBytes(8).toString('hex'))
+  readonly #close: (() => void)[] = []
+  #failure: Failure | undefined
+  #beacon: GroupSocket | undefined
+  #beaconFailure: Failure | undefined
+  #unsent: ReturnType<typeof sendUnsent> = 'not tried'
+  #looped: boolean | undefined
+  #left = 0
+  #beaconsSent = 0
+  #beaconsLeft = 0
+
+  constructor(options: EarOptions) {
+    this.#options = options
+    this.#group = vrrpGroup(options.family)
+    this.#listen()
+  }
+
+  #listen(): void {
+    const { family, interfaceIndex, interfaceName, native, own, shared, sockets, source } = this.#options
+    const socket = sockets.openAdvertisementSocket({
+      ...{ interfaceIndex, interfaceName, family, source, group: this.#group },
+      onReadable: () => {
+        if (!('drain' in socket)) return
+        socket.drain(MAX_BATCHES, (packet) => {
+          if (own.has(packet.source)) this.#looped = true
+          else this.#deliver(packet.source, vridOf(family, packet.bytes))
+        })
+      },
+      onFailure: () => {},
+    })
+    if (!('drain' in socket)) {
+      this.#failure = socket
+      return
+    }
+    this.#close.push(() => socket.close())
+    const beacon = openGroupSocket(native, {
+      ...{ interfaceIndex, interfaceName, group: this.#group, port: BEACON_PORT },
+      onDatagram: (bytes, from) => {
+        if (!own.has(from)) this.#beacons.hear(bytes, from)
+      },
+    })
+    if ('send' in beacon) {
+      this.#beacon = beacon
+      this.#close.push(() => beacon.close())
+    } else this.#beaconFailure = beacon
+    if (!shared) this.#looped = false
+    this.#unsent = sendUnsent(native, {
+      ...{ interfaceIndex, interfaceName, family, source, group: this.#group },
+      loop: !shared,
+    })
+  }
+
+  /** Says who we are to other doctors. */
+  call(): void {
+    const failure = this.#beacon?.send(this.#beacons.words())
+    if (failure !== undefined) this.#beaconFailure = failure
+    else if (this.#beacon !== undefined) this.#beaconsSent++
+  }
+
+  /** From the tap of the interface. */
+  frame(frame: Uint8Array, outgoing: boolean): void {
+    const protocol = frame[PROTOCOL_AT[this.#options.family]]
+    if (outgoing) {
+      if (protocol === UDP) this.#beaconsLeft++
+      if (protocol === VRRP) this.#left++
+      return
+    }
+    const sighting = protocol === VRRP ? sightingOf(frame) : undefined
+    if (sighting?.kind === 'vrrp' && !this.#options.own.has(sighting.source)) this.#see(sighting)
+  }
+
+  #see(seen: Extract<Sighting, { readonly kind: 'vrrp' }>): void {
+    const { destination, discard, source, sourceMac: mac, vrid = 0 } = seen
+    const key = `${source} ${vrid}`
+    const known = this.#heard.get(key)
+    if (known === undefined && this.#heard.size >= MOST) return
+    const { addresses = [], intervalMs = 0, priority = 0, version = 0 } = seen
+    const counts = known ?? { packets: 0, delivered: 0 }
+    const fields = { source, mac, vrid, version, intervalMs, addresses, discard, group: isMulticast(destination) }
+    // Who leaves was somebody before.
+    const last = priority === 0 ? (known?.priority ?? 0) : priority
+    this.#heard.set(key, { ...fields, priority: last, packets: counts.packets + 1, delivered: counts.delivered })
+  }
+
+  /** A packet is delivered behind its way through the tap, whose reader may come later. */
+  readonly #deliveries = new Map<string, number>()
+  #deliver(source: Address, vrid: number): void {
+    const key = `${source} ${vrid}`
+    if (this.#deliveries.size < MOST) this.#deliveries.set(key, (this.#deliveries.get(key) ?? 0) + 1)
+  }
+
+  senders(): readonly Pick<HeardRouter, 'source' | 'group'>[] {
+    return [...this.#heard.values()]
+  }
+
+  result(forMs: number): Listening | Unmeasured {
+    if (this.#failure !== undefined) return { unmeasured: this.#failure.message }
+    const heard = [...this.#heard.entries()].map(([key, one]) => ({
+      ...one,
+      delivered: this.#deliveries.get(key) ?? 0,
+    }))
+    return {
+      forMs,
+      heard: heard.sort((a, b) => a.vrid - b.vrid),
+      left: this.#left,
+      refused: typeof this.#unsent === 'string' ? undefined : this.#unsent.message,
+      passedOutput: this.#unsent === 'passed' || this.#left > 0,
+      looped: this.#looped,
+      beacon: {
+        sent: this.#beaconsSent,
+        left: this.#beaconsLeft,
+        failure: this.#beaconFailure?.message,
+        heard: this.#beacons.heard,
+      },
+    }
+  }
+
+  close(): void {
+    for (const close of this.#close) close()
+  }
+}
+
+/** IPv4 comes with its header. */
+function vridOf(family: Family, bytes: Uint8Array): number {
+  const header = family === 'ipv4' ? ((bytes[0] ?? 0) & 0x0f) * 4 : 0
+  return bytes[header + 1] ?? 0
+}

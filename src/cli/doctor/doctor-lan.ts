@@ -1,0 +1,195 @@
+/**
+ * One interface for `holdfast doctor`: who is heard on it, who answers for what, and how the kernel treats it. Decided here:
+ * what is asked for (virtual addresses, peers, the node's own) and in whose name. Refuses to know what is bad news.
+ */
+import type { Link, PresentAddress, SocketPort } from '../../daemon/ports.ts'
+import {
+  isUnmeasured,
+  type LanState,
+  type Listening,
+  type PlannedRouter,
+  type Unmeasured,
+  type WayBack,
+} from '../../doctor/measurement.ts'
+import { routeTable } from '../../doctor/route-table.ts'
+import type { NativeAddon } from '../../linux/native.ts'
+import type { ReversePath } from '../../linux/reverse-path.ts'
+import { openVrrpTap } from '../../linux/sockets/frame-tap.ts'
+import { vrrpGroup } from '../../vrrp/packet.ts'
+import { type Address, type Family, familyOf, isLinkLocal } from '../../wire/address.ts'
+import { Ear } from './doctor-ear.ts'
+import { lanManager, lanSettings, routesText } from './doctor-machine.ts'
+import { type Question, Questions } from './doctor-questions.ts'
+
+/** Between two calls to other doctors. */
+const CALL_EVERY = 500
+const DAD_FAILED = 0x08
+const ETHERTYPE = { ipv4: 0x0800, ipv6: 0x86dd } as const
+const FAMILIES = ['ipv4', 'ipv6'] as const
+
+export type LanOptions = {
+  readonly native: NativeAddon
+  readonly sockets: SocketPort
+  readonly reversePath: ReversePath
+  readonly link: Link
+  readonly links: readonly Link[]
+  /** Of all interfaces. */
+  readonly addresses: readonly PresentAddress[]
+  readonly routers: readonly PlannedRouter[]
+  readonly shared: boolean
+  /** CAP_NET_RAW and the like; undefined: nothing is in the way. */
+  readonly obstacle: string | undefined
+}
+
+/** Begins at once; `end` after `durationMs` gives what was seen. */
+export class LanExamination {
+  readonly #options: LanOptions
+  readonly #ears = new Map<Family, Ear | Unmeasured>()
+  #questions: Questions | undefined
+  #close: (() => void)[] = []
+
+  constructor(options: LanOptions, durationMs: number) {
+    this.#options = options
+    const { link, obstacle } = options
+    if (obstacle !== undefined || !link.up) {
+      const why = { unmeasured: obstacle ?? 'the interface is turned off' }
+      for (const family of FAMILIES) this.#ears.set(family, why)
+      return
+    }
+    this.#listen()
+    this.#ask(durationMs)
+  }
+
+  #listen(): void {
+    const { addresses, link, native, shared, sockets } = this.#options
+    const own = new Set(addresses.map(({ address }) => address))
+    const at = { interfaceIndex: link.index, interfaceName: link.name }
+    for (const family of FAMILIES) {
+      const source = this.#sourceOf(family)
+      this.#ears.set(
+        family,
+        source === undefined
+          ? { unmeasured: `the interface has no ${family === 'ipv4' ? 'IPv4' : 'link-local IPv6'} address` }
+          : new Ear({ ...at, native, sockets, family, source, own, shared }),
+      )
+    }
+    const tap = openVrrpTap(native, {
+      ...at,
+      onFrame: (frame, outgoing) => {
+        const type = ((frame[12] ?? 0) << 8) | (frame[13] ?? 0)
+        for (const family of FAMILIES) if (type === ETHERTYPE[family]) this.#earOf(family)?.frame(frame, outgoing)
+      },
+      onFailure: () => {},
+    })
+    if ('close' in tap) this.#close.push(() => tap.close())
+    const call = () => {
+      for (const family of FAMILIES) this.#earOf(family)?.call()
+    }
+    call()
+    const timer = setInterval(call, CALL_EVERY)
+    this.#close.push(() => clearInterval(timer))
+  }
+
+  #earOf(family: Family): Ear | undefined {
+    const ear = this.#ears.get(family)
+    return ear instanceof Ear ? ear : undefined
+  }
+
+  /** A virtual address goes away, and IPv6 routers send from the link-local one (RFC 9568 §5.1.2.1). */
+  #sourceOf(family: Family): Address | undefined {
+    const here = this.#own.filter(({ address, tentative }) => familyOf(address) === family && !tentative)
+    const usable = here.filter(({ address }) => !this.#isVirtual(address))
+    if (family === 'ipv4') return usable[0]?.address
+    return usable.find(({ address }) => isLinkLocal(address))?.address
+  }
+
+  get #own(): readonly PresentAddress[] {
+    const { addresses, link } = this.#options
+    return addresses.filter(({ interfaceIndex }) => interfaceIndex === link.index)
+  }
+
+  #isVirtual(address: Address): boolean {
+    return this.#options.routers.some(({ held, owner }) => !owner && held.some((one) => one.address === address))
+  }
+
+  #ask(durationMs: number): void {
+    const { link, links, routers, sockets } = this.#options
+    const ownMacs = new Set(links.map(({ mac }) => mac))
+    const at = { interfaceIndex: link.index, interfaceName: link.name, mac: link.mac }
+    const questions = new Questions({ ...at, sockets, ownMacs })
+    const here = (on: string | undefined) => on === link.name
+    const virtual = routers.flatMap(({ held, interface: on, owner }) =>
+      owner ? [] : held.filter((one) => here(one.interface ?? on)).map(({ address }) => address),
+    )
+    const peers = routers.filter(({ interface: on }) => here(on)).flatMap((router) => router.peers)
+    const primary = this.#own.map(({ address }) => address).filter((address) => !this.#isVirtual(address))
+    const wanted = [...new Set([...virtual, ...peers, ...primary])]
+    questions.ask(
+      wanted.map((address) => this.#question(address)),
+      durationMs,
+    )
+    this.#questions = questions
+    this.#close.push(() => questions.close())
+  }
+
+  /** IPv6: never in the name of the address that is asked for, the answer would be ours. */
+  #question(address: Address): Question {
+    if (familyOf(address) === 'ipv4') return { address }
+    const sources = this.#own.filter(
+      (own) =>
+        familyOf(own.address) === 'ipv6' && own.address !== address && !own.tentative && !this.#isVirtual(own.address),
+    )
+    const linkLocal = sources.find((own) => isLinkLocal(own.address))
+    return { address, source: (linkLocal ?? sources[0])?.address }
+  }
+
+  end(forMs: number): LanState {
+    const { link } = this.#options
+    const { index, mac, mtu, name, portOf, running, up } = link
+    const state: LanState = {
+      interface: name,
+      ...{ mac, mtu, up, carrier: running, portOf },
+      own: this.#own.map(({ address, deprecated, flags = 0, prefixLength }) => ({
+        address,
+        prefixLength,
+        dadFailed: (flags & DAD_FAILED) !== 0,
+        deprecated: deprecated === true,
+      })),
+      settings: lanSettings(name),
+      manager: lanManager(index),
+      listening: { ipv4: this.#listening('ipv4', forMs), ipv6: this.#listening('ipv6', forMs) },
+      claims: this.#questions?.claims ?? [],
+      asked: this.#questions?.asked ?? [],
+      routes: this.#waysBack(),
+    }
+    for (const close of this.#close) close()
+    for (const family of FAMILIES) this.#earOf(family)?.close()
+    return state
+  }
+
+  /** To whom this node listens, or is to; while it is in the group, as their packets would find it. */
+  #waysBack(): readonly WayBack[] {
+    const { link, reversePath, routers } = this.#options
+    const heard = this.#earOf('ipv4')?.senders() ?? []
+    const peers = routers
+      .filter((router) => router.interface === link.name && router.family === 'ipv4')
+      .flatMap(({ multicast: group, peers }) => peers.map((source) => ({ source, group })))
+    const routeTo = routeTable(routesText())
+    const own = this.#sourceOf('ipv4')
+    // Of a group that was not joined the kernel refuses everything.
+    const joined = isUnmeasured(this.#listening('ipv4', 0)) ? undefined : vrrpGroup('ipv4')
+    const senders = new Map([...peers, ...heard].map(({ group, source }) => [source, group]))
+    return [...senders].map(([address, group]) => {
+      const destination = group ? joined : own
+      const packet = { source: address, interfaceIndex: link.index }
+      const refused = destination === undefined ? undefined : reversePath.refuses({ ...packet, destination })
+      return { address, interface: routeTo(address), refused }
+    })
+  }
+
+  #listening(family: Family, forMs: number): Listening | Unmeasured {
+    const ear = this.#ears.get(family)
+    if (ear === undefined) return { unmeasured: 'nobody listened' }
+    return ear instanceof Ear ? ear.result(forMs) : isUnmeasured(ear) ? ear : { unmeasured: 'nobody listened' }
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * `holdfast events`: what this node remembers, a line for each event; with the daemon down out of its file. Decided here:
+ * how an event looks on a line, and that following goes on when the daemon comes back. Refuses to judge.
+ */
+
+import { EXIT } from '../../app/exit-code.ts'
+import { parseDuration } from '../../config/schema/duration.ts'
+import { type JournalEvent, readEvent } from '../../events/event.ts'
+import type { CommandResult } from '../check.ts'
+import { listen } from '../control-client.ts'
+import { type EventPlaces, eventPath, nodeEvents } from './event-source.ts'
+
+/** The number of the last event that was told, or left out. */
+export type Reached = { readonly latest: number }
+
+/** Until it is looked whether there is a daemon again. */
+const AGAIN_AFTER = 500
+
+export type EventsOptions = EventPlaces & {
+  readonly json: boolean
+  /** A duration back from now, or a moment. */
+  readonly since: string | undefined
+}
+
+export async function eventsCommand(options: EventsOptions, now = Date.now()): Promise<CommandResult & Reached> {
+  const since = momentOf(options.since, now)
+  if (since === undefined) return { ...wrongSince(options.since), latest: 0 }
+  const { hostname, events, problems } = await nodeEvents(options)
+  const told = events.filter(({ at }) => Date.parse(at) >= since)
+  const nothing = hostname === undefined && events.length === 0
+  return {
+    exitCode: nothing ? EXIT.unreachable : EXIT.ok,
+    stdout: told.map((event) => lineOf(event, options.json)).join(''),
+    stderr: problems.map((problem) => `holdfast: ${problem}\n`).join(''),
+    latest: events.at(-1)?.seq ?? 0,
+  }
+}
+
+/** After eventsCommand(), also over the end of the daemon. Resolves when `signal` says so; what is news goes to `write`. */
+export async function followEvents(
+  { socket, json }: Pick<EventsOptions, 'socket' | 'json'>,
+  after: number,
+  write: (text: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = after
+  while (!signal.aborted) {
+    const hear = (data: string) => {
+      const event = readEvent(JSON.parse(data))
+      if (event === undefined) return
+      last = event.seq
+      write(lineOf(event, json))
+    }
+    // No daemon is there: perhaps the next one.
+    await listen(socket, eventPath(last), hear, signal).catch(() => {})
+    await pause(AGAIN_AFTER, signal)
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
+
+/** Milliseconds since the epoch; undefined: it is neither a duration nor a moment. */
+export function momentOf(since: string | undefined, now: number): number | undefined {
+  if (since === undefined) return Number.NEGATIVE_INFINITY
+  const ago = parseDuration(since)
+  if (ago !== undefined) return now - ago
+  const at = Date.parse(since)
+  return Number.isNaN(at) ? undefined : at
+}
+
+export const wrongSince = (since: string | undefined): CommandResult => ({
+  exitCode: EXIT.usage,
+  stdout: '',
+  stderr: `holdfast: Cannot use "${since}" as --since: a duration like 12h or a moment like 2026-11-22T03:00:00Z wanted\n`,
+})
+
+export function lineOf(event: JournalEvent, json: boolean): string {
+  if (json) return `${JSON.stringify(event)}\n`
+  const { at, because, kind, monotonicMs, seq, ...rest } = event
+  const fields = Object.entries(rest).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const cause = because === undefined ? '' : ` (because of ${because})`
+  return `${[seq, at, kind, ...fields].join(' ')}${cause}\n`
+}

@@ -1,0 +1,190 @@
+/**
+ * `holdfast explain`: why the address moved, told out of this node's journal and those of the nodes that are named, or out of
+ * a recording. Decided here: how a peer can be named, how long it is waited for, and that a journal which cannot be had is a
+ * note, not a failure. Refuses to judge (explain/).
+ */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { EXIT } from '../../app/exit-code.ts'
+import { parseDuration } from '../../config/schema/duration.ts'
+import { unknownRouter } from '../../config/text/spelling.ts'
+import type { JournalEvent } from '../../events/event.ts'
+import { readJournalFile } from '../../events/journal-file.ts'
+import { storyOf } from '../../explain/story.ts'
+import { formatStory } from '../../explain/story-text.ts'
+import type { NodeJournal } from '../../explain/timeline.ts'
+import { askPeer } from '../../http/peers/peer-request.ts'
+import type { CommandResult } from '../check.ts'
+import { allPages, type EventPlaces, eventPage, eventPath, nodeEvents } from './event-source.ts'
+import { momentOf, wrongSince } from './events.ts'
+import { configurationOf, type NodeConfiguration } from './explain-configuration.ts'
+import type { RecordingReport } from './recorded.ts'
+
+const TIMEOUT = 3_000
+/** For each question to a node of `api.peers`, which nobody has named on the command line. */
+const SHORT_TIMEOUT = 1_000
+
+export type ExplainOptions = EventPlaces & {
+  readonly router: string | undefined
+  /** Undefined: 12 hours, or all of a recording. */
+  readonly since: string | undefined
+  /** URLs of other nodes' APIs, their run directories, or copies of their journals or recordings. */
+  readonly peers: readonly string[]
+  /** False: only `peers` are asked, not `api.peers` of the configuration. */
+  readonly asksPeers?: boolean
+  readonly json: boolean
+  /** In the place of this node's journal. */
+  readonly recording?: string | undefined
+  /** Only whether the engine does again what it did. */
+  readonly verify?: boolean
+}
+
+const LAST = '12h'
+
+type Read = {
+  readonly journal: NodeJournal | undefined
+  readonly problems: readonly string[]
+  readonly report?: RecordingReport
+}
+
+export async function explainCommand(options: ExplainOptions, now = Date.now()): Promise<CommandResult> {
+  const { json, peers, recording, router } = options
+  const wanted = options.since ?? (recording === undefined ? LAST : undefined)
+  if (wanted !== undefined && momentOf(wanted, now) === undefined) return wrongSince(wanted)
+  const own = recording === undefined ? await ownJournal(options) : await recorded(recording)
+  if (options.verify === true) return verified(own, json)
+  const found = recording === undefined ? configurationOf(own.journal?.events ?? []) : undefined
+  const configured = typeof found === 'string' ? undefined : found
+  const unnamed = options.asksPeers === false ? [] : (configured?.peers ?? []).filter((url) => !peers.includes(url))
+  const asked = [...peers.map((peer) => peerJournal(peer)), ...unnamed.map((url) => peerJournal(url, SHORT_TIMEOUT))]
+  const read = [own, ...(await Promise.all(asked))]
+  const problems = [...read.flatMap((each) => each.problems), ...(typeof found === 'string' ? [found] : [])]
+  const journals = withDistinctNames(withoutDoubles(read.flatMap(({ journal }) => journal ?? [])))
+  if (journals.length === 0)
+    return {
+      exitCode: recording === undefined ? EXIT.unreachable : EXIT.failure,
+      stdout: '',
+      stderr: problems.map((problem) => `holdfast: ${problem}\n`).join(''),
+    }
+  const names = namesIn(journals, configured)
+  if (router !== undefined && !names.includes(router)) return unknownName(router, names)
+  // What is over for long is told from its end.
+  const end = own.report?.to == null ? now : Date.parse(own.report.to)
+  const since = momentOf(wanted, end) ?? Number.NEGATIVE_INFINITY
+  const story = storyOf(journals, { router, since, listed: configured?.listed, problems })
+  if (json) return told(`${JSON.stringify({ ...story, ...reportsOf(read) }, undefined, 2)}\n`)
+  if (wanted === undefined) return told(formatStory(story, 'in this recording', 'at the end of the recording'))
+  const isAgo = parseDuration(wanted) !== undefined
+  return told(formatStory(story, isAgo ? `in the last ${wanted}` : `since ${wanted}`))
+}
+
+/** Of routers and sync groups. */
+function namesIn(journals: readonly NodeJournal[], configured: NodeConfiguration | undefined): readonly string[] {
+  const recorded = journals.flatMap(({ events }) =>
+    events.flatMap((event) => [
+      ...('router' in event && event.router !== undefined ? [event.router] : []),
+      ...(event.kind === 'transition' && event.group !== undefined ? [event.group] : []),
+    ]),
+  )
+  return [...new Set([...(configured?.names ?? []), ...recorded])]
+}
+
+function unknownName(router: string, names: readonly string[]): CommandResult {
+  return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${unknownRouter(router, names)}\n` }
+}
+
+/** A node that was named twice, or that is this one, is told once. */
+function withoutDoubles(journals: readonly NodeJournal[]): readonly NodeJournal[] {
+  return journals.filter((journal, i) => !journals.slice(0, i).some((before) => isSameNode(before, journal)))
+}
+
+/** One event that both have: number, wall clock and monotonic clock agree on one node alone. */
+function isSameNode(one: NodeJournal, other: NodeJournal): boolean {
+  const keyOf = ({ at, monotonicMs, seq }: JournalEvent) => `${seq} ${at} ${monotonicMs}`
+  const known = new Set(one.events.map(keyOf))
+  return other.events.some((event) => known.has(keyOf(event)))
+}
+
+const told = (stdout: string): CommandResult => ({ exitCode: EXIT.ok, stdout, stderr: '' })
+
+const reportsOf = (read: readonly Read[]): { readonly recordings?: readonly RecordingReport[] } => {
+  const recordings = read.flatMap(({ report }) => report ?? [])
+  return recordings.length === 0 ? {} : { recordings }
+}
+
+/** Exit status 1 when the engine does something else, or the recording cannot be read to its end. */
+function verified({ problems, report }: Read, json: boolean): CommandResult {
+  if (report === undefined)
+    return { exitCode: EXIT.failure, stdout: '', stderr: problems.map((problem) => `holdfast: ${problem}\n`).join('') }
+  const stdout = json ? `${JSON.stringify(report, undefined, 2)}\n` : problems.map((each) => `${each}\n`).join('')
+  return { exitCode: report.matches ? EXIT.ok : EXIT.failure, stdout, stderr: '' }
+}
+
+/** Replayed. Never rejects. */
+async function recorded(path: string): Promise<Read> {
+  try {
+    const { readRecording, reportWords } = await import('./recorded.ts')
+    const { journal, report } = await readRecording(path)
+    return { journal, report, problems: reportWords(report) }
+  } catch (error) {
+    return { journal: undefined, problems: [error instanceof Error ? error.message : String(error)] }
+  }
+}
+
+async function ownJournal(places: EventPlaces): Promise<Read> {
+  const { events, hostname, now, problems, running, stuck } = await nodeEvents(places)
+  if (events.length === 0 && hostname === undefined) return { journal: undefined, problems }
+  return { journal: { name: hostname ?? nameIn(events) ?? 'this node', events, running, stuck, now }, problems }
+}
+
+async function peerJournal(peer: string, within = TIMEOUT): Promise<Read> {
+  try {
+    if (/^https?:\/\//.test(peer)) return { journal: await journalOf(peer, within), problems: [] }
+    if (statSync(peer).isDirectory())
+      return await ownJournal({ socket: join(peer, 'holdfast.sock'), file: join(peer, 'events.jsonl') })
+    const { isRecording } = await import('./recorded.ts')
+    if (await isRecording(peer)) return await recorded(peer)
+    const events = await readJournalFile(peer)
+    return { journal: { name: nameIn(events) ?? peer, events }, problems: [] }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return {
+      journal: undefined,
+      problems: [
+        within < TIMEOUT
+          ? `peer ${peer} (api.peers) does not answer: ${why}`
+          : `Cannot read the journal of ${peer}: ${why}`,
+      ],
+    }
+  }
+}
+
+/** What its clock says is so at some moment between question and answer: the quickest answer says it best. */
+async function journalOf(peer: string, within: number): Promise<NodeJournal> {
+  let clock = { offsetMs: 0, errorMs: Number.POSITIVE_INFINITY }
+  const { events, hostname, now } = await allPages(async (after) => {
+    const asked = { wall: Date.now(), elapsed: performance.now() }
+    const page = eventPage(await askPeer(new URL(eventPath(after), peer), within))
+    const roundTrip = performance.now() - asked.elapsed
+    // Its moments are whole milliseconds.
+    const errorMs = roundTrip / 2 + 1
+    if (errorMs < clock.errorMs) clock = { offsetMs: Date.parse(page.now.at) - (asked.wall + roundTrip / 2), errorMs }
+    return page
+  })
+  return { name: hostname, events, running: true, clock, now }
+}
+
+const nameIn = (events: readonly JournalEvent[]): string | undefined =>
+  events.findLast((event) => event.kind === 'started')?.hostname
+
+/** Two that call themselves the same, as in a lab, are told apart by their addresses. */
+function withDistinctNames(journals: readonly NodeJournal[]): readonly NodeJournal[] {
+  return journals.map((journal) => {
+    const { events, name } = journal
+    if (journals.filter((other) => other.name === name).length === 1) return journal
+    const selves = events.flatMap((event) => (event.kind === 'transition' ? (event.self ?? []) : []))
+    // That people know; a link-local one is nobody's name.
+    const self = selves.findLast((address) => !address.includes(':')) ?? selves.at(-1)
+    return { ...journal, name: self === undefined ? name : `${name} (${self})` }
+  })
+}

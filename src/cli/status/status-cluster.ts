@@ -1,0 +1,104 @@
+/**
+ * One sentence for each VIP, as the status page has it: the holder, since when and why, and the next in line. The other nodes
+ * are asked by `api.peers`. Decided here: what is put in capitals before a sentence. Refuses to word the sentence itself
+ * (api/page/, docs/adr/0066).
+ */
+
+import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'
+import { type JournalEvent, readEventPage } from '../../events/event.ts'
+import { becauseOf, failedChecksOf, groupsOf, holdersOf, namesOf } from '../../http/page/cluster.js'
+import { headlineOf } from '../../http/page/headline.js'
+import { Memory } from '../../http/page/memory.js'
+import { reasonWords } from '../../http/page/words.js'
+import type { PeersAnswer } from '../../http/peers/peers.ts'
+import { ask } from '../control-client.ts'
+import { configurationAt } from '../explain/explain-configuration.ts'
+
+/** What is known besides the status of this node. */
+export type Surroundings = {
+  /** Of this node, the oldest first. */
+  readonly events: readonly JournalEvent[]
+  /** `undefined`: the other nodes were not asked. */
+  readonly peers: PeersAnswer | undefined
+}
+
+export const ALONE: Surroundings = { events: [], peers: undefined }
+
+/** Never rejects. A peer that does not answer takes a second. */
+export async function surroundingsOf(
+  socket: string,
+  { config }: Snapshot,
+  { asksPeers, within }: { readonly asksPeers: boolean; readonly within: number },
+): Promise<Surroundings> {
+  const asked = asksPeers ? peersOf(config.file) : undefined
+  const [events, peers] = await Promise.all([eventsOf(socket, within), asked])
+  return { events, peers }
+}
+
+async function eventsOf(socket: string, within: number): Promise<readonly JournalEvent[]> {
+  try {
+    const { body } = await ask(socket, { path: '/v1/events', within })
+    return readEventPage(JSON.parse(body))?.events ?? []
+  } catch {
+    // A daemon of an earlier version, perhaps: the reasons of its status are enough.
+    return []
+  }
+}
+
+async function peersOf(file: string | null): Promise<PeersAnswer> {
+  const found = file === null ? undefined : configurationAt(file)
+  const urls = found === undefined || typeof found === 'string' ? [] : found.peers
+  const { Peers } = await import('../../http/peers/peers.ts')
+  return await new Peers(urls).ask()
+}
+
+export type Sentences = {
+  /** For each VIP, and for each node that does not answer. */
+  readonly lines: readonly string[]
+  /** Why the router of this name is in its state. */
+  readonly because: (router: string) => string
+}
+
+export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings): Sentences {
+  const now = Date.parse(snapshot.takenAt)
+  const memory = new Memory()
+  memory.status(snapshot, now)
+  memory.events(events)
+  if (peers !== undefined) memory.peers(peers, now)
+  const { knowsPeers, nodes } = memory
+  const own = groupsOf(nodes).flatMap((group) => {
+    const member = group.members.find(({ node }) => node.self)
+    return member === undefined ? [] : [{ group, member }]
+  })
+  const silent = nodes.filter(({ problem }) => problem !== null)
+  return {
+    lines: [
+      ...own.map(({ group, member }) => {
+        const { next, rest, verb, what, who } = headlineOf(group, nodes, now, knowsPeers)
+        const words = [who, verb, what, rest, next].filter((part) => part !== '').join(' ')
+        return `${member.router.name}: ${alarmOf(group, snapshot)}${words}`
+      }),
+      ...silent.map(({ name, problem }) => `${name} DOES NOT ANSWER: ${problem}`),
+    ],
+    because: (name) => {
+      const found = own.find(({ member }) => member.router.name === name)
+      if (found !== undefined) return becauseOf(found.member, found.group, namesOf(nodes))
+      return reasonWords(snapshot.routers.find((each) => each.name === name)?.reason ?? '')
+    },
+  }
+}
+
+type Group = ReturnType<typeof groupsOf>[number]
+
+/** With the colon behind it; empty: clients are served, as far as the nodes that answer know. */
+function alarmOf(group: Group, snapshot: Snapshot): string {
+  const [holder, ...others] = holdersOf(group)
+  if (others.length > 0) return `${others.length + 1} NODES ARE ACTIVE: `
+  const heard = group.members.flatMap(({ node, router }) => (node.self ? [router.name] : []))
+  const other = snapshot.routers.find(({ name }) => heard.includes(name))?.otherActives?.length ?? 0
+  if (other > 0) return `${other + 1} ROUTERS ADVERTISE AS ACTIVE: `
+  if (holder === undefined) return ''
+  const failed = failedChecksOf(holder)
+  if (failed.length === 0) return ''
+  return `ACTIVE, BUT CHECK${failed.length === 1 ? '' : 'S'} ${failed.join(', ')} ${failed.length === 1 ? 'IS' : 'ARE'} DOWN: `
+}

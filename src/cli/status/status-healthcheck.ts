@@ -1,0 +1,92 @@
+/**
+ * Health checks in `holdfast status`, and the effective priority as the sum that they make it. Decided here: the words
+ * alone. Refuses to know where a snapshot comes from.
+ */
+import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
+import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
+import { moment, seconds } from './status-time.ts'
+
+/** "90 = 150 - 60 (web down)", "150 (web up; -60 if it fails)"; the base alone where nothing has a weight. */
+export function prioritySum(
+  { priority, tracking, yieldingUntil }: RouterSnapshot,
+  checks: readonly HealthcheckSnapshot[],
+): string {
+  const { base, effective } = priority
+  const { parts, sum } = tracking
+  const terms = parts.filter(({ adds }) => adds !== 0)
+  const idle = parts.filter(({ adds }) => adds === 0).map((part) => idleWords(part, checks))
+  const rest = idle.length === 0 ? '' : ` (${idle.join(', ')})`
+  if (terms.length === 0) return effective === base ? `${effective}${rest}` : `${effective} (base ${base})${rest}`
+  const added = `${sum} = ${base} ${terms.map(termWords).join(' ')}${rest}`
+  if (effective === sum) return added
+  return yieldingUntil === null ? `${effective} (${added}, kept between 1 and 254)` : `${effective}, otherwise ${added}`
+}
+
+type Part = RouterSnapshot['tracking']['parts'][number]
+
+/** The weight tells the state: a positive one counts while the check is up, a negative one while it is down. */
+function termWords({ adds, name, weight }: Part): string {
+  const state = weight == null ? '' : weight > 0 ? ' up' : ' down'
+  return `${adds < 0 ? '-' : '+'} ${Math.abs(adds)} (${name}${state})`
+}
+
+function idleWords({ kind, name, weight }: Part, checks: readonly HealthcheckSnapshot[]): string {
+  const check = kind === 'healthcheck' ? checks.find((each) => each.name === name) : undefined
+  const verdict = check?.verdict
+  // The content of a file is multiplied by the weight.
+  if (weight == null || (check !== undefined && check.weight !== null))
+    return `${name}${verdict === undefined ? '' : ` ${verdict}`}`
+  return weight < 0
+    ? `${name} ${verdict ?? 'up'}; ${weight} if it fails`
+    : `${name} ${verdict ?? 'down'}; +${weight} when it is up`
+}
+
+export function formatHealthchecks({ healthchecks, routers }: Snapshot, now: number): string[] {
+  return healthchecks.flatMap((check) => ['', ...formatHealthcheck(check, routers, now)])
+}
+
+function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly RouterSnapshot[], now: number): string[] {
+  const { heardMsAgo, kind, last, name, partOf, routers, since, standing, target, verdict, weight } = check
+  const isCombination = kind === 'all' || kind === 'any'
+  const counts = verdict === 'unknown' ? `, counts as ${standing === 'nothing' ? 'nothing' : standing}` : ''
+  const lines = [`healthcheck ${name}: ${verdict}${counts} since ${moment(since, now)}`]
+  lines.push(`  ${kind}${isCombination ? ' of' : ''} ${target}`)
+  if (last !== null) {
+    const found = last.ok || last.detail === undefined ? last.reason : `${last.reason} (${last.detail})`
+    // Its age is not told: results of a healthy check come here every few seconds, however often it runs.
+    lines.push(`  last result: ${found} in ${last.latencyMs} ms${weight === null ? '' : `, holds ${weight}`}`)
+  } else if (!isCombination) lines.push('  last result: none yet')
+  if (!isCombination) lines.push(`  ${runsOf(check)}`)
+  if (heardMsAgo !== null && heardMsAgo > SILENT)
+    lines.push(`  NO RESULT for ${seconds(heardMsAgo)}, still counted as ${standing}`)
+  for (const effect of routers) {
+    const parts = tracking.find((router) => router.name === effect.router)?.tracking.parts ?? []
+    const tracked = parts.find((part) => part.kind === 'healthcheck' && part.name === name)?.weight ?? 0
+    lines.push(`  ${effectOn(effect, weight === null ? tracked : 0)}`)
+  }
+  if (partOf.length > 0) lines.push(`  part of ${partOf.join(', ')}`)
+  else if (routers.length === 0) lines.push('  tracked by no virtual router')
+  return lines
+}
+
+/** The thread tells everything once a second. */
+const SILENT = 3_000
+
+function runsOf({ results, runs, skipped, watched }: HealthcheckSnapshot): string {
+  const failed = Object.entries(results).flatMap(([reason, count]) => (reason === 'ok' ? [] : [`${reason} ${count}`]))
+  return [
+    `${runs} ${runs === 1 ? 'run' : 'runs'}`,
+    ...(failed.length === 0 ? [] : [`of them failed: ${failed.join(', ')}`]),
+    ...(skipped === 0 ? [] : [`${skipped} skipped`]),
+    ...(watched ? ['watched between runs'] : []),
+  ].join(', ')
+}
+
+function effectOn({ adds, fault, required, router }: HealthcheckSnapshot['routers'][number], weight: number): string {
+  if (fault?.startsWith('healthcheckUndecided:') === true) return `keeps ${router} waiting for its first result`
+  if (fault !== null) return `KEEPS ${router} IN FAULT`
+  if (required) return `${router} needs it`
+  if (adds !== 0) return adds > 0 ? `raises ${router} by ${adds}` : `lowers ${router} by ${-adds}`
+  if (weight === 0) return `does not change ${router} now`
+  return weight < 0 ? `lowers ${router} by ${-weight} if it fails` : `raises ${router} by ${weight} when it is up`
+}

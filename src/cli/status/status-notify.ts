@@ -1,0 +1,32 @@
+/**
+ * Notify programs in `holdfast status`. Decided here: the words alone. Refuses to know where a snapshot comes from.
+ */
+import type { NoticeSnapshot } from '../../daemon/telemetry/notice-account.ts'
+import type { WebhookSnapshot } from '../../daemon/telemetry/snapshot.ts'
+import { ago } from './status-time.ts'
+
+export function formatNotifications(notifications: readonly NoticeSnapshot[], now: number): string[] {
+  if (notifications.length === 0) return []
+  return ['', ...notifications.map((each) => lineOf(each, now))]
+}
+
+/** Undefined: from a daemon of an earlier version. */
+export function formatWebhook(webhook: WebhookSnapshot | null | undefined): string[] {
+  if (webhook == null) return []
+  const { to, failing, waiting, delivered, refused, expired, overflow } = webhook
+  const lost = Object.entries({ refused, expired, overflow }).flatMap(([why, count]) =>
+    count === 0 ? [] : [`, LOST ${count} (${why})`],
+  )
+  const now = failing ? 'DOES NOT ARRIVE, ' : ''
+  return ['', `webhook ${to}: ${now}${delivered} events delivered, ${waiting} waiting${lost.join('')}`]
+}
+
+function lineOf({ kind, last, name, runs, waiting }: NoticeSnapshot, now: number): string {
+  const who = kind === 'group' ? `sync group ${name}` : name
+  const queue = waiting === 0 ? '' : `, ${waiting} under way or waiting`
+  if (last === null) return `notify ${who}: nothing run so far${queue}`
+  const said = last.detail === undefined ? last.reason : last.detail
+  const result = last.ok ? said : `FAILED (${last.reason}): ${said}`
+  const counts = Object.entries(runs).map(([key, count]) => `${key} ${count}`)
+  return `notify ${who}: ${last.event}, ${ago(now - Date.parse(last.at))}: ${result}; ${counts.join(', ')}${queue}`
+}

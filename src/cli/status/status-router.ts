@@ -1,0 +1,135 @@
+/**
+ * A virtual router in `holdfast status`, below the sentence about its VIP. Decided here: the text alone, and that a fault which
+ * follows from another one is not told beside it. Refuses to know where a snapshot comes from.
+ */
+
+import { strangeWords } from '../../daemon/lan/foreign-peers.ts'
+import type {
+  DuplicateSnapshot,
+  HeldBack,
+  RouterSnapshot,
+  Snapshot,
+  StrangerSnapshot,
+} from '../../daemon/telemetry/snapshot.ts'
+import { clock, faultWords, span } from '../../http/page/words.js'
+import { prioritySum } from './status-healthcheck.ts'
+import { ago, moment, seconds } from './status-time.ts'
+
+/** `because`: why it is in its state. */
+export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because: string): string[] {
+  const { name, state, since, vrid, addresses, strangers, counters, owner } = router
+  const now = Date.parse(snapshot.takenAt)
+  const lines = [
+    '',
+    `${name}: ${state} since ${moment(since, now)} (${because})`,
+    `  vrid ${vrid} on ${router.interface ?? 'no interface'}${holdingWords(router)}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
+    `  priority ${prioritySum(router, snapshot.healthchecks)}, every ${router.advertisementIntervalMs} ms`,
+    `  owner: ${ownerWords(router)}`,
+    `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
+  ]
+  // Absent in a daemon of an earlier version.
+  if (router.holding?.problem != null) lines.push(`  CANNOT FOLLOW ITS ADDRESS: ${router.holding.problem}`)
+  if (router.departing) lines.push('  NO LONGER CONFIGURED: on its way out')
+  if (router.group !== null) lines.push(`  moves with its sync group ${router.group}`)
+  if (router.yieldingUntil !== null)
+    lines.push(
+      `  YIELDS until ${clock(Date.parse(router.yieldingUntil), now)}; holdfast yield ${name} --cancel ends it`,
+    )
+  lines.push(...faultLines(router))
+  if (router.configuredFault !== null) lines.push(`  BY ITS CONFIGURATION: ${router.configuredFault}`)
+  // Absent in a daemon of an earlier version.
+  if (router.heldBack != null) lines.push(`  LEAVES IT to priority ${owner.priority}: ${HELD_BACK[router.heldBack]}`)
+  for (const [deadline, ms] of Object.entries(router.deadlines)) lines.push(`  ${deadlineWords(deadline, ms)}`)
+  const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
+  const sent = Object.values(counters.sent).reduce((sum, count) => sum + count, 0)
+  lines.push(
+    `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
+  )
+  for (const stranger of strangers) lines.push(strangerLine(stranger, router.version))
+  for (const duplicate of router.duplicates) lines.push(duplicateLine(duplicate))
+  for (const [code, count] of Object.entries(counters.sendFailures))
+    lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
+  lines.push(...rivalLines(router, now))
+  // Absent in a daemon of an earlier version.
+  for (const { address, forMs, priority } of router.otherActives ?? [])
+    lines.push(`  TWO ACTIVES: ${address} (priority ${priority}) advertises as well, for ${span(forMs)}`)
+  return lines
+}
+
+function holdingWords({ holding, interface: on }: RouterSnapshot): string {
+  if (holding?.address == null || on === null) return ''
+  return `, which has ${holding.address}${holding.file === null ? '' : ` of ${holding.file}`}`
+}
+
+const HELD_BACK: Readonly<Record<HeldBack, string>> = {
+  preempt: 'preempt is false, so it takes it when that one lets go',
+  preemptDelay: 'preemptDelay has to be over first',
+  margin: 'margin wants a greater difference',
+}
+
+function priorityWords({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['router']>): string {
+  if (priority === null) return 'priority unheard'
+  return heardMsAgo == null ? `priority ${priority}` : `priority ${priority} when last heard, ${ago(heardMsAgo)}`
+}
+
+/** A certain duplicate owner has its own line. */
+function rivalLines({ duplicates, rival }: RouterSnapshot, now: number): string[] {
+  if (rival == null || duplicates.some(({ mac }) => mac === rival.mac)) return []
+  const since = clock(now - rival.sinceMsAgo, now)
+  return [
+    `  RIVAL: ${rival.mac} answers for ${rival.address} as well, ${times(rival.answers)} since ${since}, last ${ago(rival.lastMsAgo)}`,
+  ]
+}
+
+const packets = (count: number) => (count === 1 ? '1 packet' : `${count} packets`)
+const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
+
+function strangerLine(stranger: StrangerSnapshot, version: number): string {
+  const { address, count, lastHeardMsAgo, listenedTo, reason } = stranger
+  const effect = listenedTo ? 'listened to all the same' : 'not listened to'
+  const words = strangeWords(reason, stranger.version, version)
+  return `  STRANGER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
+}
+
+function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
+  const who = router === null ? 'no VRRP heard from it' : `router ${router.address}, ${priorityWords(router)}`
+  return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${span(foundMsAgo)}`
+}
+
+function ownerWords({ owner, strangers }: RouterSnapshot): string {
+  const { self, address, priority, heardMsAgo } = owner
+  if (self) return `this node (${address}, priority ${priority})`
+  if (address === null)
+    return strangers.some(({ listenedTo }) => !listenedTo)
+      ? 'unknown: only strangers have been heard'
+      : 'unknown: nobody has been heard'
+  return `${address}, priority ${priority}, heard ${heardMsAgo} ms ago`
+}
+
+/** A member of a sync group follows the one that has the cause; without a link there is no source address. */
+function faultLines({ faults, group, interface: on }: RouterSnapshot): string[] {
+  const isCause = (fault: string) =>
+    !fault.startsWith('syncGroup:') && !(fault === 'sourceAddressMissing' && faults.includes('linkDown'))
+  const causes = faults.filter(isCause)
+  if (causes.length > 0) return [`  FAULT: ${causes.map((fault) => `${fault} (${causeWords(fault, on)})`).join(', ')}`]
+  const followed = faults.map((fault) => fault.replace(/^syncGroup:/, ''))
+  return followed.length === 0 ? [] : [`  FAULT: follows ${followed.join(', ')} (sync group ${group})`]
+}
+
+const causeWords = (fault: string, on: string | null): string =>
+  fault === 'linkDown' && on !== null ? `link down on ${on}` : faultWords(fault)
+
+const DEADLINES: Readonly<Record<string, (time: string) => string>> = {
+  activeDownInMs: (time) => `takes over in ${time} if the Active stays silent`,
+  regularDownInMs: (time) => `takes over in ${time} if the health checks do not confirm its priority sooner`,
+  preemptInMs: (time) => `takes over in ${time} because of its higher priority (preemptDelay)`,
+  addressesOffInMs: (time) => `removes its addresses in ${time}`,
+  adverInMs: (time) => `next advertisement in ${time}`,
+  untilInMs: (time) => `decides in ${time}`,
+}
+
+function deadlineWords(deadline: string, ms: number): string {
+  const words = DEADLINES[deadline]
+  // Of a daemon of a later version.
+  return words === undefined ? `${deadline} ${ms}` : words(seconds(ms))
+}

@@ -1,0 +1,142 @@
+/**
+ * `holdfast status`: asks the running daemon over its unix socket, and prints a sentence for each VIP, then the details.
+ * With --json the answer is passed on as it came.
+ */
+
+import { EXIT } from '../../app/exit-code.ts'
+import { formatProblem } from '../../config/problem.ts'
+import { unknownRouter } from '../../config/text/spelling.ts'
+import type { ConfigSnapshot, ImportedSnapshot, ManagedSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
+import { zone } from '../../http/page/words.js'
+import type { CommandResult } from '../check.ts'
+import { ask, unreachable } from '../control-client.ts'
+import { ALONE, type Surroundings, sentencesOf, surroundingsOf } from './status-cluster.ts'
+import { formatHealthchecks } from './status-healthcheck.ts'
+import { formatNotifications, formatWebhook } from './status-notify.ts'
+import { formatRouter } from './status-router.ts'
+import { moment } from './status-time.ts'
+
+const TIMEOUT = 3_000
+
+export type StatusOptions = {
+  readonly json: boolean
+  /** Name of a virtual router or a sync group; `undefined`: all of them. */
+  readonly router?: string | undefined
+  /** False: the nodes of `api.peers` are not asked. */
+  readonly asksPeers?: boolean
+}
+
+export async function statusCommand(socket: string, options: StatusOptions): Promise<CommandResult> {
+  const { asksPeers = true, json, router } = options
+  try {
+    const { status, body } = await ask(socket, { path: '/v1/status', within: TIMEOUT })
+    if (status !== 200) throw new Error(`it answered ${status}: ${body.trim()}`)
+    if (json && router === undefined) return { exitCode: EXIT.ok, stdout: body, stderr: '' }
+    const whole: Snapshot = JSON.parse(body)
+    const snapshot = router === undefined ? whole : ofRouter(whole, router)
+    if (typeof snapshot === 'string') return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${snapshot}\n` }
+    if (json) return { exitCode: EXIT.ok, stdout: `${JSON.stringify(snapshot)}\n`, stderr: '' }
+    const surroundings = await surroundingsOf(socket, whole, { asksPeers, within: TIMEOUT })
+    return { exitCode: EXIT.ok, stdout: formatStatus(snapshot, surroundings), stderr: '' }
+  } catch (error) {
+    return unreachable(socket, error)
+  }
+}
+
+/** The part that is about this router or sync group; a text where there is none. */
+function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
+  const routers = snapshot.routers.filter(({ group, name }) => name === wanted || group === wanted)
+  if (routers.length > 0) {
+    const names = routers.map(({ name }) => name)
+    const isTold = ({ routers: tracking }: Snapshot['healthchecks'][number]) =>
+      tracking.some(({ router }) => names.includes(router))
+    return { ...snapshot, routers, healthchecks: snapshot.healthchecks.filter(isTold) }
+  }
+  const names = snapshot.routers.flatMap(({ group, name }) => [name, ...(group === null ? [] : [group])])
+  return unknownRouter(wanted, [...new Set(names)])
+}
+
+/** Who stands behind the engine, where that is worth a word. */
+const behind: Readonly<Record<Snapshot['guardian'], string>> = {
+  none: ', NO GUARDIAN: a crash leaves VIPs behind',
+  armed: ', guarded against a crash alone',
+  guarded: '',
+}
+
+export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = ALONE): string {
+  const { hostname, pid, guardian, startedAt, config, routers, keepalivedBeside, controlRefused, scheduling } = snapshot
+  const now = Date.parse(snapshot.takenAt)
+  const { because, lines } = sentencesOf(snapshot, surroundings)
+  const since = `${moment(startedAt, now)} (times are ${zone(now)})`
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${since}${behind[guardian]}${preferred(scheduling)}`
+  const around = keepalivedBeside.map(
+    (process) => `BESIDE KEEPALIVED (pid ${process.pid}), which spoke VRRP here when holdfast was started with --force`,
+  )
+  if (controlRefused > 0)
+    around.push(`REFUSED at the control socket, neither root nor the daemon's user: ${times(controlRefused)}`)
+  around.push(...formatJournal(snapshot.journal))
+  const checks = [
+    ...formatHealthchecks(snapshot, now),
+    ...formatNotifications(snapshot.notifications, now),
+    ...formatWebhook(snapshot.webhook),
+  ]
+  const details = routers.flatMap((router) => formatRouter(router, snapshot, because(router.name)))
+  const summary = lines.length === 0 ? [] : [...lines, '']
+  return `${[...summary, head, ...around, ...formatConfig(config, now), ...details, ...checks].join('\n')}\n`
+}
+
+const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
+
+/** Absent in a daemon of an earlier version; that it is kept is worth no line. */
+function formatJournal(journal: Snapshot['journal'] | undefined): string[] {
+  if (journal == null || (journal.problem === null && journal.lost === 0)) return []
+  const { file, lost, problem } = journal
+  const now = problem === null ? 'is kept again' : `CANNOT BE KEPT: ${problem}`
+  return [`journal ${file}: ${now}, ${lost === 1 ? '1 event is' : `${lost} events are`} not in it`]
+}
+
+/** Absent in a daemon of an earlier version. */
+function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
+  if (scheduling == null) return ''
+  const { policy, priority, realtimeAsked } = scheduling
+  if (policy === 'SCHED_RR' || policy === 'SCHED_FIFO') return `, real-time priority ${priority}`
+  return realtimeAsked ? ', WITHOUT THE REAL-TIME PRIORITY it was asked for' : ''
+}
+
+function formatConfig(config: ConfigSnapshot, now: number): string[] {
+  const { file, hash, loadedAt, lastReload, imported, stoppedAt, managed } = config
+  const lines = file === null ? [] : [`configuration: ${file}, ${hash ?? 'nothing'}, loaded ${moment(loadedAt, now)}`]
+  // Absent in a daemon of an earlier version.
+  if (managed != null) lines.push(...formatManaged(managed, now))
+  if (imported !== null) lines.push(`  keepalived's file: ${importedWords(imported)} (holdfast convert tells which)`)
+  if (stoppedAt !== null)
+    lines.push(`STOPPED at ${moment(stoppedAt, now)}, over keepalived's socket: nothing runs until a reload`)
+  if (lastReload?.ok !== false) return lines
+  const what = managed == null ? 'RELOAD' : 'RELOAD OR HAND-OVER'
+  lines.push(
+    `LAST ${what} FAILED at ${moment(lastReload.at, now)}; the configuration in force was kept: ${lastReload.reason}`,
+  )
+  return [...lines, ...lastReload.problems.map((problem) => `  ${formatProblem(problem)}`)]
+}
+
+function formatManaged({ handedOver, notKept, waits }: ManagedSnapshot, now: number): string[] {
+  const lines = [`  managed: ${handedOver === null ? 'as remembered, nobody has handed it over since the start' : ''}`]
+  if (handedOver !== null) {
+    const revision = handedOver.revision === null ? '' : `, revision ${handedOver.revision}`
+    lines[0] = `  managed: handed over by ${handedOver.by ?? 'somebody'}${revision} at ${moment(handedOver.at, now)}`
+  }
+  if (waits !== null) lines[0] = `  managed: IDLE until a configuration is handed over: ${waits}`
+  if (notKept !== null) lines.push(`  NOT KEPT, a restart would lose it: ${notKept}`)
+  return lines
+}
+
+function importedWords({ carried, withoutEffect, notSupported, refused, unknown }: ImportedSnapshot): string {
+  const rest = [
+    [withoutEffect, 'without effect'],
+    [notSupported, 'NOT SUPPORTED'],
+    [refused, 'REFUSED'],
+    [unknown, 'UNKNOWN'],
+  ] as const
+  const told = rest.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]))
+  return [`${carried} keywords carried over`, ...told].join(', ')
+}

@@ -1,0 +1,163 @@
+/**
+ * What the agent knows after something was heard, and what of that is said at once. Decided here: what is not believed (a
+ * node object that means nothing, a cluster without nodes). Refuses to decide what follows from it (agreement.ts).
+ */
+import type { AgentEvent, AgentOrder, AgentState, Intent } from './agent-state.ts'
+import type { ClusterNode } from './cluster-node.ts'
+import type { Desired } from './engine/desired.ts'
+import { type Mode, peerWishes } from './engine/desired-state.ts'
+import { peerNodes } from './engine/peers.ts'
+import { readNode } from './node-object.ts'
+
+/** With what is odd about the nodes now. */
+export type Knowledge = {
+  readonly state: AgentState & { readonly odd: readonly string[] }
+  readonly orders: readonly AgentOrder[]
+}
+
+type Heard = { readonly state: AgentState; readonly orders: readonly AgentOrder[] }
+
+export function knownAfter(before: AgentState, event: AgentEvent): Knowledge {
+  const { state, orders } = heard(before, event)
+  const { nodes, machine, cluster } = state
+  if (nodes === undefined || machine === undefined) return { state: { ...state, odd: [] }, orders }
+  const found = peerNodes(nodes, peerWishes({ cluster, machine }), state.peers)
+  const odd = found.odd.map(({ node, what }) => `node ${node}: ${what}`)
+  return { state: { ...state, peers: found.peers, source: 'api', odd }, orders }
+}
+
+function heard(state: AgentState, event: AgentEvent): Heard {
+  switch (event.kind) {
+    case 'nodesListed':
+      return listed(state, event.nodes)
+    case 'nodeChanged':
+      return changed(state, event.node)
+    case 'nodeGone':
+      return gone(state, event.node)
+    case 'listFailed':
+      return blinded(state, 'api', `nodes are not known: ${event.reason}`)
+    case 'watchResumed':
+      return quiet(sees(state, 'api'))
+    case 'machineChanged':
+      return quiet({ ...sees(state, 'machine'), machine: event.machine })
+    case 'lookupFailed':
+      return blinded(state, 'machine', `this machine's links and files are not known: ${event.reason}`)
+    case 'intentChanged':
+      return quiet(switched(state, event.intent))
+    case 'modeWanted':
+      return quiet({ ...state, wantedMode: event.mode })
+    default:
+      return quiet(state, ofEngine(state, event))
+  }
+}
+
+function switched(state: AgentState, intent: Intent): AgentState {
+  const isSame = intent.api === state.intent.api && intent.ingress === state.intent.ingress
+  return { ...state, intent, isSwitched: state.isSwitched || !isSame }
+}
+
+const quiet = (state: AgentState, change: Partial<Heard> = {}): Heard => ({ state, orders: [], ...change })
+
+type EngineEvent = Extract<
+  AgentEvent,
+  { kind: 'engineConnected' | 'engineLost' | 'engineAccepted' | 'engineRefused' | 'tick' }
+>
+
+function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
+  const { engine } = state
+  switch (event.kind) {
+    case 'engineConnected': {
+      const { configured, mode } = event
+      // What this agent has handed over itself holds before what an engine says that was just started.
+      const ingress = engine.ingress || event.ingress === true
+      const next = { ...engine, connected: true, configured, mode, ingress, awaited: undefined }
+      return { state: { ...state, engine: next, mode: state.mode ?? mode } }
+    }
+    case 'engineLost':
+      return {
+        state: { ...state, engine: { ...engine, connected: false, awaited: undefined } },
+        orders: engine.connected ? [warn('engine lost', { reason: event.reason })] : [],
+      }
+    case 'engineAccepted': {
+      const { awaited } = engine
+      if (awaited === undefined) return {}
+      const ingress = engine.ingress || awaited.instances.some(({ service }) => service === 'ingress')
+      const next = { ...engine, configured: true, ingress, awaited: undefined, accepted: awaited }
+      return { state: { ...state, engine: next, mode: state.mode ?? modeOf(awaited) } }
+    }
+    case 'engineRefused': {
+      const { awaited, accepted } = engine
+      if (awaited === undefined) return {}
+      const problems = event.problems.join('; ')
+      const isNews = problems !== state.refused?.problems
+      const orders = isNews ? [warn('configuration refused, the last one stays', { problems })] : []
+      // A change of mode that was refused did not happen.
+      const mode = modeOf(awaited) === state.mode ? ((accepted && modeOf(accepted)) ?? engine.mode) : state.mode
+      return { state: { ...state, engine: { ...engine, awaited: undefined }, mode }, orders }
+    }
+    case 'tick':
+      return {}
+  }
+}
+
+function modeOf({ instances }: Desired): Mode | undefined {
+  const [first] = instances
+  return first === undefined ? undefined : first.peers === 'multicast' ? 'multicast' : 'unicast'
+}
+
+function listed(state: AgentState, objects: readonly unknown[]): Heard {
+  const readings = objects.map((object) => readNode(object, known(state, object)))
+  const nodes = readings.flatMap(({ node }) => node ?? [])
+  // We run on one of them.
+  if (nodes.length === 0 && state.cluster.role !== 'bootstrap')
+    return blinded(state, 'api', `nodes are not known: a list of ${objects.length} objects with no node in it`)
+  return {
+    state: { ...sees(state, 'api'), nodes },
+    orders: readings.flatMap(({ malformed }) => malformed.map(complaint)),
+  }
+}
+
+function changed(state: AgentState, object: unknown): Heard {
+  const { node, malformed } = readNode(object, known(state, object))
+  const orders = malformed.map(complaint)
+  // Before the first list a single node would be the whole cluster.
+  if (node === undefined || state.nodes === undefined) return { state, orders }
+  const others = state.nodes.some(({ name }) => name === node.name)
+    ? state.nodes.map((each) => (each.name === node.name ? node : each))
+    : [...state.nodes, node]
+  return { state: { ...sees(state, 'api'), nodes: others }, orders }
+}
+
+function gone(state: AgentState, object: unknown): Heard {
+  const { node, malformed } = readNode(object)
+  const nodes = state.nodes?.filter(({ name }) => name !== node?.name)
+  if (node === undefined || nodes === undefined) return { state, orders: malformed.map(complaint) }
+  if (nodes.length === 0 && state.cluster.role !== 'bootstrap')
+    return blinded(state, 'api', `nodes are not known: the last one, ${node.name}, is said to be gone`)
+  return quiet({ ...sees(state, 'api'), nodes })
+}
+
+function known({ nodes }: AgentState, object: unknown): ClusterNode | undefined {
+  const name = readNode(object).node?.name
+  return nodes?.find((each) => each.name === name)
+}
+
+type Eye = keyof AgentState['blind']
+
+const sees = (state: AgentState, eye: Eye): AgentState => ({ ...state, blind: { ...state.blind, [eye]: false } })
+
+/** Said when it begins, not at each attempt. */
+const blinded = (state: AgentState, eye: Eye, words: string): Heard => ({
+  state: { ...state, blind: { ...state.blind, [eye]: true } },
+  orders: state.blind[eye] ? [] : [warn(words, {})],
+})
+
+const warn = (words: string, fields: Readonly<Record<string, string | number>>): AgentOrder => ({
+  kind: 'tell',
+  level: 'warn',
+  words,
+  fields,
+})
+
+const complaint = ({ node, field, found }: { node: string; field: string; found: string }): AgentOrder =>
+  warn('malformed node object', { node, field, found })

@@ -1,0 +1,150 @@
+/**
+ * The core of the agent: from what is heard of the cluster, of this machine and of the engine to what is handed over, written
+ * down and said, and when to be woken. Nothing that could not be learnt changes anything: without the API peers stay as they
+ * are, without the engine the last answer waits for it, and what it refused is said once and tried again when it is another, and slowly
+ * as it is.
+ * Refuses to know sockets, files and clocks: `now` is an argument.
+ */
+import { knownAfter } from './agent-knowledge.ts'
+import type { AgentEvent, AgentOrder, AgentState, Now, Start, Step } from './agent-state.ts'
+import { IDLE, isSame, lookupFailed, offered, overdue } from './debounce.ts'
+import { type Decision, desiredState, type Mode } from './engine/desired-state.ts'
+import { startSchedule, ticked } from './engine/mode.ts'
+import { againAt, handedOver, handOverAt, refusedAfter } from './handing-over.ts'
+
+/** By default. Peers come and go with nodes, which do it in bunches. */
+export const STABLE = 5_000
+const INGRESS_WAITS = 'ingress waits for the first answer of the API about HostedNetServices: ingressHa may be Disabled'
+/** A wall clock may be set while we sleep. */
+const LONGEST_SLEEP = 30_000
+
+export const startAgent = ({ cluster, intent, mode, remembered, stableFor = STABLE }: Start, now: Now): AgentState => ({
+  cluster,
+  intent,
+  isSwitched: false,
+  machine: undefined,
+  nodes: undefined,
+  peers: remembered ?? [],
+  stableFor,
+  source: remembered === undefined ? 'nothing' : 'remembered',
+  blind: { api: false, machine: false },
+  defaultMode: mode,
+  mode: undefined,
+  wantedMode: undefined,
+  schedule: startSchedule(now.wall),
+  debounce: IDLE,
+  engine: {
+    connected: false,
+    configured: false,
+    mode: undefined,
+    ingress: false,
+    awaited: undefined,
+    accepted: undefined,
+  },
+  refused: undefined,
+  persisted: remembered,
+  told: [],
+  wakeAt: undefined,
+})
+
+export function stepAgent(before: AgentState, event: AgentEvent, now: Now): Step {
+  const { state: known, orders: said } = knownAfter(before, event)
+  const heard = { ...known, refused: refusedAfter(before, event, now) }
+  const isBlind = heard.blind.machine || (heard.blind.api && heard.source === 'api')
+  const decision = decide(heard, modeOf(heard))
+  const wasBlind = before.blind.machine || (before.blind.api && before.source === 'api')
+  const seen = isBlind && !wasBlind ? lookupFailed(heard.debounce, now.monotonic) : heard.debounce
+  const debounce = decision === undefined ? seen : offered(seen, decision.desired, now.monotonic, isBlind)
+  const isSwitched = heard.isSwitched && debounce.candidate !== undefined
+  const scheduled = changedMode({ ...heard, debounce, isSwitched }, now)
+  const handed = handedOver(scheduled.state, event, now)
+  const kept = written(handed.state)
+  const told = news(before.told, [...(decision?.notes ?? []), ...heard.odd])
+  const { odd: _odd, ...state } = { ...heard, ...kept.state }
+  return {
+    state: { ...state, told: told.current, wakeAt: wakeAt(state, now) },
+    orders: [...said, ...told.orders, ...waiting(before, heard), ...scheduled.orders, ...handed.orders, ...kept.orders],
+  }
+}
+
+/** What is in force goes on (M8). */
+const modeOf = ({ mode, defaultMode }: AgentState): Mode => mode ?? defaultMode
+
+/** Undefined: nobody knows enough to ask the question. A bootstrap node begins before there are nodes. */
+function decide(state: AgentState, mode: Mode): Decision | undefined {
+  const { cluster, machine, peers, intent, source, engine } = state
+  if (machine === undefined || (source === 'nothing' && cluster.role !== 'bootstrap')) return undefined
+  const ingress = intent.ingress === 'unknown' ? engine.ingress : intent.ingress
+  return desiredState({ cluster, machine, peers, intent: { ...intent, ingress }, mode, earlier: engine.accepted })
+}
+
+/** Told once: an engine without ingress gets none before the API was heard about it. */
+function waiting(before: AgentState, state: AgentState): AgentOrder[] {
+  const waits = ({ engine, intent }: AgentState) => engine.connected && !engine.ingress && intent.ingress === 'unknown'
+  return waits(state) && !waits(before) ? [tell('info', INGRESS_WAITS, {})] : []
+}
+
+function changedMode(state: AgentState, now: Now): Step {
+  const { blind, nodes, schedule } = state
+  const facts = { current: state.mode, wanted: state.wantedMode, nodes: blind.api ? undefined : nodes }
+  const next = ticked(schedule, facts, now.wall)
+  const { planned } = next
+  const orders: AgentOrder[] = []
+  if (planned !== undefined && planned !== schedule.planned)
+    orders.push(tell('info', 'change of mode planned', { mode: planned.mode, at: planned.at }))
+  if (planned === undefined || now.wall < planned.at) return { state: { ...state, schedule: next }, orders }
+  const over = { ...state, schedule: { ...next, planned: undefined } }
+  const desired = decide(state, planned.mode)?.desired
+  if (desired === undefined) {
+    orders.push(tell('warn', 'change of mode left out: too little is known', { mode: planned.mode }))
+    return { state: over, orders }
+  }
+  orders.push(tell('info', 'change of mode', { mode: planned.mode }))
+  // Said when the engine has answered what it was asked just before.
+  const debounce = overdue(state.debounce, desired, state.stableFor, now.monotonic)
+  return { state: { ...over, mode: planned.mode, debounce }, orders }
+}
+
+/** Peers as they are in force, not each on its way, and none that an engine would not take. */
+function written(state: AgentState): Step {
+  const { source, peers, persisted, debounce, engine } = state
+  const isSettled =
+    debounce.candidate === undefined && engine.accepted !== undefined && isSame(engine.accepted, debounce.inForce)
+  if (source !== 'api' || !isSettled || JSON.stringify(peers) === JSON.stringify(persisted))
+    return { state, orders: [] }
+  return { state: { ...state, persisted: peers }, orders: [{ kind: 'persist', peers }] }
+}
+
+/** What was not odd a moment ago. */
+function news(before: readonly string[], current: readonly string[]): { current: string[]; orders: AgentOrder[] } {
+  const all = [...new Set(current)]
+  return { current: all, orders: all.filter((what) => !before.includes(what)).map((what) => tell('warn', what, {})) }
+}
+
+const tell = (
+  level: 'info' | 'warn',
+  words: string,
+  fields: Readonly<Record<string, string | number>>,
+): AgentOrder => ({
+  kind: 'tell',
+  level,
+  words,
+  fields,
+})
+
+/** Of the monotonic clock. */
+function wakeAt(state: AgentState, now: Now): number | undefined {
+  const { engine, schedule, wantedMode, mode } = state
+  const isFree = engine.connected && engine.awaited === undefined
+  const due = isFree ? handOverAt(state, now) : undefined
+  const again = isFree ? againAt(state) : undefined
+  const change =
+    schedule.planned?.[now.wall < schedule.planned.preparedAt ? 'preparedAt' : 'at'] ??
+    (wantedMode !== undefined && wantedMode !== mode ? schedule.tickAt : undefined)
+  const times = [
+    ...(due === undefined ? [] : [Math.max(due, now.monotonic)]),
+    ...(again === undefined ? [] : [Math.max(again, now.monotonic)]),
+    ...(change === undefined ? [] : [now.monotonic + Math.min(LONGEST_SLEEP, Math.max(0, change - now.wall))]),
+  ]
+  return times.length === 0 ? undefined : Math.min(...times)
+}

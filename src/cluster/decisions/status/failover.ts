@@ -1,0 +1,99 @@
+/**
+ * A failover as one Kubernetes Event, out of the engine's journal (docs/events.schema.json). The node that has become Active
+ * tells it, so there is one teller; its name follows from what happened, so a second telling is refused by the API as being
+ * there. Decided here: what is a failover, and its words.
+ */
+import * as z from 'zod'
+import { type Address, parseAddress } from '../../../wire/address.ts'
+import type { ClusterNode } from '../cluster-node.ts'
+import { SERVICE_NAMES } from './finding.ts'
+import { nodeAt, type ServiceVip } from './ownership.ts'
+import { GROUP, KIND, SINGLETON, VERSION } from './published-status.ts'
+
+const transitionSchema = z.object({
+  kind: z.literal('transition'),
+  at: z.iso.datetime(),
+  from: z.string(),
+  to: z.literal('Active'),
+  reason: z.string(),
+  addresses: z.array(z.string()),
+  peer: z.string().optional(),
+  heard: z.object({ peer: z.string() }).optional(),
+})
+
+export type Failover = {
+  readonly vip: ServiceVip
+  readonly at: string
+  /** Undefined: nobody held it, as far as this node knew. */
+  readonly from: string | undefined
+  readonly to: string
+  /** In the journal's word. */
+  readonly reason: string
+}
+
+/** Of one event of the journal; those of other kinds are none. */
+export function failoversIn(
+  event: unknown,
+  {
+    nodes,
+    self,
+    vips,
+  }: { readonly nodes: readonly ClusterNode[]; readonly self: string; readonly vips: readonly ServiceVip[] },
+): readonly Failover[] {
+  const { success, data } = transitionSchema.safeParse(event)
+  // From Leaving and Returning it comes back to whom it had not left.
+  if (!success || (data.from !== 'Backup' && data.from !== 'Initialize')) return []
+  const addresses = data.addresses.map((text) => parseAddress(text.replace(/\/\d+$/, '')))
+  const before = parseAddress(data.heard?.peer ?? data.peer ?? '')
+  return vips
+    .filter(({ address }) => addresses.includes(address))
+    .map((vip) => ({
+      ...{ vip, at: data.at, to: self, reason: data.reason },
+      from: before === undefined ? undefined : (nodeAt(nodes, before) ?? before),
+    }))
+}
+
+/** Of `from`. */
+const CAUSES: Readonly<Record<string, string>> = {
+  activeSilent: 'fell silent',
+  activeReleased: 'released it',
+  activeDemoted: 'lowered its priority',
+  lowerPriorityActive: 'has a lower priority',
+}
+
+/** Fields as core/v1 Event has them. */
+export function failoverEvent({ at, from, reason, to, vip }: Failover, uid: string | undefined) {
+  const what = `${SERVICE_NAMES[vip.service]} ${vip.address}`
+  const words = CAUSES[reason]
+  const cause = from !== undefined && words !== undefined ? `${from} ${words} (${reason})` : reason
+  const message =
+    from === undefined ? `${what} is held by ${to}: ${cause}` : `${what} moved from ${from} to ${to}: ${cause}`
+  const moment = at.replace(/\.\d+Z$/, 'Z')
+  const involvedObject = {
+    ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, name: SINGLETON },
+    ...(uid === undefined ? {} : { uid }),
+  }
+  return {
+    ...{ apiVersion: 'v1', kind: 'Event', metadata: { name: nameFor(to, vip.address, at), namespace: 'default' } },
+    ...{ involvedObject, type: 'Normal', reason: from === undefined ? 'VipTaken' : 'VipMoved', message },
+    ...{ firstTimestamp: moment, lastTimestamp: moment, count: 1 },
+    ...{
+      source: { component: 'holdfast-agent', host: to },
+      reportingComponent: 'holdfast-agent',
+      reportingInstance: to,
+    },
+  }
+}
+
+export type FailoverEvent = ReturnType<typeof failoverEvent>
+
+/** The same for the same failover; a DNS name. FNV-1a, twice 32 bits. */
+function nameFor(node: string, address: Address, at: string): string {
+  const text = `${node} ${address} ${at}`
+  const hash = (seed: number): string => {
+    let value = seed
+    for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0
+    return value.toString(16).padStart(8, '0')
+  }
+  return `${SINGLETON}.${hash(0x811c9dc5)}${hash(0x9e3779b9)}`
+}

@@ -1,0 +1,110 @@
+/**
+ * The status of HostedNetServices as it stands in the API, and the pieces of it that agents write. One entry for each
+ * address, not one for each node: whoever takes an address over takes its entry with it, so that no dead node is left in
+ * it. Decided here: what is read of an object that anybody may have written. Refuses to know who writes what.
+ */
+import * as z from 'zod'
+import { type Address, parseAddress } from '../../../wire/address.ts'
+import type { Service } from '../engine/vrid.ts'
+import { CONDITION_TYPES, type Condition } from './condition.ts'
+
+export const GROUP = 'clusterhostednetservices.operator.io'
+export const VERSION = 'v1alpha1'
+export const KIND = 'HostedNetServices'
+export const PLURAL = 'hostednetservices'
+export const SINGLETON = 'cluster'
+
+export const SERVICE_WORDS: Readonly<Record<Service, 'API' | 'Ingress'>> = { api: 'API', ingress: 'Ingress' }
+
+export type Holder = {
+  readonly address: Address
+  readonly service: 'API' | 'Ingress'
+  /** Its name; empty: nobody. */
+  readonly node: string
+  readonly since: string
+  /** The node whose agent says so: the holder's own, or one that hears it. */
+  readonly saidBy: string
+  /** Nodes by name, others by address or MAC. */
+  readonly alsoAnswering: readonly string[]
+}
+
+/** What one node's agent says as itself. A field that is left out is nobody's any more, if it was its. */
+export type Claims = {
+  readonly apiServerInternalIpOwner?: string
+  readonly ingressIpOwner?: string
+  readonly holders: readonly Holder[]
+}
+
+export type Published = Claims & {
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly generation: number | undefined
+  readonly observedGeneration: number | undefined
+  readonly conditions: readonly Condition[]
+}
+
+const holderSchema = z.object({
+  address: z.string(),
+  service: z.enum(['API', 'Ingress']),
+  node: z.string(),
+  since: z.string(),
+  saidBy: z.string(),
+  alsoAnswering: z.array(z.string()).optional(),
+})
+const conditionSchema = z.object({
+  type: z.enum(CONDITION_TYPES),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.string(),
+  observedGeneration: z.number().optional(),
+})
+const objectSchema = z.object({
+  metadata: z.object({
+    uid: z.string().default(''),
+    resourceVersion: z.string().default(''),
+    generation: z.number().optional(),
+  }),
+  status: z
+    .object({
+      apiServerInternalIpOwner: z.string().optional().catch(undefined),
+      ingressIpOwner: z.string().optional().catch(undefined),
+      holders: z.array(z.unknown()).catch([]).default([]),
+      observedGeneration: z.number().optional().catch(undefined),
+      conditions: z.array(z.unknown()).catch([]).default([]),
+    })
+    .catch({ holders: [], conditions: [] })
+    .default({ holders: [], conditions: [] }),
+})
+
+/** What means nothing is left out; undefined: no object at all. */
+export function readPublished(value: unknown): Published | undefined {
+  const read = objectSchema.safeParse(value)
+  if (!read.success) return undefined
+  const { metadata, status } = read.data
+  const { apiServerInternalIpOwner, ingressIpOwner } = status
+  return {
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation,
+    observedGeneration: status.observedGeneration,
+    ...(apiServerInternalIpOwner === undefined ? {} : { apiServerInternalIpOwner }),
+    ...(ingressIpOwner === undefined ? {} : { ingressIpOwner }),
+    holders: status.holders.flatMap(holderOf),
+    conditions: status.conditions.flatMap(conditionOf),
+  }
+}
+
+function holderOf(value: unknown): Holder[] {
+  const { success, data } = holderSchema.safeParse(value)
+  const address = success ? parseAddress(data.address) : undefined
+  if (!success || address === undefined) return []
+  return [{ ...data, address, alsoAnswering: data.alsoAnswering ?? [] }]
+}
+
+function conditionOf(value: unknown): Condition[] {
+  const { success, data } = conditionSchema.safeParse(value)
+  if (!success) return []
+  const { observedGeneration, ...rest } = data
+  return [{ ...rest, ...(observedGeneration === undefined ? {} : { observedGeneration }) }]
+}

@@ -1,0 +1,251 @@
+/**
+ * The process beside the engine: feeds the core (cluster/decisions/agreement.ts) with what is heard of cluster, machine and engine, and
+ * does what it orders. Decided here: in which role this node is, as far as anybody knows, and how often the machine is looked
+ * at. Everything that can fail is told and tried again; nothing here ends the process, or touches the engine but by its door.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AgentEvent, AgentOrder, AgentState, Intent, Now } from '../decisions/agent-state.ts'
+import { startAgent, stepAgent } from '../decisions/agreement.ts'
+import type { ClusterNode } from '../decisions/cluster-node.ts'
+import type { Desired, Role } from '../decisions/engine/desired.ts'
+import type { Cluster, Machine, Mode } from '../decisions/engine/desired-state.ts'
+import type { PeerNode } from '../decisions/engine/peers.ts'
+import type { Account } from './account.ts'
+import type { EngineDoor } from './engine-door.ts'
+import { ownRole } from './own-role.ts'
+
+export type AgentPlan = {
+  /** Its role as far as it is known before there are nodes: on a bootstrap node. */
+  readonly cluster: Omit<Cluster, 'role'> & { readonly role: Role | undefined }
+  /** Before the first news of it. */
+  readonly intent: Intent
+  /** Where no engine has one. */
+  readonly mode: Mode
+  readonly remembered: readonly PeerNode[] | undefined
+  /** Milliseconds for which peers have to be the same before they are handed over. */
+  readonly stableFor: number
+  /** Milliseconds between two looks at the machine. */
+  readonly lookEvery: number
+}
+
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+export type AgentPorts = {
+  readonly door: EngineDoor
+  /** A string says why not. */
+  readonly machine: () => Machine | string
+  readonly wantedMode: () => { readonly mode: Mode | undefined; readonly problem: string | undefined }
+  /** Throws what the file system says. */
+  readonly persist: (peers: readonly PeerNode[]) => void
+  readonly log: (level: Level, message: string, fields?: Readonly<Record<string, unknown>>) => void
+  readonly now: () => Now
+  readonly account: Account
+  /** By the last list and all since. */
+  readonly onNodes?: (nodes: readonly ClusterNode[]) => void
+}
+
+/** Milliseconds after which an engine that is not there is looked for again: all that time it may be there without a configuration. */
+const ENGINE_AGAIN = 250
+const LONGEST_TIMER = 30_000
+
+export class Agent {
+  readonly #plan: AgentPlan
+  readonly #ports: AgentPorts
+  #state: AgentState | undefined
+  #role: Role | undefined
+  #intent: Intent
+  /** The last of each kind, for a core that begins with them. */
+  readonly #heard = new Map<AgentEvent['kind'], AgentEvent>()
+  readonly #nodes = new Map<string, unknown>()
+  #lastMachine = ''
+  #lastMode = ''
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(plan: AgentPlan, ports: AgentPorts) {
+    this.#plan = plan
+    this.#ports = ports
+    this.#intent = plan.intent
+    this.#role = plan.cluster.role ?? ownRole(plan.cluster.nodeName, plan.remembered)
+  }
+
+  /** Ends with `signal`. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#look()
+    if (this.#role !== undefined) this.#begin(this.#role)
+    else this.#ports.log('info', 'waiting for the nodes of the cluster: nothing is remembered of them')
+    const looks = setInterval(() => this.#look(), this.#plan.lookEvery)
+    await this.#engine(signal)
+    clearInterval(looks)
+    clearTimeout(this.#timer)
+    this.#ports.door.close()
+  }
+
+  wants(intent: Intent): void {
+    this.#intent = intent
+    this.take({ kind: 'intentChanged', intent })
+  }
+
+  take(event: AgentEvent): void {
+    this.#remember(event)
+    if (this.#state === undefined) {
+      if (this.#role !== undefined && event.kind === 'nodesListed') this.#begin(this.#role)
+      return
+    }
+    if (this.#role !== undefined && this.#state.cluster.role !== this.#role) {
+      this.#ports.log('info', 'this node has another role', { role: this.#role, before: this.#state.cluster.role })
+      return this.#begin(this.#role)
+    }
+    this.#step(event)
+  }
+
+  #step(event: AgentEvent): void {
+    if (this.#state === undefined) return
+    const { state, orders } = stepAgent(this.#state, event, this.#ports.now())
+    const { nodes } = this.#state
+    this.#state = state
+    this.#arm()
+    if (state.nodes !== undefined && state.nodes !== nodes) this.#ports.onNodes?.(state.nodes)
+    for (const order of orders) this.#do(order, event)
+  }
+
+  #remember(event: AgentEvent): void {
+    const { account } = this.#ports
+    if (event.kind === 'engineLost') this.#heard.delete('engineConnected')
+    else if (event.kind === 'engineConnected' || event.kind === 'machineChanged' || event.kind === 'modeWanted')
+      this.#heard.set(event.kind, event)
+    else if (event.kind === 'nodesListed') {
+      this.#nodes.clear()
+      for (const node of event.nodes) this.#nodes.set(nameOf(node), node)
+      account.lastListAt = this.#ports.now().wall
+    } else if (event.kind === 'nodeChanged') this.#nodes.set(nameOf(event.node), event.node)
+    else if (event.kind === 'nodeGone') this.#nodes.delete(nameOf(event.node))
+    account.nodes = this.#nodes.size
+    if (this.#plan.cluster.role === undefined && (event.kind === 'nodesListed' || event.kind === 'nodeChanged'))
+      this.#role = this.#ownRole() ?? this.#role ?? this.#unknownRole()
+  }
+
+  #ownRole(): Role | undefined {
+    const machine = this.#heard.get('machineChanged')
+    const view = machine?.kind === 'machineChanged' ? machine.machine.node : undefined
+    return ownRole(this.#plan.cluster.nodeName, [...this.#nodes.values()], view)
+  }
+
+  /** It may not be registered yet; a worker has the smaller part. */
+  #unknownRole(): Role {
+    const { nodeName } = this.#plan.cluster
+    this.#ports.log('warn', `${nodeName} is not among the nodes: taken for a worker until it is`, { node: nodeName })
+    return 'worker'
+  }
+
+  /** With all that was heard so far. */
+  #begin(role: Role): void {
+    const { cluster, mode, remembered, stableFor } = this.#plan
+    const known = this.#state?.peers ?? remembered
+    this.#ports.log('info', `begins as ${role}`, { role, cluster: cluster.name, node: cluster.nodeName })
+    const start = { cluster: { ...cluster, role }, intent: this.#intent, mode, remembered: known, stableFor }
+    this.#state = startAgent(start, this.#ports.now())
+    for (const event of this.#heard.values()) this.#step(event)
+    if (this.#nodes.size > 0) this.#step({ kind: 'nodesListed', nodes: [...this.#nodes.values()] })
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer)
+    const { wakeAt } = this.#state ?? {}
+    if (wakeAt === undefined) return
+    const wait = Math.min(LONGEST_TIMER, Math.max(0, Math.ceil(wakeAt - this.#ports.now().monotonic)))
+    this.#timer = setTimeout(() => this.#step({ kind: 'tick' }), wait)
+  }
+
+  #do(order: AgentOrder, because: AgentEvent): void {
+    const { log, persist, account } = this.#ports
+    switch (order.kind) {
+      case 'tell':
+        if (order.words === 'malformed node object') account.malformed++
+        return log(order.level, order.words, order.fields)
+      case 'handOver':
+        return void this.#handOver(order.desired, because)
+      case 'persist':
+        try {
+          persist(order.peers)
+          log('debug', 'peers written down', { peers: order.peers.length })
+        } catch (error) {
+          log('error', `Cannot write the peers down: ${messageOf(error)}`)
+        }
+    }
+  }
+
+  async #handOver(desired: Desired, because: AgentEvent): Promise<void> {
+    const { door, log, account } = this.#ports
+    const fields = { because: because.kind, routers: desired.instances.map(inWords) }
+    try {
+      const answer = await door.handOver(desired)
+      if (answer.accepted) {
+        account.handed('accepted')
+        log('info', 'handed over', fields)
+        return this.take({ kind: 'engineAccepted' })
+      }
+      account.handed('refused')
+      log('error', 'the engine refuses it, and keeps what it had', { ...fields, problems: answer.problems })
+      this.take({ kind: 'engineRefused', problems: answer.problems, failed: answer.failed === true })
+    } catch (error) {
+      account.handed('lost')
+      this.#ports.account.isConnected = false
+      this.take({ kind: 'engineLost', reason: messageOf(error) })
+    }
+  }
+
+  /** Looked for until it is there, then waited for until it is gone, and so on. */
+  async #engine(signal: AbortSignal): Promise<void> {
+    const { door, log, account } = this.#ports
+    let told = ''
+    while (!signal.aborted) {
+      let isThere = false
+      let reason: string
+      try {
+        const sight = await door.look()
+        isThere = true
+        account.isConnected = true
+        told = ''
+        log('info', 'the engine is there', { configured: sight.configured, mode: sight.mode })
+        this.take({ kind: 'engineConnected', ...sight })
+        reason = await door.gone(signal)
+      } catch (error) {
+        reason = messageOf(error)
+      }
+      account.isConnected = false
+      if (signal.aborted) return
+      if (isThere) this.take({ kind: 'engineLost', reason })
+      else if (reason !== told) log('warn', `no engine: ${reason}`)
+      told = reason
+      await sleep(ENGINE_AGAIN, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  #look(): void {
+    const machine = this.#ports.machine()
+    if (typeof machine === 'string') {
+      this.#lastMachine = ''
+      this.take({ kind: 'lookupFailed', reason: machine })
+    } else {
+      const text = JSON.stringify(machine)
+      if (text !== this.#lastMachine) this.take({ kind: 'machineChanged', machine })
+      this.#lastMachine = text
+    }
+    const { mode, problem } = this.#ports.wantedMode()
+    const words = `${mode} ${problem}`
+    if (words === this.#lastMode) return
+    this.#lastMode = words
+    if (problem !== undefined) this.#ports.log('warn', problem)
+    this.take({ kind: 'modeWanted', mode })
+  }
+}
+
+const inWords = ({ name, interface: on, source, vrid, peers }: Desired['instances'][number]): string =>
+  `${name}: vrid ${vrid} on ${on} from ${source} ${typeof peers === 'string' ? peers : `to ${peers.join(' ') || 'nobody'}`}`
+
+function nameOf(node: unknown): string {
+  const metadata = typeof node === 'object' && node !== null && 'metadata' in node ? node.metadata : undefined
+  const name = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined
+  return String(name)
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

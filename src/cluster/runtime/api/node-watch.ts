@@ -1,0 +1,64 @@
+/**
+ * The nodes of the cluster as the core of the agent hears of them. Decided here: how much of a Node object is kept (a node
+ * lists all its images), and that a watch which is taken up again at once is no blindness. Refuses to judge a node object.
+ */
+import type { AgentEvent } from '../../decisions/agent-state.ts'
+import type { ApiFailure, FailureKind } from './api-failure.ts'
+import type { ClusterClient } from './cluster-client.ts'
+import { type Patience, type WatchPhase, watchObjects } from './object-watch.ts'
+
+export type NodeWatchPorts = {
+  readonly take: (event: AgentEvent) => void
+  readonly onFailure: (failure: ApiFailure, waits: number) => void
+  readonly onPhase: (phase: WatchPhase) => void
+}
+
+/** Once: streams end now and then. */
+const HARMLESS: readonly FailureKind[] = ['cut', 'silent', 'gone']
+
+export function watchNodes(
+  client: Pick<ClusterClient, 'ask' | 'stream'>,
+  { take, onFailure, onPhase }: NodeWatchPorts,
+  signal: AbortSignal,
+  patience?: Patience,
+): Promise<void> {
+  let isBlind = false
+  return watchObjects<unknown>(
+    client,
+    {
+      path: '/api/v1/nodes',
+      read: essence,
+      onObjects(objects, changed) {
+        isBlind = false
+        if (changed === undefined) take({ kind: 'nodesListed', nodes: [...objects.values()] })
+        else take({ kind: changed.gone ? 'nodeGone' : 'nodeChanged', node: changed.object })
+      },
+      onFailure(failure, waits, inARow) {
+        onFailure(failure, waits)
+        if (inARow === 1 && HARMLESS.includes(failure.kind)) return
+        isBlind = true
+        take({ kind: 'listFailed', reason: `${failure.kind}: ${failure.message}` })
+      },
+      onPhase(phase) {
+        onPhase(phase)
+        if (phase !== 'watching' || !isBlind) return
+        isBlind = false
+        take({ kind: 'watchResumed' })
+      },
+    },
+    signal,
+    patience,
+  )
+}
+
+/** What node-object.ts reads, as it is. */
+function essence(object: unknown): unknown {
+  const { metadata, status } = fieldsOf(object)
+  const { name, labels, annotations } = fieldsOf(metadata)
+  const isStatus = typeof status === 'object' && status !== null && !Array.isArray(status)
+  const { addresses, nodeInfo } = fieldsOf(status)
+  return { metadata: { name, labels, annotations }, status: isStatus ? { addresses, nodeInfo } : status }
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {}

@@ -1,0 +1,113 @@
+/**
+ * Asks kube-api for readyz through the API's virtual addresses, as a client would. Decided here: how often, how long an
+ * answer may take, and when it counts as silent. The certificate is not verified, as keepalived's checks do not either: it
+ * is asked who answers, and nothing is told. Refuses to know what is made of it, and when an answer is needed.
+ */
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { type Address, familyOf } from '../../../wire/address.ts'
+import type { ProbeFinding } from '../../decisions/status/finding.ts'
+
+export type ProbeOptions = {
+  readonly port: number
+  readonly everyMs: number
+  readonly withinMs: number
+  /** In a row, before it counts as silent. */
+  readonly failures: number
+  /** For tests. */
+  readonly scheme?: 'http' | 'https'
+}
+
+export const PROBE: ProbeOptions = { port: 6443, everyMs: 5_000, withinMs: 2_000, failures: 3 }
+
+/** Undefined: it answered 200. Otherwise why not. */
+export function askReadyz(
+  address: Address,
+  { port, scheme = 'https', withinMs }: ProbeOptions,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const host = familyOf(address) === 'ipv6' ? `[${address}]` : address
+    const request = scheme === 'https' ? httpsRequest : httpRequest
+    const asked = request(
+      `${scheme}://${host}:${port}/readyz`,
+      { agent: false, rejectUnauthorized: false },
+      (response) => {
+        clearTimeout(late)
+        response.resume()
+        response.on('error', () => {})
+        resolve(response.statusCode === 200 ? undefined : `it answered ${response.statusCode}`)
+        asked.destroy()
+      },
+    )
+    const late = setTimeout(() => asked.destroy(new Error(`no answer within ${withinMs} ms`)), withinMs)
+    asked.on('error', (error) => {
+      clearTimeout(late)
+      resolve('code' in error ? String(error.code) : error.message)
+    })
+    asked.end()
+  })
+}
+
+type Answers = { readonly failures: Map<Address, { count: number; why: string }>; readonly answered: Set<Address> }
+
+export class VipProbe {
+  readonly #addresses: readonly Address[]
+  readonly #options: ProbeOptions
+  readonly #onRound: () => void
+  /** Since the probe is wanted; `undefined`: it is not. */
+  #answers: Answers | undefined
+  #isAsked = false
+  #timer: NodeJS.Timeout | undefined
+
+  /** `onRound`: each address has been asked once more. */
+  constructor(addresses: readonly Address[], options: ProbeOptions = PROBE, onRound: () => void = () => {}) {
+    this.#addresses = addresses
+    this.#options = options
+    this.#onRound = onRound
+  }
+
+  /** Asks at once and at each interval, or stops and forgets the answers. */
+  want(isWanted: boolean): void {
+    if (isWanted === (this.#answers !== undefined)) return
+    clearTimeout(this.#timer)
+    this.#isAsked = false
+    this.#answers = isWanted ? { failures: new Map(), answered: new Set() } : undefined
+    if (this.#answers !== undefined && this.#addresses.length > 0) void this.#round(this.#answers)
+  }
+
+  end(): void {
+    this.want(false)
+  }
+
+  get finding(): ProbeFinding {
+    if (this.#addresses.length === 0) return { verdict: 'undecided' }
+    if (this.#answers === undefined || !this.#isAsked) return { verdict: 'unasked' }
+    const { answered, failures } = this.#answers
+    for (const address of this.#addresses) {
+      const failed = failures.get(address)
+      if (failed !== undefined && failed.count >= this.#options.failures)
+        return { verdict: 'silent', address, why: failed.why }
+    }
+    return { verdict: this.#addresses.every((address) => answered.has(address)) ? 'answers' : 'undecided' }
+  }
+
+  async #round(answers: Answers): Promise<void> {
+    const { failures, answered } = answers
+    await Promise.all(
+      this.#addresses.map(async (address) => {
+        const why = await askReadyz(address, this.#options)
+        if (why === undefined) {
+          failures.delete(address)
+          answered.add(address)
+        } else {
+          failures.set(address, { count: (failures.get(address)?.count ?? 0) + 1, why })
+        }
+      }),
+    )
+    if (this.#answers !== answers) return
+    this.#isAsked = true
+    this.#timer = setTimeout(() => void this.#round(answers), this.#options.everyMs)
+    this.#timer.unref()
+    this.#onRound()
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Which part this node has in its cluster: the one of the node with its name, else of the one with its address. Undefined:
+ * it is none of them.
+ */
+import type { Role } from '../decisions/engine/desired.ts'
+import { type PeerNode, readPeers } from '../decisions/engine/peers.ts'
+import { CONTROL_PLANE_LABEL } from '../decisions/engine/upstream-words.ts'
+import type { NodeView } from '../decisions/node-ip/selection.ts'
+import { readNode } from '../decisions/node-object.ts'
+
+/** Of nodes as JSON gave them, or as they were remembered. */
+export function ownRole(
+  nodeName: string,
+  nodes: readonly unknown[] | readonly PeerNode[] | undefined,
+  machine?: NodeView,
+): Role | undefined {
+  const remembered = readPeers(nodes)
+  const all = remembered?.map(({ name, controlPlane }) => ({ name, controlPlane, addresses: [] })) ?? read(nodes ?? [])
+  const own = new Set<string>(machine?.links.flatMap(({ addresses }) => addresses.map(({ address }) => address)) ?? [])
+  const found =
+    all.find(({ name }) => name === nodeName) ?? all.find(({ addresses }) => addresses.some((a) => own.has(a)))
+  return found === undefined ? undefined : found.controlPlane ? 'controlPlane' : 'worker'
+}
+
+const read = (objects: readonly unknown[]) =>
+  objects.flatMap((object) => {
+    const { node } = readNode(object)
+    if (node === undefined) return []
+    const addresses = node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address)
+    return [{ name: node.name, controlPlane: node.labels[CONTROL_PLANE_LABEL] !== undefined, addresses }]
+  })

@@ -1,0 +1,179 @@
+/**
+ * The agent's duty to say who holds the cluster's addresses: asks this node's engine, decides by src/kubernetes, writes to
+ * the API. Decided here: when the engine is asked (each event of its journal, and every few seconds) and in which order
+ * things go. An API that is gone costs nothing but news. Refuses to know how nodes and objects are watched.
+ */
+import type { ClusterNode } from '../../decisions/cluster-node.ts'
+import type { Elsewhere } from '../../decisions/engine/platform.ts'
+import { type EngineReport, readEngineReport } from '../../decisions/status/engine-report.ts'
+import { aged, type EventQueue, emptyQueue, nextOf, offer, settled } from '../../decisions/status/event-queue.ts'
+import { type FailoverEvent, failoverEvent, failoversIn } from '../../decisions/status/failover.ts'
+import type { Circumstances } from '../../decisions/status/finding.ts'
+import { FIRST_OWNERSHIP, needsProbe, type ServiceVip, stepOwnership } from '../../decisions/status/ownership.ts'
+import { type Published, readPublished } from '../../decisions/status/published-status.ts'
+import { askEngine, EngineStream } from '../engine-source.ts'
+import { Publisher, type PublisherNews } from './publisher.ts'
+import type { StatusApi } from './status-api.ts'
+
+/** Milliseconds. */
+const LOOK_EVERY = 5_000
+/** An election is several events. */
+const GATHER = 20
+const LOOK_AGAIN = 1_000
+
+export type OwnerDutyOptions = {
+  readonly self: string
+  readonly vips: readonly ServiceVip[]
+  /** The engine's control socket. */
+  readonly socket: string
+  readonly api: StatusApi
+  readonly circumstances: () => Circumstances
+  /** Whether `circumstances` has to know if kube-api answers. */
+  readonly onProbeNeeded: (isNeeded: boolean) => void
+  readonly onNews: (news: PublisherNews | { readonly kind: 'engine'; readonly why: string | undefined }) => void
+}
+
+export class OwnerDuty {
+  readonly publisher: Publisher
+  readonly #options: OwnerDutyOptions
+  readonly #stream: EngineStream
+  #nodes: readonly ClusterNode[] = []
+  #elsewhere: Elsewhere | undefined
+  #memory = FIRST_OWNERSHIP
+  #published: Published | undefined
+  #report: EngineReport | undefined
+  #queue: EventQueue<FailoverEvent> = emptyQueue(performance.now())
+  #timer: NodeJS.Timeout | undefined
+  #isTelling = false
+  #isLooking = false
+  #hasLooked = false
+  #ended = false
+
+  constructor(options: OwnerDutyOptions) {
+    this.#options = options
+    const { api, onNews, self, socket } = options
+    this.publisher = new Publisher({ self, api, onNews, onObject: (object) => this.objectIs(object) })
+    this.#stream = new EngineStream(
+      socket,
+      (event) => this.#heard(event),
+      () => this.#lookIn(GATHER),
+    )
+    this.#lookIn(0)
+  }
+
+  end(): void {
+    this.#ended = true
+    clearTimeout(this.#timer)
+    this.#stream.end()
+    this.publisher.end()
+  }
+
+  get events(): Pick<EventQueue<FailoverEvent>, 'told' | 'dropped'> & { readonly waiting: number } {
+    const { dropped, told, waiting } = this.#queue
+    return { dropped, told, waiting: waiting.length }
+  }
+
+  nodesAre(nodes: readonly ClusterNode[]): void {
+    this.#nodes = nodes
+    this.#decide()
+  }
+
+  elsewhereIs(elsewhere: Elsewhere | undefined): void {
+    this.#elsewhere = elsewhere
+    this.#decide()
+  }
+
+  /** As the API has it; an older one than is known, by a watch that lags, is passed over. */
+  objectIs(object: unknown): void {
+    const published = readPublished(object)
+    if (published === undefined || isOlder(published, this.#published)) return
+    this.#published = published
+    // What is written is decided in one place, and its answer comes from there.
+    setImmediate(() => this.#decide())
+  }
+
+  circumstancesChanged(): void {
+    this.#decide()
+  }
+
+  objectIsGone(): void {
+    this.#published = undefined
+  }
+
+  #heard(event: unknown): void {
+    const { self, vips } = this.#options
+    for (const failover of failoversIn(event, { nodes: this.#nodes, self, vips })) {
+      const told = failoverEvent(failover, this.#published?.uid)
+      this.#queue = offer(this.#queue, told.metadata.name, told, performance.now())
+    }
+    this.#lookIn(GATHER)
+    void this.#tell()
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#ended) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#look(), ms)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return this.#lookIn(GATHER)
+    this.#isLooking = true
+    let why: string | undefined
+    try {
+      this.#report = readEngineReport(await askEngine(this.#options.socket, '/v1/status'))
+      if (this.#report === undefined) why = 'its status is not one that this version can read'
+    } catch (error) {
+      this.#report = undefined
+      why = error instanceof Error ? error.message : String(error)
+    }
+    this.#isLooking = false
+    this.#hasLooked = true
+    if (this.#ended) return
+    this.#options.onNews({ kind: 'engine', why })
+    this.#decide()
+    void this.#tell()
+    this.#lookIn(this.#report === undefined ? LOOK_AGAIN : LOOK_EVERY)
+  }
+
+  #decide(): void {
+    if (this.#ended) return
+    const { circumstances, onProbeNeeded, self, vips } = this.#options
+    const now = { monotonicMs: performance.now(), epochMs: Date.now() }
+    const [memory, statement] = stepOwnership(
+      this.#memory,
+      {
+        ...{ self, vips, nodes: this.#nodes, report: this.#report, published: this.#published },
+        ...{ elsewhere: this.#elsewhere, circumstances: circumstances() },
+      },
+      now,
+    )
+    this.#memory = memory
+    this.publisher.say(statement, this.#published)
+    // Before the first look at the engine nothing is known of it, which is no silence.
+    if (this.#hasLooked) onProbeNeeded(needsProbe(memory, { report: this.#report, vips }))
+  }
+
+  async #tell(): Promise<void> {
+    if (this.#isTelling) return
+    this.#isTelling = true
+    for (;;) {
+      this.#queue = aged(this.#queue, performance.now())
+      const next = nextOf(this.#queue)
+      if (next === undefined || this.#ended) break
+      const written = await this.#options.api.createEvent(next.event)
+      // The next look tries again.
+      if (written.kind === 'failed') break
+      const ended = written.kind === 'done' || written.kind === 'conflict' ? 'told' : 'dropped'
+      this.#queue = settled(this.#queue, next.name, ended)
+    }
+    this.#isTelling = false
+  }
+}
+
+/** Versions are opaque; where both are numbers, as etcd's are, the lower one is older. */
+function isOlder(one: Published, known: Published | undefined): boolean {
+  if (known === undefined || one.uid !== known.uid) return false
+  const [a, b] = [Number(one.resourceVersion), Number(known.resourceVersion)]
+  return Number.isSafeInteger(a) && Number.isSafeInteger(b) && a < b
+}

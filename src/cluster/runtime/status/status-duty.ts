@@ -1,0 +1,116 @@
+/**
+ * Everything of the agent about HostedNetServices in one piece: one watch of the one object, who holds the addresses,
+ * what the administrator wishes. Decided here: which failure of the API means something (an answer that is
+ * none does not take back a wish). Refuses to know how nodes are watched and how an engine is configured.
+ */
+
+import { parseAddress } from '../../../wire/address.ts'
+import type { ClusterNode } from '../../decisions/cluster-node.ts'
+import type { Elsewhere } from '../../decisions/engine/platform.ts'
+import type { Intent, Toggle } from '../../decisions/status/intent.ts'
+import type { ServiceVip } from '../../decisions/status/ownership.ts'
+import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
+import type { ApiFailure, FailureKind } from '../api/api-failure.ts'
+import type { ClusterClient } from '../api/cluster-client.ts'
+import { watchObjects } from '../api/object-watch.ts'
+import { askReadyz, PROBE, type ProbeOptions, VipProbe } from '../api/vip-probe.ts'
+import { IntentDuty } from './intent-duty.ts'
+import { OwnerDuty, type OwnerDutyOptions } from './owner-duty.ts'
+import { StatusApi, sendBy } from './status-api.ts'
+
+export type StatusDutyOptions = {
+  readonly self: string
+  readonly vips: readonly ServiceVip[]
+  /** The engine's control socket. */
+  readonly socket: string
+  readonly client: Pick<ClusterClient, 'ask' | 'stream'>
+  readonly probe?: ProbeOptions
+  /** At each news after which it is known. */
+  readonly onIntent: (intent: Intent) => void
+  /** ingressHa as the API said it last. */
+  readonly remembered?: Toggle | undefined
+  readonly onNews: OwnerDutyOptions['onNews']
+  readonly onFailure: (failure: ApiFailure) => void
+}
+
+const OBJECTS = `/apis/${GROUP}/${VERSION}/${PLURAL}`
+/** Answers without the object, which an administrator has to look at. A 5xx passes, and is counted. */
+const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'refused', 'garbage'])
+
+/** The cluster has no such object, or does not show it: then the defaults hold, unless the API said otherwise before. */
+const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
+
+export class StatusDuty {
+  readonly owner: OwnerDuty
+  readonly intent: IntentDuty
+  readonly #options: StatusDutyOptions
+  readonly #probe: VipProbe
+  readonly #ending = new AbortController()
+
+  constructor(options: StatusDutyOptions) {
+    this.#options = options
+    const { client, onIntent, onNews, probe = PROBE, remembered, self, socket, vips } = options
+    const of = (service: ServiceVip['service']) =>
+      vips.filter((vip) => vip.service === service).map((vip) => vip.address)
+    this.#probe = new VipProbe(of('api'), probe, () => this.owner.circumstancesChanged())
+    this.intent = new IntentDuty({
+      ...{ apiVips: of('api'), ingressVips: of('ingress'), onIntent, remembered },
+      ask: (address) => askReadyz(address, probe),
+    })
+    this.owner = new OwnerDuty({
+      ...{ self, vips, socket, api: new StatusApi(sendBy(client)), onNews },
+      circumstances: () => this.intent.circumstances(this.#probe.finding),
+      onProbeNeeded: (isNeeded) => {
+        this.#probe.want(isNeeded)
+        this.intent.want(isNeeded)
+      },
+    })
+    void this.#watch()
+  }
+
+  end(): void {
+    this.#ending.abort()
+    this.#probe.end()
+    this.intent.end()
+    this.owner.end()
+  }
+
+  nodesAre(nodes: readonly ClusterNode[]): void {
+    this.owner.nodesAre(nodes)
+    const addresses = nodes.flatMap((node) => node.addresses.map(({ address }) => parseAddress(address)))
+    this.intent.nodesAre(addresses.filter((address) => address !== undefined))
+  }
+
+  /** Why the nodes hold no VIP; `undefined`: they do. */
+  elsewhereIs(elsewhere: Elsewhere | undefined): void {
+    this.owner.elsewhereIs(elsewhere)
+  }
+
+  #watch(): Promise<void> {
+    return watchObjects<{ readonly value: unknown }>(
+      this.#options.client,
+      {
+        ...{ path: OBJECTS, query: { fieldSelector: `metadata.name=${SINGLETON}` } },
+        read: (value) => ({ value }),
+        onObjects: (objects) => {
+          const found = [...objects.values()][0]
+          if (found === undefined) {
+            this.intent.news({ kind: 'none' })
+            return this.owner.objectIsGone()
+          }
+          this.intent.news({ kind: 'object', value: found.value })
+          this.owner.objectIs(found.value)
+        },
+        onPhase: (phase) => {
+          if (phase === 'watching') this.intent.news({ kind: 'readable' })
+        },
+        onFailure: (failure) => {
+          if (ANSWERS.has(failure.kind))
+            this.intent.news({ kind: 'failed', why: failure.message, isNoWish: NO_WISH.has(failure.status) })
+          this.#options.onFailure(failure)
+        },
+      },
+      this.#ending.signal,
+    )
+  }
+}

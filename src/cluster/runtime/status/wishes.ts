@@ -1,0 +1,97 @@
+/**
+ * What is known of the cluster's wishes: remembered at the start, corrected by each answer of the API, written down for the
+ * next start. Decided here: what the engine is to leave out for it. An API that is silent changes nothing.
+ */
+import type { Intent } from '../../decisions/agent-state.ts'
+import type { Elsewhere } from '../../decisions/engine/platform.ts'
+import type { Toggle } from '../../decisions/status/intent.ts'
+import type { AgentPorts } from '../agent.ts'
+import { isRemembered, type RememberedIntent, rememberIntent } from './intent-memory.ts'
+
+export type WishesOptions = {
+  readonly directory: string
+  readonly remembered: RememberedIntent
+  /** HostedNetServices is followed; otherwise ingress is wanted. */
+  readonly isFollowed: boolean
+  /** A bootstrap node has given up its VIPs. */
+  readonly isStopped: boolean
+  readonly onIntent: (intent: Intent) => void
+  readonly log: AgentPorts['log']
+}
+
+export function intentBy(
+  { elsewhere, ingressHa }: RememberedIntent,
+  { isFollowed, isStopped }: Pick<WishesOptions, 'isFollowed' | 'isStopped'>,
+): Intent {
+  if (elsewhere !== undefined || isStopped) return { api: false, ingress: false }
+  const wished = ingressHa === undefined ? 'unknown' : ingressHa === 'Enabled'
+  return { api: true, ingress: isFollowed ? wished : true }
+}
+
+export class Wishes {
+  readonly #options: WishesOptions
+  #known: RememberedIntent
+  #isStopped: boolean
+  #written: RememberedIntent
+  /** Why the last one could not be written. */
+  #problem = ''
+
+  constructor(options: WishesOptions) {
+    this.#options = options
+    this.#known = options.remembered
+    this.#isStopped = options.isStopped
+    this.#written = options.remembered
+  }
+
+  get intent(): Intent {
+    const { isFollowed } = this.#options
+    return intentBy(this.#known, { isFollowed, isStopped: this.#isStopped })
+  }
+
+  /** As the API said it last. */
+  get ingressHa(): Toggle | undefined {
+    return this.#known.ingressHa
+  }
+
+  get elsewhere(): Elsewhere | undefined {
+    return this.#known.elsewhere
+  }
+
+  /** By an answer of the API: why the nodes hold no VIP; `undefined`: they do. */
+  elsewhereIs(elsewhere: Elsewhere | undefined): void {
+    const { elsewhere: _before, ...rest } = this.#known
+    this.#news({ ...rest, ...(elsewhere === undefined ? {} : { elsewhere }) })
+  }
+
+  /** By the guard of a bootstrap node. */
+  stoppedIs(isStopped: boolean): void {
+    if (isStopped === this.#isStopped) return
+    this.#isStopped = isStopped
+    this.#options.onIntent(this.intent)
+  }
+
+  /** By an answer of the API. */
+  ingressIs(ingressHa: Toggle): void {
+    this.#news({ ...this.#known, ingressHa })
+  }
+
+  #news(known: RememberedIntent): void {
+    const { directory, log, onIntent } = this.#options
+    const before = JSON.stringify(this.intent)
+    this.#known = known
+    try {
+      if (JSON.stringify(known) !== JSON.stringify(this.#written) || !isRemembered(directory))
+        rememberIntent(directory, known)
+      this.#written = known
+      this.#problem = ''
+    } catch (error) {
+      const problem = `Cannot write the cluster's wishes down: ${error instanceof Error ? error.message : String(error)}`
+      if (problem !== this.#problem) log('error', problem)
+      this.#problem = problem
+    }
+    if (JSON.stringify(this.intent) === before) return
+    if (known.elsewhere === undefined) log('info', 'the cluster wishes', known)
+    else log('warn', `nodes hold no VIPs: ${known.elsewhere.message}`)
+    onIntent(this.intent)
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * How many virtual routers one interface can have: VRIDs are the numbers from 1 to 255, once for each family (VR-PKT-04,
+ * VR-MI-01). Looks at the file as it was written, because the 256th router has a VRID that is no VRID, and the reason
+ * for that is the number of routers. This file does not know whether an entry is well formed.
+ */
+import { familyName } from '../network.ts'
+import { type Locate, type Problem, problemAt } from '../problem.ts'
+
+const VRIDS = 255
+
+/** One problem for every interface and family with more routers than VRIDs, at the first one too many. */
+export function tooManyRouters(entries: readonly unknown[], locate: Locate): Problem[] {
+  const routersOn = new Map<string, number[]>()
+  for (const [index, entry] of entries.entries()) {
+    const key = spaceOf(entry)
+    if (key === undefined) continue
+    const indices = routersOn.get(key)
+    if (indices === undefined) routersOn.set(key, [index])
+    else indices.push(index)
+  }
+  return [...routersOn].flatMap(([key, indices]) => {
+    const excess = indices[VRIDS]
+    if (excess === undefined) return []
+    const message =
+      `Cannot run ${indices.length} ${key}: each needs a VRID of its own, and there are ${VRIDS} of them ` +
+      'on an interface for each family'
+    return [problemAt(locate, ['virtualRouters', excess], 'error', message)]
+  })
+}
+
+/** `auto` may mean many interfaces: resolve.ts knows. */
+function spaceOf(entry: unknown): string | undefined {
+  if (typeof entry !== 'object' || entry === null) return undefined
+  const name: unknown = Reflect.get(entry, 'interface')
+  const addresses: unknown = Reflect.get(entry, 'addresses')
+  const one: unknown = Array.isArray(addresses) ? addresses[0] : undefined
+  const first: unknown = typeof one === 'object' && one !== null ? Reflect.get(one, 'address') : one
+  if (typeof name !== 'string' || name === 'auto' || typeof first !== 'string') return undefined
+  return `virtual routers for ${familyName(first.includes(':') ? 'ipv6' : 'ipv4')} on "${name}"`
+}

@@ -1,0 +1,117 @@
+/**
+ * One line of virtual_ipaddress. Decided here: which of its options matter. This file does not know which family an
+ * instance has, nor in which block the line stands.
+ */
+import { type Family, familyOf, parseAddress } from '../../../wire/address.ts'
+import { hostPrefixLength } from '../../network.ts'
+import type { Line, Word } from '../text/parser.ts'
+import type { Section } from '../text/section.ts'
+import { mapping, type Written, written } from '../written.ts'
+import type { Refusal } from './import-refusal.ts'
+
+export type ImportedAddress = {
+  readonly line: Line
+  /** With its prefix length, as it is written. */
+  readonly address: Word
+  readonly family: Family
+  readonly device: Word | undefined
+  readonly label: Word | undefined
+  /** Options that keepalived would obey and nobody does here. */
+  readonly missing: readonly string[]
+  /** keepalived would go on while the interface is down. */
+  readonly untracked: boolean
+  readonly refused: string | undefined
+}
+
+/** With a value behind them; the others stand alone. */
+const WITH_VALUE: readonly string[] = [
+  'dev',
+  'label',
+  'brd',
+  'broadcast',
+  'scope',
+  'peer',
+  'preferred_lft',
+  'track_group',
+]
+/** What is done anyway. */
+const DONE: readonly string[] = ['noprefixroute', 'nodad', '-nodad', 'mngtmpaddr', 'home']
+
+export function addressOf(line: Line): ImportedAddress | undefined {
+  const [first, ...options] = line.words
+  const family = first === undefined ? undefined : familyIn(first.text)
+  if (first === undefined || family === undefined) return undefined
+  const address = { ...first, text: shortened(first.text, family) }
+  let device: Word | undefined
+  let label: Word | undefined
+  let refused: string | undefined
+  let untracked = false
+  const missing: string[] = []
+  for (let i = 0; i < options.length; i++) {
+    const option = options[i]?.text ?? ''
+    const value = WITH_VALUE.includes(option) ? options[++i] : undefined
+    if (option === 'dev') device = value
+    else if (option === 'label') label = value
+    else if (option === 'no_track') untracked = true
+    else if (option === 'use_vmac') refused = 'the MAC of an address is always the one of its interface'
+    else if (option === 'scope' && value?.text === 'global') continue
+    // This is what is done with IPv6 addresses anyway, and IPv4 has no such thing.
+    else if (option === 'preferred_lft' && value?.text === '0') continue
+    else if (!DONE.includes(option)) missing.push(option)
+  }
+  return { line, address, family, device, label, missing, untracked, refused }
+}
+
+/** keepalived takes the longest prefix in place of a longer one. */
+function shortened(text: string, family: Family): string {
+  const most = hostPrefixLength(family)
+  return text.replace(/\/(\d{1,9})$/, (_, length) => `/${Math.min(Number(length), most)}`)
+}
+
+export function familyIn(text: string): Family | undefined {
+  const address = parseAddress(text.replace(/\/.*$/, ''))
+  return address === undefined ? undefined : familyOf(address)
+}
+
+export function addressLines(section: Section, keyword: string, refusals: Refusal[]): readonly ImportedAddress[] {
+  return section.entries(keyword).flatMap((line) => {
+    const address = addressOf(line)
+    if (address === undefined) {
+      section.ledger.warn(
+        line.at,
+        `Cannot use "${line.words[0]?.text ?? ''}": an IP address wanted; it is left out, as keepalived does`,
+      )
+      return []
+    }
+    const { device, label, missing, refused, untracked } = address
+    const name = address.address.text
+    const [first] = line.words
+    if (first !== undefined && first.text !== name)
+      section.ledger.warn(line.at, `Cannot use the prefix of ${first.text}: it becomes ${name}, as in keepalived`)
+    for (const option of missing)
+      section.ledger.warn(line.at, `"${option}" of ${name} is not supported: the address is installed without it`)
+    if (untracked && device !== undefined)
+      section.ledger.warn(
+        line.at,
+        `"no_track" of ${name} is not supported: the instance is in fault while "${device.text}" is down`,
+      )
+    if (label !== undefined && address.family === 'ipv6')
+      section.ledger.warn(label.at, `The label of ${name} is left out: IPv6 addresses have none`)
+    if (refused !== undefined) refusals.push({ line, message: refused })
+    return [address]
+  })
+}
+
+export function addressEntry({ address, family, device, label, line }: ImportedAddress): Written {
+  const plain = written(address.text, address.at)
+  const named = family === 'ipv4' ? label : undefined
+  if (device === undefined && named === undefined) return plain
+  return mapping(
+    {
+      address: plain,
+      interface: device && written(device.text, device.at),
+      label: named && written(named.text, named.at),
+    },
+    line.at,
+  )
+}

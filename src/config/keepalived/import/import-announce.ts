@@ -1,0 +1,91 @@
+/**
+ * garp_* and their global defaults as a schedule of announcements. Decided here: which default each falls back to
+ * (VR-GARP-04). What a file does not say is left to `profile: keepalived`. This file does not know frames.
+ */
+import { formatDuration } from '../../schema/duration.ts'
+import type { Line } from '../text/parser.ts'
+import { type Ledger, Section } from '../text/section.ts'
+import { type Fields, mapping, type Written, written } from '../written.ts'
+import type { Found, Globals } from './import-global.ts'
+
+const MOST_COPIES = 100
+const LONGEST_DELAY = 3600
+const DEFAULT = { copies: 5, delay: 5000 }
+
+export type GarpGroup = { readonly section: Section; readonly interfaces: readonly string[] }
+
+export function garpGroupOf(line: Line, ledger: Ledger): GarpGroup {
+  const section = new Section('garp_group', line.block ?? [], ledger)
+  const one = section.line('interface') && section.word('interface')
+  const several = section.entries('interfaces').flatMap(({ words }) => words.map(({ text }) => text))
+  return { section, interfaces: one === undefined ? several : [one.text, ...several] }
+}
+
+export function announceOf(section: Section, globals: Globals, device: Written['value']): Written | undefined {
+  const all = globals.section
+  const least = all.flag('vrrp_min_garp')
+  const fewer = least?.value === true ? least : undefined
+  const copies = (name: string, from: number) =>
+    integer(section, `garp_${name}`, from) ?? integer(all, `vrrp_garp_${name}`, from)
+  const delay = (name: string) => seconds(section, `garp_${name}`) ?? seconds(all, `vrrp_garp_${name}`)
+
+  const repeat = copies('master_repeat', 1) ?? (fewer && { value: 1, at: fewer.at })
+  const again = delay('master_delay') ?? (fewer && { value: 0, at: fewer.at })
+  const refresh = delay('master_refresh')
+  const refreshCopies = copies('master_refresh_repeat', 1)
+  // The instance's own garp_master values do not count here, those of global_defs do.
+  const rivalCopies =
+    copies('lower_prio_repeat', 0) ??
+    integer(all, 'vrrp_garp_master_repeat', 1) ??
+    (fewer && { value: 1, at: fewer.at })
+  const rivalDelay =
+    delay('lower_prio_delay') ?? seconds(all, 'vrrp_garp_master_delay') ?? (fewer && { value: 0, at: fewer.at })
+  const rivalAt = rivalCopies?.at ?? rivalDelay?.at
+  const group = globals.garpGroups.find(({ interfaces }) => typeof device === 'string' && interfaces.includes(device))
+  const spacing = seconds(group?.section, 'garp_interval') ?? seconds(all, 'vrrp_garp_interval')
+  const spacingNa = seconds(group?.section, 'gna_interval') ?? seconds(all, 'vrrp_gna_interval')
+
+  const fields: Fields = {
+    at:
+      again &&
+      written(
+        [0, ...(again.value > 0 ? [again.value] : [])].map((ms) => lasting({ ...again, value: ms })),
+        again.at,
+      ),
+    copies: repeat && written(repeat.value, repeat.at),
+    refresh:
+      refresh &&
+      (refresh.value === 0
+        ? written(false, refresh.at)
+        : lasting({ ...refresh, value: Math.max(1000, refresh.value) })),
+    refreshCopies: refreshCopies && written(refreshCopies.value, refreshCopies.at),
+    onRival:
+      rivalAt &&
+      mapping(
+        {
+          copies: written(rivalCopies?.value ?? DEFAULT.copies, rivalCopies?.at ?? rivalAt),
+          delay: lasting({ value: rivalDelay?.value ?? DEFAULT.delay, at: rivalDelay?.at ?? rivalAt }),
+        },
+        rivalAt,
+      ),
+    spacing: spacing && spacing.value > 0 ? lasting(spacing) : undefined,
+    spacingNa: spacingNa && spacingNa.value > 0 ? lasting(spacingNa) : undefined,
+  }
+  const [first] = Object.values(fields).filter((field) => field !== undefined)
+  return first && mapping(fields, first.at)
+}
+
+const lasting = ({ value, at }: { readonly value: number; readonly at: Written['at'] }) =>
+  written(formatDuration(value), at)
+
+function seconds(section: Section | undefined, keyword: string): Found<number> {
+  if (section?.line(keyword) === undefined) return undefined
+  return section.seconds(keyword, 0, LONGEST_DELAY, { text: 0 })
+}
+
+/** Fewer than `from` come to it, more than we send to the most of it. */
+function integer(section: Section, keyword: string, from: number): Found<number> {
+  if (section.line(keyword) === undefined) return undefined
+  const found = section.integer(keyword, 0, 999_999_999, { text: from })
+  return found && { ...found, value: Math.min(MOST_COPIES, Math.max(from, found.value)) }
+}

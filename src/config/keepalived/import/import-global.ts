@@ -1,0 +1,71 @@
+/**
+ * global_defs: what instances and scripts take when they say nothing themselves. This file does not know instances.
+ */
+
+import type { Surroundings } from '../source.ts'
+import type { Line } from '../text/parser.ts'
+import { type Ledger, Section } from '../text/section.ts'
+import { type Written, written } from '../written.ts'
+import { type GarpGroup, garpGroupOf } from './import-announce.ts'
+import { type CheckDefaults, userOf } from './import-check.ts'
+import { reasonOf } from './import-refusal.ts'
+
+export type Found<T> = { readonly value: T; readonly at: Written['at'] } | undefined
+
+export type Globals = {
+  readonly version: Found<number>
+  readonly defaultInterface: Written | undefined
+  readonly scripts: CheckDefaults
+  readonly onlyListedPeers: boolean
+  readonly lowerPrioNoAdvert: Found<boolean>
+  readonly higherPrioSendAdvert: Found<boolean>
+  /** Why every instance is refused that does not say otherwise, by the keyword that it can say it with. */
+  readonly refusals: readonly { readonly line: Line; readonly unless: string | undefined; readonly message: string }[]
+  readonly garpGroups: readonly GarpGroup[]
+  readonly section: Section
+}
+
+/** Several blocks add up. */
+export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundings): Globals {
+  const blocks = file.all('global_defs')
+  const section = new Section(
+    'global_defs',
+    blocks.flatMap(({ block }) => block ?? []),
+    ledger,
+  )
+  const refusals: { line: Line; unless: string | undefined; message: string }[] = []
+  const refuse = (name: string, unless: string | undefined, harmless: (line: Line) => boolean) => {
+    const line = section.line(name)
+    if (line === undefined) return
+    if (harmless(line)) ledger.turn(line, 'noEffect', 'it says what holds anyway')
+    else refusals.push({ line, unless, message: reasonOf('global_defs', name) })
+  }
+  const first = ({ words }: Line) => words[1]?.text
+  refuse('vrrp_mcast_group4', 'mcast_dst_ip', (line) => first(line) === '224.0.0.18')
+  refuse('vrrp_mcast_group6', 'mcast_dst_ip', (line) => first(line)?.toLowerCase() === 'ff02::12')
+  refuse('vrrp_down_timer_adverts', 'down_timer_adverts', (line) => first(line) === '3')
+  refuse('vrrp_strict', 'strict_mode', (line) => ['off', 'no', 'false'].includes(first(line) ?? ''))
+  const namespace = file.line('net_namespace')
+  if (namespace !== undefined)
+    refusals.push({ line: namespace, unless: undefined, message: reasonOf('file', 'net_namespace') })
+  const user = userOf(section.line('script_user'))
+  const interfaceName = section.line('default_interface') && section.word('default_interface')
+  const security = section.line('enable_script_security') !== undefined
+  return {
+    version: section.integer('vrrp_version', 2, 3),
+    defaultInterface: interfaceName && written(interfaceName.text, interfaceName.at),
+    scripts: { user: user ?? nobodyNamed(surroundings, blocks), security },
+    onlyListedPeers: section.line('vrrp_check_unicast_src') !== undefined,
+    lowerPrioNoAdvert: section.flag('vrrp_lower_prio_no_advert'),
+    higherPrioSendAdvert: section.flag('vrrp_higher_prio_send_advert'),
+    refusals,
+    garpGroups: file.all('garp_group').map((line) => garpGroupOf(line, ledger)),
+    section,
+  }
+}
+
+/** keepalived_script, where there is such a user. */
+function nobodyNamed({ scriptUser }: Surroundings, [block]: readonly Line[]): Written | undefined {
+  if (scriptUser === undefined) return undefined
+  return written(scriptUser, block?.at ?? { line: 1, column: 1 })
+}

@@ -1,0 +1,76 @@
+/**
+ * A vrrp_sync_group. Decided here: members that are not there are left out as keepalived does, and a group without
+ * any is none. This file does not know what an instance says.
+ */
+
+import type { Surroundings } from '../source.ts'
+import type { Line } from '../text/parser.ts'
+import { type Ledger, Section } from '../text/section.ts'
+import { mapping, type Written, written } from '../written.ts'
+import type { Globals } from './import-global.ts'
+import type { Instance } from './import-instance.ts'
+import { notifyOf } from './import-notify.ts'
+import { reasonOf } from './import-refusal.ts'
+import { type Checks, tracksOf } from './import-track.ts'
+
+export type Group = {
+  readonly entry: Written | undefined
+  /** Why every member of it stays in fault, and who they are. */
+  readonly refusal: string | undefined
+  readonly members: readonly Instance[]
+}
+
+export function groupOf(
+  line: Line,
+  name: string,
+  instances: ReadonlyMap<string, Instance>,
+  checks: Checks,
+  ledger: Ledger,
+  globals: Globals,
+  surroundings: Surroundings,
+): Group {
+  const section = new Section('vrrp_sync_group', line.block ?? [], ledger)
+  const members = section.entries('group').flatMap(({ words }) =>
+    words.flatMap((word) => {
+      const instance = instances.get(word.text)
+      if (instance?.router !== undefined) return [{ word, instance }]
+      if (instance === undefined)
+        ledger.warn(
+          word.at,
+          `Cannot have "${word.text}" in a sync group: there is no such instance; it is left out, as keepalived does`,
+        )
+      return []
+    }),
+  )
+  const tracks = tracksOf(section, checks)
+  const refusals = [...tracks.refusals]
+  const apart = section.line('sync_group_tracking_weight') ?? section.line('global_tracking')
+  const weighted = members.some(({ instance }) => instance.weighted)
+  if (apart !== undefined && weighted)
+    refusals.push({ line: apart, message: reasonOf('vrrp_sync_group', 'sync_group_tracking_weight') })
+  else if (apart !== undefined) ledger.turn(apart, 'noEffect', 'no member weighs anything by itself')
+  const bfd = section.line('track_bfd')
+  if (bfd !== undefined) refusals.push({ line: bfd, message: reasonOf('vrrp_sync_group', 'track_bfd') })
+  for (const { line: refused, message } of refusals) ledger.refuse(refused, message)
+  const [first] = refusals
+  const at = line.words[1]?.at ?? line.at
+  const all = members.map(({ instance }) => instance)
+  if (members.length === 0) {
+    ledger.turn(line, 'noEffect', 'it has no member')
+    return { entry: undefined, refusal: undefined, members: all }
+  }
+  const entry = mapping(
+    {
+      name: written(name, at),
+      members: written(
+        members.map(({ word, instance }) => written(instance.name, word.at)),
+        section.line('group')?.at ?? at,
+      ),
+      notify: notifyOf(section, globals.scripts, surroundings),
+      track: tracks.entries.length === 0 ? undefined : written(tracks.entries, at),
+    },
+    line.at,
+  )
+  const refusal = first && `${first.line.at.file ?? ''}:${first.line.at.line}: ${first.message}`
+  return { entry, refusal, members: all }
+}

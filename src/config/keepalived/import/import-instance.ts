@@ -1,0 +1,205 @@
+/**
+ * A vrrp_instance as a virtual router with `profile: keepalived`. Decided here: what keepalived would do where the file
+ * says nothing, and what makes an instance one that must not run. This file does not know groups, nor what a check asks.
+ */
+import type { Family } from '../../../wire/address.ts'
+import { formatDuration } from '../../schema/duration.ts'
+import type { Surroundings } from '../source.ts'
+import type { Line } from '../text/parser.ts'
+import { always, type Ledger, Section } from '../text/section.ts'
+import { type Fields, mapping, type Written, written } from '../written.ts'
+import { addressEntry, addressLines, type ImportedAddress } from './import-address.ts'
+import { announceOf } from './import-announce.ts'
+import type { Found, Globals } from './import-global.ts'
+import { notifyOf } from './import-notify.ts'
+import { type Refusal, reasonOf, refusalsOf } from './import-refusal.ts'
+import { type Checks, tracksOf } from './import-track.ts'
+import { transportOf } from './import-transport.ts'
+
+export type Instance = {
+  readonly line: Line
+  /** As the file calls it. */
+  readonly word: string
+  readonly name: string
+  /** Undefined: it says too little to be a router at all. */
+  readonly router: Written | undefined
+  /** Why it stays in fault. */
+  readonly refusal: string | undefined
+  /** Some tracker of its own weighs something. */
+  readonly weighted: boolean
+}
+
+export function instanceOf(
+  line: Line,
+  name: string,
+  globals: Globals,
+  checks: Checks,
+  ledger: Ledger,
+  surroundings: Surroundings,
+): Instance {
+  const section = new Section('vrrp_instance', line.block ?? [], ledger)
+  const refusals: Refusal[] = [...refusalsOf(section, globals)]
+  const addresses = addressesOf(section, refusals)
+  const excluded = addressLines(section, 'virtual_ipaddress_excluded', refusals)
+  const family = addresses[0]?.family
+  const vrid = section.integer('virtual_router_id', 1, 255)
+  const named = section.line('interface') === undefined ? globals.defaultInterface : textOf(section, 'interface')
+  if (named?.value === 'lo') ledger.fail(named.at, 'Cannot use "lo" as interface: it is loopback')
+  const device = named?.value === 'lo' ? undefined : named
+  const version = family && versionOf(section, globals, family)
+  const authentication = authenticationOf(section, version?.value, refusals)
+  const word = line.words[1]?.text ?? ''
+  if (vrid === undefined || version === undefined || family === undefined || device === undefined) {
+    if (vrid === undefined)
+      ledger.fail(line.at, `vrrp_instance ${word}: virtual_router_id is required, a whole number from 1 to 255`)
+    if (named === undefined) ledger.fail(line.at, `vrrp_instance ${word}: interface is required`)
+    if (family === undefined)
+      ledger.fail(line.at, `vrrp_instance ${word}: virtual_ipaddress is required, with an address`, false)
+    return { line, word, name, router: undefined, refusal: undefined, weighted: false }
+  }
+  const state = section.word('state') && section.line('state')
+  const startsActive = state?.words[1]?.text === 'MASTER'
+  if (state !== undefined && !startsActive && state.words[1]?.text !== 'BACKUP')
+    section.ignore(state, 'MASTER or BACKUP wanted', state.words[1])
+  // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
+  const priority = section.integer('priority', 1, 255, always(100)) ?? { value: startsActive ? 255 : 100, at: line.at }
+  const tracks = tracksOf(section, checks, priority.value === 255)
+  refusals.push(...tracks.refusals)
+  const fields: Fields = {
+    name: written(name, line.words[1]?.at ?? line.at),
+    vrid: written(vrid.value, vrid.at),
+    interface: device,
+    addresses: written(addresses.map(addressEntry), addresses[0]?.address.at ?? line.at),
+    excludedAddresses:
+      excluded.length === 0 ? undefined : written(excluded.map(addressEntry), excluded[0]?.address.at ?? line.at),
+    profile: written('keepalived', line.at),
+    version: written(version.value, version.at),
+    priority: written(priority.value, priority.at),
+    advertisementInterval: intervalOf(section, version.value),
+    authentication,
+    startAs: state && startsActive ? written('active', state.at) : undefined,
+    ...preemption(section, startsActive, priority.value),
+    transport: transportOf(section, family, refusals),
+    announce: announceOf(section, globals, device.value),
+    notify: notifyOf(section, globals.scripts, surroundings),
+    track: tracks.entries.length === 0 ? undefined : written(tracks.entries, line.at),
+    ...knobsOf(section, globals, family, line),
+  }
+  const [first] = refusals
+  for (const { line: refused, message } of refusals) ledger.refuse(refused, message)
+  const place = first?.line.at
+  return {
+    line,
+    word,
+    name,
+    router: mapping(fields, line.at),
+    refusal: first && place && `${place.file ?? ''}:${place.line}: ${first.message}`,
+    weighted: tracks.weighted,
+  }
+}
+
+function addressesOf(section: Section, refusals: Refusal[]): readonly ImportedAddress[] {
+  const found = addressLines(section, 'virtual_ipaddress', refusals)
+  const family = found[0]?.family
+  return found.filter((address) => {
+    if (address.family === family) return true
+    section.ledger.warn(
+      address.address.at,
+      `Cannot use ${address.address.text} beside ${found[0]?.address.text ?? ''}: they are of two families; ` +
+        'it is left out, as keepalived does (virtual_ipaddress_excluded may have it)',
+    )
+    return false
+  })
+}
+
+function versionOf(section: Section, globals: Globals, family: Family): { value: number; at: Written['at'] } {
+  const own = section.integer('version', 2, 3)
+  const native = section.line('native_ipv6')
+  const at = own?.at ??
+    native?.at ??
+    globals.version?.at ??
+    section.line('virtual_ipaddress')?.at ?? { line: 1, column: 1 }
+  if (family === 'ipv6') return { value: 3, at }
+  return { value: own?.value ?? globals.version?.value ?? 2, at }
+}
+
+/** keepalived rounds to what the packet can carry. */
+function intervalOf(section: Section, version: number): Written | undefined {
+  const found = section.seconds('advert_int', 0.01, 255)
+  if (found === undefined) return undefined
+  const step = version === 2 ? 1000 : 10
+  const rounded = Math.min(version === 2 ? 255_000 : 40_950, Math.max(step, Math.round(found.value / step) * step))
+  if (rounded !== found.value)
+    section.ledger.warn(
+      found.at,
+      `Version ${version} cannot carry ${formatDuration(found.value)}: it becomes ${formatDuration(rounded)}, as in keepalived`,
+    )
+  return written(formatDuration(rounded), found.at)
+}
+
+/** Looked at even where nothing comes of it, so that each of its lines has a fate. */
+function authenticationOf(section: Section, version: number | undefined, refusals: Refusal[]): Written | undefined {
+  const line = section.line('authentication')
+  if (line === undefined) return undefined
+  const inside = new Section('authentication', line.block ?? [], section.ledger)
+  const type = inside.line('auth_type')
+  const kind = (type && inside.word('auth_type'))?.text
+  const password = inside.line('auth_pass') && inside.word('auth_pass')
+  const signed = inside.line('auth_hmac')
+  if (signed !== undefined) refusals.push({ line: signed, message: reasonOf('authentication', 'auth_hmac') })
+  if (version === 3) {
+    const why = 'version 3 has no authentication, and keepalived leaves it out as well'
+    for (const each of [line, type, inside.line('auth_pass')])
+      if (each !== undefined) section.ledger.turn(each, 'noEffect', why)
+    return undefined
+  }
+  if (type !== undefined && kind === 'AH')
+    refusals.push({ line: type, message: '"auth_type AH" is refused: authentication headers are not spoken' })
+  if (type === undefined || kind !== 'PASS' || password === undefined) {
+    const lines = [line, inside.line('auth_pass')].filter((each) => each !== undefined)
+    if (kind !== 'AH' && signed === undefined)
+      for (const each of lines) section.ledger.turn(each, 'noEffect', 'without PASS and a password there is none')
+    return undefined
+  }
+  return mapping({ type: written('simple', type.at), password: written(password.text, password.at) }, line.at)
+}
+
+function preemption(section: Section, startsActive: boolean, priority: number): Fields {
+  const [no, yes] = [section.line('nopreempt'), section.line('preempt')]
+  const delay = section.seconds('preempt_delay', 0, 1000, always(0))
+  const last = no !== undefined && (yes === undefined || yes.at.line < no.at.line) ? no : undefined
+  const idle = startsActive || priority === 255
+  const why = startsActive ? 'it has none with state MASTER' : 'it has none with priority 255'
+  for (const line of [no, section.line('preempt_delay')])
+    if (line !== undefined && idle) section.ledger.turn(line, 'noEffect', why)
+  return {
+    preempt: last !== undefined && !idle ? written(false, last.at) : undefined,
+    preemptDelay: delay && !idle && last === undefined ? written(formatDuration(delay.value), delay.at) : undefined,
+  }
+}
+
+function knobsOf(section: Section, globals: Globals, family: Family, line: Line): Fields {
+  const listed = section.line('check_unicast_src') !== undefined || globals.onlyListedPeers
+  const quiet = section.flag('lower_prio_no_advert') ?? globals.lowerPrioNoAdvert
+  const last = section.flag('higher_prio_send_advert') ?? globals.higherPrioSendAdvert
+  const sum = section.line('v3_checksum_as_v2')
+  const [unicast] = section.entries('unicast_peer')
+  return {
+    onlyListedPeers: listed ? written(true, section.line('check_unicast_src')?.at ?? line.at) : undefined,
+    assertOnLower: flagWritten(quiet, (value) => !value),
+    lastAdvertisement: flagWritten(last, (value) => value),
+    checksum: sum && written('message-only', sum.at),
+    // What the profile says already, said once more: it keeps advice away that a keepalived file cannot follow.
+    ttlCheck: unicast && written(false, unicast.at),
+    firstAddressLinkLocal: family === 'ipv6' ? written(false, line.at) : undefined,
+    stagger: unicast === undefined ? written(false, line.at) : undefined,
+  }
+}
+
+const flagWritten = (found: Found<boolean>, becomes: (value: boolean) => boolean): Written | undefined =>
+  found && written(becomes(found.value), found.at)
+
+function textOf(section: Section, name: string): Written | undefined {
+  const word = section.word(name)
+  return word && written(word.text, word.at)
+}

@@ -1,0 +1,64 @@
+/**
+ * notify_* of an instance or a group as programs. Decided here: a program that keepalived would not find is left out,
+ * and one user runs them all. This file does not know when they run, nor with which arguments.
+ */
+
+import type { Surroundings } from '../source.ts'
+import { commandWordsOf } from '../text/lexer.ts'
+import type { Line } from '../text/parser.ts'
+import type { Section } from '../text/section.ts'
+import { mapping, type Written, written } from '../written.ts'
+import { type CheckDefaults, capabilitiesOf, programOf, unsafeOf } from './import-check.ts'
+
+const KEYS = {
+  active: 'notify_master',
+  backup: 'notify_backup',
+  fault: 'notify_fault',
+  stop: 'notify_stop',
+  change: 'notify',
+} as const
+
+export function notifyOf(
+  section: Section,
+  defaults: CheckDefaults,
+  { programPath }: Surroundings,
+): Written | undefined {
+  const program = (keyword: string): { readonly line: Line; readonly argv: Written } | undefined => {
+    // keepalived keeps the first one.
+    const [line, ...others] = section.all(keyword)
+    for (const other of others) section.ledger.turn(other, 'noEffect', `set already on line ${line?.at.line}`)
+    const argv = line && programOf(line, programPath)
+    if (line !== undefined && argv === undefined)
+      section.ignore(line, 'a program that is there, and quotes that are closed, wanted')
+    return line && argv && { line, argv }
+  }
+  const programs = {
+    active: program(KEYS.active),
+    backup: program(KEYS.backup),
+    fault: program(KEYS.fault),
+    stop: program(KEYS.stop),
+    change: program(KEYS.change),
+  }
+  const found = Object.values(programs).filter((each) => each !== undefined)
+  const [first] = found
+  if (first === undefined) return undefined
+  const users = found.map(({ line }) => commandWordsOf(line.text)?.[2])
+  const user = users[0]
+  for (const [index, { line }] of found.entries())
+    if (users[index] !== user)
+      section.ledger.turn(line, 'notSupported', 'it runs as the user of the first notify program of this block')
+  const runsAs = user === undefined ? defaults.user : written(user, first.line.at)
+  return mapping(
+    {
+      active: programs.active?.argv,
+      backup: programs.backup?.argv,
+      fault: programs.fault?.argv,
+      stop: programs.stop?.argv,
+      change: programs.change?.argv,
+      user: runsAs,
+      capabilities: capabilitiesOf(runsAs, first.line),
+      unsafe: unsafeOf(runsAs, defaults.security, first.line),
+    },
+    first.line.at,
+  )
+}

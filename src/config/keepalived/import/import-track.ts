@@ -1,0 +1,97 @@
+/**
+ * track_script, track_interface, track_file and track_process of an instance or a group as trackers. Decided here: a
+ * tracker that keepalived would go on without is left out and told. This file does not know what a check asks.
+ */
+
+import type { Line } from '../text/parser.ts'
+import { isWholeNumber, leadingNumber, type Section } from '../text/section.ts'
+import { type Fields, mapping, type Written, written } from '../written.ts'
+import type { Tracked, Weight } from './import-check.ts'
+
+export type Checks = {
+  readonly find: (kind: Tracked['kind'], name: string) => Tracked | undefined
+  /** Its name here; from then on it is part of the configuration. */
+  readonly use: (check: Tracked) => string
+}
+
+export type Tracks = {
+  readonly entries: readonly Written[]
+  readonly weighted: boolean
+  readonly refusals: readonly { readonly line: Line; readonly message: string }[]
+}
+
+const KINDS: readonly (readonly [string, Tracked['kind']])[] = [
+  ['track_script', 'script'],
+  ['track_file', 'file'],
+  ['track_process', 'process'],
+]
+
+/** `isOwner`: of priority 255, for whom keepalived takes weight 1 of a file, which it has when it names none, for 0. */
+export function tracksOf(section: Section, checks: Checks, isOwner = false): Tracks {
+  const entries: Written[] = []
+  const refusals: { line: Line; message: string }[] = []
+  let weighted = false
+  const add = (line: Line, subject: Fields, weight: Weight) => {
+    if (weight.value !== 0) weighted = true
+    const fields: Fields = {
+      ...subject,
+      weight: weight.value === 0 ? undefined : written(weight.value, line.at),
+      reverse: weight.reverse ? written(true, line.at) : undefined,
+    }
+    entries.push(mapping(fields, line.at))
+  }
+  for (const line of section.entries('track_interface')) {
+    const [name] = line.words
+    const weight = weightIn(line, 253, { value: 0, reverse: false }, section)
+    if (name === undefined || weight === undefined) continue
+    if (weight.reverse) refusals.push({ line, message: `interface "${name.text}" cannot be weighed in reverse` })
+    else add(line, { interface: written(name.text, name.at) }, weight)
+  }
+  for (const [keyword, kind] of KINDS)
+    for (const line of section.entries(keyword)) {
+      const [name] = line.words
+      if (name === undefined) continue
+      const check = checks.find(kind, name.text)
+      if (check?.refused !== undefined) refusals.push({ line, message: check.refused })
+      else if (check?.fields === undefined)
+        section.ledger.warn(
+          name.at,
+          check === undefined
+            ? `Cannot track "${name.text}": there is no such ${kind}; it is left out, as keepalived does`
+            : `Cannot track "${name.text}": it cannot be used; it is left out, as keepalived does`,
+        )
+      else {
+        const weight = weightIn(line, kind === 'script' ? 253 : 254, check.weight, section)
+        if (weight === undefined) continue
+        const isFault = isOwner && kind === 'file' && weight.value === 1
+        if (isFault)
+          section.ledger.warn(name.at, `Weight 1 of "${name.text}" counts as 0 beside priority 255, as in keepalived`)
+        add(line, { healthcheck: written(checks.use(check), name.at) }, isFault ? { ...weight, value: 0 } : weight)
+      }
+    }
+  return { entries, weighted, refusals }
+}
+
+/** Reads `weight N`, `weight N reverse`, `weight N noreverse`. `undefined`: keepalived does not track it. */
+function weightIn(line: Line, most: number, otherwise: Weight, section: Section): Weight | undefined {
+  const [name, keyword, amount, direction] = line.words
+  if (keyword === undefined) return otherwise
+  const wanted = `weight and a whole number from -${most} to ${most} wanted`
+  const warn = (result: string) =>
+    section.ledger.warn(
+      keyword.at,
+      `Cannot use "${[keyword, amount].flatMap((word) => word?.text ?? []).join(' ')}" of "${name?.text ?? ''}": ` +
+        `${wanted}; ${result}, as keepalived does`,
+    )
+  if (keyword.text !== 'weight' || amount === undefined) {
+    warn('it is not tracked')
+    return undefined
+  }
+  const value = leadingNumber(amount.text)
+  if (Math.abs(value) > most) {
+    warn(`weight ${otherwise.value} is used`)
+    return otherwise
+  }
+  if (!isWholeNumber(amount.text)) warn(`weight ${value} is used`)
+  return { value, reverse: direction?.text === 'reverse' }
+}

@@ -1,0 +1,62 @@
+/**
+ * unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl as a transport. Decided here: that an empty list of peers
+ * means multicast, as it does for keepalived. This file does not know what else an instance says.
+ */
+import type { Family } from '../../../wire/address.ts'
+import { familyName } from '../../network.ts'
+import type { Line } from '../text/parser.ts'
+import type { Section } from '../text/section.ts'
+import { mapping, type Written, written } from '../written.ts'
+import { familyIn } from './import-address.ts'
+import type { Refusal } from './import-refusal.ts'
+
+export function transportOf(section: Section, family: Family, refusals: Refusal[]): Written | undefined {
+  const blocks = section.all('unicast_peer')
+  const peers = section.entries('unicast_peer').flatMap((line) => peerOf(line, family, section))
+  const [own, group] = [sourceIn(section, family, 'unicast_src_ip'), sourceIn(section, family, 'mcast_src_ip')]
+  const source = own ?? group
+  const alone = section.line('unicast_fault_no_peer')
+  const ttl = section.integer('unicast_ttl', 0, 255)
+  const [first] = blocks
+  if (peers.length > 0) {
+    const at = first?.at ?? source?.at ?? { line: 1, column: 1 }
+    const hops = ttl && written(Math.max(1, ttl.value), ttl.at)
+    return mapping({ unicast: mapping({ source, peers: written(peers, at), ttl: hops }, at) }, at)
+  }
+  const odd = first ?? section.line('unicast_src_ip')
+  if (odd !== undefined && alone !== undefined)
+    refusals.push({ line: alone, message: '"unicast_fault_no_peer" holds: there are no unicast peers' })
+  else if (odd !== undefined)
+    section.ledger.warn(odd.at, 'There are no unicast peers, so this instance uses multicast, as keepalived does')
+  if (alone !== undefined && odd === undefined) section.ledger.turn(alone, 'noEffect', 'the instance uses multicast')
+  const hops = section.line('unicast_ttl')
+  if (hops !== undefined) section.ledger.turn(hops, 'noEffect', 'the instance uses multicast')
+  return source && mapping({ multicast: mapping({ source }, source.at) }, source.at)
+}
+
+function sourceIn(section: Section, family: Family, keyword: string): Written | undefined {
+  const line = section.line(keyword)
+  const word = line && section.word(keyword)
+  if (line === undefined || word === undefined) return undefined
+  if (familyIn(word.text) === family) return written(word.text, word.at)
+  section.ignore(line, `an address of ${familyName(family)} wanted`, word)
+  return undefined
+}
+
+function peerOf(line: Line, family: Family, section: Section): Written[] {
+  const [address, ...options] = line.words
+  if (address === undefined) return []
+  if (familyIn(address.text) !== family) {
+    const message = `Cannot use "${address.text}" as a unicast peer: an address of ${familyName(family)} wanted`
+    section.ledger.warn(address.at, `${message}; it is left out, as keepalived does`)
+    return []
+  }
+  const bound = (name: string): Written | undefined => {
+    const index = options.findIndex(({ text }) => text === name)
+    const word = index < 0 ? undefined : options[index + 1]
+    return word !== undefined && /^\d{1,3}$/.test(word.text) ? written(Number(word.text), word.at) : undefined
+  }
+  const [minTtl, maxTtl] = [bound('min_ttl'), bound('max_ttl')]
+  const plain = written(address.text, address.at)
+  return [minTtl === undefined && maxTtl === undefined ? plain : mapping({ address: plain, minTtl, maxTtl }, line.at)]
+}

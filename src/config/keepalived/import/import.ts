@@ -1,0 +1,106 @@
+/**
+ * A parsed keepalived file as the document that a YAML file would be. Decided here: the order in which blocks are
+ * looked at, so that names may be used before they are defined, and that what nobody tracks is not asked. This file
+ * does not know the grammar (parser.ts), nor whether the document is a good configuration (../configuration.ts).
+ */
+
+import type { Problem } from '../../problem.ts'
+import type { Fate } from '../keywords/fate.ts'
+import type { Surroundings } from '../source.ts'
+import type { Line } from '../text/parser.ts'
+import { Ledger, Section } from '../text/section.ts'
+import { inFault, mapping, type Written, written } from '../written.ts'
+import { checkEntry, fileOf, processOf, scriptOf, type Tracked } from './import-check.ts'
+import { globalsOf } from './import-global.ts'
+import { groupOf } from './import-group.ts'
+import { type Instance, instanceOf } from './import-instance.ts'
+import type { Checks } from './import-track.ts'
+import { ItemNames } from './item-name.ts'
+
+export type ImportedDocument = {
+  readonly document: Written
+  readonly fates: readonly Fate[]
+  /** What is to be said beside the fates. */
+  readonly notes: readonly Problem[]
+  /** All of it: the notes, and what the fates come to. */
+  readonly warnings: readonly Problem[]
+}
+
+export function importDocument(lines: readonly Line[], file: string, surroundings: Surroundings): ImportedDocument {
+  const ledger = new Ledger()
+  const section = new Section('file', lines, ledger)
+  const globals = globalsOf(section, ledger, surroundings)
+  const found: readonly Tracked[] = [
+    ...named(section, 'vrrp_script', ledger).map((line) => scriptOf(line, globals.scripts, ledger, surroundings)),
+    ...[...named(section, 'track_file', ledger), ...named(section, 'vrrp_track_file', ledger)].map((line) =>
+      fileOf(line, ledger),
+    ),
+    ...named(section, 'vrrp_track_process', ledger).map((line) => processOf(line, ledger)),
+  ]
+  const used = new Map<Tracked, string>()
+  const checkNames = new ItemNames()
+  const checks: Checks = {
+    find: (kind, name) => found.find((check) => check.kind === kind && check.name === name),
+    use: (check) => {
+      const name = used.get(check) ?? checkNames.give(check.name, check.kind)
+      used.set(check, name)
+      return name
+    },
+  }
+  const routerNames = new ItemNames()
+  const instances = new Map<string, Instance>()
+  for (const line of named(section, 'vrrp_instance', ledger)) {
+    const word = line.words[1]?.text ?? ''
+    const name = routerNames.give(word, 'router')
+    if (name !== word) ledger.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" here`)
+    instances.set(word, instanceOf(line, name, globals, checks, ledger, surroundings))
+  }
+  const groupNames = new ItemNames()
+  const groups = named(section, 'vrrp_sync_group', ledger).map((line) =>
+    groupOf(
+      line,
+      groupNames.give(line.words[1]?.text ?? '', 'group'),
+      instances,
+      checks,
+      ledger,
+      globals,
+      surroundings,
+    ),
+  )
+  for (const check of found)
+    if (!used.has(check)) ledger.turn(check.line, 'noEffect', 'nobody tracks it, so it is not run')
+  const reasons = new Map(groups.flatMap(({ members, refusal }) => members.map((member) => [member, refusal] as const)))
+  const at = { file, line: 1, column: 1 }
+  const list = (entries: readonly Written[]) =>
+    entries.length === 0 ? undefined : written(entries, entries[0]?.at ?? at)
+  const routers = [...instances.values()].flatMap(({ router, ...instance }) => {
+    const reason = instance.refusal ?? reasons.get(instances.get(instance.word) ?? { ...instance, router })
+    return router === undefined ? [] : [reason === undefined ? router : inFault(router, reason)]
+  })
+  const document = mapping(
+    {
+      healthchecks: list([...used].map(([check, name]) => checkEntry(name, check))),
+      virtualRouters: written(routers, routers[0]?.at ?? at),
+      syncGroups: list(groups.flatMap(({ entry }) => entry ?? [])),
+    },
+    at,
+  )
+  return { document, fates: ledger.fates, notes: ledger.notes, warnings: [...ledger.notes, ...ledger.told] }
+}
+
+/** keepalived skips a block that has no name, and the second of a name. */
+function named(section: Section, keyword: string, ledger: Ledger): readonly Line[] {
+  const seen = new Set<string>()
+  return section.all(keyword).filter((line) => {
+    const name = line.words[1]?.text
+    if (line.block !== undefined && name !== undefined && !seen.has(name)) {
+      seen.add(name)
+      return true
+    }
+    const why =
+      line.block === undefined ? 'it has no block' : name === undefined ? 'it has no name' : 'the name is used already'
+    ledger.turn(line, 'noEffect', `${why}, so it is skipped as keepalived does`)
+    ledger.warn(line.at, `Cannot use this ${keyword}: ${why}; it is skipped, as keepalived does`)
+    return false
+  })
+}

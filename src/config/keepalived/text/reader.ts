@@ -1,0 +1,198 @@
+/**
+ * From files to the lines that count: conditions (`@name`), definitions, sequences and includes are dealt with here,
+ * and leave no trace but places. Decided here: how much of that there may be, that a file which is named and missing
+ * is a problem, and that a loop of includes is one. This file knows no block and no keyword but `include`.
+ */
+import { type Problem, problemAt } from '../../problem.ts'
+import { directoryOf, type KeepalivedSource, type SourceFile, type Surroundings } from '../source.ts'
+import { bracketed, type Definition, type Definitions, definitionIn, predefined, replaceNames } from './definition.ts'
+import { linesOf, type Word, wordsOf } from './lexer.ts'
+import { type Passage, placeIn, slice, trimEnd } from './place.ts'
+import { listRounds, type Round, sequenceRounds } from './sequence.ts'
+
+export type ReadFiles = {
+  readonly lines: readonly Passage[]
+  readonly problems: readonly Problem[]
+  readonly files: readonly string[]
+}
+
+/** keepalived logs it, and -t passes. */
+export const MATCHES_NOTHING = 'matches no file: nothing is included'
+
+const MOST_LINES = 100_000
+const MOST_CHARACTERS = 4 * 1024 * 1024
+const DEEPEST = 32
+const MOST_PROBLEMS = 100
+
+export function readFiles(first: SourceFile, source: KeepalivedSource, surroundings: Surroundings): ReadFiles {
+  const reader = new Reader(source, surroundings)
+  reader.read(first, [])
+  return { lines: reader.lines, problems: reader.problems, files: reader.files }
+}
+
+/** Definitions are made while reading, and hold from then on: reading is a walk with a state. */
+class Reader {
+  readonly lines: Passage[] = []
+  readonly problems: Problem[] = []
+  readonly files: string[] = []
+  readonly #source: KeepalivedSource
+  readonly #surroundings: Surroundings
+  readonly #definitions: Definitions
+  #characters = 0
+  #full = false
+  /** `include_check wildcard_match`: also of what a wildcard does not match. */
+  #wildcardMustMatch = false
+
+  constructor(source: KeepalivedSource, surroundings: Surroundings) {
+    this.#source = source
+    this.#surroundings = surroundings
+    this.#definitions = predefined(surroundings)
+  }
+
+  read({ file, text }: SourceFile, within: readonly string[]): void {
+    this.files.push(file)
+    const wildcardMustMatch = this.#wildcardMustMatch
+    const stack = [...within, file]
+    const { lines, problems } = linesOf(file, text)
+    for (const problem of problems) this.#say(problem)
+    let open: { readonly name: string | undefined; readonly lines: Passage[] } | undefined
+    for (const line of lines) {
+      if (this.#full) return
+      if (open !== undefined) {
+        const more = line.text.endsWith('\\')
+        const content = more ? trimEnd(slice(line, 0, line.text.length - 1)) : line
+        if (content.text !== '') open.lines.push(content)
+        if (more) continue
+        if (open.name !== undefined) this.#definitions.set(open.name, { kind: 'lines', lines: open.lines })
+        open = undefined
+      } else if (line.text !== '') open = this.#take(line, stack, 0)
+    }
+    if (open?.name !== undefined) this.#definitions.set(open.name, { kind: 'lines', lines: open.lines })
+    this.#wildcardMustMatch = wildcardMustMatch
+  }
+
+  /** Returns the definition that goes on in the next line. */
+  #take(written: Passage, stack: readonly string[], depth: number) {
+    if (depth > DEEPEST) return this.#refuse(written, `Cannot go more than ${DEEPEST} definitions or includes deep`)
+    let line = written
+    let rest: readonly Passage[] = []
+    for (let again = true; again && line.text !== ''; ) {
+      again = false
+      const condition = this.#condition(line)
+      const defined = definitionIn(condition.line)
+      if (defined !== undefined && !defined.value.text.startsWith('~') && rest.length === 0) {
+        const { name, value } = defined
+        if (value.text.endsWith('\\')) {
+          const begun = trimEnd(slice(value, 0, value.text.length - 1))
+          return { name: condition.holds ? name : undefined, lines: begun.text === '' ? [] : [begun] }
+        }
+        if (condition.holds) this.#definitions.set(name, { kind: 'text', text: value.text })
+        return undefined
+      }
+      line = condition.holds ? condition.line : slice(condition.line, 0, 0)
+      if (line.text.startsWith('~') && this.#repeat(line, stack, depth)) line = slice(line, 0, 0)
+      if (line.text === '') break
+      const replaced = replaceNames(line, this.#definitions)
+      if (replaced.endless !== undefined)
+        return this.#refuse(line, `Cannot replace "$${replaced.endless}": it never ends`)
+      again = replaced.line !== line
+      line = replaced.line
+      if (replaced.rest.length > 0) rest = [...replaced.rest, ...rest]
+    }
+    if (line.text !== '') this.#emit(line, stack)
+    for (const each of rest) this.#take(each, stack, depth + 1)
+    return undefined
+  }
+
+  /** `@main ...` holds where the configuration id is main, `@^main ...` everywhere else. */
+  #condition(line: Passage): { readonly holds: boolean; readonly line: Passage } {
+    const found = /^@(\^?)(\S*)([ \t]*)/.exec(line.text)
+    if (found === null) return { holds: true, line }
+    const [whole, not, name, space] = found
+    const same = name === this.#surroundings.configId
+    return { holds: space !== '' && same === (not === ''), line: slice(line, whole.length) }
+  }
+
+  #repeat(line: Passage, stack: readonly string[], depth: number): boolean {
+    const [, kind, hexadecimal] = /^~(SEQ|LST)(x?)/.exec(line.text) ?? []
+    if (kind === undefined) return false
+    const found = bracketed(line, 4 + (hexadecimal ?? '').length)
+    const inner = found === undefined ? '' : this.#plain(line, found.inner)
+    const result = kind === 'SEQ' ? sequenceRounds(inner, hexadecimal === 'x') : listRounds(inner)
+    if (found === undefined || 'refused' in result) {
+      this.#refuse(line, `Cannot repeat the line: ${'refused' in result ? result.refused : 'brackets wanted'}`)
+      return true
+    }
+    for (const round of result.rounds) {
+      if (this.#full) return true
+      this.#define(round)
+      this.#take(found.rest, stack, depth + 1)
+    }
+    return true
+  }
+
+  #define(round: Round): void {
+    for (const [name, text] of round) this.#definitions.set(name, { kind: 'text', text } satisfies Definition)
+  }
+
+  /** Bounds of a sequence may be names. */
+  #plain(line: Passage, inner: string): string {
+    return replaceNames({ ...line, text: inner }, this.#definitions).line.text
+  }
+
+  #emit(line: Passage, stack: readonly string[]): void {
+    const words = wordsOf(line.text)
+    const [keyword, pattern] = words
+    if (keyword?.text === 'include_check') this.#checkIncludes(words.slice(1).map(({ text }) => text))
+    if (pattern !== undefined && words.length === 2 && /^include[rmwba]?$/.test(keyword?.text ?? ''))
+      return this.#include(line, keyword?.text ?? '', pattern, stack)
+    if (line.text.endsWith('\\'))
+      return this.#refuse(line, 'Cannot go on in the next line: only definitions ($NAME=...) can', line.text.length - 1)
+    this.#characters += line.text.length
+    if (this.lines.length < MOST_LINES && this.#characters <= MOST_CHARACTERS) {
+      this.lines.push(line)
+      return undefined
+    }
+    this.#full = true
+    const message =
+      `Cannot read the file: what it says comes to more than ${MOST_LINES} lines ` +
+      `or ${MOST_CHARACTERS / 1024 / 1024} MiB`
+    return this.#refuse(line, message)
+  }
+
+  #checkIncludes(options: readonly string[]): void {
+    if (options.length === 0 || options.includes('+wildcard_match')) this.#wildcardMustMatch = true
+    else if (options.includes('-wildcard_match')) this.#wildcardMustMatch = false
+    else if (options.every((option) => !/^[-+]/.test(option)))
+      this.#wildcardMustMatch = options.includes('wildcard_match')
+  }
+
+  #include(line: Passage, keyword: string, { text: pattern, start }: Word, stack: readonly string[]): undefined {
+    const { files, unreadable } = this.#source(pattern, directoryOf(line.file))
+    for (const { file, reason } of unreadable) this.#refuse(line, `Cannot include "${file}": ${reason}`, start)
+    const wild = /[*?[]/.test(pattern)
+    const must = !wild || this.#wildcardMustMatch || keyword === 'includew' || keyword === 'includea'
+    if (files.length === 0 && unreadable.length === 0 && must)
+      this.#refuse(line, `Cannot include "${pattern}": there is no such file`, start)
+    else if (files.length === 0 && unreadable.length === 0)
+      this.#say(problemAt(() => placeIn(line, start), [], 'warning', `include "${pattern}" ${MATCHES_NOTHING}`))
+    for (const found of files) {
+      if (stack.includes(found.file))
+        this.#refuse(line, `Cannot include "${found.file}": it is being read already, the includes are a loop`, start)
+      else if (stack.length >= DEEPEST)
+        this.#refuse(line, `Cannot include "${found.file}": includes are more than ${DEEPEST} deep`, start)
+      else if (!this.#full) this.read(found, stack)
+    }
+    return undefined
+  }
+
+  #refuse(line: Passage, message: string, index = 0): undefined {
+    this.#say(problemAt(() => placeIn(line, index), [], 'error', message))
+    return undefined
+  }
+
+  #say(problem: Problem): void {
+    if (this.problems.length < MOST_PROBLEMS) this.problems.push(problem)
+    else this.#full = true
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * A YAML text as a plain value, and where each path of it is written. Syntax and repeated keys are judged here; what
+ * the keys mean is not known. Nothing here throws, whatever the text: it comes from a person.
+ */
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { type Locate, type Path, type Position, type Problem, problemAt } from '../problem.ts'
+import { type Culprit, culpritIn, holdsNoBreakSpace, NO_BREAK_SPACE_FOUND } from './indentation.ts'
+import { isKey } from './schema-problem.ts'
+
+export type ReadDocument = {
+  readonly value: unknown
+  readonly locate: Locate
+  readonly problems: readonly Problem[]
+  /** False: the text is not YAML, and `value` says nothing. */
+  readonly wellFormed: boolean
+}
+
+export function readDocument(text: string, file?: string): ReadDocument {
+  const lines = linesOf(text)
+  const position = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset)
+    const place = { line: Math.max(1, line), column: Math.max(1, col) }
+    return file === undefined ? place : { file, ...place }
+  }
+  const unreadable = (message: string, offset: number): Problem =>
+    problemAt(() => position(offset), [], 'error', `Cannot read the text as YAML: ${complaint(message)}`)
+  const unusable = ({ offset, message }: Culprit): Problem => problemAt(() => position(offset), [], 'error', message)
+  try {
+    const document = parseDocument(text, {
+      prettyErrors: false,
+      logLevel: 'error',
+      // Repeated keys are found below, with both of their places.
+      uniqueKeys: false,
+      // !!binary and its like make values that no other text can make.
+      resolveKnownTags: false,
+    })
+    const locate: Locate = (path, at = 'value') => position(offsetOf(document, path, at))
+    const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => unreadable(message, pos[0]))
+    if (document.errors.length > 0) {
+      const culprit = culpritIn(text, isKey)
+      const told = culprit === undefined ? oneALine(problems) : [unusable(culprit)]
+      return { value: undefined, locate, problems: told, wellFormed: false }
+    }
+    problems.push(...keyProblems(document.contents, [], position))
+    const spaces = problems.filter(({ message }) => message === NO_BREAK_SPACE_FOUND)
+    if (spaces.length > 0) return { value: undefined, locate, problems: spaces, wellFormed: false }
+    return { value: document.toJS(), locate, problems, wellFormed: true }
+  } catch (error) {
+    // Nesting without end and aliases by the thousand end here: yaml throws for them.
+    const message = error instanceof Error ? error.message : String(error)
+    return { value: undefined, locate: () => position(0), problems: [unreadable(message, 0)], wellFormed: false }
+  }
+}
+
+/** The first of each line: the others follow from it. */
+function oneALine(problems: readonly Problem[]): Problem[] {
+  const lines = new Map<number, Problem>()
+  for (const problem of problems) if (!lines.has(problem.line)) lines.set(problem.line, problem)
+  return [...lines.values()]
+}
+
+/** The parser counts lines as well, and leaves out those that it skips behind an error. */
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
+  return lines
+}
+
+/**
+ * Without what the parser quotes: an alias, a tag or an escape that nobody meant as one can be the better part of a
+ * password. The place says where to look.
+ */
+function complaint(message: string): string {
+  const [first = ''] = message.split('\n', 1)
+  return first
+    .replace(/: .*$/, '')
+    .replace(/^(Invalid escape sequence|Verbatim tags aren't resolved).*$/, '$1')
+    .replace(/^The .* tag has no suffix$/, 'A tag has no suffix')
+}
+
+/** What YAML allows and a configuration cannot mean: a key set twice, a key that is no word. */
+function keyProblems(node: unknown, path: Path, position: (offset: number) => Position): Problem[] {
+  if (isSeq(node))
+    return node.items.flatMap((item, index) => (isScalar(item) ? [] : keyProblems(item, [...path, index], position)))
+  if (!isMap(node)) return []
+  const seen = new Map<string, number>()
+  return node.items.flatMap(({ key, value }) => {
+    const offset = startOf(key) ?? startOf(node) ?? 0
+    const refuse = (at: Path, message: string) => problemAt(() => position(offset), at, 'error', message)
+    if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: a word wanted')]
+    const name = String(key.value)
+    if (holdsNoBreakSpace(name)) return [refuse(path, NO_BREAK_SPACE_FOUND)]
+    // Most values are neither lists nor mappings, and there are thousands.
+    const inner = isScalar(value) ? [] : keyProblems(value, [...path, name], position)
+    const before = seen.get(name)
+    if (before !== undefined)
+      return [
+        refuse([...path, name], `Cannot set "${name}" twice: it is already set on line ${position(before).line}`),
+        ...inner,
+      ]
+    seen.set(name, offset)
+    return inner
+  })
+}
+
+/** As far as the path exists; the rest is missing, and its place is what it is missing from. */
+function offsetOf(document: Document.Parsed, path: Path, at: 'key' | 'value'): number {
+  let node: unknown = document.contents
+  let offset = startOf(node) ?? 0
+  for (const [depth, step] of path.entries()) {
+    if (isAlias(node)) node = node.resolve(document)
+    if (isMap(node)) {
+      // The last of repeated keys is the one whose value counts.
+      const pair = node.items.findLast(({ key }) => isScalar(key) && String(key.value) === String(step))
+      if (pair === undefined) return offset
+      const nameOnly = (at === 'key' && depth === path.length - 1) || startOf(pair.value) === undefined
+      offset = startOf(nameOnly ? pair.key : pair.value) ?? offset
+      node = pair.value
+    } else if (isSeq(node) && typeof step === 'number') {
+      node = node.items[step]
+      offset = startOf(node) ?? offset
+    } else return offset
+  }
+  return offset
+}
+
+const startOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)

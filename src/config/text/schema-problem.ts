@@ -1,0 +1,162 @@
+/**
+ * What the schema found, in words: what was found, what was wanted, where, and what was probably meant.
+ * This file does not know single keys, except those whose values may be secrets.
+ */
+import type { z } from 'zod'
+import { jsonSchema } from '../config.ts'
+import { formatPath, type Locate, type Path, type Problem, problemAt } from '../problem.ts'
+import { DURATION } from '../schema/duration.ts'
+import { KEEPALIVED_NAMES } from './keepalived-names.ts'
+import { nearestWord } from './spelling.ts'
+
+export function schemaProblems(issues: readonly z.core.$ZodIssue[], value: unknown, locate: Locate): Problem[] {
+  const problems = issues.flatMap((issue) => issueProblems(issue, [], value, locate))
+  // A key that is there under another name is not missing as well.
+  const meant = new Set(problems.flatMap((problem) => problem.meant ?? []))
+  return problems.filter(({ missing }) => missing === undefined || !meant.has(missing)).map(plain)
+}
+
+/** `meant`, `missing`: paths of the known keys that an unknown key stands for, and that are not there. */
+type Found = Problem & { readonly meant?: string | undefined; readonly missing?: string }
+
+const plain = ({ meant: _, missing: __, ...problem }: Found): Problem => problem
+
+function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locate: Locate): Found[] {
+  const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const told = isSecret(path) ? path : [...path, key]
+      const known = knownKeys(path)
+      const name = KEEPALIVED_NAMES[key]?.[0] ?? nearestWord(key, known)
+      return {
+        ...problemAt(() => locate([...path, key], 'key'), told, 'error', unknownKey(key, path, known, name)),
+        meant: name === undefined ? undefined : formatPath([...path, name]),
+      }
+    })
+  }
+  if (issue.code === 'invalid_union') {
+    const inside = issue.errors.find((errors) => errors.length > 0 && errors.every((error) => isAboutContent(error)))
+    if (inside !== undefined) return inside.flatMap((error) => issueProblems(error, path, root, locate))
+  }
+  if (issue.code === 'custom' && issue.params?.isWhole === true)
+    return [problemAt(locate, path, 'error', issue.message)]
+  const found = at(root, path)
+  const name = path.at(-1)
+  if (name === undefined && (found ?? null) === null) return [problemAt(locate, path, 'error', 'the file is empty')]
+  if (found === undefined && typeof name === 'string') {
+    const parent = path.slice(0, -1)
+    const where = parent.length === 0 ? '' : ` in ${formatPath(parent)}`
+    const message = `missing key "${name}"${where} (${issue.message.replace(/ wanted\b/, '')})`
+    return [{ ...problemAt(locate, parent, 'error', message), missing: formatPath(path) }]
+  }
+  const object = name === undefined ? 'the configuration' : typeof name === 'string' ? `"${name}"` : formatPath(path)
+  if (found === null) return [problemAt(locate, path, 'error', `${object} has no value: ${issue.message}`)]
+  const what = isSecret(path) ? 'what is written' : shown(found)
+  return [problemAt(locate, path, 'error', `Cannot use ${what} as ${object}: ${issue.message}`)]
+}
+
+/**
+ * A password must not come back in a message, not even one that stands where it should not (VR-V2-06). What is sent to
+ * whoever is checked may hold one, and so may a URL.
+ */
+const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec', 'notify']
+export const isSecret = (path: Path): boolean =>
+  path.some((step) => SECRETS.includes(step)) || (path[0] === 'api' && path[1] === 'peers')
+
+/** Of the alternatives of a union, the one meant is that whose kind of value was given. */
+function isAboutContent(issue: z.core.$ZodIssue): boolean {
+  return issue.path.length > 0 || issue.code === 'unrecognized_keys' || issue.code === 'custom'
+}
+
+/** Of a mapping with more keys than these, a list would hide the message. */
+const MOST_LISTED = 10
+
+function unknownKey(key: string, parent: Path, known: readonly string[], meant: string | undefined): string {
+  const list =
+    known.length > MOST_LISTED ? 'holdfast schema lists the known keys' : `known keys are ${known.join(', ')}`
+  if (isSecret(parent)) return `unknown key in ${place(parent)}: ${list}`
+  const [here, remark] = KEEPALIVED_NAMES[key] ?? []
+  if (here !== undefined) return `"${key}" is called "${here}" here${remark === undefined ? '' : ` (${remark})`}`
+  const advice = meant === undefined ? list : `did you mean "${meant}"?`
+  return `unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
+}
+
+const place = (path: Path): string => (path.length === 0 ? 'the configuration' : formatPath(path))
+
+type Schema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined
+
+/** Made once: it takes a millisecond, and a file in a wrong format has a thousand unknown keys. */
+let schemaOfAll: Schema
+
+function knownKeys(path: Path): string[] {
+  schemaOfAll ??= jsonSchema()
+  let schemas: Schema[] = [schemaOfAll]
+  for (const step of path) {
+    schemas = alternatives(schemas).map((schema) =>
+      typeof step === 'number' ? schema.items : schema.properties?.[step],
+    )
+  }
+  return alternatives(schemas).flatMap(({ properties }) => Object.keys(properties ?? {}))
+}
+
+let words: ReadonlySet<string> | undefined
+
+/** Whether this word is a key somewhere in the configuration. */
+export function isKey(word: string): boolean {
+  schemaOfAll ??= jsonSchema()
+  words ??= new Set(wordsOf(schemaOfAll))
+  return words.has(word)
+}
+
+let durations: ReadonlySet<string> | undefined
+
+/** Whether the value of this key, or each of its list, is a duration. */
+export function isDurationKey(key: string): boolean {
+  schemaOfAll ??= jsonSchema()
+  durations ??= new Set(durationsIn(schemaOfAll))
+  return durations.has(key)
+}
+
+function durationsIn(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const keys = 'properties' in schema && typeof schema.properties === 'object' ? (schema.properties ?? {}) : {}
+  const own = Object.entries(keys).flatMap(([key, inner]) => (isDuration(inner) ? [key] : []))
+  return [...own, ...Object.values(schema).flatMap(durationsIn)]
+}
+
+function isDuration(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  if ('pattern' in schema && schema.pattern === DURATION.source) return true
+  if ('items' in schema && isDuration(schema.items)) return true
+  return 'anyOf' in schema && Array.isArray(schema.anyOf) && schema.anyOf.some(isDuration)
+}
+
+function wordsOf(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const keys =
+    'properties' in schema && typeof schema.properties === 'object' ? Object.keys(schema.properties ?? {}) : []
+  return [...keys, ...Object.values(schema).flatMap(wordsOf)]
+}
+
+function alternatives(schemas: readonly Schema[]): z.core.JSONSchema.BaseSchema[] {
+  return schemas.flatMap((schema) => {
+    if (schema === undefined || typeof schema === 'boolean' || Array.isArray(schema)) return []
+    return [schema, ...alternatives(schema.anyOf ?? [])]
+  })
+}
+
+function at(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? Reflect.get(value, step) : undefined,
+    root,
+  )
+}
+
+/** Short, on one line, and without following a value that contains itself. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value === 'object' && value !== null) return 'a mapping'
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}

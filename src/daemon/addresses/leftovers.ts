@@ -1,0 +1,79 @@
+/**
+ * Addresses that a reload dropped and that could not be taken off: nobody's any more, and worse than a router that is
+ * down, because two hosts may answer. Tried again for ever, as any removal (ground rule 4). Exactly as they were
+ * installed: the same address with another prefix is somebody else's. Refuses to know why one was dropped.
+ */
+import type { Address } from '../../wire/address.ts'
+import { type Millis, plus } from '../../wire/units.ts'
+import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
+import type { Recorder } from '../telemetry/recorder.ts'
+
+const FIRST_AFTER = 10
+const AGAIN_AFTER = 1_000
+
+export type LeftoversContext = {
+  readonly recorder: Recorder
+  readonly where: (address: Address) => readonly PresentAddress[]
+  /** A router answers for it: then it is that one's to take off. */
+  readonly isTaken: (address: Address) => boolean
+  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+}
+
+export class Leftovers {
+  readonly #context: LeftoversContext
+  #left: readonly WantedAddress[] = []
+  #nextAt: Millis | undefined
+
+  constructor(context: LeftoversContext) {
+    this.#context = context
+  }
+
+  get nextAt(): Millis | undefined {
+    return this.#nextAt
+  }
+
+  has(address: Address): boolean {
+    return this.#left.some((left) => left.address === address)
+  }
+
+  /** Remembers those of them that are still here. */
+  take(dropped: readonly WantedAddress[], now: Millis): void {
+    const here = dropped.filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
+    if (here.length === 0) return
+    this.#left = [...this.#left, ...here]
+    this.#nextAt = plus(now, FIRST_AFTER)
+  }
+
+  /** True when the last one is gone. */
+  runDue(now: Millis): boolean {
+    return this.#nextAt !== undefined && now >= this.#nextAt && this.#run(now)
+  }
+
+  /** Nobody will try after this one. */
+  runLast(now: Millis): void {
+    if (this.#nextAt !== undefined) this.#run(now)
+  }
+
+  #run(now: Millis): boolean {
+    const steps = this.#left
+      .filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
+      .map((each): AddressStep => ({ action: 'remove', ...each }))
+    const { recorder, apply } = this.#context
+    const failed = apply(steps).flatMap((outcome) => {
+      if (outcome.ok) return []
+      const { code, message } = outcome.failure
+      const { address } = outcome.step
+      recorder.logLimited(`leftover ${address} ${code}`, 'error', `No longer configured: ${message}`, { address, code })
+      return [outcome.step]
+    })
+    this.#left = failed.map(({ interfaceIndex, address, prefixLength }) => ({ interfaceIndex, address, prefixLength }))
+    this.#nextAt = failed.length === 0 ? undefined : plus(now, AGAIN_AFTER)
+    return failed.length === 0
+  }
+
+  #isHere({ interfaceIndex, address, prefixLength }: WantedAddress): boolean {
+    return this.#context
+      .where(address)
+      .some((found) => found.interfaceIndex === interfaceIndex && found.prefixLength === prefixLength)
+  }
+}

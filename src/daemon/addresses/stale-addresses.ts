@@ -1,0 +1,96 @@
+/**
+ * Takes virtual addresses off that nobody of ours has installed: left by an earlier life (ground rule 4), here before a
+ * reload made them virtual, or put where their router is not. What cannot be taken off stays in the journal. Which ones
+ * are stale is sweep.ts's; refuses to know when somebody has to look.
+ */
+import type { Config } from '../../config/config.ts'
+import type { Address } from '../../wire/address.ts'
+import type { AddressOutcome, AddressStep } from '../ports.ts'
+import type { Roster } from '../roster.ts'
+import type { Recorder } from '../telemetry/recorder.ts'
+import type { AddressMemory, Journal, JournalEntry } from './ledger.ts'
+import type { Leftovers } from './leftovers.ts'
+import type { NetworkView } from './network-view.ts'
+import { isAsInstalled, ownedAddresses, sparedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
+
+export type StaleAddressesContext = {
+  readonly view: NetworkView
+  readonly roster: Pick<Roster, 'all' | 'heldByDeparting'>
+  readonly memory: Pick<AddressMemory, 'read'>
+  readonly journal: Journal
+  readonly recorder: Recorder
+  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+}
+
+export class StaleAddresses {
+  readonly #context: StaleAddressesContext
+
+  constructor(context: StaleAddressesContext) {
+    this.#context = context
+  }
+
+  /** Configured VIPs by address, wherever they are; journalled ones only exactly as they were installed. */
+  sweep(config: Config): void {
+    const { memory, recorder } = this.#context
+    const { entries, problem } = memory.read()
+    if (problem !== undefined) recorder.log('warn', problem)
+    this.#remove(config, entries, virtualAddresses(config), 'left by an earlier life')
+  }
+
+  /** VIPs that came with a reload and are here already: nobody of ours has installed them. */
+  sweepNew(before: Config, config: Config): void {
+    const known = virtualAddresses(before)
+    const held = this.#context.roster.heldByDeparting()
+    const fresh = [...virtualAddresses(config)].filter((address) => !known.has(address) && !held.has(address))
+    this.#remove(config, [], new Set(fresh), 'it is a virtual address now')
+  }
+
+  /** No interface is no reason to answer on another one, nor on its own before it has a source. */
+  sweepHomeless(config: Config, addresses: Iterable<Address>): void {
+    const placed = this.#context.roster.all.filter(({ io }) => io !== undefined)
+    const kept = new Set(placed.flatMap(({ parameters }) => parameters.addresses))
+    const vips = new Set([...addresses].filter((address) => !kept.has(address)))
+    this.#remove(config, [], vips, 'it is a virtual address')
+  }
+
+  /**
+   * Call it after the last removal of a clean stop. The journal keeps only what could not be removed: every other address may
+   * become the node's own before the next start.
+   */
+  forgetRemoved(config: Config, leftovers: Pick<Leftovers, 'has'>): void {
+    const { journal, recorder, view } = this.#context
+    const vips = virtualAddresses(config)
+    const isManaged = (address: Address) => vips.has(address) || leftovers.has(address)
+    const problem = journal.retain(
+      (entry) => isManaged(entry.address) && view.where(entry.address).some((each) => isAsInstalled(view, each, entry)),
+    )
+    if (problem !== undefined) recorder.log('warn', problem)
+  }
+
+  #remove(config: Config, entries: readonly JournalEntry[], vips: ReadonlySet<Address>, why: string): void {
+    const { apply, journal, recorder, view } = this.#context
+    const failed: JournalEntry[] = []
+    const sweep = { view, journal: entries, vips, owned: ownedAddresses(config) }
+    for (const { address, interfaceIndex, prefixLength } of sparedAddresses(sweep)) {
+      const name = view.link(interfaceIndex)?.name
+      recorder.log(
+        'warn',
+        `Left ${address}/${prefixLength} on ${name}: an earlier run installed it, but ${name} has no other own address; ` +
+          "remove it if it is not the node's own",
+        { address },
+      )
+    }
+    const steps = sweepSteps(sweep)
+    for (const { step, ...outcome } of apply(steps)) {
+      const name = view.link(step.interfaceIndex)?.name ?? String(step.interfaceIndex)
+      const where = `${step.address}/${step.prefixLength} on ${name}`
+      if (outcome.ok) recorder.log('warn', `Removed ${where}: ${why}`, { address: step.address })
+      else {
+        recorder.log('error', `Cannot remove ${where}: ${outcome.failure.message}`, { address: step.address })
+        failed.push({ address: step.address, prefixLength: step.prefixLength, interfaceName: name })
+      }
+    }
+    const unwritten = journal.add(failed)
+    if (unwritten !== undefined) recorder.log('warn', unwritten)
+  }
+}

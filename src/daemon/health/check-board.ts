@@ -1,0 +1,214 @@
+/**
+ * The engine's memory of all checks: what each was told to be last, until when that stands, and what combinations make
+ * of it. Decided here: what changed, and that an engine that was late itself first reads what waits before it doubts
+ * its checks. Refuses to know threads, weights and routers; it is told the time.
+ */
+import { type Check, nameOf } from '../../config/checks.ts'
+import type { CheckSpec, HealthRule } from '../../healthcheck/check.ts'
+import type { Formerly } from '../../healthcheck/check-message.ts'
+import type { CheckReport } from '../../healthcheck/check-report.ts'
+import { combined, type Known } from '../../healthcheck/combination.ts'
+import { doubtAt, type HeldHealth, hearReport, heldAt, startHeld } from '../../healthcheck/held-health.ts'
+import { type Millis, plus } from '../../wire/units.ts'
+
+/** What a check counts as. `weight`: what a file of weights holds, of such a check alone. */
+export type CheckState = Known & { readonly weight: number | undefined; readonly since: Millis }
+
+export type CheckChange = {
+  readonly name: string
+  readonly from: CheckState
+  readonly to: CheckState
+  /** Of a probe that has been heard of. */
+  readonly report: CheckReport | undefined
+}
+
+type Probe = { readonly spec: CheckSpec; held: HeldHealth; state: CheckState }
+type Combination = { readonly mode: 'all' | 'any'; readonly members: readonly string[]; state: CheckState }
+
+/** An engine that comes so much too late was not running: what its checks said meanwhile waits to be read. */
+const LATE = 100
+
+export class CheckBoard {
+  readonly #probes = new Map<string, Probe>()
+  /** Each behind its members. */
+  #combinations = new Map<string, Combination>()
+  #doubtAt: Millis | undefined
+  #readUntil: Millis | undefined
+
+  /** From now on these; what is known of a check of the same name goes on, and of one that has only lost its name. */
+  set(checks: readonly Check[], now: Millis): void {
+    const before = new Map(this.#probes)
+    const names = new Set(checks.map(nameOf))
+    const renamed = new Map(
+      [...before].flatMap(([name, probe]) => (names.has(name) ? [] : [[asked(probe.spec), probe] as const])),
+    )
+    const combinations = new Map<string, Combination>()
+    this.#probes.clear()
+    for (const check of checks) {
+      if (check.kind === 'probe') {
+        const { spec } = check
+        const known = before.get(spec.name) ?? renamed.get(asked(spec))
+        const held = known?.held ?? startHeld(now)
+        this.#probes.set(spec.name, { spec, held, state: stateOf(spec, held, known?.state, now) })
+      } else {
+        const { name, mode, members } = check
+        const state = this.#combinations.get(name)?.state ?? UNDECIDED(now)
+        combinations.set(name, { mode, members, state })
+      }
+    }
+    this.#combinations = combinations
+    this.#combine(now)
+    this.#rearm()
+  }
+
+  /** What changed by it: the check itself, and combinations. */
+  hear(reports: readonly CheckReport[], now: Millis): readonly CheckChange[] {
+    const changes = reports.flatMap((report) => {
+      const probe = this.#probes.get(report.check)
+      if (probe === undefined) return []
+      probe.held = hearReport(probe.held, report, now)
+      return settle(report.check, probe, now)
+    })
+    this.#rearm()
+    return this.#withCombinations(changes, now)
+  }
+
+  /** When doubt() has something to do. */
+  get doubtAt(): Millis | undefined {
+    return this.#readUntil ?? this.#doubtAt
+  }
+
+  /** Nothing was heard for longer than a result may stand. */
+  doubt(now: Millis): readonly CheckChange[] {
+    const readUntil = this.#readUntil
+    if (readUntil !== undefined && now < readUntil) return []
+    this.#readUntil = undefined
+    if (this.#doubtAt === undefined || now < this.#doubtAt) return []
+    if (readUntil === undefined && now - this.#doubtAt > LATE) {
+      this.#readUntil = plus(now, LATE)
+      return []
+    }
+    const changes = [...this.#probes].flatMap(([name, probe]) => settle(name, probe, now))
+    this.#rearm()
+    return this.#withCombinations(changes, now)
+  }
+
+  /** Undefined: there is no such check. */
+  of(name: string): CheckState | undefined {
+    return (this.#probes.get(name) ?? this.#combinations.get(name))?.state
+  }
+
+  /** The same if these probes were down, or up. */
+  assuming(standing: 'up' | 'down', probes: ReadonlySet<string>): (name: string) => CheckState | undefined {
+    const find = (name: string): CheckState | undefined => {
+      const state = this.of(name)
+      if (state === undefined) return undefined
+      if (probes.has(name)) return { ...state, verdict: standing, standing }
+      const combination = this.#combinations.get(name)
+      if (combination === undefined) return state
+      return {
+        ...state,
+        ...combined(
+          combination.mode,
+          combination.members.flatMap((member) => find(member) ?? []),
+        ),
+      }
+    }
+    return find
+  }
+
+  /** The probes that a check consists of: itself, or what it combines. */
+  probesOf(name: string): readonly string[] {
+    const members = this.#combinations.get(name)?.members
+    return members === undefined
+      ? this.#probes.has(name)
+        ? [name]
+        : []
+      : members.flatMap((each) => this.probesOf(each))
+  }
+
+  get probes(): ReadonlyMap<
+    string,
+    { readonly spec: CheckSpec; readonly held: HeldHealth; readonly state: CheckState }
+  > {
+    return this.#probes
+  }
+
+  get combinations(): ReadonlyMap<string, Readonly<Combination>> {
+    return this.#combinations
+  }
+
+  get specs(): readonly CheckSpec[] {
+    return [...this.#probes.values()].map(({ spec }) => spec)
+  }
+
+  /** Where whoever starts to check takes over: nothing moves by that alone. */
+  formerly(): readonly Formerly[] {
+    return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
+      const { since, standing, weight } = state
+      return standing === 'nothing' ? [] : [{ check, verdict: standing, since, weight }]
+    })
+  }
+
+  #withCombinations(changes: readonly CheckChange[], now: Millis): readonly CheckChange[] {
+    return changes.length === 0 ? changes : [...changes, ...this.#combine(now)]
+  }
+
+  #combine(now: Millis): readonly CheckChange[] {
+    return [...this.#combinations].flatMap(([name, combination]) => {
+      const { mode, members, state: from } = combination
+      const known = combined(
+        mode,
+        members.flatMap((member) => this.of(member) ?? []),
+      )
+      if (known.verdict === from.verdict && known.standing === from.standing) return []
+      combination.state = { ...known, weight: undefined, since: now }
+      return [{ name, from, to: combination.state, report: undefined }]
+    })
+  }
+
+  #rearm(): void {
+    let nearest: Millis | undefined
+    for (const { spec, held, state } of this.#probes.values()) {
+      if (state.verdict === 'unknown') continue
+      const at = doubtAt(held, spec.rule)
+      if (nearest === undefined || at < nearest) nearest = at
+    }
+    this.#doubtAt = nearest
+  }
+}
+
+/** All of a check but its name. */
+const asked = (spec: CheckSpec): string => JSON.stringify({ ...spec, name: undefined })
+
+const UNDECIDED = (now: Millis): CheckState => ({
+  verdict: 'undecided',
+  standing: 'nothing',
+  weight: undefined,
+  since: now,
+})
+
+function settle(name: string, probe: Probe, now: Millis): readonly CheckChange[] {
+  const from = probe.state
+  const to = stateOf(probe.spec, probe.held, from, now)
+  probe.state = to
+  if (from.verdict === to.verdict && from.standing === to.standing && from.weight === to.weight) return []
+  return [{ name, from, to, report: probe.held.report }]
+}
+
+function stateOf(spec: CheckSpec, held: HeldHealth, before: CheckState | undefined, now: Millis): CheckState {
+  const { rule, probe } = spec
+  const known = held.report === undefined ? atFirst(held, rule, now) : heldAt(held, rule, now)
+  const since = known.verdict === held.report?.verdict ? held.report.since : now
+  const weight = probe.kind === 'file' && probe.content === 'weight' ? (held.report?.weight ?? 0) : undefined
+  return { ...known, weight, since: known.verdict === before?.verdict ? before.since : since }
+}
+
+/** Before the first word of the thread: what `initial` says is known without it. */
+function atFirst(held: HeldHealth, rule: HealthRule, now: Millis): Known {
+  const known = heldAt(held, rule, now)
+  const { initial } = rule
+  if (initial === 'firstResult') return known
+  if (known.verdict === 'undecided') return { verdict: initial, standing: initial }
+  return known.standing === 'nothing' ? { verdict: known.verdict, standing: initial } : known
+}

@@ -1,0 +1,113 @@
+/**
+ * Verdicts of health checks for people: one line for each change, with what the last run found and what that does to the
+ * routers that track it. Decided here: how many lines a check that flaps gets, that the last one told is how things are,
+ * and the words. Refuses to know how anything is added up.
+ */
+
+import { checkEffectWords } from '../../events/check-words.ts'
+import type { Verdict } from '../../healthcheck/health.ts'
+import type { Millis } from '../../wire/units.ts'
+import { LineBudget } from '../telemetry/line-budget.ts'
+import type { Recorder } from '../telemetry/recorder.ts'
+import type { CheckChange } from './check-board.ts'
+
+/** So many in one go are told one by one, then one in this time. */
+const MOST_AT_ONCE = 10
+const PACE = 2_000
+
+/** What a check does to a router that tracks it: adds to its priority, or, without a weight, decides about a fault. */
+export type CheckEffect =
+  | { readonly router: string; readonly adds: number }
+  | { readonly router: string; readonly fault: boolean }
+
+type Told = {
+  verdict: Verdict
+  readonly budget: LineBudget
+  silent: number
+  latest: CheckChange
+}
+
+export class CheckLog {
+  readonly #recorder: Recorder
+  readonly #effects: (check: string) => readonly CheckEffect[]
+  readonly #told = new Map<string, Told>()
+
+  constructor(recorder: Recorder, effects: (check: string) => readonly CheckEffect[]) {
+    this.#recorder = recorder
+    this.#effects = effects
+  }
+
+  tell(changes: readonly CheckChange[], now: Millis): void {
+    for (const change of changes) {
+      if (change.from.verdict === change.to.verdict) continue
+      const before = this.#told.get(change.name)
+      const budget = before?.budget ?? new LineBudget(MOST_AT_ONCE, PACE)
+      const told = before ?? { verdict: change.from.verdict, budget, silent: 0, latest: change }
+      told.latest = change
+      this.#told.set(change.name, told)
+      if (told.budget.affords(now)) this.#line(told, now)
+      else told.silent++
+    }
+  }
+
+  /** Now and then: what the log says last must be so. */
+  catchUp(now: Millis): void {
+    for (const told of this.#told.values()) {
+      if (told.silent > 0 && told.budget.affords(now)) this.#line(told, now)
+    }
+  }
+
+  /** Checks that are no more. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name)
+  }
+
+  #line(told: Told, now: Millis): void {
+    const { latest, silent } = told
+    const { name, report, to } = latest
+    const last = report?.last
+    const from = told.verdict
+    told.verdict = to.verdict
+    told.silent = 0
+    told.budget.spend(now)
+    const effects = this.#effects(name)
+    this.#recorder.chronicle.record({
+      ...{ kind: 'checkChanged', check: name, from, to: to.verdict, effects: [...effects] },
+      ...(last === undefined ? {} : { reason: last.reason, detail: last.detail, latencyMs: rounded(last.latency) }),
+      ...(silent > 1 ? { suppressed: silent - 1 } : {}),
+    })
+    const change = { from, to: to.verdict }
+    const does = effects.map((effect) => checkEffectWords(effect, change))
+    const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not told` : ''
+    this.#recorder.log(
+      to.standing === 'up' ? 'info' : 'warn',
+      `healthcheck ${name}: ${[resultWords(latest, from, now), ...(does.length === 0 ? [] : [does.join(', ')])].join('; ')}${unsaid}`,
+      {
+        check: name,
+        from,
+        to: to.verdict,
+        since: new Date(Date.now() - now + to.since).toISOString(),
+        effects,
+        ...(last === undefined ? {} : { reason: last.reason, latencyMs: rounded(last.latency) }),
+        ...(silent > 1 ? { suppressed: silent - 1 } : {}),
+      },
+    )
+  }
+}
+
+/** `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`, `no result for 13 s, still counted as up`. */
+function resultWords({ report, to }: CheckChange, from: Verdict, now: Millis): string {
+  const last = report?.last
+  if (to.verdict === 'unknown') {
+    const since = last === undefined ? '' : ` for ${Math.round((now - last.at) / 1_000)} s`
+    return `no result${since}${to.standing === 'nothing' ? '' : `, still counted as ${to.standing}`}`
+  }
+  const detail = last === undefined || last.ok ? '' : last.detail
+  if (from === 'undecided')
+    return `first result: ${to.verdict}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
+  // All of the silent changes have led back to the verdict that was logged.
+  const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
+  return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
+}
+
+const rounded = (ms: number) => Math.round(ms * 100) / 100

@@ -1,0 +1,56 @@
+/**
+ * The checks that lift a router's priority, asked once more before it takes over by fastPreempt (design.md §3,
+ * docs/adr/0025). Decided here: which question an answer belongs to, that only the last one of a router counts, and how
+ * long before the router acts the thread has to say who was slow. Refuses to know how checks run, and what a router does with the answer.
+ */
+import type { Asked } from '../../healthcheck/check-message.ts'
+import { type Millis, millis } from '../../wire/units.ts'
+import type { CheckPort } from '../ports.ts'
+import type { Router } from '../router.ts'
+import type { Trackers } from './trackers.ts'
+
+/**
+ * Who has not answered by then is named by a timer of the thread, in a message, to an event loop that may be at work: at
+ * the end of the wait itself that is too late, and one slow check would stand for all. A quarter of a short wait.
+ */
+const ON_THE_WAY = 20
+
+const answerWithin = (wait: Millis): Millis => millis(wait - Math.min(ON_THE_WAY, wait / 4))
+
+type Question = { readonly router: Router; readonly probes: Asked }
+export type Answer = { readonly router: Router; readonly assured: number }
+
+export class CheckQuestions {
+  readonly #trackers: Trackers
+  readonly #open = new Map<number, Question>()
+  #last = 0
+
+  constructor(trackers: Trackers) {
+    this.#trackers = trackers
+  }
+
+  ask(router: Router, within: Millis, checks: CheckPort | undefined): void {
+    for (const [id, question] of this.#open) if (question.router === router) this.#open.delete(id)
+    const probes = this.#trackers.probesOf(router.priority.tracking.lifting)
+    const id = ++this.#last
+    this.#open.set(id, { router, probes })
+    checks?.askOnceMore(id, probes, answerWithin(within))
+  }
+
+  /** `answered`: the probes that ran once more in time. Undefined: nobody waits for it any more. */
+  answer(id: number, answered: ReadonlySet<string>): Answer | undefined {
+    const question = this.#open.get(id)
+    if (question === undefined) return undefined
+    this.#open.delete(id)
+    const { router, probes } = question
+    const { basePriority, track } = router.spec
+    const silentOf = (names: readonly string[]) => names.filter((probe) => !answered.has(probe))
+    const silent = { up: silentOf(probes.up), down: silentOf(probes.down) }
+    return { router, assured: this.#trackers.assured(basePriority, track, silent) }
+  }
+
+  /** Nobody answers any more: the routers find out by their deadlines. */
+  forget(): void {
+    this.#open.clear()
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The engine's side of the health checks: what is heard of them becomes priorities and faults of the routers that track
+ * them, in one turn. Decided here: when the checks are set, asked and stopped, and that a daemon that leaves listens to
+ * none (design.md §3, Leaving). Refuses to know how a check runs and what a router does with a priority.
+ */
+import { checksOf, nameOf } from '../../config/checks.ts'
+import type { Config } from '../../config/config.ts'
+import { isInterface } from '../../config/schema/track.ts'
+import type { CheckReport } from '../../healthcheck/check-report.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { Schedule } from '../alarm.ts'
+import type { Placement } from '../placement.ts'
+import type { CheckPort, CheckPortNews } from '../ports.ts'
+import type { Roster } from '../roster.ts'
+import type { Router } from '../router.ts'
+import type { Recorder } from '../telemetry/recorder.ts'
+import type { CheckBoard, CheckChange } from './check-board.ts'
+import { type CheckEffect, CheckLog } from './check-log.ts'
+import { CheckQuestions } from './check-question.ts'
+import type { Trackers } from './trackers.ts'
+
+/** After that whoever waits for the end of the checks has waited long enough. */
+const LONGEST_STOP = 1_000
+
+export type HealthWatchContext = {
+  /** Undefined: no check has ever a result. */
+  readonly checks: CheckPort | undefined
+  readonly board: CheckBoard
+  readonly trackers: Trackers
+  readonly roster: Roster
+  readonly placement: Placement
+  readonly recorder: Recorder
+  readonly schedule: Schedule
+  readonly beginTurn: () => Millis
+  readonly endTurn: (now: Millis) => void
+}
+
+export class HealthWatch {
+  readonly #context: HealthWatchContext
+  readonly #log: CheckLog
+  readonly #questions: CheckQuestions
+  #stopped = false
+
+  constructor(context: HealthWatchContext) {
+    this.#context = context
+    this.#log = new CheckLog(context.recorder, (check) => this.#effectsOf(check))
+    this.#questions = new CheckQuestions(context.trackers)
+  }
+
+  /** Before the first router looks at what it tracks. */
+  know(config: Config, now: Millis): void {
+    const checks = checksOf(config)
+    this.#context.board.set(checks, now)
+    this.#log.keep(new Set(checks.map(nameOf)))
+  }
+
+  /** When the routers are there: their first advertisements come first. */
+  start(): void {
+    const { checks } = this.#context
+    checks?.onNews((news) => this.#take(news))
+    this.#set()
+  }
+
+  /** After know() with another configuration. */
+  reload(changed: readonly string[]): void {
+    if (changed.length > 0) this.#set()
+  }
+
+  #set(): void {
+    const { board, checks } = this.#context
+    checks?.set(board.specs, board.formerly())
+  }
+
+  /** Settles when no check runs any more, or in a second. */
+  stop(): Promise<void> {
+    const { checks, schedule } = this.#context
+    this.#stopped = true
+    this.#questions.forget()
+    if (checks === undefined) return Promise.resolve()
+    return new Promise((resolve) => {
+      const cancel = schedule(resolve, LONGEST_STOP)
+      const done = () => {
+        cancel()
+        resolve()
+      }
+      checks.stop().then(done, done)
+    })
+  }
+
+  /** Nothing was heard for so long that what was heard does not stand any more. */
+  get nextAt(): Millis | undefined {
+    return this.#stopped ? undefined : this.#context.board.doubtAt
+  }
+
+  runDue(now: Millis): void {
+    if (!this.#stopped) this.#follow(this.#context.board.doubt(now), now)
+  }
+
+  /** The effect `askChecks` of a router. */
+  ask(router: Router, within: Millis): void {
+    this.#questions.ask(router, within, this.#context.checks)
+  }
+
+  #take(news: CheckPortNews): void {
+    if (this.#stopped) return
+    switch (news.kind) {
+      case 'healthChanged':
+        return this.#hear([news.report])
+      case 'checkBeat':
+        return this.#hear(news.reports)
+      case 'askedOnceMore':
+        return this.#hear(news.reports, news.id)
+      case 'checksLost':
+        this.#questions.forget()
+        this.#set()
+    }
+  }
+
+  #hear(reports: readonly CheckReport[], id?: number): void {
+    const { beginTurn, board, endTurn } = this.#context
+    const now = beginTurn()
+    const changes = board.hear(reports, now)
+    this.#log.catchUp(now)
+    this.#follow(changes, now)
+    const answer = id === undefined ? undefined : this.#questions.answer(id, new Set(reports.map(({ check }) => check)))
+    answer?.router.post({ kind: 'checksAnswered', assured: answer.assured }, now)
+    // A beat that says what is known moves no deadline that an alarm would come too late for.
+    if (changes.length > 0 || answer !== undefined) endTurn(now)
+  }
+
+  #follow(changes: readonly CheckChange[], now: Millis): void {
+    if (changes.length === 0) return
+    const { placement, roster } = this.#context
+    // What it leads to is told behind it.
+    this.#log.tell(changes, now)
+    const names = new Set(changes.map(({ name }) => name))
+    placement.retrack(
+      [...roster.routers.values()].filter((router) => tracks(router, (name) => names.has(name))),
+      now,
+    )
+  }
+
+  /** By what the board says now: the routers may be told a moment later. */
+  #effectsOf(check: string): readonly CheckEffect[] {
+    const { roster, trackers } = this.#context
+    return [...roster.routers.values()].flatMap((router): CheckEffect[] => {
+      if (!tracks(router, (name) => name === check)) return []
+      const { name, priority, spec, state } = router
+      const starts = state.name === 'Initialize'
+      const { parts, faults } = trackers.of(spec.basePriority, spec.track, starts, priority.replaced)
+      const own = [`healthcheckDown:${check}`, `healthcheckUndecided:${check}`]
+      const fault = faults.some((each) => each.present && own.includes(each.fault))
+      const part = parts.find((each) => each.kind === 'healthcheck' && each.name === check)
+      return [part === undefined || fault ? { router: name, fault } : { router: name, adds: part.adds }]
+    })
+  }
+}
+
+const tracks = ({ spec }: Router, wanted: (check: string) => boolean): boolean =>
+  spec.track.some((tracker) => !isInterface(tracker) && wanted(tracker.healthcheck))

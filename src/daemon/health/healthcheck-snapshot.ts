@@ -1,0 +1,177 @@
+/**
+ * What the daemon says of its health checks: a value that is JSON as it stands, the same for `holdfast status`, the API
+ * and the metrics. Decided here: what of a check may be shown at all. A URL may carry a password, an argument a token
+ * and a header a key: none of them is in here. Refuses to know who reads it.
+ */
+import type { ProbeSpec } from '../../healthcheck/check.ts'
+import type { CheckReport } from '../../healthcheck/check-report.ts'
+import type { Standing, Verdict } from '../../healthcheck/health.ts'
+import type { Reason } from '../../healthcheck/probe-result.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { Router } from '../router.ts'
+import type { CheckBoard, CheckState } from './check-board.ts'
+
+export type HealthcheckSnapshot = {
+  readonly name: string
+  readonly kind: ProbeSpec['kind'] | 'all' | 'any'
+  /** What it looks at, in words; of a combination its members. */
+  readonly target: string
+  readonly verdict: Verdict
+  /** What it counts as: an unknown check may still stand as it did before. */
+  readonly standing: Standing
+  /** Of the verdict. */
+  readonly since: string
+  /** Null: no run has ended yet, or it is a combination. */
+  readonly last: {
+    readonly at: string
+    readonly ok: boolean
+    readonly reason: Reason
+    /** For people. May hold what a target or a program has said: never for those who are not known. */
+    readonly detail?: string
+    readonly latencyMs: number
+  } | null
+  /** What a file of weights holds. */
+  readonly weight: number | null
+  /** Events are listened for; otherwise only polls notice. */
+  readonly watched: boolean
+  readonly runs: number
+  readonly skipped: number
+  readonly results: Readonly<Partial<Record<Reason, number>>>
+  /** Since the thread has last spoken of it; null: never. */
+  readonly heardMsAgo: number | null
+  /** Combinations that it is a member of. */
+  readonly partOf: readonly string[]
+  /** Who tracks it, and what it does there now. */
+  readonly routers: readonly {
+    readonly router: string
+    /** To the priority. */
+    readonly adds: number
+    /** It has no weight: the router is in fault while it is down. */
+    readonly required: boolean
+    /** The fault that it is the reason of. */
+    readonly fault: string | null
+  }[]
+}
+
+/**
+ * Since when by the wall clock, the same each time: what is worked out anew from two clocks differs by a millisecond now and
+ * then, and whoever watches the figure would see changes. A clock that was set makes it another one.
+ */
+export class WallClock {
+  readonly #known = new Map<string, { readonly since: Millis; readonly at: number }>()
+
+  at(check: string, since: Millis, wall: number): string {
+    const fresh = wall + since
+    const known = this.#known.get(check)
+    const holds = known !== undefined && known.since === since && Math.abs(known.at - fresh) < CLOCK_SET
+    if (!holds) this.#known.set(check, { since, at: fresh })
+    return new Date(holds ? known.at : fresh).toISOString()
+  }
+
+  /** Of checks that are no more nothing is kept. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
+  }
+}
+
+/** More than what NTP slews within the life of a verdict, as a rule. */
+const CLOCK_SET = 1_000
+
+export function healthcheckSnapshots(
+  board: CheckBoard,
+  routers: readonly Router[],
+  now: Millis,
+  clock: WallClock,
+): readonly HealthcheckSnapshot[] {
+  const wall = Date.now() - now
+  clock.keep(new Set([...board.probes.keys(), ...board.combinations.keys()]))
+  const effects = effectsOf(routers)
+  const common = (name: string, { verdict, standing, since }: CheckState) => ({
+    name,
+    verdict,
+    standing,
+    since: clock.at(name, since, wall),
+    partOf: [...board.combinations].flatMap(([other, { members }]) => (members.includes(name) ? [other] : [])),
+    routers: effects.get(name) ?? [],
+  })
+  const probes = [...board.probes].map(([name, { spec, held, state }]): HealthcheckSnapshot => {
+    const { report } = held
+    return {
+      ...common(name, state),
+      kind: spec.probe.kind,
+      target: targetOf(spec.probe),
+      last: lastOf(report, wall),
+      weight: state.weight ?? null,
+      watched: report?.watched ?? false,
+      runs: report?.runs ?? 0,
+      skipped: report?.skipped ?? 0,
+      results: report?.results ?? {},
+      heardMsAgo: report === undefined ? null : Math.round(now - held.heardAt),
+    }
+  })
+  const combinations = [...board.combinations].map(
+    ([name, { mode, members, state }]): HealthcheckSnapshot => ({
+      ...common(name, state),
+      kind: mode,
+      target: members.join(', '),
+      last: null,
+      weight: null,
+      watched: false,
+      runs: 0,
+      skipped: 0,
+      results: {},
+      heardMsAgo: null,
+    }),
+  )
+  return [...probes, ...combinations]
+}
+
+function lastOf(report: CheckReport | undefined, wall: number): HealthcheckSnapshot['last'] {
+  if (report?.last === undefined) return null
+  const { at, ok, reason, detail, latency } = report.last
+  return { at: new Date(wall + at).toISOString(), ok, reason, detail, latencyMs: Math.round(latency * 100) / 100 }
+}
+
+type Effects = HealthcheckSnapshot['routers']
+
+/** By check. */
+function effectsOf(routers: readonly Router[]): ReadonlyMap<string, Effects> {
+  const all = new Map<string, Effects[number][]>()
+  for (const { name: router, priority, faults } of routers) {
+    const { parts, faults: possible } = priority.tracking
+    const own = new Map<string, Effects[number]>()
+    for (const { kind, name, adds } of parts) {
+      if (kind === 'healthcheck') own.set(name, { router, adds, required: false, fault: null })
+    }
+    for (const { fault } of possible) {
+      const [, check] = /^healthcheck(?:Down|Undecided):(.+)$/.exec(fault) ?? []
+      if (check === undefined) continue
+      const known = own.get(check) ?? { router, adds: 0, required: true, fault: null }
+      own.set(check, faults.has(fault) ? { ...known, fault } : known)
+    }
+    for (const [check, effect] of own) all.set(check, [...(all.get(check) ?? []), effect])
+  }
+  return all
+}
+
+function targetOf(probe: ProbeSpec): string {
+  switch (probe.kind) {
+    case 'http':
+      return `${withoutSecrets(probe.url)}${probe.unixSocket === undefined ? '' : ` at ${probe.unixSocket}`}`
+    case 'tcp':
+      return `${probe.host.includes(':') ? `[${probe.host}]` : probe.host}:${probe.port}`
+    case 'exec':
+      return probe.argv[0]
+    case 'file':
+      return probe.path
+    case 'process':
+      return probe.count === 1 ? probe.name : `${probe.count} × ${probe.name}`
+  }
+}
+
+/** No user, no password and no query. */
+function withoutSecrets(url: string): string {
+  if (!URL.canParse(url)) return 'no URL'
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname}`
+}

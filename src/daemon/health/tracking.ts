@@ -1,0 +1,132 @@
+/**
+ * What everything that a virtual router tracks comes to: its effective priority as a sum with a name for each part, and
+ * the faults (VR-TRK-01…09). Interfaces and health checks are one list here. Values only: this file does not know where
+ * a state comes from, nor what a changed priority or a fault leads to.
+ */
+import { isInterface, type Track, type TrackedHealthcheck } from '../../config/schema/track.ts'
+import { type Contribution, contributionOf, effectivePriority } from '../../config/weights.ts'
+import type { Fault } from '../../vrrp/event.ts'
+import type { CheckState } from './check-board.ts'
+
+export type TrackedStates = {
+  readonly isUp: (interfaceName: string) => boolean
+  /** Undefined: there is no such check. */
+  readonly check: (name: string) => CheckState | undefined
+}
+
+export type TrackedFault = { readonly fault: Fault; readonly present: boolean; readonly canSend: true }
+
+/** Of a weight that is not 0. */
+export type Part = {
+  readonly kind: 'interface' | 'healthcheck'
+  readonly name: string
+  /** To the priority, now. */
+  readonly adds: number
+}
+
+/** Trackers that a reload took away, as long as nothing is known yet of those that it brought. */
+export type Replaced = {
+  /** As they stood then. */
+  readonly parts: readonly Part[]
+  /** Health checks without a result; none of them counts before all of them are decided. */
+  readonly by: readonly string[]
+}
+
+/** Health checks that a priority is the higher for: those that are up, and those that are down and reversed. */
+export type Lifting = { readonly up: readonly string[]; readonly down: readonly string[] }
+
+export type Tracking = {
+  readonly priority: number
+  /** Before clamping: base and all parts. */
+  readonly sum: number
+  readonly parts: readonly Part[]
+  readonly faults: readonly TrackedFault[]
+  /** Whose next result would lower the priority if it were another one. */
+  readonly lifting: Lifting
+  /** What the priority would be if all of those had changed. */
+  readonly assured: number
+}
+
+export const untracked = (priority: number): Tracking => ({
+  priority,
+  sum: priority,
+  parts: [],
+  faults: [],
+  lifting: { up: [], down: [] },
+  assured: priority,
+})
+
+/**
+ * `starts`: the router is in Initialize. There it waits for the first result of a check without weight (VR-TRK-05); one
+ * that runs when a reload makes it track such a check goes on until there is a result. `replaced`: what a running router
+ * goes by until there is one, because a priority that falls for a moment moves the addresses.
+ */
+export function trackingOf(
+  base: number,
+  track: readonly Track[],
+  states: TrackedStates,
+  starts: boolean,
+  replaced?: Replaced,
+): Omit<Tracking, 'assured'> {
+  const parts: Part[] = []
+  const faults: TrackedFault[] = []
+  const contributions: Contribution[] = []
+  const lifting: { up: string[]; down: string[] } = { up: [], down: [] }
+  const awaited =
+    replaced?.by.some((name) => states.check(name)?.verdict === 'undecided') === true ? replaced : undefined
+  for (const part of awaited?.parts ?? []) {
+    contributions.push({ weight: part.adds, up: part.adds > 0 })
+    parts.push(part)
+  }
+  // VR-TRK-08: an owner's priority is a fact, weights leave it alone.
+  const weighs = (tracker: Track) => base !== 255 && tracker.weight !== 0
+  for (const tracker of track) {
+    if (isInterface(tracker)) {
+      const { interface: name, weight } = tracker
+      const contribution = { weight, up: states.isUp(name) }
+      if (weight === 0) faults.push({ fault: `trackedInterfaceDown:${name}`, present: !contribution.up, canSend: true })
+      if (!weighs(tracker)) continue
+      contributions.push(contribution)
+      parts.push({ kind: 'interface', name, adds: addsOf(contribution) })
+      continue
+    }
+    const { healthcheck: name, weight } = tracker
+    const state = states.check(name)
+    if (state === undefined) continue
+    const contribution = awaited?.by.includes(name) === true ? undefined : whatItSays(tracker, state)
+    const isFault = contribution !== undefined && contributionOf(contribution) === 'fault'
+    if (weight === 0 || (weighs(tracker) && state.weight !== undefined)) {
+      faults.push({ fault: `healthcheckDown:${name}`, present: isFault, canSend: true })
+    }
+    if (weight === 0) {
+      const present = starts && state.verdict === 'undecided'
+      faults.push({ fault: `healthcheckUndecided:${name}`, present, canSend: true })
+    }
+    if (!weighs(tracker)) continue
+    if (contribution !== undefined) contributions.push(contribution)
+    const adds = addsOf(contribution)
+    parts.push({ kind: 'healthcheck', name, adds })
+    if (contribution === undefined || state.standing === 'nothing') continue
+    const other = state.standing === 'up' ? 'down' : 'up'
+    if (adds > addsOf(whatItSays(tracker, { ...state, standing: other }))) lifting[state.standing].push(name)
+  }
+  const { priority, sum } = effectivePriority(base, contributions)
+  return { priority, sum, parts, faults, lifting }
+}
+
+/** Of two states of a check the one that is worse for whoever tracks it. */
+export function worseOf(tracker: TrackedHealthcheck, one: CheckState, other: CheckState): CheckState {
+  return addsOf(whatItSays(tracker, one)) <= addsOf(whatItSays(tracker, other)) ? one : other
+}
+
+/** Nothing known says nothing (VR-TRK-05). A file of weights that cannot be read counts as any check that is down. */
+function whatItSays({ weight, reverse }: TrackedHealthcheck, state: CheckState): Contribution | undefined {
+  if (state.standing === 'nothing') return undefined
+  if (state.weight !== undefined && state.standing === 'up') return { weight, reverse, content: state.weight }
+  return { weight, reverse, up: state.standing === 'up' }
+}
+
+function addsOf(contribution: Contribution | undefined): number {
+  const adds = contribution === undefined ? 0 : contributionOf(contribution)
+  return adds === 'fault' ? 0 : adds
+}

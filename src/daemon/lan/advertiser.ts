@@ -1,0 +1,46 @@
+/**
+ * One router's advertisements on their way out: encoded once as long as they say the same, counted, and told when the
+ * kernel does not take them. When and why to send is the state machine's, through which socket is the segment's.
+ */
+import type { Parameters } from '../../vrrp/parameters.ts'
+import { advertisementDatagrams } from '../../vrrp/transmit.ts'
+import type { Datagram, SendOutcome } from '../ports.ts'
+import { Counters, type Recorder } from '../telemetry/recorder.ts'
+
+export class Advertiser {
+  /** By kind: advertisement, priorityZero; one for each destination. */
+  readonly sent = new Counters()
+  /** By error code. */
+  readonly failures = new Counters()
+  readonly #router: string
+  readonly #recorder: Recorder
+  #encoded: { parameters: Parameters; priority: number; datagrams: readonly Datagram[] } | undefined
+
+  constructor(router: string, recorder: Recorder) {
+    this.#router = router
+    this.#recorder = recorder
+  }
+
+  /** What came of sending datagrams(). */
+  sentAs(priority: number, datagrams: readonly Datagram[], outcomes: readonly SendOutcome[]): void {
+    this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
+    outcomes.forEach((outcome, i) => {
+      if (outcome.ok) return
+      const { code, message } = outcome.failure
+      this.failures.add(code)
+      this.#recorder.logLimited(`${this.#router} send ${code}`, 'warn', `${this.#router}: ${message}`, {
+        router: this.#router,
+        code,
+        destination: datagrams[i]?.destination,
+      })
+    })
+  }
+
+  /** An Active says the same again and again. */
+  datagrams(parameters: Parameters, priority: number): readonly Datagram[] {
+    if (this.#encoded?.parameters !== parameters || this.#encoded.priority !== priority) {
+      this.#encoded = { parameters, priority, datagrams: advertisementDatagrams(parameters, priority) }
+    }
+    return this.#encoded.datagrams
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The routers that advertise for one VRID now, each since when without a gap: two of them at the same time are two Actives,
+ * which a Backup hears even though it follows one. Decided here: how long both must advertise, so that an ordinary move is not
+ * taken for it. Bounded, because sources can be invented. Refuses to know what is done about it.
+ */
+import type { Parameters } from '../../vrrp/parameters.ts'
+import type { State } from '../../vrrp/state.ts'
+import { activeDownInterval } from '../../vrrp/timers.ts'
+import type { Address } from '../../wire/address.ts'
+import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
+
+const MOST_ROUTERS = 8
+
+/** Changed in place: an advertisement must not cost an allocation. */
+type Advertising = { priority: number; since: Millis; heardAt: Millis }
+
+export type OtherActive = { readonly address: Address; readonly priority: number; readonly heardAt: Millis } & {
+  /** Since when it advertises beside another Active. */
+  readonly besideSince: Millis
+}
+
+export class AdvertisingRouters {
+  readonly #routers = new Map<Address, Advertising>()
+
+  /** An advertisement that has passed the checks of RFC 9568 §7.1; priority 0 is the last one of an Active. */
+  note(source: Address, priority: number, heardAt: Millis, parameters: Parameters): void {
+    const known = this.#routers.get(source)
+    if (priority === 0) {
+      this.#routers.delete(source)
+    } else if (known === undefined) {
+      if (this.#routers.size >= MOST_ROUTERS) this.#forgetOldest()
+      this.#routers.set(source, { priority, since: heardAt, heardAt })
+    } else {
+      if (heardAt - known.heardAt > patience(parameters)) known.since = heardAt
+      known.priority = priority
+      known.heardAt = heardAt
+    }
+  }
+
+  /** Returns the Actives beside this node, or beside the one that it follows. `activeSince`: of this router, if it is Active. */
+  beside(state: State, parameters: Parameters, activeSince: Millis, now: Millis): readonly OtherActive[] {
+    const isFresh = ({ heardAt }: Advertising) => now - heardAt <= patience(parameters)
+    const followed = state.name === 'Backup' ? state.active?.source : undefined
+    const own = state.name === 'Active' ? { since: activeSince, heardAt: now } : undefined
+    const active = own ?? (followed === undefined ? undefined : this.#routers.get(followed))
+    if (active === undefined) return []
+    return [...this.#routers].flatMap(([address, other]) => {
+      if (address === followed || !isFresh(other)) return []
+      const since = millis(Math.max(active.since, other.since))
+      const until = Math.min(active.heardAt, other.heardAt)
+      if (until - since < centisToMillis(parameters.advertisementInterval)) return []
+      return [{ address, priority: other.priority, heardAt: other.heardAt, besideSince: since }]
+    })
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = [...this.#routers].sort(([, one], [, other]) => one.heardAt - other.heardAt)
+    if (oldest !== undefined) this.#routers.delete(oldest[0])
+  }
+}
+
+const patience = ({ advertisementInterval, priority, version }: Parameters): number =>
+  activeDownInterval(priority, advertisementInterval, version)

@@ -1,0 +1,134 @@
+/**
+ * Who speaks VRRP for the VRID of a router and is not, or not quite, one of its group: another version, another
+ * password, other addresses. Such a neighbour must not look like "there is no Active", so he is remembered by his
+ * address until he has been silent for long. Bounded, because sources can be invented. What is wrong with a packet is
+ * decided in vrrp/receive.ts; nothing here changes an election.
+ */
+import type { DiscardReason, ReceiveWarning } from '../../vrrp/advertisement.ts'
+import type { Address } from '../../wire/address.ts'
+import type { Millis } from '../../wire/units.ts'
+
+/** Sources of one router; the newest win, because an invented one is not heard again. */
+const MOST_SOURCES = 8
+/** Between two sources that push another one out: a flood from invented ones must not cost memory or time. */
+const PUSH_OUT_SPACING = 100
+/** More than twice the longest interval that there is (version 2: 255 s). */
+const FORGET_AFTER = 600_000
+/** A source that is heard well after this has been put right; before, there may be two daemons on that node. */
+const PUT_RIGHT_AFTER = 10_000
+
+/** What is strange about a neighbour, in words that follow his address. What is not here is no sign of a stranger. */
+const WORDS = {
+  ttl: 'sends from another network: its TTL is not 255',
+  version: 'speaks another version',
+  type: 'sends messages of another type',
+  length: 'sends messages of a wrong length',
+  checksum: 'sends checksums that do not verify',
+  'addr-count-zero': 'advertises no address',
+  'first-addr-not-link-local': 'does not advertise a link-local address first',
+  'adver-int-zero': 'advertises an interval of 0',
+  'multicast-unexpected': 'advertises by multicast, this router by unicast',
+  'unicast-unexpected': 'advertises by unicast, this router by multicast',
+  'unknown-peer': 'is not among the peers',
+  'ttl-range': 'is farther away or nearer than its TTL may say',
+  'unlisted-peer': 'is not among the peers',
+  'auth-type': 'authenticates in another way than this router',
+  'auth-data': 'has another password',
+  'interval-mismatch': 'advertises at another interval',
+  'address-list-mismatch': 'advertises other addresses',
+  'checksum-form-differs': 'uses the other checksum form, and may refuse ours',
+  'multiple-owners': 'says as well that it owns the addresses',
+} as const satisfies Partial<Record<DiscardReason | ReceiveWarning, string>>
+export type Strangeness = keyof typeof WORDS
+
+export type Stranger = {
+  readonly address: Address
+  readonly reason: Strangeness
+  /** VRRP version of its last packet. */
+  readonly version: number | undefined
+  /** Its advertisements count in the election all the same. */
+  readonly listenedTo: boolean
+  /** Packets since it was first heard, or heard again after a long silence. */
+  readonly count: number
+  readonly lastHeardAt: Millis
+}
+
+export type Sighting = {
+  readonly address: Address
+  readonly reasons: readonly (DiscardReason | ReceiveWarning)[]
+  readonly version: number | undefined
+  readonly listenedTo: boolean
+  readonly heardAt: Millis
+}
+
+/** Changed in place: a flood makes one of these per source, not one per packet. */
+type Finding = { -readonly [key in keyof Stranger]: Stranger[key] }
+type Source = { readonly address: Address; lastHeardAt: Millis; findings: Finding[] }
+
+export class ForeignPeers {
+  #sources: Source[] = []
+  #pushedOutAt: Millis | undefined
+
+  /** Every packet for this router comes by, also one about which there is nothing to say. */
+  note({ address, heardAt, listenedTo, reasons, version }: Sighting): void {
+    const known = this.#sources.find((source) => source.address === address)
+    if (!reasons.some(isStrange)) {
+      if (listenedTo && known !== undefined) this.#forget(heardAt - PUT_RIGHT_AFTER, known)
+      return
+    }
+    const source = known ?? this.#admit(address, heardAt)
+    if (source === undefined) return
+    if (heardAt - source.lastHeardAt > FORGET_AFTER) source.findings = []
+    source.lastHeardAt = heardAt
+    for (const reason of reasons) {
+      if (!isStrange(reason)) continue
+      const found = source.findings.find((finding) => finding.reason === reason)
+      if (found === undefined)
+        source.findings.push({ address, reason, version, listenedTo, count: 1, lastHeardAt: heardAt })
+      else {
+        found.count = heardAt - found.lastHeardAt > FORGET_AFTER ? 1 : found.count + 1
+        found.lastHeardAt = heardAt
+        found.version = version
+        found.listenedTo = listenedTo
+      }
+    }
+  }
+
+  /** The one heard last comes first. */
+  list(now: Millis): readonly Stranger[] {
+    for (const source of [...this.#sources]) this.#forget(now - FORGET_AFTER, source)
+    const newestFirst = this.#sources.toSorted((left, right) => right.lastHeardAt - left.lastHeardAt)
+    return newestFirst.flatMap(({ findings }) => findings.map((finding) => ({ ...finding })))
+  }
+
+  /** Whose advertisements have been heard since and do not count: they may well be what somebody misses. */
+  unheeded(since: Millis): readonly Stranger[] {
+    return this.list(since).filter(({ lastHeardAt, listenedTo }) => !listenedTo && lastHeardAt >= since)
+  }
+
+  #admit(address: Address, heardAt: Millis): Source | undefined {
+    if (this.#sources.length >= MOST_SOURCES) {
+      if (this.#pushedOutAt !== undefined && heardAt - this.#pushedOutAt < PUSH_OUT_SPACING) return undefined
+      this.#pushedOutAt = heardAt
+      const oldest = this.#sources.reduce((left, right) => (right.lastHeardAt < left.lastHeardAt ? right : left))
+      this.#sources.splice(this.#sources.indexOf(oldest), 1)
+    }
+    const source = { address, lastHeardAt: heardAt, findings: [] }
+    this.#sources.push(source)
+    return source
+  }
+
+  #forget(before: number, source: Source): void {
+    source.findings = source.findings.filter(({ lastHeardAt }) => lastHeardAt >= before)
+    if (source.findings.length === 0) this.#sources = this.#sources.filter((each) => each !== source)
+  }
+}
+
+export const isStrange = (reason: DiscardReason | ReceiveWarning): reason is Strangeness => Object.hasOwn(WORDS, reason)
+
+/** "speaks VRRPv2, this router VRRPv3"; to be put behind an address. */
+export function strangeWords(reason: Strangeness, version: number | null | undefined, own: number): string {
+  return reason === 'version' && typeof version === 'number'
+    ? `speaks VRRPv${version}, this router VRRPv${own}`
+    : WORDS[reason]
+}

@@ -1,0 +1,28 @@
+/**
+ * An engine that woke late, for the journal: the machine did not give it the processor, or it was stopped for a moment. Decided
+ * here: what is late (half an interval, which is what the alert HoldfastTimerLate means as well), and how much of it is
+ * recorded. Being away so long that others may have taken over is absence-watch.ts's.
+ */
+import type { Millis } from '../../wire/units.ts'
+import type { Chronicle } from './chronicle.ts'
+import { EventBudget } from './event-budget.ts'
+
+/** A busy machine is late by some ms all day; half a second is late for everybody. */
+const LEAST = 50
+const MOST = 500
+
+export class LatenessNews {
+  readonly #chronicle: Chronicle
+  readonly #budget = new EventBudget()
+
+  constructor(chronicle: Chronicle) {
+    this.#chronicle = chronicle
+  }
+
+  /** `shortest`: of the intervals of all routers, in milliseconds; asked only when it may matter. */
+  note(late: number, shortest: () => number, now: Millis): void {
+    if (late < LEAST || late < Math.min(MOST, shortest() / 2)) return
+    const before = this.#budget.take(now)
+    if (before !== undefined) this.#chronicle.record({ kind: 'engineLate', lateMs: Math.round(late), ...before })
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What became of notifications, for log, status and metrics. Decided here: a line for each run, but not without end, and
+ * counters that a reload does not reset for a name that stays. Refuses to know why somebody was notified.
+ */
+import type { NotifyEvent, NotifySubject } from '../../notify/notification.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { NotifyPortNews } from '../ports.ts'
+import { LineBudget } from './line-budget.ts'
+import { Counters, type Recorder } from './recorder.ts'
+
+/** So many lines in one go of one router, then one in this time: a neighbour can make it change its state at will. */
+const MOST_AT_ONCE = 20
+const PACE = 1_000
+
+export type NoticeSnapshot = {
+  readonly kind: NotifySubject['kind']
+  readonly name: string
+  /** Notifications that are under way or wait for their turn. */
+  readonly waiting: number
+  /** Runs of programs by how they ended; `superseded` and `postedAgain` are notifications. */
+  readonly runs: Readonly<Record<string, number>>
+  /** Null: nothing has been run so far. */
+  readonly last: {
+    readonly at: string
+    readonly event: NotifyEvent
+    readonly ok: boolean
+    readonly reason: string
+    /** For people: the program and what it said. Never for those who are not known. */
+    readonly detail?: string
+    readonly latencyMs: number
+  } | null
+}
+
+export type OpenNotice = { readonly subject: NotifySubject; readonly lane: string; readonly event: NotifyEvent }
+
+type Account = {
+  readonly subject: NotifySubject
+  readonly runs: Counters
+  readonly budget: LineBudget
+  untold: number
+  last: NoticeSnapshot['last']
+}
+
+export class NoticeAccounts {
+  readonly #recorder: Recorder
+  readonly #accounts = new Map<string, Account>()
+  readonly #open = new Map<number, OpenNotice>()
+
+  constructor(recorder: Recorder) {
+    this.#recorder = recorder
+  }
+
+  /** Those of the configuration; what is under way of others is still told. */
+  keep(lanes: readonly { readonly lane: string; readonly subject: NotifySubject }[]): void {
+    const names = new Set([...lanes, ...this.#open.values()].map(({ lane }) => lane))
+    for (const lane of this.#accounts.keys()) if (!names.has(lane)) this.#accounts.delete(lane)
+    for (const each of lanes) this.#accountOf(each)
+  }
+
+  open(id: number, notice: OpenNotice): void {
+    this.#open.set(id, notice)
+  }
+
+  hear(news: NotifyPortNews, now: Millis): void {
+    if (news.kind === 'postedAgain') return this.#tellPostedAgain(news.ids)
+    const notice = this.#open.get(news.id)
+    if (notice === undefined) return
+    const account = this.#accountOf(notice)
+    if (news.kind === 'ran') return this.#tellRun(account, notice, news, now)
+    this.#open.delete(news.id)
+    if (news.kind === 'done') return
+    account.runs.add('superseded')
+    const { event, subject } = notice
+    const message = `${subject.name}: notify ${event}: not run, because others came after it while one ran`
+    this.#line(account, now, 'warn', message, { event, result: 'superseded' })
+  }
+
+  snapshot(): readonly NoticeSnapshot[] {
+    const waiting = new Map<string, number>()
+    for (const { lane } of this.#open.values()) waiting.set(lane, (waiting.get(lane) ?? 0) + 1)
+    return [...this.#accounts].map(([lane, { last, runs, subject }]) => ({
+      ...subject,
+      waiting: waiting.get(lane) ?? 0,
+      runs: runs.toJSON(),
+      last,
+    }))
+  }
+
+  #tellRun(
+    account: Account,
+    { event, subject }: OpenNotice,
+    run: Extract<NotifyPortNews, { kind: 'ran' }>,
+    now: Millis,
+  ) {
+    const { detail, latency, reason } = run
+    const ok = reason === 'ok'
+    const latencyMs = Math.round(latency * 10) / 10
+    account.runs.add(reason)
+    account.last = { at: new Date().toISOString(), event, ok, reason, detail, latencyMs }
+    this.#line(account, now, ok ? 'info' : 'warn', `${subject.name}: notify ${event}: ${detail}`, {
+      event,
+      result: reason,
+      latencyMs,
+    })
+  }
+
+  #tellPostedAgain(ids: readonly number[]): void {
+    const notices = ids.flatMap((id) => this.#open.get(id) ?? [])
+    for (const notice of notices) this.#accountOf(notice).runs.add('postedAgain')
+    const which = notices.map(({ event, subject }) => `${subject.name} ${event}`).join(', ')
+    this.#recorder.log('warn', `The thread that notifies has ended: once more, to the next one: ${which}`)
+  }
+
+  #line(account: Account, now: Millis, level: 'info' | 'warn', message: string, fields: Record<string, unknown>): void {
+    const { budget, subject, untold } = account
+    if (!budget.affords(now)) {
+      account.untold++
+      return
+    }
+    budget.spend(now)
+    account.untold = 0
+    const unsaid = untold === 0 ? {} : { suppressed: untold }
+    this.#recorder.log(level, message, { [subject.kind]: subject.name, ...fields, ...unsaid })
+  }
+
+  #accountOf({ lane, subject }: { readonly lane: string; readonly subject: NotifySubject }): Account {
+    const known = this.#accounts.get(lane)
+    if (known !== undefined) return known
+    const budget = new LineBudget(MOST_AT_ONCE, PACE)
+    const account: Account = { subject, runs: new Counters(), budget, untold: 0, last: null }
+    this.#accounts.set(lane, account)
+    return account
+  }
+}

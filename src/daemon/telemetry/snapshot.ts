@@ -1,0 +1,507 @@
+/**
+ * What the daemon says of itself: a value that is JSON as it stands, versioned, the same for `holdfast status`, the
+ * API and the metrics. Deadlines are remaining milliseconds, because nobody outside shares our clock.
+ */
+
+import { isInterface, type Track } from '../../config/schema/track.ts'
+import type { JournalSnapshot } from '../../events/journal-file.ts'
+import type { StateName } from '../../vrrp/effect.ts'
+import { isLingering } from '../../vrrp/lingering.ts'
+import { isOwner, outranks, ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
+import type { Kept, State } from '../../vrrp/state.ts'
+import type { Address } from '../../wire/address.ts'
+import type { Millis } from '../../wire/units.ts'
+import { lifetimeOf } from '../addresses/lifetime.ts'
+import type { HealthcheckSnapshot } from '../health/healthcheck-snapshot.ts'
+import type { Part } from '../health/tracking.ts'
+import type { Strangeness } from '../lan/foreign-peers.ts'
+import type { Segment } from '../lan/segment.ts'
+import type { Router } from '../router.ts'
+import type { RouterGroup } from '../router-group.ts'
+import type { NoticeSnapshot } from './notice-account.ts'
+
+export type StrangerSnapshot = {
+  readonly address: string
+  readonly reason: Strangeness
+  /** VRRP version of its last packet. */
+  readonly version: number | null
+  /** Its advertisements count in the election all the same. */
+  readonly listenedTo: boolean
+  readonly count: number
+  readonly lastHeardMsAgo: number
+}
+
+export type DuplicateSnapshot = {
+  readonly address: string
+  readonly mac: string
+  /** Heard to advertise for the VRID, or a listed peer (priority null: not heard); null: it speaks no VRRP that we hear. */
+  readonly router: {
+    readonly address: string
+    readonly priority: number | null
+    /** Age of its last advertisement, which has that priority; `null`: none was heard. */
+    readonly heardMsAgo: number | null
+  } | null
+  readonly foundMsAgo: number
+}
+
+export type RivalSnapshot = {
+  readonly address: string
+  readonly mac: string
+  readonly sinceMsAgo: number
+  readonly lastMsAgo: number
+  readonly answers: number
+}
+
+export type OtherActiveSnapshot = {
+  readonly address: string
+  readonly priority: number
+  /** How long it advertises beside another Active. */
+  readonly forMs: number
+  readonly heardMsAgo: number
+}
+
+export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
+
+export type RouterSnapshot = {
+  readonly name: string
+  /** A reload has taken it out of the configuration, or its successor of the same name waits until it is gone. */
+  readonly departing: boolean
+  /** Of the sync group; null: it moves alone. */
+  readonly group: string | null
+  readonly vrid: number
+  readonly family: string
+  readonly version: number
+  readonly interface: string | null
+  /** Of `interface: { holding: … }`; null: that is not written. */
+  readonly holding: {
+    /** Which says the address; null: the configuration itself does. */
+    readonly file: string | null
+    readonly address: string | null
+    /** Why it is not as the file has it; null: it is. */
+    readonly problem: string | null
+  } | null
+  readonly state: StateName
+  readonly since: string
+  readonly reason: string
+  readonly faults: readonly string[]
+  /** The words of its configuration about the fault `configured`; null: it has none. */
+  readonly configuredFault: string | null
+  readonly priority: { readonly base: number; readonly effective: number }
+  readonly tracking: {
+    /** Base and parts, before it is kept between 1 and 254; while the router yields it is not in force. */
+    readonly sum: number
+    /** What each tracker with a weight adds now. */
+    readonly parts: readonly {
+      readonly kind: 'interface' | 'healthcheck'
+      readonly name: string
+      readonly adds: number
+      /** As configured; `null`: it is reversed, or a file of weights, or a reload has just replaced it. */
+      readonly weight: number | null
+    }[]
+  }
+  /** Why the effective priority is 1, and for how long; wall clock. */
+  readonly yieldingUntil: string | null
+  /** Who answers for the addresses, as far as this node knows; `self` when it does. */
+  readonly owner: {
+    readonly self: boolean
+    readonly address: string | null
+    readonly priority: number | null
+    readonly heardMsAgo: number | null
+  }
+  readonly source: string | null
+  readonly transport: string
+  readonly advertisementIntervalMs: number
+  readonly activeAdverIntervalMs: number | null
+  /** Why a Backup that is better than the Active leaves the addresses there: the setting. Null: it is not, or does not. */
+  readonly heldBack: HeldBack | null
+  /** Remaining milliseconds, negative when overdue. */
+  readonly deadlines: Readonly<Record<string, number>>
+  readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
+  /** Of the addresses in the kernel, unless the guardian renews them; null: they stay. */
+  readonly lifetimeSeconds: number | null
+  /** Who speaks for the VRID of this router and is not, or not quite, of its group; the one heard last comes first. */
+  readonly strangers: readonly StrangerSnapshot[]
+  /** Other hosts that answer for an address that we hold, or have yielded to them. */
+  readonly duplicates: readonly DuplicateSnapshot[]
+  /** The other host that answered last while this node was Active; `null`: none has in the last 10 s. */
+  readonly rival: RivalSnapshot | null
+  /** Routers that advertise as Active beside this one, or beside the one that it follows. */
+  readonly otherActives: readonly OtherActiveSnapshot[]
+  /** Somebody else keeps removing an address: the router has resigned for so long. */
+  readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
+  readonly counters: {
+    readonly received: number
+    /** Of them, with priority 0: somebody resigned. */
+    readonly receivedZero: number
+    /** Times that another host answered for an address while this node was Active. */
+    readonly rivalAnswers: number
+    /** Times that the guardian took the addresses off because this engine was late. */
+    readonly willsExecuted: number
+    readonly sent: Readonly<Record<string, number>>
+    readonly sendFailures: Readonly<Record<string, number>>
+    readonly refused: Readonly<Record<string, number>>
+    /** Takeovers from an Active below us that did not happen, or not yet. */
+    readonly suppressed: Readonly<Record<string, number>>
+    readonly discarded: Readonly<Record<string, number>>
+    readonly warnings: Readonly<Record<string, number>>
+    readonly foreignChanges: Readonly<Record<string, number>>
+    readonly transitions: readonly { from: string; to: string; reason: string; count: number }[]
+  }
+}
+
+export type InterfaceSnapshot = {
+  readonly name: string
+  readonly family: string
+  readonly open: boolean
+  readonly discarded: Readonly<Record<string, number>>
+  readonly overflowed: number
+  readonly announced: Readonly<Record<string, number>>
+}
+
+/** A fault of the file, as `holdfast check` would tell it. */
+export type ConfigProblem = {
+  readonly file?: string
+  /** 1-based; 0 where there is no text to point at. */
+  readonly line: number
+  readonly column: number
+  readonly path: string
+  readonly message: string
+  readonly severity: 'error' | 'warning'
+}
+
+export type ImportedSnapshot = {
+  readonly carried: number
+  readonly withoutEffect: number
+  readonly notSupported: number
+  readonly refused: number
+  readonly unknown: number
+}
+
+export type ConfigSnapshot = {
+  /** Null: the configuration came from no file. */
+  readonly file: string | null
+  /** Of the text in force, 12 hexadecimal digits. */
+  readonly hash: string | null
+  readonly loadedAt: string
+  /** By how they ended. */
+  readonly reloads: { readonly ok: number; readonly failed: number }
+  /** Null: there was none. A failed one has left the configuration in force as it was. */
+  readonly lastReload: {
+    readonly at: string
+    readonly ok: boolean
+    /** In words, of a failed one. */
+    readonly reason: string | null
+    /** The first of them; `holdfast check` tells all. */
+    readonly problems: readonly ConfigProblem[]
+  } | null
+  /** Of keepalived's file: what became of its keywords, in numbers. Null: it is YAML. */
+  readonly imported: ImportedSnapshot | null
+  /** Since when nothing of it is in force, because somebody has said stop to keepalived's socket; a reload ends that. */
+  readonly stoppedAt: string | null
+  /** Null: the file is somebody's, and nothing is handed over. */
+  readonly managed: ManagedSnapshot | null
+}
+
+/** Of an engine to which its configuration is handed (docs/adr/0052). */
+export type ManagedSnapshot = {
+  /** What is in force was handed over in this life. Null: it was remembered, or there is none. */
+  readonly handedOver: {
+    /** When the engine last took it. */
+    readonly at: string
+    /** As they call themselves. */
+    readonly by: string | null
+    readonly revision: string | null
+  } | null
+  /** By how they ended. */
+  readonly handOvers: {
+    readonly ok: number
+    readonly unchanged: number
+    readonly invalid: number
+    readonly failed: number
+  }
+  /** Why what is in force is not in the file; null: it is. */
+  readonly notKept: string | null
+  /** Why nothing is in force; null: something is. */
+  readonly waits: string | null
+}
+
+export type SchedulingSnapshot = {
+  /** SCHED_OTHER, SCHED_RR, … as the kernel has it now. */
+  readonly policy: string
+  /** 1 to 99 of a real-time policy, 0 otherwise. */
+  readonly priority: number
+  readonly realtimeAsked: boolean
+  /** Null: there is none. */
+  readonly guardian: { readonly policy: string; readonly priority: number } | null
+}
+
+/** Events on their way to a URL. */
+export type WebhookSnapshot = {
+  /** Without credentials and query. */
+  readonly to: string
+  /** The last attempt did not arrive. */
+  readonly failing: boolean
+  readonly waiting: number
+  readonly delivered: number
+  /** Lost: the receiver does not want them, they were too old, too many waited. */
+  readonly refused: number
+  readonly expired: number
+  readonly overflow: number
+  /** Each was followed by another one. */
+  readonly failedAttempts: number
+}
+
+/** What the engine does not see itself. */
+export type SurroundingsSnapshot = {
+  /** Connections to the control socket by users who may not command. */
+  readonly controlRefused: number
+  /** keepalived with VRRP in this network namespace, which `--force` has accepted at the start. */
+  readonly keepalivedBeside: readonly { readonly pid: number; readonly name: string }[]
+  /** Of the engine's main thread and of its guardian. Null: nobody has looked. */
+  readonly scheduling: SchedulingSnapshot | null
+  /** Null: nobody is posted anything. */
+  readonly webhook: WebhookSnapshot | null
+  /** Null: events are in memory alone. */
+  readonly journal: JournalSnapshot | null
+}
+
+/** Of a daemon that nobody has told. */
+export const NO_SURROUNDINGS: SurroundingsSnapshot = {
+  controlRefused: 0,
+  keepalivedBeside: [],
+  scheduling: null,
+  webhook: null,
+  journal: null,
+}
+
+export type GroupSnapshot = { readonly name: string; readonly members: readonly string[] }
+
+export type Snapshot = SurroundingsSnapshot & {
+  readonly version: 1
+  readonly pid: number
+  readonly hostname: string
+  readonly startedAt: string
+  readonly takenAt: string
+  /**
+   * Who stands behind this engine. Guarded: it keeps deadlines and renews lifetimes; armed: only our death executes the
+   * last will; none: nobody, a crash leaves addresses behind.
+   */
+  readonly guardian: 'none' | 'armed' | 'guarded'
+  readonly logRecordsLost: number
+  readonly config: ConfigSnapshot
+  readonly routers: readonly RouterSnapshot[]
+  readonly groups: readonly GroupSnapshot[]
+  readonly interfaces: readonly InterfaceSnapshot[]
+  readonly healthchecks: readonly HealthcheckSnapshot[]
+  /** Of routers and groups with programs to be told. */
+  readonly notifications: readonly NoticeSnapshot[]
+}
+
+/** The little of it that costs next to nothing. */
+export type Standing = Pick<RouterSnapshot, 'name' | 'state' | 'faults'> & {
+  readonly addresses: readonly string[]
+  /** The Active that a Backup listens to. */
+  readonly follows: string | null
+}
+
+export function standingOf(router: Router): Standing {
+  const { name, parameters, state } = router
+  const follows = state.name === 'Backup' ? (state.active?.source ?? null) : null
+  return { name, state: state.name, faults: faultsOf(router), addresses: parameters.addresses, follows }
+}
+
+export function routerSnapshot(router: Router, now: Millis, departing = false): RouterSnapshot {
+  const { parameters, state, spec, io } = router
+  const { transport } = parameters
+  const active = state.name === 'Backup' ? state.active : state.name === 'Leaving' ? state.successor : undefined
+  const self = state.name === 'Active' || (state.name === 'Leaving' && state.successor === undefined)
+  return {
+    name: spec.name,
+    departing,
+    group: router.group.name ?? null,
+    vrid: parameters.vrid,
+    family: parameters.family,
+    version: parameters.version,
+    interface: io?.interfaceName ?? null,
+    holding: holdingOf(router),
+    state: state.name,
+    since: new Date(router.history.since.epoch).toISOString(),
+    reason: router.history.since.reason,
+    faults: faultsOf(router),
+    configuredFault: spec.configuredFault ?? null,
+    priority: { base: spec.basePriority, effective: parameters.priority },
+    tracking: { sum: router.priority.tracking.sum, parts: router.priority.tracking.parts.map(partOf(spec.track)) },
+    yieldingUntil: router.priority.yieldingUntil === undefined ? null : wallClock(router.priority.yieldingUntil - now),
+    owner: self
+      ? { self, address: parameters.primaryAddress, priority: parameters.priority, heardMsAgo: 0 }
+      : {
+          self,
+          address: active?.source ?? null,
+          priority: active?.priority ?? null,
+          heardMsAgo: active === undefined ? null : round(now - active.heardAt),
+        },
+    source: io === undefined ? null : parameters.primaryAddress,
+    transport:
+      transport.mode === 'multicast' ? `multicast ${transport.group}` : `unicast to ${transport.peers.length} peers`,
+    advertisementIntervalMs: parameters.advertisementInterval * 10,
+    activeAdverIntervalMs: state.name === 'Backup' ? state.activeAdverInterval * 10 : null,
+    heldBack: heldBackOf(state, parameters) ?? null,
+    deadlines: deadlinesOf(state, now),
+    addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
+    lifetimeSeconds: (router.group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
+    strangers: router.history.strangers
+      .list(now)
+      .map(({ address, count, lastHeardAt, listenedTo, reason, version }) => ({
+        address,
+        reason,
+        version: version ?? null,
+        listenedTo,
+        count,
+        lastHeardMsAgo: round(now - lastHeardAt),
+      })),
+    duplicates: router.duplicates.list(now).map(({ address, mac, foundAt, heardAt, router: named }) => ({
+      address,
+      mac,
+      router:
+        named === undefined
+          ? null
+          : {
+              ...{ address: named.source, priority: named.priority ?? null },
+              heardMsAgo: heardAt === undefined ? null : round(now - heardAt),
+            },
+      foundMsAgo: round(now - foundAt),
+    })),
+    rival: rivalOf(router, now),
+    otherActives: router.advertising
+      .beside(state, parameters, router.history.since.at, now)
+      .map(({ address, besideSince, heardAt, priority }) => ({
+        ...{ address, priority },
+        ...{ forMs: round(now - besideSince), heardMsAgo: round(now - heardAt) },
+      })),
+    restorationsPaused: pauseOf(router, now),
+    counters: {
+      received: router.received,
+      receivedZero: router.receivedZero,
+      rivalAnswers: router.rivalAnswers,
+      willsExecuted: router.willsExecuted,
+      sent: router.advertiser.sent.toJSON(),
+      sendFailures: router.advertiser.failures.toJSON(),
+      refused: router.refused.toJSON(),
+      suppressed: router.suppressed.toJSON(),
+      discarded: router.discarded.toJSON(),
+      warnings: router.warnings.toJSON(),
+      foreignChanges: router.keeper.foreignChanges.toJSON(),
+      transitions: Object.entries(router.history.transitions.toJSON()).map(([key, count]) => {
+        const [from = '', to = '', reason = ''] = key.split(' ')
+        return { from, to, reason, count }
+      }),
+    },
+  }
+}
+
+export function interfaceSnapshot(segment: Segment): InterfaceSnapshot {
+  return {
+    name: segment.interfaceName,
+    family: segment.family,
+    open: segment.isOpen,
+    discarded: segment.discarded.toJSON(),
+    overflowed: segment.overflowed,
+    announced: segment.announcer.sent.toJSON(),
+  }
+}
+
+/** Where routers have addresses and speak no VRRP. */
+export const outpostSnapshots = ({ outposts }: Segment): readonly InterfaceSnapshot[] =>
+  outposts.map(({ announcer, family, isOpen, link }) => ({
+    name: link.name,
+    family,
+    open: isOpen,
+    discarded: {},
+    overflowed: 0,
+    announced: announcer.sent.toJSON(),
+  }))
+
+export function groupSnapshots(groups: Iterable<RouterGroup>): readonly GroupSnapshot[] {
+  return [...groups].flatMap(({ name, members }) =>
+    name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
+  )
+}
+
+function rivalOf({ rivals, state }: Router, now: Millis): RivalSnapshot | null {
+  const rival = state.name === 'Active' ? rivals.at(now) : undefined
+  if (rival === undefined) return null
+  const { address, answers, lastAt, mac, since } = rival
+  return { address, mac, sinceMsAgo: round(now - since), lastMsAgo: round(now - lastAt), answers }
+}
+
+const partOf =
+  (track: readonly Track[]) =>
+  ({ adds, kind, name }: Part): RouterSnapshot['tracking']['parts'][number] => {
+    const tracker = track.find((each) =>
+      kind === 'interface'
+        ? isInterface(each) && each.interface === name
+        : !isInterface(each) && each.healthcheck === name,
+    )
+    const plain = tracker !== undefined && (isInterface(tracker) || !tracker.reverse) ? tracker.weight : null
+    return { kind, name, adds, weight: adds === 0 || adds === plain ? plain : null }
+  }
+
+/** Its own, and that of another member of its group, which only the state knows. */
+function faultsOf({ faults, state }: Router): readonly string[] {
+  return [...new Set<string>([...faults, ...(state.name === 'Initialize' ? state.faults : [])])]
+}
+
+function holdingOf({ following: held }: Router): RouterSnapshot['holding'] {
+  if (held === undefined) return null
+  return { file: held.file ?? null, address: held.address ?? null, problem: held.problem ?? null }
+}
+
+const wallClock = (fromNow: number): string => new Date(Date.now() + fromNow).toISOString()
+
+function isPresent(router: Router, address: Address): boolean {
+  // An owner's addresses are the node's own: whether they are there is not our doing.
+  const { io, places } = router
+  const found = io?.where(address) ?? []
+  const place = io === undefined ? undefined : places.at(address, io)
+  return ownsAddresses(router.parameters)
+    ? found.length > 0
+    : found.some((p) => p.interfaceIndex === place?.interfaceIndex)
+}
+
+function deadlinesOf(state: State, now: Millis): Record<string, number> {
+  switch (state.name) {
+    case 'Initialize':
+      return {}
+    case 'Backup':
+      return {
+        activeDownInMs: round(state.activeDownAt - now),
+        ...(state.preemptAt === undefined ? {} : { preemptInMs: round(state.preemptAt - now) }),
+        ...(state.regularDownAt === undefined ? {} : { regularDownInMs: round(state.regularDownAt - now) }),
+        ...(isLingering(state) ? { addressesOffInMs: round(lastOf(state.kept) - now) } : {}),
+      }
+    case 'Active':
+      return { adverInMs: round(state.adverAt - now) }
+    case 'Leaving':
+    case 'Returning':
+      return { untilInMs: round(state.until - now) }
+  }
+}
+
+/** As row B4 and VR-PRE-02 decide it; an owner is held back by nothing (RFC 9568 §6.1). */
+function heldBackOf(state: State, parameters: Parameters): HeldBack | undefined {
+  const { preempt, preemptDelay, priority } = parameters
+  if (state.name !== 'Backup' || state.active === undefined || isOwner(parameters)) return undefined
+  if (state.active.priority >= priority) return undefined
+  if (!preempt) return 'preempt'
+  if (!outranks(priority, state.active.priority, parameters)) return 'margin'
+  return preemptDelay > 0 && state.preemptAt !== undefined ? 'preemptDelay' : undefined
+}
+
+const lastOf = (kept: readonly Kept[]) => Math.max(...kept.map(({ offAt }) => offAt))
+
+const round = (value: number) => Math.round(value * 10) / 10
+
+function pauseOf({ keeper }: Router, now: Millis): RouterSnapshot['restorationsPaused'] {
+  const { restorationsPaused: pause } = keeper
+  return pause === undefined ? null : { address: pause.address, forMs: round(pause.until - now) }
+}

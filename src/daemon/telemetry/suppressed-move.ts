@@ -1,0 +1,42 @@
+/**
+ * Why a Backup does not take over at once from an Active that is below it: the text for the log, and for the journal how
+ * long ago the addresses moved (minHold). Refuses to decide whether it takes over (vrrp/fast-preempt.ts). PURE.
+ */
+import type { EventOf } from '../../events/event.ts'
+import type { MoveSuppression } from '../../vrrp/effect.ts'
+import { outranks, type Parameters } from '../../vrrp/parameters.ts'
+import type { State } from '../../vrrp/state.ts'
+import type { Address } from '../../wire/address.ts'
+import type { Millis } from '../../wire/units.ts'
+
+type HeldBy = NonNullable<EventOf<'peerHeard'>['heldBy']>
+
+/** Returns why a demoted Active is not replaced sooner; `undefined` where minHold is not the reason. */
+export function heldBy(state: State, parameters: Parameters, now: Millis): HeldBy | undefined {
+  if (state.name !== 'Backup' || state.ownerChangedAt === undefined || state.regularDownAt !== undefined)
+    return undefined
+  const { active, ownerChangedAt } = state
+  const { knobs, minHold, priority } = parameters
+  const movedAgoMs = now - ownerChangedAt
+  const isBelow = active !== undefined && outranks(priority, active.priority, parameters)
+  if (!isBelow || !knobs.fastPreempt || movedAgoMs >= minHold) return undefined
+  return { why: 'minHold', forMs: minHold, movedAgoMs: Math.round(movedAgoMs) }
+}
+
+/** Returns the log's text, without its subject. */
+export function suppressionWords(
+  reason: MoveSuppression,
+  source: Address,
+  { parameters, state }: { readonly parameters: Parameters; readonly state: State },
+  now: Millis,
+): string {
+  const theirs = state.name === 'Backup' ? state.active?.priority : undefined
+  const dropped = `${source} has priority ${theirs ?? 'below ours'} (we have ${parameters.priority})`
+  if (reason === 'margin') return `${dropped}: the advantage over it is not greater than the margin`
+  if (reason === 'checksUnanswered') return `${dropped}, but the health checks did not confirm our priority in time`
+  const ago = state.name === 'Backup' && state.ownerChangedAt !== undefined ? now - state.ownerChangedAt : 0
+  const wait = state.name === 'Backup' ? state.activeDownAt - now : 0
+  return `${source} dropped to ${theirs} (we have ${parameters.priority}), but the VIP moved ${seconds(ago)} ago: waiting up to ${seconds(wait)} (minHold)`
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`

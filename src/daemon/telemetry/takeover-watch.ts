@@ -1,0 +1,93 @@
+/**
+ * How long a router takes from the decision to be Active to saying so, having its addresses and announcing them. Measured
+ * by the clock and not by the turn, because the calls in between are what takes the time. Decided here: which phases
+ * there are, and that one that is not reached is not counted. Refuses to know what happens in a phase.
+ */
+import { Histogram } from '../../metrics/histogram.ts'
+import { METRICS } from '../../metrics/names.ts'
+import type { Address } from '../../wire/address.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { Clock } from '../ports.ts'
+
+/** Each from the decision on. */
+export type TakeoverPhase =
+  /** The first advertisement has left. */
+  | 'advertised'
+  /** All addresses are on this node. */
+  | 'addresses'
+  /** The first gratuitous ARP or Neighbor Advertisement has left. */
+  | 'firstAnnouncement'
+  /** One has for every address. */
+  | 'announced'
+
+/** Of all routers together. */
+export type TakeoverTimes = {
+  readonly clock: Pick<Clock, 'now'>
+  /** In seconds. */
+  readonly phases: Readonly<Record<TakeoverPhase, Histogram>>
+}
+
+export function takeoverTimes(clock: Pick<Clock, 'now'>): TakeoverTimes {
+  const { buckets } = METRICS.holdfast_vrrp_takeover_duration_seconds
+  const phase = () => new Histogram(buckets)
+  return {
+    clock,
+    phases: { advertised: phase(), addresses: phase(), firstAnnouncement: phase(), announced: phase() },
+  }
+}
+
+export class TakeoverWatch {
+  readonly #times: TakeoverTimes
+  #decidedAt: Millis | undefined
+  readonly #ahead = new Set<TakeoverPhase>()
+  readonly #unannounced = new Set<Address>()
+  #addresses = 0
+  readonly #onAnnounced: (addresses: number) => void
+
+  /** `onAnnounced`: all of them have been, so many. */
+  constructor(times: TakeoverTimes, onAnnounced: (addresses: number) => void) {
+    this.#times = times
+    this.#onAnnounced = onAnnounced
+  }
+
+  /** `owns`: the addresses are the node's own, and there is nothing to install. */
+  begin(addresses: readonly Address[], owns: boolean, decidedAt: Millis): void {
+    this.end()
+    this.#decidedAt = decidedAt
+    for (const phase of ['advertised', 'firstAnnouncement', 'announced'] as const) this.#ahead.add(phase)
+    if (!owns) this.#ahead.add('addresses')
+    for (const address of addresses) this.#unannounced.add(address)
+    this.#addresses = addresses.length
+  }
+
+  advertised(): void {
+    this.#reach('advertised')
+  }
+
+  installed(): void {
+    this.#reach('addresses')
+  }
+
+  announced(address: Address): void {
+    if (this.#decidedAt === undefined) return
+    this.#reach('firstAnnouncement')
+    this.#unannounced.delete(address)
+    if (this.#unannounced.size > 0 || !this.#ahead.has('announced')) return
+    this.#reach('announced')
+    this.#onAnnounced(this.#addresses)
+  }
+
+  /** It is Active no more, or begins anew: what was not reached by now never is. */
+  end(): void {
+    this.#decidedAt = undefined
+    this.#ahead.clear()
+    this.#unannounced.clear()
+  }
+
+  #reach(phase: TakeoverPhase): void {
+    if (this.#decidedAt === undefined || !this.#ahead.delete(phase)) return
+    const { clock, phases } = this.#times
+    phases[phase].observe((clock.now() - this.#decidedAt) / 1_000)
+    if (this.#ahead.size === 0) this.end()
+  }
+}

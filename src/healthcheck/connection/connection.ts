@@ -1,0 +1,86 @@
+/**
+ * Opens one connection, TLS included, within a deadline. Decided here: every address of a name is tried, and a socket
+ * that was connected to itself is a refusal (a poll of a port in the ephemeral range meets its own SYN sooner or later,
+ * and would find a dead service alive). Refuses to know what is said on the connection.
+ */
+import { connect as connectTcp, type NetConnectOpts, type Socket } from 'node:net'
+import type { Cutoff } from '../cutoff.ts'
+import { DeadlinePassed, FailedProbe } from '../failed-probe.ts'
+import type { HostName } from './host-name.ts'
+import { NEXT_ADDRESS_AFTER } from './stream.ts'
+import type { TlsClient } from './tls-client.ts'
+
+export type Endpoint = {
+  readonly place: { readonly host: HostName; readonly port: number } | { readonly unixSocket: string }
+  readonly tls: TlsClient | undefined
+}
+
+export function formatEndpoint({ place }: Endpoint): string {
+  if ('unixSocket' in place) return place.unixSocket
+  return place.host.name.includes(':') ? `[${place.host.name}]:${place.port}` : `${place.host.name}:${place.port}`
+}
+
+export function isConnectedToItself(socket: Socket): boolean {
+  return (
+    socket.localPort !== undefined &&
+    socket.localPort === socket.remotePort &&
+    socket.localAddress === socket.remoteAddress
+  )
+}
+
+/** The caller owns the socket; it is destroyed when the time is over before it is open. Rejects with Error. */
+export async function openConnection(endpoint: Endpoint, cutoff: Cutoff): Promise<Socket> {
+  const { tls } = endpoint
+  const target = await targetOf(endpoint, cutoff)
+  // TLS on a socket of its own: one that is wrapped around another costs both.
+  const socket = tls === undefined ? connectTcp(target) : await tls.connect(target)
+  return opened(socket, endpoint, cutoff)
+}
+
+async function targetOf(endpoint: Endpoint, cutoff: Cutoff): Promise<NetConnectOpts> {
+  const { place } = endpoint
+  if ('unixSocket' in place) return { path: place.unixSocket }
+  const { host, port } = place
+  const addresses = await host.addresses(cutoff)
+  if (cutoff.aborted) throw new DeadlinePassed(`connecting to ${formatEndpoint(endpoint)}`)
+  const [only] = addresses
+  if (addresses.length === 1 && only !== undefined) return { host: only.address, port }
+  return {
+    host: host.name,
+    port,
+    lookup: (_name, _options, done) => done(null, [...addresses]),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER,
+  }
+}
+
+function opened(socket: Socket, endpoint: Endpoint, cutoff: Cutoff): Promise<Socket> {
+  const place = formatEndpoint(endpoint)
+  const last = endpoint.tls === undefined ? 'connect' : 'secureConnect'
+  let during = `connecting to ${place}`
+  // An error between two listeners would end the thread.
+  socket.on('error', () => {})
+  return new Promise((resolve, reject) => {
+    const finish = (error?: Error) => {
+      cutoff.removeEventListener('abort', late)
+      socket.off('connect', connected).off(last, open).off('error', finish).off('close', gone)
+      if (error === undefined) {
+        resolve(socket)
+        return
+      }
+      socket.destroy()
+      reject(error)
+    }
+    const connected = () => {
+      during = `TLS handshake with ${place}`
+      if (!isConnectedToItself(socket)) return
+      finish(new FailedProbe('connectionRefused', `Nobody listens on ${place}: the socket met itself`))
+    }
+    const open = () => finish()
+    const gone = () => finish(new FailedProbe('connectionReset', `Connection closed while ${during}`))
+    const late = () => finish(new DeadlinePassed(during))
+    socket.once('connect', connected).once(last, open).once('error', finish).once('close', gone)
+    if (cutoff.aborted) late()
+    else cutoff.addEventListener('abort', late, { once: true })
+  })
+}

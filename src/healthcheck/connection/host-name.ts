@@ -1,0 +1,88 @@
+/**
+ * The addresses of a check's host. Decided here: addresses and `localhost` never ask a resolver; an answer that is old
+ * is used while the next one is fetched, and stands while the resolver is silent, because a VIP follows its service and
+ * not the name server; a name that the resolver says does not exist is gone at once. At most one question is under way:
+ * getaddrinfo cannot be called off, and its threads are shared by the whole process.
+ */
+
+import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { type Millis, plus } from '../../wire/units.ts'
+import type { Cutoff } from '../cutoff.ts'
+import { codeOf, DeadlinePassed, FailedProbe } from '../failed-probe.ts'
+import { monotonicNow } from '../probe.ts'
+
+/** A poll each second shall not become a question to the name server each second. */
+const FRESH = 5_000
+
+export type Resolve = (name: string) => Promise<readonly LookupAddress[]>
+
+const viaSystem: Resolve = (name) => lookup(name, { all: true, verbatim: true })
+
+// RFC 6761 §6.3, and no daemon on the node has to be asked for it.
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+]
+
+export class HostName {
+  readonly name: string
+  readonly #resolve: Resolve
+  readonly #fresh: number
+  #known: readonly LookupAddress[] | undefined
+  #askAgainAt: Millis | undefined
+  #question: Promise<void> | undefined
+  #failure: FailedProbe | undefined
+
+  constructor(name: string, resolve: Resolve = viaSystem, fresh = FRESH) {
+    // A URL writes an IPv6 address in brackets.
+    this.name = name.replace(/^\[(.*)\]$/, '$1')
+    this.#resolve = resolve
+    this.#fresh = fresh
+    const family = isIP(this.name)
+    if (family !== 0) this.#known = [{ address: this.name, family }]
+    else if (/^(.+\.)?localhost\.?$/i.test(this.name)) this.#known = LOOPBACK
+    else this.#askAgainAt = monotonicNow()
+  }
+
+  /** Throws FailedProbe. */
+  async addresses(signal: Cutoff): Promise<readonly LookupAddress[]> {
+    if (this.#askAgainAt !== undefined && monotonicNow() >= this.#askAgainAt) this.#question ??= this.#ask(this.name)
+    if (this.#known !== undefined) return this.#known
+    if (this.#question !== undefined) await this.#answerOr(signal, this.#question)
+    if (this.#known !== undefined) return this.#known
+    throw this.#failure ?? new FailedProbe('nameUnanswered', `Cannot look up "${this.name}": no answer`)
+  }
+
+  async #ask(name: string): Promise<void> {
+    try {
+      const found = await this.#resolve(name)
+      if (found.length === 0) throw Object.assign(new Error('no address'), { code: 'ENODATA' })
+      this.#known = found
+      this.#askAgainAt = plus(monotonicNow(), this.#fresh)
+    } catch (error) {
+      const code = codeOf(error)
+      const gone = code === 'ENOTFOUND' || code === 'ENODATA'
+      if (gone) this.#known = undefined
+      this.#failure = new FailedProbe(
+        gone ? 'nameNotFound' : 'nameUnanswered',
+        `Cannot look up "${name}": ${gone ? 'there is no such name' : `the resolver says ${code}`}`,
+      )
+    } finally {
+      this.#question = undefined
+    }
+  }
+
+  #answerOr(signal: Cutoff, question: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const late = () => reject(new DeadlinePassed(`still looking up "${this.name}"`))
+      if (signal.aborted) late()
+      signal.addEventListener('abort', late, { once: true })
+      void question.then(() => {
+        signal.removeEventListener('abort', late)
+        resolve()
+      })
+    })
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The event source of http and tcp checks: one connection on which nothing is said, so that the kernel reports the end
+ * of the process behind it. Its end asks for a look and is never a failure itself. Decided here: it is opened only
+ * after a run that went well, renewed because a reloaded server leaves old connections with its old process, and given
+ * time when the server does not want it. Refuses to know what a look finds.
+ */
+import type { Socket } from 'node:net'
+import { type Millis, plus } from '../../wire/units.ts'
+import { type EventSource, monotonicNow } from '../probe.ts'
+import type { ProbeResult } from '../probe-result.ts'
+
+/** A server that ends it sooner does not want it, or limits what is idle. */
+const SHORT_LIFE = 5_000
+const FIRST_PAUSE = 1_000
+const LONGEST_PAUSE = 60_000
+/** Then a new one replaces it, to be with the process that answers now. */
+const RENEW_AFTER = 10_000
+/** For servers that it may have held up: not again for so long, four times as long each time. */
+const FIRST_SUSPICION = 60_000
+const LONGEST_SUSPICION = 3_600_000
+const OPEN_TIMEOUT = 5_000
+/** A greeting is fine, a stream is not what this connection is for. */
+const MOST_RECEIVED = 65_536
+
+export type Open = (signal: AbortSignal) => Promise<Socket>
+
+export class IdleConnection implements EventSource {
+  readonly #open: Open
+  readonly #onEvent: () => void
+  readonly #renewAfter: number
+  #socket: Socket | undefined
+  #openedAt: Millis | undefined
+  #opening: AbortController | undefined
+  #notBefore: Millis | undefined
+  #pause = FIRST_PAUSE
+  #suspected = false
+  #suspicion = FIRST_SUSPICION
+
+  constructor(open: Open, onEvent: () => void, renewAfter = RENEW_AFTER) {
+    this.#renewAfter = renewAfter
+    this.#open = open
+    this.#onEvent = onEvent
+  }
+
+  get armed(): boolean {
+    return this.#socket !== undefined
+  }
+
+  afterRun({ outcome, reason }: ProbeResult): void {
+    const now = monotonicNow()
+    if (outcome !== 'ok') {
+      // A server that serves one connection at a time is held up by this one. Without it the next run tells.
+      if (reason === 'timeout' && this.armed) {
+        this.#suspected = true
+        this.#let(this.#socket)
+      }
+      return
+    }
+    if (this.#suspected) {
+      this.#suspected = false
+      this.#notBefore = plus(now, this.#suspicion)
+      this.#suspicion = Math.min(LONGEST_SUSPICION, this.#suspicion * 4)
+    }
+    if (this.#opening !== undefined || (this.#notBefore !== undefined && now < this.#notBefore)) return
+    if (this.#openedAt !== undefined && now < this.#openedAt + this.#renewAfter) return
+    const opening = new AbortController()
+    this.#opening = opening
+    const late = setTimeout(() => opening.abort(), OPEN_TIMEOUT)
+    this.#open(opening.signal)
+      .then(
+        (socket) => (this.#opening === opening ? this.#keep(socket) : socket.destroy()),
+        // The next run will say what is wrong; this is not the place to judge.
+        () => this.#opening === opening && this.#pauseFor(monotonicNow()),
+      )
+      .finally(() => {
+        clearTimeout(late)
+        if (this.#opening === opening) this.#opening = undefined
+      })
+  }
+
+  close(): void {
+    this.#opening?.abort()
+    this.#opening = undefined
+    this.#let(this.#socket)
+  }
+
+  #keep(socket: Socket): void {
+    this.#let(this.#socket)
+    this.#socket = socket
+    this.#openedAt = monotonicNow()
+    const ended = () => this.#ended(socket)
+    socket.on('error', ended).on('end', ended).on('close', ended)
+    socket.on('data', () => {
+      if (socket.bytesRead <= MOST_RECEIVED) return
+      this.#let(socket)
+      this.#pauseFor(monotonicNow())
+    })
+    // It may have ended while it was handed over.
+    if (socket.destroyed || socket.readableEnded) ended()
+  }
+
+  #ended(socket: Socket): void {
+    if (this.#socket !== socket) return
+    const now = monotonicNow()
+    const lived = this.#openedAt === undefined ? 0 : now - this.#openedAt
+    this.#let(socket)
+    if (lived < SHORT_LIFE) this.#pauseFor(now)
+    else this.#pause = FIRST_PAUSE
+    this.#onEvent()
+  }
+
+  #let(socket: Socket | undefined): void {
+    if (socket === undefined) return
+    if (this.#socket === socket) {
+      this.#socket = undefined
+      this.#openedAt = undefined
+    }
+    socket.destroy()
+  }
+
+  #pauseFor(now: Millis): void {
+    this.#notBefore = plus(now, this.#pause)
+    this.#pause = Math.min(LONGEST_PAUSE, this.#pause * 2)
+  }
+}

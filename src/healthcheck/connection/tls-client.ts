@@ -1,0 +1,107 @@
+/**
+ * The TLS side of connections to one name: context, session, verification. Decided here: sessions are resumed because
+ * a full handshake is what makes a TLS check expensive, but never beyond the end of a certificate of the chain nor
+ * for long, because a resumed handshake shows no certificate. Refuses to know sockets' addresses and what is said.
+ */
+import { readFile } from 'node:fs/promises'
+import { isIP, type NetConnectOpts } from 'node:net'
+import {
+  connect,
+  createSecureContext,
+  type DetailedPeerCertificate,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls'
+import { type Millis, plus } from '../../wire/units.ts'
+import type { TlsSpec } from '../check.ts'
+import { disks } from '../disk-queue.ts'
+import { codeOf, FailedProbe } from '../failed-probe.ts'
+import { monotonicNow } from '../probe.ts'
+
+/** A certificate or an authority that was replaced is seen after this at the latest. */
+const SESSION_LIFE = 60_000
+
+export class TlsClient {
+  readonly #spec: TlsSpec
+  readonly #host: string
+  #context: SecureContext | undefined
+  #session: Buffer | undefined
+  /** Of what was forgotten with the chain that it stood for, nothing comes back. */
+  #generation = 0
+  /** Both clocks: certificates end by the calendar, sessions by the clock that is never set. */
+  #endsAt: Millis | undefined
+  #certificatesEnd = Number.POSITIVE_INFINITY
+
+  constructor(spec: TlsSpec, host: string) {
+    this.#spec = spec
+    this.#host = host.replace(/^\[(.*)\]$/, '$1')
+  }
+
+  /** It connects; `connect` and `secureConnect`, or `error` follow. Throws FailedProbe. */
+  async connect(target: NetConnectOpts): Promise<TLSSocket> {
+    if (this.#endsAt !== undefined && (monotonicNow() >= this.#endsAt || Date.now() >= this.#certificatesEnd))
+      this.#forget()
+    this.#context ??= createSecureContext(await this.#authorities())
+    const generation = this.#generation
+    const { serverName } = this.#spec
+    const secure = connect({
+      // Who is to prove to be what when there is no name; an address of `target` takes its place.
+      host: serverName ?? this.#host,
+      ...target,
+      secureContext: this.#context,
+      ...(this.#session === undefined ? {} : { session: this.#session }),
+      // An address is no name for SNI (RFC 6066 §3); the certificate is compared with it all the same.
+      servername: serverName ?? (isIP(this.#host) === 0 ? this.#host : ''),
+      rejectUnauthorized: this.#spec.verify,
+      ALPNProtocols: ['http/1.1'],
+    })
+    // It may fail before whoever asked for it has it.
+    secure.on('error', () => {})
+    secure.on('session', (session: Buffer) => {
+      if (generation === this.#generation) this.#session = session
+    })
+    secure.once('secureConnect', () => {
+      if (!secure.isSessionReused()) this.#verified(secure)
+    })
+    return secure
+  }
+
+  #verified(secure: TLSSocket): void {
+    this.#endsAt = plus(monotonicNow(), SESSION_LIFE)
+    this.#certificatesEnd = this.#spec.verify ? earliestEnd(secure.getPeerCertificate(true)) : Number.POSITIVE_INFINITY
+  }
+
+  #forget(): void {
+    this.#generation++
+    this.#session = undefined
+    this.#endsAt = undefined
+    // The file of authorities may be another one by now.
+    if (this.#spec.caFile !== undefined) this.#context = undefined
+  }
+
+  async #authorities(): Promise<{ ca?: string }> {
+    const { caFile } = this.#spec
+    if (caFile === undefined) return {}
+    let ca: string
+    try {
+      ca = await disks.ask(caFile, () => readFile(caFile, 'utf8'))
+    } catch (error) {
+      throw new FailedProbe('unreadable', `Cannot read the authorities in ${caFile}: ${codeOf(error)}`)
+    }
+    // Node takes such a file without a word, and then knows nobody.
+    if (!ca.includes('-----BEGIN ')) throw new FailedProbe('unreadable', `There is no certificate in ${caFile}`)
+    return { ca }
+  }
+}
+
+function earliestEnd(leaf: DetailedPeerCertificate): number {
+  let earliest = Number.POSITIVE_INFINITY
+  let certificate: DetailedPeerCertificate | undefined = leaf
+  const seen = new Set<DetailedPeerCertificate>()
+  while (certificate?.valid_to !== undefined && !seen.has(certificate)) {
+    seen.add(certificate)
+    earliest = Math.min(earliest, Date.parse(certificate.valid_to))
+    certificate = certificate.issuerCertificate
+  }
+  return earliest
+}

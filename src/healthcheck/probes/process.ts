@@ -1,0 +1,139 @@
+/**
+ * Asks whether a process runs, by the name that the kernel has for it. The kernel tells of the end of those that were
+ * found last (pidfd); where it does not, they are looked at WATCH_EVERY. Decided here: a zombie does not run, and a PID
+ * that starts anew or becomes another program is another process. Sees its own PID namespace only, and says so. Refuses to know who started a process.
+ */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { millis } from '../../wire/units.ts'
+import type { ProcessSpec } from '../check.ts'
+import { asRun, type EventSource, monotonicNow, type Probe, type ProcessEnd, type WatchEnd } from '../probe.ts'
+import type { ProbeResult } from '../probe-result.ts'
+
+const WATCH_EVERY = 50
+/** A descriptor each. */
+const MOST_WATCHED = 64
+/** TASK_COMM_LEN without its NUL. */
+const NAME_LENGTH = 15
+/** The inode of the first PID namespace of every kernel. */
+const HOST_NAMESPACE = 'pid:[4026531836]'
+
+type Seen = { readonly pid: string; readonly name: string; readonly startedAt: string }
+
+export function processProbe({ name, count }: ProcessSpec, watchEnd: WatchEnd): Probe {
+  const wanted = Buffer.from(name).subarray(0, NAME_LENGTH).toString()
+  let seen: readonly Seen[] = []
+
+  async function ask(): Promise<ProbeResult> {
+    const startedAt = monotonicNow()
+    // Those of last time first: walking all of /proc is what costs.
+    const still = seen.filter(isAlive)
+    seen = still.length >= count ? still : await processesNamed(wanted)
+    const latency = millis(monotonicNow() - startedAt)
+    if (seen.length >= count) return { outcome: 'ok', reason: 'ok', detail: `${seen.length} × "${name}"`, latency }
+    const detail = `${seen.length} × "${name}" run, wanted ${count}${isHostNamespace() ? '' : " (this is not the host's PID namespace)"}`
+    return { outcome: 'fail', reason: 'missing', detail, latency }
+  }
+
+  return { start: () => asRun(ask()), events: (onEvent) => new ProcessWatch(() => seen, watchEnd, onEvent) }
+}
+
+export function isHostNamespace(): boolean {
+  try {
+    return readlinkSync('/proc/self/ns/pid') === HOST_NAMESPACE
+  } catch {
+    return false
+  }
+}
+
+/** Name, state and start of /proc/PID/stat. The name is in parentheses and may hold some itself. */
+export function parseStat(text: string): { name: string; state: string; startedAt: string } | undefined {
+  const open = text.indexOf('(')
+  const close = text.lastIndexOf(')')
+  const rest = text.slice(close + 2).split(' ')
+  const [state, startedAt] = [rest[0], rest[19]]
+  if (open < 0 || close < open || state === undefined || startedAt === undefined) return undefined
+  return { name: text.slice(open + 1, close), state, startedAt }
+}
+
+const isDead = (state: string): boolean => ['Z', 'X', 'x'].includes(state)
+
+/** Under its name still: a child has its parent's until it becomes another program. */
+function isAlive({ pid, name, startedAt }: Seen): boolean {
+  try {
+    // A read of procfs does not wait for a disk.
+    const now = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    return now !== undefined && now.name === name && now.startedAt === startedAt && !isDead(now.state)
+  } catch {
+    return false
+  }
+}
+
+/** So many are read in one go; a node may have thousands, and other checks of this thread want their turn. */
+const BATCH = 64
+
+async function processesNamed(name: string): Promise<Seen[]> {
+  const found: Seen[] = []
+  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))
+  for (const [index, pid] of pids.entries()) {
+    if (index % BATCH === BATCH - 1) await setImmediate()
+    try {
+      const process = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+      if (process?.name === name && !isDead(process.state)) found.push({ pid, name, startedAt: process.startedAt })
+    } catch {
+      // It ended while the list was read.
+    }
+  }
+  return found
+}
+
+class ProcessWatch implements EventSource {
+  readonly #seen: () => readonly Seen[]
+  readonly #watchEnd: WatchEnd
+  readonly #onEvent: () => void
+  #ends: readonly ProcessEnd[] = []
+  #timer: NodeJS.Timeout | undefined
+  #watched: readonly Seen[] = []
+
+  constructor(seen: () => readonly Seen[], watchEnd: WatchEnd, onEvent: () => void) {
+    this.#seen = seen
+    this.#watchEnd = watchEnd
+    this.#onEvent = onEvent
+  }
+
+  get armed(): boolean {
+    return this.#watched.length > 0
+  }
+
+  afterRun({ outcome }: ProbeResult): void {
+    const seen = this.#seen()
+    if (outcome !== 'ok' || isDeepStrictEqual(seen, this.#watched)) return
+    this.close()
+    this.#watched = seen
+    const ended = () => this.#ended()
+    if (seen.length <= MOST_WATCHED) {
+      const ends = seen.map(({ pid }) => this.#watchEnd(Number(pid), ended))
+      this.#ends = ends.filter((end) => end !== undefined)
+    }
+    const all = this.#ends.length === seen.length
+    // A number may have found another process by now; one that cannot be watched may have ended.
+    if (!seen.every(isAlive)) this.#timer = setInterval(ended, 0)
+    else if (!all) this.#timer = setInterval(() => seen.every(isAlive) || ended(), WATCH_EVERY)
+  }
+
+  close(): void {
+    for (const end of this.#ends) end.close()
+    this.#ends = []
+    this.#watched = []
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #ended(): void {
+    if (!this.armed) return
+    this.close()
+    this.#onEvent()
+  }
+}

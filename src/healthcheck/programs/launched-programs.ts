@@ -1,0 +1,190 @@
+/**
+ * Programs that a launcher runs: never a shell, a session of their own, little in their environment. Decided here: exit
+ * status 0 is the only success; at the deadline the whole group is told to end and after GRACE everything is made to
+ * (VR-TRK-07). Who runs them is a launcher (docs/adr/0026): it has become the user already, has no privilege unless the
+ * set keeps them (docs/adr/0033), can run nothing else. Refuses to know when they are run and why, and which files may be
+ * run (script-safety.ts).
+ */
+import { constants } from 'node:os'
+import type { Duplex } from 'node:stream'
+import { getSystemErrorName } from 'node:util'
+import { type Millis, millis } from '../../wire/units.ts'
+import type { Cutoff } from '../cutoff.ts'
+import { disks } from '../disk-queue.ts'
+import { isOurs } from '../failed-probe.ts'
+import { monotonicNow, type ProbeRun } from '../probe.ts'
+import type { ProbeResult, Reason } from '../probe-result.ts'
+import { type LauncherAnswer, LauncherChannel } from './launcher-channel.ts'
+import type { ProgramSet, WantedRun } from './program-set.ts'
+import { unsafeBecause } from './script-safety.ts'
+import { userNamed } from './user.ts'
+
+/** From SIGTERM to SIGKILL. */
+const GRACE = 2_000
+/** For the first launcher, on a node that may be booting; the run that comes then says what is wrong. */
+const LAUNCH_WAIT = 5_000
+/** For the launcher to say what the program said; it does nothing else meanwhile. */
+const LAST_WORDS = 50
+
+export type Refusal = { readonly reason: Extract<Reason, 'notPossible' | 'userNotPermitted'>; readonly detail: string }
+
+/** A launcher for these programs and no others; never rejects. */
+export type Launch = (set: ProgramSet) => Promise<Duplex | Refusal>
+
+type Say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) => void
+
+const FIRST: WantedRun = { index: 0, number: undefined }
+
+/** One run at a time. */
+export class LaunchedPrograms {
+  readonly #set: ProgramSet
+  readonly #launch: Launch
+  #opening: Promise<LauncherChannel | Refusal> | undefined
+  #channel: LauncherChannel | undefined
+  #closed = false
+
+  constructor(set: ProgramSet, launch: Launch) {
+    this.#set = set
+    this.#launch = launch
+  }
+
+  async prepare(): Promise<void> {
+    await this.#open(AbortSignal.timeout(LAUNCH_WAIT))
+  }
+
+  start(signal: Cutoff, wanted: WantedRun = FIRST): ProbeRun {
+    const startedAt = monotonicNow()
+    let tell: (result: ProbeResult) => void = () => {}
+    const result = new Promise<ProbeResult>((resolve) => {
+      tell = resolve
+    })
+    const say: Say = (outcome, reason, detail) => tell({ outcome, reason, detail, latency: since(startedAt) })
+    const ended = this.#run(wanted, signal, say).catch((error: unknown) =>
+      say('fail', 'notRunnable', `Cannot run ${this.#path(wanted)}: ${error instanceof Error ? error.message : error}`),
+    )
+    return { result, ended, abandon: () => this.#channel?.kill() }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#channel?.close()
+  }
+
+  #path({ index }: WantedRun): string {
+    return this.#set.programs[index]?.argv[0] ?? `program ${index}`
+  }
+
+  /** Settles when nothing is left of the program. */
+  async #run(wanted: WantedRun, signal: Cutoff, say: Say): Promise<void> {
+    const program = this.#path(wanted)
+    const late = () => say('fail', 'timeout', `${program} was not started in time`)
+    // The disk of the program may not answer; the slot stays taken for as long.
+    signal.addEventListener('abort', late, { once: true })
+    const { user: name } = this.#set
+    const user = name === undefined ? undefined : await userNamed(name)
+    if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${name}" on this node`)
+    if (signal.aborted) return late()
+    const unsafe = await disks.ask(program, () => unsafeBecause(program, user?.uid), signal)
+    if (unsafe?.reason === 'notRunnable') return say('fail', unsafe.reason, unsafe.detail)
+    // It was safe when the configuration was read: keepalived, which looks then alone, would run it all the same.
+    if (unsafe !== undefined && this.#set.unsafe !== 'run')
+      return say(this.#set.unsafe === 'skip' ? 'unknown' : 'fail', unsafe.reason, unsafe.detail)
+    signal.removeEventListener('abort', late)
+    if (signal.aborted) return late()
+    const channel = await this.#open(signal)
+    if (!(channel instanceof LauncherChannel)) return say('unknown', channel.reason, channel.detail)
+    if (signal.aborted) return late()
+    judge(program, await this.#ending(channel, wanted, signal, say), say)
+  }
+
+  /** The launcher of the run before; another one when it is gone. At the deadline nobody waits for one any longer. */
+  async #open(signal: Cutoff): Promise<LauncherChannel | Refusal> {
+    if (this.#channel?.open === true) return this.#channel
+    this.#opening ??= this.#openNew().finally(() => {
+      this.#opening = undefined
+    })
+    const detail = `Cannot run ${this.#path(FIRST)}: its launcher did not start in time`
+    const late = new Promise<Refusal>((resolve) => {
+      const giveUp = () => resolve({ reason: 'notPossible', detail })
+      if (signal.aborted) giveUp()
+      else signal.addEventListener('abort', giveUp, { once: true })
+    })
+    return await Promise.race([this.#opening, late])
+  }
+
+  async #openNew(): Promise<LauncherChannel | Refusal> {
+    const stream = await this.#launch(this.#set)
+    if ('reason' in stream) return stream
+    const channel = new LauncherChannel(stream)
+    this.#channel = channel
+    if (this.#closed) channel.close()
+    const { kind, value } = await new Promise<LauncherAnswer>((resolve) => {
+      channel.onAnswer = resolve
+    })
+    if (kind === 'ready') return channel
+    channel.close()
+    const { user } = this.#set
+    const program = this.#path(FIRST)
+    const code = kind === 'refused' ? nameOf(value) : 'its launcher ended'
+    if (user !== undefined && code === 'EPERM') {
+      const detail = `Cannot run ${program} as "${user}": CAP_SETUID and CAP_SETGID are missing`
+      return { reason: 'userNotPermitted', detail }
+    }
+    return { reason: 'notPossible', detail: `Cannot run ${program}: ${code}` }
+  }
+
+  #ending(channel: LauncherChannel, wanted: WantedRun, signal: Cutoff, say: Say): Promise<LauncherAnswer> {
+    const program = this.#path(wanted)
+    return new Promise((resolve) => {
+      let killer: NodeJS.Timeout | undefined
+      let speechless: NodeJS.Timeout | undefined
+      const late = (output: string) => say('fail', 'timeout', `${program} did not end in time${said(output)}`)
+      const onDeadline = () => {
+        channel.terminate()
+        speechless = setTimeout(() => late(''), LAST_WORDS)
+        killer = setTimeout(() => channel.kill(), GRACE)
+      }
+      channel.onAnswer = (answer) => {
+        if (answer.kind === 'ready' || answer.kind === 'refused') return
+        if (signal.aborted) late(answer.output)
+        if (answer.kind === 'toldToEnd') return
+        signal.removeEventListener('abort', onDeadline)
+        clearTimeout(killer)
+        clearTimeout(speechless)
+        channel.onAnswer = () => {}
+        resolve(answer)
+      }
+      signal.addEventListener('abort', onDeadline, { once: true })
+      channel.run(wanted)
+    })
+  }
+}
+
+/** After the deadline the result stands already. */
+function judge(program: string, { kind, value, exceeded, output }: LauncherAnswer, say: Say): void {
+  if (kind === 'lost') say('unknown', 'notPossible', `Cannot run ${program}: its launcher ended`)
+  else if (kind === 'notStarted') {
+    const code = nameOf(value)
+    if (isOurs(code)) say('unknown', 'notPossible', `Cannot run ${program}: ${code}`)
+    else say('fail', 'notRunnable', `Cannot run ${program}: ${code}`)
+  } else if (exceeded) say('fail', 'badAnswer', `${program} wrote more than 1 MiB${said(output)}`)
+  else if (kind === 'killed') say('fail', 'killedBySignal', `${program} ended by ${signalNamed(value)}${said(output)}`)
+  else if (value !== 0) say('fail', 'exitStatus', `${program} ended with ${value}${said(output)}`)
+  else say('ok', 'ok', `${program} ended with 0`)
+}
+
+const said = (output: string): string => (output.trim() === '' ? '' : `: ${output.trim()}`)
+
+/** EACCES for 13. */
+function nameOf(errno: number): string {
+  try {
+    return getSystemErrorName(-errno)
+  } catch {
+    return `error ${errno}`
+  }
+}
+
+const signalNamed = (number: number): string =>
+  Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`
+
+const since = (startedAt: Millis): Millis => millis(monotonicNow() - startedAt)

@@ -1,0 +1,46 @@
+/**
+ * The status page as answers: the files of page/, read once, each with what a browser may do with it. Decided here: that
+ * nothing is loaded from anywhere else and nothing is framed. Refuses to know what is on the page.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { PAGE_PATH } from './page-path.ts'
+import type { Reply, Routes } from './server.ts'
+
+/** Where the files are: they lie beside this one, or beside the bundle that it is in (scripts/bundle.mjs). */
+const FOLDER = new URL('../api/page/', import.meta.url)
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const HEADERS = {
+  'content-security-policy': [
+    "default-src 'none'",
+    ...['script-src', 'style-src', 'connect-src', 'img-src'].map((what) => `${what} 'self'`),
+    ...['base-uri', 'form-action', 'frame-ancestors'].map((what) => `${what} 'none'`),
+    "require-trusted-types-for 'script'",
+    // No policy may be made, so no text ever becomes a script.
+    "trusted-types 'none'",
+  ].join('; '),
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+}
+
+/** Throws Error when they cannot be read: this thread has no right to what belongs to others. */
+export function pageRoutes(folder = FOLDER): Routes {
+  const reply = (name: string): Reply => ({
+    status: 200,
+    contentType: CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
+    headers: HEADERS,
+    body: readFileSync(new URL(name, folder), 'utf8'),
+  })
+  const replies = readdirSync(folder).map((name) => [name, reply(name)] as const)
+  return Object.fromEntries(
+    replies.map(([name, answer]) => [name === 'index.html' ? '/' : `${PAGE_PATH}${name}`, () => answer]),
+  )
+}

@@ -1,0 +1,201 @@
+/**
+ * What somebody should know although the addresses are where they are. Values only. Decided here: what is worth a line,
+ * and how bad it is; what is quiet is not listed.
+ */
+import { holdersOf } from './cluster.js'
+import { clock, counted, faultWords, listed, span } from './words.js'
+
+/** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
+/** @typedef {import('../../daemon/telemetry/snapshot.ts').RouterSnapshot} RouterSnapshot */
+/** @typedef {import('./memory.js').Node} Node */
+/** @typedef {import('./cluster.js').Group} Group */
+/** @typedef {{ readonly tone: 'bad' | 'note', readonly words: string }} Remark */
+
+/** A check tells everything once a second. */
+const SILENT = 3_000
+/** A difference that makes stories hard to read. */
+const CLOCK_DIFFERS = 1_000
+
+/** @param {string} words @returns {Remark} */
+const bad = (words) => ({ tone: 'bad', words })
+/** @param {string} words @returns {Remark} */
+const note = (words) => ({ tone: 'note', words })
+
+/**
+ * @param {Snapshot} own
+ * @param {readonly Node[]} nodes
+ * @param {readonly Group[]} groups
+ * @param {number} now
+ * @returns {readonly Remark[]}
+ */
+export function remarksOn(own, nodes, groups, now) {
+  const remarks = [
+    ...groups.flatMap(ownersOf),
+    ...own.routers.flatMap((router) => ofRouter(router, now)),
+    ...faultsOf(nodes),
+    ...checksOf(nodes),
+    ...ofEngine(own, now),
+    ...nodes.flatMap((node) => ofNode(node, now)),
+  ]
+  return remarks.toSorted((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
+}
+
+/** @param {Group} group @returns {readonly Remark[]} */
+function ownersOf(group) {
+  const holders = holdersOf(group)
+  if (holders.length > 1)
+    return [bad(`${group.name}: ${holders.map(({ node }) => node.name).join(' and ')} hold it at the same time`)]
+  return holders.flatMap(({ node, router }) =>
+    router.addresses
+      .filter(({ present }) => !present)
+      .map(({ address }) => bad(`${group.name}: ${node.name} is ${router.state}, but ${address} is not there`)),
+  )
+}
+
+/** @param {RouterSnapshot} router @param {number} now @returns {readonly Remark[]} */
+function ofRouter(router, now) {
+  const {
+    configuredFault,
+    counters,
+    departing,
+    duplicates,
+    holding,
+    name,
+    restorationsPaused,
+    rival,
+    strangers,
+    yieldingUntil,
+  } = router
+  return [
+    ...(configuredFault === null ? [] : [note(`${name}: ${configuredFault}`)]),
+    // Absent in a daemon of an earlier version.
+    ...(holding?.problem == null ? [] : [note(`${name} cannot follow its address: ${holding.problem}`)]),
+    ...duplicates.map(({ address, mac, router: other }) =>
+      bad(`${name}: ${mac}${other === null ? '' : ` (router ${other.address})`} has ${address} as well`),
+    ),
+    ...(restorationsPaused === null ? [] : [bad(`${name}: somebody keeps removing ${restorationsPaused.address}`)]),
+    ...strangers.map(({ address, count, listenedTo, reason }) =>
+      note(
+        `${name}: ${address} speaks for its VRID (${reason}), ${counted(count, 'packet')}, ${listenedTo ? 'listened to all the same' : 'not listened to'}`,
+      ),
+    ),
+    ...(yieldingUntil === null ? [] : [note(`${name} yields until ${clock(Date.parse(yieldingUntil), now)}`)]),
+    ...(departing ? [note(`${name} is no longer configured: on its way out`)] : []),
+    ...Object.entries(counters.sendFailures).map(([code, count]) =>
+      note(`${name}: ${counted(count, 'advertisement')} could not be sent (${code}) since the start`),
+    ),
+    // Absent in a daemon of an earlier version.
+    ...(rival == null || duplicates.some(({ mac }) => mac === rival.mac)
+      ? []
+      : [
+          note(
+            `${name}: ${rival.mac} answers for ${rival.address} as well, ${counted(rival.answers, 'time')} since ${clock(now - rival.sinceMsAgo, now)}`,
+          ),
+        ]),
+    ...(counters.willsExecuted === 0
+      ? []
+      : [
+          note(
+            `${name}: the guardian took it off ${counted(counters.willsExecuted, 'time')}, because this engine was late`,
+          ),
+        ]),
+  ]
+}
+
+/** A line of several nodes is written once, with their names. @typedef {{ readonly node: Node, readonly remark: Remark }} Said */
+
+/** @param {readonly Node[]} nodes @returns {readonly Remark[]} */
+const faultsOf = (nodes) =>
+  together(
+    nodes,
+    answering(nodes).flatMap((node) =>
+      (node.status?.routers ?? []).flatMap(({ faults, name }) =>
+        faults.map((fault) => ({ node, remark: bad(`${name} takes no part{}: ${faultWords(fault)}`) })),
+      ),
+    ),
+  )
+
+/** @param {readonly Node[]} nodes @returns {readonly Remark[]} */
+const checksOf = (nodes) =>
+  together(
+    nodes,
+    answering(nodes).flatMap((node) =>
+      (node.status?.healthchecks ?? []).flatMap((check) => ofCheck(check).map((remark) => ({ node, remark }))),
+    ),
+  )
+
+/** What a silent node said last is not what is. @param {readonly Node[]} nodes */
+const answering = (nodes) => nodes.filter(({ problem }) => problem === null)
+
+/**
+ * The names of the nodes replace {} in the words that they share; a page that knows one node names none.
+ * @param {readonly Node[]} nodes
+ * @param {readonly Said[]} said
+ * @returns {readonly Remark[]}
+ */
+function together(nodes, said) {
+  /** @type {Map<string, Said[]>} */
+  const alike = new Map()
+  for (const each of said) alike.set(each.remark.words, [...(alike.get(each.remark.words) ?? []), each])
+  return [...alike].flatMap(([words, [first, ...more]]) => {
+    if (first === undefined) return []
+    const where = nodes.length === 1 ? '' : ` on ${listed([first, ...more].map(({ node }) => node.name))}`
+    return [{ tone: first.remark.tone, words: words.replace('{}', where) }]
+  })
+}
+
+/** @param {import('../peers/peer-status.ts').PeerCheck} check @returns {readonly Remark[]} */
+function ofCheck({ heardMsAgo, last, name, verdict }) {
+  const found = last === null || last.ok ? '' : ` (${last.reason})`
+  if (heardMsAgo !== null && heardMsAgo > SILENT)
+    return [bad(`Check ${name} has had no result{} for ${span(heardMsAgo)}`)]
+  if (verdict === 'down') return [bad(`Check ${name} is down{}${found}`)]
+  return verdict === 'up' ? [] : [note(`Check ${name} is ${verdict}{}${found}`)]
+}
+
+/** @param {Snapshot} own @param {number} now @returns {readonly Remark[]} */
+function ofEngine({ config, controlRefused, guardian, journal, keepalivedBeside, logRecordsLost, scheduling }, now) {
+  const { lastReload, managed, stoppedAt } = config
+  const isRealtime = scheduling?.policy === 'SCHED_RR' || scheduling?.policy === 'SCHED_FIFO'
+  return [
+    ...(guardian === 'none' ? [bad('No guardian: a crash leaves addresses behind')] : []),
+    ...(guardian === 'armed'
+      ? [note('The guardian acts only when the engine dies: a frozen one keeps its addresses')]
+      : []),
+    ...(scheduling?.realtimeAsked === true && !isRealtime
+      ? [bad('The engine runs without the real-time priority it was asked for')]
+      : []),
+    ...(stoppedAt === null
+      ? []
+      : [bad(`Stopped since ${clock(Date.parse(stoppedAt), now)}: nothing runs until a reload`)]),
+    // Absent in a daemon of an earlier version.
+    ...(managed?.waits == null ? [] : [bad(`${managed.waits}: idle until a configuration is handed over`)]),
+    ...(managed?.notKept == null ? [] : [bad(`The configuration in force is not kept: ${managed.notKept}`)]),
+    ...(lastReload?.ok === false
+      ? [
+          bad(
+            `The reload at ${clock(Date.parse(lastReload.at), now)} failed, the configuration in force was kept: ${lastReload.reason ?? ''}`,
+          ),
+        ]
+      : []),
+    ...keepalivedBeside.map(({ pid }) => note(`keepalived (pid ${pid}) speaks VRRP on this node as well`)),
+    ...(logRecordsLost === 0 ? [] : [note(`${counted(logRecordsLost, 'log record')} lost: nobody read them in time`)]),
+    // Absent in a daemon of an earlier version.
+    ...(journal?.problem == null
+      ? []
+      : [note(`The event journal cannot be written to ${journal.file}: ${journal.problem}`)]),
+    ...(controlRefused === 0 ? [] : [note(`${counted(controlRefused, 'connection')} refused at the control socket`)]),
+  ]
+}
+
+/** @param {Node} node @param {number} now @returns {readonly Remark[]} */
+function ofNode({ answeredAt, name, offsetMs, problem, self }, now) {
+  if (self) return []
+  const since =
+    answeredAt === null ? 'has not answered this page yet' : `has not answered since ${clock(answeredAt, now)}`
+  if (problem !== null) return [bad(`${name} ${since}: ${problem}`)]
+  if (Math.abs(offsetMs) < CLOCK_DIFFERS) return []
+  return [
+    note(`The clock of ${name} is ${Math.abs(offsetMs / 1_000).toFixed(1)} s ${offsetMs > 0 ? 'ahead' : 'behind'}`),
+  ]
+}

@@ -1,0 +1,70 @@
+/**
+ * The effective priority as what it is made of, and what it would be without each part. Values only. Decided here: which
+ * consequence is worth a word, which is only that the addresses would move.
+ */
+import { followersOf, isHolding } from './cluster.js'
+
+/** @typedef {import('./cluster.js').Group} Group */
+/** @typedef {import('./cluster.js').Member} Member */
+/** @typedef {import('../peers/peer-status.ts').PeerRouter} Router */
+
+/** `from` and `to`: on the scale of priorities. @typedef {{ readonly name: string, readonly adds: number, readonly from: number, readonly to: number }} Layer */
+
+/** @param {number} sum */
+const clamped = (sum) => Math.min(254, Math.max(1, sum))
+
+/**
+ * The base first, each part on what is below it; what is taken goes down again.
+ * @param {Router} router
+ * @returns {readonly Layer[]}
+ */
+export function layersOf({ priority, tracking }) {
+  const { base } = priority
+  /** @type {Layer[]} */
+  const layers = [{ name: 'base', adds: base, from: 0, to: base }]
+  let height = base
+  for (const { adds, name } of tracking.parts.toSorted((one, other) => other.adds - one.adds)) {
+    const next = height + adds
+    layers.push({ name, adds, from: Math.min(height, next), to: Math.max(height, next) })
+    height = next
+  }
+  return layers
+}
+
+/** The highest that any of them reaches, rounded, so that bars of one virtual router can be compared. @param {Group} group */
+export function scaleOf({ members }) {
+  const tops = members.flatMap(({ router }) => layersOf(router).map(({ to }) => to))
+  return Math.max(50, Math.ceil(Math.max(...tops) / 50) * 50)
+}
+
+/**
+ * What each part does, and what would be without it.
+ * @param {Member} member
+ * @param {Group} group
+ * @returns {readonly { readonly name: string, readonly kind: string, readonly adds: number, readonly without: number, readonly consequence: string }[]}
+ */
+export function withoutEach(member, group) {
+  const { parts, sum } = member.router.tracking
+  return parts.map(({ adds, kind, name }) => {
+    const without = clamped(sum - adds)
+    return { name, kind, adds, without, consequence: adds === 0 ? '' : consequenceOf(member, without, group) }
+  })
+}
+
+/** @param {Member} member @param {number} priority @param {Group} group */
+function consequenceOf(member, priority, group) {
+  // What a silent node would do nobody knows.
+  if (member.node.problem !== null) return ''
+  if (isHolding(member)) {
+    const rival = followersOf(group).find(({ node }) => node !== member.node)
+    if (rival === undefined) return ''
+    const other = rival.router.priority.effective
+    return priority < other
+      ? `${rival.node.name} (${other}) would take over`
+      : `the address stays, ${rival.node.name} has ${other}`
+  }
+  const holder = group.members.find(isHolding)
+  if (holder === undefined || member.router.state !== 'Backup') return ''
+  const other = holder.router.priority.effective
+  return priority > other ? `more than ${holder.node.name}, which holds it with ${other}` : ''
+}

@@ -1,0 +1,252 @@
+/**
+ * The words of the page for what the API says in names: why a router is in its state, what an event was, times and
+ * spans. A name that is not known here is shown as it is. Refuses to know how it is drawn.
+ */
+
+/** @typedef {import('../../events/event.ts').JournalEvent} JournalEvent */
+/** @typedef {import('../../vrrp/effect.ts').TransitionReason} TransitionReason */
+/** @typedef {import('../../vrrp/event.ts').Fault} Fault */
+/** A fault that names something. @typedef {Extract<Fault, `${string}:${string}`>} NamedFault */
+
+/** @param {number} value @param {number} digits */
+const padded = (value, digits) => String(value).padStart(digits, '0')
+
+/**
+ * By the clock of whoever reads; the day where it is not today.
+ * @param {number} at milliseconds since the epoch
+ * @param {number} now
+ * @param {boolean} [exact] with milliseconds
+ */
+export function clock(at, now, exact = false) {
+  const date = new Date(at)
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map((value) => padded(value, 2)).join(':')
+  const precise = exact ? `${time}.${padded(date.getMilliseconds(), 3)}` : time
+  return date.toDateString() === new Date(now).toDateString() ? precise : `${dayOf(date)} ${precise}`
+}
+
+/** @param {Date} date */
+const dayOf = (date) => `${date.getFullYear()}-${padded(date.getMonth() + 1, 2)}-${padded(date.getDate(), 2)}`
+
+/** @param {number} at "UTC", "UTC+02:00" */
+export function zone(at) {
+  const minutes = -new Date(at).getTimezoneOffset()
+  const size = Math.abs(minutes)
+  if (size === 0) return 'UTC'
+  return `UTC${minutes < 0 ? '−' : '+'}${padded(Math.floor(size / 60), 2)}:${padded(size % 60, 2)}`
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** @param {number} ms how long something has lasted */
+export function span(ms) {
+  if (ms < SECOND) return 'under 1 s'
+  if (ms < 2 * MINUTE) return `${Math.floor(ms / SECOND)} s`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h ${Math.floor((ms % HOUR) / MINUTE)} min`
+  return `${Math.floor(ms / DAY)} days`
+}
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export const counted = (count, one, many = `${one}s`) => (count === 1 ? `1 ${one}` : `${count} ${many}`)
+
+/** Why a router has become Active; after "because". @satisfies {Partial<Record<TransitionReason, string>>} */
+const HOLDS = {
+  owner: 'it owns the address (priority 255)',
+  activeSilent: 'no other router was heard',
+  activeReleased: 'the Active before it gave it up (priority 0)',
+  activeDemoted: 'the Active before it lowered its priority',
+  lowerPriorityActive: 'the Active before it had a lower priority',
+  noSuccessor: 'its yield period ended',
+  nobodyElse: 'nobody else had it when this node came back from an absence',
+}
+
+/** Why a router is not Active; after "because". @satisfies {Record<Exclude<TransitionReason, Fault | keyof typeof HOLDS>, string>} */
+const DOES_NOT_HOLD = {
+  startup: 'it has started',
+  higherPriorityHeard: 'it heard a router with a higher priority',
+  higherAddressHeard: 'it heard a router of the same priority with a higher address',
+  successorHeard: 'its successor has taken over',
+  faultCleared: 'its fault is gone',
+  shutdown: 'it was told to stop',
+  yield: 'it was told to yield',
+  willExecuted: 'its guardian has acted for it while it was late',
+  stalled: 'it was stalled',
+  activeHeard: 'another router advertised while it was away',
+  addressClaimed: 'another host had the address when it came back',
+  receptionLost: 'it may have missed what others said while it was away',
+  linkWasDown: 'its link was down while it was away',
+}
+
+/** What is wrong; as a sentence without its end. @satisfies {Record<Exclude<Fault, NamedFault>, string>} */
+const FAULTS = {
+  configured: 'its configuration keeps it out',
+  interfaceMissing: 'its interface is missing',
+  linkDown: 'its link is down',
+  interfaceIsPort: 'its interface is a port of a bridge or bond',
+  sourceAddressMissing: 'its interface has no address to send from',
+  socketFailed: 'its socket failed',
+  vridTaken: 'another router of this node has its VRID',
+  messageTooLarge: 'its advertisement does not fit into the MTU',
+  restorationsPaused: 'somebody keeps removing its address',
+  addressInstallFailed: 'its address could not be installed',
+  duplicateOwner: 'another router has its address and would win',
+}
+
+/** @satisfies {Record<NamedFault extends `${infer Kind}:${string}` ? Kind : never, (name: string) => string>} */
+const NAMED_FAULTS = {
+  addressInterfaceDown: (name) => `${name}, where an address is to be, is down`,
+  trackedInterfaceDown: (name) => `the interface ${name}, which it tracks, is down`,
+  healthcheckDown: (name) => `the health check ${name} is down`,
+  healthcheckUndecided: (name) => `the health check ${name} has no result yet`,
+  syncGroup: (name) => `it follows ${name} (same sync group)`,
+}
+
+/**
+ * A later version may say what is not in here.
+ * @template T
+ * @param {Readonly<Record<string, T>>} table
+ * @param {string} name
+ * @returns {T | undefined}
+ */
+const entry = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined)
+
+/** @param {string} fault */
+export function faultWords(fault) {
+  const [kind = '', ...rest] = fault.split(':')
+  const named = entry(NAMED_FAULTS, kind)
+  return named === undefined || rest.length === 0 ? (entry(FAULTS, fault) ?? fault) : named(rest.join(':'))
+}
+
+/**
+ * After "because".
+ * @param {string} reason of a transition
+ */
+export const reasonWords = (reason) => entry(HOLDS, reason) ?? entry(DOES_NOT_HOLD, reason) ?? faultWords(reason)
+
+/**
+ * The same with the name of who was there before, which the journal knows.
+ * @param {Extract<JournalEvent, { kind: 'transition' }>} event
+ * @param {(address: string) => string} nameOf
+ */
+export function transitionWords(event, nameOf) {
+  const { heard, peer, reason, to } = event
+  if (to === 'Active' && heard !== undefined) {
+    const before = nameOf(heard.peer)
+    if (reason === 'activeSilent') return `${before} fell silent`
+    if (reason === 'activeReleased') return `${before} gave it up (priority 0)`
+    if (reason === 'activeDemoted') return `${before} dropped its priority to ${heard.priority}`
+    if (reason === 'lowerPriorityActive') return `${before} had the lower priority ${heard.priority}`
+  }
+  if (peer !== undefined && reason === 'higherPriorityHeard') return `it heard ${nameOf(peer)} with a higher priority`
+  if (peer !== undefined && reason === 'successorHeard') return `${nameOf(peer)} has taken over`
+  if (peer !== undefined && reason === 'activeHeard') return `${nameOf(peer)} advertised while it was away`
+  return reasonWords(reason)
+}
+
+/**
+ * Why another node lowered its priority: "check web failed on node1 (150 → 90)".
+ * @param {JournalEvent} lowered
+ * @param {JournalEvent | undefined} cause in the journal of the same node
+ * @param {string} node
+ */
+export function demotionWords(lowered, cause, node) {
+  const change = lowered.kind === 'priorityChanged' ? ` (${lowered.from} → ${lowered.to})` : ''
+  if (cause?.kind === 'checkChanged')
+    return `check ${cause.check} ${cause.to === 'down' ? 'failed' : `is ${cause.to}`} on ${node}${change}`
+  if (cause?.kind === 'linkChanged') return `${cause.interface} went down on ${node}${change}`
+  if (cause?.kind === 'reloaded') return `the configuration of ${node} was changed${change}`
+  return `${node} lowered its priority${change}`
+}
+
+/** "a", "a and b", "a, b and c". @param {readonly string[]} names */
+export const listed = (names) =>
+  names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+
+/** @type {Readonly<Record<string, (address: string, priority: number) => string>>} */
+const HEARD = {
+  active: (who, priority) => `follows ${who}, priority ${priority}`,
+  raised: (who, priority) => `heard ${who} raise its priority to ${priority}`,
+  lowered: (who, priority) => `heard ${who} lower its priority to ${priority}`,
+  released: (who) => `heard ${who} give it up (priority 0)`,
+  rival: (who, priority) => `heard a competing Active, ${who}, priority ${priority}`,
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const WHY_PRIORITY = {
+  tracking: 'by what it tracks',
+  reload: 'by a reload',
+  yield: 'to yield',
+  yieldOver: 'after the yield',
+}
+
+/**
+ * What happened, as a sentence whose subject is the node, without its end.
+ * @param {JournalEvent} event
+ * @param {(address: string) => string} nameOf
+ * @returns {string}
+ */
+export function eventWords(event, nameOf) {
+  switch (event.kind) {
+    case 'started':
+      return `started (pid ${event.pid}, holdfast ${event.version})`
+    case 'earlierLife':
+      return event.ended === 'abruptly' ? 'had ended abruptly before this start' : 'had ended cleanly before this start'
+    case 'stopOrdered':
+      return `was told to stop (${event.trigger})`
+    case 'stopped':
+      return 'stopped'
+    case 'crashed':
+      return `died of an exception that nobody caught: ${event.error}`
+    case 'guardianLost':
+      return event.silentMs === undefined ? 'lost its guardian' : `lost its guardian, silent for ${event.silentMs} ms`
+    case 'yieldOrdered':
+      return `was told to yield for ${span(event.forMs)}`
+    case 'transition':
+      return `${event.from} → ${event.to}: ${transitionWords(event, nameOf)}`
+    case 'announced':
+      return `announced ${counted(event.addresses, 'address', 'addresses')}`
+    case 'priorityChanged':
+      return `priority ${event.from} → ${event.to} ${WHY_PRIORITY[event.why] ?? event.why}`
+    case 'checkChanged':
+      return `check ${event.check}: ${event.from} → ${event.to}${event.reason === undefined ? '' : ` (${event.reason})`}`
+    case 'linkChanged':
+      return `${event.interface}: ${event.exists ? (event.up && event.carrier ? 'up' : event.up ? 'no carrier' : 'down') : 'gone'}`
+    case 'interfaceMoved':
+      return `goes from ${event.from} to ${event.to}${event.holding === undefined ? '' : ` with ${event.holding}`}`
+    case 'addressNamed':
+      return `${event.file}: ${event.address ?? event.problem}`
+    case 'faultChanged':
+      return event.present ? `fault: ${faultWords(event.fault)}` : `fault over: ${event.fault}`
+    case 'peerHeard':
+      return HEARD[event.news]?.(nameOf(event.peer), event.priority) ?? `heard ${nameOf(event.peer)}: ${event.news}`
+    case 'absence':
+      return event.cause === 'stalled' ? 'found that it had been stalled' : 'found that its guardian had acted for it'
+    case 'foreignChange':
+      return `somebody ${event.change} ${event.address} on ${event.interface}; ${ANSWERS[event.answer] ?? event.answer}`
+    case 'duplicateOwner':
+      return `${event.mac} ${event.present ? 'has' : 'no longer has'} ${event.address} as well`
+    case 'packetsDiscarded':
+      return `discarded ${counted(event.count, 'packet')} on ${event.interface}: ${event.reason}, last from ${event.source}`
+    case 'engineLate':
+      return `woke ${Math.round(event.lateMs)} ms late`
+    case 'advertisementsMissed':
+      return `${event.router} heard nothing from ${nameOf(event.peer)} for ${Math.round(event.gapMs)} ms`
+    case 'packetsLost':
+      return `${counted(event.count, 'packet')} lost on ${event.interface}: its queue was full`
+    case 'reloaded':
+      return event.ok
+        ? 'took a changed configuration'
+        : `refused a changed configuration: ${event.reason ?? 'no reason'}`
+    case 'journalGap':
+      return `did not record ${counted(event.lost, 'event')}: ${event.why}`
+    default:
+      // Of a node with a later version.
+      return String(Object.getOwnPropertyDescriptor(event, 'kind')?.value)
+  }
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const ANSWERS = { addedAgain: 'it was added again', removedAgain: 'it was removed again', left: 'it was left so' }

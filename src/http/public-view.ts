@@ -1,0 +1,39 @@
+/**
+ * What of a status and of an event may be told to whoever reaches the port, without saying who he is. Decided here: not
+ * what a health check's target or a program has said, and no path of a URL, which may hold a token. The reason of a result is a word of ours, its detail is not.
+ */
+import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
+import type { EventPage, JournalEvent } from '../events/event.ts'
+import { whereOf } from '../notify/webhook.ts'
+
+export function publicStatus(snapshot: Snapshot): Snapshot {
+  return {
+    ...snapshot,
+    healthchecks: snapshot.healthchecks.map((check) => ({
+      ...check,
+      target: check.kind === 'http' ? withoutPath(check.target) : check.target,
+      last: withoutDetail(check.last),
+    })),
+    notifications: snapshot.notifications.map((notice) => ({ ...notice, last: withoutDetail(notice.last) })),
+  }
+}
+
+/** A target of a check over HTTP is a URL, or "URL at SOCKET". */
+function withoutPath(target: string): string {
+  const [url = '', ...rest] = target.split(' ')
+  return [URL.canParse(url) ? whereOf({ url }) : url, ...rest].join(' ')
+}
+
+export const publicPage = (page: EventPage): EventPage => ({ ...page, events: page.events.map(publicEvent) })
+
+export function publicEvent(event: JournalEvent): JournalEvent {
+  if (event.kind !== 'checkChanged') return event
+  const { detail: _, ...rest } = event
+  return rest
+}
+
+function withoutDetail<T extends { readonly detail?: string }>(last: T | null): Omit<T, 'detail'> | null {
+  if (last === null) return null
+  const { detail: _, ...rest } = last
+  return rest
+}

@@ -1,0 +1,151 @@
+/**
+ * The LAN's point of view: holdfast-probe (native/probe.c) on a host of the demo's network, asking once a millisecond
+ * who answers at the virtual address. Decides how its JSON lines become values and which figures describe a failover.
+ * Refuses to know which daemons are watched. All times are CLOCK_MONOTONIC in ms, which every namespace shares.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { arch } from 'node:process'
+import type { Host } from './network.ts'
+
+export const PROBE_PORT = 7007
+
+export type OwnerChange = { readonly at: number; readonly name: string }
+/** `sequence` is that of the probe which was answered: a late answer to an early one tells of the past. */
+type AnsweredChange = OwnerChange & { readonly sequence: number }
+/** No reply between the two moments; `lost` probes in it were never answered. */
+export type Gap = { readonly from: number; readonly to: number; readonly lost: number }
+export type ProbeSummary = {
+  readonly sent: number
+  readonly received: number
+  readonly lost: number
+  readonly duplicates: number
+}
+
+/** Where the package is, from src, dist or a build of them; the bundle has a package.json of its own. */
+export function packageRoot(): string {
+  let directory = import.meta.dirname
+  while (!existsSync(join(directory, 'bin', 'holdfast')) && dirname(directory) !== directory)
+    directory = dirname(directory)
+  return directory
+}
+
+export function probePath(): string {
+  const path = join(packageRoot(), 'native', 'prebuilds', `linux-${arch}`, 'holdfast-probe')
+  if (!existsSync(path))
+    throw new Error(`Cannot find holdfast-probe: "${path}" does not exist (native/build.sh builds it)`)
+  return path
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function fieldsOf(line: string): Fields {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+export function numberOf(fields: Fields, name: string): number {
+  const value = fields[name]
+  return typeof value === 'number' ? value : Number.NaN
+}
+
+/** Starts a program on a host, known by its name where there is no namespace to know it by. */
+export type Site = { spawn(host: Host | string, argv: readonly string[]): ChildProcess }
+
+/** A running holdfast-probe; hands on every line it prints as fields. */
+export class ProbeProcess {
+  readonly #child: ChildProcess
+  readonly #ended: Promise<void>
+  #complaint = ''
+
+  constructor(site: Site, host: Host | string, argv: readonly string[], take: (fields: Fields) => void) {
+    this.#child = site.spawn(host, [probePath(), ...argv])
+    let rest = ''
+    this.#child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) take(fieldsOf(line))
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#complaint += chunk
+    })
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('close', () => resolve())
+      this.#child.once('error', () => resolve())
+    })
+  }
+
+  /** What it said on standard error, and whether it still runs. */
+  get complaint(): string {
+    return this.#complaint.trim()
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM')
+    await this.#ended
+  }
+}
+
+/** Answers every probe with the host's name, from the address that was asked. */
+export function startResponder(site: Site, host: Host): ProbeProcess {
+  return new ProbeProcess(site, host, ['respond', host.name, String(PROBE_PORT), '--fifo'], () => {})
+}
+
+export class Prober {
+  readonly owners: AnsweredChange[] = []
+  readonly gaps: Gap[] = []
+  readonly #process: ProbeProcess
+  #summary: ProbeSummary | undefined
+
+  /** One probe a millisecond at `address`, from now until stop(). */
+  constructor(site: Site, host: Host | string, address: string) {
+    const argv = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
+    this.#process = new ProbeProcess(site, host, argv, (fields) => this.#take(fields))
+  }
+
+  #take(fields: Fields): void {
+    if (fields.event === 'owner') {
+      const sequence = numberOf(fields, 'seq')
+      this.owners.push({ at: numberOf(fields, 't'), name: String(fields.name), sequence })
+    }
+    if (fields.event === 'gap') {
+      this.gaps.push({ from: numberOf(fields, 'from'), to: numberOf(fields, 'to'), lost: numberOf(fields, 'lost') })
+    }
+    if (fields.event === 'summary') {
+      const count = (name: string) => numberOf(fields, name)
+      this.#summary = {
+        sent: count('sent'),
+        received: count('received'),
+        lost: count('lost'),
+        duplicates: count('duplicates'),
+      }
+    }
+  }
+
+  /** Who answered last; undefined before the first answer. */
+  get owner(): string | undefined {
+    return this.owners.at(-1)?.name
+  }
+
+  /** The first time at or after `at` that somebody other than `before` answers. */
+  movedFrom(before: string, at: number): OwnerChange | undefined {
+    return this.owners.find((change) => change.at >= at && change.name !== before)
+  }
+
+  /** The longest silence that overlaps the window, in ms. 0: none of 3 probes or more. */
+  longestGap(from: number, to: number): number {
+    return Math.max(0, ...this.gaps.filter((gap) => gap.to >= from && gap.from <= to).map((gap) => gap.to - gap.from))
+  }
+
+  async stop(): Promise<ProbeSummary> {
+    await this.#process.stop()
+    if (this.#summary === undefined)
+      throw new Error(`Cannot read the probe's summary: ${this.#process.complaint || 'it said nothing'}`)
+    return this.#summary
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The last will as bytes: what the guardian needs to finish our business without us. PURE. The format is the one at
+ * the top of native/guardian.c (native endian, little on x64 and arm64); the guardian knows neither VRRP nor
+ * rtnetlink, so both arrive complete. Refused here: the socketpair, and when a will is due.
+ */
+import type { LastWill, WillGuard } from '../../daemon/ports.ts'
+import { addressBytes } from '../../wire/address.ts'
+import { removeAddressRequest, renewAddressRequest } from '../netlink/message.ts'
+
+/** What the guardian keeps of one unit; 255 IPv6 addresses to 254 unicast peers are 1.1 MB. */
+export const LARGEST_MESSAGE = 2 << 20
+
+const FORMAT = 1
+const ARM = 1
+const WITHDRAW = 2
+const GUARD = 3
+const LOOK = 4
+const TELL = 5
+const HEADER = 12
+const GUARD_HEADER = 28
+const PACKET = 44
+
+const align = (length: number): number => (length + 3) & ~3
+const view = (bytes: Uint8Array): DataView => new DataView(bytes.buffer)
+
+function header(bytes: Uint8Array, kind: number, unit: number, requests: number, packets: number): Uint8Array {
+  if (!Number.isInteger(unit) || unit < 0 || unit > 0xffff) throw new RangeError(`Cannot name a will ${unit}: 0–65535`)
+  bytes.set([FORMAT, kind])
+  view(bytes).setUint16(2, unit, true)
+  view(bytes).setUint32(4, requests, true)
+  view(bytes).setUint32(8, packets, true)
+  return bytes
+}
+
+export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), WITHDRAW, unit, 0, 0)
+
+/** A deadline came nearer than the one that the guardian may be sleeping towards. */
+export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
+
+/** Words for the service manager (sd_notify(3)), passed on as they are; at most 4 KiB of them. */
+export function tellMessage(words: string): Uint8Array {
+  const text = new TextEncoder().encode(words)
+  const message = header(new Uint8Array(HEADER + text.length), TELL, 0, 0, 0)
+  message.set(text, HEADER)
+  return message
+}
+
+/** Milliseconds between two renewals; 0 = one for all time. */
+function periodOf(renew: WillGuard['renew']): number {
+  const lifetimes = renew.flatMap(({ lifetime }) => lifetime ?? [])
+  return lifetimes.length === 0 ? 0 : Math.floor((Math.min(...lifetimes) * 1000) / 3)
+}
+
+function guardHeader(bytes: Uint8Array, { renew, grace }: WillGuard, generation: number): void {
+  const out = view(bytes)
+  out.setUint32(12, renew.length, true)
+  out.setUint32(16, periodOf(renew), true)
+  out.setUint32(20, generation, true)
+  out.setUint32(24, Math.ceil(grace), true)
+}
+
+/**
+ * Sequence numbers stay 0: the guardian sets its own before it sends. `generation` is that of the shared word that
+ * speaks of this will; 0 = there is no word, so no guard either.
+ */
+export function armMessage(will: LastWill, generation = 0): Uint8Array {
+  const guard = generation === 0 ? undefined : will.guard
+  const start = guard === undefined ? HEADER : GUARD_HEADER
+  const renewals = guard?.renew ?? []
+  const requests = [
+    ...will.remove.map((wanted) => removeAddressRequest(wanted, 0)),
+    ...renewals.map(({ lifetime, ...wanted }) => renewAddressRequest(wanted, 0, lifetime)),
+  ]
+  const packets = will.packets.flatMap((group) => group.datagrams.map((datagram) => ({ ...group, ...datagram })))
+  const size =
+    requests.reduce((sum, bytes) => sum + 4 + align(bytes.length), start) +
+    packets.reduce((sum, { bytes }) => sum + PACKET + align(bytes.length), 0)
+  const kind = guard === undefined ? ARM : GUARD
+  const message = header(new Uint8Array(size), kind, will.unit, will.remove.length, packets.length)
+  if (guard !== undefined) guardHeader(message, guard, generation)
+  const out = view(message)
+  let at = start
+  for (const bytes of requests) {
+    out.setUint32(at, bytes.length, true)
+    message.set(bytes, at + 4)
+    at += 4 + align(bytes.length)
+  }
+  for (const { family, interfaceIndex, source, destination, bytes, ttl = 0 } of packets) {
+    message[at] = family === 'ipv4' ? 4 : 6
+    message[at + 1] = ttl
+    out.setUint32(at + 4, interfaceIndex, true)
+    message.set(addressBytes(source), at + 8)
+    message.set(addressBytes(destination), at + 24)
+    out.setUint32(at + 40, bytes.length, true)
+    message.set(bytes, at + PACKET)
+    at += PACKET + align(bytes.length)
+  }
+  return message
+}

@@ -1,0 +1,159 @@
+/**
+ * ARP or Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the engine (ARP, or
+ * Neighbor Advertisements, of others), by a tap bound to their type: one for everything would cost a look at each
+ * packet of a busy node, and at each of its own. Refused here: what a frame claims.
+ */
+import type { Failure, FrameSocket, FrameSocketOptions, Hears, SendOutcome } from '../../daemon/ports.ts'
+import type { Family } from '../../wire/address.ts'
+import type { KernelClock } from '../clock.ts'
+import { failureFrom, failureOf } from '../failure.ts'
+import type { NativeAddon, NativeSocket } from '../native.ts'
+import { readMeta } from './meta-record.ts'
+import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
+import { AF, packetSockaddr } from './sockaddr.ts'
+import { JUMP_IF_EQUAL, JUMP_IF_SET, LOAD_BYTE, LOAD_HALF, RETURN, socketFilter } from './socket-filter.ts'
+import { OPTION, setNumber } from './socket-option.ts'
+
+const SOCK_RAW = 3
+const ETH_P_ARP = 0x0806
+const ETH_P_IPV6 = 0x86dd
+const PACKET_OUTGOING = 4
+const BATCH = 64
+/** An ARP frame has at most 60 octets, a Neighbor Advertisement with its options fits as well. */
+const SIZE = 256
+/** Per wake-up: an ARP storm must not starve the advertisements. */
+const MAX_BATCHES = 4
+
+/** Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; no extension headers are in use there). */
+const NEIGHBOR_ADVERTISEMENT = socketFilter(
+  [LOAD_BYTE, 0, 0, 14 + 6],
+  [JUMP_IF_EQUAL, 0, 3, 58],
+  [LOAD_BYTE, 0, 0, 14 + 40],
+  [JUMP_IF_EQUAL, 0, 1, 136],
+  [RETURN, 0, 0, 0xffff],
+  [RETURN, 0, 0, 0],
+)
+
+/** The same, and S: it answers somebody's question. */
+const NEIGHBOR_ANSWER = socketFilter(
+  [LOAD_BYTE, 0, 0, 14 + 6],
+  [JUMP_IF_EQUAL, 0, 5, 58],
+  [LOAD_BYTE, 0, 0, 14 + 40],
+  [JUMP_IF_EQUAL, 0, 3, 136],
+  [LOAD_BYTE, 0, 0, 14 + 40 + 4],
+  [JUMP_IF_SET, 0, 1, 0x40],
+  [RETURN, 0, 0, 0xffff],
+  [RETURN, 0, 0, 0],
+)
+
+/** Ethernet 14, then the operation 6 octets into ARP (RFC 826). */
+const ARP_REPLY = socketFilter(
+  [LOAD_HALF, 0, 0, 14 + 6],
+  [JUMP_IF_EQUAL, 0, 1, 2],
+  [RETURN, 0, 0, 0xffff],
+  [RETURN, 0, 0, 0],
+)
+
+const EVERYTHING = socketFilter([RETURN, 0, 0, 0xffff])
+const NOTHING = socketFilter([RETURN, 0, 0, 0])
+
+const FILTERS: Readonly<Record<Family, Readonly<Record<Hears, Uint8Array>>>> = {
+  ipv4: { nothing: NOTHING, answers: ARP_REPLY, claims: EVERYTHING },
+  ipv6: { nothing: NOTHING, answers: NEIGHBOR_ANSWER, claims: NEIGHBOR_ADVERTISEMENT },
+}
+
+/** Protocol 0 and the filter first: an unbound packet socket hears every interface from the moment it exists. */
+function openTap(
+  native: NativeAddon,
+  { family, hears, interfaceIndex }: Pick<FrameSocketOptions, 'family' | 'hears' | 'interfaceIndex'>,
+): NativeSocket {
+  const socket = new native.NativeSocket(AF.packet, SOCK_RAW, 0, BATCH, SIZE)
+  try {
+    socket.attachFilter(FILTERS[family][hears])
+    setNumber(socket, OPTION.timestampNs, 1)
+    // Bound to protocol 0 it sends and hears nothing.
+    const etherType = family === 'ipv6' ? ETH_P_IPV6 : ETH_P_ARP
+    socket.bind(packetSockaddr(hears === 'nothing' ? 0 : etherType, interfaceIndex))
+    return socket
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+}
+
+function listen(
+  tap: NativeSocket,
+  clock: KernelClock,
+  { interfaceName, onFailure, onFrame }: FrameSocketOptions,
+  isOpen: () => boolean,
+): void {
+  const meta = readMeta(tap, SIZE)
+  const opened = clock.pair()
+  let mark: DrainMark = { offset: clockOffset(opened), emptyAt: opened.monotonic }
+  const failed = (errno: number, syscall: string): void =>
+    onFailure(failureOf(errno, { action: `receive frames on "${interfaceName}"`, syscall }))
+
+  function drain(): void {
+    // A frame may be the reason to close this very socket.
+    for (let batch = 0; batch < MAX_BATCHES && isOpen(); batch++) {
+      const clocks = clock.pair()
+      const count = tap.receive()
+      if (count < 0) failed(count, 'recvmmsg')
+      const last = mark
+      mark = { offset: clockOffset(clocks), emptyAt: count >= 0 && count < BATCH ? clocks.monotonic : last.emptyAt }
+      for (let i = 0; i < count && isOpen(); i++) {
+        if (meta.packetType(i) === PACKET_OUTGOING) continue
+        onFrame?.(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last))
+      }
+      if (count < BATCH) return
+    }
+  }
+  tap.start(drain, (errno) => failed(errno, 'poll'))
+}
+
+const etherTypeOf = (frame: Uint8Array): number => ((frame[12] ?? 0) << 8) | (frame[13] ?? 0)
+
+const SENT: SendOutcome = { ok: true }
+
+export function openFrameSocket(
+  native: NativeAddon,
+  clock: KernelClock,
+  options: FrameSocketOptions,
+): FrameSocket | Failure {
+  const { interfaceIndex, interfaceName, hears } = options
+  let tap: NativeSocket | undefined
+  let open = true
+  try {
+    tap = openTap(native, options)
+    const sender = tap
+    const known = new Map<number, Uint8Array>()
+    const addressed = (etherType: number): Uint8Array => {
+      const sockaddr = known.get(etherType) ?? packetSockaddr(etherType, interfaceIndex)
+      known.set(etherType, sockaddr)
+      return sockaddr
+    }
+    if (hears !== 'nothing') listen(tap, clock, options, () => open)
+    return {
+      send(frames) {
+        // The type is said again beside the frame: queues and filters on the way out look at it, not at the octets.
+        const addresses = frames.map((frame) => addressed(etherTypeOf(frame)))
+        const results = sender.send(frames, addresses)
+        if (results === undefined) return frames.map(() => SENT)
+        return frames.map((_, i) => {
+          const result = results[i] ?? 0
+          if (result >= 0) return SENT
+          const action = `send a frame on "${interfaceName}"`
+          return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
+        })
+      },
+      hear: (wanted) => sender.attachFilter(FILTERS[options.family][wanted]),
+      close() {
+        open = false
+        sender.close()
+      },
+    }
+  } catch (error) {
+    tap?.close()
+    return failureFrom(error, `open a packet socket on "${interfaceName}"`)
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Advertisements through the package `raw-socket` (io: raw-socket), behind the same port as the addon's. Decided here:
+ * one socket each way around, whole IP packets out, and what this way of reading cannot tell (LIMITS, printed at
+ * start). Refused here: VRRP, except that its checksum covers the pseudo-header, which is the only witness of an IPv6
+ * packet's destination.
+ */
+import type {
+  AdvertisementSocket,
+  AdvertisementSocketOptions,
+  Clock,
+  Failure,
+  ReceivedPacket,
+  SendOutcome,
+} from '../../daemon/ports.ts'
+import { type Address, address, addressFromBytes, type Family, parseAddress } from '../../wire/address.ts'
+import { checksumHolds, pseudoHeaderSum, wordSum } from '../../wire/checksum.ts'
+import { millis } from '../../wire/units.ts'
+import { ERRNO, failureFrom, failureOf } from '../failure.ts'
+import { ipPacket } from './ip-packet.ts'
+import { BATCH, IPPROTO_VRRP, type Progress, RECEIVE_BUFFER, SIZE, VRRP_SOCKET_PRIORITY } from './raw-socket.ts'
+import { openPackageSocket, type PackageSocket, type RawSocketPackage } from './raw-socket-package.ts'
+import {
+  bindToDevice,
+  joinGroup,
+  OPTION,
+  setMulticastInterface,
+  setNumber,
+  setNumberIfKnown,
+  setReceiveBuffer,
+} from './socket-option.ts'
+
+/** What the daemon has to do without. The operator is told at every start: it was a choice, and it can be undone. */
+export const LIMITS: readonly string[] = [
+  'no kernel receive time: after a stall a deadline starts when the packet is read, so a takeover may come later by the stall',
+  'IPv6: the hop limit is unknown; where 255 is asked for, only packets from link-local addresses count',
+  'IPv6: the destination is unknown; it is taken to be the one for which the checksum holds',
+  'the source address is written into the packet: the kernel does not refuse one that this node has lost',
+  'one system call for each packet, in and out: in a flood on a busy machine it falls behind sooner, and a Backup may take over',
+  'child processes inherit the sockets (no close-on-exec)',
+]
+
+/** RFC 9568 §5.1.2.2. */
+const VRRP_GROUP = address('ff02::12')
+/** The package's names: 1 is IPv4, 2 is IPv6. */
+const ADDRESS_FAMILY: Record<Family, number> = { ipv4: 1, ipv6: 2 }
+
+export function openRawAdvertisementSocket(
+  raw: RawSocketPackage,
+  clock: Clock,
+  options: AdvertisementSocketOptions,
+): AdvertisementSocket | Failure {
+  let action = 'open a raw socket'
+  let socket: PackageSocket | undefined
+  try {
+    socket = openPackageSocket(raw, ADDRESS_FAMILY[options.family], IPPROTO_VRRP)
+    prepare(socket, options, (next) => {
+      action = next
+    })
+    return assemble(socket, clock, options)
+  } catch (error) {
+    socket?.close()
+    return failureFrom(error, action)
+  }
+}
+
+function prepare(
+  socket: PackageSocket,
+  { family, group, interfaceIndex, interfaceName }: AdvertisementSocketOptions,
+  progress: Progress,
+): void {
+  progress(`bind a raw socket to "${interfaceName}"`)
+  bindToDevice(socket, interfaceName)
+  // Queued between socket() and SO_BINDTODEVICE, from any interface; later nothing says where a packet came in.
+  const buffer = new Uint8Array(1)
+  while (socket.receive(buffer) >= 0);
+  progress(`prepare a raw socket on "${interfaceName}"`)
+  setReceiveBuffer(socket, RECEIVE_BUFFER)
+  if (family === 'ipv4') {
+    setNumber(socket, OPTION.ipHeaderIncluded, 1)
+    setNumber(socket, OPTION.ipMulticastAll, 0)
+    setNumber(socket, OPTION.ipMulticastLoop, 0)
+    setMulticastInterface(socket, interfaceIndex)
+  } else {
+    setNumber(socket, OPTION.ipv6HeaderIncluded, 1)
+    setNumberIfKnown(socket, OPTION.ipv6MulticastAll, 0)
+    setNumber(socket, OPTION.ipv6MulticastLoop, 0)
+    setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
+  }
+  setNumber(socket, OPTION.priority, VRRP_SOCKET_PRIORITY)
+  if (group !== undefined) {
+    progress(`join ${group} on "${interfaceName}"`)
+    joinGroup(socket, group, interfaceIndex)
+  }
+}
+
+function assemble(
+  socket: PackageSocket,
+  clock: Clock,
+  {
+    family,
+    group: joined,
+    interfaceIndex,
+    interfaceName,
+    onFailure,
+    onReadable,
+    source: own,
+  }: AdvertisementSocketOptions,
+): AdvertisementSocket {
+  let group = joined
+  const buffer = new Uint8Array(SIZE[family])
+  const failed = (errno: number, syscall: string): void =>
+    onFailure(failureOf(errno, { action: `receive on "${interfaceName}"`, syscall }))
+  let dropped = 0
+  let draining = false
+  let closed = false
+
+  function packetOf(length: number, receivedAt: ReceivedPacket['receivedAt']): ReceivedPacket | undefined {
+    const bytes = buffer.subarray(0, length)
+    if (family === 'ipv4') {
+      if (length < 20) return undefined
+      const source = addressFromBytes(bytes.subarray(12, 16))
+      return { family, source, destination: addressFromBytes(bytes.subarray(16, 20)), ttl: bytes[8], bytes, receivedAt }
+    }
+    const source = parseAddress(socket.source)
+    if (source === undefined) return undefined
+    return { family, source, destination: vouchedFor(bytes, source), ttl: undefined, bytes, receivedAt }
+  }
+
+  /**
+   * The address for which the checksum holds. When it holds for none the packet is broken, and whoever judges it says
+   * so for the address that is the likely one.
+   */
+  function vouchedFor(message: Uint8Array, source: Address): Address {
+    const sum = wordSum(message)
+    const likely = group ?? own
+    // An IPv6 raw socket hears every group that somebody on this node has joined, whatever IPV6_MULTICAST_ALL says.
+    const holds = (to: Address) => checksumHolds(sum + pseudoHeaderSum(source, to, IPPROTO_VRRP, message.length))
+    return [likely, own, VRRP_GROUP].find(holds) ?? likely
+  }
+
+  function lostSince(): number {
+    const drops = socket.drops()
+    const lost = (drops - dropped) >>> 0
+    dropped = drops
+    return lost
+  }
+
+  const advertisements: AdvertisementSocket = {
+    drain(maxBatches, deliver, until = millis(Number.POSITIVE_INFINITY)) {
+      if (draining) throw new Error('Cannot drain an advertisement socket while it delivers')
+      let packets = 0
+      let empty = closed
+      let now = clock.now()
+      draining = true
+      try {
+        for (let read = 0; read < maxBatches * BATCH && !empty && !closed; read++) {
+          if (read % BATCH === 0) {
+            now = clock.now()
+            if (read > 0 && now >= until) break
+          }
+          const length = socket.receive(buffer)
+          if (length === -ERRNO.EAGAIN) {
+            empty = true
+          } else if (length < 0) {
+            failed(length, 'recvfrom')
+            break
+          } else {
+            const packet = packetOf(length, now)
+            if (packet === undefined) continue
+            packets++
+            deliver(packet)
+          }
+        }
+      } finally {
+        draining = false
+      }
+      return { packets, empty, lost: closed ? 0 : lostSince() }
+    },
+
+    send(datagrams) {
+      return datagrams.map(({ destination, bytes: message, ttl }): SendOutcome => {
+        const packet = ipPacket({ source: own, destination, protocol: IPPROTO_VRRP, message, ttl })
+        const result = socket.send(packet, destination)
+        if (result >= 0) return { ok: true }
+        const action = `send to ${destination} on "${interfaceName}"`
+        return { ok: false, failure: failureOf(result, { action, syscall: 'sendto' }) }
+      })
+    },
+
+    join(wanted) {
+      try {
+        joinGroup(socket, wanted, interfaceIndex)
+        group = wanted
+        return undefined
+      } catch (error) {
+        return failureFrom(error, `join ${wanted} on "${interfaceName}"`)
+      }
+    },
+
+    close() {
+      closed = true
+      socket.close()
+    },
+  }
+  socket.start(onReadable, (errno) => failed(errno, 'poll'))
+  return advertisements
+}

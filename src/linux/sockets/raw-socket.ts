@@ -1,0 +1,111 @@
+/**
+ * Opens the two raw sockets of an interface and family. Decided here: the IP header that a VRRP packet travels in
+ * (RFC 9568 §5.1: TTL or hop limit 255, source, group) and what the kernel is asked to tell of each packet received.
+ * Refused here: VRRP, and what is done with the sockets.
+ */
+import type { AdvertisementSocketOptions } from '../../daemon/ports.ts'
+import type { NativeAddon, NativeSocket } from '../native.ts'
+import { AF, ipSockaddr } from './sockaddr.ts'
+import {
+  bindToDevice,
+  joinGroup,
+  OPTION,
+  setMulticastInterface,
+  setNumber,
+  setNumberIfKnown,
+  setReceiveBuffer,
+} from './socket-option.ts'
+
+const SOCK_RAW = 3
+export const IPPROTO_VRRP = 112
+/** Packets in one drain batch (daemon/ports.ts): few, because time is looked at between two (ADR 0061). */
+export const BATCH = 128
+/** Room for the largest message: 255 addresses with header and trailer. IPv4 comes with its IP header, IPv6 without. */
+export const SIZE = { ipv4: 1500, ipv6: 4200 } as const
+/** Ground rule 2: a default buffer holds 256 advertisements, and a full one drops the newest. */
+export const RECEIVE_BUFFER = 4 * 1024 * 1024
+const TTL = 255
+/** CS6, internetwork control (VR-TX-07). */
+const TRAFFIC_CLASS = 0xc0
+/** TC_PRIO_INTERACTIVE: the first band of a default queue; more needs CAP_NET_ADMIN. */
+export const VRRP_SOCKET_PRIORITY = 6
+/** BPF_RET | BPF_K, 0: nothing is ever queued. */
+const DROP_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0, 0)
+
+/** Set before each call that can fail, so that a failure says what was being done. */
+export type Progress = (action: string) => void
+
+export function openReceiver(
+  native: NativeAddon,
+  options: AdvertisementSocketOptions,
+  progress: Progress,
+): NativeSocket {
+  const { family, group, interfaceIndex, interfaceName } = options
+  const v4 = family === 'ipv4'
+  progress('open a raw socket')
+  const socket = new native.NativeSocket(v4 ? AF.inet : AF.inet6, SOCK_RAW, IPPROTO_VRRP, BATCH, SIZE[family])
+  try {
+    progress(`bind a raw socket to "${interfaceName}"`)
+    bindToDevice(socket, interfaceName)
+    progress(`prepare a raw socket on "${interfaceName}"`)
+    setReceiveBuffer(socket, RECEIVE_BUFFER)
+    setNumber(socket, OPTION.timestampNs, 1)
+    setNumber(socket, OPTION.overflowCount, 1)
+    setNumber(socket, v4 ? OPTION.ipPacketInfo : OPTION.ipv6ReceivePacketInfo, 1)
+    setNumber(socket, v4 ? OPTION.ipReceiveTtl : OPTION.ipv6ReceiveHopLimit, 1)
+    // Only the group of this socket, not every group that some process of this node has joined.
+    if (v4) setNumber(socket, OPTION.ipMulticastAll, 0)
+    else setNumberIfKnown(socket, OPTION.ipv6MulticastAll, 0)
+    if (group !== undefined) {
+      progress(`join ${group} on "${interfaceName}"`)
+      joinGroup(socket, group, interfaceIndex)
+    }
+    return socket
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+}
+
+/**
+ * A socket of its own, because binding to the source would make the kernel compare it with the destination of what comes
+ * in: multicast would be lost. IPV6_CHECKSUM stays off, the checksum is in the message (RFC 9568 §5.2.8).
+ */
+export function openSender(
+  native: NativeAddon,
+  options: AdvertisementSocketOptions,
+  progress: Progress,
+  ttl = TTL,
+): NativeSocket {
+  const { family, interfaceIndex, interfaceName, source } = options
+  const v4 = family === 'ipv4'
+  progress('open a raw socket')
+  const socket = new native.NativeSocket(v4 ? AF.inet : AF.inet6, SOCK_RAW, IPPROTO_VRRP, 1, 1)
+  try {
+    socket.attachFilter(DROP_ALL)
+    progress(`bind a raw socket to "${interfaceName}"`)
+    bindToDevice(socket, interfaceName)
+    progress(`prepare a raw socket on "${interfaceName}"`)
+    if (v4) {
+      setNumber(socket, OPTION.ipTtl, ttl)
+      setNumber(socket, OPTION.ipTos, TRAFFIC_CLASS)
+      setNumber(socket, OPTION.ipMulticastTtl, TTL)
+      setNumber(socket, OPTION.ipMulticastLoop, 0)
+      setMulticastInterface(socket, interfaceIndex)
+    } else {
+      setNumber(socket, OPTION.ipv6UnicastHops, ttl)
+      setNumber(socket, OPTION.ipv6TrafficClass, TRAFFIC_CLASS)
+      setNumber(socket, OPTION.ipv6MulticastHops, TTL)
+      setNumber(socket, OPTION.ipv6MulticastLoop, 0)
+      setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
+    }
+    // After IP_TOS, which sets a priority of its own.
+    setNumber(socket, OPTION.priority, VRRP_SOCKET_PRIORITY)
+    progress(`send from ${source} on "${interfaceName}"`)
+    socket.bind(ipSockaddr(source, interfaceIndex))
+    return socket
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * A TCP connection for one question: connect, send, receive, and nothing else. Decided here: on a loopback, where the
+ * handshake is over when connect(2) returns, the question goes out in the same turn, without a wake-up in between.
+ * Refuses to know what is asked.
+ */
+import { getSystemErrorName } from 'node:util'
+import { address as toAddress } from '../../wire/address.ts'
+import type { NativeAddon, NativeSocket } from '../native.ts'
+import { AF, ipSockaddr } from './sockaddr.ts'
+
+const SOCK_STREAM = 1
+const RECEIVED_AT_ONCE = 4_096
+/** The loop polls the socket again when more is waiting: timers and other sockets run between two wake-ups. */
+const MOST_READS = 32
+const EAGAIN = -11
+const EINPROGRESS = -115
+
+type Events = {
+  readonly onBytes: (bytes: Buffer) => void
+  readonly onEnd: (error: Error | undefined) => void
+}
+
+/** Throws as socket(2) and epoll_ctl(2) fail; everything else is told later. The question fits into any send buffer. */
+export function openStream(
+  native: Pick<NativeAddon, 'NativeSocket'>,
+  address: string,
+  port: number,
+  question: Uint8Array,
+  events: Events,
+): { readonly connected: boolean; readonly close: () => void } {
+  const sockaddr = sockaddrOf(address, port)
+  const family = sockaddr.length === 16 ? AF.inet : AF.inet6
+  const socket = new native.NativeSocket(family, SOCK_STREAM, 0, 1, RECEIVED_AT_ONCE)
+  const stream = new QuestionStream(socket, question, `${address}:${port}`, events)
+  try {
+    stream.begin(sockaddr)
+  } catch (error) {
+    stream.close()
+    throw error
+  }
+  return stream
+}
+
+/** The same few are asked again and again. */
+const known = new Map<string, Uint8Array>()
+const MOST_KNOWN = 64
+
+function sockaddrOf(address: string, port: number): Uint8Array {
+  const place = `${address} ${port}`
+  const before = known.get(place)
+  if (before !== undefined) return before
+  const sockaddr = ipSockaddr(toAddress(address), 0)
+  new DataView(sockaddr.buffer).setUint16(2, port, false)
+  if (known.size >= MOST_KNOWN) known.clear()
+  known.set(place, sockaddr)
+  return sockaddr
+}
+
+class QuestionStream {
+  readonly #socket: NativeSocket
+  readonly #question: Uint8Array
+  readonly #place: string
+  readonly #events: Events
+  readonly #length: DataView
+  readonly #received: Buffer
+  #connected = false
+  #over = false
+
+  constructor(socket: NativeSocket, question: Uint8Array, place: string, events: Events) {
+    this.#socket = socket
+    this.#question = question
+    this.#place = place
+    this.#events = events
+    const { data, meta } = socket
+    this.#length = new DataView(meta.buffer, meta.byteOffset, 4)
+    this.#received = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  close(): void {
+    this.#over = true
+    this.#socket.close()
+  }
+
+  begin(sockaddr: Uint8Array): void {
+    const connecting = this.#socket.connect(sockaddr)
+    const sent = connecting === 0 || connecting === EINPROGRESS ? this.#send() : connecting
+    if (sent < 0 && sent !== EAGAIN) {
+      // Whoever opens it does not have it yet.
+      queueMicrotask(() => this.#end(sent))
+      return
+    }
+    const read = () => this.#read()
+    const failed = (errno: number) => {
+      // What came before it counts; behind it the kernel says that it is the end, and no more why.
+      this.#read(-errno)
+      this.#end(-errno)
+    }
+    if (this.#connected) {
+      this.#socket.start(read, failed)
+      return
+    }
+    this.#socket.start(read, failed, () => {
+      const result = this.#send()
+      if (result < 0) this.#end(result)
+    })
+  }
+
+  #send(): number {
+    const sent = this.#socket.send([this.#question])?.[0] ?? this.#question.length
+    this.#connected = sent >= 0
+    return sent
+  }
+
+  /** `why`: what the end of it means, when that is known already. */
+  #read(why?: number): void {
+    for (let reads = 0; !this.#over && reads < MOST_READS; reads++) {
+      const count = this.#socket.receive()
+      if (count === 0) return
+      if (count < 0) return this.#end(why ?? count)
+      const length = this.#length.getUint32(0, true)
+      if (length === 0) return this.#end(why)
+      this.#events.onBytes(this.#received.subarray(0, length))
+    }
+  }
+
+  #end(errno: number | undefined): void {
+    if (this.#over) return
+    this.close()
+    if (errno === undefined) return this.#events.onEnd(undefined)
+    const code = getSystemErrorName(errno)
+    const what = `${this.#connected ? 'read' : 'connect'} ${code} ${this.#place}`
+    this.#events.onEnd(Object.assign(new Error(what), { code }))
+  }
+}

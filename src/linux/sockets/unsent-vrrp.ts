@@ -1,0 +1,53 @@
+/**
+ * Whether this node's own rules let VRRP packets pass, tried with one that no wire sees: TTL or hop limit 0 to the group, which
+ * the kernel drops behind its output rules (RFC 1112 §6.1). Decided here: that IPv6 is only tried where a copy may come back,
+ * because Linux drops a hop limit of 0 only where it has made one; and that the packet holds eight zeros, which is no version
+ * of VRRP, so that it is no advertisement whoever gets it. Refused here: what follows from it.
+ */
+import type { Failure } from '../../daemon/ports.ts'
+import type { Address, Family } from '../../wire/address.ts'
+import { failureFrom, failureOf } from '../failure.ts'
+import type { NativeAddon, NativeSocket } from '../native.ts'
+import { IPPROTO_VRRP } from './raw-socket.ts'
+import { AF, ipSockaddr } from './sockaddr.ts'
+import { RETURN, socketFilter } from './socket-filter.ts'
+import { bindToDevice, OPTION, setMulticastInterface, setNumber } from './socket-option.ts'
+
+const SOCK_RAW = 3
+const NOTHING = socketFilter([RETURN, 0, 0, 0])
+const ZEROS = new Uint8Array(8)
+
+export type UnsentOptions = {
+  readonly interfaceIndex: number
+  readonly interfaceName: string
+  readonly family: Family
+  readonly source: Address
+  readonly group: Address
+  /** A copy comes back to every socket of this node that has joined the group: only where nobody else has one. */
+  readonly loop: boolean
+}
+
+/** The group must have been joined on the interface. */
+export function sendUnsent(native: NativeAddon, options: UnsentOptions): 'passed' | 'not tried' | Failure {
+  const { family, group, interfaceIndex, interfaceName, loop, source } = options
+  if (family === 'ipv6' && !loop) return 'not tried'
+  const action = `send to ${group} on "${interfaceName}"`
+  const v4 = family === 'ipv4'
+  let socket: NativeSocket | undefined
+  try {
+    socket = new native.NativeSocket(v4 ? AF.inet : AF.inet6, SOCK_RAW, IPPROTO_VRRP, 1, 1)
+    socket.attachFilter(NOTHING)
+    bindToDevice(socket, interfaceName)
+    setNumber(socket, v4 ? OPTION.ipMulticastTtl : OPTION.ipv6MulticastHops, 0)
+    setNumber(socket, v4 ? OPTION.ipMulticastLoop : OPTION.ipv6MulticastLoop, loop ? 1 : 0)
+    if (v4) setMulticastInterface(socket, interfaceIndex)
+    else setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
+    socket.bind(ipSockaddr(source, interfaceIndex))
+    const result = socket.send([ZEROS], [ipSockaddr(group, interfaceIndex)])?.[0] ?? 0
+    return result < 0 ? failureOf(result, { action, syscall: 'sendmmsg' }) : 'passed'
+  } catch (error) {
+    return failureFrom(error, action)
+  } finally {
+    socket?.close()
+  }
+}

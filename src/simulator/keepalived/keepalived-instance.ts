@@ -1,0 +1,289 @@
+/**
+ * One vrrp_instance of a keepalived node: a model of how keepalived 2.2.7 was seen to behave, where it follows RFC 9568 §6.4
+ * and where it does not (docs/simulate.md; replayed against its recordings in keepalived-model.test.ts). Decided here: states,
+ * timers and announcements. Told the time; refuses to know packets, kernels, processes and what is tracked.
+ */
+import { activeDownInterval, skewTime } from '../../vrrp/timers.ts'
+import { type Address, compareAddresses } from '../../wire/address.ts'
+import { type Centis, centisToMillis } from '../../wire/units.ts'
+
+/** Waiting: started, and nothing is known yet of what it tracks. */
+export type InstanceState = 'Stopped' | 'Waiting' | 'Backup' | 'Active' | 'Fault'
+
+export type InstanceSettings = {
+  readonly version: 2 | 3
+  readonly interval: Centis
+  /** Of the file; what is tracked comes to setPriority. */
+  readonly priority: number
+  readonly source: Address
+  readonly preempt: boolean
+  /** ms; 0 = none. */
+  readonly preemptDelay: number
+  /** At once: its file says so, and priority 255. */
+  readonly startsActive: boolean
+  /** garp_master_repeat and _delay: how many for each address, how long after it took over, in ms. */
+  readonly announcements: readonly Block[]
+  readonly refresh: { readonly every: number; readonly copies: number } | undefined
+  /** garp_lower_prio_repeat and _delay. */
+  readonly onRival: readonly Block[]
+  /** Not lower_prio_no_advert. */
+  readonly answersRivals: boolean
+  /** higher_prio_send_advert. */
+  readonly lastAdvertisement: boolean
+}
+export type Block = { readonly after: number; readonly copies: number }
+
+/** What it does to the world, in the order of the calls. */
+export type InstancePort = {
+  say(priority: number): void
+  setAddresses(installed: boolean): void
+  /** So many frames for each address. */
+  announce(copies: number): void
+  enters(state: InstanceState, priority: number): void
+}
+
+/** Of an advertisement that it did not discard. */
+export type Heard = { readonly priority: number; readonly interval: Centis; readonly source: Address }
+
+const OWNER = 255
+const NEVER = Number.POSITIVE_INFINITY
+
+export class KeepalivedInstance {
+  readonly #port: InstancePort
+  #settings: InstanceSettings
+  #state: InstanceState = 'Stopped'
+  #priority: number
+  /** Of the Active last accepted; its own otherwise. */
+  #learned: Centis
+  /** Of the advertisement, or of its absence. */
+  #timerAt: number | undefined
+  #preemptsFrom: number | undefined
+  #announcements: { readonly at: number; readonly copies: number }[] = []
+  #refreshAt: number | undefined
+  /** Its timer has ended, and its group waits for the others. */
+  #wants = false
+  /** An owner that has lost to another owner. */
+  #demoted = false
+
+  constructor(settings: InstanceSettings, port: InstancePort) {
+    this.#settings = settings
+    this.#port = port
+    this.#priority = settings.priority
+    this.#learned = settings.interval
+  }
+
+  get state(): InstanceState {
+    return this.#state
+  }
+
+  get priority(): number {
+    return this.#demoted ? OWNER - 1 : this.#priority
+  }
+
+  /** Its timer has ended, but for its group it would be Active. */
+  get wants(): boolean {
+    return this.#wants
+  }
+
+  /** When it has something to do. */
+  get deadline(): number {
+    const [next] = this.#announcements
+    return Math.min(this.#timerAt ?? NEVER, next?.at ?? NEVER, this.#refreshAt ?? NEVER)
+  }
+
+  // Beginning and end ------------------------------------------------------------------------------------------------
+
+  /** `ready`: what it tracks is known, and well. */
+  start(now: number, ready: 'yes' | 'no' | 'unknown'): void {
+    if (ready === 'unknown') this.#state = 'Waiting'
+    else if (ready === 'no') this.#enter('Fault')
+    else if (this.#settings.startsActive) this.becomeActive(now)
+    else this.#becomeBackup(now, this.#settings.interval)
+  }
+
+  stop(): void {
+    if (this.#state === 'Active') this.#release(1)
+    this.#enter('Stopped')
+    this.#settle()
+  }
+
+  /**
+   * SIGHUP, whatever has changed: it stays what it is. An Active says what it was, and at once what it is; a Backup begins to
+   * wait anew.
+   */
+  reload(now: number, settings: InstanceSettings, priority: number): void {
+    if (this.#state === 'Active') this.#port.say(this.priority)
+    this.#settings = settings
+    this.#priority = priority
+    if (this.#state === 'Active') this.#advertise(now)
+    if (this.#state === 'Backup') this.#timerAt = now + this.#down()
+  }
+
+  // What it tracks -----------------------------------------------------------------------------------------------------
+
+  /** A Backup's timer moves by the difference; an Active says it with its next advertisement. */
+  setPriority(now: number, priority: number): void {
+    const before = this.#down()
+    this.#priority = priority
+    if (this.#state !== 'Backup' || this.#timerAt === undefined) return
+    this.#timerAt = Math.max(now, this.#timerAt + this.#down() - before)
+  }
+
+  /** `releases`: how often it says priority 0, if it is Active and anybody can hear it. */
+  fail(releases: number): void {
+    if (this.#state === 'Fault' || this.#state === 'Stopped') return
+    if (this.#state === 'Active') this.#release(releases)
+    this.#enter('Fault')
+    this.#settle()
+  }
+
+  recover(now: number): void {
+    if (this.#state !== 'Fault' && this.#state !== 'Waiting') return
+    if (this.#state === 'Waiting') this.start(now, 'yes')
+    else this.#becomeBackup(now, this.#settings.interval)
+  }
+
+  /** Somebody took an address off it while it was Active: it lets go, and wants it back as if another one had. */
+  loseAddress(now: number): void {
+    if (this.#state !== 'Active') return
+    this.#release(1)
+    this.#becomeBackup(now, this.#settings.interval)
+    this.#timerAt = now + skewTime(this.priority, this.#learned, this.#settings.version)
+  }
+
+  // What it hears ------------------------------------------------------------------------------------------------------
+
+  /** Whether it has lost to whom it heard. */
+  hear(now: number, heard: Heard): 'lost' | 'asserted' | undefined {
+    if (this.#state === 'Backup') this.#hearAsBackup(now, heard)
+    if (this.#state === 'Active') return this.#hearAsActive(now, heard)
+    return undefined
+  }
+
+  /** A packet for its VRID that it discarded: a Backup's timer runs on, that of an Active begins anew. */
+  disturb(now: number): void {
+    if (this.#state === 'Active') this.#timerAt = now + this.#period
+  }
+
+  #hearAsBackup(now: number, { interval, priority }: Heard): void {
+    const { preempt, preemptDelay, version } = this.#settings
+    if (priority === 0) {
+      this.#timerAt = now + skewTime(this.priority, this.#learned, version)
+      return
+    }
+    const isLower = priority < this.priority
+    const waits = preemptDelay > 0 && (this.#preemptsFrom === undefined || now <= this.#preemptsFrom)
+    if (isLower && preempt && !waits) return
+    if (version === 3) this.#learned = interval
+    this.#timerAt = now + this.#down()
+    this.#wants = false
+    if (isLower) this.#preemptsFrom ??= now + preemptDelay
+    else this.#preemptsFrom = undefined
+  }
+
+  #hearAsActive(now: number, { interval, priority, source }: Heard): 'lost' | 'asserted' | undefined {
+    const { answersRivals, lastAdvertisement, version } = this.#settings
+    const order = priority - this.priority || compareAddresses(source, this.#settings.source)
+    if (order === 0) return undefined
+    const twoOwners = priority === OWNER && this.priority === OWNER
+    if (order > 0 || twoOwners) {
+      if (lastAdvertisement) this.#port.say(this.priority)
+      this.#demoted ||= twoOwners
+      this.#port.setAddresses(false)
+      this.#becomeBackup(now, version === 3 ? interval : this.#learned)
+      return 'lost'
+    }
+    if (answersRivals || priority === 0) this.#advertise(now)
+    // It does not announce over one that goes, although clients may have been led there.
+    if (priority === 0) return undefined
+    this.announceOverRival(now)
+    return 'asserted'
+  }
+
+  announceOverRival(now: number): void {
+    if (this.#state === 'Active') this.#announce(now, this.#settings.onRival)
+  }
+
+  // What becomes due -----------------------------------------------------------------------------------------------------
+
+  /** True: it would be Active now. */
+  expire(now: number): boolean {
+    while ((this.#announcements[0]?.at ?? NEVER) <= now) this.#port.announce(this.#announcements.shift()?.copies ?? 0)
+    const { refresh } = this.#settings
+    if (refresh !== undefined && this.#refreshAt !== undefined && this.#refreshAt <= now) {
+      this.#refreshAt = now + refresh.every
+      this.#port.announce(refresh.copies)
+    }
+    if (this.#timerAt === undefined || this.#timerAt > now) return false
+    if (this.#state === 'Active') this.#advertise(now)
+    if (this.#state !== 'Backup') return false
+    this.#wants = true
+    this.#timerAt = now + this.#down()
+    return true
+  }
+
+  becomeActive(now: number): void {
+    this.#advertise(now)
+    this.#port.setAddresses(true)
+    this.#wants = false
+    this.#enter('Active')
+    const { announcements, refresh } = this.#settings
+    this.#announce(now, announcements)
+    // 2.2.7 counts from here, 2.4.3 from the second block on (VR-GARP-02).
+    this.#refreshAt = refresh && now + refresh.every
+  }
+
+  /** Its group has lost: nobody says anything. */
+  follow(now: number): void {
+    if (this.#state === 'Active') this.#port.setAddresses(false)
+    if (this.#state === 'Active' || this.#state === 'Backup') this.#becomeBackup(now, this.#learned)
+  }
+
+  #becomeBackup(now: number, interval: Centis): void {
+    this.#settle()
+    this.#learned = interval
+    this.#timerAt = now + this.#down()
+    this.#preemptsFrom = undefined
+    if (this.#state !== 'Backup') this.#enter('Backup')
+  }
+
+  #release(times: number): void {
+    for (let i = 0; i < times; i++) this.#port.say(0)
+    this.#port.setAddresses(false)
+  }
+
+  #enter(state: InstanceState): void {
+    this.#state = state
+    this.#port.enters(state, this.priority)
+  }
+
+  /** Nothing that was planned is done any more (VR-GARP-05). */
+  #settle(): void {
+    this.#timerAt = undefined
+    this.#announcements = []
+    this.#refreshAt = undefined
+    this.#wants = false
+  }
+
+  #advertise(now: number): void {
+    this.#port.say(this.priority)
+    this.#timerAt = now + this.#period
+  }
+
+  #announce(now: number, blocks: readonly Block[]): void {
+    for (const { after, copies } of blocks) {
+      if (copies === 0) continue
+      if (after === 0) this.#port.announce(copies)
+      else this.#announcements.push({ at: now + after, copies })
+    }
+    this.#announcements.sort((one, other) => one.at - other.at)
+  }
+
+  get #period(): number {
+    return centisToMillis(this.#settings.interval)
+  }
+
+  #down(): number {
+    return activeDownInterval(this.priority, this.#learned, this.#settings.version)
+  }
+}

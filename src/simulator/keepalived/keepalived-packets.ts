@@ -1,0 +1,80 @@
+/**
+ * Advertisements of a keepalived node, as it sends them and as it judges those of others: what 2.2.7 discards, and what it
+ * believes (docs/interop.md). PURE. Refuses to know what follows from one.
+ */
+import type { ResolvedRouter } from '../../config/resolve.ts'
+import {
+  AUTH_NONE,
+  AUTH_SIMPLE,
+  addressesOf,
+  checksumForms,
+  encodeAdvertisement,
+  readMessage,
+} from '../../vrrp/packet.ts'
+import { advertisedBy, type Parameters } from '../../vrrp/parameters.ts'
+import { type Address, isMulticast } from '../../wire/address.ts'
+import type { Carried } from '../wire.ts'
+import type { Heard } from './keepalived-instance.ts'
+
+export type Vrrp = Extract<Carried, { readonly kind: 'vrrp' }>
+/** `vrid`: for another instance. */
+export type Judged = Heard | 'discarded' | 'elsewhere'
+
+/** It leaves IPv6 unicast at the kernel's own hop limit. */
+const UNICAST_HOPS = 64
+const TTL = 255
+
+export type Speaker = Pick<ResolvedRouter, 'parameters'> & {
+  /** v3_checksum_as_v2: it sends the other sum, and looks at none. */
+  readonly messageOnly: boolean
+  /** check_unicast_src. */
+  readonly onlyListed: boolean
+}
+
+/** One for each destination. */
+export function advertisementsOf({ messageOnly, parameters }: Speaker, priority: number): readonly Vrrp[] {
+  const { advertisementInterval: interval, authentication, family, primaryAddress: source } = parameters
+  const { transport, version, vrid } = parameters
+  const isUnicast = transport.mode === 'unicast'
+  const ttl = isUnicast ? (transport.ttl ?? (family === 'ipv6' ? UNICAST_HOPS : TTL)) : TTL
+  const advertisement = { version, vrid, priority, interval, addresses: advertisedBy(parameters) }
+  const checksum = messageOnly ? 'message-only' : 'pseudo-header'
+  const destinations = isUnicast ? transport.peers.map(({ address }) => address) : [transport.group]
+  return destinations.map((destination) => {
+    const bytes = encodeAdvertisement(advertisement, { source, destination, checksum, authentication })
+    return { kind: 'vrrp', family, source, destination, ttl, bytes }
+  })
+}
+
+export function judge({ messageOnly, onlyListed, parameters }: Speaker, packet: Vrrp): Judged {
+  const { family, primaryAddress, transport, version, vrid } = parameters
+  const { bytes, destination, source, ttl } = packet
+  if (packet.family !== family || bytes[1] !== vrid || source === primaryAddress) return 'elsewhere'
+  if (isMulticast(destination) !== (transport.mode === 'multicast')) return 'elsewhere'
+  if (!isMulticast(destination) && destination !== primaryAddress) return 'elsewhere'
+  const message = readMessage(bytes, family, version)
+  if (typeof message === 'string') return 'discarded'
+  if (transport.mode === 'multicast' && ttl !== TTL) return 'discarded'
+  if (onlyListed && transport.mode === 'unicast' && !transport.peers.some(({ address }) => address === source))
+    return 'discarded'
+  const form = version === 3 ? 'pseudo-header' : 'message-only'
+  const anySum = messageOnly && version === 3 && family === 'ipv4'
+  if (!anySum && !checksumForms(bytes, { source, destination }, version).includes(form)) return 'discarded'
+  if (!isAuthentic(message.authentication, parameters)) return 'discarded'
+  if (version === 2 && message.interval !== parameters.advertisementInterval) return 'discarded'
+  if (!sameList(addressesOf(message, family), advertisedBy(parameters))) return 'discarded'
+  return { priority: message.priority, interval: message.interval, source }
+}
+
+function isAuthentic(
+  sent: { readonly type: number; readonly data: Uint8Array } | undefined,
+  { authentication }: Pick<Parameters, 'authentication'>,
+): boolean {
+  if (sent === undefined) return true
+  if (authentication === undefined) return sent.type === AUTH_NONE
+  return sent.type === AUTH_SIMPLE && authentication.octets.every((octet, i) => sent.data[i] === octet)
+}
+
+/** 2.2.7: as many, and each of its own; 2.4.3 says a word and goes on (docs/interop.md). */
+const sameList = (heard: readonly Address[], own: readonly Address[]): boolean =>
+  heard.length === own.length && own.every((each) => heard.includes(each))

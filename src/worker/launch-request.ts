@@ -1,0 +1,45 @@
+/**
+ * The worker's way to a launcher: it makes the channel, the engine starts the process at the other end, because the worker
+ * has no privilege to become another user and no right to start what the configuration does not name. Refuses to know
+ * what is said over the channel.
+ */
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Refusal } from '../healthcheck/programs/launched-programs.ts'
+import type { ProgramSet } from '../healthcheck/programs/program-set.ts'
+import type { EngineMessage, WorkerMessage } from './worker-message.ts'
+
+export class LaunchRequests {
+  readonly #streamPair: () => readonly [number, number]
+  readonly #tell: (message: WorkerMessage) => void
+  readonly #waiting = new Map<number, (refusal: Refusal | undefined) => void>()
+  #lastId = 0
+
+  constructor(streamPair: () => readonly [number, number], tell: (message: WorkerMessage) => void) {
+    this.#streamPair = streamPair
+    this.#tell = tell
+  }
+
+  async launch(programs: ProgramSet): Promise<Duplex | Refusal> {
+    try {
+      const [ours, theirs] = this.#streamPair()
+      // From here on it is closed with this thread, however that ends.
+      const stream = new Socket({ fd: ours, readable: true, writable: true })
+      const id = ++this.#lastId
+      const answer = new Promise<Refusal | undefined>((resolve) => this.#waiting.set(id, resolve))
+      this.#tell({ kind: 'launchWanted', id, programs, channel: theirs })
+      const refusal = await answer
+      if (refusal === undefined) return stream
+      stream.destroy()
+      return refusal
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error)
+      return { reason: 'notPossible', detail: `Cannot run ${programs.programs[0]?.argv[0]}: ${words}` }
+    }
+  }
+
+  answered({ id, refusal }: Extract<EngineMessage, { kind: 'launched' }>): void {
+    this.#waiting.get(id)?.(refusal)
+    this.#waiting.delete(id)
+  }
+}

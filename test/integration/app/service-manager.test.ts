@@ -1,0 +1,83 @@
+/** The words for a service manager; what it hears of a real daemon is test/netns/service-manager.test.ts. */
+import { expect, test } from 'vitest'
+import { ServiceManager, standingWords } from '../../../src/app/service-manager.ts'
+import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
+import type { Standing } from '../../../src/daemon/telemetry/snapshot.ts'
+import { eventually } from '../../support/wait.ts'
+
+const standing = (name: string, state: Standing['state'], more: Partial<Standing> = {}): Standing => ({
+  ...{ name, state, faults: [], addresses: ['10.0.0.200'], follows: null },
+  ...more,
+})
+
+test.each([
+  [[], 'No virtual router'],
+  [[standing('api', 'Active')], 'api is Active with 10.0.0.200'],
+  [
+    [standing('api', 'Active', { addresses: ['10.0.0.1', '10.0.0.2', '10.0.0.3'] }), standing('web', 'Backup')],
+    'api is Active with 10.0.0.1 and 2 more; web is Backup',
+  ],
+  [[standing('api', 'Backup', { follows: '10.0.0.12' })], 'api is Backup of 10.0.0.12'],
+  [[standing('api', 'Initialize', { faults: ['linkDown'] })], 'api is in fault (linkDown)'],
+  [[standing('api', 'Initialize'), standing('web', 'Leaving')], 'api waits; web is Leaving'],
+  [
+    [...['a', 'b', 'c'].map((name) => standing(name, 'Active')), standing('d', 'Initialize'), standing('e', 'Backup')],
+    '5 virtual routers: 3 Active, 1 in fault, 1 Backup: d',
+  ],
+])('%#: who holds what', (standings, words) => expect(standingWords(standings)).toBe(words))
+
+function manager(standings: readonly Standing[] = [standing('api', 'Active')]) {
+  const told: string[] = []
+  const chronicle = new Chronicle()
+  const made = new ServiceManager({
+    tell: (words) => void told.push(words),
+    standings: () => standings,
+    subscribe: (listener) => chronicle.subscribe(listener),
+  })
+  return { made, told, chronicle }
+}
+
+test('one line however long, whatever is in it', () => {
+  const { made, told } = manager([standing('x', 'Initialize', { faults: [`one\nREADY=1 ${'y'.repeat(400)}`] })])
+  made.leaving()
+  expect(told[0]?.split('\n')).toEqual([
+    'STOPPING=1',
+    expect.stringMatching(/^STATUS=Leaving\. x is in fault \(one READY=1 y+…$/),
+  ])
+  expect(told[0]?.length).toBeLessThan(330)
+})
+
+test('a reload that joins another one is announced, and READY comes once, behind both', async () => {
+  const { made, told } = manager()
+  let end: (answer: { ok: boolean; reason?: string }) => void = () => {}
+  const both = new Promise<{ ok: boolean; reason?: string }>((resolve) => {
+    end = resolve
+  })
+  const reloads = [made.reloading(() => both), made.reloading(() => both)]
+  expect(told.map((words) => words.split('\n')[0])).toEqual(['RELOADING=1', 'RELOADING=1'])
+  end({ ok: false, reason: 'one problem' })
+  await Promise.all(reloads)
+  expect(told.slice(2)).toEqual(['READY=1\nSTATUS=api is Active with 10.0.0.200. Reload failed: one problem'])
+  await made.reloading(async () => ({ ok: true }))
+  expect(told.at(-1), 'that is over').toBe('READY=1\nSTATUS=api is Active with 10.0.0.200')
+})
+
+test('many changes are one line', async () => {
+  const { told, chronicle } = manager()
+  const change = () => chronicle.record({ kind: 'faultChanged', router: 'api', fault: 'linkDown', present: true })
+  for (let i = 0; i < 20; i++) change()
+  await eventually(
+    'the first line',
+    () => told.length === 1,
+    () => told,
+    { within: 5_000 },
+  )
+  change()
+  change()
+  await eventually(
+    'the second',
+    () => told.length === 2,
+    () => told,
+    { within: 5_000 },
+  )
+})

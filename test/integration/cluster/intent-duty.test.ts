@@ -1,0 +1,105 @@
+/** The administrator's wish from the object to the conditions, with a kube-api that the test lets answer or not. */
+import { afterEach, expect, test } from 'vitest'
+import { findingsOf } from '../../../src/cluster/decisions/status/finding.ts'
+import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
+import { IntentDuty } from '../../../src/cluster/runtime/status/intent-duty.ts'
+import { type Address, address } from '../../../src/wire/address.ts'
+import { eventually, sleep } from '../../support/wait.ts'
+
+const [VIP, INGRESS, LB] = [address('10.0.0.200'), address('10.0.0.201'), address('10.0.0.9')]
+const SOON = { within: 5_000, every: 5 }
+let duty: IntentDuty | undefined
+afterEach(() => duty?.end())
+
+function follow(answer: (address: Address) => string | undefined) {
+  const changes: Intent[] = []
+  const asked: Address[] = []
+  const made = new IntentDuty({
+    ...{ apiVips: [VIP], ingressVips: [INGRESS], onIntent: (intent) => changes.push(intent), askEveryMs: 10 },
+    ask: async (one) => {
+      asked.push(one)
+      return answer(one)
+    },
+  })
+  duty = made
+  const says = (spec: unknown) => made.news({ kind: 'object', value: { metadata: { name: 'cluster' }, spec } })
+  const conditions = () =>
+    findingsOf([], made.circumstances({ verdict: 'answers' })).map(
+      ({ message, reason, status, type }) => `${type}=${status} ${reason}: ${message}`,
+    )
+  return { asked, changes, conditions, made, says }
+}
+
+test('an address where kube-api is to be reached is asked by the node that publishes, and holdfast claims no switch', async () => {
+  let why: string | undefined = 'EHOSTUNREACH'
+  const { asked, changes, conditions, made, says } = follow(() => why)
+  says({ dns: { apiintIpAddress: LB } })
+  await sleep(50)
+  expect(asked, 'by a node that does not publish').toEqual([])
+  made.want(true)
+  const told = (type: number, line: string) => eventually(line, () => conditions()[type] === line, conditions, SOON)
+  await told(1, `Degraded=True LoadBalancerRefused: kube-api does not answer at ${LB}: EHOSTUNREACH`)
+  await sleep(100)
+  expect(new Set(asked)).toEqual(new Set([LB]))
+  why = undefined
+  const note = `kube-api answers at ${LB} (3 times in a row); holdfast does not switch HAProxy or CoreDNS`
+  await told(2, `Progressing=False NotManaged: ${note}`)
+  expect(conditions()[1]).toMatch(/^Degraded=False/)
+  says({ dns: { apiintIpAddress: LB, nodesResolution: 'Disabled' } })
+  expect(conditions()[2]).toBe(
+    `Progressing=False NotManaged: ${note}; not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)`,
+  )
+  // What concerns the engine has not changed.
+  expect(new Set(changes.map(({ ingressHa }) => ingressHa))).toEqual(new Set(['Enabled']))
+  // Another agent that begins to publish finds the same, and claims nothing before.
+  const other = follow(() => undefined)
+  other.says({ dns: { apiintIpAddress: LB } })
+  expect(other.conditions()[2]).toBe(
+    `Progressing=True LoadBalancerSwitch: asking kube-api at ${LB} (0 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
+  )
+  other.made.end()
+  why = 'ECONNREFUSED'
+  await told(1, `Degraded=True LoadBalancerRefused: kube-api does not answer at ${LB}: ECONNREFUSED`)
+  says({})
+  expect(conditions().slice(1)).toEqual([
+    'Degraded=False AsExpected: each virtual address has one holder',
+    'Progressing=False AsExpected: nothing is under way',
+    'Disabled=False AsExpected: this platform has virtual addresses of its own',
+  ])
+})
+
+test('a node, an address of ingress and garbage are refused without a question', async () => {
+  const { asked, conditions, made, says } = follow(() => undefined)
+  made.want(true)
+  made.nodesAre([address('10.0.0.11')])
+  for (const wish of ['10.0.0.11', INGRESS, 'lb.example.com']) {
+    says({ dns: { apiintIpAddress: wish } })
+    expect(conditions()[1]).toContain(`LoadBalancerRefused: dns.apiintIpAddress "${wish}" is refused`)
+  }
+  says({ ingressHa: 'off' })
+  expect(conditions()[1]).toMatch(/Degraded=True SpecInvalid: spec.ingressHa: .*; the last good spec stays in force/)
+  made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
+  expect(conditions()[1]).toMatch(/^Degraded=True SpecInvalid: .*; 403: Forbidden; the last good spec stays in force/)
+  says({})
+  made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
+  expect(conditions()[1]).toBe('Degraded=True SpecUnreadable: 403: Forbidden; the last good spec stays in force')
+  made.news({ kind: 'readable' })
+  expect(conditions()[1]).toMatch(/^Degraded=False/)
+  await sleep(50)
+  expect(asked).toEqual([])
+  expect(made).toMatchObject({ refused: 3, intent: { ingressHa: 'Enabled' } })
+})
+
+test('nothing is told before an answer; the first that shows no object means the defaults, a later one changes nothing', () => {
+  const { changes, conditions, made, says } = follow(() => undefined)
+  made.news({ kind: 'readable' })
+  made.news({ kind: 'failed', why: 'no JSON', isNoWish: false })
+  says({ ingressHa: 'off' })
+  expect(changes).toEqual([])
+  expect(conditions()[1]).toContain('; no good spec is known: ingress stays as the engine has it')
+  made.news({ kind: 'failed', why: '404: Not Found', isNoWish: true })
+  says({ ingressHa: 'Disabled' })
+  made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
+  made.news({ kind: 'none' })
+  expect(changes.map(({ ingressHa }) => ingressHa)).toEqual(['Enabled', 'Disabled', 'Disabled', 'Enabled'])
+})

@@ -1,0 +1,143 @@
+/** All of it through the agent's own client and watch: the object, the platform, the spec, and the status that comes of it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-words.ts'
+import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
+import { GROUP, PLURAL, readPublished, VERSION } from '../../../src/cluster/decisions/status/published-status.ts'
+import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
+import { StatusDuty } from '../../../src/cluster/runtime/status/status-duty.ts'
+import { address } from '../../../src/wire/address.ts'
+import { FakeEngine } from '../../support/fake-engine.ts'
+import { KubeApi } from '../../support/kube-api/server.ts'
+import { eventually, sleep } from '../../support/wait.ts'
+
+const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
+/** Where the stand-in answers readyz as well. */
+const VIP = '127.0.0.1'
+const SOON = { within: 10_000, every: 10 }
+
+const endings: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+async function started(prepare: (api: KubeApi) => void = () => {}) {
+  const api = await new KubeApi({ kinds: { [COLLECTION]: 'HostedNetServices' } }).start()
+  endings.push(() => api.stop())
+  prepare(api)
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-status-'))
+  endings.push(() => rmSync(folder, { recursive: true, force: true }))
+  const engine = await new FakeEngine(join(folder, 'engine.sock')).start()
+  endings.push(() => engine.kill())
+  const intents: Intent[] = []
+  const duty = new StatusDuty({
+    ...{ self: 'node-1', vips: [{ address: address(VIP), service: 'api', index: 0 }], socket: engine.socket },
+    client: new ClusterClient(async () => [{ server: `http://127.0.0.1:${api.port}`, options: {} }], { within: 1_000 }),
+    probe: { port: api.port, everyMs: 50, withinMs: 1_000, failures: 3, scheme: 'http' },
+    ...{ onIntent: (intent) => intents.push(intent), onNews: () => {}, onFailure: () => {} },
+  })
+  endings.push(() => duty.end())
+  duty.nodesAre([
+    {
+      ...{ name: 'node-1', labels: { [CONTROL_PLANE_LABEL]: '' }, annotations: {}, kubeletVersion: 'v1' },
+      addresses: [{ type: 'InternalIP', address: '10.0.0.11' }],
+    },
+  ])
+  engine.sees({ address: VIP, owner: 'self' })
+  const put = (spec: unknown) => {
+    const there = api.store.get(COLLECTION, 'cluster')
+    const head = { apiVersion: `${GROUP}/${VERSION}`, kind: 'HostedNetServices', metadata: { name: 'cluster' } }
+    api.store.put(COLLECTION, { ...(there ?? head), spec })
+  }
+  const published = () => readPublished(api.store.get(COLLECTION, 'cluster'))
+  const says = (line: string) =>
+    eventually(
+      line,
+      () => published()?.conditions.some(({ type, status, reason }) => `${type}=${status} ${reason}` === line),
+      published,
+      SOON,
+    )
+  /** The agent decides after each event of its engine, and each 5 s. */
+  const decide = () => engine.tell({ kind: 'anything' })
+  return { api, decide, duty, engine, intents, published, put, says }
+}
+
+test('an object appears, is wished something of, is malformed: the status says it, the last good spec stays', async () => {
+  const { api, duty, intents, published, put, says } = await started()
+  put({})
+  await says('Available=True AsExpected')
+  await eventually('the owner', () => published()?.apiServerInternalIpOwner === 'node-1', published, SOON)
+  put({ ingressHa: 'Disabled' })
+  await eventually(
+    'the wish',
+    () => intents.at(-1)?.ingressHa === 'Disabled',
+    () => intents,
+    SOON,
+  )
+  put({ ingressHa: 'perhaps' })
+  await says('Degraded=True SpecInvalid')
+  expect(duty.intent.intent.ingressHa).toBe('Disabled')
+  put({ ingressHa: 'Disabled', dns: { apiintIpAddress: '10.0.0.11' } })
+  await says('Degraded=True LoadBalancerRefused')
+  put({ ingressHa: 'Disabled' })
+  await says('Degraded=False AsExpected')
+  api.store.remove(COLLECTION, 'cluster')
+  await eventually(
+    'the defaults',
+    () => intents.at(-1)?.ingressHa === 'Enabled',
+    () => intents,
+    SOON,
+  )
+})
+
+test('an API that refuses the object has a reason of its own; a 5xx is no condition', async () => {
+  const { api, decide, duty, put, says } = await started()
+  const watched = (status: number) =>
+    eventually(
+      `a watch that is answered ${status}`,
+      () => api.asked('watch').at(-1)?.status === status,
+      () => api.asked('watch').map((one) => one.status),
+      SOON,
+    )
+  const refused = () => duty.intent.circumstances({ verdict: 'answers' }).refused
+  put({ ingressHa: 'Disabled' })
+  await says('Available=True AsExpected')
+  const broken = api.fail('watch', { kind: 'status', code: 500 })
+  for (const watch of api.watches) watch.end()
+  await watched(500)
+  await sleep(100)
+  expect([refused(), duty.intent.refused]).toEqual([[], 0])
+  broken()
+  const forbidden = api.fail('watch', { kind: 'status', code: 403 })
+  await watched(403)
+  await eventually('the trouble', () => refused().length === 1, refused, SOON)
+  decide()
+  await says('Degraded=True SpecUnreadable')
+  expect(duty.intent.intent.ingressHa).toBe('Disabled')
+  forbidden()
+  await eventually('no trouble', () => refused().length === 0, refused, SOON)
+  decide()
+  await says('Degraded=False AsExpected')
+})
+
+test('on another platform: Degraded while the engine holds a VIP, then Disabled, and no owner is named', async () => {
+  const { decide, duty, engine, published, put, says } = await started()
+  put({})
+  await says('Disabled=False AsExpected')
+  duty.elsewhereIs({ reason: 'UnsupportedPlatform', message: 'the platform is AWS' })
+  await says('Degraded=True StillHeld')
+  await says('Disabled=False StillHeld')
+  engine.sees()
+  decide()
+  await says('Disabled=True UnsupportedPlatform')
+  await says('Available=True UnsupportedPlatform')
+  await says('Degraded=False UnsupportedPlatform')
+  expect(published()).toMatchObject({ holders: [] })
+  expect(published()?.apiServerInternalIpOwner).toBeUndefined()
+  duty.elsewhereIs(undefined)
+  engine.sees({ address: VIP, owner: 'self' })
+  decide()
+  await says('Disabled=False AsExpected')
+})

@@ -1,0 +1,166 @@
+/** Answers that go on: what a client of server-sent events sees, how many there may be, and that nobody is kept who does not read. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingMessage, request, type Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type EventStream, MOST_STREAMS, type StreamClient } from '../../../src/http/event-stream.ts'
+import { type Asked, createApi, text } from '../../../src/http/server.ts'
+import { eventually } from '../../support/wait.ts'
+
+let directory = ''
+let path = ''
+let server: Server
+let clients: Set<StreamClient>
+let asked: Asked[]
+let waiting: (() => void)[]
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'hf-stream-'))
+  path = join(directory, 'api.sock')
+  clients = new Set()
+  asked = []
+  waiting = []
+  const stream: EventStream = {
+    listen: (client) => {
+      clients.add(client)
+      return () => clients.delete(client)
+    },
+  }
+  server = createApi({
+    '/events': (question) => {
+      asked.push(question)
+      return stream
+    },
+    '/plain': () => text(200, 'ok'),
+    '/slow': async () => {
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return stream
+    },
+  })
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+})
+afterEach(() => {
+  server.closeAllConnections()
+  server.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const connections = () => new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)))
+
+const heard = new WeakMap<IncomingMessage, string>()
+function open(question = '/events', method = 'GET', headers = {}): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath: path, path: question, method, headers, agent: false }, (response) => {
+      heard.set(response, '')
+      response.setEncoding('utf8')
+      response.on('error', () => {})
+      response.on('data', (chunk: string) => heard.set(response, heard.get(response) + chunk))
+      resolve(response)
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+const hears = (response: IncomingMessage, words: string) =>
+  eventually(
+    `the client to hear ${words}`,
+    () => heard.get(response)?.includes(words),
+    () => heard.get(response),
+    { within: 2_000 },
+  )
+const listeners = (count: number) =>
+  eventually(
+    `${count} listeners`,
+    () => clients.size === count,
+    () => clients.size,
+    { within: 5_000 },
+  )
+
+test('a client is told each event with its number, and forgotten when it goes', async () => {
+  const response = await open('/events?after=3&x=%20y', 'GET', { 'last-event-id': '17' })
+  expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'text/event-stream'])
+  expect([asked[0]?.query.get('after'), asked[0]?.query.get('x')], 'the query').toEqual(['3', ' y'])
+  expect(asked[0]?.headers['last-event-id']).toBe('17')
+  await listeners(1)
+  for (const client of clients) client.tell({ id: 18, data: { text: 'two\nlines' } })
+  await hears(response, 'id: 18\ndata: {"text":"two\\nlines"}\n\n')
+  expect(heard.get(response), 'how soon a browser asks again').toMatch(/^retry: \d+\n\n/)
+  response.destroy()
+  await listeners(0)
+})
+
+test('the server ends a stream, and the client sees an end', async () => {
+  const response = await open()
+  const ended = new Promise((resolve) => response.once('end', resolve))
+  for (const client of clients) client.end()
+  await ended
+  await listeners(0)
+})
+
+test('what is told after the end, or to who has gone, is told to nobody', async () => {
+  const response = await open()
+  const [client] = clients
+  client?.end()
+  client?.tell({ id: 1, data: 'too late' })
+  await listeners(0)
+  client?.tell({ id: 2, data: 'too late' })
+  client?.end()
+  expect(heard.get(response)).not.toContain('too late')
+})
+
+test('who goes before he is answered takes no place', async () => {
+  for (let i = 0; i < MOST_STREAMS; i++) {
+    const sent = request({ socketPath: path, path: '/slow', agent: false }).on('error', () => {})
+    sent.end()
+    await eventually(
+      'the question to come in',
+      () => waiting.length === i + 1,
+      () => waiting.length,
+      { within: 2_000 },
+    )
+    sent.destroy()
+  }
+  await eventually('all of them to be gone', async () => (await connections()) === 0, connections, { within: 5_000 })
+  for (const answer of waiting) answer()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(clients.size).toBe(0)
+  expect((await open()).statusCode, 'the first one who stays').toBe(200)
+})
+
+test('HEAD hears nothing and leaves nothing behind', async () => {
+  const response = await open('/events', 'HEAD')
+  expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'text/event-stream'])
+  expect(clients.size).toBe(0)
+})
+
+test('so many listen, the next one is told so, and questions are still answered', async () => {
+  const open8 = await Promise.all(Array.from({ length: MOST_STREAMS }, () => open()))
+  expect(clients.size).toBe(MOST_STREAMS)
+  expect((await open()).statusCode, 'one too many').toBe(503)
+  expect((await open('/plain')).statusCode).toBe(200)
+  open8[0]?.destroy()
+  await listeners(MOST_STREAMS - 1)
+  expect((await open()).statusCode, 'after one has gone').toBe(200)
+})
+
+test('whoever does not read is cut off', async () => {
+  const mute: Socket = connect(path, () => mute.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'))
+  mute.on('error', () => {})
+  mute.pause()
+  await listeners(1)
+  const [client] = clients
+  let told = 0
+  await eventually(
+    'the one who does not read to be cut off',
+    () => {
+      if (clients.size === 0) return true
+      client?.tell({ id: ++told, data: 'x'.repeat(100_000) })
+      return false
+    },
+    () => told,
+    { within: 5_000 },
+  )
+  expect(told, '100 kB each: what the kernel takes, and 1 MiB').toBeLessThan(60)
+  mute.destroy()
+})

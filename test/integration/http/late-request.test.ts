@@ -1,0 +1,68 @@
+/** Late requests, over real sockets: whoever does not finish a question is told so and loses the connection. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { endLateRequests } from '../../../src/http/late-request.ts'
+import { eventually, monotonicMs } from '../../support/wait.ts'
+
+const WITHIN = 100
+const IDLE = 150
+const SOON = { within: 2_000 }
+const directory = mkdtempSync(join(tmpdir(), 'holdfast-late-'))
+let server: Server
+let socket: Socket
+
+afterEach(async () => {
+  socket.destroy()
+  await new Promise((resolve) => server.close(resolve))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+/** One connection to a server that answers a GET at once and a POST when it has its body. */
+async function connection() {
+  server = createServer({ requestTimeout: 0, headersTimeout: 0 }, (request, response) => {
+    if (request.method === 'GET') response.end('here')
+    else request.once('end', () => response.end('taken')).resume()
+  })
+  endLateRequests(server, WITHIN, IDLE)
+  const path = join(directory, 'sock')
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  const began = monotonicMs()
+  let heard = ''
+  socket = connect(path)
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    heard += text
+  })
+  const ended = new Promise<{ heard: string; after: number }>((resolve) =>
+    socket.once('end', () => resolve({ heard, after: monotonicMs() - began })),
+  )
+  return { say: (text: string) => void socket.write(text), heard: () => heard, ended }
+}
+
+test.each([
+  ['nothing', ''],
+  ['half a header', 'GET / HTTP/1.1\r\nHost: a\r\n'],
+  ['half a body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf'],
+])('%s: 408 and the end, not before its time', async (_, words) => {
+  const { say, ended } = await connection()
+  say(words)
+  const { heard, after } = await ended
+  expect(heard).toMatch(/^HTTP\/1\.1 408 /)
+  expect(after, 'ms').toBeGreaterThanOrEqual(WITHIN - 2)
+})
+
+test('a body that has come in whole is answered, and the next question has its own time', async () => {
+  const { say, heard, ended } = await connection()
+  say('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody')
+  await eventually('an answer', () => heard().endsWith('taken'), heard, SOON)
+  say('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await eventually('a second one', () => heard().endsWith('here'), heard, SOON)
+  const answeredAt = monotonicMs()
+  say('GET / HT')
+  const after = await ended
+  expect(after.heard).toMatch(/here.*HTTP\/1\.1 408 /s)
+  expect(monotonicMs() - answeredAt, 'ms').toBeGreaterThanOrEqual(WITHIN + IDLE - 20)
+})

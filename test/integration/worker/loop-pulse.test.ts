@@ -1,0 +1,90 @@
+/** When a loop that does not wait is asked for a word, and when its silence is a hang. */
+import { afterEach, expect, test } from 'vitest'
+import { LoopPulse } from '../../../src/worker/loop-pulse.ts'
+import { WorkerThread } from '../../../src/worker/worker-thread.ts'
+import { engineReports } from '../../support/engine-reports.ts'
+import { eventually, sleep } from '../../support/wait.ts'
+import { FakeWorld } from '../../unit/daemon/fake-world.ts'
+
+const ENTRY = new URL('../../support/hanging-worker.mjs', import.meta.url)
+
+let thread: WorkerThread | undefined
+let beat: NodeJS.Timeout | undefined
+afterEach(async () => {
+  clearInterval(beat)
+  await thread?.close()
+})
+
+/** A look every 1.5 s, as the engine makes them: what each found, and how the loop was. */
+function looks(pulse: LoopPulse, idles: readonly number[], from: number): readonly string[] {
+  return idles.map((idle, i) => pulse.look(idle, from + i * 1_500))
+}
+
+test('a loop that waits now and then is left alone, also when that is all it does', () => {
+  const pulse = new LoopPulse(0)
+  expect(looks(pulse, [1, 1_500, 3_000, 3_000.1, 3_000.2, 9_000], 1_500)).toEqual(Array(6).fill('turns'))
+})
+
+test('one that does not is asked after 3 s, and hangs when two looks later nothing was heard', () => {
+  const pulse = new LoopPulse(0)
+  expect(looks(pulse, Array(6).fill(100), 1_500)).toEqual(['turns', 'turns', 'ask', 'turns', 'hangs', 'hangs'])
+})
+
+test('one that is busy and says so is asked again and never given up', () => {
+  const pulse = new LoopPulse(0)
+  const found = Array.from({ length: 12 }, (_, i) => {
+    const answer = pulse.look(100, (i + 1) * 1_500)
+    if (answer === 'ask') pulse.hear((i + 1) * 1_500 + 900)
+    return answer
+  })
+  expect(found.filter((answer) => answer === 'ask').length).toBeGreaterThan(2)
+  expect(found).not.toContain('hangs')
+})
+
+test('an engine that was stalled finds the answer before it judges', () => {
+  const pulse = new LoopPulse(0)
+  expect([pulse.look(5, 0), pulse.look(5, 3_000)]).toEqual(['turns', 'ask'])
+  expect(pulse.look(5, 20_000), 'the first look after the stall').toBe('turns')
+  pulse.hear(20_001)
+  expect(pulse.look(5, 21_500)).toBe('turns')
+})
+
+test('one that loads has 12 s', () => {
+  const pulse = new LoopPulse(0)
+  expect([pulse.look(0, 11_900), pulse.look(0, 12_000)]).toEqual(['turns', 'ask'])
+})
+
+function served(does: string) {
+  const problems: string[] = []
+  let opened = 0
+  const made = new WorkerThread(
+    ENTRY,
+    { listen: { host: '127.0.0.1', port: 1 }, isPublic: false, version: does, metricsCompat: 'none', peers: [] },
+    {
+      ...engineReports(new FakeWorld().start().daemon),
+      onProblem: (words) => void problems.push(words),
+      onListening: () => void opened++,
+      launchers: { launch: () => Promise.resolve(undefined), discard: () => {}, endAll: () => {} },
+    },
+  )
+  thread = made
+  made.serve()
+  beat = setInterval(() => made.glance(), 600)
+  return { problems, opened: () => opened }
+}
+
+test('a thread that hangs and serves nothing but the port is followed by another', { timeout: 20_000 }, async () => {
+  const { problems, opened } = served('hang')
+  await eventually('a second thread', () => opened() >= 2, opened, { within: 12_000 })
+  expect(problems).toEqual(['The worker thread does not answer: another one is started'])
+})
+
+test('one that waits, and one that is busy without a pause, are not', { timeout: 30_000 }, async () => {
+  for (const does of ['wait', 'toil']) {
+    const { problems, opened } = served(does)
+    await sleep(9_000)
+    expect([opened(), problems], does).toEqual([1, []])
+    clearInterval(beat)
+    await thread?.close()
+  }
+})

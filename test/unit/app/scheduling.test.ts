@@ -1,0 +1,49 @@
+/** With which priority a process runs, as the kernel writes it down and as the daemon tells it. */
+import { expect, test } from 'vitest'
+import { schedulingHere, schedulingWords } from '../../../src/app/machine/scheduling.ts'
+import { formatStatus } from '../../../src/cli/status/status.ts'
+import { schedulingOf } from '../../../src/linux/process/scheduling.ts'
+import { FakeWorld } from '../daemon/fake-world.ts'
+
+const stat = (name: string, priority: number, policy: number) =>
+  `7 (${name}) S 1 7 7 0 -1 4194304 100 0 0 0 1 1 0 0 20 0 1 0 100 1000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0 ${priority} ${policy} 0 0 0\n`
+
+test('the policy is read behind the name, whatever the name is', () => {
+  const paths: string[] = []
+  const read = (text: string) => (path: string) => {
+    paths.push(path)
+    return text
+  }
+  expect(schedulingOf(7, read(stat('node', 20, 2)))).toEqual({ policy: 'SCHED_RR', priority: 20 })
+  expect(schedulingOf(7, read(stat('a) b (c', 0, 0)))).toEqual({ policy: 'SCHED_OTHER', priority: 0 })
+  expect(schedulingOf('self', read(stat('node', 0, 42)))).toEqual({ policy: 'policy 42', priority: 0 })
+  expect(schedulingOf(7, read(''))).toBeUndefined()
+  expect(paths).toEqual(['/proc/7/stat', '/proc/7/stat', '/proc/self/stat', '/proc/7/stat'])
+})
+
+test('this process has one, and no guardian was asked for another', () => {
+  expect(schedulingHere(undefined)).toMatchObject({ policy: expect.stringMatching(/^SCHED_/), guardian: null })
+})
+
+const ORDINARY = { policy: 'SCHED_OTHER', priority: 0 }
+const got = { policy: 'SCHED_RR', priority: 20, realtimeAsked: true, guardian: { policy: 'SCHED_RR', priority: 21 } }
+
+test.each([
+  ['both', got, 'info', /^Real-time priority 20 \(SCHED_RR\) .*, the guardian 21$/],
+  ['from systemd, unasked', { ...got, realtimeAsked: false }, 'info', /priority 20/],
+  ['the engine alone', { ...got, guardian: ORDINARY }, 'warn', /, the guardian none$/],
+  ['refused', { ...got, ...ORDINARY, guardian: ORDINARY }, 'warn', /^Asked .* runs with SCHED_OTHER: CAP_SYS_NICE/],
+  ['no guardian', { ...got, ...ORDINARY, guardian: null }, 'warn', /there is no guardian/],
+])('the log says what was got: %s', (_, scheduling, level, message) => {
+  expect(schedulingWords(scheduling)).toEqual({ level, message: expect.stringMatching(message) })
+})
+
+test('nothing asked, nothing got, nothing said; the status likewise', () => {
+  expect(schedulingWords({ ...ORDINARY, realtimeAsked: false, guardian: ORDINARY })).toBeUndefined()
+  const snapshot = new FakeWorld().start().daemon.snapshot()
+  const head = (scheduling: typeof snapshot.scheduling) => formatStatus({ ...snapshot, scheduling }).split('\n')[2]
+  expect(head(null)).not.toMatch(/real-time/i)
+  expect(head({ ...ORDINARY, realtimeAsked: false, guardian: null })).not.toMatch(/real-time/i)
+  expect(head(got)).toMatch(/, real-time priority 20$/)
+  expect(head({ ...got, ...ORDINARY })).toMatch(/, WITHOUT THE REAL-TIME PRIORITY it was asked for$/)
+})

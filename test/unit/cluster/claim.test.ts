@@ -1,0 +1,217 @@
+/** One address, one agent: what it says of it, when, and that it takes nothing for itself. */
+import { describe, expect, test } from 'vitest'
+import { type ClaimInput, NO_CLAIM, rivalsIn, stepClaim } from '../../../src/cluster/decisions/status/claim.ts'
+import type { Holder } from '../../../src/cluster/decisions/status/published-status.ts'
+import { address } from '../../../src/wire/address.ts'
+
+const EPOCH = Date.parse('2026-11-22T12:00:00Z')
+const at = (ms: number) => ({ monotonicMs: ms, epochMs: EPOCH + ms })
+const NAMES: Readonly<Record<string, string>> = { '10.0.0.11': 'node-1', '10.0.0.12': 'node-2', '10.0.0.13': 'node-3' }
+const ENTRY: Holder = {
+  ...{ address: address('10.0.0.200'), service: 'API', node: 'node-1' },
+  ...{ since: '2026-11-22T11:00:00Z', saidBy: 'node-1', alsoAnswering: [] },
+}
+const INPUT: ClaimInput = {
+  sight: { kind: 'silence' },
+  ...{ entry: ENTRY, known: true, self: 'node-2', rank: 0, unanswered: false, unwanted: false },
+  nameOf: (one) => NAMES[one],
+}
+const OURS: ClaimInput['sight'] = { kind: 'ours', since: '2026-11-22T12:00:00Z', duplicates: [] }
+const hears = (from: string): ClaimInput['sight'] => ({
+  kind: 'heard',
+  from: address(from),
+  agoMs: 300,
+  duplicates: [],
+})
+
+/** Each moment with what is seen then; the claims that come of it. */
+function played(steps: readonly (readonly [number, Partial<ClaimInput>])[], input = INPUT) {
+  let memory = NO_CLAIM
+  const claims = steps.map(([ms, change]) => {
+    const [next, claim] = stepClaim(memory, { ...input, ...change }, at(ms))
+    memory = next
+    return claim.kind === 'foreign' ? `foreign:${claim.node}:${claim.since.slice(17, 19)}` : claim.kind
+  })
+  return { claims, memory }
+}
+
+describe('the claim of one agent for one address', () => {
+  test('whoever holds it says so at once, whatever stands there, and lets go at once', () => {
+    expect(
+      played([
+        [0, { sight: OURS }],
+        [10, { sight: OURS, known: false, entry: undefined }],
+        [20, { sight: hears('10.0.0.13') }],
+      ]).claims,
+    ).toEqual(['ours', 'ours', 'none'])
+  })
+
+  test('an entry that names the one we hear needs nobody, for ever', () => {
+    expect(
+      played([
+        [0, { sight: hears('10.0.0.11') }],
+        [3_600_000, { sight: hears('10.0.0.11') }],
+      ]).claims,
+    ).toEqual(['none', 'none'])
+  })
+
+  test('the agent of the one we hear is silent: corrected after a while, once, and by rank', () => {
+    const sight = hears('10.0.0.13')
+    const corrected: Holder = { ...ENTRY, node: 'node-3', saidBy: 'node-2', since: '2026-11-22T12:00:05Z' }
+    expect(
+      played([
+        [0, { sight }],
+        [4_999, { sight }],
+        [5_000, { sight }],
+        [6_000, { sight, entry: corrected }],
+        [60_000, { sight, entry: corrected }],
+      ]).claims,
+    ).toEqual(['none', 'none', 'foreign:node-3:05', 'foreign:node-3:05', 'foreign:node-3:05'])
+    expect(
+      played([
+        [0, { sight, rank: 2 }],
+        [8_999, { sight, rank: 2 }],
+        [9_000, { sight, rank: 2 }],
+      ]).claims,
+    ).toEqual([...['none', 'none', 'foreign:node-3:09']])
+    // Its own agent is back: what two own stays when one lets go.
+    const own: Holder = { ...corrected, saidBy: 'node-3' }
+    expect(
+      played([
+        [0, { sight }],
+        [5_000, { sight }],
+        [6_000, { sight, entry: corrected }],
+        [7_000, { sight, entry: own }],
+      ]).claims.at(-1),
+    ).toBe('none')
+  })
+
+  test('a Backup that hears another one before the delay is over corrects nothing', () => {
+    const sight = hears('10.0.0.13')
+    expect(
+      played([
+        [0, { sight }],
+        [4_000, { sight: hears('10.0.0.11') }],
+        [5_000, { sight }],
+        [9_999, { sight }],
+      ]).claims,
+    ).toEqual(['none', 'none', 'none', 'none'])
+  })
+
+  test('an address that is no node’s contradicts nobody, and is better than nothing', () => {
+    const sight = hears('fe80::13')
+    expect(
+      played([
+        [0, { sight }],
+        [600_000, { sight }],
+      ]).claims,
+    ).toEqual(['none', 'none'])
+    expect(
+      played([
+        [0, { sight, entry: undefined }],
+        [5_000, { sight, entry: undefined }],
+      ]).claims,
+    ).toEqual(['none', 'foreign:fe80::13:05'])
+  })
+
+  test('nobody holds it: said by one who listens, after ten seconds and its rank', () => {
+    expect(
+      played([
+        [0, {}],
+        [9_999, {}],
+        [10_000, {}],
+      ]).claims,
+    ).toEqual(['none', 'none', 'foreign::10'])
+    expect(
+      played([
+        [0, { rank: 3 }],
+        [15_999, { rank: 3 }],
+        [16_000, { rank: 3 }],
+      ]).claims,
+    ).toEqual(['none', 'none', 'foreign::16'])
+    const emptied: Holder = { ...ENTRY, node: '', saidBy: 'node-1' }
+    expect(
+      played([
+        [0, { entry: emptied }],
+        [60_000, { entry: emptied }],
+      ]).claims,
+    ).toEqual(['none', 'none'])
+  })
+
+  test('one who does not listen says so only when kube-api is silent there too, and later', () => {
+    const sight = { kind: 'deaf', why: 'linkDown' } as const
+    expect(
+      played([
+        [0, { sight }],
+        [600_000, { sight }],
+      ]).claims,
+    ).toEqual(['none', 'none'])
+    expect(
+      played([
+        [0, { sight, unanswered: true }],
+        [29_999, { sight, unanswered: true }],
+        [30_000, { sight, unanswered: true }],
+      ]).claims,
+    ).toEqual(['none', 'none', 'foreign::30'])
+  })
+
+  test('an entry that was emptied and written again is left to who has written it', () => {
+    const emptied: Holder = { ...ENTRY, node: '', saidBy: 'node-2', since: '2026-11-22T12:00:10Z' }
+    const { claims } = played([
+      [0, {}],
+      [10_000, {}],
+      // Not there yet.
+      [10_500, {}],
+      [11_000, { entry: emptied }],
+      [12_000, {}],
+      [600_000, {}],
+    ])
+    expect(claims).toEqual(['none', 'foreign::10', 'foreign::10', 'foreign::10', 'none', 'none'])
+  })
+
+  test('before the API has told anything, nothing is said of others', () => {
+    expect(
+      played([
+        [0, { known: false, entry: undefined }],
+        [600_000, { known: false, entry: undefined }],
+      ]).claims,
+    ).toEqual(['none', 'none'])
+  })
+
+  test('who has no part in the election says nothing, unless nobody is to have it', () => {
+    const sight = { kind: 'absent' } as const
+    expect(
+      played([
+        [0, { sight }],
+        [600_000, { sight }],
+      ]).claims,
+    ).toEqual(['none', 'none'])
+    expect(
+      played([
+        [0, { sight, unwanted: true }],
+        [4_999, { sight, unwanted: true }],
+        [5_000, { sight, unwanted: true }],
+      ]).claims,
+    ).toEqual(['none', 'none', 'foreign::05'])
+  })
+
+  test('two that take the entry from each other twice within minutes are two holders', () => {
+    const [mine, theirs]: Holder[] = [{ ...ENTRY, node: 'node-2', saidBy: 'node-2' }, ENTRY]
+    const once = played([
+      [0, { sight: OURS, entry: mine }],
+      [1_000, { sight: OURS, entry: theirs }],
+      [2_000, { sight: OURS, entry: mine }],
+    ])
+    expect(rivalsIn(once.memory)).toEqual([])
+    const twice = played([
+      [0, { sight: OURS, entry: theirs }],
+      [500, { sight: OURS, entry: mine }],
+      [1_000, { sight: OURS, entry: theirs }],
+      [2_000, { sight: OURS, entry: mine }],
+      [3_000, { sight: OURS, entry: theirs }],
+    ])
+    expect(rivalsIn(twice.memory)).toEqual(['node-1'])
+    const [later] = stepClaim(twice.memory, { ...INPUT, sight: OURS, entry: mine }, at(301_001))
+    expect(rivalsIn(later)).toEqual([])
+  })
+})

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { clusterNameIn, installedPlatform } from '../../../src/cluster/decisions/cluster-name.ts'
+
+const ofServer = (server: string) => clusterNameIn({ clusterConfig: undefined, server })
+const clusterConfig = (installConfig: string) =>
+  [
+    'kind: ConfigMap',
+    'data:',
+    '  install-config: |',
+    ...installConfig.split('\n').map((line) => `    ${line}`),
+    '',
+  ].join('\n')
+const INSTALLED = clusterConfig('metadata:\n  name: ostest\nbaseDomain: example.com\nplatform:\n  baremetal: {}')
+
+describe('the name of a cluster', () => {
+  test.each([
+    ['https://api-int.ostest.example.com:6443', 'ostest'],
+    ['https://api-int.My-Cluster.example.com', 'my-cluster'],
+    ['https://user@api.prod.lan:6443/path', 'prod'],
+  ])('%s', (server, name) => expect(ofServer(server)).toEqual({ name, from: 'kubeconfig' }))
+
+  test.each([
+    ['https://172.30.0.1:443', 'its host is an address'],
+    ['https://[fd00::1]:6443', 'its host is an address'],
+    ['https://localhost:6443', 'not of the form api-int.NAME.DOMAIN'],
+    ['https://api-int.ostest', 'not of the form api-int.NAME.DOMAIN'],
+    ['https://api-int..example.com', 'not of the form api-int.NAME.DOMAIN'],
+    ['', 'it names no host'],
+    ['api-int.ostest.example.com', 'it names no host'],
+  ])('is not in "%s"', (server, why) => {
+    const refused = ofServer(server)
+    expect(refused).toContain(why)
+    expect(refused).toContain(`"${server}"`)
+  })
+
+  test('is in the install-config first', () => {
+    const server = 'https://api-int.other.example.com:6443'
+    expect(clusterNameIn({ clusterConfig: INSTALLED, server })).toEqual({ name: 'ostest', from: 'install-config' })
+    expect(clusterNameIn({ clusterConfig: undefined, server: undefined })).toContain('neither')
+  })
+
+  test.each([
+    ['{', 'Cannot use the cluster-config: '],
+    ['', 'it has no text data["install-config"]'],
+    ['data: {}', 'it has no text data["install-config"]'],
+    [clusterConfig('baseDomain: x'), 'it has no metadata.name'],
+    [clusterConfig('metadata: { name: 7 }'), 'it has no metadata.name'],
+    [clusterConfig('metadata: { name: "  " }'), 'it is empty'],
+  ])('an unusable cluster-config is not passed over: %j', (text, why) =>
+    expect(clusterNameIn({ clusterConfig: text, server: 'https://api-int.other.example.com' })).toContain(why),
+  )
+
+  test('the platform beside it', () => {
+    expect(installedPlatform(INSTALLED)).toEqual({ platform: 'baremetal' })
+    expect(installedPlatform(clusterConfig('metadata: { name: a }'))).toEqual({ platform: undefined })
+    expect(installedPlatform('data: {}')).toHaveProperty('problem')
+  })
+})

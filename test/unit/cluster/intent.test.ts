@@ -1,0 +1,154 @@
+/** The spec of HostedNetServices: what it means, what it may not, and the tables of O4, O5, O6, O7 and O9. */
+import { describe, expect, test } from 'vitest'
+import { FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../../../src/cluster/decisions/status/balancer.ts'
+import {
+  DEFAULT_INTENT,
+  firstIntent,
+  notManaged,
+  readIntent,
+  stepIntent,
+} from '../../../src/cluster/decisions/status/intent.ts'
+import { address } from '../../../src/wire/address.ts'
+
+const VIPS = [address('192.168.111.5'), address('fd2e:6f44:5dd8::5')]
+const specOf = (spec: unknown) => ({ metadata: { name: 'cluster' }, spec })
+
+describe('the spec', () => {
+  test.each([
+    ['no spec', {}, DEFAULT_INTENT],
+    ['an empty one', specOf({}), DEFAULT_INTENT],
+    ['ingress off', specOf({ ingressHa: 'Disabled' }), { ...DEFAULT_INTENT, ingressHa: 'Disabled' }],
+    ['names off', specOf({ dns: { nodesResolution: 'Disabled' } }), { ...DEFAULT_INTENT, nodesResolution: 'Disabled' }],
+    ['fields of a later version', specOf({ dns: { other: 1 }, more: true }), DEFAULT_INTENT],
+    [
+      'an external load balancer',
+      specOf({ dns: { apiintIpAddress: '192.168.111.9' } }),
+      { ...DEFAULT_INTENT, apiintIpAddress: '192.168.111.9' },
+    ],
+  ])('%s', (_, object, intent) => {
+    expect(readIntent(object)).toEqual(intent)
+  })
+
+  test.each([
+    ['a word in small letters', specOf({ ingressHa: 'disabled' }), 'spec.ingressHa'],
+    ['a number', specOf({ dns: { appsResolution: 1 } }), 'spec.dns.appsResolution'],
+    ['an address that is a list', specOf({ dns: { apiintIpAddress: ['1.2.3.4'] } }), 'spec.dns.apiintIpAddress'],
+    ['a text', specOf('Enabled'), 'spec'],
+    ['no object', '<html>', 'object'],
+    ['nothing', null, 'object'],
+  ])('%s is named, counted, and the last one stays', (_, object, path) => {
+    const good = stepIntent(firstIntent(undefined), { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
+    const bad = stepIntent(good, { kind: 'object', value: object })
+    expect(bad).toMatchObject({ intent: { ingressHa: 'Disabled' }, refused: 1 })
+    expect(bad.problems[0]).toMatch(new RegExp(`^${path}:`))
+    // The watch says it again.
+    expect(stepIntent(bad, { kind: 'object', value: object }).refused).toBe(1)
+    expect(stepIntent(bad, { kind: 'object', value: specOf({}) })).toMatchObject({
+      intent: DEFAULT_INTENT,
+      problems: [],
+    })
+  })
+
+  test('an API that answers 403 or garbage changes nothing; an object that is gone means the defaults', () => {
+    const good = stepIntent(firstIntent(undefined), { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
+    const failed = stepIntent(good, { kind: 'failed', why: '403: Forbidden', isNoWish: true })
+    expect(failed).toEqual({
+      intent: good.intent,
+      isKnown: true,
+      problems: [],
+      unreadable: '403: Forbidden',
+      refused: 1,
+    })
+    expect(stepIntent(failed, { kind: 'readable' })).toEqual({ ...good, refused: 1 })
+    const bad = stepIntent(failed, { kind: 'object', value: specOf({ ingressHa: 'off' }) })
+    expect(bad).toMatchObject({ unreadable: undefined, refused: 2 })
+    expect(bad.problems).toHaveLength(1)
+    expect(stepIntent(failed, { kind: 'none' })).toMatchObject({ intent: DEFAULT_INTENT, problems: [] })
+  })
+
+  test('what is wished of CoreDNS is said to be not managed', () => {
+    expect(notManaged(DEFAULT_INTENT)).toBeUndefined()
+    expect(notManaged({ ...DEFAULT_INTENT, nodesResolution: 'Disabled', apiintIpAddress: '192.168.111.9' })).toBe(
+      'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)',
+    )
+  })
+})
+
+describe('O5, O6, O7: where the API is to be reached', () => {
+  const LB = address('192.168.111.9')
+  const wish = (apiintIpAddress: string | undefined) =>
+    ({ kind: 'wished', wish: { apiintIpAddress, apiVips: VIPS, taken: [address('192.168.111.20')] } }) as const
+  const answers = (place = LB) => ({ kind: 'asked', place, failed: undefined }) as const
+  const fails = (failed: string) => ({ kind: 'asked', place: LB, failed }) as const
+  const played = (events: readonly Parameters<typeof stepBalancer>[1][], from = FIRST_BALANCER) =>
+    events.reduce((state, event) => stepBalancer(state, event), from)
+  const ANSWERS = {
+    progressing: undefined,
+    wrong: undefined,
+    notManaged: `kube-api answers at ${LB} (3 times in a row); holdfast does not switch HAProxy or CoreDNS`,
+  }
+
+  test.each([
+    ['left out', undefined],
+    ['the API address', '192.168.111.5'],
+    ['its other family', 'fd2e:6f44:5dd8::5'],
+    ['the same address in other words', 'FD2E:6F44:5DD8:0::5'],
+  ])('with apiintIpAddress %s there is nothing to ask and to say', (_, wished) => {
+    const state = played([wish('192.168.111.9'), answers(), wish(wished)])
+    expect(state).toEqual({ kind: 'own' })
+    expect(toAsk(state)).toBeUndefined()
+    expect(Object.values(newsOf(state))).toEqual([undefined, undefined, undefined])
+  })
+
+  test.each([
+    ['api.example.com', 'it is no IP address'],
+    ['192.168.111.9/24', 'it is no IP address'],
+    ['192.168.111.20', 'it is a node, or an address of ingress'],
+    ['127.0.0.1', 'no load balancer can have it'],
+    ['0.0.0.0', 'no load balancer can have it'],
+    ['224.0.0.18', 'no load balancer can have it'],
+    ['fe80::1', 'no load balancer can have it'],
+    ['::1', 'no load balancer can have it'],
+  ])('%s is refused, and nobody is asked', (text, why) => {
+    const state = played([wish(text)])
+    expect(state).toEqual({ kind: 'refused', wished: text, why })
+    expect(toAsk(state)).toBeUndefined()
+    const wrong = `dns.apiintIpAddress "${text}" is refused: ${why}`
+    expect(newsOf(state)).toEqual({ progressing: undefined, notManaged: undefined, wrong })
+  })
+
+  test('a family that the API does not have is refused', () => {
+    const event = {
+      kind: 'wished',
+      wish: { apiintIpAddress: 'fd00::9', apiVips: VIPS.slice(0, 1), taken: [] },
+    } as const
+    expect(stepBalancer(FIRST_BALANCER, event)).toMatchObject({
+      kind: 'refused',
+      why: 'it is ipv6, and the API has ipv4',
+    })
+  })
+
+  test('kube-api has to answer three times in a row, and is asked on', () => {
+    const asking = played([wish('192.168.111.9'), answers(), answers(), fails('ECONNREFUSED'), answers(), answers()])
+    expect(asking).toEqual({ kind: 'asking', place: LB, answers: 2, failed: undefined })
+    expect(toAsk(asking)).toBe(LB)
+    expect(newsOf(asking)).toEqual({
+      progressing: `asking kube-api at ${LB} (2 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
+      ...{ wrong: undefined, notManaged: undefined },
+    })
+    const there = played([answers(), wish('192.168.111.9')], asking)
+    expect(newsOf(there)).toEqual(ANSWERS)
+    expect(toAsk(there)).toBe(LB)
+    const once = played([fails('ETIMEDOUT'), fails('ETIMEDOUT'), answers(), fails('ETIMEDOUT')], there)
+    expect(newsOf(once)).toEqual(ANSWERS)
+    const gone = played([fails('ETIMEDOUT'), fails('ETIMEDOUT')], once)
+    expect(gone).toEqual({ kind: 'asking', place: LB, answers: 0, failed: 'ETIMEDOUT' })
+  })
+
+  test('unreachable: the condition says why; an answer to an earlier question does not count', () => {
+    const state = played([wish('192.168.111.9'), fails('EHOSTUNREACH')])
+    expect(newsOf(state).wrong).toBe('kube-api does not answer at 192.168.111.9: EHOSTUNREACH')
+    const next = played([wish('192.168.111.10')], state)
+    expect(played([answers(), answers(), answers()], next)).toBe(next)
+  })
+})
