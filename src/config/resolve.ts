@@ -6,7 +6,7 @@
  */
 import type { NotifyPrograms } from '../notify/notification.ts'
 import { type Authentication, simplePassword } from '../vrrp/authentication.ts'
-import type { OnDuplicate } from '../vrrp/duplicate.ts'
+import type { OnDuplicate } from '../vrrp/extensions/duplicate.ts'
 import type { Parameters, Peer, Transport } from '../vrrp/parameters.ts'
 import { type Address, address, type Family, isLinkLocal } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'

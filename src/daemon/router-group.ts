@@ -1,15 +1,15 @@
 /**
  * Virtual routers that move together: a sync group, or one router alone, which is the same with one member. Every event
  * goes through here, because what one member hears decides for all; so does an absence that the guardian or our own clock
- * has noticed. What to decide is vrrp/sync-group.ts; how a member does it is router.ts; what the guardian has been told is
+ * has noticed. What to decide is vrrp/extensions/sync-group.ts; how a member does it is router.ts; what the guardian has been told is
  * group-will.ts.
  */
 import type { Absence, Event } from '../vrrp/event.ts'
-import type { StartReason } from '../vrrp/group-agreement.ts'
-import { isLingering } from '../vrrp/lingering.ts'
+import { isLingering } from '../vrrp/extensions/grace-period.ts'
+import type { StartReason } from '../vrrp/extensions/group-agreement.ts'
+import { wasSilentTooLong } from '../vrrp/extensions/returning.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../vrrp/extensions/sync-group.ts'
 import { isOwner } from '../vrrp/parameters.ts'
-import { wasSilentTooLong } from '../vrrp/returning.ts'
-import { type GroupStep, settleGroup, stepGroup } from '../vrrp/sync-group.ts'
 import { enterBackup } from '../vrrp/transition.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import type { EffectRunner } from './effect-runner.ts'

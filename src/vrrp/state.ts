@@ -6,7 +6,7 @@ import type { Address } from '../wire/address.ts'
 import { type Centis, type Millis, millis } from '../wire/units.ts'
 import type { TransitionReason } from './effect.ts'
 import type { Fault } from './event.ts'
-import { nextOf, type Succession } from './succession.ts'
+import { nextOf, type Succession } from './extensions/succession.ts'
 
 /** The router that a Backup follows, as last heard. */
 export type HeardActive = {

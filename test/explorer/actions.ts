@@ -5,9 +5,9 @@
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
+import { wasSilentTooLong } from '../../src/vrrp/extensions/returning.ts'
 import { step } from '../../src/vrrp/fsm.ts'
 import { isOwner } from '../../src/vrrp/parameters.ts'
-import { wasSilentTooLong } from '../../src/vrrp/returning.ts'
 import { INITIAL_STATE, nextDeadline } from '../../src/vrrp/state.ts'
 import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { advertisementOf } from '../../src/vrrp/transmit.ts'

@@ -47,7 +47,7 @@ export type Circumstances = {
 
 /** As the chaos suite (25), with timers that fire up to 2 ms late at both ends and on the way. */
 export const HANDOVER = 30
-/** The winner of a duel has the last word so long after every packet of the loser (src/vrrp/rival.ts). */
+/** The winner of a duel has the last word so long after every packet of the loser (src/vrrp/extensions/competing-active.ts). */
 const LAST_WORD = 50
 /** Whoever answers nobody is given up by a client after so long (witness.ts), and asked for within a second. */
 const GIVEN_UP = 9_000
@@ -63,7 +63,7 @@ const ASKED_EVERY = 45
 
 /** Repeated announcements are paced at 200 a second (design.md §3). */
 const PACE = 5
-/** First ones go at once up to a number, the others at 2 000 a second; a leaver waits for none longer than so (vrrp/leaving.ts). */
+/** First ones go at once up to a number, the others at 2 000 a second; a leaver waits for none longer than so (vrrp/extensions/leaving.ts). */
 const [AT_ONCE, FIRST_PACE, LONGEST_WAIT] = [256, 0.5, 100]
 const DIVIDING: ReadonlySet<FaultKind> = new Set([
   ...([

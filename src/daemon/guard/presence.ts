@@ -11,7 +11,7 @@ const PATIENCE = 3
 /** After a demotion, and a release, a Backup acts on Skew_Time, which is an interval at most. */
 const SHORT_PATIENCE = 1.5
 const SHORTEST = 50
-/** With one that has lost: longer than it may answer at all (vrrp/lingering.ts), and than an engine is late. */
+/** With one that has lost: longer than it may answer at all (vrrp/extensions/grace-period.ts), and than an engine is late. */
 const LAST_PATIENCE = 70
 /** The same where the interval gives time: 255 that lose in one turn take 100 ms of it and more. */
 const LONGEST_LAST_PATIENCE = 250

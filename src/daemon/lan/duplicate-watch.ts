@@ -19,7 +19,7 @@ import {
   withPatience,
   withRadarAddresses,
 } from '../../arp/radar.ts'
-import { answerToDuplicate, type DuplicateRival, outranks } from '../../vrrp/duplicate.ts'
+import { answerToDuplicate, type DuplicateRival, outranks } from '../../vrrp/extensions/duplicate.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'

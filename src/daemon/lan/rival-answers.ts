@@ -1,6 +1,6 @@
 /**
  * The other host that answers for an address while this node is Active, for people: its MAC, since when, and how often. It is
- * over when it has not answered for some time. Refuses to know what is done about it (vrrp/silent-rival.ts).
+ * over when it has not answered for some time. Refuses to know what is done about it (vrrp/extensions/silent-active.ts).
  */
 import type { Address } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'

@@ -6,7 +6,7 @@
 import { isInterface, type Track } from '../../config/schema/track.ts'
 import type { JournalSnapshot } from '../../events/journal-file.ts'
 import type { StateName } from '../../vrrp/effect.ts'
-import { isLingering } from '../../vrrp/lingering.ts'
+import { isLingering } from '../../vrrp/extensions/grace-period.ts'
 import { isOwner, outranks, ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import type { Kept, State } from '../../vrrp/state.ts'
 import type { Address } from '../../wire/address.ts'

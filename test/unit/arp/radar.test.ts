@@ -14,7 +14,7 @@ import {
   withPatience,
   withRadarAddresses,
 } from '../../../src/arp/radar.ts'
-import { answerToDuplicate, type OnDuplicate } from '../../../src/vrrp/duplicate.ts'
+import { answerToDuplicate, type OnDuplicate } from '../../../src/vrrp/extensions/duplicate.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
 import { type Mac, macFromBytes } from '../../../src/wire/mac.ts'
 import { ABOVE, BELOW, ms, OTHER, parameters, VIP, VIP2, VIPS } from '../vrrp/fsm-fixture.ts'

@@ -3,15 +3,15 @@
  * until the successor is heard, so that a planned move loses nothing. Rivals are ignored and nothing but the second
  * priority 0 is sent. This file does not know why the operator wants to leave, only whether he stays (yield) or not.
  */
-import { type Address, familyOf } from '../wire/address.ts'
-import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
-import type { Effect } from './effect.ts'
-import type { StateEvent } from './event.ts'
-import { ownsAddresses, type Parameters } from './parameters.ts'
-import type { Leaving } from './state.ts'
+import { type Address, familyOf } from '../../wire/address.ts'
+import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
+import type { Effect } from '../effect.ts'
+import type { StateEvent } from '../event.ts'
+import { ownsAddresses, type Parameters } from '../parameters.ts'
+import type { Leaving } from '../state.ts'
+import { staggerStep } from '../timers.ts'
+import { becomeActive, enterBackup, fail, type Step, stop } from '../transition.ts'
 import { advance, bestOf, raceOn } from './succession.ts'
-import { staggerStep } from './timers.ts'
-import { becomeActive, enterBackup, fail, type Step, stop } from './transition.ts'
 
 /** One lost packet must not cost a failover: priority 0 goes out twice (VR-TX-02). */
 const REPEAT_AFTER = 2

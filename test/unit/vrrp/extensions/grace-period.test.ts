@@ -3,9 +3,9 @@
  * answers until the winner has announced itself.
  */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../src/vrrp/fsm.ts'
-import { profileKnobs } from '../../../src/vrrp/parameters.ts'
-import { type Backup, nextDeadline } from '../../../src/vrrp/state.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import { profileKnobs } from '../../../../src/vrrp/parameters.ts'
+import { type Backup, nextDeadline } from '../../../../src/vrrp/state.ts'
 import {
   ABOVE,
   active,
@@ -23,7 +23,7 @@ import {
   VIP,
   VIP2,
   VIPS,
-} from './fsm-fixture.ts'
+} from '../fsm-fixture.ts'
 
 const told = parameters('holdfast')
 const both = VIPS.map((address) => ({ address, offAt: ms(320) }))

@@ -3,8 +3,8 @@
  * for the one that would lose by RFC 9568 §6.4.3, or both would go, or the wrong one; and to know that, the other has to
  * be a router whose advertisement was heard. How it was found out, and what an order costs, is not known here.
  */
-import { type Address, compareAddresses } from '../wire/address.ts'
-import { ownsAddresses, type Parameters } from './parameters.ts'
+import { type Address, compareAddresses } from '../../wire/address.ts'
+import { ownsAddresses, type Parameters } from '../parameters.ts'
 
 export type OnDuplicate = 'announce' | 'yield' | 'alarm'
 

@@ -1,11 +1,11 @@
 /** Several successors of a router that leaves (docs/adr/0036): who is taken for it, and when it is told to announce again. */
 import { describe, expect, test } from 'vitest'
-import type { Event } from '../../../src/vrrp/event.ts'
-import { step } from '../../../src/vrrp/fsm.ts'
-import { profileKnobs } from '../../../src/vrrp/parameters.ts'
-import { nextDeadline, type State } from '../../../src/vrrp/state.ts'
-import { address } from '../../../src/wire/address.ts'
-import { ABOVE, BELOW, claimOf, heard, leaving, ms, OTHER, parameters, tick, VIP, VIP2 } from './fsm-fixture.ts'
+import type { Event } from '../../../../src/vrrp/event.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import { profileKnobs } from '../../../../src/vrrp/parameters.ts'
+import { nextDeadline, type State } from '../../../../src/vrrp/state.ts'
+import { address } from '../../../../src/wire/address.ts'
+import { ABOVE, BELOW, claimOf, heard, leaving, ms, OTHER, parameters, tick, VIP, VIP2 } from '../fsm-fixture.ts'
 
 const told = parameters('keepalived')
 /** Below BELOW. */

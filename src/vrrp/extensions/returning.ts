@@ -4,13 +4,13 @@
  * nobody is there; it says no priority 0, because whoever took over needs none. This file does not know how an absence is
  * noticed, nor what is behind an answer: those are facts from outside.
  */
-import { centisToMillis, type Millis, plus } from '../wire/units.ts'
-import type { Effect, TransitionReason } from './effect.ts'
-import type { Event, StateEvent } from './event.ts'
-import { ownsAddresses, type Parameters } from './parameters.ts'
-import type { Active, HeardActive, Returning, State } from './state.ts'
-import { skewTime, staggerDelay } from './timers.ts'
-import { becomeActive, enterBackup, fail, type Step, stop } from './transition.ts'
+import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
+import type { Effect, TransitionReason } from '../effect.ts'
+import type { Event, StateEvent } from '../event.ts'
+import { ownsAddresses, type Parameters } from '../parameters.ts'
+import type { Active, HeardActive, Returning, State } from '../state.ts'
+import { skewTime, staggerDelay } from '../timers.ts'
+import { becomeActive, enterBackup, fail, type Step, stop } from '../transition.ts'
 
 type AbsenceNoticed = Extract<Event, { kind: 'absenceNoticed' }>
 type Received = Extract<Event, { kind: 'advertisementReceived' }>

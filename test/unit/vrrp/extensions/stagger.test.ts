@@ -1,9 +1,9 @@
 /** Stagger (design.md §3): equal routers expire one after the other, in the order in which §6.4.3 lets them win. */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../src/vrrp/fsm.ts'
-import type { State } from '../../../src/vrrp/state.ts'
-import { address } from '../../../src/wire/address.ts'
-import { centis } from '../../../src/wire/units.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import type { State } from '../../../../src/vrrp/state.ts'
+import { address } from '../../../../src/wire/address.ts'
+import { centis } from '../../../../src/wire/units.ts'
 import {
   ABOVE,
   active,
@@ -17,7 +17,7 @@ import {
   priorityFrom,
   startup,
   tickAfterLoss,
-} from './fsm-fixture.ts'
+} from '../fsm-fixture.ts'
 
 const peers = [{ address: BELOW }, { address: OTHER }, { address: ABOVE }]
 const told = parameters('holdfast', { peers })

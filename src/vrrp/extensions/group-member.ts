@@ -2,14 +2,14 @@
  * A member of a sync group in the middle of a step: its state so far and what it owes for it, and what more than one rule
  * does to it. Refuses to know the rules themselves (sync-group.ts, group-agreement.ts).
  */
-import type { Millis } from '../wire/units.ts'
-import type { Effect } from './effect.ts'
-import type { Event, GroupFault } from './event.ts'
-import { step } from './fsm.ts'
-import { keptByLoser } from './lingering.ts'
-import type { Parameters } from './parameters.ts'
-import type { State } from './state.ts'
-import { enterBackup, type Step } from './transition.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { Effect } from '../effect.ts'
+import type { Event, GroupFault } from '../event.ts'
+import { step } from '../fsm.ts'
+import type { Parameters } from '../parameters.ts'
+import type { State } from '../state.ts'
+import { enterBackup, type Step } from '../transition.ts'
+import { keptByLoser } from './grace-period.ts'
 
 export type Member = {
   readonly name: string

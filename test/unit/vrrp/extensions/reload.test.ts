@@ -1,11 +1,11 @@
 /** parametersChanged: what a reload makes a running router do (VR-CFG-08, VR-TM-06), exactly; and what it leaves alone. */
 import { describe, expect, test } from 'vitest'
-import type { Effect } from '../../../src/vrrp/effect.ts'
-import { step } from '../../../src/vrrp/fsm.ts'
-import type { Knobs, Parameters } from '../../../src/vrrp/parameters.ts'
-import type { State } from '../../../src/vrrp/state.ts'
-import { address } from '../../../src/wire/address.ts'
-import { centis } from '../../../src/wire/units.ts'
+import type { Effect } from '../../../../src/vrrp/effect.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import type { Knobs, Parameters } from '../../../../src/vrrp/parameters.ts'
+import type { State } from '../../../../src/vrrp/state.ts'
+import { address } from '../../../../src/wire/address.ts'
+import { centis } from '../../../../src/wire/units.ts'
 import {
   ABOVE,
   active,
@@ -24,7 +24,7 @@ import {
   tick,
   VIP,
   VIP2,
-} from './fsm-fixture.ts'
+} from '../fsm-fixture.ts'
 
 type Overrides = Partial<Omit<Parameters, 'knobs'>> & { knobs?: Partial<Knobs> }
 

@@ -5,13 +5,13 @@
  * advantage that rests on health checks has to be confirmed by them meanwhile (docs/adr/0025): when all nodes lose the
  * same backend, the first to notice is no worse than the others.
  */
-import { type Millis, millis, plus } from '../wire/units.ts'
-import type { Effect } from './effect.ts'
-import type { Event } from './event.ts'
-import { isOwner, outranks, type Parameters } from './parameters.ts'
-import type { Backup } from './state.ts'
-import { activeDownInterval, skewTime, staggerDelay } from './timers.ts'
-import { activeDownDelay, becomeActive, type Step } from './transition.ts'
+import { type Millis, millis, plus } from '../../wire/units.ts'
+import type { Effect } from '../effect.ts'
+import type { Event } from '../event.ts'
+import { isOwner, outranks, type Parameters } from '../parameters.ts'
+import type { Backup } from '../state.ts'
+import { activeDownInterval, skewTime, staggerDelay } from '../timers.ts'
+import { activeDownDelay, becomeActive, type Step } from '../transition.ts'
 
 /** Row B5 has refused the advertisement; this decides what is remembered of it and whether the wait gets shorter. */
 export function fastPreempt(

@@ -1,11 +1,11 @@
 /** Rivals of an Active (design.md §3): answered and announced, spaced, bounded. */
 import { describe, expect, test } from 'vitest'
-import type { Effect } from '../../../src/vrrp/effect.ts'
-import type { Event } from '../../../src/vrrp/event.ts'
-import { step } from '../../../src/vrrp/fsm.ts'
-import type { State } from '../../../src/vrrp/state.ts'
-import { address } from '../../../src/wire/address.ts'
-import { centis } from '../../../src/wire/units.ts'
+import type { Effect } from '../../../../src/vrrp/effect.ts'
+import type { Event } from '../../../../src/vrrp/event.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import type { State } from '../../../../src/vrrp/state.ts'
+import { address } from '../../../../src/wire/address.ts'
+import { centis } from '../../../../src/wire/units.ts'
 import {
   ABOVE,
   active,
@@ -19,7 +19,7 @@ import {
   tick,
   VIP,
   yielded,
-} from './fsm-fixture.ts'
+} from '../fsm-fixture.ts'
 
 describe('rivals (design.md §3)', () => {
   const told = parameters('holdfast')

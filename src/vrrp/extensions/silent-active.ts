@@ -3,12 +3,12 @@
  * have been Active meanwhile (docs/adr/0007, 0012, 0016). Decided here: which of these are announced over. Refuses to
  * know who asks, and how often may be announced (rival.ts).
  */
-import { centisToMillis, type Millis, millis } from '../wire/units.ts'
-import type { Event } from './event.ts'
-import type { Parameters } from './parameters.ts'
-import { announceOverRival } from './rival.ts'
-import type { Active } from './state.ts'
-import type { Step } from './transition.ts'
+import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
+import type { Event } from '../event.ts'
+import type { Parameters } from '../parameters.ts'
+import type { Active } from '../state.ts'
+import type { Step } from '../transition.ts'
+import { announceOverRival } from './competing-active.ts'
 
 /** As long as it answers we ask again and again; the announcements of one batch last a while. */
 const ANSWER_SPACING = 1_000

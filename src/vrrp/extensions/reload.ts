@@ -5,15 +5,15 @@
  * decided where configurations are compared; this file is never asked about those. Multicast or unicast is no such change: an Active stays
  * Active and is heard by whoever has changed as well (docs/adr/0008).
  */
-import type { Address } from '../wire/address.ts'
-import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
-import type { AdvertisementReason, Effect } from './effect.ts'
+import type { Address } from '../../wire/address.ts'
+import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
+import type { AdvertisementReason, Effect } from '../effect.ts'
+import { ownsAddresses, type Parameters } from '../parameters.ts'
+import type { Active, Backup, State } from '../state.ts'
+import { activeDownDelay, type Step } from '../transition.ts'
 import { priorityChangedInBackup } from './fast-preempt.ts'
+import { isLingering, keepOnlyListed } from './grace-period.ts'
 import { keepOnlyOurs } from './leaving.ts'
-import { isLingering, keepOnlyListed } from './lingering.ts'
-import { ownsAddresses, type Parameters } from './parameters.ts'
-import type { Active, Backup, State } from './state.ts'
-import { activeDownDelay, type Step } from './transition.ts'
 
 export function reconfigure(state: State, previous: Parameters, parameters: Parameters, now: Millis): Step {
   switch (state.name) {

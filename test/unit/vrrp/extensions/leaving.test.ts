@@ -1,10 +1,10 @@
 /** Leaving (design.md §3): silence, every address answered until the successor is there, and every way out. */
 import { describe, expect, test } from 'vitest'
-import type { Effect } from '../../../src/vrrp/effect.ts'
-import { step } from '../../../src/vrrp/fsm.ts'
-import { type Leaving, nextDeadline } from '../../../src/vrrp/state.ts'
-import { type Address, address } from '../../../src/wire/address.ts'
-import { centis } from '../../../src/wire/units.ts'
+import type { Effect } from '../../../../src/vrrp/effect.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import { type Leaving, nextDeadline } from '../../../../src/vrrp/state.ts'
+import { type Address, address } from '../../../../src/wire/address.ts'
+import { centis } from '../../../../src/wire/units.ts'
 import {
   ABOVE,
   active,
@@ -30,7 +30,7 @@ import {
   VIP2,
   VIPS,
   yielded,
-} from './fsm-fixture.ts'
+} from '../fsm-fixture.ts'
 
 const told = parameters('holdfast')
 const REASONS = ['shutdown', 'yield'] as const

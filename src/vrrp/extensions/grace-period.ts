@@ -3,13 +3,13 @@
  * gives up each address when the winner has told the LAN where it is now. Decided here: who lingers, and until when. Refuses
  * to know what a Backup does about an event, and what the winner does about the last advertisement.
  */
-import type { Address } from '../wire/address.ts'
-import { type Millis, millis, plus } from '../wire/units.ts'
-import type { Event, StateEvent } from './event.ts'
+import type { Address } from '../../wire/address.ts'
+import { type Millis, millis, plus } from '../../wire/units.ts'
+import type { Event, StateEvent } from '../event.ts'
+import { ownsAddresses, type Parameters } from '../parameters.ts'
+import type { Active, Backup, Kept, State } from '../state.ts'
+import type { Step } from '../transition.ts'
 import { removal } from './leaving.ts'
-import { ownsAddresses, type Parameters } from './parameters.ts'
-import type { Active, Backup, Kept, State } from './state.ts'
-import type { Step } from './transition.ts'
 
 /** Clients have heard what we have heard; what they sent to us before that is on its way for no longer. */
 const OFF_AFTER_CLAIM = 1

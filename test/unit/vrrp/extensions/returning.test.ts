@@ -3,13 +3,13 @@
  * it, alone and in a sync group. SX-LT01 as far as it fits: no priority 0 and no advertisement on the way down.
  */
 import { describe, expect, test } from 'vitest'
-import type { Event } from '../../../src/vrrp/event.ts'
-import { step } from '../../../src/vrrp/fsm.ts'
-import type { Member } from '../../../src/vrrp/group-member.ts'
-import { wasSilentTooLong } from '../../../src/vrrp/returning.ts'
-import { nextDeadline, type State } from '../../../src/vrrp/state.ts'
-import { type GroupStep, settleGroup, stepGroup } from '../../../src/vrrp/sync-group.ts'
-import { address } from '../../../src/wire/address.ts'
+import type { Event } from '../../../../src/vrrp/event.ts'
+import type { Member } from '../../../../src/vrrp/extensions/group-member.ts'
+import { wasSilentTooLong } from '../../../../src/vrrp/extensions/returning.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../../../../src/vrrp/extensions/sync-group.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import { nextDeadline, type State } from '../../../../src/vrrp/state.ts'
+import { address } from '../../../../src/wire/address.ts'
 import {
   ABOVE,
   absent,
@@ -37,7 +37,7 @@ import {
   VIP,
   VIPS,
   yielded,
-} from './fsm-fixture.ts'
+} from '../fsm-fixture.ts'
 
 const TOLD = parameters('holdfast')
 const OWNER = parameters('holdfast', { priority: 255 })

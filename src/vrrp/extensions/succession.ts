@@ -4,11 +4,11 @@
  * winner announces again, 5 s later. keepalived as winner does so at once when it hears a lower priority. Decided here:
  * who of them is the successor, when the race is over, and whether the winner is told. Refuses to know addresses on links.
  */
-import { compareAddresses } from '../wire/address.ts'
-import { type Millis, millis, plus } from '../wire/units.ts'
-import type { Effect } from './effect.ts'
-import type { Parameters } from './parameters.ts'
-import type { Leaving } from './state.ts'
+import { compareAddresses } from '../../wire/address.ts'
+import { type Millis, millis, plus } from '../../wire/units.ts'
+import type { Effect } from '../effect.ts'
+import type { Parameters } from '../parameters.ts'
+import type { Leaving } from '../state.ts'
 
 /** On a busy machine equals whose timers end together are 10 to 100 ms apart. */
 const WATCHED = 200

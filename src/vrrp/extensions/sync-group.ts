@@ -5,19 +5,19 @@
  * routers form a group, and on which interfaces they live, is not known here. The caller runs the effects in rounds
  * (first ones of all members, then second ones), so that every advertisement of a takeover goes before the first address.
  */
-import { type Millis, millis } from '../wire/units.ts'
-import type { Effect } from './effect.ts'
-import type { Event } from './event.ts'
-import { step } from './fsm.ts'
+import { type Millis, millis } from '../../wire/units.ts'
+import type { Effect } from '../effect.ts'
+import type { Event } from '../event.ts'
+import { step } from '../fsm.ts'
+import { isOwner, ownsAddresses } from '../parameters.ts'
+import type { State } from '../state.ts'
+import { becomeActive, hold } from '../transition.ts'
+import { announceOverRival } from './competing-active.ts'
 import { type StartReason, settle } from './group-agreement.ts'
 import { atRest, enter, type Member, type Moving, post, stepDown } from './group-member.ts'
 import { rememberTie, tieOf } from './group-tie.ts'
 import { giveWay } from './leaving.ts'
-import { isOwner, ownsAddresses } from './parameters.ts'
 import { enterReturning, retreat, standBy, takeBack } from './returning.ts'
-import { announceOverRival } from './rival.ts'
-import type { State } from './state.ts'
-import { becomeActive, hold } from './transition.ts'
 
 export type GroupStep = { readonly state: State; readonly effects: readonly Effect[] }
 

@@ -3,11 +3,11 @@
  * make us flood the segment (design.md §3, Rivals). Which packets deserve an answer is decided in fsm.ts; this file does
  * not know priorities, and of announcements only when their first repeat comes (arp/announcement.ts).
  */
-import type { Family } from '../wire/address.ts'
-import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
-import type { Effect } from './effect.ts'
-import type { Parameters } from './parameters.ts'
-import type { Active, Answered } from './state.ts'
+import type { Family } from '../../wire/address.ts'
+import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
+import type { Effect } from '../effect.ts'
+import type { Parameters } from '../parameters.ts'
+import type { Active, Answered } from '../state.ts'
 
 const answerSpacing = ({ knobs, advertisementInterval }: Parameters): number =>
   Math.min(knobs.assertSpacing, centisToMillis(advertisementInterval))

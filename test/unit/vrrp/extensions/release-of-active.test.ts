@@ -1,8 +1,8 @@
 /** Whom a Backup follows and whose priority 0 it believes (design.md §3, Priority 0). */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../src/vrrp/fsm.ts'
-import { centis } from '../../../src/wire/units.ts'
-import { ABOVE, backup, heard, ms, OTHER, PROFILES, parameters } from './fsm-fixture.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import { centis } from '../../../../src/wire/units.ts'
+import { ABOVE, backup, heard, ms, OTHER, PROFILES, parameters } from '../fsm-fixture.ts'
 
 /** Follows ABOVE with 200, heard at 1000: activeDownAt 4500. */
 const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1000) }, activeDownAt: ms(4500) })
