@@ -8,7 +8,7 @@ import { PAGE_PATH } from './page-path.ts'
 import type { Reply, Routes } from './server.ts'
 
 /** Where the files are: they lie beside this one, or beside the bundle that it is in (scripts/bundle.mjs). */
-const FOLDER = new URL('../api/page/', import.meta.url)
+const FOLDER = new URL('./page/', import.meta.url)
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
