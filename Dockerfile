@@ -30,7 +30,7 @@ RUN npm run --silent build \
  && npm sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only \
   | node scripts/bill-of-materials.mjs dist --debian /opt/packages \
  && mkdir -p /image/dist /image/native /image/node_modules /image/runtime \
- && cp -R bin package.json /image/ \
+ && cp -R bin package.json LICENSE /image/ \
  && node scripts/shipped-manifest.mjs /image "$REVISION" \
  && cp -R dist/bundle dist/licences.txt dist/sbom.cdx.json /image/dist/ \
  && cp -R native/prebuilds /image/native/ \
@@ -51,7 +51,7 @@ ARG CREATED=
 ARG BASE_IMAGE
 LABEL org.opencontainers.image.title="holdfast" \
       org.opencontainers.image.description="Keeps virtual IP addresses on exactly one healthy node of a LAN: VRRPv3 (RFC 9568) in userspace" \
-      org.opencontainers.image.licenses="LicenseRef-UNLICENSED" \
+      org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}" \

@@ -108,6 +108,8 @@ describeNetns('a release', () => {
     expect(bill.components).toContainEqual(
       expect.objectContaining({ name: 'node', version: pinned, cpe: expect.stringContaining(`:node.js:${pinned}:`) }),
     )
+    expect(readFileSync(join(tarball, 'LICENSE'), 'utf8')).toContain('Apache License')
+    expect(bill.metadata.component.licenses).toEqual([{ license: { id: 'Apache-2.0' } }])
     expect(readFileSync(join(tarball, 'runtime', 'LICENSE'), 'utf8')).toContain('Copyright Node.js contributors')
     expect(readFileSync(join(tarball, 'dist', 'licences.txt'), 'utf8')).toMatch(
       /^musl [\d.]+ .*\n\nCopyright © .* Felker/m,
