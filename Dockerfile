@@ -17,7 +17,7 @@ WORKDIR /build
 # Not `npm ci`: docs/adr/0005. Nothing is compiled; the two optional packages that would be are not in the image.
 COPY package.json package-lock.json .npmrc ./
 RUN npm install --ignore-scripts --no-audit --no-fund --loglevel=error
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json LICENSE ./
 COPY bin bin
 COPY scripts scripts
 COPY native native

@@ -10,6 +10,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** No root, no program, no thread, no socket, no wait (test/support/unit-rules.ts): seconds for all of them (docs/testing.md). */
 const UNIT = [
   'test/architecture.test.ts',
+  'test/references.test.ts',
   'test/conformance/**/*.test.ts',
   'test/page/model/**/*.test.ts',
   'test/scenario/**/*.test.ts',

@@ -110,7 +110,7 @@ const LARGER: Record<string, number> = {
 
 /** Edges that are narrower than their folder: this file may take only these files from there. */
 const NARROW: Record<string, Record<string, readonly string[]>> = {
-  // design.md §2: linux implements the daemon's ports, it does not know the daemon.
+  // docs/architecture.md: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
   // How a packet is dated, which is arithmetic; no socket. Of the protocol its octets and durations: a neighbour has a state
   // machine of its own (docs/adr/0059).
@@ -255,7 +255,7 @@ describe('architecture', () => {
   )
 
   test('the product name of the machine-room peers stays out of the core', () => {
-    // Words: RFC 9568 says Active; keepalived's word belongs to its own reader (design.md §3).
+    // Words: RFC 9568 says Active; keepalived's word belongs to its own reader (docs/architecture.md, Protocol decisions).
     const offenders = files
       .filter((file) => !file.includes('/config/keepalived/') && !SPEAKS_KEEPALIVED.includes(relative(SRC, file)))
       .filter((file) => /\bmaster\b/i.test(readFileSync(file, 'utf8').replace(IPROUTE2, '')))

@@ -1,4 +1,4 @@
-/** What `holdfast` says to whoever started it (design.md §4). */
+/** What `holdfast` says to whoever started it. */
 export const EXIT = {
   ok: 0,
   failure: 1,

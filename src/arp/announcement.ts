@@ -16,7 +16,7 @@ const IPV6 = [0, 1000, 2000].map(millis)
 export const ONE_ROUND: readonly Millis[] = [millis(0)]
 export const REFRESH_EVERY: Millis = millis(60_000)
 
-/** The defaults of design.md §3; a refresh has no offsets, it has a period. */
+/** The defaults of docs/architecture.md, Protocol decisions; a refresh has no offsets, it has a period. */
 export function announcementOffsets(reason: AnnouncementReason, family: Family): readonly Millis[] {
   if (reason === 'refresh') return []
   if (family === 'ipv6') return IPV6

@@ -1,5 +1,5 @@
 /**
- * The command line (design.md §4): words to commands, results to output and exit status. Commands are loaded when they
+ * The command line: words to commands, results to output and exit status. Commands are loaded when they
  * are asked for, because `run` must not pay for the others. No command is implemented here.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'

@@ -10,7 +10,7 @@ import type { CommandResult } from './check.ts'
 import { type Answer, ask, refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000
-/** Leaving takes 10 s at most (design.md §3). */
+/** Leaving takes 10 s at most (docs/architecture.md, Protocol decisions). */
 const LONGEST = 12_000
 const LOOK_AGAIN = 50
 

@@ -16,7 +16,7 @@ export type Report = (severity: Severity, at: Path, message: string) => void
 
 /**
  * Without peers it is alone, whatever the profile, and never multicast by accident; an empty unicast_peer block of
- * keepalived's files is written as multicast by their reader (keepalived/import-transport.ts).
+ * keepalived's files is written as multicast by their reader (config/keepalived/import/import-transport.ts).
  */
 export const usesMulticast = (router: VirtualRouter): boolean => unicastOf(router) === undefined
 

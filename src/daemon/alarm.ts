@@ -1,5 +1,5 @@
 /**
- * One timer for the nearest deadline of everything (design.md §2: a timer is a hint, a deadline is a fact). Early ticks
+ * One timer for the nearest deadline of everything (docs/architecture.md: a timer is a hint, a deadline is a fact). Early ticks
  * only re-arm; what is late is the listener's business, who drains before he decides. This file does not know whose
  * deadlines they are, and what wakes it (docs/adr/0047).
  */

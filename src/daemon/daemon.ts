@@ -250,7 +250,7 @@ export class Daemon {
     this.#endTurn(now)
   }
 
-  /** Through Leaving (design.md §3); resolves when no router answers for anything any more and no program runs. */
+  /** Through Leaving (docs/architecture.md, Protocol decisions); resolves when no router answers for anything any more and no program runs. */
   stop(): Promise<void> {
     const now = this.#beginTurn()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
@@ -481,7 +481,7 @@ export class Daemon {
 
   /**
    * Nobody renews our addresses any more, or takes them off when we die: better another node than a VIP that outlives its
-   * owner (design.md §2). What the kernel drops meanwhile stays off.
+   * owner (docs/architecture.md). What the kernel drops meanwhile stays off.
    */
   #forsaken(silence: number | undefined): void {
     const why = silence === undefined ? 'is gone' : `has been silent for ${Math.round(silence)} ms`
@@ -550,7 +550,7 @@ export class Daemon {
       this.#runner.run(now)
     }
     if (this.#roster.departing.size > 0) this.#letGo(now)
-    // Advertisements go before all announcements (design.md §3).
+    // Advertisements go before all announcements (docs/architecture.md, Protocol decisions).
     for (const segment of this.#placement.segments) segment.runAnnouncements(now)
     this.#runner.tell()
     for (const segment of this.#placement.segments) segment.askForRadar()

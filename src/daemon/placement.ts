@@ -144,7 +144,7 @@ export class Placement {
     return new Set(moved.map(({ name }) => name))
   }
 
-  /** No configuration names them any more, but without its link nobody is Leaving (design.md §3). */
+  /** No configuration names them any more, but without its link nobody is Leaving (docs/architecture.md, Protocol decisions). */
   strand(departing: Iterable<Router>, now: Millis): void {
     for (const router of departing) {
       if (router.io === undefined) continue

@@ -230,7 +230,7 @@ export type SocketPort = {
 }
 
 /**
- * What must happen when the engine is gone (design.md §2, Guardian). `unit` is the sync group or the single router.
+ * What must happen when the engine is gone (docs/architecture.md, Processes and threads). `unit` is the sync group or the single router.
  * Addresses go first, then the packets.
  */
 export type LastWill = {
@@ -277,7 +277,7 @@ export type LastWillPort = {
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean }
   /** When the addresses are off: the will is forgotten. Steps down where that was not done before. */
   withdraw(unit: number): void
-  /** An advertisement of the unit was really sent: from `at` on this engine counts as absent (design.md §2). */
+  /** An advertisement of the unit was really sent: from `at` on this engine counts as absent (docs/architecture.md). */
   sent(unit: number, at: Millis): void
   /** Cheap: meant for before and after each batch of address changes. Without shared memory never `executed`. */
   state(unit: number): WillState
@@ -305,7 +305,7 @@ export type CheckPortNews =
   | { readonly kind: 'checksLost' }
 
 /**
- * The health checks, which run elsewhere (design.md §2): nothing here waits for a socket or a program, and news is told
+ * The health checks, which run elsewhere (docs/architecture.md): nothing here waits for a socket or a program, and news is told
  * from the event loop, never during a call. The port starts its thread again by itself; it keeps the last `set` for a
  * thread that is not there yet, and remembers nothing else.
  */

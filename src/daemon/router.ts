@@ -463,7 +463,7 @@ export class Router {
     )
   }
 
-  /** Somebody else changed an address of ours: back to the target state (design.md §2). */
+  /** Somebody else changed an address of ours: back to the target state (docs/architecture.md). */
   restoreAddresses(now: Millis): void {
     this.#duty.restore(now)
   }

@@ -10,7 +10,7 @@ import { type Centis, centis, centisToMillis } from '../wire/units.ts'
 
 /**
  * A run of seconds sees what is usual; once an hour it is worse. Two for that, and two because the guardian allows half an
- * interval only after a demotion (design.md §2), as keepalived's own Backups, which know no receive time, may be late as well.
+ * interval only after a demotion (docs/architecture.md), as keepalived's own Backups, which know no receive time, may be late as well.
  */
 export const SAFETY = 4
 const VERSION_3 = { least: 1, most: 4095 } as const

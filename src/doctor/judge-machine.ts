@@ -6,7 +6,7 @@ import type { Finding } from './finding.ts'
 import type { MachineState, Measured, NeighbourProcess } from './measurement.ts'
 
 const mebi = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(bytes < 10 * 1024 * 1024 ? 2 : 0)} MiB`
-/** A default buffer of 208 KiB holds 256 advertisements (design.md §1 rule 2). */
+/** A default buffer of 208 KiB holds 256 advertisements (ground rule 2). */
 const OCTETS_PER_ADVERTISEMENT = 832
 
 export function machineFindings({ machine, routers }: Measured): readonly Finding[] {

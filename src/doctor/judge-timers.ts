@@ -13,9 +13,9 @@ import {
   type Timers,
 } from './measurement.ts'
 
-/** Ground rule 2 (design.md §1): with more between two drains the kernel's receive stamps are not believed. */
+/** Ground rule 2: with more between two drains the kernel's receive stamps are not believed. */
 const STEP = 1
-/** Equal routers act one after the other in steps of this (design.md §3, Stagger). */
+/** Equal routers act one after the other in steps of this (docs/architecture.md, Stagger). */
 const STAGGER = 3
 /** A default that should work on every machine: where it does not, that is news by itself. */
 const USUAL_INTERVAL = 1_000

@@ -18,7 +18,7 @@ export type CheckOrder =
       /** What the engine still holds of them: a thread that starts again takes over from there. */
       readonly formerly: readonly Formerly[]
     }
-  /** Before a takeover by fastPreempt (design.md §3): each of them once more, a result against the belief counts at once. */
+  /** Before a takeover by fastPreempt (docs/architecture.md, Protocol decisions): each of them once more, a result against the belief counts at once. */
   | { readonly kind: 'askOnceMore'; readonly id: number; readonly asked: Asked; readonly within: Millis }
   | { readonly kind: 'stopChecks' }
 

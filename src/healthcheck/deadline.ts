@@ -1,6 +1,6 @@
 /**
  * The deadline of one run. Decided here: a thread that slept through it first reads what came meanwhile, and gives back
- * what it slept: a stall of ours is no failure of the target (the rule of design.md §1, "a packet that is waiting
+ * what it slept: a stall of ours is no failure of the target (ground rule 2, "a packet that is waiting
  * counts", for checks). Refuses to know what is ended.
  */
 import type { Millis } from '../wire/units.ts'

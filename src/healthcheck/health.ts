@@ -46,7 +46,7 @@ export function resumeHealth(verdict: 'up' | 'down', since: Millis, rule: Health
 
 /**
  * One result. `doubted`: what the check counts as is believed no longer than until the first result against it, whatever
- * `rise` and `fall` say (design.md §3: the check that a Backup re-runs before it takes over).
+ * `rise` and `fall` say (docs/architecture.md, Protocol decisions: the check that a Backup re-runs before it takes over).
  */
 export function stepHealth(
   health: Health,

@@ -56,7 +56,7 @@ export class Monitor {
   }
 
   /**
-   * Each of these once more, a result against what is believed counting at once (design.md §3, fastPreempt). Names without
+   * Each of these once more, a result against what is believed counting at once (docs/architecture.md, Protocol decisions, fastPreempt). Names without
    * a check are left out; whoever has not answered within the time is missing from the answer.
    */
   askOnceMore({ up, down }: Asked, within: Millis): Promise<CheckReport[]> {

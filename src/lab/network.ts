@@ -19,7 +19,7 @@ export type Host = {
 
 export type HostPlan = { readonly name: string; readonly address: string }
 
-/** iproute2's keyword for a bridge's port. Put together, because the word has no other place in src (design.md §3). */
+/** iproute2's keyword for a bridge's port. Put together, because the word has no other place in src (docs/architecture.md, Protocol decisions). */
 const JOIN = ['mas', 'ter'].join('')
 
 /** Where iproute2 binds the namespaces that have a name. */

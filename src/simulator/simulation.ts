@@ -57,7 +57,7 @@ export function configOf(document: Readonly<Record<string, unknown>>, name: stri
 }
 
 /**
- * `lines`: what happened is kept in words. `without`: one of the nets of design.md §1 is taken away. `tapeOf`: what each life
+ * `lines`: what happened is kept in words. `without`: one of the nets (ground rules 2 to 4) is taken away. `tapeOf`: what each life
  * of an engine is told and does goes there.
  */
 export type SimulateOptions = {

@@ -46,7 +46,7 @@ export function stepActive(state: Active, event: StateEvent, parameters: Paramet
     case 'priorityChanged':
       return advertiseChange(state, parameters, now, 'priorityChanged')
     case 'faultRaised': {
-      // Addresses first (design.md §3): whatever is wrong here, two hosts must not answer.
+      // Addresses first (docs/architecture.md, Protocol decisions): whatever is wrong here, two hosts must not answer.
       const release: Effect[] = event.canSend ? [{ kind: 'sendAdvertisement', priority: 0, reason: 'fault' }] : []
       return fail('Active', event.fault, false, [removeAll, ...release])
     }
@@ -93,7 +93,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   if (above || (equal && compareAddresses(source, parameters.primaryAddress) > 0)) {
     // A4, A5: step down. The last advertisement tells the winner that clients may have been misled. Who answers until the
     // winner announces itself asks for that first; otherwise the addresses go first, so that its answer cannot be undone
-    // by us (design.md §3, Rivals; docs/adr/0045).
+    // by us (docs/architecture.md, Rivals; docs/adr/0045).
     const kept = keptByLoser(state, receivedAt, parameters, now)
     const [next, entered] = enterBackup(parameters, now, {
       from: 'Active',

@@ -49,7 +49,7 @@ export type Event =
       readonly kind: 'advertisementReceived'
       readonly source: Address
       readonly advertisement: Advertisement
-      /** Dates the next deadline; whether the packet counts does not depend on it (design.md ground rule 2). */
+      /** Dates the next deadline; whether the packet counts does not depend on it (ground rule 2). */
       readonly receivedAt: Millis
     }
   /** Somebody else's gratuitous ARP or Neighbor Advertisement for one of our addresses. */
@@ -72,7 +72,7 @@ export type Event =
        */
       readonly receptionLost: boolean
     }
-  /** Posted before anything that has waited meanwhile is read; once for a sync group (design.md ground rule 3). */
+  /** Posted before anything that has waited meanwhile is read; once for a sync group (ground rule 3). */
   | {
       readonly kind: 'absenceNoticed'
       readonly cause: Absence

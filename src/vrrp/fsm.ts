@@ -159,7 +159,7 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
   const { source, advertisement, receivedAt } = event
   const activeAdverInterval = parameters.version === 3 ? advertisement.interval : state.activeAdverInterval
   const heard = { source, priority: advertisement.priority, heardAt: receivedAt }
-  // A loser's last advertisement must not become "the Active" whose priority 0 and demotion we listen to (design.md §3).
+  // A loser's last advertisement must not become "the Active" whose priority 0 and demotion we listen to (docs/architecture.md, Protocol decisions).
   // Not after a release: then whoever speaks next is the successor, however low.
   const stray =
     state.active !== undefined &&

@@ -1,5 +1,5 @@
 /**
- * What a virtual router is told: RFC 9568 §6.1 plus the knobs of design.md §3, and the three profiles that give them
+ * What a virtual router is told: RFC 9568 §6.1 plus the knobs of docs/architecture.md, Protocol decisions, and the three profiles that give them
  * their defaults. Values only. This file does not know where a parameter was configured, and `priority` is always the
  * effective one: weights and clamping happened outside.
  */
@@ -22,7 +22,7 @@ export type Transport =
   /** `ttl`: of what we send; absent = 255 (VR-UC-03). */
   | { readonly mode: 'unicast'; readonly peers: readonly Peer[]; readonly ttl?: number }
 
-/** Everything on which the RFC, its neighbours and safety disagree (design.md §3, table). */
+/** Everything on which the RFC, its neighbours and safety disagree (docs/architecture.md, Protocol decisions, table). */
 export type Knobs = {
   /** IPv4 VRRPv3 checksum that we send; IPv6 always has the pseudo-header (RFC 9568 §5.2.8). */
   readonly checksum: ChecksumForm

@@ -42,7 +42,7 @@ export type Backup = {
   readonly ownerChangedAt: Millis | undefined
   /** preemptDelay runs until then (VR-PRE-02). */
   readonly preemptAt: Millis | undefined
-  /** The deadline was already moved once because packets were lost (design.md ground rule 2). */
+  /** The deadline was already moved once because packets were lost (ground rule 2). */
   readonly extended: boolean
   /** Its time has come, but another member of its sync group is not ready: it waits since then (VR-SG-03). */
   readonly heldSince?: Millis | undefined

@@ -1,6 +1,6 @@
 /**
  * How long silence lasts before a Backup acts: Skew_Time and Active_Down_Interval (RFC 9568 §6.1, RFC 3768 §6.1 for
- * version 2) and the stagger of equal routers (design.md §3). Results are dyadic fractions of a millisecond, so
+ * version 2) and the stagger of equal routers (docs/architecture.md, Protocol decisions). Results are dyadic fractions of a millisecond, so
  * a double holds every one exactly and nothing here rounds (VR-TM-02): rounding to centiseconds would let neighbouring
  * priorities expire together. This file knows durations only, no clock and no deadline.
  */

@@ -1,5 +1,5 @@
 /**
- * The health checks as the engine sees them: they run in the worker thread (design.md §2), and this is their port. Decided
+ * The health checks as the engine sees them: they run in the worker thread (docs/architecture.md), and this is their port. Decided
  * here: that a thread that comes after another is given what was set last. It remembers no result: the engine hears
  * `checksLost` and sets the checks anew with what it holds. Refuses to know what a check is, and how a thread is made.
  */

@@ -1,5 +1,5 @@
 /**
- * The worker thread (design.md §2): the health checks, the TCP side of the API, and the reading of a configuration that
+ * The worker thread (docs/architecture.md): the health checks, the TCP side of the API, and the reading of a configuration that
  * is to be put in force. A check that hangs, a slow scrape, a large file and a bug in here cannot delay an
  * advertisement; nor can the dumps that keepalived's users ask for. Decided here: first the privileges go, and a thread
  * that keeps them opens no port (docs/adr/0019); each of them is loaded when it is asked for. Refuses to know how privileges are dropped.

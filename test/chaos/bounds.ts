@@ -3,7 +3,7 @@
  * two answer, how long may nobody), each with the longest time in one piece and how much of it may lie behind the end of
  * the fault. Refuses to know runs and results.
  *
- * Where the words come from: design.md §6 gives the budgets, RFC 9568 §6.1 Skew_Time and Active_Down_Interval (the last
+ * Where the words come from: docs/performance.md, Budgets gives the budgets, RFC 9568 §6.1 Skew_Time and Active_Down_Interval (the last
  * in line decides: priority 100), ADR 0015 deadline and lifetime.
  */
 import { activeDownIntervalMs, skewTimeMs } from '../support/daemon.ts'
@@ -25,7 +25,7 @@ export type Bound = {
   readonly why: string
 }
 
-/** What every hand-over may take on a machine with other work (design.md §6, "+ 25 ms"). */
+/** What every hand-over may take on a machine with other work (docs/performance.md, Budgets, "+ 25 ms"). */
 export const HANDOVER = 25
 
 /** RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
@@ -61,42 +61,42 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
         two: same(50),
         none: same(skew + HANDOVER),
         aftermath: settled,
-        why: '§6: off ≤ 50 ms by the will, whose priority 0 moves it after Skew_Time + 25 ms',
+        why: 'budget: off ≤ 50 ms by the will, whose priority 0 moves it after Skew_Time + 25 ms',
       }
     case 'kill guardian':
       return {
         two: one,
         none: one,
         aftermath: 2_000,
-        why: 'the engine hears of it at once and leaves cleanly (§6: SIGTERM, overlap ≤ 10 ms)',
+        why: 'the engine hears of it at once and leaves cleanly (budget: SIGTERM, overlap ≤ 10 ms)',
       }
     case 'kill group':
       return {
         two: same(lifetime),
         none: lost,
         aftermath: lifetime,
-        why: '§6: moved after Active_Down_Interval; gone from the dead node within its lifetime',
+        why: 'budget: moved after Active_Down_Interval; gone from the dead node within its lifetime',
       }
     case 'freeze engine':
       return {
         two: same(50),
         none: same(skew + HANDOVER),
         aftermath: settled,
-        why: '§6: overlap ≤ 50 ms: the will at 3 × interval sends priority 0, Skew_Time later it is moved',
+        why: 'budget: overlap ≤ 50 ms: the will at 3 × interval sends priority 0, Skew_Time later it is moved',
       }
     case 'freeze guardian':
       return {
         two: one,
         none: one,
         aftermath: Math.max(0, 2_000 - ms),
-        why: 'silent for more than 1 s: the engine leaves cleanly (§6: SIGTERM)',
+        why: 'silent for more than 1 s: the engine leaves cleanly (budget: SIGTERM)',
       }
     case 'freeze both':
       return {
         two: { length: lifetime, after: 50 },
         none: same(skew + HANDOVER),
         aftermath: settled,
-        why: 'nobody of the node runs: the kernel lifetime; on resume the will (§6: group dies)',
+        why: 'nobody of the node runs: the kernel lifetime; on resume the will (budget: group dies)',
       }
     case 'link flap':
     case 'interface gone':
@@ -104,7 +104,7 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
     case 'one way': {
       const why = {
         'out all':
-          'as a silent death (§6: node or link gone); healed within one advertisement, but whom the kernel of the node could not ' +
+          'as a silent death (budget: node or link gone); healed within one advertisement, but whom the kernel of the node could not ' +
           'resolve meanwhile it asks for again only after 1 s (RFC 4861 RetransTimer)',
         'out vrrp': 'the others hear nobody, clients hear both: forced as long as it lasts',
         'in all': 'it advertises, and hears no client: forced as long as it lasts',
@@ -141,7 +141,7 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
         why:
           variant === 'routers'
             ? 'each hears the client and no other router: forced as long as it lasts'
-            : 'as a silent death; §6: healed cut, ≤ 3 probes lost; two until the next advertisement',
+            : 'as a silent death; budget: healed cut, ≤ 3 probes lost; two until the next advertisement',
       }
     case 'VIP deleted':
       return { two: one, none: same(10 + HANDOVER), aftermath: settled, why: 'ground rule 6: back within 10 ms' }
@@ -157,7 +157,7 @@ export function boundOf({ kind, variant, ms }: Fault, interval: number): Bound {
     case 'CPU hogs':
       return { two: same(50), none: same(50), aftermath: settled, why: 'both sides of a hand-over are late' }
     case 'reload storm':
-      return { two: one, none: one, aftermath: settled, why: '§6: reload 0 lost; a demotion is one hand-over' }
+      return { two: one, none: one, aftermath: settled, why: 'budget: reload 0 lost; a demotion is one hand-over' }
     case 'packet flood':
       return { two: one, none: one, aftermath: settled, why: 'what is discarded changes nothing' }
     case 'forged':

@@ -17,7 +17,8 @@ const { tolerance, vectors } = machineVectors()
 
 /** Why a vector does not apply, or undefined: by rule. */
 function notApplicable({ config, steps }: MachineVector): string | undefined {
-  if (config.version === '2+3') return 'there is no mixed v2+v3 mode (VR-V2-12 is optional; design.md §3)'
+  if (config.version === '2+3')
+    return 'there is no mixed v2+v3 mode (VR-V2-12 is optional; docs/architecture.md, Protocol decisions)'
   if (config.profile === 'rfc5798' && config.owner && steps.some(({ event }) => event.type === 'advert')) {
     return 'an owner processes advertisements (EID 8298); the published text is not offered as an option'
   }

@@ -217,12 +217,12 @@ function expire(world: World, who: Who, setting: Setting, machine: Machine): Wor
   const { advertisementInterval, version } = setting.parameters(who, priority)
   const listens = state.name === 'Backup' || state.name === 'Leaving'
   const interval = state.name === 'Backup' ? state.activeAdverInterval : advertisementInterval
-  // Slept longer than Active_Down_Interval (design.md ground rule 2).
+  // Slept longer than Active_Down_Interval (ground rule 2).
   const receptionLost = listens && late > activeDownInterval(priority, interval, version)
   return post(world, who, { kind: 'deadlineReached', receptionLost }, setting, machine)
 }
 
-/** Was it away; then what waits in the queue; then its deadlines (design.md ground rules 2 and 3). */
+/** Was it away; then what waits in the queue; then its deadlines (ground rules 2 and 3). */
 function wake(world: World, who: Who, setting: Setting, machine: Machine): World {
   const node = world.nodes[who]
   let next: World = { ...world, nodes: replaced(world, who, { ...node, stalled: false, queue: [] }) }

@@ -59,7 +59,7 @@ async function preempts(match: Match, context: Context): Promise<void> {
   const frames = await group.wireIsClean()
   const last = group.from('low', frames).at(-1)
   const first = sinceSilence(group.from('high', frames), 3 * group.intervalMs)
-  // The loser may send one last advertisement when its addresses are off (design.md §3), no more.
+  // The loser may send one last advertisement when its addresses are off (docs/architecture.md, Protocol decisions), no more.
   const late = group.from('low', frames).filter(({ at }) => Number(at) > Number(first?.at))
   expect(
     late.length,

@@ -18,7 +18,7 @@ import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 const PACKETS = 100_000
 /** Before ADR 0061 the Active lost its addresses after two of five. */
 const STARTS = 4
-/** As design.md §5 calls them; every reason that the flood gives. */
+/** As CONTRIBUTING.md calls them; every reason that the flood gives. */
 const REASONS = [
   'addr-count-zero',
   'adver-int-zero',

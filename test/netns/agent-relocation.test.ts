@@ -1,5 +1,5 @@
 /**
- * A cluster of one node that is relocated under its engine and its agent (openshift.md §1.9): the NIC becomes a port of a
+ * A cluster of one node that is relocated under its engine and its agent: the NIC becomes a port of a
  * bridge and its address goes there, then address, route and the NIC's name are others, then the cluster's VIPs. Judged from
  * outside: by a client that asks for them, by the kernel's own tables, and by what is on the wire.
  */

@@ -2,7 +2,7 @@
  * What may happen to the clients of a node whose engine, guardian or both die, stop or block: bounds that follow from the
  * protocol and from what was promised, none from a measurement. Refuses to know runs and results. PURE.
  *
- * From design.md §6 and RFC 9568 §6.1, with I the interval and r2 (priority 150) the successor:
+ * From docs/performance.md, Budgets and RFC 9568 §6.1, with I the interval and r2 (priority 150) the successor:
  * - a dead engine's addresses are off within 50 ms, whoever is told (priority 0) follows after Skew_Time and 25 ms;
  * - the deadline is 3 × I after the last advertisement, which is at most I old when the fault begins;
  * - r2 alone waits Active_Down_Interval from that advertisement;
@@ -62,7 +62,7 @@ const CLEAN_LOSS = 2
  * timer whose step is 64 to 80 ms at this distance, in a work queue. 2.00 to 2.39 s was seen of 2 s, without holdfast.
  */
 const EXPIRY = 400
-/** design.md §2: an engine gives its guardian max(1 s, lifetime / 2), and one beat more (docs/adr/0040). */
+/** docs/architecture.md: an engine gives its guardian max(1 s, lifetime / 2), and one beat more (docs/adr/0040). */
 const LOOK = 250
 const PATIENCE = 1_000
 /** Leaving: off 20 ms after the successor's first advertisement at the latest. */

@@ -18,7 +18,7 @@ const RUNNER = `
 /** `ip addr` itself, and the moment between two looks. */
 const LOOKING = 15
 /**
- * design.md §6 says 50 ms, which is for the bench: the kernel of a busy machine alone took 178 ms to tell of a death. Far from
+ * docs/performance.md, Budgets says 50 ms, which is for the bench: the kernel of a busy machine alone took 178 ms to tell of a death. Far from
  * what else would take the address off: the next interval, the deadline of 3 s, the lifetime.
  */
 const NOTICED = 500

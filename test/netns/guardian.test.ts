@@ -312,7 +312,7 @@ describeNetns('the guardian in network namespaces', () => {
       expect(listener.said.filter(({ family }) => family === 'ipv4')).toHaveLength(1)
     }
     console.log(`from the signal to "ip addr" without the VIP: ${times.map((ms) => ms.toFixed(1)).join(', ')} ms`)
-    // The budget is 50 ms (design.md §6) on an idle machine; looking takes a few ms by itself.
+    // The budget is 50 ms (docs/performance.md, Budgets) on an idle machine; looking takes a few ms by itself.
     expect(Math.min(...times), 'ms, best of five').toBeLessThan(50)
   })
 

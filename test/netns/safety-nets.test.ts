@@ -15,7 +15,7 @@ import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { TRIO_VIP6, Trio, WITHIN } from './trio.ts'
 
 /**
- * Of a handover on a machine that others keep busy; design.md §6 has 50 ms, which is for the bench. Without its net an owner
+ * Of a handover on a machine that others keep busy; docs/performance.md, Budgets has 50 ms, which is for the bench. Without its net an owner
  * stays: until its lifetime is over, about 1 s and more beside the successor, or for good.
  */
 const OVERLAP = 500

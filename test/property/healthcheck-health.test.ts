@@ -26,7 +26,7 @@ const rules: fc.Arbitrary<HealthRule> = fc.record({
 const steps = fc.array(
   fc.record({
     outcome: fc.constantFrom('ok', 'ok', 'fail', 'fail', 'unknown'),
-    /** Asked before a takeover (design.md §3): a result against it counts at once. */
+    /** Asked before a takeover (docs/architecture.md, Protocol decisions): a result against it counts at once. */
     doubted: fc.constantFrom([], [], [], ['up'] as const, ['down'] as const, ['up', 'down'] as const),
     after: fc.oneof({ weight: 7, arbitrary: fc.integer({ min: 1, max: 300 }) }, fc.integer({ min: 900, max: 1_100 })),
   }),

@@ -1,5 +1,5 @@
 /**
- * Nodes that are frozen and come back, on the virtual LAN with modelled guardians and lifetimes (design.md ground rules 3
+ * Nodes that are frozen and come back, on the virtual LAN with modelled guardians and lifetimes (ground rules 3
  * and 4): who answers meanwhile, who answers afterwards, and what who was away says. A failure prints the story.
  */
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
 /**
- * What each fault may cost at most, derived as test/chaos/bounds.ts does from design.md §6 and RFC 9568 §6.1, for any number of
+ * What each fault may cost at most, derived as test/chaos/bounds.ts does from docs/performance.md, Budgets and RFC 9568 §6.1, for any number of
  * nodes, priorities and intervals. PURE. Every figure has its reason; none was measured. Refuses to know who answered.
  */
 
@@ -61,7 +61,7 @@ const BEAT = 250
 /** Unicast routers do not ask more often who else has the address (docs/adr/0007). */
 const ASKED_EVERY = 45
 
-/** Repeated announcements are paced at 200 a second (design.md §3). */
+/** Repeated announcements are paced at 200 a second (docs/architecture.md, Protocol decisions). */
 const PACE = 5
 /** First ones go at once up to a number, the others at 2 000 a second; a leaver waits for none longer than so (vrrp/extensions/leaving.ts). */
 const [AT_ONCE, FIRST_PACE, LONGEST_WAIT] = [256, 0.5, 100]
@@ -202,7 +202,7 @@ function ownerBound({ kind, ms }: Pick<Fault, 'kind' | 'ms'>, on: Circumstances)
       // Renewed every third of it: with an interval of 1 s the lifetime may end before the successor acts.
       return as({ length: lifetime, after: 50 }, limit(Math.max(released, settled - ((lifetime - GRACE) * 2) / 3)))
     case 'freeze guardian': {
-      // It leaves when that has been silent for half a lifetime (design.md §2). The kernel drops what was renewed last, which may
+      // It leaves when that has been silent for half a lifetime (docs/architecture.md). The kernel drops what was renewed last, which may
       // have been a third of it before: with 1 s that is sooner than the Skew_Time of the next one is over.
       const valid = lifetime - GRACE
       const dropped = valid / 3 + Math.max(1_000, valid / 2) + BEAT + on.skew + on.stagger - valid

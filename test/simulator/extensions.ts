@@ -17,7 +17,7 @@ export type Extension = {
   readonly without?: Without
 }
 
-/** Those that design.md §3 adds to RFC 9568, and that have a switch. */
+/** Those that docs/architecture.md, Protocol decisions adds to RFC 9568, and that have a switch. */
 export const EXTENSIONS: readonly Extension[] = [
   { name: 'fastPreempt', off: { fastPreempt: false } },
   { name: 'Leaving', off: { leaving: false } },

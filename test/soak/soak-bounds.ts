@@ -27,15 +27,20 @@ export function soakBoundOf(fault: SoakFault, interval: number): Bound {
     case 'partition':
       return boundOf({ ...fault, kind, variant: 'alone' }, interval)
     case 'stop':
-      return { two: ONE, none: ONE, aftermath: settled, why: 'leaves cleanly (§6: SIGTERM): one exchange' }
+      return { two: ONE, none: ONE, aftermath: settled, why: 'leaves cleanly (budget: SIGTERM): one exchange' }
     case 'yield':
       return { two: ONE, none: ONE, aftermath: settled, why: 'hands over, and takes over again: one exchange each' }
     case 'check failure':
       return { two: ONE, none: ONE, aftermath: 1_000 + settled, why: 'a demoted Active answers until another one does' }
     case 'reload, same file':
     case 'reload, other value':
-      return { two: NONE, none: NONE, aftermath: RELOADED, why: '§6: reload 0 lost: no router is touched' }
+      return { two: NONE, none: NONE, aftermath: RELOADED, why: 'budget: reload 0 lost: no router is touched' }
     case 'reload, other priority':
-      return { two: ONE, none: ONE, aftermath: RELOADED, why: '§6: reload 0 lost: one exchange moves the addresses' }
+      return {
+        two: ONE,
+        none: ONE,
+        aftermath: RELOADED,
+        why: 'budget: reload 0 lost: one exchange moves the addresses',
+      }
   }
 }

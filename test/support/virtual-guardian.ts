@@ -1,5 +1,5 @@
 /**
- * The guardian of a virtual node and the kernel's lifetimes, modelled after design.md §2: it holds the deadline of the
+ * The guardian of a virtual node and the kernel's lifetimes, modelled after docs/architecture.md: it holds the deadline of the
  * last will, renews the addresses, and may itself be frozen; the kernel may not. It decides when, and knows neither
  * addresses nor packets: the node does what it is told. All moments are LAN time.
  */

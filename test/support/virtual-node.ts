@@ -1,7 +1,7 @@
 /**
  * One node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a clock of
- * its own that may be off. It drains its queue before it lets a deadline fire, exactly as the daemon must (design.md
- * ground rule 2), and runs the effects of a group in rounds. Packets are real octets: transmit.ts writes them,
+ * its own that may be off. It drains its queue before it lets a deadline fire, exactly as the daemon must (ground
+ * rule 2), and runs the effects of a group in rounds. Packets are real octets: transmit.ts writes them,
  * receive.ts judges them. It does not know the other nodes.
  */
 
@@ -167,7 +167,7 @@ export class VirtualNode {
     for (const member of this.members) this.#send(member, 0)
   }
 
-  /** Before anything else in a turn, above all before the queue (design.md ground rule 3). */
+  /** Before anything else in a turn, above all before the queue (ground rule 3). */
   #noticeAbsence(now: number): void {
     if (this.#guardian === undefined) return
     const { executed } = this.#guardian
@@ -203,7 +203,7 @@ export class VirtualNode {
     if (this.running) this.post({ kind: 'checksAnswered', assured }, now)
   }
 
-  /** design.md §3: effective priority 1 for its duration. An Active says priority 0 and not the 1 as well. */
+  /** docs/architecture.md, Protocol decisions: effective priority 1 for its duration. An Active says priority 0 and not the 1 as well. */
   yield(now: number): void {
     if (this.members.every(({ state }) => state.name !== 'Active')) {
       this.setPriority(1, now)
@@ -319,7 +319,7 @@ export class VirtualNode {
     }
   }
 
-  /** The last advertisement + 3 intervals; + 1.5 after one that lets a Backup act after Skew_Time (design.md §2). */
+  /** The last advertisement + 3 intervals; + 1.5 after one that lets a Backup act after Skew_Time (docs/architecture.md). */
   #promise({ name, parameters }: VirtualMember, priority: number): void {
     const interval = centisToMillis(parameters.advertisementInterval)
     const demoted = priority < this.#said

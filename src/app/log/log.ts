@@ -1,5 +1,5 @@
 /**
- * Log records as JSON lines on standard output, by pino. Asynchronous and bounded (design.md §2): a reader that stops
+ * Log records as JSON lines on standard output, by pino. Asynchronous and bounded (docs/architecture.md): a reader that stops
  * costs log lines, which are counted, never the engine's time. Loaded after the engine runs.
  */
 import { pino } from 'pino'

@@ -49,7 +49,7 @@ import { type AgentLog, openAgentLog } from './agent-log.ts'
 import { openStatus } from './agent-status.ts'
 import { holdfastEngine } from './holdfast-engine.ts'
 
-/** Milliseconds. Addresses move under a running cluster (openshift.md §1.9). */
+/** Milliseconds. Addresses move under a running cluster. */
 const LOOK_EVERY = 1_000
 const NAME_AGAIN = 5_000
 const modeText = (name: string): string | undefined => textIn(join(KEEPALIVED_FOLDER, name))

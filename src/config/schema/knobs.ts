@@ -1,6 +1,6 @@
 /**
  * The knobs of one router: their place in the file, and what they are: what the profile says, except where the file
- * says otherwise (design.md §3). This file does not know what a knob does.
+ * says otherwise (docs/architecture.md, Protocol decisions). This file does not know what a knob does.
  */
 import type * as z from 'zod'
 import { type Knobs, profileKnobs } from '../../vrrp/parameters.ts'
@@ -10,7 +10,7 @@ import { unicastOf } from './transport.ts'
 
 const profileDefault = 'default: by profile'
 
-/** design.md §3: everything on which the RFC, its neighbours and safety disagree. Undefined = as the profile says. */
+/** docs/architecture.md, Protocol decisions: everything on which the RFC, its neighbours and safety disagree. Undefined = as the profile says. */
 export const knobShape = {
   checksum: oneOf('pseudo-header', 'message-only')
     .optional()

@@ -81,7 +81,7 @@ export class AddressDuty {
     const target = this.#target()
     if (target === undefined) return
     const router = this.#router
-    // It was our guardian that took them off: then they must not come back (design.md ground rule 3).
+    // It was our guardian that took them off: then they must not come back (ground rule 3).
     if (router.group.noticeExecution(now)) return
     // With an end that they should not have: the guardian takes it away.
     const ending = target.lifetime === undefined && router.group.will.guarded

@@ -1,5 +1,5 @@
 /**
- * One router's addresses as a target state (design.md §2): brings the kernel to what is wanted, tries again what
+ * One router's addresses as a target state (docs/architecture.md): brings the kernel to what is wanted, tries again what
  * failed, and undoes what somebody else did. Decided here: when there is another try, and what a failed one means.
  * Refuses to know states, advertisements and the last will; the router tells it what is wanted.
  */

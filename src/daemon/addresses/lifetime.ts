@@ -1,5 +1,5 @@
 /**
- * How long the kernel keeps an address that nobody renews (design.md §2, kernel lifetime): the net under a guardian that
+ * How long the kernel keeps an address that nobody renews (docs/architecture.md, kernel lifetime): the net under a guardian that
  * is gone or frozen together with its engine. Refuses to know who renews, and how.
  */
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'

@@ -1,5 +1,5 @@
 /**
- * Whether this engine was away since it last looked (design.md ground rule 3): its guardian has executed a will, the
+ * Whether this engine was away since it last looked (ground rule 3): its guardian has executed a will, the
  * machine was suspended, or the alarm came far too late. Decided here: when it is worth asking every group, because every
  * turn begins with this. What an absence is for a group is router-group.ts's, what it leads to vrrp/extensions/returning.ts's.
  */

@@ -1,6 +1,6 @@
 /**
  * The last will of a sync group, or of a router alone: one for all members that hold addresses, with the earliest of their
- * deadlines, because who is absent for one is so for all (design.md §2). Decided here: when the guardian is told what. Refuses to
+ * deadlines, because who is absent for one is so for all (docs/architecture.md). Decided here: when the guardian is told what. Refuses to
  * know what a will says (last-will.ts), and what the members do about an execution.
  */
 import { ownsAddresses } from '../../vrrp/parameters.ts'

@@ -1,5 +1,5 @@
 /**
- * Engine and guardian beat to each other (design.md §2). Decided here: when a guardian counts as lost, which is no more
+ * Engine and guardian beat to each other (docs/architecture.md). Decided here: when a guardian counts as lost, which is no more
  * than a look at the clock says: this process, or the whole container, may have been the one that was frozen; and when to
  * look. The end of a guardian is heard, so a look is only for one that is stopped: due when it could be silent for too long, and
  * put off by every look that a turn makes which is awake anyway. Refuses to know what an engine does that has lost its

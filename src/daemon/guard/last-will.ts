@@ -1,5 +1,5 @@
 /**
- * What the guardian does when this engine is gone or absent (design.md §2): addresses off, then priority 0, for all
+ * What the guardian does when this engine is gone or absent (docs/architecture.md): addresses off, then priority 0, for all
  * members of a sync group at once; and which addresses it renews meanwhile. Addresses that are the node's own
  * (255) are in no will.
  */

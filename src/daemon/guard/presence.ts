@@ -1,5 +1,5 @@
 /**
- * Until when the others believe that a router is there, as it last spoke: the deadline of its last will (design.md §2).
+ * Until when the others believe that a router is there, as it last spoke: the deadline of its last will (docs/architecture.md).
  * Decided here: what counts as spoken, how long each word lasts, and that a router which leaves in silence says itself
  * that it is alive. Refuses to know the guardian, and what becomes of a router that is late.
  */

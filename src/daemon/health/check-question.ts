@@ -1,5 +1,5 @@
 /**
- * The checks that lift a router's priority, asked once more before it takes over by fastPreempt (design.md §3,
+ * The checks that lift a router's priority, asked once more before it takes over by fastPreempt (docs/architecture.md, Protocol decisions,
  * docs/adr/0025). Decided here: which question an answer belongs to, that only the last one of a router counts, and how
  * long before the router acts the thread has to say who was slow. Refuses to know how checks run, and what a router does with the answer.
  */

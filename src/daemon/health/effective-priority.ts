@@ -1,6 +1,6 @@
 /**
- * The priority that a router goes by: what base and trackers come to, or 1 while the operator has it yield (design.md
- * §3, Leaving). Decided here: which of the two is in force, and until when. Refuses to know what is tracked, whether a
+ * The priority that a router goes by: what base and trackers come to, or 1 while the operator has it yield (docs/architecture.md,
+ * Leaving). Decided here: which of the two is in force, and until when. Refuses to know what is tracked, whether a
  * router may yield, and what another priority leads to.
  */
 import type { EventOf } from '../../events/event.ts'

@@ -1,7 +1,7 @@
 /**
  * The engine's side of the health checks: what is heard of them becomes priorities and faults of the routers that track
  * them, in one turn. Decided here: when the checks are set, asked and stopped, and that a daemon that leaves listens to
- * none (design.md §3, Leaving). Refuses to know how a check runs and what a router does with a priority.
+ * none (docs/architecture.md, Leaving). Refuses to know how a check runs and what a router does with a priority.
  */
 import { checksOf, nameOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'

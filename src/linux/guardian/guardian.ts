@@ -17,7 +17,7 @@ const LOOK_AGAIN = 1_000
 /** Words for the service manager that wait for a full channel. */
 const MOST_UNTOLD = 16
 
-/** Milliseconds for which a renewal or an execution that is under way may keep us (design.md §2). */
+/** Milliseconds for which a renewal or an execution that is under way may keep us (docs/architecture.md). */
 const PATIENCE = 5
 
 export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }

@@ -103,7 +103,7 @@ function ifaddrmsg({ address, prefixLength, interfaceIndex }: WantedAddress): Ui
 }
 
 /**
- * An IPv6 VIP is usable at once (no DAD: it moves between nodes) and never chosen as a source (preferred 0, design.md §3).
+ * An IPv6 VIP is usable at once (no DAD: it moves between nodes) and never chosen as a source (preferred 0, docs/architecture.md, Protocol decisions).
  * An IPv4 one is preferred as long as it is valid: the kernel refuses more, and less would only look odd.
  */
 function newAddressRequest(flags: number, wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array {

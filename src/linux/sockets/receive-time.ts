@@ -1,6 +1,6 @@
 /**
  * When did the kernel receive this packet, on the monotonic clock? Decided here: when a stamp may be believed
- * (design.md §1 rule 2). PURE: the clocks are arguments. The stamp is CLOCK_REALTIME, which people and NTP may step;
+ * (ground rule 2). PURE: the clocks are arguments. The stamp is CLOCK_REALTIME, which people and NTP may step;
  * a wrong "earlier" would date a deadline into the past, so in doubt the answer is now.
  */
 import { type Millis, millis } from '../../wire/units.ts'

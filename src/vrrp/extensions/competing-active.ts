@@ -1,6 +1,6 @@
 /**
  * How often an Active speaks because another router spoke: at once, but bounded, so that a sender of many packets cannot
- * make us flood the segment (design.md §3, Rivals). Which packets deserve an answer is decided in fsm.ts; this file does
+ * make us flood the segment (docs/architecture.md, Rivals). Which packets deserve an answer is decided in fsm.ts; this file does
  * not know priorities, and of announcements only when their first repeat comes (arp/announcement.ts).
  */
 import type { Family } from '../../wire/address.ts'

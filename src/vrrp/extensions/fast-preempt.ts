@@ -1,5 +1,5 @@
 /**
- * fastPreempt (design.md §3): when the Active that we follow lowers its own priority below ours, waiting out a whole
+ * fastPreempt (docs/architecture.md, Protocol decisions): when the Active that we follow lowers its own priority below ours, waiting out a whole
  * Active_Down_Interval protects nobody. It acts on that demotion only, never on a stray lower advertisement, so that a
  * rival heard one way cannot start a duel; minHold keeps a flapping check from moving the addresses to and fro. An
  * advantage that rests on health checks has to be confirmed by them meanwhile (docs/adr/0025): when all nodes lose the

@@ -1,5 +1,5 @@
 /**
- * Leaving (design.md §3): an Active that goes on purpose has said priority 0 and keeps answering for its addresses
+ * Leaving (docs/architecture.md, Protocol decisions): an Active that goes on purpose has said priority 0 and keeps answering for its addresses
  * until the successor is heard, so that a planned move loses nothing. Rivals are ignored and nothing but the second
  * priority 0 is sent. This file does not know why the operator wants to leave, only whether he stays (yield) or not.
  */

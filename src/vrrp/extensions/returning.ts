@@ -1,5 +1,5 @@
 /**
- * The way back of an Active that was away (design.md ground rule 3): its guardian has executed its last will, or it slept
+ * The way back of an Active that was away (ground rule 3): its guardian has executed its last will, or it slept
  * so long that others may have acted. It holds nothing, drains, asks for its addresses, and is Active again only when
  * nobody is there; it says no priority 0, because whoever took over needs none. This file does not know how an absence is
  * noticed, nor what is behind an answer: those are facts from outside.

@@ -103,7 +103,7 @@ function leaveTogether(members: readonly Moving[], event: Event, now: Millis): r
 }
 
 /**
- * Who was away was it with all its members (design.md ground rule 3). Only where all addresses are the node's own need
+ * Who was away was it with all its members (ground rule 3). Only where all addresses are the node's own need
  * nobody listen first.
  */
 function returnTogether(

@@ -1,5 +1,5 @@
 /**
- * Addresses as a target state (design.md §2): what somebody else adds or removes is put right and counted, what the
+ * Addresses as a target state (docs/architecture.md): what somebody else adds or removes is put right and counted, what the
  * daemon did itself is never taken for somebody else's, and what an earlier life left is swept (ground rule 4).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'

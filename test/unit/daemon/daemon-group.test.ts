@@ -1,6 +1,6 @@
 /**
  * A sync group in the daemon: two members on two interfaces that take over, lose, fail and leave in one turn, with one
- * last will for both (VR-SG-01…06; design.md §2, Guardian). What is decided is held by sync-group.test.ts.
+ * last will for both (VR-SG-01…06; docs/architecture.md, Processes and threads). What is decided is held by sync-group.test.ts.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'

@@ -1,6 +1,6 @@
 /**
  * The daemon under a guardian that keeps deadlines: what it promises and when, the order of stepping down, and what it
- * does when it finds that the guardian has acted for it (design.md ground rules 3 and 4, §2 Guardian). The guardian of
+ * does when it finds that the guardian has acted for it (ground rules 3 and 4). The guardian of
  * FakeWorld executes whatever is late, so that a promise that was forgotten is found by the test that waits for it.
  */
 import { describe, expect, test } from 'vitest'

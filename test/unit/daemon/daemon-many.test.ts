@@ -1,6 +1,6 @@
 /**
  * 255 virtual routers of one interface that do the same in one turn: the number of syscalls is that of the segments, not
- * of the routers, and what one router does keeps its order (design.md §3, Announcements).
+ * of the routers, and what one router does keeps its order (docs/architecture.md, Announcements).
  */
 import { describe, expect, test, vi } from 'vitest'
 import { FakeWorld, failure, type RouterConfig } from './fake-world.ts'

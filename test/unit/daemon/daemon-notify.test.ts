@@ -1,6 +1,6 @@
 /**
  * Which changes of state are told to programs, when, and with which words: as keepalived 2.2.7 was seen to do it
- * (docs/notify.md, VR-NTF-01…08). How a program is run is notify-lane.test.ts.
+ * (docs/notify.md; VR-NTF-01…08). How a program is run is notify-lane.test.ts.
  */
 import { describe, expect, test } from 'vitest'
 import { LONGEST_LAST_WORD } from '../../../src/daemon/telemetry/notices.ts'

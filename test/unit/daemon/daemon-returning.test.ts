@@ -1,5 +1,5 @@
 /**
- * An Active whose process slept (design.md ground rule 3): it is told before it reads what waited, takes its addresses off,
+ * An Active whose process slept (ground rule 3): it is told before it reads what waited, takes its addresses off,
  * asks the whole LAN for every one of them, and has them back after 20 ms in which nobody answered.
  */
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
  * What the daemon does, in which order, when a router becomes Active and stops being it: advertisement, addresses,
- * announcement, and the last will around them (design.md §2; ground rules 4 and 6). Every call is a line of the fake.
+ * announcement, and the last will around them (docs/architecture.md; ground rules 4 and 6). Every call is a line of the fake.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

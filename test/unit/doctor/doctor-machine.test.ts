@@ -36,7 +36,7 @@ describe('the smallest safe interval', () => {
     for (const worstMs of [1, 7, 33, 250]) {
       const interval = (smallestInterval(worstMs) ?? 0) * 10
       expect(3 * interval - (2 * interval + worstMs)).toBeGreaterThanOrEqual((SAFETY - 1) * worstMs)
-      // The guardian after a demotion (design.md §2): 1.5 intervals, of which one passes.
+      // The guardian after a demotion (docs/architecture.md): 1.5 intervals, of which one passes.
       expect(1.5 * interval - (interval + worstMs)).toBeGreaterThanOrEqual(worstMs)
     }
   })

@@ -1,4 +1,4 @@
-/** RFC 9568 §6.4.3: rows A1–A9 and every other event; rivals as design.md §3 spaces them. */
+/** RFC 9568 §6.4.3: rows A1–A9 and every other event; rivals as docs/architecture.md, Protocol decisions spaces them. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../src/vrrp/effect.ts'
 import { step } from '../../../src/vrrp/fsm.ts'
@@ -87,7 +87,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   ] as const)(
     '%s: addresses off, Backup with the interval and time of the packet',
     (_name, source, priority, reason) => {
-      // The last advertisement comes after the addresses are off (design.md §3, Rivals); the RFC has none. Read 30 ms late:
+      // The last advertisement comes after the addresses are off (docs/architecture.md, Rivals); the RFC has none. Read 30 ms late:
       // too late to wait for the winner's announcement (fsm-lingering.test.ts).
       const last: Effect[] =
         profile === 'holdfast' ? [{ kind: 'sendAdvertisement', priority: 128, reason: 'lost' }] : []

@@ -1,5 +1,5 @@
 /**
- * One router on paper for the tests of §6.4: priority 128 at 1 s, so that Skew_Time is 500 ms and
+ * One router on paper for the tests of RFC 9568 §6.4: priority 128 at 1 s, so that Skew_Time is 500 ms and
  * Active_Down_Interval 3500 ms, and the values of every state with defaults. No expectation is computed here.
  */
 import type { Absence, Event } from '../../../src/vrrp/event.ts'

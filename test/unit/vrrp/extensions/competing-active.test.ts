@@ -1,4 +1,4 @@
-/** Rivals of an Active (design.md §3): answered and announced, spaced, bounded. */
+/** Rivals of an Active (docs/architecture.md, Protocol decisions): answered and announced, spaced, bounded. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import type { Event } from '../../../../src/vrrp/event.ts'
@@ -21,7 +21,7 @@ import {
   yielded,
 } from '../fsm-fixture.ts'
 
-describe('rivals (design.md §3)', () => {
+describe('rivals (docs/architecture.md, Protocol decisions)', () => {
   const told = parameters('holdfast')
   const hearing = (state: State, events: readonly (readonly [typeof ABOVE, number])[], knows = told) => {
     const sent: Effect[][] = []

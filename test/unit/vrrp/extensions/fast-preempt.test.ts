@@ -1,4 +1,4 @@
-/** fastPreempt and minHold (design.md §3): a demotion of the Active that we follow, and nothing else. */
+/** fastPreempt and minHold (docs/architecture.md, Protocol decisions): a demotion of the Active that we follow, and nothing else. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { step } from '../../../../src/vrrp/fsm.ts'

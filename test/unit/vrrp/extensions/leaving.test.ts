@@ -1,4 +1,4 @@
-/** Leaving (design.md §3): silence, every address answered until the successor is there, and every way out. */
+/** Leaving (docs/architecture.md, Protocol decisions): silence, every address answered until the successor is there, and every way out. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { step } from '../../../../src/vrrp/fsm.ts'

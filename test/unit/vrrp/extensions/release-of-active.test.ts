@@ -1,4 +1,4 @@
-/** Whom a Backup follows and whose priority 0 it believes (design.md §3, Priority 0). */
+/** Whom a Backup follows and whose priority 0 it believes (docs/architecture.md, Priority 0). */
 import { describe, expect, test } from 'vitest'
 import { step } from '../../../../src/vrrp/fsm.ts'
 import { centis } from '../../../../src/wire/units.ts'
@@ -12,7 +12,7 @@ describe('priority 0 in Backup', () => {
   const letter = parameters('rfc9568')
   const safe = parameters('holdfast')
 
-  test('from another than the Active: row B3 by the letter, refused by holdfast (design.md §3)', () => {
+  test('from another than the Active: row B3 by the letter, refused by holdfast (docs/architecture.md, Protocol decisions)', () => {
     const zero = heard(OTHER, 0, 1200)
     const obeyed = backup({ ...following, activeDownAt: ms(1700), downReason: 'activeReleased' })
     expect(step(following, zero, letter, ms(1200))).toEqual([obeyed, []])
@@ -45,7 +45,7 @@ describe('priority 0 in Backup', () => {
   })
 })
 
-/** "Last accepted": design.md §3, Priority 0. The same in every profile. */
+/** "Last accepted": docs/architecture.md, Priority 0. The same in every profile. */
 describe.each(PROFILES)('whom a Backup follows, %s', (profile) => {
   const told = parameters(profile)
   const hears = (source: typeof ABOVE, priority: number, at: number) =>

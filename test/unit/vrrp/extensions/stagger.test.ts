@@ -1,4 +1,4 @@
-/** Stagger (design.md §3): equal routers expire one after the other, in the order in which §6.4.3 lets them win. */
+/** Stagger (docs/architecture.md, Protocol decisions): equal routers expire one after the other, in the order in which RFC 9568 §6.4.3 lets them win. */
 import { describe, expect, test } from 'vitest'
 import { step } from '../../../../src/vrrp/fsm.ts'
 import type { State } from '../../../../src/vrrp/state.ts'

@@ -1,0 +1,181 @@
+/**
+ * Every reference resolves: ground rules, decision records, requirement ids, RFC sections, paths and links that the sources, the tests and
+ * the docs mention. `UPDATE_DOCS=1` writes the index of the decision records.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const TEXT = /\.(ts|js|mjs|cjs|c|h|sh|md|yaml|yml|txt|conf|service)$|(^|\/)(Makefile|Dockerfile)$/
+const FOLDERS = ['src', 'test', 'docs', 'native', 'bench', 'scripts', 'deploy', '.ci']
+const ALONE = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'Makefile', 'Dockerfile', 'vitest.config.ts']
+/** Octets and texts of others, where a match means nothing. */
+const FOREIGN = [
+  'test/conformance/vectors/',
+  'test/fuzz/regressions/',
+  'test/samples/',
+  'test/simulator/scenarios/',
+  'bench/results/',
+  'native/fuzz/inputs/',
+]
+
+function below(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    return entry.isDirectory() ? below(path) : [path]
+  })
+}
+
+const paths = [...FOLDERS.flatMap(below), ...ALONE].filter(
+  (path) => TEXT.test(path) && path !== 'test/references.test.ts' && !FOREIGN.some((folder) => path.startsWith(folder)),
+)
+const files = paths.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** `path:line: match` for each match that `isWrong`. */
+function wrong(pattern: RegExp, isWrong: (match: RegExpMatchArray, path: string, text: string) => boolean): string[] {
+  return files.flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)]
+      .filter((match) => isWrong(match, path, text))
+      .map((match) => `${path}:${text.slice(0, match.index).split('\n').length}: ${match[0].trim()}`),
+  )
+}
+
+const ADR = 'docs/adr'
+const records = readdirSync(join(ROOT, ADR)).filter((name) => /^\d{4}-.*\.md$/.test(name))
+const numbers = new Set(records.map((name) => name.slice(0, 4)))
+
+/** As GitHub makes them of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+const headingsOf = (text: string) => [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+const anchorsOf = (text: string) => headingsOf(text).map((heading) => anchorOf(heading.replace(/[`*]/g, '')))
+
+describe('references', () => {
+  test('no line cites a document that is not in the repository', () => {
+    expect(
+      wrong(
+        /\b(?:design(?:-2)?|house-review|code-style|plain-english|io-facts|lab-results)\.md\b|\.\.\/shared\//g,
+        () => true,
+      ),
+    ).toEqual([])
+  })
+
+  test('every ground rule is one of docs/architecture.md', () => {
+    const [, rules = ''] = /^## Ground rules$([\s\S]*?)^## /m.exec(textOf('docs/architecture.md')) ?? []
+    const known = new Set([...rules.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => number))
+    expect(known.size).toBe(8)
+    expect(
+      wrong(
+        /ground rules? (\d+)(?:(?: and |, | to )(\d+))?/gi,
+        ([, one, other]) => !known.has(one) || (other !== undefined && !known.has(other)),
+      ),
+    ).toEqual([])
+  })
+
+  test('every decision record that is named is there', () => {
+    expect(
+      wrong(
+        /\b(?:ADR |adr\/)(\d{4})([a-z0-9-]*\.md)?/g,
+        ([, number = '', rest]) =>
+          !numbers.has(number) || (rest !== undefined && !records.includes(`${number}${rest}`)),
+      ),
+    ).toEqual([])
+  })
+
+  test('every requirement id is one of docs/rfc9568.md', () => {
+    const known = new Set(textOf('docs/rfc9568.md').match(/VR-[A-Z0-9]+-\d+/g))
+    expect(wrong(/VR-[A-Z0-9]+-\d+/g, ([id]) => !known.has(id))).toEqual([])
+  })
+
+  test('every section belongs to a document that the file names', () => {
+    const documents = /RFC ?\d{3,4}|IEEE|draft-|\bHTML\b|POSIX|OCI\b|sd_notify|SPDX/
+    expect(wrong(/§\s?[A-Z]?\d+(?:\.\d+)*/g, (_, __, text) => !documents.test(text))).toEqual([])
+  })
+
+  test('every path that is named exists', () => {
+    const folders = new Set(readdirSync(join(ROOT, 'src')))
+    const named =
+      /(?<![\w./@$}~-])((?:src|test|docs|native|bench|scripts|deploy)\/[\w./-]+\.(?:ts|js|mjs|cjs|c|h|sh|md|yaml|yml|txt|svg|json|conf))(?![\w*{<]|\.\w)/g
+    const made = /^(?:docs\/[\w-]+\.schema\.json)$/
+    expect(wrong(named, ([, path = '']) => !made.test(path) && !existsSync(join(ROOT, path)))).toEqual([])
+    const short = /(?<![\w./@$}~'"`-])(\w[\w-]*)\/([\w/-]+\.ts)(?!\w)/g
+    expect(
+      wrong(
+        short,
+        ([, folder = '', rest], path) =>
+          folders.has(folder) && path.startsWith('src/') && !existsSync(join(ROOT, 'src', folder, rest ?? '')),
+      ),
+    ).toEqual([])
+  })
+
+  test('every link of a page leads to a file and a heading that are there', () => {
+    const links = wrong(/(?<!!)\[[^\]]*\]\(([^)\s]+)\)/g, ([, target = ''], path) => {
+      if (!path.endsWith('.md') || /^[a-z]+:/.test(target)) return false
+      const [file = '', anchor] = target.split('#')
+      const to = file === '' ? path : relative(ROOT, join(ROOT, dirname(path), file))
+      if (!existsSync(join(ROOT, to))) return true
+      return anchor !== undefined && to.endsWith('.md') && !anchorsOf(textOf(to)).includes(anchor)
+    })
+    expect(links).toEqual([])
+  })
+
+  test('a heading that is cited after a page is there', () => {
+    const cited = /docs\/([\w-]+\.md), ((?:[A-Z][\w-]*)(?: [a-z0-9][\w-]*){0,3})/g
+    const isThere = (page: string, words: string) =>
+      [
+        ...headingsOf(textOf(`docs/${page}`)),
+        ...[...textOf(`docs/${page}`).matchAll(/\*\*([^*]+)\*\*/g)].map(([, bold = '']) => bold),
+      ].some((heading) => words.startsWith(heading.replace(/\.$/, '')) || heading.replace(/\.$/, '').startsWith(words))
+    expect(
+      wrong(cited, ([, page = '', words = '']) => existsSync(join(ROOT, 'docs', page)) && !isThere(page, words)),
+    ).toEqual([])
+  })
+})
+
+describe('index of the decision records', () => {
+  const rows = records.map((name) => {
+    const text = textOf(`${ADR}/${name}`)
+    const [, number, title] = /^# (\d{4}) (.+)$/m.exec(text) ?? []
+    const [, date, status] = /\nDate: (\d{4}-\d\d-\d\d) · Status: ([\s\S]+?)\n\n/.exec(text) ?? []
+    return { name, number, title, date, status: status?.replaceAll('\n', ' ') }
+  })
+
+  test('every record says number, decision, date and status in its first lines', () => {
+    expect(
+      rows.filter(({ name, number, title, date, status }) => number !== name.slice(0, 4) || !title || !date || !status),
+    ).toEqual([])
+  })
+
+  test('docs/adr/README.md has one line for each, and names the numbers that are missing', () => {
+    const last = Math.max(...[...numbers].map(Number))
+    const missing = Array.from({ length: last }, (_, at) => String(at + 1).padStart(4, '0')).filter(
+      (number) => !numbers.has(number),
+    )
+    const lines = rows.map(
+      ({ name, title, status }) =>
+        `| [${name.slice(0, 4)}](${name}) | ${title} | ${status?.replace(/\[(\d{4})\]\([^)]*\)/g, '$1')} |`,
+    )
+    const made = [
+      '# Decision records',
+      '',
+      'One decision a file: context, decision, alternatives, consequences. A record is superseded, not rewritten. `make docs` writes this page.',
+      '',
+      '| number | decision | status |',
+      '|---|---|---|',
+      ...lines,
+      '',
+      missing.length === 0
+        ? 'No number is missing.'
+        : `Numbers that were reserved by parallel work and never used: ${missing.join(', ')}.`,
+      '',
+    ].join('\n')
+    if (process.env.UPDATE_DOCS === '1') writeFileSync(join(ROOT, ADR, 'README.md'), made)
+    expect(textOf(`${ADR}/README.md`), 'docs/adr/README.md is stale: make docs').toBe(made)
+  })
+})
