@@ -125,7 +125,7 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
       'telemetry/snapshot.ts',
     ],
   },
-  keepalived: { daemon: ['health/healthcheck-snapshot.ts', 'telemetry/snapshot.ts'] },
+  keepalived: { daemon: ['health/healthcheck-snapshot.ts', 'telemetry/recorder.ts', 'telemetry/snapshot.ts'] },
   worker: { daemon: ['ports.ts', 'telemetry/chronicle.ts', 'telemetry/report.ts', 'telemetry/snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
   daemon: {

@@ -15,6 +15,7 @@ import { type KeepalivedReading, loadAny } from '../files/configuration-language
 import { unusableSocket } from '../files/private-socket.ts'
 import { judgeScripts } from '../files/script-problem.ts'
 import { unusableFolder } from '../files/socket-folder.ts'
+import { CompatibilityLayer, type CompatibilityOptions, wasStopped } from '../keepalived/compatibility-layer.ts'
 import { openClock } from '../linux/clock.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../linux/guardian/guardian.ts'
 import { openGuardianWords } from '../linux/guardian/guardian-words.ts'
@@ -31,7 +32,6 @@ import { untilCrashed } from './crash.ts'
 import { type Doors, type Inside, openDoors } from './doors.ts'
 import { type EventJournal, openEventJournal } from './event-journal.ts'
 import { EXIT } from './exit-code.ts'
-import { type FaceOptions, KeepalivedFace, wasStopped } from './keepalived-face.ts'
 import { idle, LiveConfiguration } from './live-configuration.ts'
 import { capabilityProblem } from './machine/capability.ts'
 import { nodeView } from './machine/node.ts'
@@ -67,7 +67,7 @@ export type RunOptions = {
   readonly record?: RecordOrder | undefined
 }
 
-export type KeepalivedOptions = FaceOptions & {
+export type KeepalivedOptions = CompatibilityOptions & {
   readonly reading: KeepalivedReading
   /** What is to be said once about the way it was started. */
   readonly warnings: readonly string[]
@@ -264,10 +264,10 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   const onRefused = () => {
     controlRefused++
   }
-  const face =
+  const compatibility =
     keepalived === undefined
       ? undefined
-      : new KeepalivedFace(keepalived, {
+      : new CompatibilityLayer(keepalived, {
           recorder,
           dump: (order) => worker.dump(order),
           dumped: () => ({ snapshot: daemon.snapshot(), config: daemon.config }),
@@ -277,8 +277,8 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
           onRefused,
           pid: will.armed ? process.ppid : process.pid,
         })
-  const reload = (trigger: string) => face?.reload(trigger) ?? readAgain(trigger)
-  listenToSignals(daemon, recorder, { leave, reload: (trigger) => void reload(trigger), face })
+  const reload = (trigger: string) => compatibility?.reload(trigger) ?? readAgain(trigger)
+  listenToSignals(daemon, recorder, { leave, reload: (trigger) => void reload(trigger), compatibility })
   recorder.chronicle.record({
     ...{ kind: 'started', pid: process.pid, hostname: hostname(), version: VERSION, config: file },
     guardian: will.armed,
@@ -328,7 +328,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     onRefused,
   }
   opened(await openDoors(config.api, inside))
-  await face?.open()
+  await compatibility?.open()
   startRehearsal(recorder, () => {
     recorder.log('debug', 'Loaded and rehearsed')
     daemon.warm()
@@ -340,7 +340,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   await webhook.finish(LAST_EVENTS)
   await Promise.all([log.flush(), journal.flush(), live.flush(LAST_MEMORY), tapes.finish()])
   lock.release()
-  await face?.close()
+  await compatibility?.close()
   // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
   await (await doors).close()
   return status
@@ -382,10 +382,10 @@ function untilStopped(orders: EngineOrders, recorder: Recorder, onLeaving: () =>
 type Orders = {
   readonly leave: (trigger: string) => void
   readonly reload: (trigger: string) => void
-  readonly face: KeepalivedFace | undefined
+  readonly compatibility: Pick<CompatibilityLayer<unknown>, 'dump'> | undefined
 }
 
-function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload, face }: Orders): void {
+function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload, compatibility }: Orders): void {
   process.on('SIGTERM', leave)
   process.on('SIGINT', leave)
   // Without a listener the first would open Node's debugger and the second would kill the engine.
@@ -395,7 +395,7 @@ function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload, fa
   ] as const) {
     process.on(signal, () => {
       // Somebody looks every few seconds: the log is not what he looks at.
-      if (face !== undefined) return face.dump(kind)
+      if (compatibility !== undefined) return compatibility.dump(kind)
       for (const router of daemon.snapshot().routers) {
         recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, { router })
       }

@@ -5,8 +5,8 @@
  */
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'
-import { keepalivedTest } from '../app/keepalived-test.ts'
 import { VERSION } from '../app/version.ts'
+import { keepalivedTest } from '../keepalived/config-test.ts'
 import { type KeepalivedOrder, keepalivedHelp, keepalivedOrder, type RunOrder, SIGNALS } from '../keepalived/flags.ts'
 
 /** Whose file and whose flags these are: tools that ask look for a number that they know. */

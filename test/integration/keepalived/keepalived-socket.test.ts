@@ -1,13 +1,17 @@
-/** The socket that takes `reload` and `stop`, and what the daemon's keepalived face does with them, its pids and dumps. */
+/** The socket that takes `reload` and `stop`, and the compatibility layer behind it: stop mark, pid files, dumps. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FaceOptions, KeepalivedFace, wasStopped } from '../../../src/app/keepalived-face.ts'
 import type { ReloadAnswer } from '../../../src/app/live-configuration.ts'
 import { type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 import type { ControlPeer } from '../../../src/files/private-socket.ts'
+import {
+  CompatibilityLayer,
+  type CompatibilityOptions,
+  wasStopped,
+} from '../../../src/keepalived/compatibility-layer.ts'
 import type { DumpOrder } from '../../../src/keepalived/dump.ts'
 import { openKeepalivedSocket } from '../../../src/keepalived/socket.ts'
 import { eventually } from '../../support/wait.ts'
@@ -100,18 +104,18 @@ describe('the socket', () => {
   })
 })
 
-describe('the face', () => {
+describe('the compatibility layer', () => {
   const RELOADED: ReloadAnswer = { ok: false, file: 'x', fault: 'failed', reason: 'a test', problems: [] }
 
-  function face(options: Partial<FaceOptions> = {}) {
+  function layerWith(options: Partial<CompatibilityOptions> = {}) {
     const recorder = new Recorder(undefined, (deliver) => deliver())
     const records: LogRecord[] = []
     recorder.attach((record) => records.push(record))
     const world = new FakeWorld().start()
     const done: string[] = []
     const dumps: { order: DumpOrder; end: (error?: Error) => void }[] = []
-    const given: FaceOptions = { pidFile: undefined, vrrpPidFile: undefined, socket: undefined, ...options }
-    const one = new KeepalivedFace(
+    const given: CompatibilityOptions = { pidFile: undefined, vrrpPidFile: undefined, socket: undefined, ...options }
+    const one = new CompatibilityLayer(
       given,
       {
         recorder,
@@ -135,12 +139,12 @@ describe('the face', () => {
       folder,
     )
     open.push(one)
-    return { face: one, done, dumps, records }
+    return { layer: one, done, dumps, records }
   }
 
   test('stop is remembered beside the socket until somebody says reload, in the order in which they come', async () => {
     const socket = join(folder, 'keepalived.sock')
-    const { face: one, done } = face({ socket })
+    const { layer: one, done } = layerWith({ socket })
     await one.open()
     const monitor = await client(socket)
     monitor.write('stop\n')
@@ -173,7 +177,7 @@ describe('the face', () => {
 
   test('without a socket there is no memory of a stop', async () => {
     writeFileSync(join(folder, 'stopped'), 'x')
-    const { face: one } = face()
+    const { layer: one } = layerWith()
     await one.reload('SIGHUP')
     expect([existsSync(join(folder, 'stopped')), wasStopped(undefined)]).toEqual([true, false])
   })
@@ -182,7 +186,7 @@ describe('the face', () => {
     const precious = join(folder, 'precious')
     writeFileSync(precious, 'precious')
     symlinkSync(precious, join(folder, 'main.pid'))
-    const { face: one, records } = face({
+    const { layer: one, records } = layerWith({
       pidFile: join(folder, 'main.pid'),
       vrrpPidFile: join(folder, 'new', 'vrrp.pid'),
     })
@@ -199,7 +203,7 @@ describe('the face', () => {
 
   test('a pid file that cannot be written is a line in the log', async () => {
     writeFileSync(join(folder, 'file'), '')
-    const { face: one, records } = face({ pidFile: join(folder, 'file', 'main.pid') })
+    const { layer: one, records } = layerWith({ pidFile: join(folder, 'file', 'main.pid') })
     await one.open()
     expect(records.map(({ level, message }) => [level, message])).toEqual([
       ['warn', expect.stringContaining(join(folder, 'file'))],
@@ -207,7 +211,7 @@ describe('the face', () => {
   })
 
   test('dumps: one at a time of each kind, and whoever asks meanwhile gets one that is as new as his question', async () => {
-    const { face: one, dumps, records } = face()
+    const { layer: one, dumps, records } = layerWith()
     one.dump('data')
     one.dump('data')
     one.dump('data')

@@ -4,11 +4,11 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { keepalivedTest } from '../../../src/app/keepalived-test.ts'
 import { checkCommand } from '../../../src/cli/check.ts'
 import { apiOverride } from '../../../src/config/api-options.ts'
 import { loadAny, looksLikeKeepalived } from '../../../src/files/configuration-language.ts'
 import { freshConfig } from '../../../src/files/fresh-configuration.ts'
+import { keepalivedTest } from '../../../src/keepalived/config-test.ts'
 
 const READING = { configId: undefined, allFiles: false }
 const AS_ROOT = process.geteuid?.() === 0 && spawnSync('keepalived', ['--version']).status === 0

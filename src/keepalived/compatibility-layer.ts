@@ -1,8 +1,8 @@
 /**
- * What a daemon that runs from keepalived's file does besides, because those around it expect a keepalived: the dumps on
- * SIGUSR1 and SIGUSR2, the files with its pids, the socket that takes `reload` and `stop` (docs/adr/0030). Nothing in
- * here may stop the engine or keep it waiting: what does not work is a line in the log. Refuses to know the words of a
- * dump, and what a reload is.
+ * keepalived's interfaces to the programs around it, for a daemon that runs from keepalived's file: the dumps on SIGUSR1
+ * and SIGUSR2, the pid files, the socket that takes `reload` and `stop` (docs/adr/0030). Nothing in this file stops the
+ * engine or makes it wait: a failure is a line in the log. The text of a dump is in dump.ts, the socket in socket.ts; a
+ * reload is the caller's.
  */
 import { statSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -10,47 +10,51 @@ import type { Server, Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
-import type { DumpKind, DumpOrder } from '../keepalived/dump.ts'
-import type { ReloadAnswer } from './live-configuration.ts'
+import type { DumpKind, DumpOrder } from './dump.ts'
 
-export type FaceOptions = {
-  /** Of the process that takes the signals, and of the engine. */
+export type CompatibilityOptions = {
+  /** File for the pid of the process that takes the signals. */
   readonly pidFile: string | undefined
+  /** File for the pid of the engine. */
   readonly vrrpPidFile: string | undefined
+  /** Path of the command socket. `undefined`: none is opened. */
   readonly socket: string | undefined
 }
 
-export type FacePorts = {
-  readonly recorder: Recorder
+/** `Answer`: result of a reload, passed through. */
+export type CompatibilityPorts<Answer> = {
+  readonly recorder: Pick<Recorder, 'log' | 'logLimited'>
   readonly dump: (order: DumpOrder) => Promise<void>
   readonly dumped: () => DumpOrder['dumped']
-  readonly reload: (trigger: string) => Promise<ReloadAnswer>
+  readonly reload: (trigger: string) => Promise<Answer>
+  /** Releases every address until the next reload. */
   readonly standDown: (trigger: string) => Promise<void>
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
+  /** A client without the right to command has been refused. */
   readonly onRefused: () => void
-  /** Who takes the signals: the guardian, or ourselves without one. */
+  /** Process that takes the signals: the guardian, or the engine without a guardian. */
   readonly pid: number
 }
 
 const SOCKET = "keepalived's socket"
 
-export class KeepalivedFace {
-  readonly #options: FaceOptions
-  readonly #ports: FacePorts
+export class CompatibilityLayer<Answer> {
+  readonly #options: CompatibilityOptions
+  readonly #ports: CompatibilityPorts<Answer>
   readonly #folder: string
   readonly #dumps = new Map<DumpKind, { again: boolean }>()
   readonly #written: { readonly file: string; readonly text: string }[] = []
   #server: Server | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** `folder`: where the dumps go; keepalived puts them where TMPDIR says. */
-  constructor(options: FaceOptions, ports: FacePorts, folder = process.env.TMPDIR ?? '/tmp') {
+  /** `folder`: for the dumps; keepalived writes them into TMPDIR. */
+  constructor(options: CompatibilityOptions, ports: CompatibilityPorts<Answer>, folder = process.env.TMPDIR ?? '/tmp') {
     this.#options = options
     this.#ports = ports
     this.#folder = folder
   }
 
-  /** One at a time; whoever asks while one is written gets the next, which is as new as his question. */
+  /** Writes one dump of a kind at a time. A request during a dump leads to one more dump, so its data is newer than the request. */
   dump(kind: DumpKind): void {
     const running = this.#dumps.get(kind)
     if (running !== undefined) {
@@ -76,17 +80,18 @@ export class KeepalivedFace {
     }
   }
 
-  /** Ends a stop, whoever asks for it. */
-  reload(trigger: string): Promise<ReloadAnswer> {
+  /** Reloads; ends an earlier stop, also when the reload was not requested over the socket. */
+  reload(trigger: string): Promise<Answer> {
     const { socket } = this.#options
     const { reload } = this.#ports
     if (socket === undefined) return reload(trigger)
     return this.#inTurn(async () => {
-      await rm(markOf(socket), { force: true }).catch((error) => this.#tell(error))
+      await rm(markOf(socket), { force: true }).catch((error) => this.#warn(error))
       return reload(trigger)
     })
   }
 
+  /** Writes the pid files and opens the socket. Never rejects. */
   async open(): Promise<void> {
     const { pidFile, vrrpPidFile, socket } = this.#options
     await this.#writePid(pidFile, this.#ports.pid)
@@ -94,7 +99,7 @@ export class KeepalivedFace {
     if (socket === undefined) return
     const { recorder, peerOf, onRefused } = this.#ports
     try {
-      const { openKeepalivedSocket } = await import('../keepalived/socket.ts')
+      const { openKeepalivedSocket } = await import('./socket.ts')
       this.#server = await openKeepalivedSocket(socket, {
         peerOf,
         onCommand: (command) => void (command === 'reload' ? this.reload(`${SOCKET}: reload`) : this.#stop(socket)),
@@ -111,30 +116,30 @@ export class KeepalivedFace {
     }
   }
 
-  /** A pid that stays behind may be somebody else's tomorrow. */
+  /** Closes the socket and removes the pid files: after our end the same pid may belong to another process. */
   async close(): Promise<void> {
     this.#server?.close()
     for (const { file, text } of this.#written) {
       try {
-        // The next daemon may have written its own.
+        // The next daemon may have written its pid already.
         if ((await readFile(file, 'utf8')) === text) await rm(file)
       } catch {
-        // It is gone: that was the purpose.
+        // The file is gone already.
       }
     }
   }
 
-  /** In the order in which they were said: each of them is about one file. */
+  /** Runs the orders one after another, in the order of their arrival: each writes or removes the same file. */
   #inTurn<T>(order: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(order)
     this.#turn = turn.catch(() => {})
     return turn
   }
 
-  /** The container is started again when its process ends, and must know then that it is not to take the addresses. */
+  /** Writes the mark before it releases the addresses: a restarted container must find the mark and stay idle. */
   #stop(socket: string): Promise<void> {
     return this.#inTurn(async () => {
-      await writeFile(markOf(socket), `${SOCKET}: stop\n`, { mode: 0o644 }).catch((error) => this.#tell(error))
+      await writeFile(markOf(socket), `${SOCKET}: stop\n`, { mode: 0o644 }).catch((error) => this.#warn(error))
       await this.#ports.standDown(`${SOCKET}: stop`)
     })
   }
@@ -144,24 +149,24 @@ export class KeepalivedFace {
     const text = `${pid}\n`
     try {
       await mkdir(dirname(file), { recursive: true })
-      // What an earlier life left, or a link that somebody has put there, is not written through.
+      // Removes the file of an earlier run, or a link that another user has put there: a link is not followed.
       await rm(file, { force: true })
       await writeFile(file, text, { mode: 0o644, flag: 'wx' })
       this.#written.push({ file, text })
     } catch (error) {
-      this.#tell(error)
+      this.#warn(error)
     }
   }
 
-  #tell(error: unknown): void {
+  #warn(error: unknown): void {
     this.#ports.recorder.log('warn', wordsOf(error))
   }
 }
 
-/** Where the pod's own script writes that it was stopped, and looks for it. */
+/** Returns the path of the mark that says "stopped"; the script of the OpenShift pod uses the same path. */
 const markOf = (socket: string): string => join(dirname(socket), 'stopped')
 
-/** An earlier life was stopped over this socket, and nobody has said reload since. */
+/** Returns whether an earlier run was stopped over this socket and not reloaded since. */
 export function wasStopped(socket: string | undefined): boolean {
   try {
     return socket !== undefined && statSync(markOf(socket)).size > 0

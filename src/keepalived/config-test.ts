@@ -1,7 +1,7 @@
 /**
- * `keepalived -t`: whether a file is fit to be run, in our words and with keepalived's exit statuses, so that whoever
- * looks at the number alone goes on doing so. Decided here: which status a problem leads to (observed with 2.2.7), and
- * that advice which keepalived would not give does not fail its test. Refuses to know how the words are printed.
+ * `keepalived -t`: tests a configuration file, with our messages and keepalived's exit statuses, because scripts look at
+ * the status alone. Decided here: the status of each problem (observed with 2.2.7), and that advice which keepalived
+ * does not give fails no test.
  */
 
 import { advice } from '../config/advice/advice.ts'
@@ -13,19 +13,20 @@ import { scriptProblems } from '../files/script-problem.ts'
 
 export const TEST_EXIT = {
   ok: 0,
-  /** A keyword without its value. */
+  /** A keyword has no value. */
   incomplete: 2,
-  /** The file itself is not there, and that matters. */
+  /** The file does not exist, and the caller asked for an error in that case. */
   missing: 4,
-  /** Something in it is wrong, or does not mean what it seems to. */
+  /** The file has an error, or a keyword that has another effect than keepalived's. */
   faulty: 5,
   /** Scripts without enable_script_security. */
   insecure: 6,
 } as const
 
-export type TestAnswer = { readonly lines: readonly string[]; readonly exitCode: number }
+export type TestResult = { readonly lines: readonly string[]; readonly exitCode: number }
 
-export async function keepalivedTest(file: string, reading: KeepalivedReading): Promise<TestAnswer> {
+/** Returns the problems as lines, and keepalived's exit status. */
+export async function keepalivedTest(file: string, reading: KeepalivedReading): Promise<TestResult> {
   const loaded = loadAny(file, reading)
   if ('problems' in loaded) {
     const lines = loaded.problems.map(formatProblem)
@@ -45,7 +46,7 @@ export async function keepalivedTest(file: string, reading: KeepalivedReading): 
 
 type Read = Exclude<AnyConfig, { readonly problems: readonly Problem[] }>
 
-/** Of those that keepalived has no word for; it warns of a password that is cut and of a list of peers that is empty. */
+/** Returns the warnings that keepalived does not give. It does warn of a shortened password and of an empty peer list. */
 function adviceOf({ config, locate, warnings }: Read): readonly Problem[] {
   const idle = warnings.filter(({ path }) => config.virtualRouters.length === 0 && path === 'virtualRouters')
   const given = config.virtualRouters.flatMap((router, index) =>
@@ -54,7 +55,7 @@ function adviceOf({ config, locate, warnings }: Read): readonly Problem[] {
   return [...idle, ...given.filter(({ path }) => !/\.(authentication|transport)$/.test(path))]
 }
 
-/** keepalived calls it a violation, and so does whoever looks for the 6. */
+/** Returns keepalived's security violation (status 6): scripts without enable_script_security. */
 function unguarded(file: string, { config, imported }: Read): readonly Problem[] {
   const runs = config.healthchecks.some((check) => check.kind === 'probe' && check.spec.probe.kind === 'exec')
   const isSafe = imported?.fates.some(({ keyword }) => /(^|\.)enable_script_security$/.test(keyword)) === true
