@@ -140,6 +140,8 @@ export function receive(
     addresses,
   }
   const warnings = [...advertisementWarnings(advertisement, parameters)]
+  // EID 8298: logged for each advertisement that an owner receives, also where the content has a name of its own.
+  if (warnings.includes('multiple-owners')) warnings.push('advert-received-while-owner')
   // Both verify: nothing is known about the peer (VR-CK-07). Otherwise it may refuse ours (VR-CK-10).
   if (hasForms(message.version, family) && !forms.includes(knobs.checksum)) warnings.push('checksum-form-differs')
   if (!listed) warnings.push('unlisted-peer')

@@ -37,7 +37,7 @@ const WORDS = {
   'interval-mismatch': 'advertises at another interval',
   'address-list-mismatch': 'advertises other addresses',
   'checksum-form-differs': 'uses the other checksum form, and may refuse ours',
-  'multiple-owners': 'says as well that it owns the addresses',
+  'multiple-owners': 'has priority 255 as well: only one router can be the address owner',
 } as const satisfies Partial<Record<DiscardReason | ReceiveWarning, string>>
 export type Strangeness = keyof typeof WORDS
 

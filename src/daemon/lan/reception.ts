@@ -3,6 +3,7 @@
  * to the router with its VRID. Decided here: which discards are news for people. Whether a packet is good is decided in
  * vrrp/receive.ts; refuses to know sockets, queues and what a router does with it.
  */
+import type { Advertisement, ReceiveWarning } from '../../vrrp/advertisement.ts'
 import { type Discarded, receive } from '../../vrrp/receive.ts'
 import { type Address, isMulticast } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -55,9 +56,7 @@ export class Reception {
       this.#recorder.logLimited(
         `${router.name} ${warning} ${packet.source}`,
         'warn',
-        `${router.name}: ${warning} in an advertisement of ${packet.source}${
-          isStrange(warning) ? `: it ${strangeWords(warning, advertisement.version, router.parameters.version)}` : ''
-        }`,
+        `${router.name}: ${warning} in an advertisement of ${packet.source}${textOf(warning, advertisement, router)}`,
         { router: router.name, warning, peer: packet.source },
       )
     }
@@ -96,4 +95,12 @@ export class Reception {
       },
     )
   }
+}
+
+function textOf(warning: ReceiveWarning, { priority, version }: Advertisement, { parameters }: Router): string {
+  if (isStrange(warning)) return `: it ${strangeWords(warning, version, parameters.version)}`
+  // RFC 9568 §7.1 with EID 8298: a Backup that took over while its owner was away is no misconfiguration.
+  if (warning === 'advert-received-while-owner')
+    return `: it has priority ${priority}, and this router is the address owner (priority 255)`
+  return ''
 }

@@ -11,7 +11,7 @@ import { simplePassword } from '../../../src/vrrp/authentication.ts'
 import { encodeAdvertisement } from '../../../src/vrrp/packet.ts'
 import { address } from '../../../src/wire/address.ts'
 import { centis } from '../../../src/wire/units.ts'
-import { FakeWorld, GROUP, PEER, ROUTER, VIP } from './fake-world.ts'
+import { FakeWorld, GROUP, PEER, ROUTER, SELF, VIP } from './fake-world.ts'
 
 const DOWN = 3_500
 const STRANGER = '192.0.2.77'
@@ -109,6 +109,35 @@ describe('another group on our VRID', () => {
     hear(world, { vrid: 7 })
     expect([world.router().strangers, warnings(world)]).toEqual([[], []])
     expect(world.daemon.snapshot().interfaces[0]?.discarded).toEqual({ 'vrid-unknown': 2 })
+  })
+})
+
+describe('an address owner that receives advertisements (EID 8298)', () => {
+  const owner = () => new FakeWorld([{ ...ROUTER, addresses: [SELF], priority: 255 }]).start()
+  const counted = (world: FakeWorld) => world.router().counters.warnings
+
+  test('of a second owner: log and counters have the event and the misconfiguration, at a limited rate', () => {
+    const world = owner()
+    for (let i = 0; i < 3; i++) {
+      hear(world, { priority: 255, addresses: [address(SELF)] })
+      world.advance(100)
+    }
+    expect(counted(world)).toMatchObject({ 'advert-received-while-owner': 3, 'multiple-owners': 3 })
+    // STRANGER has the higher address: this owner becomes Backup, and a changed state lifts the limit.
+    expect(warnings(world).slice(0, 2)).toEqual([
+      `api: multiple-owners in an advertisement of ${STRANGER}: it has priority 255 as well: only one router can be the address owner`,
+      `api: advert-received-while-owner in an advertisement of ${STRANGER}: it has priority 255, and this router is the address owner (priority 255)`,
+    ])
+    expect(warnings(world)).toHaveLength(4)
+  })
+
+  test('of a Backup that took over meanwhile: a log line says why it is written', () => {
+    const world = owner()
+    hear(world, { priority: 100, addresses: [address(SELF)] })
+    expect(counted(world)).toEqual({ 'advert-received-while-owner': 1 })
+    expect(warnings(world)).toEqual([
+      `api: advert-received-while-owner in an advertisement of ${STRANGER}: it has priority 100, and this router is the address owner (priority 255)`,
+    ])
   })
 })
 

@@ -466,6 +466,22 @@ describe('advertisementWarnings', () => {
   })
 })
 
+describe('an address owner that receives an advertisement (RFC 9568 §7.1 with EID 8298)', () => {
+  const owner = parametersFor({ priority: 255 })
+  test('of a Backup that took over: it counts, and the event has its name', () => {
+    expect(hear({ advertisement: { priority: 100 } }, owner)).toMatchObject({
+      kind: 'accepted',
+      warnings: ['advert-received-while-owner'],
+    })
+  })
+  test('of a second owner: it counts, and the event has its name beside the one of two owners', () => {
+    expect(hear({ advertisement: { priority: 255 } }, owner)).toMatchObject({
+      kind: 'accepted',
+      warnings: ['multiple-owners', 'advert-received-while-owner'],
+    })
+  })
+})
+
 test('reasons are label values: unique and free of spaces', () => {
   expect(new Set(DISCARD_REASONS).size).toBe(DISCARD_REASONS.length)
   expect(DISCARD_REASONS.filter((reason) => !/^[a-z-]+$/.test(reason))).toEqual([])
