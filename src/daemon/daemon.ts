@@ -68,7 +68,7 @@ import {
   standingOf,
 } from './telemetry/snapshot.ts'
 import { type TakeoverTimes, takeoverTimes } from './telemetry/takeover-watch.ts'
-import type { Transition } from './telemetry/transition-history.ts'
+import type { Entered } from './telemetry/transition-history.ts'
 
 export type DaemonPorts = {
   readonly clock: Clock
@@ -187,9 +187,9 @@ export class Daemon {
     const trackers = new Trackers(view, board)
     this.#files = new AddressFiles(ports.addressFiles, recorder)
     this.#placement = new Placement(config, context, journal, trackers, this.#files)
-    const onTransition = (router: Router, transition: Transition) => {
+    const onTransition = (router: Router, entered: Entered) => {
       this.#stateChanged = true
-      this.#notices.transition(router, transition, { departing: this.#roster.departing, stopping: this.#stopping })
+      this.#notices.transition(router, entered, { departing: this.#roster.departing, stopping: this.#stopping })
     }
     const onAskChecks = (router: Router, within: Millis) => this.#health.ask(router, within)
     const takeovers = this.#takeovers

@@ -203,9 +203,11 @@ export class Placement {
       )
       return { router, faults, tracking, lost: link === undefined || taken }
     })
+    // A fault comes before the priority: a router that cannot take part any more leaves with the priority it had
+    // (VR-TRK-09), and does not advertise another one first.
     for (const { router, faults, tracking, lost } of found) {
-      router.priority.assign(tracking, now)
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
+      router.priority.assign(tracking, now)
       if (lost) this.#detach(router)
     }
     // Whoever starts because its last fault is cleared must find its socket open, and no other fault behind it.
@@ -223,8 +225,8 @@ export class Placement {
       return { router, tracking: this.#trackers.of(basePriority, track, starts, router.priority.replaced) }
     })
     for (const { router, tracking } of found) {
-      router.priority.assign(tracking, now)
       for (const { fault, present, canSend } of tracking.faults) if (present) router.setFault(fault, true, canSend, now)
+      router.priority.assign(tracking, now)
     }
     for (const { router, tracking } of found) {
       for (const { fault, present } of tracking.faults) if (!present) router.setFault(fault, false, false, now)

@@ -17,14 +17,14 @@ import { RouterGroup } from './router-group.ts'
 import { GapNews } from './telemetry/gap-news.ts'
 import type { Recorder } from './telemetry/recorder.ts'
 import type { TakeoverTimes } from './telemetry/takeover-watch.ts'
-import type { Transition } from './telemetry/transition-history.ts'
+import type { Entered } from './telemetry/transition-history.ts'
 
 export type RosterContext = {
   readonly recorder: Recorder
   readonly runner: EffectRunner
   readonly will: LastWillPort
   readonly takeovers: TakeoverTimes
-  readonly onTransition: (router: Router, transition: Transition) => void
+  readonly onTransition: (router: Router, entered: Entered) => void
   readonly onAskChecks: (router: Router, within: Millis) => void
 }
 
@@ -100,7 +100,7 @@ export class Roster {
     const group = this.#newGroup(undefined)
     const shared = { group, runner, recorder, takeovers, gapNews: this.#gapNews }
     const router = new Router(specOf(resolved), resolved.parameters, shared, now)
-    router.onTransition = (transition) => onTransition(router, transition)
+    router.onTransition = (entered) => onTransition(router, entered)
     router.onAskChecks = (within) => onAskChecks(router, within)
     const yieldingUntil = this.#yields.get(resolved.name)
     this.#yields.delete(resolved.name)

@@ -42,7 +42,7 @@ import { PeerNews } from './telemetry/peer-news.ts'
 import { Counters, type Recorder } from './telemetry/recorder.ts'
 import { suppressionWords } from './telemetry/suppressed-move.ts'
 import { type TakeoverTimes, TakeoverWatch } from './telemetry/takeover-watch.ts'
-import { type Transition, TransitionHistory } from './telemetry/transition-history.ts'
+import { type Entered, TransitionHistory } from './telemetry/transition-history.ts'
 
 export type RouterSpec = {
   readonly name: string
@@ -116,7 +116,7 @@ export class Router {
   readonly rivals = new RivalAnswers()
   readonly advertising = new AdvertisingRouters()
   /** Set by the daemon, which ends a turn differently when a state changed. */
-  onTransition: (transition: Transition) => void = () => {}
+  onTransition: (entered: Entered) => void = () => {}
   /** The checks that lift its priority are to run once more. */
   onAskChecks: (within: Millis) => void = () => {}
   readonly priority: EffectivePriority
@@ -505,7 +505,7 @@ export class Router {
           this.takeover.end()
         }
         if (effect.to === 'Active') this.duplicates.begin(now)
-        this.onTransition(effect)
+        this.onTransition({ to: effect.to, priority: parameters.priority })
         this.#runner.tellLater(() => {
           this.history.tell({ transition: effect, interfaceName: io?.interfaceName, followed, at: now }, this, now)
         })

@@ -179,20 +179,23 @@ export class TimelineReplay {
     for (const one of this.#instances) this.#retrack(one, at)
   }
 
-  /** In the daemon's order (daemon/placement.ts): the priority, faults that come, faults that go. */
+  /** In the daemon's order (daemon/placement.ts): faults that come, the priority, faults that go. */
   #retrack(one: Instance, at: number): void {
     const states = { isUp: (name: string) => !this.#down.has(name), check: (name: string) => this.#checks.get(name) }
     const { faults, priority } = trackingOf(one.told.priority, one.track, states, one.state.name === 'Initialize')
+    const changed = faults.filter(({ fault, present }) => one.faults.has(fault) !== present)
+    for (const { fault } of changed.filter(({ present }) => present)) {
+      one.faults.add(fault)
+      this.#fault(one, fault, false, true, at)
+    }
     const previous = one.parameters.priority
     if (priority !== previous) {
       one.parameters = { ...one.parameters, priority }
       this.#post(one, { kind: 'priorityChanged', previous }, at)
     }
-    const changed = faults.filter(({ fault, present }) => one.faults.has(fault) !== present)
-    for (const { fault, present } of [...changed].sort((a, b) => Number(b.present) - Number(a.present))) {
-      if (present) one.faults.add(fault)
-      else one.faults.delete(fault)
-      this.#fault(one, fault, !present, true, at)
+    for (const { fault } of changed.filter(({ present }) => !present)) {
+      one.faults.delete(fault)
+      this.#fault(one, fault, true, true, at)
     }
     if (!one.waits || isWaiting(one)) return
     one.waits = false

@@ -1,7 +1,8 @@
 /**
  * Programs that are told of changes of state: real keepalived and holdfast, each on its node, with the same programs and the
  * same events at the same time (docs/notify.md). What they run must be the same, event by event; the order within one is
- * undefined in keepalived. A third node has a program that hangs: it holds nobody up, and nothing of it is left.
+ * undefined in keepalived. A third node has a program that hangs: it holds nobody up, and nothing of it is left. Then the
+ * priority in the notifications while both track one file of weights.
  */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -181,5 +182,71 @@ describeNetns('programs that are told', () => {
     expect(took, 'ms from SIGTERM to the end').toBeLessThan(LONGEST_LAST_WORD + 3_000)
     expect(lab.holders('10.77.0.220')).toEqual([])
     await eventually('nobody', () => hanging().length === 0, hanging, { within: 2_000 })
+  })
+})
+
+describeNetns('a file of weights that keepalived tracks as well', () => {
+  let lab: Lab
+  beforeAll(() => {
+    lab = createLab({ routers: 2 })
+  })
+  afterAll(() => lab?.destroy())
+
+  const at = (name: string) => join(lab.directory, name)
+
+  function program(name: string): string {
+    writeFileSync(at(name), `#!/bin/sh\necho "$3 $4" >> ${at(name)}.seen\n`)
+    chmodSync(at(name), 0o755)
+    return at(name)
+  }
+
+  function startBoth(): void {
+    const load = at('load')
+    const conf = [
+      'global_defs {\n  script_user root\n  enable_script_security\n}',
+      `track_file load {\n  file ${load}\n}`,
+      'vrrp_instance one {\n  state BACKUP\n  interface eth0\n  version 3\n  virtual_router_id 101\n  priority 100',
+      `  advert_int ${INTERVAL / 1000}\n  track_file {\n    load weight 1\n  }`,
+      `  virtual_ipaddress {\n    10.77.0.101\n  }\n  notify "${program('keepalived')}"\n}\n`,
+    ]
+    writeFileSync(at('keepalived.conf'), conf.join('\n'))
+    const options = ['--use-file', at('keepalived.conf'), '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')]
+    const argv = ['keepalived', '--vrrp', '--dont-fork', '--log-console', ...options]
+    new LoggedProcess(lab, lab.router(1), argv, { TMPDIR: lab.directory })
+    const plan = { host: lab.router(2), priority: 100, intervalMs: INTERVAL, address: '10.77.0.201' }
+    const extra = { vrid: 201, notify: { change: [program('holdfast')] }, track: [{ healthcheck: 'load', weight: 1 }] }
+    new Holdfast(lab, plan, extra, [], { healthchecks: [{ name: 'load', file: load, content: 'weight' }] })
+  }
+
+  /** Of both, from the start on; shorter while lines are missing. */
+  const seen = () =>
+    ['keepalived', 'holdfast'].map((name) =>
+      existsSync(at(`${name}.seen`))
+        ? readFileSync(at(`${name}.seen`), 'utf8')
+            .trim()
+            .split('\n')
+        : [],
+    )
+
+  test('at -254 or less: FAULT with the priority that was in force before, of both', async () => {
+    const steps: readonly (readonly [number, readonly string[]])[] = [
+      [5, []],
+      [-254, ['FAULT 105']],
+      [-5, ['BACKUP 95', 'MASTER 95']],
+      [-300, ['FAULT 95']],
+      [0, ['BACKUP 100', 'MASTER 100']],
+    ]
+    writeFileSync(at('load'), '0\n')
+    startBoth()
+    const expected = ['BACKUP 100', 'MASTER 100']
+    const isThere = () => seen().every((lines) => lines.length >= expected.length)
+    await eventually('start and takeover of both', isThere, seen, { within: WITHIN })
+    for (const [content, lines] of steps) {
+      writeFileSync(at('load'), `${content}\n`)
+      expected.push(...lines)
+      await eventually(`lines for ${content}: ${lines.join(', ')}`, isThere, seen, { within: WITHIN })
+      await sleep(QUIET)
+      expect(seen(), `what keepalived and holdfast have run after ${content}`).toEqual([expected, expected])
+    }
   })
 })

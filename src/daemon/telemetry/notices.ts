@@ -18,7 +18,7 @@ import type { Clock, NotifyPort, NotifyPortNews } from '../ports.ts'
 import type { Router } from '../router.ts'
 import { NoticeAccounts, type NoticeSnapshot } from './notice-account.ts'
 import type { Recorder } from './recorder.ts'
-import type { Transition } from './transition-history.ts'
+import type { Entered } from './transition-history.ts'
 
 /**
  * From the end of the last router to the end of the daemon. keepalived gives them 1 s; who waits for us (a kubelet, systemd)
@@ -93,12 +93,12 @@ export class Notices {
   }
 
   /** After what it did on the network. */
-  transition(router: Router, { to }: Transition, house: Pick<House, 'departing' | 'stopping'>): void {
+  transition(router: Router, { priority, to }: Entered, house: Pick<House, 'departing' | 'stopping'>): void {
     // What a router is on its way to shows when it is there.
     if (to === 'Leaving' || to === 'Returning') return
-    if (to !== 'Initialize') this.#note(router, to === 'Active' ? 'active' : 'backup')
-    else if (house.stopping) this.#note(router, 'stop')
-    else if (!house.departing.has(router)) this.#note(router, 'fault')
+    if (to !== 'Initialize') this.#note(router, to === 'Active' ? 'active' : 'backup', priority)
+    else if (house.stopping) this.#note(router, 'stop', priority)
+    else if (!house.departing.has(router)) this.#note(router, 'fault', priority)
   }
 
   /** Nothing is left of it. */
@@ -151,13 +151,13 @@ export class Notices {
     port?.stop()
   }
 
-  #note(router: Router, event: NotifyEvent): void {
+  #note(router: Router, event: NotifyEvent, priority = router.parameters.priority): void {
     if (this.#told.get(router) === event) return
     this.#told.set(router, event)
     this.#changed.push(router)
-    const { name, parameters, spec } = router
+    const { name, spec } = router
     const subject = { kind: 'router', name } as const
-    this.#notices.push({ subject, event, priority: parameters.priority, programs: spec.notify })
+    this.#notices.push({ subject, event, priority, programs: spec.notify })
   }
 
   #noteGroups(): void {

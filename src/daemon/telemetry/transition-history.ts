@@ -13,6 +13,8 @@ import { ForeignPeers } from '../lan/foreign-peers.ts'
 import { Counters, type Recorder } from './recorder.ts'
 
 export type Transition = Extract<Effect, { kind: 'transition' }>
+/** A state that a router has entered, and the priority in force at that moment. */
+export type Entered = Pick<Transition, 'to'> & { readonly priority: number }
 
 /** So many in one go are told one by one, then one in a second: a neighbour can make us change our state at will. */
 const MOST_AT_ONCE = 20

@@ -104,6 +104,27 @@ describe('one router', () => {
     expect(told(world)).toEqual(['/n/change INSTANCE api BACKUP 108'])
   })
 
+  /** Contents of the file in the order of time; as keepalived 2.2.7 was seen to notify (weight 1, priority 128). */
+  const FILES: readonly (readonly [string, readonly number[], readonly string[]])[] = [
+    ['that held 0 before', [0, -254, 0], ['FAULT 128', 'BACKUP 128']],
+    ['that added 5 before', [5, -254, -5], ['FAULT 133', 'BACKUP 123']],
+    ['that took 30 off before', [-30, -300, 10], ['FAULT 98', 'BACKUP 138']],
+    ['that begins there', [-254, 3], ['FAULT 128', 'BACKUP 131']],
+  ]
+  test.each(FILES)(
+    'a file at -254 or less, %s: FAULT has the priority in force before (VR-TRK-09)',
+    (_, [first, ...rest], lines) => {
+      const load = { name: 'load', file: '/run/load', content: 'weight' }
+      const track = [{ healthcheck: 'load', weight: 1 }]
+      const world = new FakeWorld([{ ...ROUTER, notify: CHANGE, track }], { healthchecks: [load] })
+      world.start()
+      world.health('load', 'up', { weight: first })
+      const atStart = told(world)
+      for (const weight of rest) world.health('load', 'up', { weight })
+      expect([...atStart, ...told(world)].slice(-2)).toEqual(lines.map((line) => `/n/change INSTANCE api ${line}`))
+    },
+  )
+
   test('an owner starts as Active, without Backup before (VR-NTF-03)', () => {
     const options = { present: [present(2, `${VIP}/24`)] }
     const world = new FakeWorld([{ ...ROUTER, priority: 255, notify: CHANGE }], options).start()
