@@ -7,8 +7,8 @@ import type { EventOf } from '../../events/event.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
-import { LineBudget } from '../telemetry/line-budget.ts'
 import { Counters, type Recorder } from '../telemetry/recorder.ts'
+import { RATES, suppressedField, TokenBucket } from '../telemetry/token-bucket.ts'
 import { addressFlags } from './address-flags.ts'
 import type { Base } from './address-places.ts'
 import { isOurs, reconcile } from './reconcile.ts'
@@ -42,9 +42,6 @@ const REPAIR_AGAIN = 1_000
 const AFTERTHOUGHT = 50
 /** So long an address that appears is not called somebody else's. */
 const DOUBT = 1_000
-/** In the journal: so many at once, then one in this time. Somebody may fight for an address for days. */
-const MOST_RECORDED = 20
-const RECORD_PACE = 10_000
 
 export class AddressKeeper {
   readonly foreignChanges = new Counters()
@@ -55,8 +52,7 @@ export class AddressKeeper {
   #afterthoughtAt: Millis | undefined
   #doubtedUntil: Millis | undefined
   readonly #limit = new RestorationLimit()
-  readonly #budget = new LineBudget(MOST_RECORDED, RECORD_PACE)
-  #unrecorded = 0
+  readonly #bucket = new TokenBucket(RATES.foreignChange)
 
   constructor(router: string, recorder: Recorder) {
     this.#router = router
@@ -210,15 +206,10 @@ export class AddressKeeper {
     done: boolean,
     now: Millis,
   ) {
-    if (!this.#budget.affords(now)) {
-      this.#unrecorded++
-      return
-    }
-    this.#budget.spend(now)
+    const refused = this.#bucket.take(now)
+    if (refused === undefined) return
     const answer = what.change === 'added' ? 'removedAgain' : done ? 'addedAgain' : 'left'
-    const unrecorded = this.#unrecorded === 0 ? {} : { suppressed: this.#unrecorded }
-    this.#unrecorded = 0
-    this.#recorder.chronicle.record({ kind: 'foreignChange', ...what, answer, ...unrecorded })
+    this.#recorder.chronicle.record({ kind: 'foreignChange', ...what, answer, ...suppressedField(refused) })
   }
 
   #reach(target: AddressTarget): boolean {

@@ -9,16 +9,12 @@ import type { Millis } from '../../wire/units.ts'
 import type { Placement } from '../placement.ts'
 import type { AddressOutcome, AddressStep, Link, NetworkEvent, NetworkPort } from '../ports.ts'
 import type { Roster } from '../roster.ts'
-import { LineBudget } from '../telemetry/line-budget.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
+import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import { isSameLink, type NetworkView } from './network-view.ts'
 import { OwnChanges } from './own-changes.ts'
 import type { StaleAddresses } from './stale-addresses.ts'
 import { virtualAddresses } from './sweep.ts'
-
-/** Links that flap: so many changes at once are in the journal, then one in this time. */
-const MOST_AT_ONCE = 20
-const PACE = 1_000
 
 /** Who is told of it. */
 export type NewsReaders = {
@@ -33,7 +29,7 @@ export class NetworkNews {
   readonly #view: NetworkView
   readonly #recorder: Recorder
   readonly #ownChanges = new OwnChanges()
-  readonly #linkBudget = new LineBudget(MOST_AT_ONCE, PACE)
+  readonly #linkBucket = new TokenBucket(RATES.link)
   #vips: { readonly of: Config | undefined; readonly addresses: ReadonlySet<Address> } = {
     of: undefined,
     addresses: new Set(),
@@ -120,8 +116,7 @@ export class NetworkNews {
   #record(before: Link | undefined, after: Link | undefined, now: Millis): void {
     const name = (after ?? before)?.name
     const changed = before?.up !== after?.up || before?.running !== after?.running
-    if (name === undefined || !changed || !this.#linkBudget.affords(now)) return
-    this.#linkBudget.spend(now)
+    if (name === undefined || !changed || this.#linkBucket.take(now) === undefined) return
     const { running: carrier = false, up = false } = after ?? {}
     const exists = after !== undefined
     this.#recorder.chronicle.record({ kind: 'linkChanged', interface: name, exists, up, carrier })

@@ -7,13 +7,9 @@
 import { checkEffectWords } from '../../events/check-words.ts'
 import type { Verdict } from '../../healthcheck/health.ts'
 import type { Millis } from '../../wire/units.ts'
-import { LineBudget } from '../telemetry/line-budget.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
+import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import type { CheckChange } from './check-board.ts'
-
-/** So many in one go are told one by one, then one in this time. */
-const MOST_AT_ONCE = 10
-const PACE = 2_000
 
 /** What a check does to a router that tracks it: adds to its priority, or, without a weight, decides about a fault. */
 export type CheckEffect =
@@ -22,7 +18,7 @@ export type CheckEffect =
 
 type Told = {
   verdict: Verdict
-  readonly budget: LineBudget
+  readonly bucket: TokenBucket
   silent: number
   latest: CheckChange
 }
@@ -41,11 +37,11 @@ export class CheckLog {
     for (const change of changes) {
       if (change.from.verdict === change.to.verdict) continue
       const before = this.#told.get(change.name)
-      const budget = before?.budget ?? new LineBudget(MOST_AT_ONCE, PACE)
-      const told = before ?? { verdict: change.from.verdict, budget, silent: 0, latest: change }
+      const bucket = before?.bucket ?? new TokenBucket(RATES.healthcheck)
+      const told = before ?? { verdict: change.from.verdict, bucket, silent: 0, latest: change }
       told.latest = change
       this.#told.set(change.name, told)
-      if (told.budget.affords(now)) this.#line(told, now)
+      if (told.bucket.has(now)) this.#line(told, now)
       else told.silent++
     }
   }
@@ -53,7 +49,7 @@ export class CheckLog {
   /** Now and then: what the log says last must be so. */
   catchUp(now: Millis): void {
     for (const told of this.#told.values()) {
-      if (told.silent > 0 && told.budget.affords(now)) this.#line(told, now)
+      if (told.silent > 0 && told.bucket.has(now)) this.#line(told, now)
     }
   }
 
@@ -69,7 +65,7 @@ export class CheckLog {
     const from = told.verdict
     told.verdict = to.verdict
     told.silent = 0
-    told.budget.spend(now)
+    told.bucket.spend(now)
     const effects = this.#effects(name)
     this.#recorder.chronicle.record({
       ...{ kind: 'checkChanged', check: name, from, to: to.verdict, effects: [...effects] },

@@ -6,13 +6,9 @@
 import type { EventOf } from '../../events/event.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Router } from '../router.ts'
-import { LineBudget } from '../telemetry/line-budget.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
+import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import { type Replaced, type Tracking, untracked } from './tracking.ts'
-
-/** Lines at once, and ms for one more: a check that flaps changes it as often as it likes. */
-const MOST_AT_ONCE = 20
-const PACE = 1_000
 
 export class EffectivePriority {
   /** What a reload took away and did not replace by anything known yet. */
@@ -22,7 +18,7 @@ export class EffectivePriority {
   /** What base priority and trackers come to; the effective one while the router does not yield. */
   #tracking: Tracking
   #yieldingUntil: Millis | undefined
-  readonly #budget = new LineBudget(MOST_AT_ONCE, PACE)
+  readonly #bucket = new TokenBucket(RATES.priority)
   /** What the log said last, when that is not how things are. */
   #toldLast: number | undefined
   #reason: 'tracking' | 'yieldOver' = 'tracking'
@@ -91,20 +87,20 @@ export class EffectivePriority {
 
   /** What the log says last must be so. */
   catchUp(now: Millis): void {
-    if (this.#toldLast !== undefined && this.#budget.affords(now)) this.#tell('priority', this.#toldLast, now)
+    if (this.#toldLast !== undefined && this.#bucket.has(now)) this.#tell('priority', this.#toldLast, now)
   }
 
   #tell(what: string, before: number, now: Millis): void {
     const { name, parameters, title } = this.#router
     const { priority } = parameters
     const previous = this.#toldLast ?? before
-    if (!this.#budget.affords(now)) {
+    if (!this.#bucket.has(now)) {
       this.#toldLast = previous
       return
     }
     this.#toldLast = undefined
     if (previous === priority) return
-    this.#budget.spend(now)
+    this.#bucket.spend(now)
     const message = `${title}: effective ${what} ${previous} → ${priority}`
     this.#recorder.log('info', message, { router: name, previous, priority })
     this.#record(this.#reason, previous, priority)

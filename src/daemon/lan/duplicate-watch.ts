@@ -24,18 +24,14 @@ import type { Address } from '../../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Router } from '../router.ts'
-import { LineBudget } from '../telemetry/line-budget.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
+import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
 import { electionTime, timeToBeHeard } from './election-time.ts'
 import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 
 /** Two that announce over each other move the clients each time: RFC 5227 §2.4 has this bound for the same reason. */
 const ANNOUNCE_SPACING = 10_000
-
-/** In the journal: so many at once, then one in this time. MACs can be invented. */
-const MOST_RECORDED = 20
-const RECORD_PACE = 10_000
 
 /** Another host that has an address of ours, for people. */
 export type FoundDuplicate = DuplicateOwner & {
@@ -56,7 +52,7 @@ export class DuplicateWatch {
   #askedAt: Millis | undefined
   readonly #foundAt = new Map<string, Millis>()
   readonly #announcedAt = new Map<Address, Millis>()
-  readonly #budget = new LineBudget(MOST_RECORDED, RECORD_PACE)
+  readonly #bucket = new TokenBucket(RATES.duplicate)
 
   constructor(router: Router, recorder: Recorder) {
     this.#router = router
@@ -280,8 +276,7 @@ export class DuplicateWatch {
     now: Millis,
     more: { peer?: Address; reaction?: string } = {},
   ) {
-    if (!this.#budget.affords(now)) return
-    this.#budget.spend(now)
+    if (this.#bucket.take(now) === undefined) return
     const router = this.#router.name
     this.#recorder.chronicle.record({ kind: 'duplicateOwner', router, address, mac, present, ...more })
   }

@@ -9,13 +9,9 @@ import type { Parameters } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../../wire/mac.ts'
 import { centisToMillis, type Millis } from '../../wire/units.ts'
+import { RATES, type Rate, TokenBucket } from '../telemetry/token-bucket.ts'
 import type { HeardClaim } from './claim-tap.ts'
 import { RollCall } from './roll-call.ts'
-
-/** Between two questions of a unicast router to the whole LAN; so every advertisement down to 50 ms has its own. */
-const BROADCAST_SPACING = 45
-/** Between two questions of a multicast router that come after its advertisement: those down to 500 ms have theirs. */
-const FOLLOW_UP_SPACING = 450
 
 /** In whose name is asked. */
 export type Asking = { readonly source: Address; readonly mac: Mac }
@@ -23,8 +19,8 @@ export type Asking = { readonly source: Address; readonly mac: Mac }
 export class Inquiry {
   readonly #asking: () => Asking
   readonly #rollCall = new RollCall()
-  readonly #broadcasts = new Spacing(BROADCAST_SPACING)
-  readonly #followUps = new Spacing(FOLLOW_UP_SPACING)
+  readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
+  readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
   /** By VRID: an Active asks the same again and again, and most of what a turn allocated was these frames. */
   readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
 
@@ -40,7 +36,7 @@ export class Inquiry {
    */
   before(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { family, transport, vrid } = parameters
-    if (family === 'ipv4' && transport.mode === 'unicast' && !this.#broadcasts.allows(vrid, now)) return []
+    if (family === 'ipv4' && transport.mode === 'unicast' && !this.#broadcasts.take(vrid, now)) return []
     const { mac, source } = this.#asking()
     const known = this.#written.get(vrid)
     if (known?.parameters === parameters && known.mac === mac && known.source === source) return known.frames
@@ -55,7 +51,7 @@ export class Inquiry {
    */
   after(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { advertisementInterval, peers, transport, vrid } = parameters
-    const again = transport.mode === 'multicast' && this.#followUps.allows(vrid, now)
+    const again = transport.mode === 'multicast' && this.#followUps.take(vrid, now)
     const called = peers.map(({ address }) => address)
     const interval = centisToMillis(advertisementInterval)
     const calls = this.#rollCall.ask(called, this.#asking(), interval, now)
@@ -87,19 +83,17 @@ function questionsOf(
   return whom.map((to) => arpProbe({ address, mac, to }))
 }
 
-/** By VRID. */
-class Spacing {
-  readonly #lastAt = new Map<number, Millis>()
-  readonly #least: number
+class BucketByVrid {
+  readonly #buckets = new Map<number, TokenBucket>()
+  readonly #rate: Rate
 
-  constructor(least: number) {
-    this.#least = least
+  constructor(rate: Rate) {
+    this.#rate = rate
   }
 
-  allows(vrid: number, now: Millis): boolean {
-    const last = this.#lastAt.get(vrid)
-    if (last !== undefined && now - last < this.#least) return false
-    this.#lastAt.set(vrid, now)
-    return true
+  take(vrid: number, now: Millis): boolean {
+    const bucket = this.#buckets.get(vrid) ?? new TokenBucket(this.#rate)
+    this.#buckets.set(vrid, bucket)
+    return bucket.take(now) !== undefined
   }
 }

@@ -23,8 +23,8 @@ import type {
 } from '../ports.ts'
 import type { Router } from '../router.ts'
 import type { RouterIo } from '../router-io.ts'
-import { LineBudget } from '../telemetry/line-budget.ts'
 import { Counters, type Recorder } from '../telemetry/recorder.ts'
+import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import { Announcer } from './announcer.ts'
 import { Backlog } from './backlog.ts'
 import { ClaimTap, type HeardClaim } from './claim-tap.ts'
@@ -51,9 +51,6 @@ export const READ_BATCHES = 2
 /** Whose announcement the node's own address is; no router can have that name. */
 const SOURCE = ''
 
-/** One event of lost packets in this time. */
-const LOSS_PACE = 10_000
-
 export type SegmentContext = {
   readonly sockets: SocketPort
   readonly view: NetworkView
@@ -77,7 +74,7 @@ export class Segment implements RouterIo {
   overflowed = 0
   /** Of them, not in the journal yet. */
   #lost = 0
-  readonly #lossBudget = new LineBudget(1, LOSS_PACE)
+  readonly #lossBucket = new TokenBucket(RATES.packetsLost)
   readonly #backlog = new Backlog()
   #link: Link
   #group: Address | undefined
@@ -232,8 +229,7 @@ export class Segment implements RouterIo {
 
   #noteLost(count: number, now: Millis): void {
     this.#lost += count
-    if (!this.#lossBudget.affords(now)) return
-    this.#lossBudget.spend(now)
+    if (this.#lossBucket.take(now) === undefined) return
     const lost = { interface: this.interfaceName, count: this.#lost }
     this.#lost = 0
     this.#context.recorder.chronicle.record({ kind: 'packetsLost', ...lost })

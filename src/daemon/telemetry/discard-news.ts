@@ -6,17 +6,13 @@
 import type { DiscardReason } from '../../vrrp/advertisement.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Chronicle } from './chronicle.ts'
-
-const BURST = 10_000
-
-/** Changed in place: a flood must not cost an allocation for each packet. */
-type Burst = { since: number; count: number }
+import { RATES, TokenBucket } from './token-bucket.ts'
 
 export class DiscardNews {
   readonly #interfaceName: () => string
   readonly #chronicle: Chronicle
   readonly #elapsed: () => number
-  readonly #bursts = new Map<DiscardReason, Burst>()
+  readonly #buckets = new Map<DiscardReason, TokenBucket>()
 
   constructor(interfaceName: () => string, chronicle: Chronicle, elapsed: () => number) {
     this.#interfaceName = interfaceName
@@ -25,16 +21,11 @@ export class DiscardNews {
   }
 
   note(reason: DiscardReason, source: Address, router: string | undefined): void {
-    const now = this.#elapsed()
-    const burst = this.#bursts.get(reason)
-    if (burst !== undefined && now - burst.since < BURST) {
-      burst.count++
-      return
-    }
-    const count = (burst?.count ?? 0) + 1
-    if (burst === undefined) this.#bursts.set(reason, { since: now, count: 0 })
-    else Object.assign(burst, { since: now, count: 0 })
-    const which = { interface: this.#interfaceName(), reason, source, count }
+    const bucket = this.#buckets.get(reason) ?? new TokenBucket(RATES.packetsDiscarded)
+    this.#buckets.set(reason, bucket)
+    const refused = bucket.take(this.#elapsed())
+    if (refused === undefined) return
+    const which = { interface: this.#interfaceName(), reason, source, count: refused + 1 }
     this.#chronicle.record({ kind: 'packetsDiscarded', ...which, ...(router === undefined ? {} : { router }) })
   }
 }

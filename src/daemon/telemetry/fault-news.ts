@@ -5,16 +5,13 @@
 import type { Fault } from '../../vrrp/event.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
-import { LineBudget } from './line-budget.ts'
-
-const MOST_AT_ONCE = 20
-const PACE = 1_000
+import { RATES, TokenBucket } from './token-bucket.ts'
 
 type Faulty = { readonly name: string; readonly spec: { readonly configuredFault: string | undefined } }
 
 export class FaultNews {
   readonly #chronicle: Chronicle
-  readonly #budget = new LineBudget(MOST_AT_ONCE, PACE)
+  readonly #bucket = new TokenBucket(RATES.fault)
 
   constructor(chronicle: Chronicle) {
     this.#chronicle = chronicle
@@ -22,8 +19,7 @@ export class FaultNews {
 
   note({ name: router, spec }: Faulty, fault: Fault, present: boolean, now: Millis): void {
     // Not to know yet is no fault to tell of.
-    if (fault.startsWith('healthcheckUndecided:') || !this.#budget.affords(now)) return
-    this.#budget.spend(now)
+    if (fault.startsWith('healthcheckUndecided:') || this.#bucket.take(now) === undefined) return
     const words = fault === 'configured' && present ? spec.configuredFault : undefined
     this.#chronicle.record({ kind: 'faultChanged', router, fault, present, ...(words === undefined ? {} : { words }) })
   }

@@ -6,17 +6,16 @@
  */
 import type { HeardActive } from '../../vrrp/state.ts'
 import type { Address } from '../../wire/address.ts'
-import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
+import { RATES, TokenBucket } from './token-bucket.ts'
 
 /** In intervals: one that is missing makes two of them; one that is late by some ms does not. */
 const MISSING = 1.75
-const BURST = 10_000
 /** Neighbours remembered at once: sources can be invented. */
 const MOST = 64
 
-/** Changed in place. */
-type Burst = { since: Millis; count: number; gapMs: number }
+/** Changed in place. `gapMs`: the longest since the last event. */
+type Burst = { readonly bucket: TokenBucket; gapMs: number }
 
 export class GapNews {
   readonly #chronicle: Chronicle
@@ -29,16 +28,21 @@ export class GapNews {
   /** `gap` before this advertisement of the Active, and its `interval`: milliseconds. */
   note(router: string, { heardAt: now, source: peer }: HeardActive, gap: number, interval: number): void {
     if (gap < MISSING * interval) return
-    const burst = this.#bursts.get(peer)
-    if (burst !== undefined && now - burst.since < BURST) {
-      burst.count++
-      burst.gapMs = Math.max(burst.gapMs, gap)
-      return
-    }
-    if (burst === undefined && this.#bursts.size >= MOST) this.#bursts.clear()
-    const count = (burst?.count ?? 0) + 1
-    const gapMs = Math.round(Math.max(burst?.gapMs ?? 0, gap))
-    this.#bursts.set(peer, { since: now, count: 0, gapMs: 0 })
-    this.#chronicle.record({ kind: 'advertisementsMissed', router, peer, gapMs, interval, count })
+    const burst = this.#burstOf(peer)
+    burst.gapMs = Math.max(burst.gapMs, gap)
+    const refused = burst.bucket.take(now)
+    if (refused === undefined) return
+    const gapMs = Math.round(burst.gapMs)
+    burst.gapMs = 0
+    this.#chronicle.record({ kind: 'advertisementsMissed', router, peer, gapMs, interval, count: refused + 1 })
+  }
+
+  #burstOf(peer: Address): Burst {
+    const known = this.#bursts.get(peer)
+    if (known !== undefined) return known
+    if (this.#bursts.size >= MOST) this.#bursts.clear()
+    const burst: Burst = { bucket: new TokenBucket(RATES.advertisementGap), gapMs: 0 }
+    this.#bursts.set(peer, burst)
+    return burst
   }
 }

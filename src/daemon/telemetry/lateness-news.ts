@@ -5,7 +5,7 @@
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
-import { EventBudget } from './event-budget.ts'
+import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
 /** A busy machine is late by some ms all day; half a second is late for everybody. */
 const LEAST = 50
@@ -13,7 +13,7 @@ const MOST = 500
 
 export class LatenessNews {
   readonly #chronicle: Chronicle
-  readonly #budget = new EventBudget()
+  readonly #bucket = new TokenBucket(RATES.lateness)
 
   constructor(chronicle: Chronicle) {
     this.#chronicle = chronicle
@@ -22,7 +22,8 @@ export class LatenessNews {
   /** `shortest`: of the intervals of all routers, in milliseconds; asked only when it may matter. */
   note(late: number, shortest: () => number, now: Millis): void {
     if (late < LEAST || late < Math.min(MOST, shortest() / 2)) return
-    const before = this.#budget.take(now)
-    if (before !== undefined) this.#chronicle.record({ kind: 'engineLate', lateMs: Math.round(late), ...before })
+    const refused = this.#bucket.take(now)
+    if (refused === undefined) return
+    this.#chronicle.record({ kind: 'engineLate', lateMs: Math.round(late), ...suppressedField(refused) })
   }
 }

@@ -5,12 +5,8 @@
 import type { NotifyEvent, NotifySubject } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { NotifyPortNews } from '../ports.ts'
-import { LineBudget } from './line-budget.ts'
 import { Counters, type Recorder } from './recorder.ts'
-
-/** So many lines in one go of one router, then one in this time: a neighbour can make it change its state at will. */
-const MOST_AT_ONCE = 20
-const PACE = 1_000
+import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
 export type NoticeSnapshot = {
   readonly kind: NotifySubject['kind']
@@ -36,8 +32,7 @@ export type OpenNotice = { readonly subject: NotifySubject; readonly lane: strin
 type Account = {
   readonly subject: NotifySubject
   readonly runs: Counters
-  readonly budget: LineBudget
-  untold: number
+  readonly bucket: TokenBucket
   last: NoticeSnapshot['last']
 }
 
@@ -112,22 +107,17 @@ export class NoticeAccounts {
   }
 
   #line(account: Account, now: Millis, level: 'info' | 'warn', message: string, fields: Record<string, unknown>): void {
-    const { budget, subject, untold } = account
-    if (!budget.affords(now)) {
-      account.untold++
-      return
-    }
-    budget.spend(now)
-    account.untold = 0
-    const unsaid = untold === 0 ? {} : { suppressed: untold }
-    this.#recorder.log(level, message, { [subject.kind]: subject.name, ...fields, ...unsaid })
+    const { bucket, subject } = account
+    const refused = bucket.take(now)
+    if (refused === undefined) return
+    this.#recorder.log(level, message, { [subject.kind]: subject.name, ...fields, ...suppressedField(refused) })
   }
 
   #accountOf({ lane, subject }: { readonly lane: string; readonly subject: NotifySubject }): Account {
     const known = this.#accounts.get(lane)
     if (known !== undefined) return known
-    const budget = new LineBudget(MOST_AT_ONCE, PACE)
-    const account: Account = { subject, runs: new Counters(), budget, untold: 0, last: null }
+    const bucket = new TokenBucket(RATES.notification)
+    const account: Account = { subject, runs: new Counters(), bucket, last: null }
     this.#accounts.set(lane, account)
     return account
   }

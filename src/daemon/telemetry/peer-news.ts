@@ -10,8 +10,8 @@ import type { Parameters } from '../../vrrp/parameters.ts'
 import type { HeardActive, State } from '../../vrrp/state.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
-import { EventBudget } from './event-budget.ts'
 import { heldBy } from './suppressed-move.ts'
+import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
 /** A rival that stays is one piece of news in this time. */
 const RIVAL_PACE = 2_000
@@ -23,7 +23,7 @@ type News = Pick<EventOf<'peerHeard'>, 'news' | 'previous'>
 export class PeerNews {
   readonly #chronicle: Chronicle
   /** A neighbour can change his priority with every packet. */
-  readonly #budget = new EventBudget()
+  readonly #bucket = new TokenBucket(RATES.peer)
   #rival: { readonly source: string; readonly at: Millis } | undefined
 
   constructor(chronicle: Chronicle) {
@@ -34,15 +34,15 @@ export class PeerNews {
     if (before === after.state) return
     const news = newsOf(before, after.state, heard)
     if (news === undefined || (news.news === 'rival' && this.#isKnown(heard.source, now))) return
-    const untold = this.#budget.take(now)
-    if (untold === undefined) return
+    const refused = this.#bucket.take(now)
+    if (refused === undefined) return
     const { advertisement, source: peer } = heard
     const said = { router: after.name, peer, priority: advertisement.priority }
     const held = news.news === 'lowered' ? heldBy(after.state, after.parameters, now) : undefined
     this.#chronicle.record({
       ...{ kind: 'peerHeard', ...said, ...news },
       ...(held === undefined ? {} : { heldBy: held }),
-      ...untold,
+      ...suppressedField(refused),
     })
   }
 

@@ -4,6 +4,7 @@
  * the announcements of a takeover must wait for it. This file does not know how a log line looks or what a metric is called.
  */
 import { Chronicle, type ChronicleClock, SYSTEM_CLOCKS } from './chronicle.ts'
+import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
@@ -20,20 +21,19 @@ export type Later = (callback: () => void) => void
 
 /** Kept until a sink is attached; enough for a start with 255 routers. */
 const BACKLOG = 1_000
-/** One line per key in this time; the rest is counted and told with the next line. */
-const QUIET_TIME = 10_000
 /** Keys remembered at once: a flood from invented sources must not cost memory. */
 const MOST_KEYS = 256
 
 export class Recorder {
   #sink: LogSink | undefined
   #waiting: LogRecord[] = []
-  readonly #quiet = new Map<string, { since: number; suppressed: number }>()
+  /** By key. */
+  readonly #limits = new Map<string, TokenBucket>()
   /** Milliseconds that only go forward: a stepped wall clock must not silence a day of warnings. */
   readonly elapsed: () => number
   readonly #later: Later
   readonly #wall: () => number
-  /** Before that nothing in #quiet can have expired: looking would only cost a flood's victim time. */
+  /** Time before which no bucket of #limits is full: to look for one would only cost a flood's victim time. */
   #fullUntil = 0
   /** Whose limit was lifted since then. */
   #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
@@ -62,18 +62,16 @@ export class Recorder {
   /** For what a peer can cause as often as he likes (VR-RX-21). `key` names reason and source. */
   logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
     const now = this.elapsed()
-    const known = this.#quiet.get(key)
-    if (known !== undefined && now - known.since < QUIET_TIME) {
-      known.suppressed++
-      return
+    let bucket = this.#limits.get(key)
+    if (bucket === undefined) {
+      // More than MOST_KEYS sources at this moment are counted as one.
+      if (key !== 'others' && this.#isFull(now)) return this.logLimited('others', level, message, fields)
+      bucket = new TokenBucket(RATES.limitedLine)
+      this.#limits.set(key, bucket)
     }
-    if (known === undefined && key !== 'others' && this.#isFull(now)) {
-      // This very moment has more than MOST_KEYS sources. They are counted as one.
-      return this.logLimited('others', level, message, fields)
-    }
-    this.#quiet.set(key, { since: now, suppressed: 0 })
-    const suppressed = known?.suppressed ?? 0
-    this.log(level, message, suppressed > 0 ? { ...fields, suppressed } : fields)
+    const refused = bucket.take(now)
+    if (refused === undefined) return
+    this.log(level, message, refused === 0 ? fields : { ...fields, ...suppressedField(refused) })
   }
 
   /**
@@ -82,26 +80,26 @@ export class Recorder {
    */
   liftLimits(subject: string): void {
     const now = this.elapsed()
-    if (now - this.#lifted.since >= QUIET_TIME) this.#lifted = { since: now, keys: 0 }
-    for (const key of this.#quiet.keys()) {
+    if (now - this.#lifted.since >= RATES.limitedLine.every) this.#lifted = { since: now, keys: 0 }
+    for (const key of this.#limits.keys()) {
       if (this.#lifted.keys >= MOST_KEYS) return
       if (!key.startsWith(`${subject} `)) continue
-      this.#quiet.delete(key)
+      this.#limits.delete(key)
       this.#lifted.keys++
       this.#fullUntil = 0
     }
   }
 
   #isFull(now: number): boolean {
-    if (this.#quiet.size < MOST_KEYS) return false
+    if (this.#limits.size < MOST_KEYS) return false
     if (now < this.#fullUntil) return true
-    let oldest = now
-    for (const [name, { since }] of this.#quiet) {
-      if (now - since >= QUIET_TIME) this.#quiet.delete(name)
-      else oldest = Math.min(oldest, since)
+    let nearest = Number.POSITIVE_INFINITY
+    for (const [name, bucket] of this.#limits) {
+      if (bucket.isFull(now)) this.#limits.delete(name)
+      else nearest = Math.min(nearest, bucket.fullAt)
     }
-    this.#fullUntil = oldest + QUIET_TIME
-    return this.#quiet.size >= MOST_KEYS
+    this.#fullUntil = Math.min(nearest, now + RATES.limitedLine.every)
+    return this.#limits.size >= MOST_KEYS
   }
 
   attach(sink: LogSink): void {

@@ -11,14 +11,11 @@ import { activeDownInterval } from '../../vrrp/timers.ts'
 import { type Millis, millis, plus } from '../../wire/units.ts'
 import { ForeignPeers } from '../lan/foreign-peers.ts'
 import { Counters, type Recorder } from './recorder.ts'
+import { RATES, TokenBucket } from './token-bucket.ts'
 
 export type Transition = Extract<Effect, { kind: 'transition' }>
 /** A state that a router has entered, and the priority in force at that moment. */
 export type Entered = Pick<Transition, 'to'> & { readonly priority: number }
-
-/** So many in one go are told one by one, then one in a second: a neighbour can make us change our state at will. */
-const MOST_AT_ONCE = 20
-const PACE = 1_000
 
 /** A transition that has been made, where and behind whom. */
 export type Made = {
@@ -44,8 +41,7 @@ export class TransitionHistory {
   /** Who speaks for our VRID and is not, or not quite, of our group. */
   readonly strangers = new ForeignPeers()
   readonly #recorder: Recorder
-  /** When the time that the lines cost is over. */
-  #paidAt: Millis | undefined
+  readonly #bucket = new TokenBucket(RATES.transition)
   /** The last transition, when it was one too many to be told. */
   #untold: Made | undefined
   /** Transitions that nobody was told of. */
@@ -58,8 +54,7 @@ export class TransitionHistory {
 
   /** When the state is told that nobody was told of. */
   get untoldUntil(): Millis | undefined {
-    if (this.#untold === undefined || this.#paidAt === undefined) return undefined
-    return plus(this.#paidAt, -(MOST_AT_ONCE - 1) * PACE)
+    return this.#untold === undefined ? undefined : millis(this.#bucket.nextAt)
   }
 
   /** What the log says last must be so. */
@@ -74,8 +69,7 @@ export class TransitionHistory {
     const { from, to, reason } = made.transition
     this.since = { at: now, epoch: Date.now(), reason }
     this.transitions.add(`${from} ${to} ${reason}`)
-    if (this.#paidAt === undefined || this.#paidAt - now <= (MOST_AT_ONCE - 1) * PACE)
-      return this.#tell(made, teller, now)
+    if (this.#bucket.has(now)) return this.#tell(made, teller, now)
     this.#untold = made
     this.#silent++
   }
@@ -88,7 +82,7 @@ export class TransitionHistory {
     this.#record(made, teller)
     this.#silent = 0
     this.#untold = undefined
-    this.#paidAt = plus(millis(Math.max(this.#paidAt ?? now, now)), PACE)
+    this.#bucket.spend(now)
     this.#recorder.liftLimits(name)
     if (interfaceName !== undefined) this.#recorder.liftLimits(`discard ${interfaceName}`)
     const beside = to === 'Active' ? this.#unheeded(parameters, now) : []
