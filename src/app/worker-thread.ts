@@ -17,7 +17,7 @@ import { WebhookThread } from '../worker/webhook-thread.ts'
 import { WorkerThread } from '../worker/worker-thread.ts'
 import { VERSION } from './version.ts'
 
-const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : '../../dist/app/worker.js', import.meta.url)
+const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 /** Without a first result of one of its checks some router cannot begin (VR-TRK-05). */
 const waitsForChecks = ({ virtualRouters, syncGroups }: Config): boolean =>
