@@ -70,8 +70,8 @@ const PLAN: Record<string, Rule> = {
     folders: ['wire', 'config', 'daemon', 'events', 'files', 'http', 'keepalived', 'linux', 'recording', 'worker'],
     packages: ['node:', 'pino', 'zod'],
   },
-  // Network namespaces, daemons and clients in them: for the demo, the tests and the benchmarks.
-  lab: { folders: ['app', 'cli', 'daemon'], packages: ['node:'] },
+  // Network namespaces, daemons and clients in them: for the demo, the tests and the benchmarks (docs/adr/0084).
+  lab: { folders: ['daemon', 'files'], packages: ['node:'] },
   cli: {
     // arp: `capture` reads the frames of others (docs/adr/0074).
     folders: [
@@ -110,6 +110,7 @@ const LARGER: Record<string, number> = {
 
 /** Edges that are narrower than their folder: this file may take only these files from there. */
 const NARROW: Record<string, Record<string, readonly string[]>> = {
+  lab: { daemon: ['telemetry/snapshot.ts'], files: ['control-client.ts'] },
   // docs/architecture.md: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
   // How a packet is dated, which is arithmetic; no socket. Of the protocol its octets and durations: a neighbour has a state
@@ -157,6 +158,9 @@ const SPEAKS_KEEPALIVED = [
   'keepalived/dump.ts',
   'cluster/decisions/engine/upstream-words.ts',
   'notify/keepalived-words.ts',
+  // A peer in a lab: its configuration and its log.
+  'lab/daemons/frr.ts',
+  'lab/daemons/keepalived.ts',
 ]
 
 /** iproute2's keyword for the bridge of a port, which has no other word. */

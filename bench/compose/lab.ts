@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { eventually, monotonicMs } from '../../test/support/wait.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { ClientView, type Line, lineOf } from './client-view.ts'
 import type { Project } from './project.ts'
 

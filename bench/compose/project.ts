@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { command, works } from './command.ts'
 
 export const PREFIX = 'hflab'

@@ -1,5 +1,5 @@
 /** The lab's Prometheus, asked from this machine. Refuses to know what ought to be there. */
-import { eventually } from '../../test/support/wait.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import type { Project } from './project.ts'
 
 type Sample = { readonly metric: Readonly<Record<string, string>>; readonly value: readonly [number, string] }

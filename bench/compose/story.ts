@@ -2,7 +2,7 @@
  * A fault, and what came of it as the client saw it and as Prometheus did. Decides what is looked at: a rest before,
  * the fault until another node rests with the addresses, the mending until the first one does. Refuses to know the faults.
  */
-import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Sight } from './client-view.ts'
 import type { Fault } from './faults.ts'
 import { ADDRESSES, type Lab } from './lab.ts'

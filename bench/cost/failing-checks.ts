@@ -6,10 +6,10 @@
  */
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Holdfast } from '../../test/support/holdfast.ts'
-import { createLab, LAB_VIP } from '../../test/support/lab.ts'
-import { familyOf, LoggedProcess } from '../../test/support/logged-process.ts'
-import { sleep } from '../../test/support/wait.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
+import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
+import { sleep } from '../../src/lab/wait.ts'
 
 const [minutes = 60] = process.argv.slice(2).map(Number)
 const lab = createLab({ routers: 1 })

@@ -5,10 +5,10 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Holdfast } from '../../test/support/holdfast.ts'
-import { Keepalived } from '../../test/support/keepalived.ts'
-import type { Host, Lab } from '../../test/support/lab.ts'
-import { sleep } from '../../test/support/wait.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
+import { sleep } from '../../src/lab/wait.ts'
 import type { Cell } from './result.ts'
 import { type Sight, sightOfLog } from './sight.ts'
 

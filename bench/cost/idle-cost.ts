@@ -3,8 +3,8 @@
  * cell cannot be measured: the group never was as it should be, or did not stay so. Throws nothing that a cell can say.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { createLab } from '../../test/support/lab.ts'
-import { eventually, monotonicMs } from '../../test/support/wait.ts'
+import { createLab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { loadAverage, pressureNow, pressureSince } from '../failover/pressure.ts'
 import { FleetNode } from './fleet.ts'
 import { ProcessAccount } from './process-account.ts'

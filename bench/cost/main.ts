@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { machine, versionsOf } from '../failover/machine.ts'
 import { durationText } from '../failover/plan.ts'
 import { loadAverage, pressureNow, pressureSince } from '../failover/pressure.ts'

@@ -5,7 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { familyOf } from '../../test/support/logged-process.ts'
+import { familyOf } from '../../src/lab/logged-process.ts'
 import { groupCpuSeconds, groupMount, groupPath, memoryOf, statOf } from './process-text.ts'
 import type { ProcessMemory } from './result.ts'
 

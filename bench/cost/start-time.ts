@@ -5,12 +5,12 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { holdfastConfig } from '../../test/support/holdfast.ts'
-import { keepalivedConfig } from '../../test/support/keepalived.ts'
-import { createLab, LAB_VIP, type Lab } from '../../test/support/lab.ts'
-import { familyOf, type LoggedLine, LoggedProcess } from '../../test/support/logged-process.ts'
-import { eventually, monotonicMs } from '../../test/support/wait.ts'
+import { holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
+import { keepalivedConfig } from '../../src/lab/daemons/keepalived.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { familyOf, type LoggedLine, LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { hasJoined } from './process-text.ts'
 import type { Start, StartKind } from './result.ts'
 

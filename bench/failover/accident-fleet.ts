@@ -5,14 +5,15 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/lab/network.ts'
-import { PROBE_PORT, packageRoot, startResponder } from '../../src/lab/probe.ts'
-import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
-import { Holdfast } from '../../test/support/holdfast.ts'
-import { Keepalived } from '../../test/support/keepalived.ts'
-import type { Lab } from '../../test/support/lab.ts'
-import { LoggedProcess } from '../../test/support/logged-process.ts'
-import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import type { Daemon, RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { PROBE_PORT, startResponder } from '../../src/lab/watch/probe.ts'
 import {
   afterMove,
   type Cell,

@@ -2,8 +2,9 @@
  * Where an accident happens: a lab that is gone afterwards, in every exit path, with all that ran in it. Refuses to know
  * what happens there.
  */
-import { namespacesStarting } from '../../src/lab/network.ts'
-import { createLab, type Lab } from '../../test/support/lab.ts'
+
+import { createLab, type Lab } from '../../src/lab/lab.ts'
+import { namespacesStarting } from '../../src/lab/leftovers.ts'
 import { PRIORITIES } from './accident.ts'
 
 /** A daemon that outlives its run would disturb all that follow. */

@@ -2,11 +2,11 @@
  * Nothing fails, and who takes over nevertheless: under CPU load and under loss of advertisements, with and without
  * real-time priority. Decides how often a Backup took over, by what was on the wire. Refuses to know how load is made.
  */
-import { run } from '../../src/lab/network.ts'
-import { frrSource } from '../../test/support/frr.ts'
-import { type Host, Lab } from '../../test/support/lab.ts'
-import { Capture } from '../../test/support/tshark.ts'
-import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import { frrSource } from '../../src/lab/daemons/frr.ts'
+import { type Host, Lab } from '../../src/lab/lab.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
 import { type Accident, type Cell, type Figures, only, type Stage, type Theory } from './accident.ts'
 import { loseAdvertisements, startBusyLoops } from './load.ts'
 import { expectedTakeovers, lateOwners, takeoversIn } from './takeovers.ts'

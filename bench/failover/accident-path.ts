@@ -4,7 +4,7 @@
  * In the partition the client hears all three routers, who do not hear each other: the commonest split brain (multicast
  * that does not arrive), and the one that can mislead a client.
  */
-import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, EQUAL, nothing, only, PRIORITIES, type Stage, silence } from './accident.ts'
 
 /** A blackhole after a heal takes up to 8 s (a neighbour entry's delay and probes), and more for a client that is idle. */

@@ -2,8 +2,8 @@
  * What an operator does to the daemon of r1: ends it, hands its addresses over, starts it again, has it read its file
  * again. Refuses to know what happens by itself.
  */
-import { Frr } from '../../test/support/frr.ts'
-import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { Frr } from '../../src/lab/daemons/frr.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, farewell, nothing, only, PRIORITIES, type Stage } from './accident.ts'
 import { first } from './accident-process.ts'
 

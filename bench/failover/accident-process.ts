@@ -2,7 +2,7 @@
  * What happens to the daemon of r1 without its consent: parts of it die or stand still. Refuses to know what happens to
  * its host and its cable.
  */
-import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, farewell, type Stage, silence } from './accident.ts'
 
 export function first({ daemons }: Stage) {

@@ -9,8 +9,8 @@ import {
   type DaemonKind,
   type RouterPlan,
   skewTimeMs,
-} from '../../test/support/daemon.ts'
-import type { LabView } from '../../test/support/lab.ts'
+} from '../../src/lab/daemons/daemon.ts'
+import type { LabView } from '../../src/lab/lab.ts'
 import type { Turn } from './company.ts'
 import type { Family, Measurement, Observation } from './observation.ts'
 

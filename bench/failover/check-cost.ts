@@ -5,11 +5,11 @@
  *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 60 by default]
  */
 import { readFileSync } from 'node:fs'
-import { run } from '../../src/lab/network.ts'
+import { run } from '../../src/lab/command.ts'
+import { createLab } from '../../src/lab/lab.ts'
+import { familyOf } from '../../src/lab/logged-process.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
 import { createAuthority } from '../../test/support/certificates.ts'
-import { createLab } from '../../test/support/lab.ts'
-import { familyOf } from '../../test/support/logged-process.ts'
-import { eventually, sleep } from '../../test/support/wait.ts'
 import {
   type CheckedKind,
   CheckedNode,

@@ -5,10 +5,10 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { activeDownIntervalMs, type Daemon } from '../../src/lab/daemons/daemon.ts'
+import type { Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { createAuthority } from '../../test/support/certificates.ts'
-import { activeDownIntervalMs, type Daemon } from '../../test/support/daemon.ts'
-import type { Lab } from '../../test/support/lab.ts'
-import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
 import { type Cell, only, type Run, type Special, type Theory } from './accident.ts'
 import { inLab } from './accident-lab.ts'
 import { CheckedNode, PAGE, type Questions, SUM, startHoldfast, startKeepalived } from './checked-node.ts'

@@ -5,13 +5,13 @@
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
+import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { Keepalived, type TrackedScript } from '../../src/lab/daemons/keepalived.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import type { Certificate } from '../../test/support/certificates.ts'
-import type { RouterPlan } from '../../test/support/daemon.ts'
-import { Holdfast } from '../../test/support/holdfast.ts'
-import { Keepalived, type TrackedScript } from '../../test/support/keepalived.ts'
-import type { Host, Lab } from '../../test/support/lab.ts'
-import { LoggedProcess } from '../../test/support/logged-process.ts'
 
 export const QUESTIONS = ['none', 'page', 'openshift'] as const
 export type Questions = (typeof QUESTIONS)[number]

@@ -3,7 +3,7 @@
  * a daemon while an accident is looked at anywhere, that accidents are not on the same millisecond, and over which part of a run the
  * machine is judged. Refuses to know what a lab is.
  */
-import { sleep } from '../../test/support/wait.ts'
+import { sleep } from '../../src/lab/wait.ts'
 import { type Pressure, pressureNow, pressureSince } from './pressure.ts'
 
 /** Between the accidents of two labs, ms: longer than a takeover at 100 ms takes. */

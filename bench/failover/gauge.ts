@@ -5,10 +5,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/lab/network.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { type Host, KEPT, type LabView } from '../../test/support/lab.ts'
-import { eventually } from '../../test/support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { type Host, KEPT, type LabView } from '../../src/lab/lab.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { type Entry, JournalReader } from './journal.ts'
 
 export const GAUGE_PORT = 7008

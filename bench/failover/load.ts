@@ -2,8 +2,8 @@
  * What makes a healthy group look ill: programs that want every CPU, and advertisements that do not arrive. Decides how
  * each is done to the lab; both end with it at the latest. Refuses to know what comes of it.
  */
-import { run } from '../../src/lab/network.ts'
-import type { Lab } from '../../test/support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import type { Lab } from '../../src/lab/lab.ts'
 
 /**
  * Loops without a system call, on the machine that all routers share; each a session of its own, as a service is (a kernel

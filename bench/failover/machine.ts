@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
-import type { DaemonKind } from '../../test/support/daemon.ts'
+import type { DaemonKind } from '../../src/lab/daemons/daemon.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import type { Machine } from './result.ts'
 
 export const machine = (): Machine => ({

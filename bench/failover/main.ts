@@ -4,8 +4,8 @@
  * a figure or finds a namespace left behind.
  */
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
-import type { DaemonKind } from '../../test/support/daemon.ts'
+import type { DaemonKind } from '../../src/lab/daemons/daemon.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { LINE_UPS, type Outcome } from './accident.ts'
 import { type Turn, together } from './company.ts'
 import { machine, versionsOf } from './machine.ts'

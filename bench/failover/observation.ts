@@ -10,10 +10,10 @@
  *   const measurement = await observation.measure(at, 3_000)   // looks until at + 3 s
  *   await observation.close()
  */
-import { run } from '../../src/lab/network.ts'
-import type { OwnerChange } from '../../src/lab/probe.ts'
-import { type Host, LAB_VIP, type LabView } from '../../test/support/lab.ts'
-import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import { type Host, LAB_VIP, type LabView } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import type { OwnerChange } from '../../src/lab/watch/probe.ts'
 import { ClientRecord, type Punctuality } from './client-record.ts'
 import { GAUGE_PORT, Gauge } from './gauge.ts'
 import { ObserverRecord } from './observer-record.ts'

@@ -6,10 +6,10 @@
  * Every daemon is configured alike: the same version (3), interval, priorities and transport, addresses on eth0, all
  * preempting, everything else its own default. keepalived has no garp_*, no vrrp_garp_* and no higher_prio option.
  */
-import type { Daemon, RouterPlan } from '../../test/support/daemon.ts'
-import type { Lab, LabView } from '../../test/support/lab.ts'
-import { startDaemon } from '../../test/support/start-daemon.ts'
-import { eventually, monotonicMs, sleep } from '../../test/support/wait.ts'
+import type { Daemon, RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { startDaemon } from '../../src/lab/daemons/start-daemon.ts'
+import type { Lab, LabView } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import {
   type Accident,
   ANY,

@@ -3,10 +3,10 @@
  * known. Decides what is compared: its own punctuality, its outages with those of the demo's prober beside it, its overlap
  * with the time for which two kernels had the address. Refuses to know anything of VRRP.
  */
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
-import { createLab, type Host } from '../../test/support/lab.ts'
-import { monotonicMs, sleep } from '../../test/support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import { createLab, type Host } from '../../src/lab/lab.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { startObservation } from './observation.ts'
 import { type GaugeQuality, STEADY_MS } from './quality.ts'
 

@@ -4,7 +4,7 @@
  * may be a machine that stalls. Decides as well whether the wire had the advertisements that were missed. Pure; refuses to
  * know what was done to the wire.
  */
-import { activeDownIntervalMs } from '../../test/support/daemon.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 
 export type Advertisement = { readonly atMs: number; readonly source: string; readonly priority: number }
 

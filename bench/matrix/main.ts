@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { type Cell, LINE_UPS, playEvents } from '../../test/support/group-events.ts'
 import { markdown, type Played, violations } from './report.ts'
 

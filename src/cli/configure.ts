@@ -5,8 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'
 import type { HandOverAnswer } from '../app/hand-over.ts'
+import { type Answer, ask } from '../files/control-client.ts'
 import type { CommandResult } from './check.ts'
-import { type Answer, ask, refused, unreachable } from './control-client.ts'
+import { refused, unreachable } from './control-client.ts'
 import { reloadLines } from './reload.ts'
 
 /** Longer than the engine gives two texts to be read, and a disk to write one. */

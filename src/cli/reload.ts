@@ -7,8 +7,9 @@ import { EXIT } from '../app/exit-code.ts'
 import type { ReloadAnswer } from '../app/live-configuration.ts'
 import { formatProblem } from '../config/problem.ts'
 import { changesText, changeText, groupsText, type ValueChange } from '../config/value-diff.ts'
+import { ask } from '../files/control-client.ts'
 import type { CommandResult } from './check.ts'
-import { ask, refused, unreachable } from './control-client.ts'
+import { refused, unreachable } from './control-client.ts'
 
 /** Longer than the daemon gives two files to be read. */
 const TIMEOUT = 30_000

@@ -4,9 +4,10 @@
  */
 
 import { EXIT } from '../app/exit-code.ts'
+import { ask } from '../files/control-client.ts'
 import { isAnswered } from '../files/private-socket.ts'
 import type { CommandResult } from './check.ts'
-import { ask, refused, unreachable } from './control-client.ts'
+import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000
 /** Leaving takes 10 s at most (docs/architecture.md, Protocol decisions). */

@@ -6,8 +6,9 @@
 import { EXIT } from '../app/exit-code.ts'
 import { formatDuration, parseDuration } from '../config/schema/duration.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
+import { type Answer, ask } from '../files/control-client.ts'
 import type { CommandResult } from './check.ts'
-import { type Answer, ask, refused, unreachable } from './control-client.ts'
+import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000
 /** Leaving takes 10 s at most (docs/architecture.md, Protocol decisions). */

@@ -4,10 +4,9 @@
  * even a process that somebody else started in there. Refuses to know what runs on the hosts.
  * Calls are synchronous, so that an exit handler can clean up; a command that fails throws with what it said.
  */
-import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { run } from './command.ts'
+import { namespacesStarting, removeNamespace } from './leftovers.ts'
 
 export type Host = {
   readonly name: string
@@ -22,76 +21,7 @@ export type HostPlan = { readonly name: string; readonly address: string }
 /** iproute2's keyword for a bridge's port. Put together, because the word has no other place in src (docs/architecture.md, Protocol decisions). */
 const JOIN = ['mas', 'ter'].join('')
 
-/** Where iproute2 binds the namespaces that have a name. */
-const NAMESPACES = '/run/netns'
-
-function messageOf(error: unknown): string {
-  if (error instanceof Error && 'stderr' in error && String(error.stderr).trim() !== '')
-    return String(error.stderr).trim()
-  return error instanceof Error ? error.message : String(error)
-}
-
-/** Runs a command here; throws with what it said on standard error. */
-export function run(argv: readonly string[], input?: string): string {
-  const [file = '', ...rest] = argv
-  try {
-    return execFileSync(file, rest, {
-      encoding: 'utf8',
-      stdio: ['pipe', 'pipe', 'pipe'],
-      ...(input === undefined ? {} : { input }),
-    })
-  } catch (error) {
-    throw new Error(`Cannot run "${argv.join(' ')}": ${messageOf(error)}`, { cause: error })
-  }
-}
-
-/** Names of all namespaces of this machine that start so. */
-export function namespacesStarting(prefix: string): string[] {
-  try {
-    return readdirSync(NAMESPACES).filter((name) => name.startsWith(prefix))
-  } catch {
-    return []
-  }
-}
-
-/** Ends what runs in the namespace, then removes it. True when it is gone. */
-export function removeNamespace(name: string): boolean {
-  try {
-    for (const pid of run(['ip', 'netns', 'pids', name]).split('\n').filter(Boolean)) {
-      try {
-        process.kill(Number(pid), 'SIGKILL')
-      } catch {
-        // It ended by itself between the two calls.
-      }
-    }
-    run(['ip', 'netns', 'delete', name])
-    return true
-  } catch {
-    return !namespacesStarting(name).includes(name)
-  }
-}
-
-/** A zombie is dead: what it left is nobody's any more, even where nobody reaps it. */
-function lives(pid: string): boolean {
-  try {
-    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
-/** Removes what runs that were killed have left: namespaces, and folders for files, called PREFIX PID x…. */
-export function sweepLeftovers(prefix: string): void {
-  const isLeft = (name: string) => {
-    const pid = name.startsWith(prefix) ? /^(\d+)x/.exec(name.slice(prefix.length))?.[1] : undefined
-    return pid !== undefined && !lives(pid)
-  }
-  for (const name of namespacesStarting(prefix).filter(isLeft)) removeNamespace(name)
-  for (const name of readdirSync(tmpdir()).filter(isLeft))
-    rmSync(join(tmpdir(), name), { recursive: true, force: true })
-}
-
-export class DemoNetwork {
+export class Network {
   readonly bridge: string
   readonly hosts = new Map<string, Host>()
   readonly #children = new Set<ChildProcess>()

@@ -5,11 +5,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { EXIT } from '../app/exit-code.ts'
-import { statusCommand } from '../cli/status/status.ts'
-import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
-import type { DemoNetwork, Host } from './network.ts'
-import { packageRoot, startResponder } from './probe.ts'
+import { packageRoot } from './installation.ts'
+import type { Host, Network } from './network.ts'
+import { snapshotOf } from './status.ts'
+import { startResponder } from './watch/probe.ts'
 
 export type NodePlan = {
   readonly host: Host
@@ -32,13 +31,13 @@ function configuration({ priority, vip, interval }: NodePlan, runDirectory: stri
 export class DemoNode {
   readonly host: Host
   readonly priority: number
-  readonly #network: DemoNetwork
+  readonly #network: Network
   readonly #socket: string
   readonly #daemon: ChildProcess
   #said = ''
   #killed = false
 
-  constructor(network: DemoNetwork, directory: string, plan: NodePlan) {
+  constructor(network: Network, directory: string, plan: NodePlan) {
     this.#network = network
     this.host = plan.host
     this.priority = plan.priority
@@ -68,10 +67,7 @@ export class DemoNode {
 
   /** By its own account; undefined when it does not answer. */
   async state(): Promise<string | undefined> {
-    const { exitCode, stdout } = await statusCommand(this.#socket, { json: true })
-    if (exitCode !== EXIT.ok) return undefined
-    const snapshot: Snapshot = JSON.parse(stdout)
-    return snapshot.routers[0]?.state
+    return (await snapshotOf(this.#socket))?.routers[0]?.state
   }
 
   /** The machine dies: what runs on it ends without a word, its cable goes dark. */

@@ -6,7 +6,7 @@
  * Where the words come from: docs/performance.md, Budgets gives the budgets, RFC 9568 §6.1 Skew_Time and Active_Down_Interval (the last
  * in line decides: priority 100), ADR 0015 deadline and lifetime.
  */
-import { activeDownIntervalMs, skewTimeMs } from '../support/daemon.ts'
+import { activeDownIntervalMs, skewTimeMs } from '../../src/lab/daemons/daemon.ts'
 import type { Fault } from './plan.ts'
 
 export const PRIORITIES: Readonly<Record<string, number>> = { r1: 200, r2: 150, r3: 100 }

@@ -5,10 +5,10 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
-import { monotonicMs } from '../support/wait.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { monotonicMs } from '../../src/lab/wait.ts'
 
 export const VIP6 = 'fd00:77::100'
 export const VIPS = [LAB_VIP, VIP6]

@@ -5,9 +5,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type ChaosNode, VIPS } from './chaos-node.ts'
 import type { Fault, NodeName } from './plan.ts'
 

@@ -3,7 +3,7 @@
  * against (every one whose effect may still last) and how their bounds add up; PURE. Refuses to know how either list
  * came about.
  */
-import { type Sight, spans, type WitnessRecord } from '../support/witness.ts'
+import { type Sight, spans, type WitnessRecord } from '../../src/lab/watch/witness.ts'
 import { type Bound, boundOf, type Limit, QUIET } from './bounds.ts'
 import { type Fault, type FaultKind, KINDS } from './plan.ts'
 

@@ -5,9 +5,9 @@
  * the benchmark's.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { activeDownIntervalMs } from '../support/daemon.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeContainer } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { DockerTrio, FAMILIES, type Family, INTERVAL, PRIORITIES, WITHIN } from './docker-trio.ts'
 
 /** What the second router waits when nobody tells it anything, and as much again as a busy machine may take. */

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { docker, engineAnswers, removeLeftovers } from '../support/docker.ts'
 
 /** Another image may be tried in place of this checkout's. */

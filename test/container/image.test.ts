@@ -7,9 +7,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../src/lab/wait.ts'
 import { docker, MADE_BY } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 import { IMAGE } from './build-image.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')

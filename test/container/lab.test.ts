@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import type { Row, Summary } from '../../bench/compose/story.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { docker } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
 

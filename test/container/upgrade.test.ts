@@ -3,10 +3,10 @@
  * remove, start the new one, look whether it is Backup, go on. Two clients ask all the while.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { activeDownIntervalMs } from '../support/daemon.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
+import { monotonicMs } from '../../src/lab/wait.ts'
 import { docker } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
-import { monotonicMs } from '../support/wait.ts'
 import { buildRevision } from './build-image.ts'
 import { DockerTrio, INTERVAL, PRIORITIES } from './docker-trio.ts'
 

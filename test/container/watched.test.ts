@@ -3,9 +3,9 @@
  * and back. What it has stored is held against what the clients saw: how often an address moved, and who had it when.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { FASTER, Prometheus } from '../support/prometheus.ts'
 import { describeContainer } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { API_PORT, DockerTrio, FAMILIES, type Family } from './docker-trio.ts'
 
 const SCRAPE = 15_000 / FASTER

@@ -3,10 +3,10 @@
  * daemon that has ended is asked for its log only. Refuses to know what happened to it.
  */
 import { expect } from 'vitest'
-import type { Daemon } from '../support/daemon.ts'
-import { Frr } from '../support/frr.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { Keepalived } from '../support/keepalived.ts'
+import type { Daemon } from '../../src/lab/daemons/daemon.ts'
+import { Frr } from '../../src/lab/daemons/frr.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
 
 export async function expectContent(daemon: Daemon): Promise<void> {
   if (daemon instanceof Keepalived) {

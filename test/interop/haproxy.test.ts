@@ -6,12 +6,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeHaproxy } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 const WITHIN = 8_000
 /** An engine that gets no CPU for three intervals rightly loses its address, and here only HAProxy may be the cause. */

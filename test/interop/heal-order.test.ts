@@ -5,10 +5,10 @@
  * pair and its assertions are pair.ts's.
  */
 import { expect, type TestContext, test } from 'vitest'
-import { ADVERTISEMENT, Gate, PROBE } from '../support/gate.ts'
+import { ADVERTISEMENT, Gate, PROBE } from '../../src/lab/gate.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import type { Match, Protocol } from './match.ts'
 import { Pair } from './pair.ts'
 

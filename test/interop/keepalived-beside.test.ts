@@ -7,12 +7,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { Keepalived } from '../support/keepalived.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 
 /** What a careful operator gives the daemon: then the descriptors of a root with all capabilities cannot be read. */
 const LEAST = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']

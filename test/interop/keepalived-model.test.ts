@@ -6,18 +6,18 @@
  */
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
+import { run } from '../../src/lab/command.ts'
+import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { Keepalived, keepalivedConfig } from '../../src/lab/daemons/keepalived.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
+import { startWitness } from '../../src/lab/watch/witness.ts'
 import type { Fault } from '../../src/simulator/scenario.ts'
 import { play } from '../../src/simulator/simulation.ts'
 import { address } from '../../src/wire/address.ts'
-import type { RouterPlan } from '../support/daemon.ts'
-import { Keepalived, keepalivedConfig } from '../support/keepalived.ts'
 import { read } from '../support/keepalived-text.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { describeInterop } from '../support/require.ts'
-import { Capture, type Frame } from '../support/tshark.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
-import { startWitness } from '../support/witness.ts'
 
 /** Long, because keepalived itself takes over for no reason when it gets no CPU for three of them. */
 const INTERVAL = Number(process.env.MODEL_INTERVAL ?? '1000')

@@ -3,7 +3,7 @@
  * priority. Decides which cells exist (FRR has neither unicast nor passwords, keepalived has both) and their timing.
  * Refuses to know what is done in a row (matrix.ts).
  */
-import type { DaemonKind } from '../support/daemon.ts'
+import type { DaemonKind } from '../../src/lab/daemons/daemon.ts'
 
 export const PROTOCOLS = ['v3 IPv4', 'v3 IPv6', 'v2 PASS IPv4'] as const
 export type Protocol = (typeof PROTOCOLS)[number]

@@ -4,10 +4,10 @@
  * Refuses to know which rows there are (match.ts) and how the two are observed (pair.ts).
  */
 import { expect, type TestContext } from 'vitest'
-import { Holdfast } from '../support/holdfast.ts'
-import type { Frame } from '../support/tshark.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { sleep } from '../../src/lab/wait.ts'
+import type { Frame } from '../../src/lab/watch/capture.ts'
 import { Turns } from '../support/turns.ts'
-import { sleep } from '../support/wait.ts'
 import { activeDownIntervalOf, type Match, PRIORITY, skewTimeOf } from './match.ts'
 import { Pair } from './pair.ts'
 

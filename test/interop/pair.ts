@@ -4,14 +4,14 @@
  * macvlan goes off instead) and which packet is whose. Refuses to know the order of a scenario.
  */
 import { expect } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
-import type { Daemon, DaemonKind, RouterPlan } from '../support/daemon.ts'
-import { Frr, frrSource } from '../support/frr.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { startDaemon } from '../support/start-daemon.ts'
-import { Capture, type Frame, faults } from '../support/tshark.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import type { Daemon, DaemonKind, RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { Frr, frrSource } from '../../src/lab/daemons/frr.ts'
+import { startDaemon } from '../../src/lab/daemons/start-daemon.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { Capture, type Frame, faults } from '../../src/lab/watch/capture.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { expectContent } from './content.ts'
 import { intervalOf, type Match, PRIORITY } from './match.ts'
 

@@ -5,11 +5,11 @@
  * file.
  */
 import { expect, type TestContext } from 'vitest'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { BASE, FileGroup, type FileKind, type Row } from '../support/file-group.ts'
-import { Holdfast } from '../support/holdfast.ts'
 import { describeInterop } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
 import { expectContent } from './content.ts'
 
 const NODES = 5

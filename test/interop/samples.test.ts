@@ -7,12 +7,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { createLab, type Host, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { run } from '../../src/lab/command.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 
 const SAMPLES = join(packageRoot(), 'test', 'samples', 'keepalived')
 /** keepalived waits 3 × interval + Skew_Time as its checks have passed; a busy machine takes longer. */

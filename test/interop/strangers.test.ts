@@ -5,12 +5,12 @@
  */
 import { expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
-import type { DaemonKind, RouterPlan } from '../support/daemon.ts'
-import { type Extra, Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP } from '../support/lab.ts'
+import type { DaemonKind, RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { startDaemon } from '../../src/lab/daemons/start-daemon.ts'
+import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeFrr, describeInterop } from '../support/require.ts'
-import { startDaemon } from '../support/start-daemon.ts'
-import { eventually } from '../support/wait.ts'
 import { addIpv6, globalAddress, PASSWORD, VIPS6 } from './pair.ts'
 
 type Part = Partial<Omit<RouterPlan, 'host'>>

@@ -5,11 +5,11 @@
  * there; the pair and its assertions are pair.ts's.
  */
 import { expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import type { Host } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import type { Host } from '../../src/lab/lab.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 import type { Match, Protocol } from './match.ts'
 import { globalAddress, Pair, type Which } from './pair.ts'
 

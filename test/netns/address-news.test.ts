@@ -4,10 +4,10 @@
  * `status` does not claim otherwise.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { LAB_VIP } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { sleep } from '../support/wait.ts'
 import { Trio } from './trio.ts'
 
 let trio: Trio | undefined

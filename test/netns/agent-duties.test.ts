@@ -7,13 +7,13 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
-import { LAB_VIP } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 const WITHIN = { within: 40_000, every: 50 }
 const BIN = join(packageRoot(), 'bin', 'holdfast')

@@ -7,11 +7,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:f
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { ClusterLab } from '../support/cluster-lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 
 const WITHIN = 40_000
 let cluster: ClusterLab | undefined

@@ -5,13 +5,13 @@
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
+import { run } from '../../src/lab/command.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
-import { HolderHistory } from '../support/holder-history.ts'
-import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
 
 const WITHIN = 40_000
 const LONGEST = 120_000

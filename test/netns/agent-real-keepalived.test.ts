@@ -6,17 +6,17 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
+import { run } from '../../src/lab/command.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Capture, faults } from '../../src/lab/watch/capture.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { type Authority, createAuthority } from '../support/certificates.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
 import { KeepalivedPod } from '../support/keepalived-pod.ts'
-import { LAB_VIP } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { addressesOf } from '../support/moved-host.ts'
 import { describeInterop } from '../support/require.ts'
-import { Capture, faults } from '../support/tshark.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 /** Process starts, checks that have to succeed three times at 2 s, and elections at 1 s. */
 const WITHIN = { within: 40_000, every: 20 }

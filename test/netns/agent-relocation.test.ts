@@ -6,13 +6,13 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
+import type { Host } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
-import type { Host } from '../support/lab.ts'
 import { addressesOf, batch, MAKE_BRIDGE } from '../support/moved-host.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture } from '../support/tshark.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
 
 /** From the last command. Asked are 2 s (openshift.md R4); this is a machine that others keep busy. */
 const EVALUATED = 5_000

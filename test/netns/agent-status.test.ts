@@ -5,11 +5,11 @@
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
-import { LAB_VIP } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 const WITHIN = { within: 60_000, every: 50 }
 /** Of its log lines. */

@@ -6,10 +6,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ClusterLab } from '../support/cluster-lab.ts'
-import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 const WITHIN = 40_000
 const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`

@@ -5,12 +5,12 @@
  */
 import { afterEach, describe, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
-import { activeDownIntervalMs } from '../support/daemon.ts'
-import { type Extra, Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
+import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 const OTHER_VIP = '10.77.0.101'
 const PASSWORD = 'h0ldf4st'

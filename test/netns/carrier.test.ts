@@ -4,13 +4,13 @@
  * when nobody else is left (VR-TRK-11, VR-SG-01).
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { activeDownIntervalMs } from '../support/daemon.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
+import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture, type Frame } from '../support/tshark.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 const INTERVAL = 100
 const WITHIN = 10_000

@@ -7,10 +7,10 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { expect, test } from 'vitest'
 import { spreadOf } from '../../bench/failover/statistics.ts'
+import { monotonicMs } from '../../src/lab/wait.ts'
 import { millis } from '../../src/wire/units.ts'
 import { checkSpec, httpSpec, tcpSpec } from '../support/check-spec.ts'
 import { CheckThread } from '../support/check-thread.ts'
-import { monotonicMs } from '../support/wait.ts'
 
 const RESERVE = 20
 /** The best of all tells what the thread can do, and the others that it does; a program beside it may have a CPU first. */

@@ -21,12 +21,12 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { Holdfast, holdfastConfig } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
 
 const BIN = join(packageRoot(), 'bin', 'holdfast')
 const COMMANDS = ['run', 'check', 'status', 'yield', 'reload', 'stop', 'capture', 'demo', 'schema']

@@ -5,14 +5,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { ClusterLab } from '../support/cluster-lab.ts'
-import { HolderHistory } from '../support/holder-history.ts'
-import { LAB_VIP } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 const WITHIN = 40_000
 const LONGEST = 150_000

@@ -4,13 +4,13 @@
  * ends with the peers that the cluster has; both addresses have exactly one holder all the time, by the kernels' own news.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
+import { run } from '../../src/lab/command.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
 import { ClusterLab, INGRESS_VIP, type LabNode } from '../support/cluster-lab.ts'
-import { HolderHistory } from '../support/holder-history.ts'
 import { NODES } from '../support/kube-api/node-object.ts'
-import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 /** ms. Agents wait up to 16 s before they ask again after this one, up to 30 s after a minute. */
 const API_AWAY = Number(process.env.HOLDFAST_API_AWAY_MS ?? 15_000)

@@ -6,14 +6,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
+import { run } from '../../src/lab/command.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
+import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
-import { HolderHistory } from '../support/holder-history.ts'
-import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture, type Frame } from '../support/tshark.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 const WITHIN = 40_000
 const LONGEST = 180_000

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP } from '../support/lab.ts'
-import { eventually } from '../support/wait.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually } from '../../src/lab/wait.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PRELOAD = join(ROOT, 'test', 'support', 'watched-scripts.mjs')

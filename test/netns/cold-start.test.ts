@@ -4,10 +4,10 @@
  * order things happen can.
  */
 import { expect, test } from 'vitest'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP } from '../support/lab.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 
 const STARTS = 3
 

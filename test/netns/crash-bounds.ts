@@ -10,7 +10,7 @@
  *   renewal that is at most a third of it old;
  * - a clean leave (SIGTERM, guardian lost) overlaps 10 ms at most and loses nothing.
  */
-import { activeDownIntervalMs, skewTimeMs } from '../support/daemon.ts'
+import { activeDownIntervalMs, skewTimeMs } from '../../src/lab/daemons/daemon.ts'
 
 export const PRIORITIES = [200, 150, 100] as const
 const [OWN, NEXT] = PRIORITIES

@@ -2,7 +2,7 @@
  * What is done to r1 in each row of the matrix, and when it began and ended. Decides in which order the rows are run (one
  * that needs a new engine comes after one that has killed the old); refuses to know what should follow.
  */
-import { monotonicMs, sleep } from '../support/wait.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Fault } from './crash-bounds.ts'
 import type { CrashNode, Victim } from './crash-node.ts'
 

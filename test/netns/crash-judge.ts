@@ -2,9 +2,9 @@
  * From what the witness, the capture and the kernels saw of one row and one address to a cell of the matrix: figures, and
  * what was not as it had to be. Refuses to know how it was observed. PURE.
  */
-import { skewTimeMs } from '../support/daemon.ts'
-import type { LoggedLine } from '../support/logged-process.ts'
-import { NOISE, type Sight, spans, type WitnessRecord } from '../support/witness.ts'
+import { skewTimeMs } from '../../src/lab/daemons/daemon.ts'
+import type { LoggedLine } from '../../src/lab/logged-process.ts'
+import { NOISE, type Sight, spans, type WitnessRecord } from '../../src/lab/watch/witness.ts'
 import { type Bounds, boundsOf, type Circumstances, type Fault, HANDOVER, PRIORITIES } from './crash-bounds.ts'
 import type { Inflicted } from './crash-faults.ts'
 import type { AddressNews, Spoken } from './crash-lan.ts'

@@ -3,12 +3,12 @@
  * kernel's own account of its addresses, all on one clock. Decides when the LAN is ready to be hurt; refuses to know how,
  * and what is allowed.
  */
-import { run } from '../../src/lab/network.ts'
-import { createLab, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
-import { Capture } from '../support/tshark.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
-import { startWitness, type Witness, type WitnessRecord } from '../support/witness.ts'
+import { run } from '../../src/lab/command.ts'
+import { createLab, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
+import { startWitness, type Witness, type WitnessRecord } from '../../src/lab/watch/witness.ts'
 import { PRIORITIES } from './crash-bounds.ts'
 import { type Column, CrashNode } from './crash-node.ts'
 

@@ -4,12 +4,12 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { statusCommand } from '../../src/cli/status/status.ts'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import type { Host, Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
-import { monotonicMs } from '../support/wait.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { snapshotOf } from '../../src/lab/status.ts'
+import { monotonicMs } from '../../src/lab/wait.ts'
 
 /** An address with its own interval. All are of one engine: what hits one hits all, and no more than it must. */
 export type Column = { readonly name: string; readonly vip: string; readonly vrid: number; readonly interval: number }
@@ -130,10 +130,7 @@ export class CrashNode {
     throw new Error(`Cannot make the engine on ${this.host.name} ${order}: it did not say so within 2 s`)
   }
 
-  async snapshot(): Promise<Snapshot | undefined> {
-    const { exitCode, stdout } = await statusCommand(join(this.#directory, 'holdfast.sock'), { json: true })
-    if (exitCode !== 0) return undefined
-    const snapshot: Snapshot = JSON.parse(stdout)
-    return snapshot
+  snapshot(): Promise<Snapshot | undefined> {
+    return snapshotOf(join(this.#directory, 'holdfast.sock'))
   }
 }

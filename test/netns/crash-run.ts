@@ -2,9 +2,9 @@
  * Runs rows of the matrix on one LAN, one after the other, each for all columns at once. Decides when a row begins (its
  * LAN at rest, at a moment that no advertisement knows) and when it is over. Refuses to know the bounds.
  */
-import type { LoggedLine } from '../support/logged-process.ts'
+import type { LoggedLine } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judge as judgeTime, pressureOf, watchMachine } from '../support/time-judge.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { boundsOf, type Circumstances } from './crash-bounds.ts'
 import type { Inflicted, Row } from './crash-faults.ts'
 import { type Cell, judge } from './crash-judge.ts'

@@ -4,11 +4,11 @@
  * kernel drops nothing.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Prober } from '../../src/lab/probe.ts'
-import type { Host } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import type { Host } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Prober } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { CrashLan } from './crash-lan.ts'
 import { COLUMNS } from './crash-node.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Many runs of the crash matrix as the tables of docs/reliability.md. PURE: cells in, Markdown out.
  */
-import { NOISE } from '../support/witness.ts'
+import { NOISE } from '../../src/lab/watch/witness.ts'
 import type { Cell } from './crash-judge.ts'
 
 function quantiles(values: readonly number[]): string {

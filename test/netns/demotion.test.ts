@@ -4,8 +4,8 @@
  * by the kernel, and on the wire.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { LAB_VIP } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
 import { describeNetns } from '../support/require.ts'
 import { Trio, WITHIN } from './trio.ts'
 

@@ -10,12 +10,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explainCommand } from '../../src/cli/explain/explain.ts'
 import type { Cause } from '../../src/explain/cause.ts'
 import type { Story } from '../../src/explain/story.ts'
-import { run } from '../../src/lab/network.ts'
-import { Prober, packageRoot, startResponder } from '../../src/lab/probe.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 /** An Active that is kept from running for three of them takes its addresses off, which busy cores bring about at 100 ms. */
 const INTERVAL = 1_000

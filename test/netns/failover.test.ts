@@ -3,10 +3,10 @@
  * Bounds are generous (the machine may be busy): how fast it is, `make bench` tells.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { LAB_VIP } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { sleep } from '../support/wait.ts'
 import { Trio, WITHIN } from './trio.ts'
 
 /** Two routers may answer ARP for a moment while they meet; longer than this is a split brain. */

@@ -6,12 +6,12 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { statusCommand } from '../../src/cli/status/status.ts'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import type { Host, Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { snapshotOf } from '../../src/lab/status.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 
 export const COUNT = 255
 const GROUP_OF = 15
@@ -51,11 +51,8 @@ export class FleetNode {
     this.process = new LoggedProcess(lab, host, [HOLDFAST, 'run', '-c', file])
   }
 
-  async snapshot(): Promise<Snapshot | undefined> {
-    const { exitCode, stdout } = await statusCommand(this.#socket, { json: true })
-    if (exitCode !== 0) return undefined
-    const snapshot: Snapshot = JSON.parse(stdout)
-    return snapshot
+  snapshot(): Promise<Snapshot | undefined> {
+    return snapshotOf(this.#socket)
   }
 
   /** "Active 255", "Backup 254, Initialize 1". */

@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 import { STOLEN, stolenMs } from '../support/time-judge.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import type { Order } from './guarded-engine.ts'
 import { agent, cable, cleanUp, GUARDIAN, indexOf, ip, namespace, type Said, Talker } from './native-fixture.ts'
 

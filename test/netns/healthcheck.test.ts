@@ -6,15 +6,15 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { type Authority, createAuthority } from '../support/certificates.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { programsOf } from '../support/marked-processes.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 const SUPPORT = join(import.meta.dirname, '..', 'support')
 const INTERVAL = 200

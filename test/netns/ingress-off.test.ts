@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { GROUP, KIND, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { INTENT_FILE } from '../../src/cluster/runtime/status/intent-memory.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
-import { HolderHistory } from '../support/holder-history.ts'
-import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 const API_ALONE = ['ostest_API_0: unicast to 1 peers']
 const BOTH = [...API_ALONE, 'ostest_INGRESS_0: unicast to 1 peers']

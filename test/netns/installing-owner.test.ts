@@ -6,14 +6,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import type { RouterPlan } from '../support/daemon.ts'
+import { run } from '../../src/lab/command.ts'
+import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually } from '../../src/lab/wait.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
 import { holdfastFrom } from '../support/file-group.ts'
-import { Keepalived } from '../support/keepalived.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { describeInterop } from '../support/require.ts'
-import { Capture } from '../support/tshark.ts'
-import { eventually } from '../support/wait.ts'
 
 const WITHIN = 10_000
 

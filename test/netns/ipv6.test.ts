@@ -5,13 +5,13 @@
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Prober } from '../../src/lab/probe.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
+import { Prober } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture } from '../support/tshark.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { INTERVAL, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
 
 /** Two routers may answer for a moment while they meet; longer than this is a split brain. */

@@ -9,11 +9,11 @@ import { afterEach, expect, test } from 'vitest'
 import { nodeEvents } from '../../src/cli/explain/event-source.ts'
 import { statusCommand } from '../../src/cli/status/status.ts'
 import { eventsIn } from '../../src/events/journal-file.ts'
-import { run } from '../../src/lab/network.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 const INTERVAL = 1_000
 const WITHIN = 20_000

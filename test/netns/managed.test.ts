@@ -8,14 +8,15 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { ask } from '../../src/cli/control-client.ts'
-import { statusCommand } from '../../src/cli/status/status.ts'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { Prober, packageRoot, startResponder } from '../../src/lab/probe.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { ask } from '../../src/files/control-client.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { snapshotOf } from '../../src/lab/status.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 const BIN = join(packageRoot(), 'bin', 'holdfast')
 const WITHIN = 15_000
@@ -58,11 +59,8 @@ class Node {
     return { status, stdout, stderr }
   }
 
-  async snapshot(): Promise<Snapshot | undefined> {
-    const { exitCode, stdout } = await statusCommand(this.socket, { json: true })
-    if (exitCode !== 0) return undefined
-    const snapshot: Snapshot = JSON.parse(stdout)
-    return snapshot
+  snapshot(): Promise<Snapshot | undefined> {
+    return snapshotOf(this.socket)
   }
 
   async vip() {
@@ -260,7 +258,7 @@ describeNetns('managed', () => {
     const socket = join(run, 'holdfast.sock')
     await eventually(
       'the engine to answer',
-      async () => (await statusCommand(socket, { json: true })).exitCode === 0,
+      async () => (await snapshotOf(socket)) !== undefined,
       () => daemon.lines.slice(-3),
       { within: WITHIN },
     )

@@ -3,10 +3,10 @@
  * each move costs the wire is read by tshark; who holds an address is asked of both kernels every 50 ms.
  */
 import { afterEach, expect, test } from 'vitest'
-import { createLab, type Host, type Lab } from '../support/lab.ts'
+import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
+import { Capture, type Frame, faults } from '../../src/lab/watch/capture.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture, type Frame, faults } from '../support/tshark.ts'
-import { eventually, sleep } from '../support/wait.ts'
 import { COUNT, FleetNode, look, type Sight, VIPS, watchMove } from './fleet.ts'
 
 /** Active_Down_Interval is 3.6 s; the rest is a busy machine. */

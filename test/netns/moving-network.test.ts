@@ -5,11 +5,11 @@
  * millisecond, by an observer that asks every 10 ms who has the address, and by the kernels.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { ArpObserver } from '../support/arp-observer.ts'
-import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { PRIORITIES, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
 
 /** Two routers may answer for a moment while they meet; longer than this is a split brain. */

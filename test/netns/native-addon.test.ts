@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { monotonicMs } from '../../src/lab/wait.ts'
 import { loadNative, META_SIZE } from '../../src/linux/native.ts'
 import { describeNetns } from '../support/require.ts'
-import { monotonicMs } from '../support/wait.ts'
 import { agent, cable, cleanUp, indexOf, ip, NATIVE, namespace, outcome } from './native-fixture.ts'
 
 describe('the native binaries', () => {

@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../src/lab/wait.ts'
 import { ServiceManager } from '../support/service-manager.ts'
-import { eventually } from '../support/wait.ts'
 import { GUARDIAN } from './native-fixture.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')

@@ -5,7 +5,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { monotonicMs, sleep } from '../support/wait.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 
 export const NATIVE = join(import.meta.dirname, '..', '..', 'native')
 export const GUARDIAN = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-guardian')

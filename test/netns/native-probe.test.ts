@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
 import { cleanUp, ip, NATIVE, namespace, type Said, Talker } from './native-fixture.ts'
 
 const PROBE = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-probe')

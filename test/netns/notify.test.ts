@@ -8,12 +8,12 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LONGEST_LAST_WORD } from '../../src/daemon/telemetry/notices.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { markedProcesses } from '../support/marked-processes.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 const WITHIN = 10_000
 /** In which a line too many would come. */

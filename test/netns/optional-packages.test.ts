@@ -6,11 +6,11 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { LIMITS } from '../../src/linux/sockets/raw-socket-backend.ts'
-import { Holdfast, holdfastConfig } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns, describeRawSocket } from '../support/require.ts'
 
 let lab: Lab

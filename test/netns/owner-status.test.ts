@@ -8,15 +8,15 @@ import type { Circumstances } from '../../src/cluster/decisions/status/finding.t
 import { GROUP, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { OwnerDuty } from '../../src/cluster/runtime/status/owner-duty.ts'
 import { StatusApi } from '../../src/cluster/runtime/status/status-api.ts'
-import { run } from '../../src/lab/network.ts'
-import { startResponder } from '../../src/lab/probe.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { startResponder } from '../../src/lab/watch/probe.ts'
 import { address } from '../../src/wire/address.ts'
-import { Holdfast } from '../support/holdfast.ts'
 import { sendTo } from '../support/kube-api/send.ts'
 import { KubeApi } from '../support/kube-api/server.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
 const INTERVAL = 100

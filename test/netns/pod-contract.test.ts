@@ -8,11 +8,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { createLab, type Host, type Lab } from '../support/lab.ts'
-import { familyOf, LoggedProcess } from '../support/logged-process.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
+import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 
 /** For the dump: what an address can have besides. */
 const EXCLUDED = 'virtual_ipaddress_excluded {\n        10.77.9.9/28\n        fd00:77::77\n    }'

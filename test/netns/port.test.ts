@@ -6,13 +6,13 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { activeDownIntervalMs } from '../support/daemon.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture } from '../support/tshark.ts'
-import { eventually } from '../support/wait.ts'
 
 const PORT = 9_655
 const INTERVAL = 100

@@ -7,12 +7,12 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PRESET_FILES } from '../../src/config/schema/preset.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { type Authority, createAuthority } from '../support/certificates.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 
 /** rise 3 and fall 3 at 2 s, and a busy machine. */
 const WITHIN = 20_000

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { convertCommand } from '../../src/cli/convert.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 
 const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 const NOBODY = 65_534

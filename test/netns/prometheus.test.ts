@@ -6,14 +6,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import { ArpObserver } from '../support/arp-observer.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { FASTER, Prometheus } from '../support/prometheus.ts'
 import { describePrometheusLab } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 /** As by default. Real failovers, at five times the pace of scrapes. */
 const INTERVAL = 1_000

@@ -5,14 +5,14 @@
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
-import { ArpObserver } from '../support/arp-observer.ts'
-import { type Extra, Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { run } from '../../src/lab/command.ts'
+import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture } from '../support/tshark.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { INTERVAL, PRIORITIES, TRIO_VIP6, Trio } from './trio.ts'
 
 /**

@@ -16,9 +16,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 import { SystemdLab } from '../support/systemd-lab.ts'
-import { eventually } from '../support/wait.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const OUT = join(ROOT, 'build', 'release')

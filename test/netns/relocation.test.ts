@@ -7,13 +7,13 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { RouterSnapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
-import { type Extra, Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
+import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { Capture } from '../../src/lab/watch/capture.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { addressesOf, batch, MAKE_BRIDGE, UPROOT } from '../support/moved-host.ts'
 import { describeNetns } from '../support/require.ts'
-import { Capture } from '../support/tshark.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 /** From the last command to the first answer. */
 const REEVALUATED = 2_000

@@ -1,6 +1,6 @@
 /** How much memory the engine of a daemon has, by the kernel's account. Refuses to know how much is too much. */
 import { readFileSync } from 'node:fs'
-import type { Holdfast } from '../support/holdfast.ts'
+import type { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 
 export function residentKilobytes(daemon: Holdfast): number {
   const [engine = daemon.process.pid] = daemon.process.children

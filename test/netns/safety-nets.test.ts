@@ -6,12 +6,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import type { Holdfast } from '../support/holdfast.ts'
-import { type Host, LAB_VIP } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { run } from '../../src/lab/command.ts'
+import type { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { type Host, LAB_VIP } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { TRIO_VIP6, Trio, WITHIN } from './trio.ts'
 
 /**

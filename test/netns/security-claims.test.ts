@@ -4,13 +4,13 @@
  * for how long, and that holdfast makes it no worse and counts what it can hear.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
-import { startResponder } from '../../src/lab/probe.ts'
-import { skewTimeMs } from '../support/daemon.ts'
+import { run } from '../../src/lab/command.ts'
+import { skewTimeMs } from '../../src/lab/daemons/daemon.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
+import { startResponder } from '../../src/lab/watch/probe.ts'
 import { advertisementFrame, arpReplyFrame, claimFrame, FORGED_MAC } from '../support/forged-frame.ts'
-import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, sleep } from '../support/wait.ts'
 import { residentKilobytes } from './resident-memory.ts'
 import { downMs, INTERVAL, MARGIN, PRIORITIES, Siege, STRANGER, UNTOUCHED } from './siege.ts'
 

@@ -3,11 +3,11 @@
  * the segment but can have packets routed into it (rows of docs/security.md).
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/network.ts'
+import { run } from '../../src/lab/command.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Attacker } from '../support/attacker.ts'
 import { advertisementFrame, arpReplyFrame, claimFrame, type Forgery } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { downMs, INTERVAL, MARGIN, SIEGE_VIP6, Siege, type SiegeOptions, STRANGER, UNTOUCHED } from './siege.ts'
 
 let siege: Siege | undefined

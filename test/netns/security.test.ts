@@ -3,9 +3,9 @@
  * made, the client and the kernels say what it did, and the metrics that the document names have counted it.
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { advertisementFrame, type Forgery } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 import { residentKilobytes } from './resident-memory.ts'
 import { downMs, INTERVAL, INVENTED, MARGIN, Siege, STRANGER, UNTOUCHED } from './siege.ts'
 

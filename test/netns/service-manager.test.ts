@@ -3,11 +3,11 @@
  */
 import { writeFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 import { ServiceManager } from '../support/service-manager.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
 
 const WATCHDOG_MS = 1_000
 /** The guardian beats every 250 ms; the word goes with the first beat behind its time. */

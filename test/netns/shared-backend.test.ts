@@ -6,12 +6,12 @@
  */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { NOISE, settlesOn, startWitness } from '../../src/lab/watch/witness.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
-import { NOISE, settlesOn, startWitness } from '../support/witness.ts'
 
 const WITHIN = 15_000
 const POLLED_VIP = '10.77.0.101'

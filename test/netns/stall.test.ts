@@ -7,12 +7,12 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { activeDownIntervalMs } from '../support/daemon.ts'
-import { Holdfast, holdfastConfig } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
+import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeNetns, describeRawSocket } from '../support/require.ts'
 import { CannotBeJudged } from '../support/time-judge.ts'
-import { eventually } from '../support/wait.ts'
 
 const STALLS = 10
 const STALL_MS = 200

@@ -6,13 +6,13 @@
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/lab/network.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
-import type { RouterPlan } from '../support/daemon.ts'
-import { type Extra, Holdfast, holdfastConfig } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
-import { eventually } from '../support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
+import { type Extra, Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 
 const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 /** Long enough that busy cores do not make an Active late. */

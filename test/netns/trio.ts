@@ -3,13 +3,13 @@
  * entry and an observer that has none: what every failover scenario in namespaces starts from. All that is asserted
  * comes from the kernel, the client or the observer; the daemon's own account only has to agree.
  */
-import { run } from '../../src/lab/network.ts'
-import { Prober, startResponder } from '../../src/lab/probe.ts'
-import { ArpObserver } from '../support/arp-observer.ts'
-import { activeDownIntervalMs } from '../support/daemon.ts'
-import { type Extra, Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { eventually, monotonicMs } from '../support/wait.ts'
+import { run } from '../../src/lab/command.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
+import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
+import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 
 export const INTERVAL = 100
 export const PRIORITIES = [200, 150, 100] as const

@@ -3,10 +3,10 @@
  * symptom; and that the answer goes when the symptom does.
  */
 import { expect, test } from 'vitest'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 import { missingLine, type Tried, triedBlocks } from '../support/tried-page.ts'
 import { Turns } from '../support/turns.ts'
-import { eventually } from '../support/wait.ts'
 import { Stage, SYMPTOMS } from './symptoms.ts'
 
 const WITHIN = 30_000

@@ -5,11 +5,11 @@
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
 import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
-import { HolderHistory } from '../support/holder-history.ts'
-import { LAB_VIP } from '../support/lab.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
 
 const WITHIN = { within: 40_000, every: 50 }
 const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { JournalEvent } from '../../src/events/event.ts'
 import { webhookBodySchema } from '../../src/events/webhook-body.ts'
-import { Holdfast } from '../support/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { eventually } from '../support/wait.ts'
 
 const RECEIVER = join(import.meta.dirname, '..', 'support', 'webhook-receiver.mjs')
 const PORT = 8080

@@ -5,8 +5,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { packageRoot } from '../../src/lab/probe.ts'
-import type { Host, Lab } from '../support/lab.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 export const PICTURES = join(packageRoot(), 'build', 'page')

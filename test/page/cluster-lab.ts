@@ -2,10 +2,10 @@
  * Three nodes that show each other on their status pages, each with a service that two health checks ask. Decides names,
  * priorities and weights; refuses to know what a page makes of them.
  */
-import { type Extra, Holdfast } from '../support/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../support/lab.ts'
-import { LoggedProcess } from '../support/logged-process.ts'
-import { eventually } from '../support/wait.ts'
+import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 
 const PORT = 9_655
 const INTERVAL = 300

@@ -4,9 +4,9 @@
  * never an excuse for it.
  */
 import { type FSWatcher, watch } from 'node:fs'
+import { monotonicMs } from '../../src/lab/wait.ts'
+import type { WitnessRecord } from '../../src/lab/watch/witness.ts'
 import { stolenMs } from '../support/time-judge.ts'
-import { monotonicMs } from '../support/wait.ts'
-import type { WitnessRecord } from '../support/witness.ts'
 
 const NAMESPACES = '/run/netns'
 /** The kernel takes a namespace down in its own time. */

@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
-import { familyOf } from '../support/logged-process.ts'
+import { familyOf } from '../../src/lab/logged-process.ts'
 import type { Counts } from './flatness.ts'
 
 /** Programs of checks and notifications come and go. */

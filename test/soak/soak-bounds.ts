@@ -3,8 +3,8 @@
  * runs and results. Those that the chaos suite has as well are its own (test/chaos/bounds.ts).
  */
 
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { type Bound, boundOf, HANDOVER, PRIORITIES } from '../chaos/bounds.ts'
-import { activeDownIntervalMs } from '../support/daemon.ts'
 import type { SoakFault } from './soak-plan.ts'
 
 /** Of a node that is to be the owner although r1 is well; with all weights that flap it is above r1 still. */

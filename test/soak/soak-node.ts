@@ -6,11 +6,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask } from '../../src/cli/control-client.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { ask } from '../../src/files/control-client.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { ChaosNode, VIP6 } from '../chaos/chaos-node.ts'
-import { type Host, LAB_VIP, type Lab } from '../support/lab.ts'
 import { LIFTED, soakPriorityOf } from './soak-bounds.ts'
 
 const API_PORT = 9655

@@ -4,7 +4,7 @@
  */
 import { STYLE } from '../../bench/failover/picture.ts'
 import { element, label, mark, type Shape, segment } from '../../bench/failover/svg.ts'
-import { activeDownIntervalMs } from '../support/daemon.ts'
+import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { median, type Point, type Series } from './flatness.ts'
 import { socketsOf } from './samples.ts'
 import { soakPriorityOf } from './soak-bounds.ts'

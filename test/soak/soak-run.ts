@@ -4,15 +4,15 @@
  * that all of it is gone afterwards, in every exit path (lab.ts). Refuses to know how a step is done and what it may cost.
  */
 
+import { createLab, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { settlesOn, startWitness, type Witness, type WitnessRecord } from '../../src/lab/watch/witness.ts'
 import type { NodeNote } from '../chaos/chaos-node.ts'
 import { VIPS } from '../chaos/chaos-node.ts'
 import { prepare, stalledMicroseconds } from '../chaos/chaos-run.ts'
 import type { Arena } from '../chaos/faults.ts'
 import { type Injected, type Verdict, weighBy } from '../chaos/judge.ts'
-import { createLab, type Lab } from '../support/lab.ts'
 import { stolenMs } from '../support/time-judge.ts'
-import { eventually, monotonicMs, sleep } from '../support/wait.ts'
-import { settlesOn, startWitness, type Witness, type WitnessRecord } from '../support/witness.ts'
 import { Company, circumstancesOf } from './company.ts'
 import { type Counts, differences } from './flatness.ts'
 import { atRest, type NodeSample, sampleOf } from './samples.ts'

@@ -2,10 +2,11 @@
  * How each step of the plan is done, and how it is seen that the addresses moved. Decides commands; every one dates its
  * beginning before the first and its end after the last of them. What the chaos suite can do as well it does (faults.ts).
  */
+
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
+import type { WitnessRecord } from '../../src/lab/watch/witness.ts'
 import { type Arena, type Inflicted, inflict } from '../chaos/faults.ts'
 import type { Injected } from '../chaos/judge.ts'
-import { monotonicMs, sleep } from '../support/wait.ts'
-import type { WitnessRecord } from '../support/witness.ts'
 import type { SoakNode } from './soak-node.ts'
 import { FAILOVERS, type SoakFault, type SoakKind } from './soak-plan.ts'
 

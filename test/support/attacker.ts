@@ -4,10 +4,10 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { toHex } from './hex.ts'
-import type { Host, Lab } from './lab.ts'
-import { eventually, monotonicMs } from './wait.ts'
 
 export type Onslaught = { readonly at: number; readonly sent: number; readonly failed: number; readonly ms: number }
 

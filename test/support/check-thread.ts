@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { CheckNews, CheckOrder } from '../../src/healthcheck/check-message.ts'
-import { eventually, monotonicMs } from './wait.ts'
+import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 
 const RUNNER = `
   const { workerData } = require('node:worker_threads')

@@ -6,15 +6,15 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { statusCommand } from '../../src/cli/status/status.ts'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { snapshotOf } from '../../src/lab/status.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import { writeKubeconfig } from './kube-api/kubeconfig.ts'
 import { NODES, type NodePlan, nodeObject } from './kube-api/node-object.ts'
 import { KubeApi, type KubeApiOptions } from './kube-api/server.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
-import { eventually } from './wait.ts'
 
 const BIN = join(packageRoot(), 'bin', 'holdfast')
 const PORT = join(import.meta.dirname, 'kube-api', 'port.mjs')
@@ -185,11 +185,8 @@ export class LabNode {
     )
   }
 
-  async snapshot(): Promise<Snapshot | undefined> {
-    const { exitCode, stdout } = await statusCommand(this.socket, { json: true })
-    if (exitCode !== 0) return undefined
-    const snapshot: Snapshot = JSON.parse(stdout)
-    return snapshot
+  snapshot(): Promise<Snapshot | undefined> {
+    return snapshotOf(this.socket)
   }
 
   /** `ostest_API_0: unicast to 2 peers`. */

@@ -3,8 +3,9 @@
  * address each time (docs/migrating-from-keepalived.md). Decides the events, their order and what is measured of each.
  * Refuses to know which figures are good.
  */
+
+import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { BOOTSTRAP, FileGroup, type FileKind, type Row } from './file-group.ts'
-import { monotonicMs, sleep } from './wait.ts'
 
 export const LINE_UPS = ['holdfast', 'mixed', 'keepalived'] as const
 export type LineUp = (typeof LINE_UPS)[number]

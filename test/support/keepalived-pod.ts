@@ -5,10 +5,10 @@
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import type { ClusterLab, LabNode } from './cluster-lab.ts'
-import type { Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
 
 const BIN = join(packageRoot(), 'bin', 'holdfast')
 const POD = join(import.meta.dirname, 'keepalived-pod.mjs')

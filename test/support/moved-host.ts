@@ -2,8 +2,8 @@
  * What happens to the network of a host that is relocated, as lines for ip, and where its addresses are by the kernel's own
  * account. Refuses to know what runs on it.
  */
-import { run } from '../../src/lab/network.ts'
-import type { Host } from './lab.ts'
+import { run } from '../../src/lab/command.ts'
+import type { Host } from '../../src/lab/lab.ts'
 
 export const batch = (host: Host, lines: readonly string[]) =>
   run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))

@@ -3,12 +3,12 @@
  * has the address. Decides what an accident is on a real machine (power off: the cable, all processes, then the
  * address). Refuses to know what a scenario expects, and the daemon's inside beyond its status.
  */
-import { run } from '../../src/lab/network.ts'
+import { run } from '../../src/lab/command.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Family } from '../../src/wire/address.ts'
-import { Holdfast } from './holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from './lab.ts'
 import type { Lan, LanNode, LanPlan, OpenLan } from './lan.ts'
-import { eventually, monotonicMs, sleep } from './wait.ts'
 
 /** What a node falls to without its uplink: of a tracked interface the weight is fixed when the daemon starts. */
 const DEMOTED = 50

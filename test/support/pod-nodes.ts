@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Container, Pod } from 'kubernetes-types/core/v1.js'
 import { parse, stringify } from 'yaml'
-import { packageRoot } from '../../src/lab/probe.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Host } from '../../src/lab/lab.ts'
+import { monotonicMs } from '../../src/lab/wait.ts'
 import { docker } from './docker.ts'
-import type { Host } from './lab.ts'
-import { monotonicMs } from './wait.ts'
 
 const PREFIX = 'hfpods'
 const MINUTE = 60_000

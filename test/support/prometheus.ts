@@ -6,10 +6,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { packageRoot } from '../../src/lab/probe.ts'
-import type { Host, Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
-import { eventually } from './wait.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 
 export const FASTER = 5
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }

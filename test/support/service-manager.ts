@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { eventually } from './wait.ts'
+import { eventually } from '../../src/lab/wait.ts'
 
 /** Node has no datagram sockets of this family. */
 const LISTENER = `$| = 1; my $s = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => $ARGV[0] =~ s/^@/\\0/r) or die $!;

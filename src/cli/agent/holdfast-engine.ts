@@ -6,8 +6,8 @@
 import type { Desired } from '../../cluster/decisions/engine/desired.ts'
 import { documentText } from '../../cluster/decisions/engine/document.ts'
 import type { EngineDoor, EngineSight, HandedOver } from '../../cluster/runtime/engine-door.ts'
+import { ask, listen } from '../../files/control-client.ts'
 import { handOver } from '../configure.ts'
-import { ask, listen } from '../control-client.ts'
 
 const WITHIN = 5_000
 const WHO = 'holdfast agent'

@@ -3,8 +3,9 @@
  * than guessed from a version. Decides the words; refuses to know how the demo goes on.
  */
 import { readFileSync } from 'node:fs'
-import { namespacesStarting, removeNamespace, run } from '../../lab/network.ts'
-import { probePath } from '../../lab/probe.ts'
+import { run } from '../../lab/command.ts'
+import { probePath } from '../../lab/installation.ts'
+import { namespacesStarting, removeNamespace } from '../../lab/leftovers.ts'
 
 /** Bits of the effective set: namespaces, links and addresses, raw sockets. */
 const CAPABILITIES = { CAP_SYS_ADMIN: 21n, CAP_NET_ADMIN: 12n, CAP_NET_RAW: 13n } as const

@@ -7,9 +7,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EXIT } from '../../app/exit-code.ts'
-import { DemoNetwork, sweepLeftovers } from '../../lab/network.ts'
+import { sweepLeftovers } from '../../lab/leftovers.ts'
+import { Network } from '../../lab/network.ts'
 import { DemoNode } from '../../lab/node.ts'
-import { Prober } from '../../lab/probe.ts'
+import { Prober } from '../../lab/watch/probe.ts'
 import { missingRequirement } from './demo-requirement.ts'
 
 const PREFIX = 'hfdemo'
@@ -34,7 +35,7 @@ export async function demoCommand(): Promise<number> {
   sweepLeftovers(PREFIX)
 
   const directory = mkdtempSync(join(tmpdir(), `${prefix}-`))
-  let network: DemoNetwork | undefined
+  let network: Network | undefined
   const cleanUp = () => {
     network?.destroy()
     rmSync(directory, { recursive: true, force: true })
@@ -57,7 +58,7 @@ export async function demoCommand(): Promise<number> {
   })
   try {
     const hosts = PRIORITIES.map((_, i) => ({ name: `node${i + 1}`, address: `10.77.0.${11 + i}` }))
-    network = new DemoNetwork(prefix, [...hosts, CLIENT])
+    network = new Network(prefix, [...hosts, CLIENT])
     await Promise.race([new Story(network, directory).play(), interrupted])
     if (signalled !== undefined) process.stderr.write('\nholdfast demo: interrupted, cleaning up\n')
     return signalled ?? EXIT.ok
@@ -70,12 +71,12 @@ export async function demoCommand(): Promise<number> {
 }
 
 class Story {
-  readonly #network: DemoNetwork
+  readonly #network: Network
   readonly #directory: string
   readonly #startedAt = now()
   #nodes: DemoNode[] = []
 
-  constructor(network: DemoNetwork, directory: string) {
+  constructor(network: Network, directory: string) {
     this.#network = network
     this.#directory = directory
   }

@@ -6,7 +6,7 @@
 import { dirname, join } from 'node:path'
 import { type EventPage, type JournalEvent, readEventPage } from '../../events/event.ts'
 import { readJournalFile } from '../../events/journal-file.ts'
-import { ask } from '../control-client.ts'
+import { ask } from '../../files/control-client.ts'
 
 const TIMEOUT = 3_000
 /** A daemon keeps a thousand events, and tells a hundred at once at its port. */

@@ -6,12 +6,12 @@
 
 import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import { type JournalEvent, readEventPage } from '../../events/event.ts'
+import { ask } from '../../files/control-client.ts'
 import { becauseOf, failedChecksOf, groupsOf, holdersOf, namesOf } from '../../http/page/cluster.js'
 import { headlineOf } from '../../http/page/headline.js'
 import { Memory } from '../../http/page/memory.js'
 import { reasonWords } from '../../http/page/words.js'
 import type { PeersAnswer } from '../../http/peers/peers.ts'
-import { ask } from '../control-client.ts'
 import { configurationAt } from '../explain/explain-configuration.ts'
 
 /** What is known besides the status of this node. */

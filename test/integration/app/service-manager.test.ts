@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ServiceManager, standingWords } from '../../../src/app/service-manager.ts'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
 import type { Standing } from '../../../src/daemon/telemetry/snapshot.ts'
-import { eventually } from '../../support/wait.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 
 const standing = (name: string, state: Standing['state'], more: Partial<Standing> = {}): Standing => ({
   ...{ name, state, faults: [], addresses: ['10.0.0.200'], follows: null },

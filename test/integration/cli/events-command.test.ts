@@ -9,7 +9,7 @@ import { eventsCommand, followEvents, momentOf } from '../../../src/cli/explain/
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
 import { openControlSocket } from '../../../src/http/control-socket.ts'
 import { sourceOf } from '../../../src/http/event-route.ts'
-import { eventually } from '../../support/wait.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 
 let directory = ''

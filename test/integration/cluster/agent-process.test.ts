@@ -7,9 +7,9 @@ import { vipPairs } from '../../../src/cluster/decisions/engine/vip-pairs.ts'
 import { Account } from '../../../src/cluster/runtime/account.ts'
 import { Agent, type AgentPlan } from '../../../src/cluster/runtime/agent.ts'
 import type { EngineSight } from '../../../src/cluster/runtime/engine-door.ts'
+import { eventually, monotonicMs } from '../../../src/lab/wait.ts'
 import { address } from '../../../src/wire/address.ts'
 import { nodeObject } from '../../support/kube-api/node-object.ts'
-import { eventually, monotonicMs } from '../../support/wait.ts'
 
 const WITHIN = { within: 20_000 }
 const ends: (() => Promise<void>)[] = []

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { wasStopped, watchBootstrap } from '../../../src/cluster/runtime/bootstrap-duty.ts'
 import { putFact } from '../../../src/cluster/runtime/fact-file.ts'
-import { eventually } from '../../support/wait.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 
 const SOON = { within: 20_000, every: 20 }
 const end: (() => unknown)[] = []

@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest'
 import type { Elsewhere } from '../../../src/cluster/decisions/engine/platform.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import { watchInfrastructure } from '../../../src/cluster/runtime/api/infrastructure-watch.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { KubeApi } from '../../support/kube-api/server.ts'
-import { eventually } from '../../support/wait.ts'
 
 const INFRASTRUCTURES = 'config.openshift.io/v1/infrastructures'
 const SOON = { within: 10_000, every: 10 }

@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest'
 import { findingsOf } from '../../../src/cluster/decisions/status/finding.ts'
 import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
 import { IntentDuty } from '../../../src/cluster/runtime/status/intent-duty.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 
 const [VIP, INGRESS, LB] = [address('10.0.0.200'), address('10.0.0.201'), address('10.0.0.9')]
 const SOON = { within: 5_000, every: 5 }

@@ -9,13 +9,13 @@ import { ClusterClient, type Limits } from '../../../src/cluster/runtime/api/clu
 import { watchDebugFlag } from '../../../src/cluster/runtime/api/flag-watch.ts'
 import { isLost, onAddressLost } from '../../../src/cluster/runtime/api/lost-address.ts'
 import { PATIENCE, type WatchPhase, watchObjects } from '../../../src/cluster/runtime/api/object-watch.ts'
+import { eventually, monotonicMs } from '../../../src/lab/wait.ts'
 import { createAuthority } from '../../support/certificates.ts'
 import { clusterCases } from '../../support/cluster-cases.ts'
 import type { Fault } from '../../support/kube-api/fault.ts'
 import { type KubeconfigPlan, writeKubeconfig } from '../../support/kube-api/kubeconfig.ts'
 import { NODES, type NodePlan, nodeObject } from '../../support/kube-api/node-object.ts'
 import { KubeApi, type KubeApiOptions } from '../../support/kube-api/server.ts'
-import { eventually, monotonicMs } from '../../support/wait.ts'
 
 const HASTY = { ...PATIENCE, first: 20, longest: 100 }
 let directory: string

@@ -20,11 +20,11 @@ import {
 import { VipProbe } from '../../../src/cluster/runtime/api/vip-probe.ts'
 import { OwnerDuty } from '../../../src/cluster/runtime/status/owner-duty.ts'
 import { StatusApi } from '../../../src/cluster/runtime/status/status-api.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { address } from '../../../src/wire/address.ts'
 import { FakeEngine } from '../../support/fake-engine.ts'
 import { sendTo } from '../../support/kube-api/send.ts'
 import { KubeApi } from '../../support/kube-api/server.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
 const VIP = '10.0.0.200'

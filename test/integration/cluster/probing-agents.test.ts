@@ -13,10 +13,10 @@ import type { Condition } from '../../../src/cluster/decisions/status/condition.
 import { GROUP, PLURAL, readPublished, VERSION } from '../../../src/cluster/decisions/status/published-status.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import { StatusDuty } from '../../../src/cluster/runtime/status/status-duty.ts'
+import { eventually, monotonicMs, sleep } from '../../../src/lab/wait.ts'
 import { address } from '../../../src/wire/address.ts'
 import { FakeEngine } from '../../support/fake-engine.ts'
 import { KubeApi } from '../../support/kube-api/server.ts'
-import { eventually, monotonicMs, sleep } from '../../support/wait.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
 const VIPS = ['127.0.0.1', '127.0.0.2']

@@ -8,10 +8,10 @@ import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
 import { GROUP, PLURAL, readPublished, VERSION } from '../../../src/cluster/decisions/status/published-status.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import { StatusDuty } from '../../../src/cluster/runtime/status/status-duty.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { address } from '../../../src/wire/address.ts'
 import { FakeEngine } from '../../support/fake-engine.ts'
 import { KubeApi } from '../../support/kube-api/server.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
 /** Where the stand-in answers readyz as well. */

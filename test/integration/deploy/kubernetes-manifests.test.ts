@@ -20,13 +20,13 @@ import { watchInfrastructure } from '../../../src/cluster/runtime/api/infrastruc
 import { watchNodes } from '../../../src/cluster/runtime/api/node-watch.ts'
 import { managerOf } from '../../../src/cluster/runtime/status/status-api.ts'
 import { StatusDuty } from '../../../src/cluster/runtime/status/status-duty.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { address } from '../../../src/wire/address.ts'
 import { FakeEngine } from '../../support/fake-engine.ts'
 import { resourceAddress } from '../../support/kube-api/address.ts'
 import { KubeApi, type LoggedRequest } from '../../support/kube-api/server.ts'
 import type { KubeObject } from '../../support/kube-api/store.ts'
 import { faultsOf, judge, prunedFrom, type Schema } from '../../support/structural-schema.ts'
-import { eventually } from '../../support/wait.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const FOLDER = join(ROOT, 'deploy', 'kubernetes')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { readAddressFile, WatchedAddressFiles } from '../../../src/files/address-file.ts'
-import { eventually, sleep } from '../../support/wait.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'hf-address-'))

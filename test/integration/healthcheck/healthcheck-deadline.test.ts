@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { startDeadline } from '../../../src/healthcheck/deadline.ts'
 import { monotonicNow } from '../../../src/healthcheck/probe.ts'
+import { sleep } from '../../../src/lab/wait.ts'
 import { millis } from '../../../src/wire/units.ts'
-import { sleep } from '../../support/wait.ts'
 
 /** The thread does nothing else, as in a stall. */
 function stall(ms: number): void {

@@ -1,7 +1,7 @@
 /** Disks that do not answer: what is asked beside them, and how many threads of libuv they can keep. */
 import { expect, test } from 'vitest'
 import { DiskQueue, mountPointsOf, NotAsked } from '../../../src/healthcheck/disk-queue.ts'
-import { sleep } from '../../support/wait.ts'
+import { sleep } from '../../../src/lab/wait.ts'
 
 /** The first folder is the file system. */
 const MOUNTS = () => (path: string) => path.split('/')[1] ?? ''

@@ -24,11 +24,11 @@ import { monotonicNow, type Probe } from '../../../src/healthcheck/probe.ts'
 import { execProbe } from '../../../src/healthcheck/probes/exec.ts'
 import { type LauncherAnswer, LauncherChannel } from '../../../src/healthcheck/programs/launcher-channel.ts'
 import { userNamed } from '../../../src/healthcheck/programs/user.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { NATIVE } from '../../../src/linux/native.ts'
 import { ask } from '../../support/check-spec.ts'
 import { markedProcesses, programsOf } from '../../support/marked-processes.ts'
 import { probePorts } from '../../support/probe-ports.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 
 const LAUNCHER = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
 const isRoot = process.getuid?.() === 0

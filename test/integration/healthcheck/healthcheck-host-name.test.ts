@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { describe, expect, test } from 'vitest'
 import { HostName } from '../../../src/healthcheck/connection/host-name.ts'
 import { FailedProbe } from '../../../src/healthcheck/failed-probe.ts'
-import { sleep } from '../../support/wait.ts'
+import { sleep } from '../../../src/lab/wait.ts'
 
 const signal = new AbortController().signal
 const failing = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }))

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TlsSpec } from '../../../src/healthcheck/check.ts'
 import { TlsClient } from '../../../src/healthcheck/connection/tls-client.ts'
 import { httpProbe } from '../../../src/healthcheck/probes/http.ts'
+import { sleep } from '../../../src/lab/wait.ts'
 import { type Authority, type Certificate, createAuthority } from '../../support/certificates.ts'
 import { ask, httpSpec } from '../../support/check-spec.ts'
 import { closeServersAfterEach, serveHttps, serveTcp } from '../../support/loopback-server.ts'
-import { sleep } from '../../support/wait.ts'
 
 closeServersAfterEach()
 

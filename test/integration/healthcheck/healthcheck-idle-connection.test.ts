@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { IdleConnection } from '../../../src/healthcheck/connection/idle-connection.ts'
 import type { ProbeResult } from '../../../src/healthcheck/probe-result.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { closeServersAfterEach, serveTcp } from '../../support/loopback-server.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 
 closeServersAfterEach()
 

@@ -6,11 +6,11 @@ import type { CheckReport } from '../../../src/healthcheck/check-report.ts'
 import { CheckRunner } from '../../../src/healthcheck/check-runner.ts'
 import { Monitor } from '../../../src/healthcheck/monitor.ts'
 import { monotonicNow } from '../../../src/healthcheck/probe.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { checkSpec, httpSpec, tcpSpec } from '../../support/check-spec.ts'
 import { closeServersAfterEach, type LoopbackServer, serveHttp, serveTcp } from '../../support/loopback-server.ts'
 import { probePorts } from '../../support/probe-ports.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 
 closeServersAfterEach()
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { EventSource } from '../../../src/healthcheck/probe.ts'
 import { isHostNamespace, parseStat, processProbe } from '../../../src/healthcheck/probes/process.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { ask } from '../../support/check-spec.ts'
 import { probePorts } from '../../support/probe-ports.ts'
-import { eventually } from '../../support/wait.ts'
 
 let folder = ''
 const children: ChildProcess[] = []

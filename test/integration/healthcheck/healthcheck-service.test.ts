@@ -6,10 +6,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { spreadOf } from '../../../bench/failover/statistics.ts'
 import type { CheckNews } from '../../../src/healthcheck/check-message.ts'
 import { parseStat } from '../../../src/healthcheck/probes/process.ts'
+import { eventually, monotonicMs, sleep } from '../../../src/lab/wait.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { checkSpec, httpSpec, tcpSpec } from '../../support/check-spec.ts'
 import { CheckThread } from '../../support/check-thread.ts'
-import { eventually, monotonicMs, sleep } from '../../support/wait.ts'
 
 let thread: CheckThread
 const servers: ChildProcess[] = []

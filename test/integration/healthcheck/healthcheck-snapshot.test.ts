@@ -4,7 +4,7 @@ import { formatStatus } from '../../../src/cli/status/status.ts'
 import { CheckLatencies } from '../../../src/http/metrics/check-latencies.ts'
 import { samplesOf } from '../../../src/http/metrics/samples.ts'
 import { publicStatus } from '../../../src/http/public-view.ts'
-import { sleep } from '../../support/wait.ts'
+import { sleep } from '../../../src/lab/wait.ts'
 import { FakeWorld, ROUTER } from '../../unit/daemon/fake-world.ts'
 import { report } from '../../unit/healthcheck/fake-checks.ts'
 

@@ -3,9 +3,9 @@ import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { isConnectedToItself } from '../../../src/healthcheck/connection/connection.ts'
 import { tcpProbe } from '../../../src/healthcheck/probes/tcp.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { ask, tcpSpec } from '../../support/check-spec.ts'
 import { closeServersAfterEach, serveTcp } from '../../support/loopback-server.ts'
-import { eventually } from '../../support/wait.ts'
 
 closeServersAfterEach()
 

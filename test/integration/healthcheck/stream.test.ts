@@ -1,10 +1,10 @@
 /** What a loopback never shows: connections that take their time, fail later, or are one of several. */
 import { expect, test } from 'vitest'
 import { openInTurn, type Stream, type StreamEvents } from '../../../src/healthcheck/connection/stream.ts'
+import { sleep } from '../../../src/lab/wait.ts'
 import { MUTE_NATIVE } from '../../../src/linux/mute-native.ts'
 import { META_SIZE, type NativeSocket } from '../../../src/linux/native.ts'
 import { openStream } from '../../../src/linux/sockets/stream.ts'
-import { sleep } from '../../support/wait.ts'
 
 const QUESTION = new Uint8Array([7, 8, 9])
 const EAGAIN = -11

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EventStream, MOST_STREAMS, type StreamClient } from '../../../src/http/event-stream.ts'
 import { type Asked, createApi, text } from '../../../src/http/server.ts'
-import { eventually } from '../../support/wait.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 
 let directory = ''
 let path = ''

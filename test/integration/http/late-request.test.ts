@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { endLateRequests } from '../../../src/http/late-request.ts'
-import { eventually, monotonicMs } from '../../support/wait.ts'
+import { eventually, monotonicMs } from '../../../src/lab/wait.ts'
 
 const WITHIN = 100
 const IDLE = 150

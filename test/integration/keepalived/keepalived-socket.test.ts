@@ -14,7 +14,7 @@ import {
 } from '../../../src/keepalived/compatibility-layer.ts'
 import type { DumpOrder } from '../../../src/keepalived/dump.ts'
 import { openKeepalivedSocket } from '../../../src/keepalived/socket.ts'
-import { eventually } from '../../support/wait.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 
 const WITHIN = { within: 2_000 }

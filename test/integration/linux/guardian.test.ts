@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { LastWill } from '../../../src/daemon/ports.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../../../src/linux/guardian/guardian.ts'
 import { armMessage, LARGEST_MESSAGE, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
 import { loadNative } from '../../../src/linux/native.ts'
 import { address } from '../../../src/wire/address.ts'
-import { eventually } from '../../support/wait.ts'
 
 const will = (unit: number, host = 1): LastWill => ({
   unit,

@@ -3,13 +3,13 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually, monotonicMs, sleep } from '../../../src/lab/wait.ts'
 import { planOf } from '../../../src/notify/keepalived-words.ts'
 import type { NotifyEvent, NotifyNews, NotifyPrograms } from '../../../src/notify/notification.ts'
 import { NotifyService } from '../../../src/notify/notify-service.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { markedProcesses } from '../../support/marked-processes.ts'
 import { probePorts } from '../../support/probe-ports.ts'
-import { eventually, monotonicMs, sleep } from '../../support/wait.ts'
 
 const API = { kind: 'router', name: 'api' } as const
 const PATIENCE = { within: 20_000 }

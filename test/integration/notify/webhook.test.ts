@@ -5,12 +5,12 @@ import { EVENT_KINDS } from '../../../src/config/schema/webhook.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { eventSchema } from '../../../src/events/event.ts'
 import { monotonicNow } from '../../../src/healthcheck/probe.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { type WebhookDelivery, type WebhookNews, type WebhookSpec, whereOf } from '../../../src/notify/webhook.ts'
 import { type Outcome, posting } from '../../../src/notify/webhook-post.ts'
 import { WebhookService } from '../../../src/notify/webhook-service.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { closeServersAfterEach, serveHttp } from '../../support/loopback-server.ts'
-import { eventually } from '../../support/wait.ts'
 
 closeServersAfterEach()
 

@@ -1,9 +1,9 @@
 /** The stand-in of the Kubernetes API, asked by hand: what others' tests rely on holds. */
 import { request } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../../src/lab/wait.ts'
 import { NODES, nodeObject } from '../../support/kube-api/node-object.ts'
 import { KubeApi } from '../../support/kube-api/server.ts'
-import { eventually } from '../../support/wait.ts'
 
 const apis: KubeApi[] = []
 afterEach(async () => {

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { CheckPortNews } from '../../../src/daemon/ports.ts'
 import { type ProgramSet, programSetOf } from '../../../src/healthcheck/programs/program-set.ts'
+import { eventually, monotonicMs, sleep } from '../../../src/lab/wait.ts'
 import { loadNative } from '../../../src/linux/native.ts'
 import { closeChannel } from '../../../src/linux/process/launcher.ts'
 import { millis } from '../../../src/wire/units.ts'
@@ -10,7 +11,6 @@ import { Launchers, type Programs } from '../../../src/worker/launchers.ts'
 import { WorkerThread } from '../../../src/worker/worker-thread.ts'
 import { checkSpec, tcpSpec } from '../../support/check-spec.ts'
 import { engineReports } from '../../support/engine-reports.ts'
-import { eventually, monotonicMs, sleep } from '../../support/wait.ts'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 
 const ENTRY = new URL('../../support/odd-worker.mjs', import.meta.url)

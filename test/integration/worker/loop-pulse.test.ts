@@ -1,9 +1,9 @@
 /** When a loop that does not wait is asked for a word, and when its silence is a hang. */
 import { afterEach, expect, test } from 'vitest'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { LoopPulse } from '../../../src/worker/loop-pulse.ts'
 import { WorkerThread } from '../../../src/worker/worker-thread.ts'
 import { engineReports } from '../../support/engine-reports.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 
 const ENTRY = new URL('../../support/hanging-worker.mjs', import.meta.url)

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { NotifyPortNews } from '../../../src/daemon/ports.ts'
 import type { ProgramSet } from '../../../src/healthcheck/programs/program-set.ts'
+import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { loadNative } from '../../../src/linux/native.ts'
 import { closeChannel } from '../../../src/linux/process/launcher.ts'
 import type { Notification } from '../../../src/notify/notification.ts'
@@ -10,7 +11,6 @@ import { Launchers } from '../../../src/worker/launchers.ts'
 import { NotifyThread } from '../../../src/worker/notify-thread.ts'
 import { WorkerThread } from '../../../src/worker/worker-thread.ts'
 import { engineReports } from '../../support/engine-reports.ts'
-import { eventually, sleep } from '../../support/wait.ts'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 
 const ENTRY = new URL('../../support/odd-worker.mjs', import.meta.url)

@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
 import type { JournalEvent } from '../../../src/events/event.ts'
 import type { EventSource } from '../../../src/http/event-route.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { WorkerThread } from '../../../src/worker/worker-thread.ts'
-import { eventually } from '../../support/wait.ts'
 import { FakeWorld, ROUTER } from '../../unit/daemon/fake-world.ts'
 
 const ENTRY = new URL('../../support/asking-worker.mjs', import.meta.url)

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { type Sight, spans, type WitnessRecord } from '../../../src/lab/watch/witness.ts'
 import { boundOf } from '../../chaos/bounds.ts'
 import { type Injected, weigh } from '../../chaos/judge.ts'
 import { type Fault, type FaultKind, KINDS, makePlan } from '../../chaos/plan.ts'
 import { boundsTable } from '../../chaos/report.ts'
-import { type Sight, spans, type WitnessRecord } from '../../support/witness.ts'
 
 const fault = (kind: FaultKind, ms = 0, variant = ''): Fault => {
   return { id: 1, at: 0, kind, variant, node: 'r1', ms, overlapping: false }

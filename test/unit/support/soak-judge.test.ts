@@ -1,5 +1,6 @@
 /** The soak's own judgement: that its plan does what it says, and that a leak, a socket that is left and a lost answer are seen. */
 import { describe, expect, test } from 'vitest'
+import type { Sight, WitnessRecord } from '../../../src/lab/watch/witness.ts'
 import { type Injected, weighBy } from '../../chaos/judge.ts'
 import { circumstancesOf, stolenBetween } from '../../soak/company.ts'
 import { differences, growthOf, median, type Point, slopePerHour, windowsOf } from '../../soak/flatness.ts'
@@ -10,7 +11,6 @@ import { isFailover, judgeMemory } from '../../soak/soak-judge.ts'
 import { FAILOVERS, makeSoakPlan, SOAK_KINDS, type SoakKind } from '../../soak/soak-plan.ts'
 import type { NamedHeapLook, TimedSample } from '../../soak/soak-run.ts'
 import { idleSteps } from '../../soak/steps.ts'
-import type { Sight, WitnessRecord } from '../../support/witness.ts'
 
 const HOUR = 3_600
 

@@ -6,11 +6,11 @@
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/lab/network.ts'
+import { run } from '../command.ts'
+import type { Host, Lab } from '../lab.ts'
+import { LoggedProcess } from '../logged-process.ts'
+import { eventually, monotonicMs } from '../wait.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
-import type { Host, Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
-import { eventually, monotonicMs } from './wait.ts'
 
 const FOLDER = '/usr/lib/frr'
 const SCRATCH = '/var/tmp/frr'

@@ -2,8 +2,9 @@
  * A client that has no neighbour entry, over and over: asks every 10 ms who has the address and keeps every MAC that
  * answered. Decides how long two answered; refuses to know who should have.
  */
-import { numberOf, ProbeProcess, type Site } from '../../src/lab/probe.ts'
-import type { Host } from './lab.ts'
+
+import type { Host } from '../lab.ts'
+import { numberOf, ProbeProcess, type Site } from './probe.ts'
 
 /** From `at` on, these answer. */
 export type Claim = { readonly at: number; readonly macs: readonly string[] }

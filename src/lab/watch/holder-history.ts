@@ -2,8 +2,8 @@
  * Which nodes of a lab had an address when, by the kernels' own news: finer than any samples. Decides when nobody and when more
  * than one had it. Times are those at which the news reached us, a few ms late and in one order.
  */
-import type { Host, Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
+import type { Host, Lab } from '../lab.ts'
+import { LoggedProcess } from '../logged-process.ts'
 
 export type HolderAccount = {
   /** ms in sum between the two moments. */

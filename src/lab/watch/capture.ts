@@ -5,9 +5,9 @@
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import type { Host, Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
-import { sleep } from './wait.ts'
+import type { Host, Lab } from '../lab.ts'
+import { LoggedProcess } from '../logged-process.ts'
+import { sleep } from '../wait.ts'
 
 const FLUSHED = 400
 

@@ -4,10 +4,8 @@
  * Refuses to know which daemons are watched. All times are CLOCK_MONOTONIC in ms, which every namespace shares.
  */
 import type { ChildProcess } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { arch } from 'node:process'
-import type { Host } from './network.ts'
+import { probePath } from '../installation.ts'
+import type { Host } from '../network.ts'
 
 export const PROBE_PORT = 7007
 
@@ -21,21 +19,6 @@ export type ProbeSummary = {
   readonly received: number
   readonly lost: number
   readonly duplicates: number
-}
-
-/** Where the package is, from src, dist or a build of them; the bundle has a package.json of its own. */
-export function packageRoot(): string {
-  let directory = import.meta.dirname
-  while (!existsSync(join(directory, 'bin', 'holdfast')) && dirname(directory) !== directory)
-    directory = dirname(directory)
-  return directory
-}
-
-export function probePath(): string {
-  const path = join(packageRoot(), 'native', 'prebuilds', `linux-${arch}`, 'holdfast-probe')
-  if (!existsSync(path))
-    throw new Error(`Cannot find holdfast-probe: "${path}" does not exist (native/build.sh builds it)`)
-  return path
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -5,10 +5,10 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Lab } from '../lab.ts'
+import { LoggedProcess } from '../logged-process.ts'
+import { eventually } from '../wait.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
-import type { Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
-import { eventually } from './wait.ts'
 
 const STATES: Readonly<Record<string, string>> = {
   MASTER: 'Active',

@@ -3,7 +3,7 @@
  * that host sends the first frame of a kind, and lets this one pass. So an order of packets that a heal brings about
  * once in a hundred times comes every time. Decides how (nftables at the host's port); refuses to know what follows.
  */
-import { run } from '../../src/lab/network.ts'
+import { run } from './command.ts'
 import type { Host, Lab } from './lab.ts'
 
 /** What opens the gate, as nftables matches it on the way into the bridge. */

@@ -14,10 +14,10 @@
  * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must be different ones. Names are those of
  * lab.routers, by the MAC that their eth0 has now; a router that gets a new interface must keep its MAC.
  */
-import { run } from '../../src/lab/network.ts'
-import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from '../../src/lab/probe.ts'
-import type { Host, Lab } from './lab.ts'
-import { eventually, monotonicMs } from './wait.ts'
+import { run } from '../command.ts'
+import type { Host, Lab } from '../lab.ts'
+import { eventually, monotonicMs } from '../wait.ts'
+import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from './probe.ts'
 
 /** Half-open. */
 export type Sight = { readonly from: number; readonly to: number; readonly owners: readonly string[] }

@@ -7,10 +7,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DemoNetwork, type Host, run, sweepLeftovers } from '../../src/lab/network.ts'
+import { run } from './command.ts'
+import { sweepLeftovers } from './leftovers.ts'
+import { type Host, Network } from './network.ts'
 import { eventually, monotonicMs } from './wait.ts'
 
-export type { Host } from '../../src/lab/network.ts'
+export type { Host } from './network.ts'
 
 export type LabOptions = {
   /** r1, r2, …: 10.77.0.11, 10.77.0.12, … */
@@ -74,7 +76,7 @@ export type LabView = Pick<
   | 'addressesSettle'
 >
 
-export class Lab extends DemoNetwork {
+export class Lab extends Network {
   readonly routers: readonly Host[]
   readonly client: Host
   /** Configuration, captures, and where it is kept what processes said; otherwise removed with the lab. */

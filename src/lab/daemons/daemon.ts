@@ -2,8 +2,8 @@
  * The daemon under test as a parameter: what every scenario asks of a VRRP daemon, whichever it is. States carry the
  * RFC's names. Refuses to know configuration syntax and log texts of any of them.
  */
-import type { Host, Lab } from './lab.ts'
-import type { Exit, LoggedLine } from './logged-process.ts'
+import type { Host, Lab } from '../lab.ts'
+import type { Exit, LoggedLine } from '../logged-process.ts'
 
 export type DaemonKind = 'holdfast' | 'keepalived' | 'frr'
 

@@ -4,14 +4,14 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask } from '../../src/cli/control-client.ts'
-import { statusCommand } from '../../src/cli/status/status.ts'
-import type { RouterSnapshot, Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { packageRoot } from '../../src/lab/probe.ts'
+import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
+import { ask } from '../../files/control-client.ts'
+import { packageRoot } from '../installation.ts'
+import type { Lab } from '../lab.ts'
+import { LoggedProcess } from '../logged-process.ts'
+import { snapshotOf } from '../status.ts'
+import { eventually, monotonicMs } from '../wait.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
-import type { Lab } from './lab.ts'
-import { LoggedProcess } from './logged-process.ts'
-import { eventually, monotonicMs } from './wait.ts'
 
 /** Another build may be tried in place of this checkout's. */
 const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
@@ -120,11 +120,8 @@ export class Holdfast implements Daemon {
     )
   }
 
-  async snapshot(): Promise<Snapshot | undefined> {
-    const { exitCode, stdout } = await statusCommand(this.socket, { json: true })
-    if (exitCode !== 0) return undefined
-    const snapshot: Snapshot = JSON.parse(stdout)
-    return snapshot
+  snapshot(): Promise<Snapshot | undefined> {
+    return snapshotOf(this.socket)
   }
 
   /** The only router's account of itself; throws when the daemon does not answer. */

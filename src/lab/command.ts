@@ -1,0 +1,22 @@
+/** Commands of the system, run to their end. */
+import { execFileSync } from 'node:child_process'
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error && 'stderr' in error && String(error.stderr).trim() !== '')
+    return String(error.stderr).trim()
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Runs a command here; throws with what it said on standard error. */
+export function run(argv: readonly string[], input?: string): string {
+  const [file = '', ...rest] = argv
+  try {
+    return execFileSync(file, rest, {
+      encoding: 'utf8',
+      stdio: ['pipe', 'pipe', 'pipe'],
+      ...(input === undefined ? {} : { input }),
+    })
+  } catch (error) {
+    throw new Error(`Cannot run "${argv.join(' ')}": ${messageOf(error)}`, { cause: error })
+  }
+}
