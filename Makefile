@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo unit watch test check docs build bench bench-cost chaos soak prove prove-all explore fuzz fuzz-native release image clean
+.PHONY: help demo unit watch test test-long test-all check docs build bench bench-cost chaos soak prove prove-all explore fuzz fuzz-native release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts
 
@@ -13,9 +13,11 @@ demo: ## three nodes in network namespaces, one failover, measured (root)
 	@scripts/setup.sh runtime
 	@bin/holdfast demo
 
-# Which of the two runs have something to do: both, unless files are named.
+# Named files go to the run that they need: containers, or all others.
 CONTAINER_FILES := $(filter test/container/%,$(FILES))
 OTHER_FILES := $(filter-out test/container/%,$(FILES))
+# What `make test` runs, without the long forms and the containers.
+SHORT := --project unit --project computing --project waiting --project alone
 
 unit: ## what needs no root, no network and no wait: under a minute
 	@scripts/setup.sh runtime
@@ -25,11 +27,28 @@ watch: ## the unit tests that a change touches, at each change
 	@scripts/setup.sh runtime
 	@npx --no-install vitest watch --project unit --changed
 
-test: ## all tests; root for those in network namespaces, Docker for the image's (one file: make test FILES=test/unit/vrrp/fsm-active.test.ts)
+test: ## unit, property, namespace and interop tests: 15 minutes (root; one file: make test FILES=test/unit/vrrp/fsm-active.test.ts)
+	@scripts/setup.sh test
+ifdef FILES
+	@status=0; \
+	[ -z "$(OTHER_FILES)" ] || scripts/tests.sh --project '!container' $(REPORTERS) $(OTHER_FILES) || status=$$?; \
+	[ -z "$(CONTAINER_FILES)" ] || scripts/container-tests.sh $(REPORTERS) $(CONTAINER_FILES) || status=$$?; \
+	exit $$status
+else
+	@scripts/tests.sh $(SHORT) $(REPORTERS)
+endif
+
+test-long: ## what test-all adds: chaos, soak, the matrix of accidents, and image, pods and Compose where a Docker engine answers (root)
 	@scripts/setup.sh test
 	@status=0; \
-	$(if $(FILES),[ -z "$(OTHER_FILES)" ] ||) scripts/tests.sh --project '!container' $(REPORTERS) $(OTHER_FILES) || status=$$?; \
-	$(if $(FILES),[ -z "$(CONTAINER_FILES)" ] ||) scripts/container-tests.sh $(REPORTERS) $(CONTAINER_FILES) || status=$$?; \
+	scripts/tests.sh --project long $(REPORTERS) || status=$$?; \
+	scripts/container-tests.sh $(REPORTERS) || status=$$?; \
+	exit $$status
+
+test-all: ## every test (root)
+	@status=0; \
+	$(MAKE) --no-print-directory test || status=$$?; \
+	$(MAKE) --no-print-directory test-long || status=$$?; \
 	exit $$status
 
 check: ## format, lint, types, architecture

@@ -1,7 +1,7 @@
 /**
- * In which order test files run, and which beside each other. Decides that a file runs alone unless it is named here: a
- * new one in test/netns must not find company that its bounds never met. Forks, not threads: the native addon and network
- * namespaces belong to a process.
+ * The order of the test files, and which of them run beside each other. A file of test/netns runs alone unless it is named here, so
+ * that a new one does not find neighbours that its bounds never met. Forks, not threads: the native addon and network namespaces
+ * belong to a process. docs/testing.md says which projects `make test` and `make test-all` run.
  */
 import { existsSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
@@ -17,80 +17,117 @@ const UNIT = [
   'test/unit/**/*.test.ts',
 ]
 
-/** Mostly a CPU each, so two on two cores; the real timers in test/integration have bounds for a machine that is busy. */
+/** Each takes a CPU, so two run on two cores. */
 const COMPUTING = [
   'test/explorer/**/*.test.ts',
   'test/fuzz/**/*.test.ts',
-  'test/integration/**/*.test.ts',
   'test/property/**/*.test.ts',
   'test/simulator/**/*.test.ts',
 ]
 
 /**
- * Daemons on LANs of their own that wait for each other's timers most of the time. What measures milliseconds, takes a
- * CPU for itself or has an interval of 10 ms is not among them. The longest come first, so that none runs on at the end
- * when all the others are through.
+ * Daemons on LANs of their own, programs and threads, which wait for timers most of the time. A file that measures milliseconds, takes a CPU
+ * or has an interval of 10 ms is not among them. The longest come first, so that none runs on at the end when all the others are through.
  */
 const WAITING = [
-  'test/interop/keepalived-model.test.ts',
   'test/netns/explain.test.ts',
-  'test/interop/rolling-replacement.test.ts',
-  'test/interop/file-matrix.test.ts',
-  'test/interop/keepalived-v3.test.ts',
-  'test/netns/cluster-five.test.ts',
-  'test/netns/cluster-migration.test.ts',
+  'test/netns/explain-chaos.test.ts',
   'test/netns/reload.test.ts',
-  'test/netns/agent-outage.test.ts',
-  'test/netns/prometheus.test.ts',
-  'test/netns/agent-relocation.test.ts',
-  'test/netns/agent-real-keepalived.test.ts',
-  'test/interop/frr.test.ts',
+  'test/interop/keepalived-v3.test.ts',
   'test/netns/radar.test.ts',
+  'test/netns/recording.test.ts',
+  'test/interop/rolling-replacement.test.ts',
+  'test/netns/prometheus.test.ts',
+  'test/netns/cluster-five.test.ts',
+  'test/interop/frr.test.ts',
   'test/interop/keepalived-v2.test.ts',
+  'test/netns/release.test.ts',
+  'test/netns/agent.test.ts',
+  'test/netns/ingress-off.test.ts',
+  'test/interop/file-matrix.test.ts',
   'test/netns/bad-input.test.ts',
+  'test/netns/agent-status.test.ts',
   'test/netns/ipv6.test.ts',
-  'test/netns/keepalived-profile.test.ts',
-  'test/netns/service-manager.test.ts',
-  'test/netns/moving-network.test.ts',
+  'test/netns/cluster-migration.test.ts',
+  'test/interop/heal-order.test.ts',
   'test/netns/privileges.test.ts',
+  'test/netns/journal.test.ts',
+  'test/netns/moving-network.test.ts',
+  'test/netns/api.test.ts',
+  'test/netns/cli.test.ts',
+  'test/netns/agent-outage.test.ts',
   'test/interop/unreached-peer.test.ts',
+  'test/netns/agent-relocation.test.ts',
+  'test/netns/cluster-bootstrap.test.ts',
+  'test/interop/keepalived-values.test.ts',
+  'test/netns/agent-real-keepalived.test.ts',
+  'test/netns/managed.test.ts',
+  'test/netns/healthcheck.test.ts',
+  'test/page/status-page.test.ts',
   'test/interop/strangers.test.ts',
+  'test/netns/keepalived-profile.test.ts',
+  'test/netns/agent-duties.test.ts',
+  'test/netns/node-ip.test.ts',
   'test/netns/shared-backend.test.ts',
   'test/netns/crash-steady.test.ts',
-  'test/interop/samples.test.ts',
-  'test/interop/haproxy.test.ts',
-  'test/netns/presets.test.ts',
-  'test/netns/agent.test.ts',
-  'test/netns/managed.test.ts',
-  'test/netns/agent-status.test.ts',
-  'test/netns/ingress-off.test.ts',
   'test/netns/vips-elsewhere.test.ts',
-  'test/netns/agent-duties.test.ts',
-  'test/netns/agent-keepalived.test.ts',
-  'test/netns/agent-print.test.ts',
-  'test/netns/agent-sentinel.test.ts',
-  'test/netns/node-ip.test.ts',
-  'test/netns/journal.test.ts',
-  'test/netns/recording.test.ts',
-  'test/netns/pod-contract.test.ts',
-  'test/netns/healthcheck.test.ts',
-  'test/netns/notify.test.ts',
-  'test/netns/owner-status.test.ts',
   'test/netns/installing-owner.test.ts',
+  'test/interop/samples.test.ts',
+  'test/netns/pod-contract.test.ts',
+  'test/netns/service-manager.test.ts',
+  'test/netns/raw-socket.test.ts',
+  'test/netns/notify.test.ts',
+  'test/netns/linux-sockets.test.ts',
+  'test/interop/haproxy.test.ts',
+  'test/netns/linux-network.test.ts',
+  'test/netns/owner-status.test.ts',
+  'test/netns/presets.test.ts',
+  'test/netns/native-addon.test.ts',
+  'test/netns/address-news.test.ts',
+  'test/netns/linux-frames.test.ts',
+  'test/netns/agent-print.test.ts',
+  'test/netns/optional-packages.test.ts',
+  'test/netns/capture.test.ts',
+  'test/netns/troubleshooting.test.ts',
+  'test/netns/code-cache.test.ts',
+  'test/netns/native-bin.test.ts',
+  'test/netns/linux-guardian.test.ts',
   'test/interop/keepalived-beside.test.ts',
-  'test/interop/keepalived-files.test.ts',
   'test/netns/webhook.test.ts',
+  'test/netns/agent-keepalived.test.ts',
+  'test/netns/linux-neighbors.test.ts',
+  'test/netns/agent-sentinel.test.ts',
+  'test/interop/keepalived-files.test.ts',
+  'test/integration/**/*.test.ts',
 ]
+
+/** Long forms, which `make test-all` adds: random faults, an hour's soak in half a minute, every accident of the matrix, a model held against the real keepalived. */
+const LONG = [
+  'test/chaos/**/*.test.ts',
+  'test/interop/keepalived-model.test.ts',
+  'test/netns/crash-matrix.test.ts',
+  'test/netns/many-routers.test.ts',
+  'test/netns/shared-scenarios.test.ts',
+  'test/soak/**/*.test.ts',
+]
+
+/** How many of them run together on two cores. */
+const WAIT_TOGETHER = 5
+
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
 
-for (const file of WAITING)
-  if (!existsSync(new URL(file, import.meta.url))) throw new Error(`Cannot order test files: there is no ${file}`)
+for (const file of [...WAITING, ...LONG])
+  if (!file.includes('*') && !existsSync(new URL(file, import.meta.url)))
+    throw new Error(`Cannot order test files: there is no ${file}`)
 
 /** Within a project as listed above, whatever an earlier run on this machine took. */
 class AsListed extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => WAITING.findIndex((file) => moduleId.endsWith(`/${file}`))
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = WAITING.findIndex((file) => moduleId.endsWith(`/${file}`))
+      return at < 0 ? WAITING.length : at
+    }
     const sorted = await super.sort(files)
     return sorted.sort((one, other) => (one.project === other.project ? place(one) - place(other) : 0))
   }
@@ -140,9 +177,10 @@ export default defineConfig({
         },
       },
       group(1, 'computing', 2, COMPUTING),
-      group(2, 'waiting', 3, WAITING),
-      group(3, 'alone', 1, ['test/**/*.test.ts'], [...UNIT, ...COMPUTING, ...WAITING, ...CONTAINER]),
-      group(4, 'container', 1, CONTAINER, [], ['test/container/build-image.ts']),
+      group(2, 'waiting', WAIT_TOGETHER, WAITING),
+      group(3, 'alone', 1, ['test/**/*.test.ts'], [...UNIT, ...COMPUTING, ...WAITING, ...LONG, ...CONTAINER]),
+      group(4, 'long', 1, LONG),
+      group(5, 'container', 1, CONTAINER, [], ['test/container/build-image.ts']),
     ],
   },
 })
