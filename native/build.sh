@@ -1,21 +1,24 @@
 #!/bin/sh
-# Builds everything under native/prebuilds from source; this is the only way those binaries come about.
-# Decided here: compiler, flags, file names, and SOURCES.sha256 (which sources the binaries came from, and which binaries).
+# Builds everything under native/prebuilds from source; no other way makes those binaries. Each folder of native/ is one
+# binary: native/addon is the addon, every other folder but common/ a program; native/health.c is a program of one file.
+# Decided here: compiler, flags, file names, and SOURCES.sha256 (the hashes of the sources and of the binaries made of them).
 # Needs gcc, binutils, the headers of Node (they come with Node's tarball) and, for small static programs, musl-gcc
 # (Debian: musl-tools). Running holdfast needs none of these.
 set -eu
+# The order of the sources, and so of the list, depends on no locale.
+export LC_ALL=C
 
 usage() {
   cat <<'USAGE'
 usage: native/build.sh [--check] [--nodedir DIR]
-  --check        say whether the committed binaries belong to these sources (exit 0 or 1); builds nothing
+  --check        tells whether the committed binaries belong to these sources (exit 0 or 1); builds nothing
   --nodedir DIR  where include/node/node_api.h is (default: beside the node in PATH, then npm's nodedir)
 USAGE
 }
 
 here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 cd "$here"
-sources='addon.c guardian.c guardian-words.h launcher.c health.c probe.c instrument.c instrument.h who-has.c who-has.h build.sh'
+sources='common/*.[ch] addon/*.[ch] guardian/*.[ch] launcher/*.[ch] probe/*.[ch] health.c build.sh'
 check=no
 nodedir=''
 while [ $# -gt 0 ]; do
@@ -29,8 +32,12 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+# A source that was added or removed since the build changes the list.
+listed() { sed -n 's/^[0-9a-f]*  //; /^prebuilds/!p' prebuilds/SOURCES.sha256; }
+
 if [ "$check" = yes ]; then
-  if sha256sum --check --quiet --strict prebuilds/SOURCES.sha256; then
+  # shellcheck disable=SC2086
+  if sha256sum --check --quiet --strict prebuilds/SOURCES.sha256 && [ "$(listed)" = "$(printf '%s\n' $sources)" ]; then
     echo 'native/prebuilds: built from these sources'
     exit 0
   fi
@@ -59,6 +66,8 @@ cc=${CC:-gcc}
 static_cc=${STATIC_CC:-$(command -v musl-gcc || echo "$cc")}
 flags='-std=gnu11 -O2 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -fstack-protector-strong
   -fno-strict-overflow -D_FORTIFY_SOURCE=2'
+# The files of one binary are optimised together, as if they were one file.
+flags="$flags -flto"
 # No build path, no date, no build id: the same compiler gives the same bytes.
 flags="$flags -ffile-prefix-map=$here=native -Wl,--build-id=none -Wl,-z,relro,-z,now -Wl,-z,noexecstack"
 
@@ -69,16 +78,20 @@ trap 'exit 1' HUP INT TERM
 
 # shellcheck disable=SC2086
 $cc $flags -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes -isystem "$nodedir/include/node" \
-  -o "$fresh/holdfast.glibc.node" addon.c
+  -o "$fresh/holdfast.glibc.node" addon/*.c
 # musl-gcc leaves out /usr/include: the kernel's headers come last, so that musl's own win.
 kernel="-idirafter /usr/include -idirafter /usr/include/$("$cc" -print-multiarch)"
-for program in guardian launcher health probe; do
-  parts=$program.c
-  [ "$program" != probe ] || parts='probe.c instrument.c who-has.c'
-  # The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
+# The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
+static_program() { # static_program NAME SOURCE...
+  name=$1
+  shift
   # shellcheck disable=SC2086
-  $static_cc $flags $kernel -static -o "$fresh/holdfast-$program" $parts
-done
+  $static_cc $flags $kernel -static -o "$fresh/holdfast-$name" "$@"
+}
+static_program guardian guardian/*.c
+static_program launcher launcher/*.c
+static_program health health.c
+static_program probe probe/*.c common/instrument.c common/who-has.c
 strip --strip-unneeded "$fresh/holdfast.glibc.node"
 strip "$fresh/holdfast-guardian" "$fresh/holdfast-launcher" "$fresh/holdfast-health" "$fresh/holdfast-probe"
 chmod 755 "$fresh"/holdfast*

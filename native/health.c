@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a probe of a container runs: asks the engine over its control socket whether it turns (live) or takes part in every
- * election (ready). A program of its own, because a Node each ten seconds would cost a pod more CPU than the daemon and
- * more memory than its limit leaves. Decided here: how long an answer may take, and that every other answer than 200 is
- * no. Refuses to know what live and ready mean: the engine says it, and its words are printed.
+ * holdfast-healthcheck: what a container's probe runs. It asks the engine over the control socket whether the engine
+ * turns (live) or takes part in every election (ready). A program of its own, because a Node every ten seconds would
+ * cost a pod more CPU than the daemon does, and more memory than its limit leaves. Decided here: how long an answer may
+ * take, and that every status but 200 means no. Refuses to know: what live and ready mean. The engine decides that, and
+ * its text is printed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 #define SOCKET "/run/holdfast/holdfast.sock"
-#define PATIENCE_MS 2000 /* a probe that is ended from outside (3 s in the image) could not say why */
+#define PATIENCE_MS 2000 /* less than the 3 s after which the image's probe is killed, without a reason */
 #define ANSWER_SIZE 16384
 #define EXIT_USAGE 64
 
@@ -33,11 +35,11 @@ static long now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* NULL, or why there is no answer. The peer closes when it has said all. */
-static const char *ask(const struct sockaddr_un *to, const char *request, char *answer) {
+/* Returns NULL, or why there is no answer. The peer closes the connection after its answer. */
+static const char *ask_engine(const struct sockaddr_un *to, const char *request, char *answer) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return strerror(errno);
-  /* A socket of this kind connects at once or not at all (EAGAIN: more are waiting than the engine looks at). */
+  /* A unix socket connects immediately or fails (EAGAIN: the engine's queue of connections is full). */
   if (connect(fd, (const struct sockaddr *)to, sizeof *to) != 0) return strerror(errno);
   if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request)) return strerror(errno);
   size_t length = 0;
@@ -70,10 +72,10 @@ int main(int count, char **arguments) {
   if (strlen(path) >= sizeof to.sun_path) return fail(path, "the path is too long");
   memcpy(to.sun_path, path, strlen(path));
   static char answer[ANSWER_SIZE];
-  const char *const fault = ask(&to,
-                                ready ? "GET /readyz HTTP/1.1\r\nHost: holdfast\r\nConnection: close\r\n\r\n"
-                                      : "GET /healthz HTTP/1.1\r\nHost: holdfast\r\nConnection: close\r\n\r\n",
-                                answer);
+  const char *const fault = ask_engine(&to,
+                                       ready ? "GET /readyz HTTP/1.1\r\nHost: holdfast\r\nConnection: close\r\n\r\n"
+                                             : "GET /healthz HTTP/1.1\r\nHost: holdfast\r\nConnection: close\r\n\r\n",
+                                       answer);
   if (fault != NULL) return fail(path, fault);
   const char *const body = strstr(answer, "\r\n\r\n");
   if (strncmp(answer, "HTTP/1.1 ", 9) != 0 || body == NULL) return fail(path, "what answers there is not holdfast");

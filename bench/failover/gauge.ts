@@ -20,8 +20,8 @@ function builtAt(path: string): number {
 /** Compiles the gauge where that is needed; its path. */
 export function gaugePath(): string {
   const sources = join(packageRoot(), 'bench', 'native')
-  // Where the prober of the product lives, of which the gauge takes two parts.
-  const shared = join(packageRoot(), 'native')
+  // The gauge takes two parts of the product's prober.
+  const shared = join(packageRoot(), 'native', 'common')
   const path = join(packageRoot(), 'build', 'native', 'gauge')
   const files = [sources, shared].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
   const newest = Math.max(...files.map(builtAt))

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The observer: asks everybody who has the address, once a tick, and notes every answer and every announcement with its
- * MAC. What is an answer is decided by native/who-has.c. Refuses to know whose MAC is whose.
+ * MAC. What is an answer is decided by native/common/who-has.c. Refuses to know whose MAC is whose.
  */
 #include "gauge.h"
 
@@ -18,10 +19,10 @@ static uint64_t number_of(const unsigned char *mac) {
 static void take_answers(const struct question *question) {
   struct packet packet;
   const unsigned char *mac = NULL;
-  for (int i = 0; i < DRAIN_MAX && take(question->fd, &packet); i++) {
-    const enum said said = said_of(question, &packet, &mac);
-    if (said == SAID_NOTHING) continue;
-    note(said == SAID_CLAIM ? KIND_CLAIM : KIND_ANNOUNCED, 0, number_of(mac), packet.at, packet.read_at);
+  for (int i = 0; i < DRAIN_MAX && receive_packet(question->fd, &packet); i++) {
+    const enum statement said = read_statement(question, &packet, &mac);
+    if (said == STATEMENT_NONE) continue;
+    note(said == STATEMENT_ANSWER ? KIND_CLAIM : KIND_ANNOUNCED, 0, number_of(mac), packet.at, packet.read_at);
   }
 }
 
@@ -29,7 +30,7 @@ int ask(const char *interface, const char *address, nanos interval) {
   struct question question;
   open_question(&question, interface, address);
   const bool fifo = stay_awake();
-  const int signals = end_signals();
+  const int signals = open_end_signals();
   const nanos began = now();
   uint64_t sequence = 0;
   nanos due = began;
@@ -41,12 +42,12 @@ int ask(const char *interface, const char *address, nanos interval) {
     /* What has come belongs to the question before. */
     take_answers(&question);
     if (watched[1].revents != 0) close_journal();
-    const uint64_t ticked = expired(watched[0].fd);
+    const uint64_t ticked = read_ticks(watched[0].fd);
     const nanos first = due + interval; /* of the ticks that nothing was done at */
     due += (nanos)ticked * interval;
     if (ticked > 0) {
       const nanos at = now();
-      const bool asked = ask_everybody(&question);
+      const bool asked = ask_all_hosts(&question);
       note(KIND_ASKED, asked ? 0 : (uint32_t)errno, sequence++, at, first);
     }
     hand_on(now());

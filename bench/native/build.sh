@@ -3,7 +3,7 @@
 # the tests of its arithmetic do not need it.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-shared=$here/../../native
+shared=$here/../../native/common
 mkdir -p "$(dirname -- "$1")"
 # Built aside and moved into place: one that runs at the moment keeps its file.
 "${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The benchmark's eyes: a service, a client that probes it, an observer that asks who has an address. They only note what
  * they saw and when; what it means is decided by client-record.ts and observer-record.ts in bench/failover. Decided here:
  * SCHED_FIFO where it is permitted. Refuses to know VRRP. Compiled when the benchmark starts (bench/failover/gauge.ts); no
- * part of the product, from which it takes native/instrument.c and native/who-has.c.
+ * part of the product, from which it takes native/common/instrument.c and who-has.c.
  */
 #include "gauge.h"
 
@@ -27,15 +28,15 @@ void wrong_usage(void) {
 bool stay_awake(void) {
   (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   (void)mlockall(MCL_CURRENT | MCL_FUTURE);
-  return become_fifo(60);
+  return set_fifo(60);
 }
 
-static nanos interval_of(const char *text) { return (nanos)number_in(text, 50, 60000000) * 1000; }
+static nanos interval_of(const char *text) { return (nanos)read_number(text, 50, 60000000) * 1000; }
 
 int main(int count, char **words) {
   if (count < 4) wrong_usage();
   open_journal();
-  if (strcmp(words[1], "respond") == 0 && count == 4) return respond((uint32_t)number_in(words[2], 0, 255), words[3]);
+  if (strcmp(words[1], "respond") == 0 && count == 4) return respond((uint32_t)read_number(words[2], 0, 255), words[3]);
   if (strcmp(words[1], "probe") == 0 && (count == 5 || count == 6))
     return probe(words[2], words[3], interval_of(words[4]), count == 6 ? words[5] : NULL);
   if (strcmp(words[1], "ask") == 0 && count == 5) return ask(words[2], words[3], interval_of(words[4]));

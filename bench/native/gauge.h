@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the gauge share beside native/instrument.h: the journal of what was seen. Decided here: the layout of
+ * What the parts of the gauge share beside native/common/instrument.h: the journal of what was seen. Decided here: the layout of
  * a record, which bench/failover/journal.ts reads. Refuses to know what is measured.
  */
 #ifndef GAUGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was seen, as records on standard output. Decided here: a reader that is slow costs memory and at last records
  * (counted in the end record), never a probe that leaves late. Refuses to know what the records mean.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The client: one datagram a tick to the virtual address, and when the kernel got which node's answer. Decided here: with
  * `fresh` the neighbour entry is removed before each probe, so that every probe has to find the address anew. Refuses
@@ -54,10 +55,10 @@ static void forget_neighbour(int fd, const struct forget *request) {
 
 static void take_replies(int fd, const struct sockaddr_storage *target) {
   struct packet packet;
-  for (int i = 0; i < DRAIN_MAX && take(fd, &packet); i++) {
+  for (int i = 0; i < DRAIN_MAX && receive_packet(fd, &packet); i++) {
     struct datagram datagram;
     /* Only the address that was asked may answer: an answer from another one would hide a broken service. */
-    if (packet.length != sizeof datagram || !same_address(&packet.from, target)) continue;
+    if (packet.length != sizeof datagram || !is_same_address(&packet.from, target)) continue;
     memcpy(&datagram, packet.bytes, sizeof datagram);
     note(KIND_REPLY, (uint32_t)datagram.number, datagram.sequence, packet.at, packet.read_at);
   }
@@ -66,11 +67,11 @@ static void take_replies(int fd, const struct sockaddr_storage *target) {
 int probe(const char *address, const char *port, nanos interval, const char *fresh_on) {
   struct sockaddr_storage target;
   struct forget request;
-  const socklen_t length = address_of(address, port, &target);
+  const socklen_t length = read_address(address, port, &target);
   const int forgetting = fresh_on == NULL ? -1 : open_forget(fresh_on, &target, &request);
   const int fd = open_client(&target);
   const bool fifo = stay_awake();
-  const int signals = end_signals();
+  const int signals = open_end_signals();
   const nanos began = now();
   nanos ended = INT64_MAX; /* no more probes after it */
   struct datagram datagram = {0, 0};
@@ -81,7 +82,7 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
   note(KIND_BEGIN, fifo ? 1 : 0, 0, began, interval);
   for (;;) {
     if (poll(watched, 2, 100) < 0 && errno != EINTR) fail("poll");
-    const uint64_t ticked = expired(watched[0].fd);
+    const uint64_t ticked = read_ticks(watched[0].fd);
     const nanos first = due + interval; /* of the ticks that nothing was done at */
     due += (nanos)ticked * interval;
     if (ticked > 0 && ended == INT64_MAX) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The service behind the virtual address: answers each datagram, from the address that it was sent to, with the
  * sequence that it carries and this node's number. Refuses to know who should have the address: where the kernel does
@@ -12,12 +13,12 @@
 static void answer_all(int fd, uint32_t number) {
   struct request request;
   struct datagram datagram;
-  for (int i = 0; i < DRAIN_MAX && take_request(fd, &request); i++) {
+  for (int i = 0; i < DRAIN_MAX && receive_request(fd, &request); i++) {
     if (request.length != sizeof datagram) continue;
     memcpy(&datagram, request.bytes, sizeof datagram);
     datagram.number = number;
     memcpy(request.bytes, &datagram, sizeof datagram);
-    answer(fd, &request);
+    send_answer(fd, &request);
   }
 }
 

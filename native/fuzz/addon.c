@@ -1,9 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the addon writes beside each packet, under libFuzzer and AddressSanitizer: any control messages, any source, any flags.
- * The kernel's lengths are taken as true (CMSG_NXTHDR would have to be); kinds, sizes and contents are the fuzzer's.
- * Nothing of Node is called, so nothing of it is linked.
+ * The record that the addon writes for each packet, under libFuzzer and AddressSanitizer: any control messages, any source,
+ * any flags. The lengths are those that a kernel would write (CMSG_NXTHDR relies on them); kinds, sizes and contents come
+ * from the fuzzer. No part of Node is linked.
  */
-#include "../addon.c"
+#define _GNU_SOURCE
+#include <linux/if_packet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../addon/metadata.h"
+
+#ifndef SO_TIMESTAMPNS_NEW
+#define SO_TIMESTAMPNS_NEW 64
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,7 +31,7 @@ static const struct {
              {SOL_SOCKET, SO_RXQ_OVFL},      {SOL_SOCKET, SCM_RIGHTS},        {SOL_PACKET, PACKET_AUXDATA},
              {0, 0}};
 
-/* An input: length of the source, flags, source; then per control message its kind, its length and its octets. */
+/* An input: length of the source, flags, source; then per control message its kind, its length and its bytes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 2) return 0;
   size_t source = data[0], at = 2;
@@ -27,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (source > sizeof(struct sockaddr_storage)) source = sizeof(struct sockaddr_storage);
   struct sockaddr_storage *const name = calloc(1, sizeof *name);
   unsigned char *const record = malloc(META_SIZE);
-  /* As long as the messages are, and not an octet longer. */
+  /* Exactly as long as the messages. */
   size_t room = 0;
   for (size_t i = at + source; size - i >= 2 && i < size;) {
     const size_t length = data[i + 1] < size - i - 2 ? data[i + 1] : size - i - 2;
@@ -60,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   message.msg_hdr.msg_control = control;
   message.msg_hdr.msg_controllen = used;
   message.msg_hdr.msg_flags = (flags & 1 ? MSG_TRUNC : 0) | (flags & 2 ? MSG_CTRUNC : 0);
-  describe(&message, record);
+  describe_message(&message, record);
   uint32_t said;
   memcpy(&said, record + META_SOURCE_LENGTH, sizeof said);
   require(said <= META_SOURCE_MAX && said <= source && memcmp(record + META_SOURCE, name, said) == 0);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Fuzzes the readers of the native parts: native/fuzz/build.sh SECONDS [TARGET]..., each for so long. libFuzzer with
-# AddressSanitizer and UndefinedBehaviorSanitizer (clang; scripts/setup.sh fuzz brings it). Corpora and what crashes are under
-# build/fuzz-native and stay for the next run; what was understood is kept in native/fuzz/inputs/TARGET and comes first.
-# Nothing here is shipped, and the binaries in native/prebuilds are made by native/build.sh alone.
+# Fuzzes the readers of the native parts: native/fuzz/build.sh SECONDS [TARGET]..., so many seconds for each target. libFuzzer
+# with AddressSanitizer and UndefinedBehaviorSanitizer (clang; scripts/setup.sh fuzz installs it). build/fuzz-native keeps the
+# corpora and the inputs that crashed for the next run; native/fuzz/inputs/TARGET has inputs of fixed bugs, which run first.
+# Nothing here is shipped. Only native/build.sh makes the binaries in native/prebuilds.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
@@ -10,22 +10,29 @@ root=$(CDPATH='' cd -- "$here/../.." && pwd)
 seconds=${1:-60}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- guardian addon who-has
-nodedir=$(node -p 'require("node:path").resolve(process.execPath, "../..")')
 out=$root/build/fuzz-native
 mkdir -p "$out"
 
-cc="${CC:-clang} -std=gnu11 -g -O1 -Wall -Wextra -Wno-unused-function -fno-omit-frame-pointer -fno-strict-overflow"
+# -fno-strict-overflow as in native/build.sh: what wraps there is no finding here.
+cc="${CC:-clang} -std=gnu11 -g -O1 -Wall -Wextra -fno-omit-frame-pointer -fno-strict-overflow"
 cc="$cc -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined"
+
+# Prints what a target is built of, beside its harness.
+parts_of() {
+  case $1 in
+    # The harness has a main of its own, and functions in place of poll() and socket(): nothing waits, nothing is opened.
+    guardian) echo '-Dpoll=fuzz_poll -Dsocket=fuzz_socket'; ls "$root"/native/guardian/*.c | grep -v '/main\.c$' ;;
+    addon) echo "$root/native/addon/metadata.c" ;;
+    who-has) echo "$root/native/common/who-has.c" ;;
+    *) echo "native/fuzz/build.sh: no target \"$1\": guardian, addon or who-has" >&2; exit 64 ;;
+  esac
+}
+
 status=0
 for target in "$@"; do
-  # -fno-strict-overflow as in native/build.sh: what wraps there is no finding here.
+  parts=$(parts_of "$target")
   # shellcheck disable=SC2086
-  $cc -c -isystem "$nodedir/include/node" -o "$out/$target.o" "$here/$target.c"
-  # The addon's calls of Node and libuv: nobody makes one here, but for the one that registers it.
-  nm -u "$out/$target.o" | awk '$2 ~ /^(napi|node_api|uv)_/ { print "int " $2 "(void); int " $2 "(void) { return 1; }" }' \
-    >"$out/$target-node.c"
-  # shellcheck disable=SC2086
-  $cc -o "$out/$target" "$out/$target.o" "$out/$target-node.c"
+  $cc -o "$out/$target" "$here/$target.c" $parts
   mkdir -p "$out/corpus-$target"
   known=
   [ ! -d "$here/inputs/$target" ] || known=$here/inputs/$target

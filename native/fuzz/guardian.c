@@ -1,35 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian's readers under libFuzzer and AddressSanitizer: orders of an engine that says anything, and acknowledgements
- * of a kernel that does. What was taken is renewed and executed as well, into sockets that are not there: only so is every
- * length of a will used. Every message is in memory of exactly its size, so that one octet too many is seen.
+ * The guardian's readers under libFuzzer and AddressSanitizer: messages of an engine that sends any bytes, and ACKs of a
+ * kernel that does. Stored plans are also renewed and executed, into sockets that are not there: only so is every length
+ * of a plan used. Each message lies in memory of exactly its size, so that reading one byte too many is noticed.
  *
- * An input: octet 0 even: orders, each behind two octets of its length (little endian), with the top bit "and its word is
- * armed"; odd: one datagram of acknowledgements, behind a count and a first sequence number.
+ * An input: byte 0 even: messages, each behind two bytes of its length (little endian), whose top bit says that the word of
+ * the plan is armed. Byte 0 odd: one datagram of ACKs, behind a count and a first sequence number.
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
-/* Nobody reads the log, waits or listens here: a line costs more than an input. */
-static int no_poll(struct pollfd *fds, nfds_t count, int limit) {
+#include "../guardian/channel.h"
+#include "../guardian/execute.h"
+#include "../guardian/message.h"
+#include "../guardian/netlink.h"
+#include "../guardian/plan.h"
+#include "../guardian/renew.h"
+#include "../guardian/words.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* In place of poll() and socket() (fuzz/build.sh): nothing is ever ready, so no line is written and nothing waits. */
+int fuzz_poll(struct pollfd *fds, nfds_t count, int limit) {
   (void)fds, (void)count, (void)limit;
   return 0;
 }
-static int no_socket(int family, int type, int protocol) {
+int fuzz_socket(int family, int type, int protocol) {
   (void)family, (void)type, (void)protocol;
   return -1;
 }
-#define poll no_poll
-#define socket no_socket
-#define main guardian_main
-#include "../guardian.c"
-#undef main
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(bool holds) {
   if (!holds) abort();
@@ -42,64 +46,70 @@ static unsigned char *copy_of(const uint8_t *data, size_t size) {
   return copy;
 }
 
-/* The list and the table say the same, and every will is what it was checked to be. */
-static void look_at_wills(void) {
+/* The list and the table agree, and every plan is as it was checked. */
+static void check_plans(void) {
   size_t count = 0;
-  const struct will *before = NULL;
-  for (const struct will *will = first_will; will != NULL; before = will, will = will->next) {
-    require(will->previous == before && by_unit[will->unit] == will && ++count <= UNITS);
-    require(check_will(will->bytes, will->size, will->body, (uint64_t)will->requests + will->renewals, will->packets) == NULL);
-    require(will->part == LEAVE);
+  const struct plan *before = NULL;
+  for (const struct plan *plan = plans.first; plan != NULL; before = plan, plan = plan->next) {
+    const uint64_t requests = (uint64_t)plan->requests + plan->renewals;
+    require(plan->previous == before && plans.of_unit[plan->unit] == plan && ++count <= UNITS);
+    require(check_plan(plan->bytes, plan->size, plan->body, requests, plan->packets) == NULL);
+    require(plan->part == SKIP);
   }
-  require(last_will == before);
+  require(plans.last == before);
 }
 
-static void run_orders(const uint8_t *data, size_t size) {
+static void arm_word(const unsigned char *message) {
+  const struct plan *const plan = plans.of_unit[u16_at(message + 2)];
+  require(plan != NULL && plan->guarded);
+  words->unit[plan->unit].word = plan->generation << WORD_GENERATION | WORD_ARMED;
+  words->unit[plan->unit].deadline = 1;
+}
+
+static void store_messages(const uint8_t *data, size_t size) {
   for (size_t at = 0; size - at >= 2;) {
     const bool armed = (data[at + 1] & 0x80) != 0;
     size_t length = data[at] | (size_t)(data[at + 1] & 0x7f) << 8;
     at += 2;
     if (length > size - at) length = size - at;
-    unsigned char *const order = copy_of(data + at, length);
-    const char *const fault = obey(order, length);
+    unsigned char *const message = copy_of(data + at, length);
+    const char *const fault = handle_message(message, length);
     if (fault != NULL) require(fault[0] != '\0');
-    if (fault == NULL && armed && order[1] == KIND_GUARD) {
-      const struct will *const will = by_unit[u16_at(order + 2)];
-      require(will != NULL && will->guarded);
-      words->unit[will->unit].word = will->generation << WORD_GENERATION | WORD_ARMED;
-      words->unit[will->unit].deadline = 1;
-    }
-    free(order);
-    look_at_wills();
+    if (fault == NULL && armed && message[1] == KIND_GUARD) arm_word(message);
+    free(message);
+    check_plans();
     at += length;
   }
-  renew_all(UINT64_MAX / 2);
-  for (struct will *will = first_will; will != NULL; will = will->next) {
-    if (will->guarded && !claim(will)) continue;
-    will->part = will->unit % 2 == 0 ? EVERYTHING : ADDRESSES_ONLY;
+}
+
+static void run_messages(const uint8_t *data, size_t size) {
+  store_messages(data, size);
+  renew_addresses(UINT64_MAX / 2);
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
+    if (plan->guarded && !mark_executed(plan)) continue;
+    plan->part = plan->unit % 2 == 0 ? EVERYTHING : ADDRESSES_ONLY;
   }
-  execute_wills(0, "a fuzzer");
-  look_at_wills();
-  while (first_will != NULL) {
-    memset(&words->unit[first_will->unit], 0, sizeof words->unit[0]);
-    forget(first_will->unit);
+  execute_plans(0, "a fuzzer");
+  check_plans();
+  while (plans.first != NULL) {
+    memset(&words->unit[plans.first->unit], 0, sizeof words->unit[0]);
+    remove_plan(plans.first->unit);
   }
 }
 
 static void run_acks(const uint8_t *data, size_t size) {
-  static struct errors errors;
+  static struct outcome outcome;
   static struct batch batch;
-  struct counts counts;
   if (size < 2) return;
-  memset(&counts, 0, sizeof counts);
+  begin_outcome(&outcome, 0);
   memset(&batch, 0, sizeof batch);
-  errors.length = 0;
   batch.count = data[0] % (BATCH_REQUESTS + 1);
-  batch.first = (uint32_t)data[1] - 8; /* around 0: sequence numbers come round */
+  batch.first = (uint32_t)data[1] - 8; /* around 0, where sequence numbers wrap */
   unsigned char *const bytes = copy_of(data + 2, size - 2);
-  const int taken = take_acks(&counts, &errors, &batch, bytes, size - 2);
+  const int taken = read_acks(&outcome, &batch, bytes, size - 2);
   require(taken >= 0 && taken <= batch.count);
-  require((unsigned)taken == counts.done + counts.absent + counts.failed && errors.length < sizeof errors.text);
+  require((unsigned)taken == outcome.done + outcome.absent + outcome.failed);
+  require(outcome.errors_length < sizeof outcome.errors);
   free(bytes);
 }
 
@@ -110,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (size == 0) return 0;
   if (data[0] % 2 == 0)
-    run_orders(data + 1, size - 1);
+    run_messages(data + 1, size - 1);
   else
     run_acks(data + 1, size - 1);
   return 0;

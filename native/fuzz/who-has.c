@@ -1,10 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What holdfast-probe makes of a packet that anybody on the LAN may send (ARP and Neighbor Discovery), under libFuzzer and
- * AddressSanitizer. An input: which of the two, then the packet.
+ * What holdfast-probe reads in packets that any host of the LAN may send (ARP and Neighbor Discovery), under libFuzzer and
+ * AddressSanitizer. An input: which of the two protocols, then the packet.
  */
-#include "../who-has.c"
-
+#include <netpacket/packet.h>
 #include <sanitizer/asan_interface.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/who-has.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,7 +20,7 @@ void wrong_usage(void) {
   abort();
 }
 
-void enable(int fd, int level, int option, const char *action) {
+void enable_option(int fd, int level, int option, const char *action) {
   (void)fd, (void)level, (void)option, (void)action;
   abort();
 }
@@ -38,13 +42,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(&packet.from, &link, sizeof link);
   memcpy(packet.bytes, data + 2, length);
   packet.length = length;
-  /* Asked is what the packet speaks of, as far as it is there. */
+  /* The question asks for the address that the packet is about, if the packet is long enough to have one. */
   if (question.is_ipv6 && length >= 24) memcpy(&question.bytes.nd.header.nd_ns_target, packet.bytes + 8, 16);
   if (!question.is_ipv6 && length >= 18) memcpy(question.bytes.arp.arp_tpa, packet.bytes + 14, 4);
   ASAN_POISON_MEMORY_REGION(packet.bytes + length, PACKET_MAX - length);
   const unsigned char *mac = NULL;
   volatile unsigned char sum = 0;
-  if (said_of(&question, &packet, &mac) != SAID_NOTHING) {
+  if (read_statement(&question, &packet, &mac) != STATEMENT_NONE) {
     if (mac < packet.bytes || mac + ETH_ALEN > packet.bytes + length) abort();
     for (size_t i = 0; i < ETH_ALEN; i++) sum = (unsigned char)(sum + mac[i]);
   }

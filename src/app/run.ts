@@ -401,6 +401,6 @@ function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload, co
       }
     })
   }
-  // The last: the guardian takes it for the sign that signals may come (native/guardian.c).
+  // The last: the guardian takes it for the sign that signals may come (native/guardian/signals.h).
   process.on('SIGHUP', reload)
 }

@@ -102,7 +102,7 @@ async function judged(
   const problems: Problem[] = []
   if (runsAs === 'missing')
     problems.push(problemAt(locate, [...base, 'user'], 'warning', `${userMissing}: there is no user "${user}" here`))
-  // The launcher decides the same (native/launcher.c); the daemon may be another user than who asks here.
+  // The launcher decides the same (native/launcher/privileges.c); the daemon may be another user than who asks here.
   else if (capabilities === 'keep' && runsAs !== undefined && ![0, process.geteuid?.()].includes(runsAs.uid)) {
     const message = `${argv[0]} has no capability, ${owner}, unless "${user}" is the user of the daemon`
     problems.push(problemAt(locate, [...base, 'capabilities'], 'warning', message))

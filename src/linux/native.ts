@@ -1,5 +1,5 @@
 /**
- * The C addon as types, and how its binary is found. Decided here: the layout of the metadata record (native/addon.c
+ * The C addon as types, and how its binary is found. Decided here: the layout of the metadata record (native/addon/metadata.h
  * writes the same offsets) and what is said when there is no binary for this machine.
  * Refuses to know: socket options, addresses and protocols; the files beside this one do.
  */
@@ -79,11 +79,11 @@ export type NativeTimer = Pick<NativeSocket, 'start' | 'close'> & {
   set(at: number): void
 }
 
-/** Bits of a word, as native/guardian-words.h has them; above them the generation of the will. */
+/** Bits of a word, as native/common/guardian-words.h has them; above them the generation of the will. */
 export const WORD = { armed: 1, busy: 2, executed: 4 } as const
 
 /**
- * The memory that the guardian shares with us; see native/guardian-words.h for who may write what. Moments are
+ * The memory that the guardian shares with us; see native/common/guardian-words.h for who may write what. Moments are
  * CLOCK_MONOTONIC in ms, 0 = none. `patience` is how many ms (blocking) a busy word is waited for.
  */
 export type GuardianWords = {

@@ -1,5 +1,5 @@
 /**
- * A model of the guardian (native/guardian.c): the words and wills of an engine, their deadlines, the renewal of lifetimes,
+ * A model of the guardian (native/guardian): the words and wills of an engine, their deadlines, the renewal of lifetimes,
  * and what is done when the engine is gone or late. It may be stopped and killed itself. Refuses to know what a will says;
  * that a channel can be full, and that a word can be busy, is not modelled.
  */

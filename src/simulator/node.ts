@@ -20,7 +20,7 @@ import type { Carried } from './wire.ts'
 const WAKES = 0.02
 /** From the end of a process until whoever watches it runs. */
 const NOTICED = 0.3
-/** native/guardian.c's. */
+/** As in native/guardian/heartbeat.h. */
 const BEAT = 250
 
 /** What a node does not have, so that a test can show that it would be missed. */

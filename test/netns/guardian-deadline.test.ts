@@ -118,7 +118,7 @@ describeNetns('a guardian with deadlines', () => {
       expect(took, 'ms, not before the deadline').toBeGreaterThan(2 * interval - LOOKING)
       expect(took, 'ms, at the deadline, not at the lifetime').toBeLessThan(3 * interval + NOTICED)
       expect(await releases(listener)).toBe(1)
-      expect(executions(talker)).toMatchObject([{ wills: 1, removed: 3, failed: 0, packets: 1, sent: 1 }])
+      expect(executions(talker)).toMatchObject([{ plans: 1, removed: 3, failed: 0, packets: 1, sent: 1 }])
       signal(pid, 'SIGCONT')
       await talker.line('the word', ({ state }) => state === 'executed')
       order({ take: { index, vips: VIPS, interval } })
@@ -165,7 +165,7 @@ describeNetns('a guardian with deadlines', () => {
     await gone(2000)
     expect((await talker.ended).code).toBe(137)
     expect(await releases(listener)).toBe(0)
-    expect(executions(talker)).toMatchObject([{ wills: 1, silent: 1, removed: 3, packets: 0 }])
+    expect(executions(talker)).toMatchObject([{ plans: 1, silent: 1, removed: 3, packets: 0 }])
   })
 
   test('a deadline that comes nearer is kept, though the guardian sleeps towards a later one', async () => {

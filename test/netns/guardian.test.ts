@@ -1,6 +1,6 @@
 /**
  * The guardian's binary, watched from outside: exit status, ip(8), a raw socket in the neighbour's namespace. The bytes
- * of the wills are written here from the description in native/guardian.c, not by the engine's encoder.
+ * of the wills are written here from the description in native/guardian/message.h, not by the engine's encoder.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync } from 'node:fs'
@@ -303,7 +303,7 @@ describeNetns('the guardian in network namespaces', () => {
       expect(packet).toMatchObject({ ttl: 255, source: expect.stringMatching(/^02000000c6336401/) })
       expect(packet.bytes).toMatch(/^45c0.*3133000100640000c63364c8$/)
       expect(await talker.ended).toEqual({ code, signal: null })
-      expect(executed(talker)).toMatchObject({ wills: 1, requests: 1, removed: 1, failed: 0, packets: 1, sent: 1 })
+      expect(executed(talker)).toMatchObject({ plans: 1, requests: 1, removed: 1, failed: 0, packets: 1, sent: 1 })
       expect(executed(talker)?.msg).toBe('engine died: removed 1 VIP, told the other nodes (priority 0)')
       const msg = `engine killed by signal ${code - 128} (${signal})`
       expect(logOf(talker).at(-1)).toMatchObject({ level: 50, msg, signal: code - 128, core: false })
@@ -328,7 +328,7 @@ describeNetns('the guardian in network namespaces', () => {
     talker.tell({ exit: 5 })
     expect(await talker.ended).toEqual({ code: 5, signal: null })
     expect(present()).toEqual(['198.51.100.201'])
-    expect(executed(talker)).toMatchObject({ wills: 2, removed: 2 })
+    expect(executed(talker)).toMatchObject({ plans: 2, removed: 2 })
   })
 
   test('an engine that closes its channel counts as gone, and its exit status is still passed on', async () => {
@@ -401,7 +401,7 @@ describeNetns('the guardian in network namespaces', () => {
     expect((await talker.ended).code).toBe(137)
     expect(executed(talker)).toMatchObject({
       level: 50,
-      wills: 3,
+      plans: 3,
       requests: 4,
       removed: 1,
       absent: 2,
@@ -437,7 +437,7 @@ describeNetns('the guardian in network namespaces', () => {
     process.kill(await enginePid(talker), 'SIGKILL')
     await gone(monotonicMs())
     await talker.ended
-    expect(executed(talker)).toMatchObject({ wills: 1, requests: 1, removed: 1, packets: 1 })
+    expect(executed(talker)).toMatchObject({ plans: 1, requests: 1, removed: 1, packets: 1 })
     const complaints = logOf(talker).filter(({ msg }) => msg === 'ignored a message of the engine')
     expect(complaints.length).toBeGreaterThan(0)
     expect(complaints.length, 'complaints are limited to 10 a second').toBeLessThan(100)
@@ -457,7 +457,7 @@ describeNetns('the guardian in network namespaces', () => {
     talker.signal('SIGCONT')
     await gone(monotonicMs())
     expect((await talker.ended).code).toBe(137)
-    expect(executed(talker)).toMatchObject({ wills: 1, removed: 1, absent: 0 })
+    expect(executed(talker)).toMatchObject({ plans: 1, removed: 1, absent: 0 })
   })
 
   test('a full channel costs the engine an EAGAIN, never time, and works again', async () => {

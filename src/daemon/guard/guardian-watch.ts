@@ -9,7 +9,7 @@ import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
 import type { Clock, LastWillPort } from '../ports.ts'
 
-/** The guardian beats that often (native/guardian.c): a silence is one when the next beat has not come either. */
+/** The guardian beats that often (native/guardian/heartbeat.h): a silence is one when the next beat has not come either. */
 const BEAT = 250
 /** Between two looks: the guardian tells of an engine that has not beaten for 2 s. */
 const LONGEST = 1_500

@@ -1,5 +1,5 @@
 /**
- * The stream to a launcher (native/launcher.c): four orders, six answers. Decided here: how they lie in the bytes. Refuses
+ * The stream to a launcher (native/launcher/channel.h): four orders, six answers. Decided here: how they lie in the bytes. Refuses
  * to know what a program is run for, when its time is over, and how a launcher comes about.
  */
 import type { Duplex } from 'node:stream'

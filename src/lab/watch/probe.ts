@@ -1,5 +1,5 @@
 /**
- * The LAN's point of view: holdfast-probe (native/probe.c) on a host of the demo's network, asking once a millisecond
+ * The LAN's point of view: holdfast-probe (native/probe) on a host of the demo's network, asking once a millisecond
  * who answers at the virtual address. Decides how its JSON lines become values and which figures describe a failover.
  * Refuses to know which daemons are watched. All times are CLOCK_MONOTONIC in ms, which every namespace shares.
  */

@@ -1,5 +1,5 @@
 /**
- * How the memory shared with the guardian is found (native/guardian-words.h). Decided here: that an engine without it
+ * How the memory shared with the guardian is found (native/common/guardian-words.h). Decided here: that an engine without it
  * still runs, guarded against its death alone, and says so. Refused here: what the words mean for a router.
  */
 import { closeSync } from 'node:fs'

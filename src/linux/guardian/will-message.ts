@@ -1,6 +1,6 @@
 /**
  * The last will as bytes: what the guardian needs to finish our business without us. PURE. The format is the one at
- * the top of native/guardian.c (native endian, little on x64 and arm64); the guardian knows neither VRRP nor
+ * native/guardian/message.h (native endian, little on x64 and arm64); the guardian knows neither VRRP nor
  * rtnetlink, so both arrive complete. Refused here: the socketpair, and when a will is due.
  */
 import type { LastWill, WillGuard } from '../../daemon/ports.ts'

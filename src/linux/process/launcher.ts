@@ -1,5 +1,5 @@
 /**
- * Starts native/launcher.c for the programs of one check or of one router's notifications: the only place where the
+ * Starts native/launcher for the programs of one check or of one router's notifications: the only place where the
  * engine makes a process. Decided here: where the binary lies and what it inherits, which is one end of a channel and the
  * environment that was asked for. Refuses to know what the programs are run for, and what is said over the channel.
  */

@@ -1,6 +1,6 @@
 /**
  * The last will on its way to the guardian: whatever the engine may want, the message is what the rules at the top of
- * native/guardian.c allow, by a second reading of them, and says exactly what was wanted. An input makes the wish; what the
+ * native/guardian/message.h allow, by a second reading of them, and says exactly what was wanted. An input makes the wish; what the
  * guardian does with octets that are no will is native/fuzz.
  */
 import type { LastWill, Renewal, WantedAddress } from '../../../src/daemon/ports.ts'

@@ -1,5 +1,5 @@
 /**
- * The will's bytes, written by hand from the layout at the top of native/guardian.c. That the guardian reads them so
+ * The will's bytes, written by hand from the layout in native/guardian/message.h. That the guardian reads them so
  * is shown in test/netns.
  */
 import { expect, test } from 'vitest'

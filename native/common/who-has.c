@@ -1,4 +1,5 @@
-/* See who-has.h. Decided here: the questions leave no trace in anybody's neighbour cache where the protocol permits that. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See who-has.h. Decided here: where the protocol permits it, a question leaves no entry in any neighbour cache. */
 #define _GNU_SOURCE
 #include "who-has.h"
 
@@ -13,8 +14,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* To the solicited-node group (RFC 4291 §2.7.1) from our link-local address, which the kernel chooses. */
-static void open_nd(struct question *q, const char *interface, const struct in6_addr *target, const unsigned char *mac) {
+/* Asks the solicited-node group (RFC 4291 §2.7.1), from our link-local address, which the kernel chooses. */
+static void open_nd(struct question *q, const char *interface, const struct in6_addr *target,
+                    const unsigned char *mac) {
   struct sockaddr_in6 group;
   struct icmp6_filter filter;
   const int hops = 255;
@@ -32,8 +34,8 @@ static void open_nd(struct question *q, const char *interface, const struct in6_
   group.sin6_scope_id = if_nametoindex(interface);
   memcpy(group.sin6_addr.s6_addr, "\xff\x02\0\0\0\0\0\0\0\0\0\x01\xff", 13);
   memcpy(group.sin6_addr.s6_addr + 13, target->s6_addr + 13, 3);
-  memcpy(&q->everybody, &group, sizeof group);
-  q->everybody_length = sizeof group;
+  memcpy(&q->all_hosts, &group, sizeof group);
+  q->all_hosts_length = sizeof group;
   q->bytes.nd.header.nd_ns_type = ND_NEIGHBOR_SOLICIT;
   memcpy(&q->bytes.nd.header.nd_ns_target, target, sizeof *target);
   q->bytes.nd.option.nd_opt_type = ND_OPT_SOURCE_LINKADDR;
@@ -42,7 +44,8 @@ static void open_nd(struct question *q, const char *interface, const struct in6_
   q->length = sizeof q->bytes.nd;
 }
 
-static void open_arp(struct question *q, const char *interface, const struct in_addr *target, const unsigned char *mac) {
+static void open_arp(struct question *q, const char *interface, const struct in_addr *target,
+                     const unsigned char *mac) {
   struct sockaddr_ll broadcast;
   memset(&broadcast, 0, sizeof broadcast);
   q->fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETHERTYPE_ARP));
@@ -53,14 +56,14 @@ static void open_arp(struct question *q, const char *interface, const struct in_
   broadcast.sll_halen = ETH_ALEN;
   memset(broadcast.sll_addr, 0xff, ETH_ALEN);
   if (bind(q->fd, (const struct sockaddr *)&broadcast, sizeof broadcast) != 0) fail("bind to that interface");
-  memcpy(&q->everybody, &broadcast, sizeof broadcast);
-  q->everybody_length = sizeof broadcast;
+  memcpy(&q->all_hosts, &broadcast, sizeof broadcast);
+  q->all_hosts_length = sizeof broadcast;
   q->bytes.arp.arp_hrd = htons(ARPHRD_ETHER);
   q->bytes.arp.arp_pro = htons(ETHERTYPE_IP);
   q->bytes.arp.arp_hln = ETH_ALEN;
   q->bytes.arp.arp_pln = 4;
   q->bytes.arp.arp_op = htons(ARPOP_REQUEST);
-  /* Sender 0.0.0.0 (RFC 5227 §2.1.1): nobody's cache takes anything from it. */
+  /* Sender 0.0.0.0 (RFC 5227 §2.1.1): no cache learns from it. */
   memcpy(q->bytes.arp.arp_sha, mac, ETH_ALEN);
   memcpy(q->bytes.arp.arp_tpa, target, 4);
   q->length = sizeof q->bytes.arp;
@@ -86,47 +89,47 @@ void open_question(struct question *q, const char *interface, const char *addres
     open_arp(q, interface, &target4, mac);
   else
     wrong_usage();
-  enable(q->fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
+  enable_option(q->fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
   enlarge_queue(q->fd);
 }
 
-bool ask_everybody(const struct question *q) {
-  return sendto(q->fd, &q->bytes, q->length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&q->everybody,
-                q->everybody_length) >= 0;
+bool ask_all_hosts(const struct question *q) {
+  return sendto(q->fd, &q->bytes, q->length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&q->all_hosts,
+                q->all_hosts_length) >= 0;
 }
 
-static enum said said_in_arp(const struct question *q, const struct packet *packet, const unsigned char **mac) {
+static enum statement read_arp(const struct question *q, const struct packet *packet, const unsigned char **mac) {
   struct ether_arp arp;
   struct sockaddr_ll link;
   memcpy(&link, &packet->from, sizeof link);
-  if (link.sll_pkttype == PACKET_OUTGOING || packet->length < sizeof arp) return SAID_NOTHING;
+  if (link.sll_pkttype == PACKET_OUTGOING || packet->length < sizeof arp) return STATEMENT_NONE;
   memcpy(&arp, packet->bytes, sizeof arp);
   if (arp.arp_hrd != htons(ARPHRD_ETHER) || arp.arp_pro != htons(ETHERTYPE_IP) || arp.arp_hln != ETH_ALEN ||
       arp.arp_pln != 4 || memcmp(arp.arp_spa, q->bytes.arp.arp_tpa, 4) != 0)
-    return SAID_NOTHING;
+    return STATEMENT_NONE;
   *mac = packet->bytes + offsetof(struct ether_arp, arp_sha);
-  if (memcmp(arp.arp_tpa, arp.arp_spa, 4) == 0) return SAID_ANNOUNCEMENT;
-  return arp.arp_op == htons(ARPOP_REPLY) ? SAID_CLAIM : SAID_NOTHING;
+  if (memcmp(arp.arp_tpa, arp.arp_spa, 4) == 0) return STATEMENT_ANNOUNCEMENT;
+  return arp.arp_op == htons(ARPOP_REPLY) ? STATEMENT_ANSWER : STATEMENT_NONE;
 }
 
-/* Without a target link-layer option nobody's cache would follow it, so it says nothing. */
-static enum said said_in_nd(const struct question *q, const struct packet *packet, const unsigned char **mac) {
+/* Without a target link-layer option no cache follows the advertisement: so it states nothing. */
+static enum statement read_nd(const struct question *q, const struct packet *packet, const unsigned char **mac) {
   struct nd_neighbor_advert advert;
   const unsigned char *const bytes = packet->bytes;
-  if (packet->length < sizeof advert) return SAID_NOTHING;
+  if (packet->length < sizeof advert) return STATEMENT_NONE;
   memcpy(&advert, bytes, sizeof advert);
   if (advert.nd_na_type != ND_NEIGHBOR_ADVERT ||
       memcmp(&advert.nd_na_target, &q->bytes.nd.header.nd_ns_target, sizeof advert.nd_na_target) != 0)
-    return SAID_NOTHING;
+    return STATEMENT_NONE;
   for (size_t option = sizeof advert; option + 8 <= packet->length && bytes[option + 1] > 0;
        option += 8u * bytes[option + 1]) {
     if (bytes[option] != ND_OPT_TARGET_LINKADDR) continue;
     *mac = bytes + option + 2;
-    return (advert.nd_na_flags_reserved & ND_NA_FLAG_SOLICITED) != 0 ? SAID_CLAIM : SAID_ANNOUNCEMENT;
+    return (advert.nd_na_flags_reserved & ND_NA_FLAG_SOLICITED) != 0 ? STATEMENT_ANSWER : STATEMENT_ANNOUNCEMENT;
   }
-  return SAID_NOTHING;
+  return STATEMENT_NONE;
 }
 
-enum said said_of(const struct question *q, const struct packet *packet, const unsigned char **mac) {
-  return q->is_ipv6 ? said_in_nd(q, packet, mac) : said_in_arp(q, packet, mac);
+enum statement read_statement(const struct question *q, const struct packet *packet, const unsigned char **mac) {
+  return q->is_ipv6 ? read_nd(q, packet, mac) : read_arp(q, packet, mac);
 }

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See instrument.h. Decided here: arrival times are the kernel's, so that a program that was not scheduled does not invent
- * an outage, and a stepped clock costs their precision only.
+ * See instrument.h. Decided here: receive times are the kernel's, so that a program that was not scheduled does not
+ * report an outage that never was. If the clock is stepped, only their precision suffers.
  */
 #define _GNU_SOURCE
 #include "instrument.h"
@@ -26,7 +27,7 @@ void fail(const char *action) {
   exit(EXIT_FAILURE);
 }
 
-long number_in(const char *text, long low, long high) {
+long read_number(const char *text, long low, long high) {
   char *end = NULL;
   errno = 0;
   const long value = strtol(text, &end, 10);
@@ -37,21 +38,21 @@ long number_in(const char *text, long low, long high) {
 
 /* ---- time ---- */
 
-static nanos now_of(clockid_t clock) {
+static nanos read_clock(clockid_t clock) {
   struct timespec time;
   if (clock_gettime(clock, &time) != 0) fail("read the clock");
   return (nanos)time.tv_sec * SECOND + time.tv_nsec;
 }
 
-nanos now(void) { return now_of(CLOCK_MONOTONIC); }
+nanos now(void) { return read_clock(CLOCK_MONOTONIC); }
 
-/* CLOCK_REALTIME minus CLOCK_MONOTONIC, as of now: the reading that was disturbed least. */
+/* Returns CLOCK_REALTIME minus CLOCK_MONOTONIC, from the shortest of three readings. */
 static nanos wall_offset(void) {
   nanos best = 0;
   nanos shortest = INT64_MAX;
   for (int i = 0; i < 3 && shortest > 2000; i++) {
     const nanos before = now();
-    const nanos wall = now_of(CLOCK_REALTIME);
+    const nanos wall = read_clock(CLOCK_REALTIME);
     const nanos spent = now() - before;
     if (spent >= shortest) continue;
     shortest = spent;
@@ -69,7 +70,7 @@ int open_ticks(nanos first, nanos interval) {
   return fd;
 }
 
-uint64_t expired(int timer) {
+uint64_t read_ticks(int timer) {
   uint64_t count = 0;
   const ssize_t length = read(timer, &count, sizeof count);
   if (length == (ssize_t)sizeof count) return count;
@@ -77,7 +78,7 @@ uint64_t expired(int timer) {
   fail("read the timer");
 }
 
-int end_signals(void) {
+int open_end_signals(void) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
@@ -88,30 +89,30 @@ int end_signals(void) {
   return fd;
 }
 
-/* libc stubs this call in musl, hence the plain syscall. */
-bool become_fifo(int priority) {
+/* The plain system call, because musl's function refuses. */
+bool set_fifo(int priority) {
   const struct sched_param parameter = {.sched_priority = priority};
   return syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameter) == 0;
 }
 
 /* ---- sockets ---- */
 
-void enable(int fd, int level, int option, const char *action) {
+void enable_option(int fd, int level, int option, const char *action) {
   const int on = 1;
   if (setsockopt(fd, level, option, &on, sizeof on) != 0) fail(action);
 }
 
-/* Answers of a second fit: the reader may be descheduled for that long without an invented loss. */
+/* The queue holds the answers of a second: a reader that is descheduled for that long loses none. */
 void enlarge_queue(int fd) {
   const int size = 4 << 20;
   if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) == 0) return;
   if (setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) != 0) fail("enlarge the receive queue");
 }
 
-socklen_t address_of(const char *host, const char *port, struct sockaddr_storage *result) {
+socklen_t read_address(const char *host, const char *port, struct sockaddr_storage *result) {
   struct addrinfo hints;
   struct addrinfo *found = NULL;
-  (void)number_in(port, 1, 65535);
+  (void)read_number(port, 1, 65535);
   memset(result, 0, sizeof *result);
   memset(&hints, 0, sizeof hints);
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
@@ -130,12 +131,12 @@ socklen_t address_of(const char *host, const char *port, struct sockaddr_storage
 int open_client(const struct sockaddr_storage *target) {
   const int fd = socket(target->ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) fail("open a socket");
-  enable(fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
+  enable_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, "ask for receive times");
   enlarge_queue(fd);
   return fd;
 }
 
-bool same_address(const struct sockaddr_storage *one, const struct sockaddr_storage *other) {
+bool is_same_address(const struct sockaddr_storage *one, const struct sockaddr_storage *other) {
   if (one->ss_family != other->ss_family) return false;
   if (one->ss_family == AF_INET) {
     struct sockaddr_in a, b;
@@ -149,7 +150,7 @@ bool same_address(const struct sockaddr_storage *one, const struct sockaddr_stor
   return a.sin6_port == b.sin6_port && memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
 }
 
-bool take(int fd, struct packet *packet) {
+bool receive_packet(int fd, struct packet *packet) {
   for (;;) {
     union {
       struct cmsghdr align;
@@ -178,7 +179,7 @@ bool take(int fd, struct packet *packet) {
       int64_t stamp[2];
       memcpy(stamp, CMSG_DATA(c), sizeof stamp);
       const nanos at = stamp[0] * SECOND + stamp[1] - wall_offset();
-      /* A stepped clock gives nonsense; then the time of reading is the best that is known. */
+      /* After a step of the clock the stamp is wrong: then the time of reading is the best that is known. */
       if (at <= packet->read_at && packet->read_at - at < BELIEVABLE_NS) packet->at = at;
     }
     return true;
@@ -189,17 +190,17 @@ bool take(int fd, struct packet *packet) {
 
 int open_service(const char *host, const char *port) {
   struct sockaddr_storage address;
-  const socklen_t length = address_of(host, port, &address);
+  const socklen_t length = read_address(host, port, &address);
   const int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
     if (errno == EAFNOSUPPORT) return -1;
     fail("open a socket");
   }
   if (address.ss_family == AF_INET6) {
-    enable(fd, IPPROTO_IPV6, IPV6_V6ONLY, "separate IPv6 from IPv4");
-    enable(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, "learn the address that was asked");
+    enable_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, "separate IPv6 from IPv4");
+    enable_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, "learn the address that was asked");
   } else {
-    enable(fd, IPPROTO_IP, IP_PKTINFO, "learn the address that was asked");
+    enable_option(fd, IPPROTO_IP, IP_PKTINFO, "learn the address that was asked");
   }
   enlarge_queue(fd);
   if (bind(fd, (const struct sockaddr *)&address, length) == 0) return fd;
@@ -208,7 +209,7 @@ int open_service(const char *host, const char *port) {
   return -1;
 }
 
-static struct msghdr message_of(struct request *request, struct iovec *vector) {
+static struct msghdr make_message(struct request *request, struct iovec *vector) {
   const struct msghdr message = {.msg_name = &request->from,
                                  .msg_namelen = sizeof request->from,
                                  .msg_iov = vector,
@@ -218,26 +219,26 @@ static struct msghdr message_of(struct request *request, struct iovec *vector) {
   return message;
 }
 
-bool take_request(int fd, struct request *request) {
+bool receive_request(int fd, struct request *request) {
   memset(&request->control, 0, sizeof request->control);
   memset(&request->from, 0, sizeof request->from);
   request->control_length = sizeof request->control;
   struct iovec vector = {request->bytes, sizeof request->bytes};
-  struct msghdr message = message_of(request, &vector);
+  struct msghdr message = make_message(request, &vector);
   ssize_t length = 0;
   do length = recvmsg(fd, &message, MSG_DONTWAIT);
   while (length < 0 && errno == EINTR);
-  if (length < 0) return false; /* empty, or an error that the next datagram forgets */
+  if (length < 0) return false; /* the queue is empty, or an error that the next datagram clears */
   request->length = (size_t)length;
   request->control_length = message.msg_controllen;
   return true;
 }
 
 /*
- * The control message that came in goes back out: the address that was asked becomes the source. The interface is left
- * to routing, except for IPv6 link-local, where the peer's sockaddr names it.
+ * The received control message is sent back: the address that was asked becomes the source. Routing chooses the
+ * interface, except for an IPv6 link-local address, where the peer's sockaddr names it.
  */
-static void turn_packet_info(struct msghdr *message) {
+static void set_source(struct msghdr *message) {
   for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
     if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
       struct in_pktinfo info;
@@ -254,10 +255,10 @@ static void turn_packet_info(struct msghdr *message) {
   }
 }
 
-void answer(int fd, struct request *request) {
+void send_answer(int fd, struct request *request) {
   struct iovec vector = {request->bytes, request->length};
-  struct msghdr message = message_of(request, &vector);
-  turn_packet_info(&message);
-  /* The address may have left this node a moment ago: then silence is the right answer. */
+  struct msghdr message = make_message(request, &vector);
+  set_source(&message);
+  /* If the address has just left this node, no answer is the right answer. */
   (void)sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

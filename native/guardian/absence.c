@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See absence.h. */
+#include "absence.h"
+
+#include <unistd.h>
+
+#include "channel.h"
+#include "clock.h"
+#include "execute.h"
+#include "heartbeat.h"
+#include "plan.h"
+#include "words.h"
+
+#define DRAINS_MAX 64 /* an engine that sends without pause must not keep a deadline waiting */
+
+static bool is_overdue(const struct plan *plan, uint64_t now) {
+  if (!is_armed(plan)) return false;
+  const uint64_t deadline = deadline_of(plan);
+  return deadline != 0 && deadline <= now;
+}
+
+static bool is_any_overdue(uint64_t now) {
+  for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next)
+    if (is_overdue(plan, now)) return true;
+  return false;
+}
+
+/* If a deadline moves further away while the guardian sleeps, that costs one wake-up. */
+struct timespec time_to_next_duty(uint64_t now) {
+  uint64_t at = now + BEAT_MS * NS_PER_MS;
+  for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
+    if (!is_armed(plan)) continue;
+    const uint64_t deadline = deadline_of(plan);
+    if (deadline != 0 && deadline < at) at = deadline;
+    if (plan->renew_at != 0 && plan->renew_at < at) at = plan->renew_at;
+  }
+  const uint64_t wait = at > now ? at - now : 0;
+  return (struct timespec){.tv_sec = (time_t)(wait / NS_PER_S), .tv_nsec = (long)(wait % NS_PER_S)};
+}
+
+/* A unit whose engine had stepped down already announced that it leaves: no second announcement. */
+static void choose_all_plans(void) {
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next)
+    plan->part = !plan->guarded || mark_executed(plan) ? EVERYTHING : ADDRESSES_ONLY;
+}
+
+void handle_engine_gone(struct engine *engine) {
+  if (engine->gone) return;
+  const double noticed_at = clock_ms(CLOCK_MONOTONIC);
+  engine->gone = true;
+  if (engine->channel >= 0) {
+    while (read_channel(engine, MESSAGES_PER_TURN) == READ_MORE) continue;
+    (void)close(engine->channel);
+    engine->channel = -1;
+  }
+  choose_all_plans();
+  execute_plans(noticed_at, "engine died");
+  forget_plans();
+}
+
+/*
+ * After the channel was read, the deadlines are read again. mark_executed() asks only whether the plan is still armed.
+ */
+void enforce_deadlines(struct engine *engine) {
+  if (engine->gone || !is_any_overdue(now_ns())) return;
+  const double noticed_at = clock_ms(CLOCK_MONOTONIC);
+  for (int turns = 0; turns < DRAINS_MAX; turns++) {
+    const enum reading reading = read_channel(engine, MESSAGES_PER_TURN);
+    if (reading == READ_CLOSED) return handle_engine_gone(engine);
+    if (reading == READ_EMPTY) break;
+  }
+  const uint64_t now = now_ns();
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next)
+    plan->part = is_overdue(plan, now) && mark_executed(plan) ? EVERYTHING : SKIP;
+  execute_plans(noticed_at, "engine missed its deadline");
+}

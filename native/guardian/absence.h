@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decides when the engine is gone or absent, and has its plans executed. Gone: its process has ended, or its end of the
+ * channel is closed. Absent: it lives, but a deadline has passed. Decided here: all messages that the engine sent
+ * before are read first, because the guardian may be the slow one.
+ */
+#ifndef GUARDIAN_ABSENCE_H
+#define GUARDIAN_ABSENCE_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "engine.h"
+
+/* Executes all plans, once. Closes the channel. */
+void handle_engine_gone(struct engine *engine);
+
+/* Executes the plans whose deadline has passed. Wants shared memory. */
+void enforce_deadlines(struct engine *engine);
+
+/* Returns how long the guardian may sleep until a deadline, a renewal or a heartbeat is due. */
+struct timespec time_to_next_duty(uint64_t now);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and handles the engine's messages (message.h), and wakes the engine. */
+#ifndef GUARDIAN_CHANNEL_H
+#define GUARDIAN_CHANNEL_H
+
+#include <stddef.h>
+
+#include "engine.h"
+
+#define MESSAGES_PER_TURN 256 /* an engine that sends without pause must not keep signals waiting */
+
+enum reading { READ_EMPTY, READ_MORE, READ_CLOSED };
+
+/* Handles at most `limit` messages. */
+enum reading read_channel(const struct engine *engine, int limit);
+
+/* Returns NULL, or why the message is ignored. */
+const char *handle_message(const unsigned char *bytes, size_t size);
+
+/*
+ * The engine reads its clocks, and publishes a heartbeat. A full channel holds wake-ups that the engine has yet to
+ * read.
+ */
+void wake_engine(const struct engine *engine);
+
+#endif

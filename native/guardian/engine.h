@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guardian's knowledge of its engine. */
+#ifndef GUARDIAN_ENGINE_H
+#define GUARDIAN_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct engine {
+  pid_t pid; /* 0 once it was reaped */
+  int pidfd; /* -1 if the kernel has none: then SIGCHLD alone reports the death */
+  int channel; /* -1 once it was closed */
+  int status; /* of waitpid(), valid when pid is 0 */
+  bool gone; /* dead, or its end of the channel closed: the plans have been executed */
+  bool listens; /* its signal handlers are in place */
+  uint64_t held; /* signals that wait until it listens, one bit each */
+  uint64_t hold_until; /* ns; 0 = nothing is held */
+};
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See execute.h. */
+#include "execute.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "netlink.h"
+#include "packet.h"
+#include "plan.h"
+#include "words.h"
+
+#define ACK_LIMIT_MS 100
+
+void open_sockets(void) {
+  open_netlink();
+  open_raw_sockets();
+}
+
+/* Long after the deadline another node has taken over: an announcement that this node leaves would mislead the LAN. */
+static bool is_past_grace(const struct plan *plan, uint64_t now) {
+  if (!plan->guarded || plan->grace == 0) return false;
+  const uint64_t deadline = deadline_of(plan);
+  return deadline != 0 && now > deadline + plan->grace;
+}
+
+/* Returns how many plans send no packet. */
+static unsigned remove_addresses(struct outcome *outcome) {
+  static struct batch batch;
+  unsigned silent = 0;
+  const uint64_t now = now_ns();
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
+    if (plan->part == SKIP) continue;
+    if (plan->part == EVERYTHING && is_past_grace(plan, now)) plan->part = ADDRESSES_ONLY;
+    if (plan->part == ADDRESSES_ONLY) silent++;
+    send_requests(plan, 0, plan->requests, outcome, &batch);
+    outcome->plans++;
+  }
+  flush_batch(outcome, &batch);
+  return silent;
+}
+
+static void send_all_packets(struct outcome *outcome) {
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
+    if (plan->part == EVERYTHING) send_packets(plan, outcome);
+    if (plan->part != SKIP && plan->guarded) clear_busy(plan);
+    plan->part = SKIP;
+  }
+}
+
+static void log_execution(const struct outcome *outcome, const char *why, unsigned silent, double removed_ms,
+                          double total_ms) {
+  struct line line;
+  char text[160], told[64] = "";
+  const bool clean = outcome->failed == 0 && outcome->sent == outcome->packets;
+  const unsigned removed = outcome->done + outcome->absent;
+  if (outcome->packets > 0)
+    (void)snprintf(told, sizeof told, ", %s the other nodes (priority 0)",
+                   outcome->sent == outcome->packets ? "told" : "could not tell all of");
+  if (outcome->failed == 0)
+    (void)snprintf(text, sizeof text, "%s: removed %u VIP%s%s", why, removed, removed == 1 ? "" : "s", told);
+  else
+    (void)snprintf(text, sizeof text, "%s: removed %u of %u VIPs%s", why, removed, outcome->requests, told);
+  begin_line(&line, clean ? LOG_WARN : LOG_ERROR, text);
+  append(&line, ",\"plans\":%u,\"silent\":%u,\"requests\":%u,\"removed\":%u,\"absent\":%u,\"failed\":%u",
+         outcome->plans, silent, outcome->requests, outcome->done, outcome->absent, outcome->failed);
+  append(&line, ",\"packets\":%u,\"sent\":%u,\"removedMs\":%.3f,\"ms\":%.3f", outcome->packets, outcome->sent,
+         removed_ms, total_ms);
+  append(&line, ",\"errors\":[%s]", outcome->errors);
+  end_line(&line);
+}
+
+/* The successor must not act while this node still answers for an address: so packets come last. */
+void execute_plans(double noticed_at, const char *why) {
+  static struct outcome outcome;
+  begin_outcome(&outcome, ACK_LIMIT_MS);
+  open_sockets();
+  const unsigned silent = remove_addresses(&outcome);
+  if (outcome.plans == 0) return;
+  const double removed_at = clock_ms(CLOCK_MONOTONIC);
+  send_all_packets(&outcome);
+  log_execution(&outcome, why, silent, removed_at - noticed_at, clock_ms(CLOCK_MONOTONIC) - noticed_at);
+}

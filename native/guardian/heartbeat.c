@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See heartbeat.h. */
+#include "heartbeat.h"
+
+#include "channel.h"
+#include "clock.h"
+#include "log.h"
+#include "words.h"
+
+#define SILENCE_MS 2000 /* of the engine, until it is logged */
+#define SUSPEND_MS 10 /* less is the time between the readings of two clocks */
+
+uint64_t engine_beat(void) {
+  return __atomic_load_n(&words->engine_beat, __ATOMIC_SEQ_CST);
+}
+
+void publish_beat(uint64_t now) {
+  static bool logged;
+  __atomic_store_n(&words->guardian_beat, now, __ATOMIC_SEQ_CST);
+  const uint64_t engine = engine_beat();
+  const bool silent = engine != 0 && now > engine && now - engine > SILENCE_MS * NS_PER_MS;
+  if (silent == logged) return;
+  logged = silent;
+  struct line line;
+  begin_line(&line, LOG_WARN, silent ? "the engine does not answer" : "the engine answers again");
+  if (silent) append(&line, ",\"silentMs\":%.0f", (double)(now - engine) / 1e6);
+  end_line(&line);
+}
+
+/*
+ * A suspended machine continues where it was: an engine whose next alarm is far away would keep addresses that another
+ * node has taken over meanwhile. The guardian wakes anyway, and a needless wake-up costs the engine only a look at its
+ * clocks.
+ */
+void wake_engine_after_suspend(const struct engine *engine) {
+  static double suspended = -1; /* ms since boot; -1 = not known yet */
+  const double monotonic = clock_ms(CLOCK_MONOTONIC), before = suspended;
+  suspended = clock_ms(CLOCK_BOOTTIME) - monotonic;
+  if (before >= 0 && suspended - before >= SUSPEND_MS) wake_engine(engine);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The heartbeats in shared memory, and the wake-up after the machine was suspended. All of it wants shared memory. */
+#ifndef GUARDIAN_HEARTBEAT_H
+#define GUARDIAN_HEARTBEAT_H
+
+#include <stdint.h>
+
+#include "engine.h"
+
+#define BEAT_MS 250
+
+/* Publishes the guardian's heartbeat. Logs once that the engine's has stopped, and once that it has come back. */
+void publish_beat(uint64_t now);
+
+/* Returns the time of the engine's last heartbeat; 0 = none yet. */
+uint64_t engine_beat(void);
+
+void wake_engine_after_suspend(const struct engine *engine);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The guardian's log: one JSON object a line on standard error, with pino's fields, beside the engine's own log.
+ * Decided here: a reader that has stopped costs lines, never time.
+ */
+#ifndef GUARDIAN_LOG_H
+#define GUARDIAN_LOG_H
+
+#include <stddef.h>
+
+/* pino's levels */
+#define LOG_WARN 40
+#define LOG_ERROR 50
+
+/* One line, at most 4096 bytes: a pipe that poll() calls writable takes that much without blocking. */
+struct line {
+  char bytes[4096];
+  size_t length;
+};
+
+/* Call once, before the first line. Without the call, lines go to the inherited standard error. */
+void open_log(void);
+
+void begin_line(struct line *line, int level, const char *text);
+/* Appends formatted JSON. A piece that does not fit is left out whole, so that the line stays JSON. */
+void append(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void append_string(struct line *line, const char *name, const char *text);
+void end_line(struct line *line);
+
+/* Writes a whole line. `syscall_name` is the system call that failed with the errno `number`; NULL = none. */
+void log_message(int level, const char *text, const char *syscall_name, int number);
+
+/* Returns "EPERM" for EPERM. An errno without a name here becomes "errno N", valid until the next call. */
+const char *errno_name(int number);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The guardian: parent of the engine, PID 1 of a container. It executes the engine's cleanup plans, and it alone renews
+ * the lifetime of the engine's addresses. Decided here: the order of the start, and what the guardian waits for. Each
+ * job has its own files:
+ *
+ *   message.h   format of the engine's messages        process, background, options   start and end of the engine
+ *   channel     reads them                             signals     forwards or holds them
+ *   plan        keeps the cleanup plans                manager     READY=1 and WATCHDOG=1 (sd_notify(3))
+ *   words       memory shared with the engine          heartbeat   signs of life of both sides
+ *   absence     decides when plans are executed        log, clock
+ *   execute, netlink, packet   execute them            renew       renews lifetimes
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "absence.h"
+#include "background.h"
+#include "channel.h"
+#include "clock.h"
+#include "execute.h"
+#include "heartbeat.h"
+#include "log.h"
+#include "manager.h"
+#include "options.h"
+#include "process.h"
+#include "renew.h"
+#include "signals.h"
+#include "words.h"
+
+#define LISTEN_LOOK_MS 20 /* while something waits for an engine that listens */
+
+static bool start_is_awaited(void) {
+  return start_is_unreported() || manager_wants_ready();
+}
+
+/* Returns false if there is nothing to do before the next event. */
+static bool time_to_wait(const struct engine *engine, struct timespec *wait) {
+  const bool guards = words != NULL && !engine->gone;
+  if (guards) *wait = time_to_next_duty(now_ns());
+  if (engine->held == 0 && !start_is_awaited()) return guards;
+  const struct timespec look = {.tv_sec = 0, .tv_nsec = LISTEN_LOOK_MS * 1000000L};
+  if (!guards || wait->tv_sec > 0 || wait->tv_nsec > look.tv_nsec) *wait = look;
+  return true;
+}
+
+/* Deadlines, renewals and heartbeats. */
+static void do_duties(struct engine *engine) {
+  enforce_deadlines(engine);
+  const uint64_t now = now_ns();
+  if (!engine->gone) renew_addresses(now);
+  publish_beat(now);
+  feed_watchdog(engine, now);
+  wake_engine_after_suspend(engine);
+}
+
+static void report_listening(struct engine *engine) {
+  if (!start_is_awaited() || engine->pid <= 0 || !engine_listens(engine)) return;
+  report_start(EXIT_SUCCESS);
+  if (manager_wants_ready()) notify_ready();
+}
+
+/* Waits for the next event and handles it. Returns false if it cannot wait. */
+static bool turn(struct engine *engine, int signals) {
+  enum { PROCESS, CHANNEL, SIGNALS, SLOTS };
+  struct pollfd watched[SLOTS];
+  memset(watched, 0, sizeof watched);
+  watched[PROCESS].fd = engine->gone ? -1 : engine->pidfd;
+  watched[CHANNEL].fd = engine->channel;
+  watched[SIGNALS].fd = signals;
+  for (int i = 0; i < SLOTS; i++) watched[i].events = POLLIN;
+  const bool guards = words != NULL && !engine->gone;
+  struct timespec wait;
+  if (ppoll(watched, SLOTS, time_to_wait(engine, &wait) ? &wait : NULL, NULL) < 0)
+    return errno == EINTR || errno == EAGAIN || errno == ENOMEM;
+  if (watched[PROCESS].revents != 0) handle_engine_gone(engine);
+  if (watched[CHANNEL].revents != 0 && engine->channel >= 0 &&
+      read_channel(engine, MESSAGES_PER_TURN) == READ_CLOSED)
+    handle_engine_gone(engine);
+  if (watched[SIGNALS].revents != 0) handle_signals(signals, engine);
+  release_held_signals(engine);
+  report_listening(engine);
+  if (guards && !engine->gone) do_duties(engine);
+  return true;
+}
+
+/*
+ * The guardian's priority is one above the engine's: the engine must not be able to keep the guardian from the CPU, and
+ * no process that delays the engine may delay the guardian. There must be no pause between the removal of addresses and
+ * priority 0, and an engine whose guardian seems silent leaves.
+ */
+static void raise_priority(const struct options *options) {
+  if (options->realtime == 0) return;
+  set_realtime(options->realtime < REALTIME_MAX ? options->realtime + 1 : REALTIME_MAX,
+               "no real-time priority for the guardian, going on without");
+}
+
+/* Opens everything that the guardian needs later. Returns the signalfd, or -1 after it has logged why. */
+static int prepare(const struct options *options, char *first_argument, const sigset_t *blocked) {
+  use_file_capabilities();
+  if (options->background) go_to_background();
+  open_log();
+  open_manager();
+  if (options->name != NULL) set_process_name(options->name, first_argument);
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would swallow the exit status */
+  const int signals = signalfd(-1, blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) {
+    log_message(LOG_ERROR, "cannot start the engine", "signalfd", errno);
+    return -1;
+  }
+  open_sockets();
+  share_words();
+  if (words != NULL)
+    publish_beat(now_ns());
+  else if (manager_has_watchdog())
+    log_message(LOG_WARN, "cannot see whether the engine turns: no watchdog message for the service manager", NULL, 0);
+  return signals;
+}
+
+int main(int count, char **arguments) {
+  sigset_t blocked, before;
+  if (!fill_standard_descriptors()) return EXIT_FAILURE;
+  if (!block_signals(&blocked, &before)) {
+    log_message(LOG_ERROR, "cannot block signals", "sigprocmask", errno);
+    return EXIT_FAILURE;
+  }
+  const struct options options = read_options(count, arguments);
+  const int signals = prepare(&options, arguments[0], &blocked);
+  if (signals < 0) return EXIT_FAILURE;
+  struct engine engine = {.pid = 0, .pidfd = -1, .channel = -1};
+  if (!start_engine(&options, &before, &engine)) {
+    report_start(EXIT_NOT_STARTED);
+    return EXIT_NOT_STARTED;
+  }
+  raise_priority(&options);
+  while (engine.pid != 0) {
+    if (turn(&engine, signals)) continue;
+    log_message(LOG_ERROR, "cannot wait for the engine", "poll", errno);
+    return EXIT_FAILURE;
+  }
+  const int status = exit_status(&engine);
+  report_start(status);
+  return status;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The messages that the engine sends to its guardian. Decided here: every offset of them.
+ * src/linux/guardian/will-message.ts writes the same format.
+ *
+ * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends. The engine finds its descriptor's number in
+ * HOLDFAST_GUARDIAN_FD. Whatever the guardian writes is a wake-up: the machine was suspended, and the engine has to
+ * read its clocks. Each message of the engine is complete, in native byte order, at most 2 MiB:
+ *   @0  u8  format    1
+ *   @1  u8  kind      1 = store: replaces the unit's cleanup plan
+ *                     2 = remove: forgets the unit's plan
+ *                     3 = guard: store, with a word, a deadline and renewals
+ *                     4 = look: the unit's deadline has come nearer
+ *                     5 = notify: text for the service manager (sd_notify(3)) follows the header, at most 4 KiB. The
+ *                     guardian passes it on unchanged; it sends READY=1 of the start and WATCHDOG=1 itself
+ *                     Nothing follows the header of 2 and 4
+ *   @2  u16 unit
+ *   @4  u32 requests
+ *   @8  u32 packets
+ *   kind 3 only, before the requests:
+ *       @12 u32 renewals   requests that follow the others; sent once a period while the word is armed
+ *       @16 u32 period     ms; 0 = send them once, now. If the period differs from that of the plan before, the first
+ *                          renewal is sent now
+ *       @20 u32 generation of the word that belongs to this plan (guardian-words.h)
+ *       @24 u32 grace      ms; later than that after the deadline, the packets are left out; 0 = never
+ *   then per request:  @0 u32 length; @4 the bytes (one complete nlmsghdr message), zeros up to a multiple of 4
+ *        per packet:   @0 u8 family (4 or 6); @1 u8 TTL or hop limit, 0 = 255; @2 u16 zero; @4 u32 interface index;
+ *                     @8 16 bytes source;
+ *                     @24 16 bytes destination (IPv4 in the first 4); @40 u32 length; @44 the bytes (payload of
+ *                     protocol 112, checksum included), zeros up to a multiple of 4
+ * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. It logs and ignores a message that breaks these
+ * rules; the unit keeps the plan that it had. New kinds extend this format; `format` changes if an offset does.
+ */
+#ifndef GUARDIAN_MESSAGE_H
+#define GUARDIAN_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CHANNEL_VARIABLE "HOLDFAST_GUARDIAN_FD"
+
+#define FORMAT 1
+#define KIND_STORE 1
+#define KIND_REMOVE 2
+#define KIND_GUARD 3
+#define KIND_LOOK 4
+#define KIND_NOTIFY 5
+#define HEADER_SIZE 12u
+#define GUARD_SIZE 28u
+#define PACKET_SIZE 44u
+/* 255 IPv6 addresses for 254 unicast peers are 1.1 MB; the kernel wants a message whole in the sender's buffer. */
+#define MESSAGE_MAX (2u << 20)
+#define CHANNEL_BUFFER (4 << 20)
+#define NOTIFY_MAX 4096u
+
+static inline uint16_t u16_at(const unsigned char *bytes) {
+  uint16_t value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+static inline uint32_t u32_at(const unsigned char *bytes) {
+  uint32_t value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/* Returns the size of a field of that length with its padding; 0 if it reaches past `left`. */
+static inline size_t padded_size(uint32_t length, size_t left) {
+  if (length > left) return 0;
+  const size_t size = ((size_t)length + 3) & ~(size_t)3;
+  return size > left ? 0 : size;
+}
+
+#endif

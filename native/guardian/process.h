@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine's process: its start, its end, and what the guardian passes on to it. Decided here: the engine starts with
+ * the guardian's capabilities, without a core dump unless --core, and its exit status becomes the guardian's.
+ */
+#ifndef GUARDIAN_PROCESS_H
+#define GUARDIAN_PROCESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "engine.h"
+#include "options.h"
+
+#define EXIT_NOT_STARTED 127
+
+/* A descriptor that is opened later must not become one of the standard three: the log would go into the channel. */
+bool fill_standard_descriptors(void);
+
+/* Makes the capabilities of the guardian's file usable here, and passes them on to the engine. */
+void use_file_capabilities(void);
+
+/* `first_argument` is overwritten in place: pidof(8) reads it, pgrep(1) and killall(1) read the name of the process. */
+void set_process_name(const char *name, char *first_argument);
+
+/* Sets SCHED_RR for this process. Threads and children stay SCHED_OTHER. */
+void set_realtime(int priority, const char *complaint);
+
+/* `mask` is the engine's signal mask. Returns false after it has logged why the engine did not start. */
+bool start_engine(const struct options *options, const sigset_t *mask, struct engine *engine);
+
+/* Reaps every child, because PID 1 inherits orphans. Executes the plans before it reaps the engine. */
+void reap_children(struct engine *engine);
+
+/* Returns the exit status for the guardian: the engine's, or 128 + the number of the signal that ended it. */
+int exit_status(const struct engine *engine);
+
+#endif

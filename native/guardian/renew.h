@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Renews the lifetime of installed addresses. Decided here: only the guardian renews, only while the plan's word is
+ * armed, and the engine reads in the word that a renewal is under way.
+ */
+#ifndef GUARDIAN_RENEW_H
+#define GUARDIAN_RENEW_H
+
+#include <stdint.h>
+
+/* Renews all plans as soon as one of them is due. Wants shared memory. */
+void renew_addresses(uint64_t now);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See signals.h. */
+#define _GNU_SOURCE
+#include "signals.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "process.h"
+
+#define HOLD_MS 60000 /* for an engine that never listens; a node that boots may need that long to start one */
+
+bool block_signals(sigset_t *blocked, sigset_t *before) {
+  static const int numbers[] = {SIGHUP, SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
+  sigemptyset(blocked);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(blocked, numbers[i]);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; number++) sigaddset(blocked, number);
+  return sigprocmask(SIG_BLOCK, blocked, before) == 0;
+}
+
+bool engine_listens(struct engine *engine) {
+  if (engine->listens) return true;
+  char path[32], line[128];
+  (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)engine->pid);
+  FILE *const status = fopen(path, "re");
+  if (status == NULL) return true; /* no /proc: forwards as every parent does */
+  while (!engine->listens && fgets(line, sizeof line, status) != NULL)
+    if (strncmp(line, "SigCgt:", 7) == 0)
+      engine->listens = (strtoull(line + 7, NULL, 16) & (UINT64_C(1) << (SIGHUP - 1))) != 0;
+  (void)fclose(status);
+  return engine->listens;
+}
+
+static void forward_signal(const struct engine *engine, int number) {
+  if (engine->pid > 0 && kill(engine->pid, number) != 0 && errno != ESRCH)
+    log_message(LOG_WARN, "cannot forward a signal", "kill", errno);
+}
+
+static void forward_or_hold(struct engine *engine, int number) {
+  if (engine->pid <= 0) return;
+  if (number == SIGTERM || number == SIGINT || engine_listens(engine)) return forward_signal(engine, number);
+  engine->held |= UINT64_C(1) << number;
+  if (engine->hold_until == 0) engine->hold_until = now_ns() + HOLD_MS * NS_PER_MS;
+}
+
+void release_held_signals(struct engine *engine) {
+  if (engine->held == 0 || engine->pid <= 0 || (!engine_listens(engine) && now_ns() < engine->hold_until)) return;
+  for (int number = 1; number < 64; number++)
+    if ((engine->held & (UINT64_C(1) << number)) != 0) forward_signal(engine, number);
+  engine->held = 0;
+  engine->hold_until = 0;
+}
+
+static void handle_signal(const struct signalfd_siginfo *info, struct engine *engine) {
+  const int number = (int)info->ssi_signo;
+  if (number == SIGCHLD) return reap_children(engine);
+  /* The terminal's Ctrl-C goes to the whole foreground group: the engine has it already. */
+  if (number == SIGINT && info->ssi_code == SI_KERNEL) return;
+  /* Tools send real-time signals as questions to other daemons. A question must not end this one. */
+  if (number >= SIGRTMIN) return log_message(LOG_WARN, "ignored a real-time signal", NULL, 0);
+  forward_or_hold(engine, number);
+}
+
+void handle_signals(int fd, struct engine *engine) {
+  struct signalfd_siginfo info;
+  for (;;) {
+    const ssize_t length = read(fd, &info, sizeof info);
+    if (length < 0 && errno == EINTR) continue;
+    if (length != (ssize_t)sizeof info) return;
+    handle_signal(&info, engine);
+  }
+}

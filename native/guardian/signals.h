@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals for the engine. Decided here: a signal that would end an engine that is still starting waits until the engine
+ * listens; SIGTERM and SIGINT never wait, because an engine that does not listen yet has nothing to clean up.
+ */
+#ifndef GUARDIAN_SIGNALS_H
+#define GUARDIAN_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "engine.h"
+
+/*
+ * Blocks the signals that the guardian takes, and stores the mask of before. Called first of all: a signal that comes
+ * before the engine runs waits for it.
+ */
+bool block_signals(sigset_t *blocked, sigset_t *before);
+
+/* Reads all signals that wait at the signalfd, and forwards or holds them. */
+void handle_signals(int fd, struct engine *engine);
+
+/* Forwards the held signals once the engine listens, or after HOLD_MS. */
+void release_held_signals(struct engine *engine);
+
+/* Returns true once the engine has a handler for SIGHUP: its other handlers come first (run.ts). */
+bool engine_listens(struct engine *engine);
+
+#endif
