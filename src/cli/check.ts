@@ -13,9 +13,8 @@ import { addressFilesOf } from '../files/address-file.ts'
 import { readText } from '../files/configuration-file.ts'
 import { type AnyConfig, loadAny, looksLikeKeepalived } from '../files/configuration-language.ts'
 import { scriptProblems } from '../files/script-problem.ts'
+import type { CommandResult } from './command.ts'
 import { presetReport, priorityReport } from './priority-report.ts'
-
-export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
 
 export type CheckOptions = {
   readonly json?: boolean

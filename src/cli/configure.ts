@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'
 import type { HandOverAnswer } from '../app/hand-over.ts'
 import { type Answer, ask } from '../files/control-client.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 import { reloadLines } from './reload.ts'
 

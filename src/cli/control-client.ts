@@ -1,6 +1,6 @@
 /** What a command prints, and with which exit status it ends, when the daemon cannot be reached or refuses. */
 import { EXIT } from '../app/exit-code.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 
 /** For who is asked to understand it at night. */
 const WHAT_IT_MEANS: Readonly<Record<string, string>> = {

@@ -10,7 +10,7 @@ import { formatProblem, type Problem } from '../config/problem.ts'
 import { readKeepalivedFile } from '../files/keepalived-file.ts'
 import { surroundingsHere } from '../files/keepalived-source.ts'
 import { scriptProblems } from '../files/script-problem.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 
 export async function convertCommand(file: string, configId?: string): Promise<CommandResult> {
   const read = readKeepalivedFile(file, surroundingsHere(configId))

@@ -11,10 +11,10 @@ import { type NodeFile, nodeFiles, PRIMARY } from '../cluster/decisions/node-ip/
 import { environmentIn, type Hint, hintIn } from '../cluster/decisions/node-ip/hint.ts'
 import { type Selection, selectNodeAddresses, type Wishes } from '../cluster/decisions/node-ip/selection.ts'
 import { type Address, familyOf, parseAddress } from '../wire/address.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 import { readNodeTables } from './node-tables.ts'
 
-export type NodeIpWords = {
+export type NodeIpOptions = {
   /** VIPs; a hint among them comes first. */
   readonly values: readonly string[]
   readonly retryOnFailure?: boolean
@@ -37,31 +37,35 @@ const LONGEST_PAUSE = 300
 
 type Question = { readonly wishes: Wishes; readonly hint: Hint }
 
-export async function nodeIpCommand(action: 'show' | 'set' | 'explain', words: NodeIpWords): Promise<CommandResult> {
-  const question = questionOf(words)
+export async function nodeIpCommand(
+  action: 'show' | 'set' | 'explain',
+  options: NodeIpOptions,
+): Promise<CommandResult> {
+  const question = questionOf(options)
   if (typeof question === 'string') return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${question}\n` }
   if (action === 'explain') {
     const selection = look(question.wishes)?.selection
-    return selection === undefined ? unread() : explain(selection, question, words)
+    return selection === undefined ? unread() : explain(selection, question, options)
   }
   if (action === 'set') {
-    const known = knownPrimary(words.root)
-    if (known !== undefined) return say(`${known} was chosen before (${join(words.root, PRIMARY)}): nothing changes\n`)
+    const known = knownPrimary(options.root)
+    if (known !== undefined)
+      return say(`${known} was chosen before (${join(options.root, PRIMARY)}): nothing changes\n`)
   }
-  const selection = await selected(question.wishes, words.retryOnFailure === true)
+  const selection = await selected(question.wishes, options.retryOnFailure === true)
   if (selection === undefined) return unread()
   if (typeof selection === 'string') return fail(selection)
   const [first] = selection.chosen
   if (first === undefined) return nobody()
-  if (action === 'show') return say(words.json === true ? `${JSON.stringify(selection, null, 2)}\n` : `${first}\n`)
-  return set(selection, question, words)
+  if (action === 'show') return say(options.json === true ? `${JSON.stringify(selection, null, 2)}\n` : `${first}\n`)
+  return set(selection, question, options)
 }
 
-function questionOf(words: NodeIpWords): Question | string {
-  const values = words.values.map(parseAddress)
+function questionOf(options: NodeIpOptions): Question | string {
+  const values = options.values.map(parseAddress)
   const wrong = values.indexOf(undefined)
-  if (wrong >= 0) return `Cannot use "${words.values[wrong]}": it is no IP address`
-  const file = join(words.root, words.hintFile)
+  if (wrong >= 0) return `Cannot use "${options.values[wrong]}": it is no IP address`
+  const file = join(options.root, options.hintFile)
   const hint = hintIn([
     { name: 'the environment', words: process.env },
     { name: file, words: environmentIn(textOf(file) ?? '') },
@@ -73,8 +77,8 @@ function questionOf(words: NodeIpWords): Question | string {
   const wishes = {
     hints: hint.addresses,
     vips: isHinted ? given.slice(hint.addresses.length) : given,
-    preferIpv6: words.preferIpv6 === true,
-    ovn: words.networkType.toLowerCase() === 'ovnkubernetes',
+    preferIpv6: options.preferIpv6 === true,
+    ovn: options.networkType.toLowerCase() === 'ovnkubernetes',
   }
   return { wishes, hint }
 }
@@ -104,21 +108,21 @@ async function selected(wishes: Wishes, patient: boolean): Promise<Selection | s
   }
 }
 
-function set(selection: Selection, { wishes }: Question, words: NodeIpWords): CommandResult {
+function set(selection: Selection, { wishes }: Question, options: NodeIpOptions): CommandResult {
   const files = nodeFiles({
     chosen: selection.chosen,
     matches: selection.matches,
     vips: [...wishes.hints, ...wishes.vips],
-    userManagedLoadBalancer: words.userManagedLb === true,
-    platform: words.platform,
+    userManagedLoadBalancer: options.userManagedLb === true,
+    platform: options.platform,
   })
   const lines = []
   let warnings: readonly string[] = []
   try {
     // The primary address announces the choice, so it is written when all else has succeeded.
-    if (words.root === '/' && selection.link !== undefined) warnings = forward(selection.link, selection.chosen)
+    if (options.root === '/' && selection.link !== undefined) warnings = forward(selection.link, selection.chosen)
     for (const file of files) {
-      const done = put(words.root, file)
+      const done = put(options.root, file)
       if (done !== undefined) lines.push(done)
     }
   } catch (error) {
@@ -182,13 +186,13 @@ function textOf(file: string): string | undefined {
   }
 }
 
-function explain(selection: Selection, { wishes, hint }: Question, words: NodeIpWords): CommandResult {
+function explain(selection: Selection, { wishes, hint }: Question, options: NodeIpOptions): CommandResult {
   const exitCode = selection.chosen.length > 0 ? EXIT.ok : EXIT.failure
-  if (words.json === true) {
+  if (options.json === true) {
     const stdout = `${JSON.stringify({ ...selection, hints: wishes.hints, vips: wishes.vips }, null, 2)}\n`
     return { exitCode, stdout, stderr: '' }
   }
-  const known = knownPrimary(words.root)
+  const known = knownPrimary(options.root)
   const width = Math.max(...selection.verdicts.map(({ address }) => address.length), 0)
   const links = Math.max(...selection.verdicts.map(({ link }) => link.length), 0)
   const lines = [
@@ -201,7 +205,7 @@ function explain(selection: Selection, { wishes, hint }: Question, words: NodeIp
     selection.chosen.length > 0 ? `chosen: ${selection.chosen.join(' ')}` : NOBODY,
     ...(known === undefined || known === selection.chosen[0]
       ? []
-      : [`in force since this boot: ${known} (${join(words.root, PRIMARY)})`]),
+      : [`in force since this boot: ${known} (${join(options.root, PRIMARY)})`]),
   ]
   return { exitCode, stdout: lines.map((line) => `${line}\n`).join(''), stderr: '' }
 }

@@ -8,16 +8,16 @@ import type { ReloadAnswer } from '../app/live-configuration.ts'
 import { formatProblem } from '../config/problem.ts'
 import { changesText, changeText, groupsText, type ValueChange } from '../config/value-diff.ts'
 import { ask } from '../files/control-client.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
 /** Longer than the daemon gives two files to be read. */
 const TIMEOUT = 30_000
 
 /** `dryRun`: only what would change. */
-export type ReloadWords = { readonly json: boolean; readonly dryRun?: boolean }
+export type ReloadOptions = { readonly json: boolean; readonly dryRun?: boolean }
 
-export async function reloadCommand(socket: string, options: ReloadWords): Promise<CommandResult> {
+export async function reloadCommand(socket: string, options: ReloadOptions): Promise<CommandResult> {
   try {
     const { status, body } = await ask(socket, {
       path: options.dryRun === true ? '/v1/reload/dry-run' : '/v1/reload',

@@ -8,7 +8,7 @@ import { jsonSchema } from '../config/config.ts'
 import { eventPageSchema } from '../events/event.ts'
 import { webhookBodySchema } from '../events/webhook-body.ts'
 import { statusSchema } from '../http/status-schema.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 
 // As input: whoever reads an answer must take fields that come with a later version.
 const open = { io: 'input' } as const

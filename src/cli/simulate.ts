@@ -17,9 +17,10 @@ import { servicesOf } from '../simulator/services.ts'
 import { type Play, play, type Told } from '../simulator/simulation.ts'
 import { studyWeights } from '../simulator/weights.ts'
 import { familyOf } from '../wire/address.ts'
-import { type CommandResult, loadWritten } from './check.ts'
+import { loadWritten } from './check.ts'
+import type { CommandResult } from './command.ts'
 
-export type SimulateWords = {
+export type SimulateOptions = {
   readonly json?: boolean
   /** Every line that each engine logged, too. */
   readonly log?: boolean
@@ -36,7 +37,7 @@ const AFTERWARDS = 20_000
 const INTERVALS = 8
 
 /** Exit status 1 when an expectation does not hold, something is not as it has to be at the end, or an engine threw. */
-export function simulateCommand(file: string, words: SimulateWords = {}): CommandResult {
+export function simulateCommand(file: string, options: SimulateOptions = {}): CommandResult {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -48,14 +49,14 @@ export function simulateCommand(file: string, words: SimulateWords = {}): Comman
   if ('problems' in read) return refused(read.problems)
   const { notes, problems, what } = playOf(read, file)
   if (problems.some(isError)) return refused(problems)
-  const told = play(what, { lines: words.log === true })
-  const weights = words.weights === false ? undefined : studyWeights(what)
-  const expected = { outage: read.plan.outage, moves: words.expect === true }
+  const told = play(what, { lines: options.log === true })
+  const weights = options.weights === false ? undefined : studyWeights(what)
+  const expected = { outage: read.plan.outage, moves: options.expect === true }
   const report = reportOf(told, differencesOf(what.nodes), weights, { serviceOf: servicesOf(what.nodes), expected })
   const exitCode = report.failures.length > 0 ? EXIT.failure : EXIT.ok
-  if (words.json === true)
+  if (options.json === true)
     return { exitCode, stdout: `${JSON.stringify(asJson(what, told, report), null, 2)}\n`, stderr: '' }
-  const log = words.log === true ? [...told.lines.map((line) => `${line}\n`), '\n'].join('') : ''
+  const log = options.log === true ? [...told.lines.map((line) => `${line}\n`), '\n'].join('') : ''
   const shown = notes.map((note) => `${note}\n`).join('')
   return { exitCode, stdout: `${log}${reportText(report, what, told.injected, weights?.tried ?? 0)}`, stderr: shown }
 }

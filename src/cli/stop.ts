@@ -6,7 +6,7 @@
 import { EXIT } from '../app/exit-code.ts'
 import { ask } from '../files/control-client.ts'
 import { isAnswered } from '../files/private-socket.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000

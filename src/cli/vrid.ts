@@ -5,9 +5,9 @@
 
 import { EXIT } from '../app/exit-code.ts'
 import { type Collision, collisions, type Service, type Vrids, vridsOf } from '../cluster/decisions/engine/vrid.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 
-export type VridWords = {
+export type VridOptions = {
   /** Instead of what the name gives. */
   readonly api?: string
   readonly ingress?: string
@@ -19,17 +19,17 @@ export type VridWords = {
 const LINES: Readonly<Record<Service, string>> = { api: 'APIVirtualRouterID', ingress: 'IngressVirtualRouterID' }
 
 /** Exit status 1 when one of the others collides. */
-export function vridCommand(name: string, words: VridWords): CommandResult {
-  const vrids = chosen(name, words)
+export function vridCommand(name: string, options: VridOptions): CommandResult {
+  const vrids = chosen(name, options)
   if (typeof vrids === 'string') return refuse(vrids)
   const others: { name: string; collisions: readonly Collision[] }[] = []
-  for (const other of words.beside) {
+  for (const other of options.beside) {
     const theirs = vridsOf(other)
     if (theirs === undefined) return refuse(EMPTY)
     others.push({ name: other, collisions: collisions(vrids, theirs) })
   }
   const exitCode = others.some(({ collisions: found }) => found.length > 0) ? EXIT.failure : EXIT.ok
-  if (words.json === true) {
+  if (options.json === true) {
     return { exitCode, stdout: `${JSON.stringify({ name, ...vrids, beside: others }, null, 2)}\n`, stderr: '' }
   }
   const lines = (['api', 'ingress'] as const).map((service) => `${LINES[service]}: ${vrids[service]}\n`)
@@ -45,13 +45,13 @@ export function vridCommand(name: string, words: VridWords): CommandResult {
 
 const EMPTY = 'The name of a cluster is not empty'
 
-function chosen(name: string, words: VridWords): Vrids | string {
+function chosen(name: string, options: VridOptions): Vrids | string {
   const byName = vridsOf(name)
   if (byName === undefined) return EMPTY
-  const api = words.api === undefined ? byName.api : vridIn(words.api)
-  const ingress = words.ingress === undefined ? byName.ingress : vridIn(words.ingress)
-  if (api === undefined) return `Cannot take "${words.api}" for --api: a VRID is a number from 1 to 255`
-  if (ingress === undefined) return `Cannot take "${words.ingress}" for --ingress: a VRID is a number from 1 to 255`
+  const api = options.api === undefined ? byName.api : vridIn(options.api)
+  const ingress = options.ingress === undefined ? byName.ingress : vridIn(options.ingress)
+  if (api === undefined) return `Cannot take "${options.api}" for --api: a VRID is a number from 1 to 255`
+  if (ingress === undefined) return `Cannot take "${options.ingress}" for --ingress: a VRID is a number from 1 to 255`
   return api === ingress ? `API and ingress cannot both have VRID ${api}` : { api, ingress }
 }
 

@@ -7,7 +7,7 @@ import { EXIT } from '../app/exit-code.ts'
 import { formatDuration, parseDuration } from '../config/schema/duration.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
 import { type Answer, ask } from '../files/control-client.ts'
-import type { CommandResult } from './check.ts'
+import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000

@@ -1,17 +1,20 @@
 /**
- * This node as the configuration looks at it: interfaces and addresses out of the kernel's tables, and what the files say
- * that the configuration names.
+ * This node as a configuration sees it: interfaces and addresses from the kernel's tables, and the contents of the address
+ * files that the configuration names.
  */
 
 import type { Config } from '../../config/config.ts'
 import type { NodeView } from '../../config/node-view.ts'
 import type { NetworkPort } from '../../daemon/ports.ts'
 import { addressFilesOf } from '../../files/address-file.ts'
+import { openClock } from '../../linux/clock.ts'
+import { loadNative } from '../../linux/native.ts'
+import { openNetwork } from '../../linux/network.ts'
 
 type Named = Pick<Config, 'virtualRouters'>
-const NOBODY: Named = { virtualRouters: [] }
+const NO_ROUTERS: Named = { virtualRouters: [] }
 
-export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>, config: Named = NOBODY): NodeView {
+export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>, config: Named = NO_ROUTERS): NodeView {
   const addresses = network.addresses() ?? []
   return {
     files: addressFilesOf(config),
@@ -21,5 +24,16 @@ export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>, conf
       portOf,
       addresses: addresses.filter((present) => present.interfaceIndex === index),
     })),
+  }
+}
+
+/** Opens the kernel's tables of this network namespace, and reads them once. Throws Error where the kernel refuses. */
+export function nodeHere(): NodeView {
+  const native = loadNative()
+  const network = openNetwork(native, openClock(native))
+  try {
+    return nodeView(network)
+  } finally {
+    network.close()
   }
 }

@@ -22,7 +22,7 @@ import { wasStopped } from '../../cluster/runtime/bootstrap-duty.ts'
 import { machineWith } from '../../cluster/runtime/machine.ts'
 import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
 import { intentBy } from '../../cluster/runtime/status/wishes.ts'
-import type { CommandResult } from '../check.ts'
+import type { CommandResult } from '../command.ts'
 import { readNodeTables } from '../node-tables.ts'
 import { clusterName, clusterOf, firstMode, grouping, isFollowed, offPremises, ownName } from './agent-cluster.ts'
 

@@ -32,7 +32,7 @@ import { openSentinel } from '../../cluster/runtime/sentinel.ts'
 import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
 import type { StatusDuty } from '../../cluster/runtime/status/status-duty.ts'
 import { Wishes } from '../../cluster/runtime/status/wishes.ts'
-import type { CommandResult } from '../check.ts'
+import type { CommandResult } from '../command.ts'
 import { readNodeTables } from '../node-tables.ts'
 import {
   clusterName,

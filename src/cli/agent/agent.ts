@@ -5,7 +5,7 @@
 
 import { EXIT } from '../../app/exit-code.ts'
 import { nodesAt, nodesIn, rememberedIn } from '../../cluster/runtime/api/node-source.ts'
-import type { CommandResult } from '../check.ts'
+import type { CommandResult } from '../command.ts'
 import { agentHelp, agentOrder } from './agent-flags.ts'
 
 export async function agentCommand(argv: readonly string[]): Promise<CommandResult> {

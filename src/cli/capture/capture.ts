@@ -7,9 +7,8 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { EXIT } from '../../app/exit-code.ts'
 import { missingCapabilities } from '../../app/machine/capability.ts'
 import type { Failure } from '../../daemon/ports.ts'
-import type { FrameTap, FrameTapOptions } from '../../linux/sockets/frame-tap.ts'
 import { sightingOf } from './capture-decode.ts'
-import type { CaptureInterface } from './capture-interface.ts'
+import type { CaptureHost, CaptureInterface } from './capture-host.ts'
 import { CaptureTable, formatJson } from './capture-line.ts'
 import { pcapHeader, pcapRecord } from './pcap-file.ts'
 
@@ -20,12 +19,6 @@ export type CaptureOptions = {
   readonly write: string | undefined
   /** Lines; undefined = until SIGINT. */
   readonly count: number | undefined
-}
-
-/** This machine, in this network namespace. */
-export type CaptureHost = {
-  look(): readonly CaptureInterface[]
-  openTap(options: FrameTapOptions): FrameTap | Failure
 }
 
 /** ms between two looks for a missing interface. */

@@ -7,7 +7,7 @@ import { EXIT } from '../../app/exit-code.ts'
 import { parseDuration } from '../../config/schema/duration.ts'
 import { type JournalEvent, readEvent } from '../../events/event.ts'
 import { listen } from '../../files/control-client.ts'
-import type { CommandResult } from '../check.ts'
+import type { CommandResult } from '../command.ts'
 import { type EventPlaces, eventPath, nodeEvents } from './event-source.ts'
 
 /** The number of the last event that was told, or left out. */

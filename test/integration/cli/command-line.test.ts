@@ -1,4 +1,6 @@
-/** The command line as a whole: where the socket is taken from, and what a word with a mistake is answered. */
+/** The command line as a whole: help, the path of the socket, and the reply to a misspelt word. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { main } from '../../../src/cli/program.ts'
 
@@ -7,15 +9,45 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-async function run(...argv: string[]): Promise<{ status: number; stderr: string }> {
-  let stderr = ''
+async function run(...argv: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+  let [stdout, stderr] = ['', '']
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
     stderr += String(text)
     return true
   })
-  vi.spyOn(process.stdout, 'write').mockReturnValue(true)
-  return { status: await main(argv), stderr }
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    stdout += String(text)
+    return true
+  })
+  const status = await main(argv)
+  return { status, stdout, stderr }
 }
+
+/** Each command has a file in src/cli/commands, with its name. */
+const COMMANDS = readdirSync(join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'commands')).map((file) =>
+  file.replace(/\.ts$/, ''),
+)
+
+test('holdfast --help lists each command of src/cli/commands with a description, and no other one', async () => {
+  const { status, stdout, stderr } = await run('--help')
+  expect([status, stderr]).toEqual([0, ''])
+  const [, list = ''] = stdout.split('Commands:\n')
+  const listed = [...list.matchAll(/^ {2}([a-z-]+)(?: [[<]\S+)* {2,}\S/gm)].map(([, name]) => name)
+  expect(listed.sort()).toEqual([...COMMANDS, 'help'].sort())
+})
+
+test.each([...COMMANDS, 'node-ip show', 'node-ip set', 'node-ip explain', 'dynkeepalived', 'keepalived'])(
+  'holdfast %s --help prints the usage, and ends with 0',
+  async (command) => {
+    const { status, stdout, stderr } = await run(...command.split(' '), '--help')
+    // keepalived prints its help to standard error.
+    const [help, other] = command === 'keepalived' ? [stderr, stdout] : [stdout, stderr]
+    expect([status, other]).toEqual([0, ''])
+    const name = command === 'keepalived' ? 'keepalived' : `holdfast ${command === 'dynkeepalived' ? 'agent' : command}`
+    expect(help.split('\n')[0]).toMatch(new RegExp(`^Usage: ${name}(?: |$)`))
+    expect(help).toMatch(/^ {2}-h, --help/m)
+  },
+)
 
 test.each([
   ['status'],

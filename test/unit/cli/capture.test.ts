@@ -9,7 +9,7 @@ import { neighborAdvertisement, solicitedNodeGroup } from '../../../src/arp/neig
 import { neighborSolicitation } from '../../../src/arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../../src/arp/probe.ts'
 import { type Sighting, sightingOf } from '../../../src/cli/capture/capture-decode.ts'
-import { captureInterfaces } from '../../../src/cli/capture/capture-interface.ts'
+import { captureInterfaces } from '../../../src/cli/capture/capture-host.ts'
 import { CaptureTable, formatJson, type Seen } from '../../../src/cli/capture/capture-line.ts'
 import { pcapHeader, pcapRecord } from '../../../src/cli/capture/pcap-file.ts'
 import { address } from '../../../src/wire/address.ts'

@@ -1,0 +1,14 @@
+/** `holdfast demo`. */
+import type { Register } from '../command.ts'
+
+export const registerDemo: Register = (program, end) => {
+  program
+    .command('demo')
+    .description(
+      'three nodes in network namespaces, one failover, measured; as root, changes nothing else, takes seconds',
+    )
+    .action(async () => {
+      const { demoCommand } = await import('../demo/demo.ts')
+      end(await demoCommand())
+    })
+}
