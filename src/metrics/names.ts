@@ -33,9 +33,9 @@ export const METRICS = {
     labels: [],
     buckets: LATENESS,
   },
-  holdfast_last_will_armed: {
+  holdfast_cleanup_plan_armed: {
     kind: 'gauge',
-    help: '1 while a guardian holds the last will of this engine',
+    help: '1 while a guardian holds the cleanup plan of this engine',
     labels: [],
   },
   holdfast_log_records_lost_total: {
@@ -163,9 +163,9 @@ export const METRICS = {
     help: 'Takeovers from an Active with a lower priority that did not happen, or not yet, and why',
     labels: ['router', 'reason'],
   },
-  holdfast_vrrp_strangers: {
+  holdfast_vrrp_mismatched_routers: {
     kind: 'gauge',
-    help: 'Neighbours heard lately that speak for this VRID and do not quite belong to its group',
+    help: 'VRRP routers heard with this VRID whose version, authentication, interval or address list differs',
     labels: ['router', 'reason'],
   },
   holdfast_vrrp_advertisement_gap_seconds: {
@@ -201,7 +201,7 @@ export const METRICS = {
     help: '1 while the virtual address is on this node',
     labels: ['router', 'address'],
   },
-  holdfast_vrrp_duplicate_owner: {
+  holdfast_vrrp_duplicate_holder: {
     kind: 'gauge',
     help: '1 while another host answers for the virtual address that this node holds, or has yielded to it',
     labels: ['router', 'address'],
@@ -211,14 +211,14 @@ export const METRICS = {
     help: 'Routers that advertise as Active beside this one, or beside the one that it follows',
     labels: ['router'],
   },
-  holdfast_vrrp_rival_answers_total: {
+  holdfast_vrrp_competing_answers_total: {
     kind: 'counter',
     help: 'Answers of another host for an address that this node held as Active',
     labels: ['router'],
   },
-  holdfast_vrrp_wills_executed_total: {
+  holdfast_vrrp_cleanup_plans_executed_total: {
     kind: 'counter',
-    help: 'Times that the guardian took the addresses off because this engine was late with its advertisement',
+    help: 'Cleanup plans that the guardian executed because the engine missed the deadline of an advertisement: addresses removed, priority 0 sent',
     labels: ['router'],
   },
   holdfast_vrrp_foreign_changes_total: {
@@ -290,6 +290,15 @@ export const METRICS = {
 } as const satisfies Record<string, MetricRow>
 
 export type MetricName = keyof typeof METRICS
+
+/** Former names of metrics, which are exposed beside the new ones until 0.3.0. */
+export const FORMER_NAMES: Readonly<Record<string, MetricName>> = {
+  holdfast_last_will_armed: 'holdfast_cleanup_plan_armed',
+  holdfast_vrrp_strangers: 'holdfast_vrrp_mismatched_routers',
+  holdfast_vrrp_duplicate_owner: 'holdfast_vrrp_duplicate_holder',
+  holdfast_vrrp_rival_answers_total: 'holdfast_vrrp_competing_answers_total',
+  holdfast_vrrp_wills_executed_total: 'holdfast_vrrp_cleanup_plans_executed_total',
+}
 export type HistogramName = {
   [name in MetricName]: (typeof METRICS)[name]['kind'] extends 'histogram' ? name : never
 }[MetricName]

@@ -19,10 +19,14 @@ type Value = {
   readonly value: number
 }
 
-/** A row without anything measured is named all the same. Those of the same name and labels are added up. */
+/**
+ * Returns the text of all rows. A row without a sample is listed, too. Samples of the same name and labels are added up. `formerNames`: former
+ * name → name; a gauge or counter is listed under both.
+ */
 export async function exposition(
   rows: Readonly<Record<string, MetricRow>>,
   measured: readonly Measured[],
+  formerNames: Readonly<Record<string, string>> = {},
 ): Promise<{ contentType: string; body: string }> {
   const values = new Map<string, Value[]>(Object.keys(rows).map((name) => [name, []]))
   for (const one of measured) {
@@ -32,13 +36,21 @@ export async function exposition(
     if ('value' in one) own.push({ labels: one.labels, value: one.value })
     else if (row.kind === 'histogram') own.push(...series(one.name, one.labels, row.buckets, one.cells))
   }
-  const metrics = Object.entries(rows).map(([name, { kind, help }]) => ({
+  const metric = (name: string, { kind, help }: MetricRow, of: string) => ({
     name,
     help,
     type: kind,
     aggregator: 'sum',
-    values: values.get(name) ?? [],
-  }))
+    values: values.get(of) ?? [],
+  })
+  const metrics = [
+    ...Object.entries(rows).map(([name, row]) => metric(name, row, name)),
+    ...Object.entries(formerNames).flatMap(([former, name]) => {
+      const row = rows[name]
+      if (row === undefined) return []
+      return [metric(former, { ...row, help: `Former name of ${name}, until 0.3.0` }, name)]
+    }),
+  ]
   // What several processes have measured in prom-client's own form, of one process.
   const registry = AggregatorRegistry.aggregate([metrics])
   return { contentType: registry.contentType, body: await registry.metrics() }

@@ -99,7 +99,7 @@ describeNetns('the API', () => {
     const after = metrics(where, host)
     const late = (le: string) => after.get(`holdfast_engine_timer_lateness_seconds_bucket{le="${le}"}`)
     expect((late('+Inf') ?? 0) - (late('1') ?? 0), 'timers that were more than 1 s late').toBeGreaterThanOrEqual(1)
-    expect(after.get('holdfast_vrrp_wills_executed_total{router="vip"}'), 'its guardian has acted').toBe(1)
+    expect(after.get('holdfast_vrrp_cleanup_plans_executed_total{router="vip"}'), 'its guardian has acted').toBe(1)
   })
 
   test('a worker that hangs and serves the port alone: another answers within seconds, and nobody takes over', async () => {

@@ -33,7 +33,7 @@ const IN_TIME = ['chrt', '--rr', '1']
  * Where even that does not help, these are right. Whether it is so is not theirs to say: the kernel tells how long an engine
  * was ready to run and was not (schedstat), and only where that is as much as the alerts are about they do not count.
  */
-const OF_THE_MACHINE = ['HoldfastTimerLate', 'HoldfastDown', 'HoldfastLastWillExecuted', 'HoldfastNearMiss']
+const OF_THE_MACHINE = ['HoldfastTimerLate', 'HoldfastDown', 'HoldfastCleanupPlanExecuted', 'HoldfastNearMiss']
 const STARVED_MS = 400
 
 const minutes = (count: number): number => (count * 60_000) / FASTER
@@ -194,12 +194,12 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       const rule = 'table inet split { chain in { type filter hook input priority 0; meta l4proto 112 drop; }; }'
       run(['ip', 'netns', 'exec', lab.router(position).namespace, 'nft', rule])
     }
-    await fires(['HoldfastDuplicateAddress', 'HoldfastTwoOwners'], 60_000)
+    await fires(['HoldfastDuplicateAddress', 'HoldfastTwoHolders'], 60_000)
     expect(lab.holders(LAB_VIP), 'the kernels').toEqual(['r1', 'r2'])
     const both = [1, 2].map((position) => macOf(lab.router(position))).sort()
     expect([...(observer.claims.at(-1)?.macs ?? [])].sort(), 'who answers the observer').toEqual(both)
-    expect(prometheus.query('holdfast:address_owners:sum')[0]?.values[0]?.[1], 'owners, by the rules').toBe(2)
-    const [two] = prometheus.alerts().filter(({ labels }) => labels.alertname === 'HoldfastTwoOwners')
+    expect(prometheus.query('holdfast:address_holders:sum')[0]?.values[0]?.[1], 'owners, by the rules').toBe(2)
+    const [two] = prometheus.alerts().filter(({ labels }) => labels.alertname === 'HoldfastTwoHolders')
     expect(two?.annotations.summary).toBe(`2 nodes have ${LAB_VIP}`)
 
     for (const position of [1, 2])
@@ -209,7 +209,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     await eventually('r1 alone to answer the observer', alone, () => observer.claims.slice(-3), { within: 5_000 })
     // This one speaks of the last 5 minutes.
     await fires(['HoldfastDuplicateAddress'], 30_000)
-    expect(firedSince(from), 'alerts that have fired').toEqual(['HoldfastDuplicateAddress', 'HoldfastTwoOwners'])
+    expect(firedSince(from), 'alerts that have fired').toEqual(['HoldfastDuplicateAddress', 'HoldfastTwoHolders'])
   }, 180_000)
 
   test('every expression of the dashboard has an answer', async () => {

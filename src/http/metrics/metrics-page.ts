@@ -5,7 +5,7 @@
  */
 import type { EngineReport } from '../../daemon/telemetry/report.ts'
 import { EXPORTER_METRICS } from '../../metrics/exporter-names.ts'
-import { METRICS } from '../../metrics/names.ts'
+import { FORMER_NAMES, METRICS } from '../../metrics/names.ts'
 import { exposition } from '../../metrics/registry.ts'
 import type { MetricsText, PortSettings } from '../port-settings.ts'
 import { sharedAnswer, TEXT_PAUSE } from '../shared-answer.ts'
@@ -32,13 +32,17 @@ export class MetricsPage {
     const rows = forExporter ? { ...METRICS, ...EXPORTER_METRICS } : METRICS
     this.text = sharedAnswer(async () => {
       const { distributions, snapshot } = await report()
-      return exposition(rows, [
-        ...samplesOf(snapshot, version),
-        ...portSamples({ connections: this.refusedConnections }),
-        ...distributions,
-        ...latencies.distributions(snapshot.healthchecks),
-        ...(forExporter ? exporterSamples(snapshot) : []),
-      ])
+      return exposition(
+        rows,
+        [
+          ...samplesOf(snapshot, version),
+          ...portSamples({ connections: this.refusedConnections }),
+          ...distributions,
+          ...latencies.distributions(snapshot.healthchecks),
+          ...(forExporter ? exporterSamples(snapshot) : []),
+        ],
+        FORMER_NAMES,
+      )
     }, TEXT_PAUSE)
   }
 }

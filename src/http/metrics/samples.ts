@@ -15,7 +15,7 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
     sample('holdfast_build_info', 1, { version, node: process.version }),
     sample('holdfast_start_time_seconds', Date.parse(snapshot.startedAt) / 1000),
     sample('holdfast_time_seconds', Date.parse(snapshot.takenAt) / 1000),
-    sample('holdfast_last_will_armed', snapshot.guardian === 'none' ? 0 : 1),
+    sample('holdfast_cleanup_plan_armed', snapshot.guardian === 'none' ? 0 : 1),
     sample('holdfast_log_records_lost_total', snapshot.logRecordsLost),
     sample('holdfast_control_refused_total', snapshot.controlRefused),
     ...configSamples(snapshot.config),
@@ -107,19 +107,24 @@ function routerSamples(snapshot: RouterSnapshot): Sample[] {
       sample('holdfast_vrrp_transitions_total', count, { router, ...labels }),
     ),
     sample('holdfast_vrrp_advertisements_received_total', counters.received, { router }),
-    sample('holdfast_vrrp_rival_answers_total', counters.rivalAnswers, { router }),
-    sample('holdfast_vrrp_wills_executed_total', counters.willsExecuted, { router }),
+    sample('holdfast_vrrp_competing_answers_total', counters.rivalAnswers, { router }),
+    sample('holdfast_vrrp_cleanup_plans_executed_total', counters.willsExecuted, { router }),
     ...byKey('holdfast_vrrp_advertisements_sent_total', { router }, 'kind', counters.sent),
     ...byKey('holdfast_vrrp_advertisements_send_failures_total', { router }, 'code', counters.sendFailures),
     ...byKey('holdfast_vrrp_advertisements_refused_total', { router }, 'reason', counters.refused),
     ...byKey('holdfast_vrrp_moves_suppressed_total', { router }, 'reason', counters.suppressed),
     ...byKey('holdfast_vrrp_foreign_changes_total', { router }, 'kind', counters.foreignChanges),
-    ...byKey('holdfast_vrrp_strangers', { router }, 'reason', countBy(snapshot.strangers.map(({ reason }) => reason))),
+    ...byKey(
+      'holdfast_vrrp_mismatched_routers',
+      { router },
+      'reason',
+      countBy(snapshot.strangers.map(({ reason }) => reason)),
+    ),
     sample('holdfast_vrrp_other_actives', snapshot.otherActives.length, { router }),
     sample('holdfast_vrrp_restorations_paused', snapshot.restorationsPaused === null ? 0 : 1, { router }),
     ...snapshot.addresses.map(({ address }) => {
       const isDuplicate = snapshot.duplicates.some((duplicate) => duplicate.address === address)
-      return sample('holdfast_vrrp_duplicate_owner', isDuplicate ? 1 : 0, { router, address })
+      return sample('holdfast_vrrp_duplicate_holder', isDuplicate ? 1 : 0, { router, address })
     }),
     ...snapshot.addresses.map(({ address, present }) =>
       sample('holdfast_vrrp_address_present', present ? 1 : 0, { router, address }),

@@ -193,28 +193,28 @@ const LOUD: readonly Case[] = [
     [
       [10],
       [10.25],
-      [10.5, 'HoldfastNoOwner'],
-      [11.25, 'HoldfastFault', 'HoldfastNoOwner'],
-      [15.25, 'HoldfastFault', 'HoldfastNoOwner', 'HoldfastNoRedundancy'],
+      [10.5, 'HoldfastNoHolder'],
+      [11.25, 'HoldfastFault', 'HoldfastNoHolder'],
+      [15.25, 'HoldfastFault', 'HoldfastNoHolder', 'HoldfastNoRedundancy'],
     ],
   ],
   [
     'nobody answers any more: what was known counts',
     20,
     (all) => all.dies('a', 10, 'Active').dies('b', 10, 'Backup').dies('c', 10, 'Backup'),
-    [[10], [10.5, 'HoldfastNoOwner'], [19, 'HoldfastDown', 'HoldfastNoOwner']],
+    [[10], [10.5, 'HoldfastNoHolder'], [19, 'HoldfastDown', 'HoldfastNoHolder']],
   ],
   [
     'an Active without its address',
     20,
     (all) => all.set('a', 'holdfast_vrrp_address_present', `${API},address="${ADDRESS}"`, [10, 1], [10, 0]),
-    [[10], [10.75, 'HoldfastNoOwner'], [19, 'HoldfastNoOwner']],
+    [[10], [10.75, 'HoldfastNoHolder'], [19, 'HoldfastNoHolder']],
   ],
   [
     'the owner is out of sight, the others follow it',
     20,
     (all) => all.dies('a', 10, 'Active'),
-    [[10.5], [11.25, 'HoldfastDown', 'HoldfastOwnerNotSeen'], [19, 'HoldfastDown', 'HoldfastOwnerNotSeen']],
+    [[10.5], [11.25, 'HoldfastDown', 'HoldfastHolderNotSeen'], [19, 'HoldfastDown', 'HoldfastHolderNotSeen']],
   ],
   [
     'a split brain',
@@ -225,7 +225,7 @@ const LOUD: readonly Case[] = [
         [5, 'Active'],
         [5, 'Backup'],
       ]),
-    [[10], [10.5], [10.75, 'HoldfastTwoOwners'], [14.75, 'HoldfastTwoOwners'], [15]],
+    [[10], [10.5], [10.75, 'HoldfastTwoHolders'], [14.75, 'HoldfastTwoHolders'], [15]],
   ],
   [
     'a split brain, and scrapes that fail in it',
@@ -239,18 +239,18 @@ const LOUD: readonly Case[] = [
         [S, 'gone'],
         [10 - 6 * S, 'Active'],
       ]),
-    [[10.5], [10.75, 'HoldfastTwoOwners'], [11.25, 'HoldfastTwoOwners'], [19, 'HoldfastTwoOwners']],
+    [[10.5], [10.75, 'HoldfastTwoHolders'], [11.25, 'HoldfastTwoHolders'], [19, 'HoldfastTwoHolders']],
   ],
   [
     'another host answers, between two scrapes',
     20,
-    (all) => all.set('a', 'holdfast_vrrp_rival_answers_total', API, [10, 0], [10, 3]),
+    (all) => all.set('a', 'holdfast_vrrp_competing_answers_total', API, [10, 0], [10, 3]),
     [[9.75], [10, 'HoldfastDuplicateAddress'], [14, 'HoldfastDuplicateAddress'], [15.25]],
   ],
   [
     'another host goes on answering',
     20,
-    (all) => all.set('a', 'holdfast_vrrp_duplicate_owner', `${API},address="${ADDRESS}"`, [10, 0], [10, 1]),
+    (all) => all.set('a', 'holdfast_vrrp_duplicate_holder', `${API},address="${ADDRESS}"`, [10, 0], [10, 1]),
     [[9.75], [10, 'HoldfastDuplicateAddress'], [19, 'HoldfastDuplicateAddress']],
   ],
   [
@@ -310,7 +310,8 @@ const LOUD: readonly Case[] = [
   [
     'a neighbour has another list of addresses',
     20,
-    (all) => all.set('b', 'holdfast_vrrp_strangers', `${API},reason="address-list-mismatch"`, [10, 'gone'], [10, 1]),
+    (all) =>
+      all.set('b', 'holdfast_vrrp_mismatched_routers', `${API},reason="address-list-mismatch"`, [10, 'gone'], [10, 1]),
     [[14.75], [15, 'HoldfastConfigurationDiffers']],
   ],
   [
@@ -339,14 +340,14 @@ const LOUD: readonly Case[] = [
   [
     'a daemon without a guardian',
     20,
-    (all) => all.set('c', 'holdfast_last_will_armed', '', [10, 1], [10, 0]),
+    (all) => all.set('c', 'holdfast_cleanup_plan_armed', '', [10, 1], [10, 0]),
     [[10.75], [11, 'HoldfastUnguarded']],
   ],
   [
     'an engine that was frozen between two scrapes',
     40,
-    (all) => all.set('a', 'holdfast_vrrp_wills_executed_total', API, [10, 0], [30, 1]),
-    [[9.75], [10, 'HoldfastLastWillExecuted'], [24, 'HoldfastLastWillExecuted'], [26]],
+    (all) => all.set('a', 'holdfast_vrrp_cleanup_plans_executed_total', API, [10, 0], [30, 1]),
+    [[9.75], [10, 'HoldfastCleanupPlanExecuted'], [24, 'HoldfastCleanupPlanExecuted'], [26]],
   ],
   [
     'timers late by half a second',

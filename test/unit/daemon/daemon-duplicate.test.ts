@@ -70,7 +70,7 @@ const told = (world: FakeWorld, what = 'duplicate owner') =>
 const owners = (world: FakeWorld) => world.router().duplicates.map((one) => `${one.address} ${one.mac}`)
 const gauge = (world: FakeWorld, vip = VIP) =>
   samplesOf(world.daemon.snapshot(), '1').find(
-    ({ name, labels }) => name === 'holdfast_vrrp_duplicate_owner' && labels.address === vip,
+    ({ name, labels }) => name === 'holdfast_vrrp_duplicate_holder' && labels.address === vip,
   )?.value
 
 describe('questions', () => {

@@ -155,7 +155,9 @@ test('is a metric by reason', () => {
   const world = new FakeWorld().start()
   hear(world, { version: 2 })
   world.hear(90, { source: PEER, addresses: ['192.0.2.9'] })
-  const strangers = samplesOf(world.daemon.snapshot(), '1').filter(({ name }) => name === 'holdfast_vrrp_strangers')
+  const strangers = samplesOf(world.daemon.snapshot(), '1').filter(
+    ({ name }) => name === 'holdfast_vrrp_mismatched_routers',
+  )
   expect(strangers.map(({ labels, value }) => [labels.router, labels.reason, value]).sort()).toEqual([
     ['api', 'address-list-mismatch', 1],
     ['api', 'version', 1],

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EXPORTER_METRICS } from '../../../src/metrics/exporter-names.ts'
-import { METRICS, type MetricRow } from '../../../src/metrics/names.ts'
+import { FORMER_NAMES, METRICS, type MetricRow } from '../../../src/metrics/names.ts'
 import { exposition } from '../../../src/metrics/registry.ts'
 import { DISCARD_REASONS, REFUSAL_REASONS } from '../../../src/vrrp/advertisement.ts'
 import { expectPart, markdownTable } from '../../support/generated-document.ts'
@@ -21,6 +21,8 @@ test('the tables of the document are those of the code', () => {
     ])
   const head = ['name', 'kind', 'labels', 'meaning']
   expectPart('metrics.md', 'metrics', markdownTable(head, lines(METRICS)))
+  const former = Object.entries(FORMER_NAMES).map(([old, name]) => [code(old), code(name)])
+  expectPart('metrics.md', 'former', markdownTable(['former name', 'name'], former))
   expectPart('metrics.md', 'exporter', markdownTable(head, lines(EXPORTER_METRICS)))
   const buckets = ROWS.flatMap(([name, row]) =>
     row.kind === 'histogram' ? [[code(name), row.buckets.join(', ')]] : [],
@@ -43,6 +45,16 @@ test('names and labels keep the conventions', () => {
   }
 })
 
+test('a metric is exposed under its former name, too, with the same value', async () => {
+  const measured = [
+    { name: 'holdfast_vrrp_duplicate_holder', labels: { router: 'api', address: '10.0.0.200' }, value: 1 },
+  ]
+  const { body } = await exposition(METRICS, measured, FORMER_NAMES)
+  for (const name of ['holdfast_vrrp_duplicate_holder', 'holdfast_vrrp_duplicate_owner'])
+    expect(body).toContain(`${name}{router="api",address="10.0.0.200"} 1`)
+  expect(body).toContain('# HELP holdfast_vrrp_strangers Former name of holdfast_vrrp_mismatched_routers, until 0.3.0')
+})
+
 const document = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'metrics.md'), 'utf8')
 
 test('every reason is listed', () => {
@@ -58,7 +70,8 @@ test('the expressions name metrics that exist', () => {
     kind === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   )
   const used = [...document.matchAll(/\b(holdfast_[a-z_]+)\b/g)].map(([, name]) => name)
-  expect(used.filter((name) => name === undefined || !series.includes(name))).toEqual([])
+  const known = [...series, ...Object.keys(FORMER_NAMES)]
+  expect(used.filter((name) => name === undefined || !known.includes(name))).toEqual([])
 })
 
 test('a label value with quotes, backslashes and lines, counters that meet, and a row without anything', async () => {
