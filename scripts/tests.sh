@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs tests: `scripts/tests.sh [vitest's arguments]`. A file whose failures cannot be judged, because the machine had too
-# little CPU time for it (test/support/time-judge.ts), runs again by itself, at most twice; what fails in the last attempt has
+# little CPU time for it (test/judge/time.ts), runs again by itself, at most twice; what fails in the last attempt has
 # failed. Each such attempt is told, also at the end of .ci/run, and is kept in the history.
 set -u
 cd "$(dirname "$0")/.."

@@ -9,11 +9,14 @@ import { run } from '../../src/lab/command.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { settlesOn, startWitness, type WitnessRecord } from '../../src/lab/watch/witness.ts'
-import { PRIORITIES } from './bounds.ts'
+import { type Happened, judge, type Verdict } from '../judge/judge.ts'
+import { chaosRules, PRIORITIES } from './bounds.ts'
 import { type ChaosDaemon, ChaosNode, type Net, type NodeNote, VIPS } from './chaos-node.ts'
 import { type Arena, addressesOf, inflict, macOf } from './faults.ts'
-import { type Injected, type Verdict, weigh } from './judge.ts'
 import type { Fault, Plan } from './plan.ts'
+
+/** `hit`: false if it met nothing, and cannot have done anything. */
+export type Injected<F = Fault> = Happened<F> & { readonly hit: boolean }
 
 export type RunOptions = {
   readonly plan: Plan
@@ -34,7 +37,7 @@ export type ChaosResult = {
   readonly realtime: boolean
   readonly seconds: number
   readonly injected: readonly Injected[]
-  readonly verdict: Verdict
+  readonly verdict: Verdict<Fault>
   readonly records: readonly WitnessRecord[]
   readonly notes: readonly NodeNote[]
   /** The witness's time of the plan's 0. */
@@ -116,7 +119,8 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
     const records = await witness.stop()
     for (const one of nodes) one.retire()
     injected.sort((one, other) => one.at - other.at)
-    const verdict = weigh({ records, injected, interval, from: zero, to })
+    const window = { from: zero, to }
+    const verdict = judge(chaosRules(interval), { histories: records, happened: injected, window })
     const notes = [
       ...nodes.flatMap((one) => one.notes),
       ...complaints.map((text) => ({ at: to, node: 'lab', text })),

@@ -4,13 +4,13 @@
  * for as long as one likes, by hand.
  */
 import { expect, test } from 'vitest'
+import { storyOf } from '../judge/report.ts'
+import { findingsOf, judge, type Loss, watchMachine } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
-import { judge, type Loss, watchMachine } from '../support/time-judge.ts'
 import type { Net } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
-import { isNear, describe as words } from './judge.ts'
 import { KINDS, makePlan, type Plan, type PlanOptions } from './plan.ts'
-import { markdown } from './report.ts'
+import { markdown, violationsIn } from './report.ts'
 
 const INTERVAL = 100
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
@@ -29,17 +29,11 @@ async function runWhole(plan: Plan): Promise<{ readonly result: ChaosResult; rea
   return { result, loss: lost() }
 }
 const judgeWhole = (what: string, { loss, result }: { readonly result: ChaosResult; readonly loss: Loss }) =>
-  judge(what, { late: [...violations(result), story(result)].filter(Boolean), loss })
-const violations = ({ verdict, zero }: ChaosResult) => verdict.violations.map((one) => words(one, zero))
-/** What the nodes said around the first violation, for whoever has to find out. */
-function story({ verdict, notes, zero }: ChaosResult): string {
-  const [first] = verdict.violations
-  if (first === undefined) return ''
-  return notes
-    .filter(({ at }) => isNear(at, [first]))
-    .map(({ at, node, text }) => `${(at - zero).toFixed(1)} ${node} ${text.slice(0, 300)}`)
-    .join('\n')
-}
+  judge(what, {
+    ...findingsOf(result.verdict, violationsIn(result)),
+    story: storyOf(result.verdict, result.notes, result.zero),
+    loss,
+  })
 
 describeNetns('chaos', () => {
   test(`every kind of it, seed ${SEED}: one node answers, within the bound of each fault`, {

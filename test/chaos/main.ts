@@ -6,11 +6,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
+import { isNear } from '../judge/report.ts'
 import { DAEMONS, NETS } from './chaos-node.ts'
 import { type ChaosResult, runChaos } from './chaos-run.ts'
-import { describe, isNear } from './judge.ts'
 import { KINDS, makePlan } from './plan.ts'
-import { json, markdown, name } from './report.ts'
+import { json, markdown, name, violationsIn } from './report.ts'
 
 const USAGE = `usage: make chaos [SECONDS=60] [SEED=1] [DAEMON=holdfast|keepalived|both] [INTERVAL=100ms] [OUT=FILE] [ARGS='…']
   --kinds A,B    only these (${KINDS.join(', ')})
@@ -89,8 +89,9 @@ for (const daemon of daemons) {
     },
   })
   results.push(result)
-  for (const violation of result.verdict.violations) {
-    process.stdout.write(`VIOLATION ${describe(violation, result.zero)}\n`)
+  const told = violationsIn(result)
+  for (const [i, violation] of result.verdict.violations.entries()) {
+    process.stdout.write(`VIOLATION ${told[i]}\n`)
     if (!values.log) continue
     for (const { at, node, text } of result.notes.filter((note) => isNear(note.at, [violation])))
       process.stdout.write(`  | ${(at - result.zero).toFixed(1)} ${node} ${text.slice(0, 260)}\n`)

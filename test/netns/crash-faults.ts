@@ -2,15 +2,16 @@
  * What is done to r1 in each row of the matrix, and when it began and ended. Decides in which order the rows are run (one
  * that needs a new engine comes after one that has killed the old); refuses to know what should follow.
  */
+
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
-import type { Fault } from './crash-bounds.ts'
+import type { NodeFault } from '../judge/lone.ts'
 import type { CrashNode, Victim } from './crash-node.ts'
 
 /** On the witness's clock; the same where nothing is undone. */
 export type Inflicted = { readonly at: number; readonly end: number }
 
 export type Row = {
-  readonly fault: Fault
+  readonly fault: NodeFault
   readonly inflict: (node: CrashNode) => Promise<Inflicted>
   /** Of the Node that is about to suffer. */
   readonly nodeOptions?: string
@@ -18,7 +19,7 @@ export type Row = {
   readonly status?: number | null
 }
 
-const dead = (name: string, guardian: 'lives' | 'dies' = 'lives', ms = 0): Fault => {
+const dead = (name: string, guardian: 'lives' | 'dies' = 'lives', ms = 0): NodeFault => {
   return { name, engine: 'dies', guardian, ms }
 }
 

@@ -1,32 +1,44 @@
 /**
- * From what the witness, the capture and the kernels saw of one row and one address to a cell of the matrix: figures, and
- * what was not as it had to be. Refuses to know how it was observed. PURE.
+ * The crash matrix as the judge sees it (test/judge): from what the witness, the capture and the kernels saw of one row and one
+ * address to a cell: figures, and what was not as it had to be. Refuses to know how it was observed. PURE.
  */
-import { skewTimeMs } from '../../src/lab/daemons/daemon.ts'
+
+import { activeDownIntervalMs, skewTimeMs } from '../../src/lab/daemons/daemon.ts'
 import type { LoggedLine } from '../../src/lab/logged-process.ts'
-import { NOISE, type Sight, spans, type WitnessRecord } from '../../src/lab/watch/witness.ts'
-import { type Bounds, boundsOf, type Circumstances, type Fault, HANDOVER, PRIORITIES } from './crash-bounds.ts'
+import { type History, lengthOf, NOISE, type Sight, within } from '../../src/lab/watch/history.ts'
+import { limit, NEVER } from '../judge/bounds.ts'
+import { judge as judgeBy, longest, type Rules } from '../judge/judge.ts'
+import { type NodeFault, type Outcome, outcomeOf } from '../judge/lone.ts'
+import { describe } from '../judge/report.ts'
+import { type Findings, findingsOf, type Loss } from '../judge/time.ts'
 import type { Inflicted } from './crash-faults.ts'
 import type { AddressNews, Spoken } from './crash-lan.ts'
 import type { Column } from './crash-node.ts'
 
-export type Observed = Inflicted &
-  Circumstances & {
-    readonly fault: Fault
-    readonly column: Column
-    /** ms of CPUs that the machine did not have meanwhile. */
-    readonly stolen: number
-    readonly record: WitnessRecord
-    readonly spoken: readonly Spoken[]
-    readonly news: readonly AddressNews[]
-    /** Of the watching; everything had come to rest. */
-    readonly until: number
-    readonly holders: readonly string[]
-    /** r1's log. */
-    readonly lines: readonly LoggedLine[]
-  }
+export const PRIORITIES = [200, 150, 100] as const
+const [OWN, NEXT] = PRIORITIES
+/** What every exchange may take on a machine with other work. */
+const HANDOVER = 25
 
-export type Cell = {
+export type Observed = Inflicted & {
+  readonly fault: NodeFault
+  readonly column: Column
+  /** r1 is the only node. */
+  readonly alone: boolean
+  /** Of the machine meanwhile. */
+  readonly loss: Loss
+  readonly record: History
+  readonly spoken: readonly Spoken[]
+  readonly news: readonly AddressNews[]
+  /** Of the watching; everything had come to rest. */
+  readonly until: number
+  readonly holders: readonly string[]
+  /** r1's log. */
+  readonly lines: readonly LoggedLine[]
+}
+
+/** Lists `late`, `unseen` and `wrong` of the judge of time. */
+export type Cell = Required<Pick<Findings, 'late' | 'unseen' | 'wrong' | 'loss'>> & {
   readonly row: string
   readonly column: string
   /** Of the fault, in one piece; what came after its end, when r1 returned, apart. */
@@ -35,14 +47,9 @@ export type Cell = {
   readonly returning: { readonly overlap: number; readonly absence: number }
   /** ms after the fault at which r1 did not answer any more. */
   readonly gone: number | undefined
-  readonly bounds: Bounds
-  readonly pressure: number
-  readonly stolen: number
-  /** Who answered when, in ms since the fault. */
+  readonly bounds: Outcome
+  /** Who answered when, and what r1 said, in ms since the fault. */
   readonly story: string
-  readonly wrong: readonly string[]
-  /** Of these: what no load of a machine can explain. */
-  readonly deeds: readonly string[]
 }
 
 /** From a decision to the packet that is seen: a deadline counts from the turn in which an advertisement was decided on. */
@@ -50,84 +57,76 @@ const SENDING = 10
 /** An advertisement under way while the guardian acts. */
 const CROSSING = 3
 
-const length = ({ from, to }: { readonly from: number; readonly to: number }): number => to - from
-const longest = (sights: readonly Sight[]): number => Math.max(0, ...sights.map(length))
 const ms = (value: number): string => `${value.toFixed(1)} ms`
+export const ownerOf = ({ owner }: Outcome): string => ({ itself: 'r1', successor: 'r2', nobody: '' })[owner]
+
+export function boundsOf(fault: NodeFault, { at, end }: Inflicted, { interval }: Column, alone: boolean): Outcome {
+  const next = { skew: skewTimeMs(NEXT, interval), down: activeDownIntervalMs(NEXT, interval) }
+  const own = { down: activeDownIntervalMs(OWN, interval) }
+  return outcomeOf({ ...fault, ms: end - at }, { interval, own, next, alone, handover: HANDOVER })
+}
+
+const rulesOf = ({ absence, overlap, owner }: Outcome): Rules<NodeFault> => ({
+  tolerances: { dating: 0, joins: NOISE, least: NOISE },
+  boundOf: () => ({
+    ...{ two: limit(overlap), none: limit(absence), client: NEVER, source: '' },
+    // A node that comes back hands over in its own time.
+    aftermath: owner === 'itself' ? HANDOVER : Number.POSITIVE_INFINITY,
+  }),
+  quiet: { two: limit(HANDOVER), none: limit(HANDOVER), client: NEVER },
+  questions: ['two', 'none'],
+})
 
 export function judge(observed: Observed): Cell {
-  const { at, column, end, fault, holders, record, until } = observed
-  const bounds = boundsOf({ ...fault, ms: end - at }, column.interval, observed)
-  const within = (sights: readonly Sight[]) =>
-    sights
-      .filter((sight) => sight.to > at && sight.from < until)
-      .map((sight) => ({ ...sight, from: Math.max(sight.from, at), to: Math.min(sight.to, until) }))
-  const owners = within(record.owners)
-  const two = spans(owners, (count) => count > 1).filter((sight) => length(sight) >= NOISE)
-  const none = merged([...spans(owners, (count) => count === 0), ...within(record.unanswered)]).filter(
-    (sight) => length(sight) >= NOISE,
-  )
-  const wrong: string[] = []
-  const story = storyOf(owners, at)
-
-  // A node that comes back hands over in its own time.
-  const own = ({ from }: Sight) => from < end + HANDOVER || bounds.owner !== 'r1'
-  const check = (what: string, sights: readonly Sight[], bound: number) => {
-    for (const sight of sights) {
-      const allowed = Math.max(NOISE, own(sight) ? bound : HANDOVER)
-      if (length(sight) <= allowed) continue
-      const when = `${(sight.from - at).toFixed(0)} ms after the fault${own(sight) ? '' : ', when r1 came back'}`
-      wrong.push(`expected ${what} for at most ${ms(allowed)}, saw ${ms(length(sight))} from ${when}`)
-    }
-  }
-  check('two answering', two, bounds.overlap)
-  check('nobody answering', none, bounds.absence)
-
+  const { alone, at, column, end, fault, loss, record, until } = observed
+  const bounds = boundsOf(fault, observed, column, alone)
+  const evidence = { histories: [record], happened: [{ fault, at, end }], window: { from: at, to: until } }
+  const verdict = judgeBy(rulesOf(bounds), evidence)
+  const told = verdict.violations.map((one) => describe(one, at, ({ name }) => name))
+  const { late, unseen } = findingsOf(verdict, told)
+  const owners = within(record.owners, { from: at, to: until })
   const gone = goneAfter(owners, bounds, at)
-  if (bounds.gone !== undefined && (gone === undefined || gone > bounds.gone + NOISE))
-    wrong.push(
-      `expected r1 without the address ${ms(bounds.gone)} after the fault, saw ${gone === undefined ? 'it stay' : ms(gone)}`,
-    )
-  const last = owners.at(-1)
-  if (last === undefined || last.owners.join() !== bounds.owner)
-    wrong.push(`expected ${bounds.owner || 'nobody'} in the end, saw ${last?.owners.join() || 'nobody'}`)
-  else if (last.from > end + bounds.settled + HANDOVER)
-    wrong.push(
-      `expected ${bounds.owner || 'nobody'} ${ms(bounds.settled + HANDOVER)} after the fault's end, saw it after ${ms(last.from - end)}`,
-    )
-  if (holders.join() !== bounds.owner)
-    wrong.push(`expected the address in the kernel of ${bounds.owner || 'nobody'}, saw ${holders.join() || 'none'}`)
   const deeds = wrongDeeds(observed, bounds)
-  wrong.push(...deeds.map(({ text }) => text))
-  const late = lateness(observed).map((one) => `(${one})`)
+  const wrong = deeds.filter((one) => !one.late).map(({ text }) => text)
+  const slow = [
+    ...late,
+    ...endings(observed, bounds, owners, gone),
+    ...deeds.filter((one) => one.late).map(({ text }) => text),
+  ]
+  const figures = (returning: boolean) => {
+    const { none, two } = longest(verdict.incidents.filter(({ faults }) => (faults.length === 0) === returning))
+    return { overlap: two, absence: none }
+  }
+  const story = [`who answered: ${storyOf(owners, at)}`, ...lateness(observed), ...said(observed)]
   return {
-    row: fault.name,
-    column: column.name,
-    overlap: longest(two.filter(own)),
-    absence: longest(none.filter(own)),
-    returning: {
-      overlap: longest(two.filter((sight) => !own(sight))),
-      absence: longest(none.filter((sight) => !own(sight))),
-    },
-    gone,
-    bounds,
-    pressure: observed.pressure,
-    stolen: observed.stolen,
-    story,
-    deeds: deeds.filter(({ late }) => !late).map(({ text }) => text),
-    wrong: wrong.length === 0 ? [] : [...wrong, `who answered: ${story}`, ...late, ...said(observed)],
+    ...{ row: fault.name, column: column.name, ...figures(false), returning: figures(true), gone, bounds, loss },
+    ...{ late: slow, unseen, wrong },
+    story: slow.length + unseen.length + wrong.length === 0 ? '' : story.join('\n'),
   }
 }
 
-/** By ARP or by UDP: both tell of the same time. */
-function merged(sights: readonly Sight[]): Sight[] {
-  const found: Sight[] = []
-  for (const sight of [...sights].sort((one, other) => one.from - other.from)) {
-    const last = found.at(-1)
-    if (last !== undefined && sight.from - last.to < NOISE)
-      found[found.length - 1] = { ...last, to: Math.max(last.to, sight.to) }
-    else found.push(sight)
-  }
-  return found
+/** What has to be in the end, and is not. */
+function endings(
+  { end, holders }: Observed,
+  bounds: Outcome,
+  owners: readonly Sight[],
+  gone: number | undefined,
+): string[] {
+  const owner = ownerOf(bounds)
+  const last = owners.at(-1)
+  const settled = bounds.settled + HANDOVER
+  const tooLong = bounds.gone !== undefined && (gone === undefined || gone > bounds.gone + NOISE)
+  const found: (string | false)[] = [
+    tooLong &&
+      `expected r1 without the address ${ms(bounds.gone)} after the fault, saw ${gone === undefined ? 'it stay' : ms(gone)}`,
+    last?.owners.join() !== owner && `expected ${owner || 'nobody'} in the end, saw ${last?.owners.join() || 'nobody'}`,
+    last?.owners.join() === owner &&
+      last.from > end + settled &&
+      `expected ${owner || 'nobody'} ${ms(settled)} after the fault's end, saw it after ${ms(last.from - end)}`,
+    holders.join() !== owner &&
+      `expected the address in the kernel of ${owner || 'nobody'}, saw ${holders.join() || 'none'}`,
+  ]
+  return found.filter((text) => text !== false)
 }
 
 /** What r1 says of it, for whoever has to find out why. */
@@ -140,25 +139,24 @@ function said({ at, lines, until }: Observed): string[] {
 }
 
 function storyOf(owners: readonly Sight[], at: number): string {
-  const lasting = owners.filter((sight) => length(sight) >= 1)
+  const lasting = owners.filter((sight) => lengthOf(sight) >= 1)
   return lasting.map((one) => `${one.owners.join('+') || 'nobody'} from ${(one.from - at).toFixed(0)}`).join(', ')
 }
 
-function goneAfter(owners: readonly Sight[], bounds: Bounds, at: number): number | undefined {
+function goneAfter(owners: readonly Sight[], bounds: Outcome, at: number): number | undefined {
   const has = ({ owners: names }: Sight) => names.includes('r1')
-  if (bounds.owner !== 'r1') {
+  if (bounds.owner !== 'itself') {
     const last = owners.findLast(has)
     return last === owners.at(-1) ? undefined : (last?.to ?? at) - at
   }
-  const first = owners.find((sight) => !has(sight) && length(sight) >= NOISE)
+  const first = owners.find((sight) => !has(sight) && lengthOf(sight) >= NOISE)
   return first === undefined ? undefined : first.from - at
 }
-
 /** `late`: the node had been silent for three intervals by itself, and its guardian was right. */
 type Deed = { readonly text: string; readonly late: boolean }
 
 /** What no net may do: act for an engine that was on time, speak for one that was away, take from a healthy node. */
-function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Observed, bounds: Bounds): Deed[] {
+function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Observed, bounds: Outcome): Deed[] {
   const { vip } = column
   const deadline = 3 * column.interval
   const grace = skewTimeMs(PRIORITIES[0], column.interval)
@@ -208,8 +206,8 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
 }
 
 /** When a node that had answered answered no more. */
-function lossesOf({ owners }: WitnessRecord, at: number, until: number) {
-  const lasting = owners.filter((sight) => length(sight) >= NOISE && sight.to > at && sight.from < until)
+function lossesOf({ owners }: History, at: number, until: number) {
+  const lasting = owners.filter((sight) => lengthOf(sight) >= NOISE && sight.to > at && sight.from < until)
   return lasting.flatMap((sight, i) =>
     sight.owners
       .filter((node) => lasting[i + 1]?.owners.includes(node) === false)
@@ -218,7 +216,7 @@ function lossesOf({ owners }: WitnessRecord, at: number, until: number) {
 }
 
 /** Actives that did not advertise for three intervals although nothing was done to them. */
-export function lateness({ at, column, end, spoken, until }: Observed): string[] {
+function lateness({ at, column, end, spoken, until }: Observed): string[] {
   const words = spoken.filter(
     (one) =>
       one.vrid === column.vrid &&

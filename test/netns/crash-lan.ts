@@ -9,7 +9,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { startWitness, type Witness, type WitnessRecord } from '../../src/lab/watch/witness.ts'
-import { PRIORITIES } from './crash-bounds.ts'
+import { PRIORITIES } from './crash-judge.ts'
 import { type Column, CrashNode } from './crash-node.ts'
 
 /** One advertisement. */

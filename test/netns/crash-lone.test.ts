@@ -1,6 +1,6 @@
 /**
  * The crash matrix without anybody else: a lone node loses its addresses when its engine is away for too long, has them
- * back at once when it runs again, and keeps them when it was away for less. Bounds: crash-bounds.ts.
+ * back at once when it runs again, and keeps them when it was away for less. Bounds: test/judge/lone.ts.
  */
 import { beforeAll, expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'

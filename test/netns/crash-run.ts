@@ -2,12 +2,12 @@
  * Runs rows of the matrix on one LAN, one after the other, each for all columns at once. Decides when a row begins (its
  * LAN at rest, at a moment that no advertisement knows) and when it is over. Refuses to know the bounds.
  */
+
 import type { LoggedLine } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
-import { judge as judgeTime, pressureOf, watchMachine } from '../support/time-judge.ts'
-import { boundsOf, type Circumstances } from './crash-bounds.ts'
+import { excuses, judge as judgeTime, type Loss, watchMachine } from '../judge/time.ts'
 import type { Inflicted, Row } from './crash-faults.ts'
-import { type Cell, judge } from './crash-judge.ts'
+import { boundsOf, type Cell, judge, ownerOf } from './crash-judge.ts'
 import { CrashLan } from './crash-lan.ts'
 import type { Column } from './crash-node.ts'
 
@@ -15,15 +15,15 @@ import type { Column } from './crash-node.ts'
 const REST = 400
 const WITHIN = 12_000
 
-type Done = Inflicted &
-  Circumstances & {
-    readonly row: Row
-    readonly until: number
-    readonly stolen: number
-    readonly holders: readonly (readonly string[])[]
-    readonly complaints: readonly string[]
-    readonly lines: readonly LoggedLine[]
-  }
+type Done = Inflicted & {
+  readonly row: Row
+  readonly alone: boolean
+  readonly until: number
+  readonly loss: Loss
+  readonly holders: readonly (readonly string[])[]
+  readonly complaints: readonly string[]
+  readonly lines: readonly LoggedLine[]
+}
 
 export type RunOptions = {
   readonly columns: readonly Column[]
@@ -51,7 +51,7 @@ export async function runRows(rows: readonly Row[], { columns, nodes = 3, option
         const record = records[i]
         if (record === undefined) return []
         const cell = judge({ ...rest, fault, column, record, spoken, news, holders: holders[i] ?? [] })
-        return [{ ...cell, wrong: [...complaints, ...cell.wrong] }]
+        return [{ ...cell, late: [...complaints, ...cell.late] }]
       }),
     )
   } finally {
@@ -59,24 +59,17 @@ export async function runRows(rows: readonly Row[], { columns, nodes = 3, option
   }
 }
 
-/** Judges the cells of one row: a wrong deed is missed, a bound of time is missed or cannot be judged. */
+/** Judges the cells of one row, those of a quiet machine first. */
 export function judgeCells(name: string, cells: readonly Cell[]): void {
-  const inWords = ({ column }: Cell, texts: readonly string[]) => texts.map((text) => `${column}: ${text}`)
-  judgeTime(name, {
-    late: cells.flatMap((cell) =>
-      inWords(
-        cell,
-        cell.wrong.filter((text) => !cell.deeds.includes(text)),
-      ),
-    ),
-    wrong: cells.flatMap((cell) => inWords(cell, cell.deeds)),
-    // The columns of a row were run at the same time.
-    loss: {
-      wall: 100,
-      stolen: Math.max(0, ...cells.map(({ stolen }) => stolen)),
-      waited: Math.max(0, ...cells.map(({ pressure }) => pressure)),
-    },
-  })
+  // The columns of a row were run at the same time.
+  const runs = [...new Set(cells.map(({ loss }) => loss))]
+  for (const loss of runs.sort((one, other) => Number(excuses(one)) - Number(excuses(other)))) {
+    const own = cells.filter((cell) => cell.loss === loss)
+    const told = (of: 'late' | 'unseen' | 'wrong') =>
+      own.flatMap((cell) => cell[of].map((text) => `${cell.column}: ${text}`))
+    const story = own.flatMap((cell) => (cell.story === '' ? [] : [`${cell.column}: ${cell.story}`])).join('\n')
+    judgeTime(name, { late: told('late'), unseen: told('unseen'), wrong: told('wrong'), story, loss })
+  }
 }
 
 async function runRow(lan: CrashLan, row: Row): Promise<Done> {
@@ -87,9 +80,7 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   const lost = watchMachine()
   const { at, end } = await row.inflict(victim)
   const complaints: string[] = []
-  const wanted = lan.columns.map(
-    ({ interval }) => boundsOf({ ...row.fault, ms: end - at }, interval, { alone, pressure: 0 }).owner,
-  )
+  const wanted = lan.columns.map((column) => ownerOf(boundsOf(row.fault, { at, end }, column, alone)))
   const atRest = () =>
     lan.look().every(({ owners }, i) => {
       const last = owners.at(-1)
@@ -115,8 +106,7 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   }
   const until = monotonicMs()
   const loss = lost()
-  const [pressure, { stolen }] = [pressureOf(loss), loss]
   const { lines } = victim.process
   const holders = lan.columns.map(({ vip }) => lan.holders(vip))
-  return { row, at, end, until, alone, pressure, stolen, holders, complaints, lines }
+  return { row, at, end, until, alone, loss, holders, complaints, lines }
 }

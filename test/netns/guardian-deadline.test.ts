@@ -5,8 +5,8 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { STOLEN, stolenMs } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
-import { STOLEN, stolenMs } from '../support/time-judge.ts'
 import type { Order } from './guarded-engine.ts'
 import { agent, cable, cleanUp, GUARDIAN, indexOf, ip, namespace, type Said, Talker } from './native-fixture.ts'
 

@@ -10,7 +10,8 @@ import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
-import { NOISE, settlesOn, startWitness } from '../../src/lab/watch/witness.ts'
+import { NOISE } from '../../src/lab/watch/history.ts'
+import { settlesOn, startWitness } from '../../src/lab/watch/witness.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000

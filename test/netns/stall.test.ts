@@ -11,8 +11,8 @@ import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually } from '../../src/lab/wait.ts'
+import { CannotBeJudged } from '../judge/time.ts'
 import { describeNetns, describeRawSocket } from '../support/require.ts'
-import { CannotBeJudged } from '../support/time-judge.ts'
 
 const STALLS = 10
 const STALL_MS = 200

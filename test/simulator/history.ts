@@ -5,7 +5,8 @@
 
 import { between, type Chance, lasting, pick, streamOf } from '../../src/simulator/chance.ts'
 import { FAULT_KINDS, type Fault, type FaultKind, type NodeSpec, type Scenario } from '../../src/simulator/scenario.ts'
-import { boundOf, circumstancesOf, factsOf } from './bounds.ts'
+import { type Circumstances, GRACE, stepsIn } from '../judge/bounds.ts'
+import { boundOf, circumstancesOf, type Facts, factsOf, isNeighbour } from './bounds.ts'
 
 type Shape = { readonly nodes: number; readonly routers: number; readonly interval: number }
 
@@ -60,7 +61,13 @@ export function historyOf(seed: number, options: HistoryOptions = {}): Scenario 
   const faults = faultsOf(shape, nodes, chance)
   const { down, lifetime } = factsOf(nodes, shape.interval, 1, 2 * shape.routers)
   const last = Math.max(...faults.map(({ at, ms }) => at + ms))
-  return { seed, lateness: pick(chance, [0, 1, 2]), nodes, faults, ms: Math.ceil(last + 6 * down + lifetime + 10_000) }
+  return {
+    seed,
+    lateness: pick(chance, [0, 1, 2]),
+    nodes,
+    faults,
+    ms: Math.ceil(last + 6 * down + lifetime + GRACE + 10_000),
+  }
 }
 
 function nodesOf({ interval, nodes: count, routers: routerCount }: Shape, chance: Chance): readonly NodeSpec[] {
@@ -164,6 +171,12 @@ const LASTS: Partial<Record<FaultKind, readonly [number, number]>> = {
   duplicates: [500, 3_000],
   'service down': [20, 4_000],
 }
+/** A node that leaves gets two seconds for it. */
+const LEFT: ReadonlySet<FaultKind> = new Set(['crash guardian', 'freeze guardian', 'stop'])
+const calmAfter = (fault: Fault, on: Circumstances & Facts): number =>
+  LEFT.has(fault.kind) && !isNeighbour(fault, on)
+    ? Math.max(0, 2_000 - fault.ms) + stepsIn(on).settled
+    : boundOf(fault, on).aftermath
 const OF_THE_LAN: ReadonlySet<FaultKind> = new Set(['loss', 'delay', 'duplicates'])
 
 function faultsOf(
@@ -196,8 +209,9 @@ function faultsOf(
     const all = both ? [first, faultAt(now + between(chance, 0, 700), first.node)] : [first]
     faults.push(...all)
     // Nobody waits for a client that gives up: the next fault may come before.
-    const on = { ...circumstancesOf(facts, all), divided: false, silent: false }
-    const ends = all.map((fault) => fault.at + fault.ms + boundOf(fault, on).aftermath)
+    const circumstances = circumstancesOf(facts, all)
+    const on = { ...circumstances, unheard: circumstances.astray, givenUp: 0 }
+    const ends = all.map((fault) => fault.at + fault.ms + calmAfter(fault, on))
     now = Math.ceil(Math.max(...ends) + 2 * facts.down + between(chance, 300, 1_300))
   }
   return faults

@@ -9,6 +9,7 @@ import type { Desired } from '../../src/cluster/decisions/engine/desired.ts'
 import { type DocumentOptions, documentText } from '../../src/cluster/decisions/engine/document.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/text/yaml.ts'
+import { longestOf, sightsOf, spans, sumOf, within } from '../../src/lab/watch/history.ts'
 import { streamOf } from '../../src/simulator/chance.ts'
 import { INDEX } from '../../src/simulator/kernel.ts'
 import { SimulatedNode } from '../../src/simulator/node.ts'
@@ -74,17 +75,9 @@ export class PlayedCluster {
   /** ms from `since` until now in which so many had it: together, and the longest at once. */
   spans(vip: string, wanted: (owners: number) => boolean, since: number): { total: number; longest: number } {
     const moments = this.witness.moments.get(address(vip)) ?? []
-    let total = 0
-    let longest = 0
-    let running = 0
-    for (const [i, { at, owners }] of moments.entries()) {
-      const end = moments[i + 1]?.at ?? this.time.now
-      const ms = Math.max(0, end - Math.max(at, since))
-      running = wanted(owners.length) ? running + ms : 0
-      total += wanted(owners.length) ? ms : 0
-      longest = Math.max(longest, running)
-    }
-    return { total: rounded(total), longest: rounded(longest) }
+    const { now } = this.time
+    const found = spans(within(sightsOf(moments, now), { from: since, to: now }), wanted, 0)
+    return { total: rounded(sumOf(found)), longest: rounded(longestOf(found)) }
   }
 
   /** Who had it since then, in order. */

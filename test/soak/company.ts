@@ -6,7 +6,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { monotonicMs } from '../../src/lab/wait.ts'
 import type { WitnessRecord } from '../../src/lab/watch/witness.ts'
-import { stolenMs } from '../support/time-judge.ts'
+import { stolenMs } from '../judge/time.ts'
 
 const NAMESPACES = '/run/netns'
 /** The kernel takes a namespace down in its own time. */

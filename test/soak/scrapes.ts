@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../../src/lab/installation.ts'
 import type { Lab } from '../../src/lab/lab.ts'
-import type { Injected } from '../chaos/judge.ts'
+import type { Injected } from '../chaos/chaos-run.ts'
 import { median } from './flatness.ts'
 import { apiOf } from './soak-node.ts'
-import type { SoakKind } from './soak-plan.ts'
+import type { SoakFault, SoakKind } from './soak-plan.ts'
 
 export type Scrape = {
   readonly node: string
@@ -73,7 +73,7 @@ export type ScrapeAccount = {
 
 export function accountOf(
   scrapes: readonly Scrape[],
-  injected: readonly Injected<SoakKind>[],
+  injected: readonly Injected<SoakFault>[],
   zero: number,
 ): ScrapeAccount {
   const failed = scrapes.filter(({ problem }) => problem !== undefined)

@@ -2,10 +2,12 @@
  * The verdict over memory, and each failover as a figure. PURE: works on what was sampled. The rule stands in
  * docs/reliability.md: medians of two windows for what is resident, what is left of the heaps when garbage is gone.
  */
-import type { Incident, Injected, Verdict } from '../chaos/judge.ts'
+import type { Injected } from '../chaos/chaos-run.ts'
+import { longest, type Verdict } from '../judge/judge.ts'
+import type { Question } from '../judge/outages.ts'
 import { type Growth, growthOf, LEAST_SECONDS, type Series, windowsOf } from './flatness.ts'
 import type { ProcessSample } from './samples.ts'
-import { FAILOVERS, type SoakFault, type SoakKind } from './soak-plan.ts'
+import { FAILOVERS, type SoakFault } from './soak-plan.ts'
 import type { NamedHeapLook, SoakResult, TimedSample } from './soak-run.ts'
 
 const MIB = 1_024
@@ -103,27 +105,22 @@ export function judgeMemory({
   return { judged, growths, heaps: looks, wrong: judged ? wrong : [] }
 }
 
+/** With the longest, ms, of the incidents that are held against it. */
 export type Outage = {
   readonly fault: SoakFault
   /** ms after the plan's 0. */
   readonly at: number
-  /** Longest, ms, of the incidents that are held against it. */
-  readonly two: number
-  readonly none: number
-  readonly client: number
-}
+} & Readonly<Record<Question, number>>
 
 /** What each step has cost, there; the way back of a process that was started again belongs to no fault. */
 export function outagesOf(
-  injected: readonly Injected<SoakKind>[],
-  { incidents }: Verdict<SoakKind>,
+  injected: readonly Injected<SoakFault>[],
+  { incidents }: Verdict<SoakFault>,
   zero: number,
 ): Outage[] {
   return injected.map(({ fault, at }) => {
     const own = incidents.filter(({ faults }) => faults.some((one) => one.fault === fault))
-    const longest = (question: Incident['question']) =>
-      Math.max(0, ...own.filter((one) => one.question === question).map(({ from, to }) => to - from))
-    return { fault, at: at - zero, two: longest('two'), none: longest('none'), client: longest('client') }
+    return { fault, at: at - zero, ...longest(own) }
   })
 }
 

@@ -9,17 +9,17 @@ import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { settlesOn, startWitness, type Witness, type WitnessRecord } from '../../src/lab/watch/witness.ts'
 import type { NodeNote } from '../chaos/chaos-node.ts'
 import { VIPS } from '../chaos/chaos-node.ts'
-import { prepare, stalledMicroseconds } from '../chaos/chaos-run.ts'
+import { type Injected, prepare, stalledMicroseconds } from '../chaos/chaos-run.ts'
 import type { Arena } from '../chaos/faults.ts'
-import { type Injected, type Verdict, weighBy } from '../chaos/judge.ts'
-import { stolenMs } from '../support/time-judge.ts'
+import { judge, type Verdict } from '../judge/judge.ts'
+import { stolenMs } from '../judge/time.ts'
 import { Company, circumstancesOf } from './company.ts'
 import { type Counts, differences } from './flatness.ts'
 import { atRest, type NodeSample, sampleOf } from './samples.ts'
 import { accountOf, type ScrapeAccount, Scraper } from './scrapes.ts'
-import { soakBoundOf } from './soak-bounds.ts'
+import { soakRules } from './soak-bounds.ts'
 import { type HeapLook, SoakNode } from './soak-node.ts'
-import { SOAK_KINDS, type SoakFault, type SoakKind, type SoakPlan } from './soak-plan.ts'
+import type { SoakFault, SoakPlan } from './soak-plan.ts'
 import { type Ground, idleSteps, takeStep } from './steps.ts'
 
 export type SoakRunOptions = {
@@ -43,8 +43,8 @@ export type SoakResult = {
   readonly interval: number
   readonly seconds: number
   readonly startedAt: string
-  readonly injected: readonly Injected<SoakKind>[]
-  readonly verdict: Verdict<SoakKind>
+  readonly injected: readonly Injected<SoakFault>[]
+  readonly verdict: Verdict<SoakFault>
   readonly records: readonly WitnessRecord[]
   readonly samples: readonly TimedSample[]
   readonly rest: { readonly before: ReadonlyMap<string, Counts>; readonly after: ReadonlyMap<string, Counts> }
@@ -196,7 +196,7 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
     }
     sampler = setInterval(look, sampleEvery)
 
-    const injected: Injected<SoakKind>[] = []
+    const injected: Injected<SoakFault>[] = []
     const running: Promise<void>[] = []
     if (looks) running.push(lookAtHeaps(plan.looks, zero, nodes.slice(1), aborted))
     for (const fault of plan.steps) {
@@ -221,8 +221,8 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
     }
 
     injected.sort((one, other) => one.at - other.at)
-    const rules = { kinds: SOAK_KINDS, boundOf: soakBoundOf }
-    const verdict = weighBy(rules, { records, injected, interval, from: zero, to })
+    const window = { from: zero, to }
+    const verdict = judge(soakRules(interval), { histories: records, happened: injected, window })
     const scrapes = accountOf(world.scraper.scrapes.slice(scrapedBefore), injected, zero)
     const starts = Object.fromEntries(nodes.map(({ name, chaos }) => [name, chaos.starts]))
     const notes = nodes.flatMap(({ chaos }) => chaos.notes).sort((one, other) => one.at - other.at)

@@ -1,30 +1,20 @@
 /**
  * The soak as part of all tests: half a minute of what `make soak` does for an hour, with every descriptor and socket
  * counted before and after. Memory takes longer to say something; that the judge sees a leak is asked in
- * test/unit/support/soak-judge.test.ts. Decides that it is done once here.
+ * test/unit/judge/soak-judge.test.ts. Decides that it is done once here.
  */
 import { expect, test } from 'vitest'
-import { isNear } from '../chaos/judge.ts'
+import { storyOf } from '../judge/report.ts'
+import { findingsOf, judge, watchMachine } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
-import { judge, watchMachine } from '../support/time-judge.ts'
 import { socketsOf } from './samples.ts'
 import { isFailover } from './soak-judge.ts'
 import { makeSoakPlan } from './soak-plan.ts'
-import { complaintsOf, markdown } from './soak-report.ts'
-import { runSoak, type SoakResult } from './soak-run.ts'
+import { complaintsOf, markdown, violationsIn } from './soak-report.ts'
+import { runSoak } from './soak-run.ts'
 
 /** At 10 ms every pause of 30 is an absence: that takes a machine of its own, and `make soak`. */
 const INTERVAL = 100
-
-/** What the nodes said around the first violation, for whoever has to find out. */
-function story({ verdict, notes, zero }: SoakResult): string {
-  const [first] = verdict.violations
-  if (first === undefined) return ''
-  return notes
-    .filter(({ at }) => isNear(at, [first]))
-    .map(({ at, node, text }) => `${(at - zero).toFixed(1)} ${node} ${text.slice(0, 300)}`)
-    .join('\n')
-}
 
 describeNetns('soak', () => {
   test('half a minute: nothing is lost or doubled outside the bounds, and nothing is left open', {
@@ -38,7 +28,9 @@ describeNetns('soak', () => {
     const result = await runSoak({ plan, interval: INTERVAL, sampleEvery: 1_000, warmUp: 3_000, heaps: false })
     const loss = lost()
     console.log(markdown(result))
-    judge('complaints of the soak', { late: [...complaintsOf(result), story(result)].filter(Boolean), loss })
+    const { late, unseen } = findingsOf(result.verdict, violationsIn(result))
+    const story = storyOf(result.verdict, result.notes, result.zero)
+    judge('complaints of the soak', { late: [...complaintsOf(result), ...late], unseen, story, loss })
     expect(result.injected.length, 'steps taken').toBe(plan.steps.length)
     // r1 was stopped once and killed once.
     expect(result.starts).toEqual({ r1: 3, r2: 1, r3: 1 })

@@ -5,8 +5,8 @@
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { WitnessRecord } from '../../src/lab/watch/witness.ts'
+import type { Injected } from '../chaos/chaos-run.ts'
 import { type Arena, type Inflicted, inflict } from '../chaos/faults.ts'
-import type { Injected } from '../chaos/judge.ts'
 import type { SoakNode } from './soak-node.ts'
 import { FAILOVERS, type SoakFault, type SoakKind } from './soak-plan.ts'
 
@@ -77,7 +77,7 @@ const isFailover = (kind: SoakKind): boolean => FAILOVERS.some((one) => one === 
 
 /** What did nothing has shown nothing: steps that met nobody, and failovers after which nobody else answered alone. */
 export function idleSteps(
-  injected: readonly Injected<SoakKind>[],
+  injected: readonly Injected<SoakFault>[],
   records: readonly WitnessRecord[],
   within: number,
 ): string[] {

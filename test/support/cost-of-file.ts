@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach } from 'vitest'
-import { type Loss, watchMachine } from './time-judge.ts'
+import { beginTest, type Loss, lossOfTest, watchMachine } from '../judge/time.ts'
 
 /** Milliseconds: wall time, CPU time of the test process, and CPU time of the programs that it started and that have ended. */
 export type FileCost = { readonly wall: number; readonly own: number; readonly programs: number }
@@ -40,10 +40,7 @@ function sinceTheStart(): FileCost {
 
 const lossOfFile = watchMachine()
 
-let lossOfTest = lossOfFile
-beforeEach(() => {
-  lossOfTest = watchMachine()
-})
+beforeEach(beginTest)
 afterEach(({ task }) => {
   task.meta.loss = lossOfTest()
 })

@@ -3,13 +3,13 @@
  * a line for each failure after that: whoever sees only the end of a long log has to learn what failed, and what was
  * seen instead. What the file has already is an earlier run's and is counted on. A file that cannot be loaded and an error
  * outside any test are failures. Where HOLDFAST_TEST_UNJUDGED names a file, test files whose failures cannot be judged
- * (time-judge.ts) go there instead, uncounted: scripts/tests.sh runs them again.
+ * (test/judge/time.ts) go there instead, uncounted: scripts/tests.sh runs them again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
+import { type Failure, inWords, isWorthAnotherAttempt, type Loss } from '../judge/time.ts'
 import type {} from './cost-of-file.ts'
-import { type Failure, inWords, isWorthAnotherAttempt, type Loss } from './time-judge.ts'
 
 export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {

@@ -1,9 +1,10 @@
 /**
- * Which nodes of a lab had an address when, by the kernels' own news: finer than any samples. Decides when nobody and when more
- * than one had it. Times are those at which the news reached us, a few ms late and in one order.
+ * Which nodes of a lab had an address when, by the kernels' own news: finer than any samples. Times are those at which the news
+ * reached us, a few ms late and in one order.
  */
 import type { Host, Lab } from '../lab.ts'
 import { LoggedProcess } from '../logged-process.ts'
+import { sightsOf, spans, sumOf, within } from './history.ts'
 
 export type HolderAccount = {
   /** ms in sum between the two moments. */
@@ -12,7 +13,6 @@ export type HolderAccount = {
   /** At the end. */
   readonly holders: readonly string[]
 }
-type News = { readonly at: number; readonly host: string; readonly has: boolean }
 
 export class HolderHistory {
   readonly #address: string
@@ -29,28 +29,23 @@ export class HolderHistory {
   }
 
   between(from: number, to: number): HolderAccount {
-    const news: News[] = this.#monitors
+    const news = this.#monitors
       .flatMap(({ host, process }) =>
         process.lines
           .filter(({ text }) => text.includes(` ${this.#address}/`))
           .map(({ at, text }) => ({ at, host: host.name, has: !text.startsWith('Deleted') })),
       )
       .sort((one, other) => one.at - other.at)
-    const holders = new Set(this.#first)
-    const sum = { nobody: 0, several: 0 }
-    let since = from
-    const count = (until: number) => {
-      const ms = Math.max(0, Math.min(until, to) - since)
-      if (holders.size === 0) sum.nobody += ms
-      if (holders.size > 1) sum.several += ms
-      since = Math.max(since, Math.min(until, to))
+    const now = new Set(this.#first)
+    const changes = [{ at: Number.NEGATIVE_INFINITY, owners: [...now] }]
+    for (const { at, has, host } of news) {
+      if (has) now.add(host)
+      else now.delete(host)
+      changes.push({ at, owners: [...now] })
     }
-    for (const { at, host, has } of news.filter((each) => each.at <= to)) {
-      count(at)
-      if (has) holders.add(host)
-      else holders.delete(host)
-    }
-    count(to)
-    return { ...sum, holders: [...holders] }
+    const sights = within(sightsOf(changes, Number.POSITIVE_INFINITY), { from, to })
+    const sum = (wanted: (count: number) => boolean) => sumOf(spans(sights, wanted, 0))
+    const holders = sights.at(-1)?.owners ?? []
+    return { nobody: sum((count) => count === 0), several: sum((count) => count > 1), holders }
   }
 }

@@ -1,15 +1,15 @@
 /**
  * Who answers for a virtual address, asked every millisecond from outside, three ways: by broadcast ARP or neighbour
  * solicitation (every kernel that has the address answers: two owners are seen), by UDP in frames for everybody (a client
- * without a neighbour entry; every holder's service answers), by UDP along a cached entry (a normal client). Decides what
- * is noise of the measurement; refuses to know who should answer and for how long not.
+ * without a neighbour entry; every holder's service answers), by UDP along a cached entry (a normal client). Refuses to know
+ * who should answer and for how long not.
  *
  *   const witness = await startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
  *   …
  *   const records = await witness.stop()      // one for each address; witness.look() gives the same while it runs
  *   records[0].owners                         // [{ from, to, owners: ['r1'] }, …] without holes, by ARP or NS
  *   spans(records[0].owners, (n) => n > 1)    // the times in which two answered
- *   records[0].unanswered, .stranded          // [{ from, to, owners: [] }]: nobody answered UDP; the cached client was not
+ *   records[0].unanswered, .stranded          // [{ from, to }]: nobody answered UDP; the cached client was not
  *
  * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must be different ones. Names are those of
  * lab.routers, by the MAC that their eth0 has now; a router that gets a new interface must keep its MAC.
@@ -17,23 +17,11 @@
 import { run } from '../command.ts'
 import type { Host, Lab } from '../lab.ts'
 import { eventually, monotonicMs } from '../wait.ts'
+import { type History, type Span, sightsOf } from './history.ts'
 import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from './probe.ts'
 
-/** Half-open. */
-export type Sight = { readonly from: number; readonly to: number; readonly owners: readonly string[] }
-
-export type WitnessRecord = {
-  readonly address: string
-  readonly from: number
-  readonly to: number
-  readonly owners: readonly Sight[]
-  readonly unanswered: readonly Sight[]
-  readonly stranded: readonly Sight[]
-  /** UDP probes that two services answered: about one for each ms. */
-  readonly duplicates: number
-  /** Times at which the observer itself was late, with how long. Nothing is known of them. */
-  readonly blind: readonly Sight[]
-}
+/** `duplicates`: UDP probes that two services answered, about one for each ms. */
+export type WitnessRecord = History & { readonly from: number; readonly to: number; readonly duplicates: number }
 
 export type WitnessOptions = {
   readonly addresses: readonly string[]
@@ -46,23 +34,6 @@ export type WitnessOptions = {
 export type Witness = {
   look(): readonly WitnessRecord[]
   stop(): Promise<readonly WitnessRecord[]>
-}
-
-/** Shorter than this a change of the count is a late answer, not a change of owner. */
-export const NOISE = 3
-
-/** Neighbours of one kind less than NOISE apart are one. */
-export function spans(sights: readonly Sight[], wanted: (count: number) => boolean): Sight[] {
-  const found: Sight[] = []
-  for (const sight of sights) {
-    if (!wanted(sight.owners.length)) continue
-    const last = found.at(-1)
-    if (last !== undefined && sight.from - last.to < NOISE) {
-      const owners = [...new Set([...last.owners, ...sight.owners])].sort()
-      found[found.length - 1] = { from: last.from, to: sight.to, owners }
-    } else found.push(sight)
-  }
-  return found
 }
 
 const macOf = (host: Host): string => {
@@ -79,9 +50,9 @@ class Watch {
   readonly address: string
   readonly from = monotonicMs()
   readonly #claims: Claim[] = []
-  readonly #unanswered: Sight[] = []
-  readonly #stranded: Sight[] = []
-  readonly #blind: Sight[] = []
+  readonly #unanswered: Span[] = []
+  readonly #stranded: Span[] = []
+  readonly #blind: Span[] = []
   readonly #processes: readonly ProbeProcess[]
   #duplicates = 0
   #answered = false
@@ -105,12 +76,12 @@ class Watch {
     ]
   }
 
-  #takeProbe(fields: Readonly<Record<string, unknown>>, gaps: Sight[], sees: boolean): void {
+  #takeProbe(fields: Readonly<Record<string, unknown>>, gaps: Span[], sees: boolean): void {
     if (fields.event === 'owner') this.#answered = true
-    if (fields.event === 'gap') gaps.push({ from: numberOf(fields, 'from'), to: numberOf(fields, 'to'), owners: [] })
+    if (fields.event === 'gap') gaps.push({ from: numberOf(fields, 'from'), to: numberOf(fields, 'to') })
     if (fields.event === 'stall' && sees) {
       const to = numberOf(fields, 't')
-      this.#blind.push({ from: to - numberOf(fields, 'ms'), to, owners: [] })
+      this.#blind.push({ from: to - numberOf(fields, 'ms'), to })
     }
     if (fields.event === 'summary' && sees) this.#duplicates = numberOf(fields, 'duplicates')
   }
@@ -121,14 +92,11 @@ class Watch {
 
   get record(): WitnessRecord {
     const to = this.#ended ?? monotonicMs()
-    const owners = this.#claims.map(({ at, owners: names }, i) => {
-      return { from: at, to: Math.max(at, this.#claims[i + 1]?.at ?? to), owners: names }
-    })
     return {
       address: this.address,
       from: this.from,
       to,
-      owners,
+      owners: sightsOf(this.#claims, to),
       unanswered: [...this.#unanswered],
       stranded: [...this.#stranded],
       duplicates: this.#duplicates,

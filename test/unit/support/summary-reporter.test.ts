@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { TestModule } from 'vitest/node'
+import type { Loss } from '../../judge/time.ts'
 import SummaryReporter from '../../support/summary-reporter.ts'
-import type { Loss } from '../../support/time-judge.ts'
 
 const quiet: Loss = { wall: 1_000, stolen: 0, waited: 0 }
 const crowded: Loss = { wall: 1_000, stolen: 0, waited: 900 }

@@ -1,16 +1,18 @@
 /** The soak's own judgement: that its plan does what it says, and that a leak, a socket that is left and a lost answer are seen. */
 import { describe, expect, test } from 'vitest'
-import type { Sight, WitnessRecord } from '../../../src/lab/watch/witness.ts'
-import { type Injected, weighBy } from '../../chaos/judge.ts'
+import type { WitnessRecord } from '../../../src/lab/watch/witness.ts'
+import type { Injected } from '../../chaos/chaos-run.ts'
+import { judge } from '../../judge/judge.ts'
 import { circumstancesOf, stolenBetween } from '../../soak/company.ts'
 import { differences, growthOf, median, type Point, slopePerHour, windowsOf } from '../../soak/flatness.ts'
 import { atRest, inodesOf, kindOf, type NodeSample, type ProcessSample, socketsOf } from '../../soak/samples.ts'
 import { accountOf, type Scrape } from '../../soak/scrapes.ts'
-import { soakBoundOf } from '../../soak/soak-bounds.ts'
+import { soakRules } from '../../soak/soak-bounds.ts'
 import { isFailover, judgeMemory } from '../../soak/soak-judge.ts'
-import { FAILOVERS, makeSoakPlan, SOAK_KINDS, type SoakKind } from '../../soak/soak-plan.ts'
+import { FAILOVERS, makeSoakPlan, type SoakFault, type SoakKind } from '../../soak/soak-plan.ts'
 import type { NamedHeapLook, TimedSample } from '../../soak/soak-run.ts'
 import { idleSteps } from '../../soak/steps.ts'
+import { history, type Step, seen } from './histories.ts'
 
 const HOUR = 3_600
 
@@ -177,34 +179,26 @@ describe('at rest', () => {
 })
 
 describe('answers', () => {
-  const done = (kind: SoakKind, at: number, end = at): Injected<SoakKind> => {
+  const done = (kind: SoakKind, at: number, end = at): Injected<SoakFault> => {
     const fault = { id: 1, at, kind, variant: '', node: 'r1', ms: end - at, overlapping: false } as const
     return { fault, at, end, hit: true }
   }
-  /** "r1" until 1000, "r1 r2" until 1300, … */
-  function record(...steps: readonly (readonly [string, number])[]): WitnessRecord {
-    let from = 0
-    const owners = steps.map(([names, to]): Sight => {
-      const sight = { from, to, owners: names.split(' ').filter(Boolean) }
-      from = to
-      return sight
-    })
-    return { address: 'v', from: 0, to: 10_000, owners, unanswered: [], stranded: [], duplicates: 0, blind: [] }
+  const record = (...steps: readonly Step[]): WitnessRecord => {
+    return { ...seen(history(...steps)), from: 0, to: 10_000, duplicates: 0 }
   }
-  const told = (injected: Injected<SoakKind>, ...steps: readonly (readonly [string, number])[]) =>
-    weighBy(
-      { kinds: SOAK_KINDS, boundOf: soakBoundOf },
-      { records: [record(...steps)], injected: [injected], interval: 10, from: 0, to: 10_000 },
-    ).violations.map(({ question, expected, seen }) => `${question}: ${expected}: ${seen}`)
+  const told = (injected: Injected<SoakFault>, ...steps: readonly Step[]) =>
+    judge(soakRules(10), {
+      ...{ histories: [record(...steps)], happened: [injected], window: { from: 0, to: 10_000 } },
+    }).violations.map(({ question, expected, seen }) => `${question}: ${expected}: ${seen}`)
 
   test('doubled for longer than a clean leave may is seen, and by a dead engine it is allowed', () => {
-    const history = [
+    const steps = [
       ['r1', 1_010],
       ['r1 r2', 1_050],
       ['r2', 10_000],
     ] as const
-    expect(told(done('stop', 1_000), ...history)).toEqual(['two: two answering for at most 25 ms: 40.0 ms'])
-    expect(told(done('kill engine', 1_000), ...history)).toEqual([])
+    expect(told(done('stop', 1_000), ...steps)).toEqual(['two: two answering for at most 25 ms: 40.0 ms'])
+    expect(told(done('kill engine', 1_000), ...steps)).toEqual([])
   })
 
   test('nobody for longer than Active_Down_Interval after a cut is seen', () => {
@@ -216,15 +210,15 @@ describe('answers', () => {
   })
 
   test('one question that is lost by a reload that changes nothing is seen', () => {
-    const history = [
+    const steps = [
       ['r1', 1_100],
       ['', 1_104],
       ['r1', 10_000],
     ] as const
-    expect(told(done('reload, same file', 1_000), ...history)).toEqual([
+    expect(told(done('reload, same file', 1_000), ...steps)).toEqual([
       'none: nobody answering for at most 0 ms: 4.0 ms',
     ])
-    expect(told(done('reload, other priority', 1_000), ...history)).toEqual([])
+    expect(told(done('reload, other priority', 1_000), ...steps)).toEqual([])
   })
 
   test('a failover after which nobody else answers, and a step that met nobody, have shown nothing', () => {

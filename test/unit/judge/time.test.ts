@@ -3,8 +3,11 @@ import { expect, test } from 'vitest'
 import {
   CannotBeJudged,
   excuses,
+  findingsOf,
   isWorthAnotherAttempt,
   judge,
+  judgementOf,
+  judgeTime,
   type Loss,
   Missed,
   PRESSURE,
@@ -12,7 +15,7 @@ import {
   stolenMs,
   waitedMs,
   watchMachine,
-} from '../../support/time-judge.ts'
+} from '../../judge/time.ts'
 
 const quiet: Loss = { wall: 1_000, stolen: 0, waited: 10 }
 const stolen: Loss = { ...quiet, stolen: STOLEN }
@@ -50,6 +53,33 @@ test('a bound that was not kept on a quiet machine is missed', () => {
 
 test.each([stolen, crowded])('a bound that was not kept while %o was lost cannot be judged', (loss) => {
   expect(thrownBy({ late: ['expected 10 ms, saw 30 ms'], loss })).toBeInstanceOf(CannotBeJudged)
+})
+
+test.each([
+  ['nothing', {}, 'held'],
+  ['less than the gauge was late', { unseen: ['late'] }, 'cannot be judged'],
+  ['less than the gauge was late, and more', { unseen: ['late'], late: ['later'] }, 'missed'],
+  ['less than the gauge was late, and a wrong deed', { unseen: ['late'], wrong: ['lost'] }, 'missed'],
+])('on a quiet machine a bound that was missed by %s: %o is %s', (_, findings, judgement) => {
+  expect(judgementOf({ late: [], loss: quiet, ...findings })).toBe(judgement)
+})
+
+test('a violation is unseen if the gauge was late by as much as it is over its bound', () => {
+  const violations = [
+    { over: 10, unseen: 9 },
+    { over: 10, unseen: 10 },
+  ]
+  expect(findingsOf({ violations }, ['one', 'two'])).toEqual({ late: ['one'], unseen: ['two'] })
+})
+
+test('one time is judged against the bound that is promised for it', () => {
+  const promise = { most: 61, promise: 'RFC 9568 §6.1' }
+  const judged = (ms: number, loss: Loss) => () => judgeTime('the successor answers', ms, { ...promise, loss })
+  expect(judged(61, quiet)).not.toThrow()
+  expect(judged(62, quiet)).toThrow(Missed)
+  expect(judged(62, quiet)).toThrow('expected at most 61.0 ms (RFC 9568 §6.1), saw 62.0 ms')
+  expect(judged(62, crowded)).toThrow(CannotBeJudged)
+  expect(judged(Number.NaN, quiet), 'a time that was not measured').toThrow(Missed)
 })
 
 test('a wrong deed is missed, whatever was lost', () => {

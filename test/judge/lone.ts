@@ -1,0 +1,122 @@
+/**
+ * What one accident of a node leads to where nothing else happens: the LAN is at rest, the node holds the address, and its successor is
+ * known. These bounds are sharper than those of bounds.ts, and say what must be in the end. They follow from the protocol and from
+ * what docs/ promises, none from a measurement. Refuses to know runs and results. Pure.
+ *
+ * With I the interval:
+ * - a dead engine's addresses are off within 50 ms, and priority 0 moves them after Skew_Time (docs/performance.md, budgets);
+ * - the deadline is 3 × I after the last advertisement, which is at most I old when the fault begins (docs/operations.md);
+ * - the successor alone waits Active_Down_Interval from that advertisement (RFC 9568 §6.1);
+ * - where no process of the node runs, the kernel drops the addresses, counted from a renewal that is at most a third old;
+ * - a clean leave (SIGTERM, guardian lost) overlaps 10 ms at most and loses 2 probes at most (docs/performance.md, budgets).
+ */
+import { BEAT, lifetimeOf, patienceOf, RELEASED } from './bounds.ts'
+
+type Fate = 'lives' | 'dies' | 'stops'
+/** `ms`: of what stops. */
+export type NodeFault = { readonly name: string; readonly engine: Fate; readonly guardian: Fate; readonly ms: number }
+
+export type Setting = {
+  readonly interval: number
+  /** Active_Down_Interval of the node itself; Skew_Time and Active_Down_Interval of the successor. ms. */
+  readonly own: { readonly down: number }
+  readonly next: { readonly skew: number; readonly down: number }
+  /** There is no other node. */
+  readonly alone: boolean
+  readonly handover: number
+}
+
+export type Outcome = {
+  /** In one piece, in ms: two answer; no node answers. */
+  readonly overlap: number
+  readonly absence: number
+  /** ms after the fault at which the node no longer has the address; undefined: it need not go. */
+  readonly gone: number | undefined
+  /** It may not: nothing is executed, sent or removed. */
+  readonly stays: boolean
+  /** Who answers in the end. */
+  readonly owner: 'itself' | 'successor' | 'nobody'
+  /** ms after the end of the fault at which that is so. */
+  readonly settled: number
+}
+
+const CLEAN_OVERLAP = 10
+/** Probes that may be lost. */
+const CLEAN_LOSS = 2
+/**
+ * The kernel looks for expired addresses at a whole second when that is less than HZ / 4 away (ADDRCONF_TIMER_FUZZ), by a
+ * timer whose step is 64 to 80 ms at this distance, in a work queue. 2.00 to 2.39 s was seen of 2 s, without holdfast.
+ */
+const EXPIRY = 400
+/** Of the router with the shortest lifetime, whichever address is looked at: all are of one engine. */
+const PATIENCE = patienceOf(2_000)
+/** Leaving: off 20 ms after the successor's first advertisement at the latest (docs/adr/0045). */
+const LEAVE = 20
+/** Returning: the addresses are asked for so long (docs/operations.md). */
+const QUESTION = 20
+
+const positive = (ms: number): number => Math.max(0, ms)
+const QUIET: Outcome = { overlap: 0, absence: 0, gone: undefined, stays: true, owner: 'itself', settled: 0 }
+
+/** No node follows, and it has its addresses back when it has asked for them. */
+function aloneOutcome({ engine, guardian, ms }: NodeFault, { handover, interval, own }: Setting): Outcome {
+  const lifetime = lifetimeOf(own.down)
+  const lost = (gone: number): Outcome => {
+    const absence = Number.POSITIVE_INFINITY
+    return { overlap: 0, absence, gone, stays: false, owner: 'nobody', settled: gone }
+  }
+  if (engine === 'lives') {
+    if (guardian === 'stops' && ms < PATIENCE) return QUIET
+    // It waits for a successor in vain.
+    return lost((guardian === 'dies' ? 0 : PATIENCE) + BEAT + 2 * interval + handover)
+  }
+  if (engine === 'dies') return lost(guardian === 'dies' ? lifetime + EXPIRY : RELEASED)
+  if (ms < 2 * interval) return QUIET
+  const surely = ms >= 3 * interval
+  const kept = guardian === 'stops' ? (2 / 3) * lifetime : 2 * interval
+  const gone = guardian === 'stops' ? Math.min(ms + RELEASED, lifetime + EXPIRY) : 3 * interval + RELEASED
+  const settled = QUESTION + handover
+  const absence = positive(ms - kept) + settled
+  return { overlap: 0, absence, gone: surely ? gone : undefined, stays: false, owner: 'itself', settled }
+}
+
+export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
+  if (setting.alone) return aloneOutcome(fault, setting)
+  const { engine, guardian, ms } = fault
+  const { handover, interval, next, own } = setting
+  const deadline = 3 * interval
+  const earliest = next.down - interval
+  const lifetime = lifetimeOf(own.down)
+  const expired = lifetime + EXPIRY
+  const released = next.skew + handover
+  /** The address may expire before the successor comes: a renewal was due at two thirds of it. */
+  const gap = positive(next.down + handover - (2 / 3) * lifetime)
+  const moved = (overlap: number, absence: number, gone: number, settled = gone): Outcome => {
+    return { overlap, absence, gone, stays: false, owner: 'successor', settled }
+  }
+
+  if (engine === 'lives') {
+    if (guardian === 'stops' && ms < PATIENCE) return QUIET
+    const noticed = guardian === 'dies' ? BEAT : PATIENCE + BEAT
+    return moved(CLEAN_OVERLAP, CLEAN_LOSS, noticed + released + LEAVE)
+  }
+  if (engine === 'dies') {
+    if (guardian === 'dies') return moved(positive(expired - earliest), gap, expired)
+    // It may be late before it is dead: a heap that fills up.
+    const overlap = positive(RELEASED - (ms > 0 ? next.skew : earliest))
+    const gone = ms > 0 ? Math.max(deadline, ms) + RELEASED : RELEASED
+    return moved(overlap, released, gone, ms + released + RELEASED)
+  }
+  // Asleep for less than two intervals nobody can miss it, for less than three it depends on when.
+  if (ms < 2 * interval) return QUIET
+  const surely = ms >= deadline
+  const absence = (surely ? next.skew : Math.max(next.skew, QUESTION)) + handover
+  const both = guardian === 'stops'
+  const gone = both ? Math.min(ms + RELEASED, expired) : deadline + RELEASED
+  return {
+    overlap: positive(both ? gone - earliest : RELEASED - next.skew),
+    absence: Math.max(absence, both && ms > (2 / 3) * lifetime ? gap : 0),
+    gone: surely ? gone : undefined,
+    ...{ stays: false, owner: 'itself', settled: own.down + handover },
+  }
+}

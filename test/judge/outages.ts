@@ -1,0 +1,52 @@
+/**
+ * What a history shows: how long two answered, no node, or a client got no answer. Decides what one overlap and one outage are. Refuses
+ * to know faults and bounds. Pure.
+ */
+import { type History, joined, type Sight, type Span, spans, within } from '../../src/lab/watch/history.ts'
+
+/** `two`: more than one node answers. `none`: no node answers. `client`: a client with a neighbor entry gets no answer. */
+export type Question = 'two' | 'none' | 'client'
+export const QUESTIONS = ['two', 'none', 'client'] as const
+
+/** What happened in one piece. `parts`: what each way of observing saw of it. */
+export type Outage = Sight & { readonly question: Question; readonly parts: readonly Sight[] }
+
+const unowned = (found: readonly Span[]): Sight[] => found.map((span) => ({ ...span, owners: [] }))
+
+/** Returns each piece of time in the window in which the answer to the question is yes. */
+export function outagesIn(history: History, question: Question, window: Span, joins: number): Outage[] {
+  const owners = within(history.owners, window)
+  const seen: Readonly<Record<Question, () => readonly Sight[][]>> = {
+    two: () => [spans(owners, (count) => count > 1, joins)],
+    // Two ways to see the same time. What both saw is one outage.
+    none: () => [
+      spans(owners, (count) => count === 0, joins),
+      joined(unowned(within(history.unanswered, window)), joins),
+    ],
+    client: () => [joined(unowned(within(history.stranded, window)), joins)],
+  }
+  const parts = seen[question]().flat()
+  return joined(parts, joins).map((whole) => ({
+    ...whole,
+    question,
+    parts: parts.filter((part) => part.to > whole.from && part.from < whole.to),
+  }))
+}
+
+/** Returns the node that answered alone at a time. `undefined`: no node or several did. */
+export function ownerAt(sights: readonly Sight[], at: number): string | undefined {
+  const owners = sights.find((sight) => sight.to > at)?.owners ?? []
+  return owners.length === 1 ? owners[0] : undefined
+}
+
+/** Returns how many milliseconds of the span lie in none of the windows. */
+export function outside({ from, to }: Span, windows: readonly Span[]): number {
+  let rest = 0
+  let now = from
+  for (const window of [...windows].sort((one, other) => one.from - other.from)) {
+    if (window.to <= now || window.from >= to) continue
+    rest += Math.max(0, window.from - now)
+    now = Math.max(now, window.to)
+  }
+  return rest + Math.max(0, to - now)
+}

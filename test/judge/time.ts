@@ -1,0 +1,145 @@
+/**
+ * Judges bounds of time, given what the machine itself lost meanwhile and how late the gauge was: `held`, `missed`, or `cannot be
+ * judged`. The one place that excuses anything, and never in silence: scripts/tests.sh runs a file that could not be judged again
+ * alone, at most twice, and a file that never could be judged has failed (docs/testing.md).
+ */
+import { readFileSync } from 'node:fs'
+
+/** What the machine lost while something ran. Milliseconds. */
+export type Loss = {
+  readonly wall: number
+  /** CPU time that the host gave to other virtual machines (/proc/stat, "steal"): no process of this one ran then. */
+  readonly stolen: number
+  /** Time in which a process waited for a CPU (/proc/pressure/cpu, "some"); 0 where the kernel does not say. */
+  readonly waited: number
+}
+
+/** Two advertisements of 10 ms: with less than that stolen, no bound was missed because of it. */
+export const STOLEN = 20
+/** Percent of the time in which a process waited for a CPU: above it, a test did not have the CPUs that it needs. */
+export const PRESSURE = 20
+
+/** USER_HZ is 100 on every architecture that Linux has here. */
+const JIFFY = 10
+
+/** Of all CPUs, since the start of the machine; 0 where the kernel does not say. */
+export function stolenMs(): number {
+  const [, , , , , , , , steal = '0'] = read('/proc/stat').split(/\s+/, 9)
+  return JIFFY * Number(steal)
+}
+
+export function waitedMs(): number {
+  return Number(/^some .*total=(\d+)/m.exec(read('/proc/pressure/cpu'))?.[1] ?? 0) / 1_000
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Begins to measure; the answer tells what was lost since. */
+export function watchMachine(): () => Loss {
+  const [began, stolen, waited] = [performance.now(), stolenMs(), waitedMs()]
+  return () => ({
+    wall: performance.now() - began,
+    stolen: stolenMs() - stolen,
+    waited: waitedMs() - waited,
+  })
+}
+
+let lossSince = watchMachine()
+
+/** Begins to measure what the machine loses in a test; test/support/cost-of-file.ts calls it before each one. */
+export function beginTest(): void {
+  lossSince = watchMachine()
+}
+
+export const lossOfTest = (): Loss => lossSince()
+
+export function pressureOf({ waited, wall }: Loss): number {
+  return wall > 0 ? (100 * waited) / wall : 0
+}
+
+/** Whether so much was lost that a bound may have been missed because of it. */
+export function excuses(loss: Loss): boolean {
+  return loss.stolen >= STOLEN || pressureOf(loss) > PRESSURE
+}
+
+export function inWords(loss: Loss): string {
+  return `CPU pressure ${pressureOf(loss).toFixed(0)} %, ${loss.stolen.toFixed(0)} ms stolen`
+}
+
+/** A bound of time was missed on a machine that lost too much: neither held nor missed. */
+export class CannotBeJudged extends Error {
+  override readonly name = 'CannotBeJudged'
+}
+
+/** Missed, whatever the machine lost. */
+export class Missed extends Error {
+  override readonly name = 'Missed'
+}
+
+export type Judgement = 'held' | 'missed' | 'cannot be judged'
+
+/** In words: what was expected, what happened, and when. */
+export type Findings = {
+  /** Bounds of time that were not kept. */
+  readonly late: readonly string[]
+  /** Those that were not kept by less than the gauge itself was late: it saw too little to say so. */
+  readonly unseen?: readonly string[]
+  /** What no load of a machine explains. */
+  readonly wrong?: readonly string[]
+  /** What else a reader needs to find the reason. */
+  readonly story?: string
+  /** Of the time in which these were measured. Absent: since the test began. */
+  readonly loss?: Loss
+}
+
+export function judgementOf({ late, loss = lossOfTest(), unseen = [], wrong = [] }: Findings): Judgement {
+  if (wrong.length > 0 || (late.length > 0 && !excuses(loss))) return 'missed'
+  return late.length + unseen.length > 0 ? 'cannot be judged' : 'held'
+}
+
+/** Throws `Missed` or `CannotBeJudged` unless all bounds are held. */
+export function judge(what: string, findings: Findings): void {
+  const { late, loss = lossOfTest(), story = '', unseen = [], wrong = [] } = findings
+  const judgement = judgementOf({ ...findings, loss })
+  if (judgement === 'held') return
+  const blind = unseen.map((text) => `${text} (the gauge was late by as much)`)
+  const text = [`${what} (${inWords(loss)}):`, ...wrong, ...late, ...blind, story].filter(Boolean).join('\n')
+  throw judgement === 'missed' ? new Missed(text) : new CannotBeJudged(text)
+}
+
+/** A bound of time that RFC 9568 or a page of docs/ promises. Milliseconds. */
+export type Promised = { readonly most: number; readonly promise: string; readonly loss?: Loss }
+
+/** Judges one measured time. */
+export function judgeTime(what: string, ms: number, { most, promise, ...rest }: Promised): void {
+  const late = `expected at most ${inMs(most)} (${promise}), saw ${inMs(ms)}`
+  // A time that is not a number was never measured.
+  judge(what, { late: ms <= most ? [] : [late], ...rest })
+}
+
+const inMs = (ms: number): string => `${ms.toFixed(1)} ms`
+
+/** Splits violations and their texts (test/judge/report.ts) by whether the gauge ran. */
+export function findingsOf(
+  { violations }: { readonly violations: readonly { readonly over: number; readonly unseen: number }[] },
+  texts: readonly string[],
+): Required<Pick<Findings, 'late' | 'unseen'>> {
+  const ran = (i: number) => (violations[i]?.over ?? 0) > (violations[i]?.unseen ?? 0)
+  return { late: texts.filter((_, i) => ran(i)), unseen: texts.filter((_, i) => !ran(i)) }
+}
+
+export type Failure = { readonly name: string; readonly loss?: Loss | undefined }
+
+/** Whether a file with these failures is run again: each of them could not be judged, or was not judged and is excused. */
+export function isWorthAnotherAttempt(failures: readonly Failure[]): boolean {
+  return failures.every(({ loss, name }) => {
+    if (name === 'Missed') return false
+    return name === 'CannotBeJudged' || (loss !== undefined && excuses(loss))
+  })
+}
