@@ -21,7 +21,7 @@ export class ColdStart {
     const { advertisementInterval, preemptDelay } = router.parameters
     if (advertisementInterval >= LONG || preemptDelay >= LONGEST_HOLD) return
     this.#held.set(router.name, preemptDelay)
-    router.parameters = { ...router.parameters, preemptDelay: LONGEST_HOLD }
+    router.startWithDelay(LONGEST_HOLD)
   }
 
   /** The process is warm. What a reload, or another interface, has set meanwhile stays. */

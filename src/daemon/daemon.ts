@@ -17,11 +17,13 @@ import { METRICS } from '../metrics/names.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { centisToMillis, type Millis, plus } from '../wire/units.ts'
 import { AddressFiles } from './addresses/address-files.ts'
+import { AddressWriter } from './addresses/address-writer.ts'
 import { type AddressMemory, Journal, memoryOnDisk } from './addresses/ledger.ts'
 import { Leftovers } from './addresses/leftovers.ts'
 import { lifetimeOf } from './addresses/lifetime.ts'
-import { NetworkNews } from './addresses/network-news.ts'
+import { NetworkEvents } from './addresses/network-events.ts'
 import { NetworkView } from './addresses/network-view.ts'
+import { OwnChanges } from './addresses/own-changes.ts'
 import { StaleAddresses } from './addresses/stale-addresses.ts'
 import { Alarm, onTheEventLoop, type Schedule, wakeUpBy } from './alarm.ts'
 import { ColdStart } from './cold-start.ts'
@@ -33,10 +35,10 @@ import { HealthWatch } from './health/health-watch.ts'
 import { healthcheckSnapshots, WallClock } from './health/healthcheck-snapshot.ts'
 import { Trackers } from './health/trackers.ts'
 import { segmentContext } from './lan/segment-news.ts'
+import { endYield, yieldAddresses } from './operator-yield.ts'
 import { Placement } from './placement.ts'
 import type {
   AddressFilePort,
-  AddressStep,
   CheckPort,
   Clock,
   LastWillPort,
@@ -46,8 +48,9 @@ import type {
   NotifyPort,
   SocketPort,
 } from './ports.ts'
+import { postEvent } from './post-event.ts'
+import { Registry } from './registry.ts'
 import { applyReload, type Bearer, bearerWords, planReload, type ReloadReport } from './reload.ts'
-import { Roster } from './roster.ts'
 import type { Router } from './router.ts'
 import { engineDistributions, routerDistributions } from './telemetry/distributions.ts'
 import { LatenessNews } from './telemetry/lateness-news.ts'
@@ -119,10 +122,10 @@ export class Daemon {
   readonly #placement: Placement
   readonly #files: AddressFiles
   readonly #startedAt = new Date()
-  readonly #news: NetworkNews
+  readonly #networkEvents: NetworkEvents
   readonly #stale: StaleAddresses
-  readonly #runner = new EffectRunner((steps) => this.#news.apply(steps))
-  readonly #roster: Roster
+  readonly #runner: EffectRunner
+  readonly #registry: Registry
   readonly #leftovers: Leftovers
   /** An alarm is being served: its announcements come after its decisions. */
   #serving = false
@@ -171,10 +174,11 @@ export class Daemon {
       onLost: (silence) => this.#forsaken(silence),
     })
     const view = this.#view
-    const apply = (steps: readonly AddressStep[]) => this.#news.apply(steps)
+    const ownChanges = new OwnChanges()
+    const writer = new AddressWriter(network, view, ownChanges)
+    this.#runner = new EffectRunner(writer)
     const memory = ports.addressMemory ?? memoryOnDisk(config.runDirectory)
     const journal = new Journal(memory)
-    this.#news = new NetworkNews(network, view, recorder)
     const beginTurn = () => this.#beginTurn()
     const endTurn = (now: Millis) => {
       this.#endTurn(now)
@@ -182,25 +186,24 @@ export class Daemon {
     }
     const isBusy = () => !this.#runner.idle
     const alarmBy = (at: Millis) => this.#alarm.sooner(at)
-    const context = segmentContext({ sockets, view, recorder, random, apply, beginTurn, endTurn, isBusy, alarmBy })
+    const context = segmentContext({ sockets, view, recorder, random, writer, beginTurn, endTurn, isBusy, alarmBy })
     const board = this.#board
     const trackers = new Trackers(view, board)
     this.#files = new AddressFiles(ports.addressFiles, recorder)
     this.#placement = new Placement(config, context, journal, trackers, this.#files)
     const onTransition = (router: Router, entered: Entered) => {
       this.#stateChanged = true
-      this.#notices.transition(router, entered, { departing: this.#roster.departing, stopping: this.#stopping })
+      this.#notices.transition(router, entered, { departing: this.#registry.departing, stopping: this.#stopping })
     }
     const onAskChecks = (router: Router, within: Millis) => this.#health.ask(router, within)
     const takeovers = this.#takeovers
-    this.#roster = new Roster({ recorder, will, runner: this.#runner, takeovers, onTransition, onAskChecks })
-    const [placement, roster] = [this.#placement, this.#roster]
+    this.#registry = new Registry({ recorder, will, runner: this.#runner, takeovers, onTransition, onAskChecks })
+    const [placement, registry] = [this.#placement, this.#registry]
     this.#health = new HealthWatch({
       checks,
       board,
       trackers,
-      placement,
-      roster,
+      registry,
       recorder,
       schedule,
       beginTurn,
@@ -209,14 +212,24 @@ export class Daemon {
     this.#absence = new AbsenceWatch({
       clock,
       will,
-      groups: () => (options.noticeAbsence === false ? [] : this.#roster.groups),
+      groups: () => (options.noticeAbsence === false ? [] : this.#registry.groups),
     })
-    this.#stale = new StaleAddresses({ view, roster: this.#roster, memory, journal, recorder, apply })
+    this.#stale = new StaleAddresses({ view, registry: this.#registry, memory, journal, recorder, writer })
     this.#leftovers = new Leftovers({
       recorder,
       where: (address) => view.where(address),
-      isTaken: (address) => this.#roster.answersFor(address),
-      apply,
+      isTaken: (address) => this.#registry.answersFor(address),
+      writer,
+    })
+    this.#networkEvents = new NetworkEvents({
+      network,
+      view,
+      recorder,
+      ownChanges,
+      config: () => this.#config,
+      placement,
+      registry,
+      stale: this.#stale,
     })
   }
 
@@ -229,11 +242,11 @@ export class Daemon {
     const now = clock.now()
     this.#health.know(this.#config, now)
     this.#notices.know(this.#config)
-    for (const resolved of this.#placement.resolve()) this.#roster.add(resolved, now)
-    this.#roster.regroup(this.#config.syncGroups, now)
-    this.#placement.refresh(this.#roster.routers, now)
-    if (this.#ports.cold === true) for (const router of this.#roster.all) this.#coldStart.hold(router)
-    for (const router of this.#roster.all) router.post({ kind: 'startup' }, now)
+    for (const resolved of this.#placement.resolve()) this.#registry.add(resolved, now)
+    this.#registry.regroup(this.#config.syncGroups, now)
+    this.#placement.refresh(this.#registry.routers, now)
+    if (this.#ports.cold === true) for (const router of this.#registry.all) this.#coldStart.hold(router)
+    for (const router of this.#registry.all) postEvent(router, { kind: 'startup' }, now)
     network.watch((event) => this.#onNetworkEvent(event))
     this.#endTurn(clock.now())
     this.#health.start()
@@ -246,7 +259,7 @@ export class Daemon {
   warm(): void {
     if (this.#stopping) return
     const now = this.#beginTurn()
-    this.#coldStart.release(this.#roster.routers, now)
+    this.#coldStart.release(this.#registry.routers, now)
     this.#endTurn(now)
   }
 
@@ -256,7 +269,7 @@ export class Daemon {
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
     this.#stopping = true
     // The same for every member of a group, which leaves together.
-    for (const group of this.#roster.groups) group.shutDown(now)
+    for (const group of this.#registry.groups) group.shutDown(now)
     this.#stateChanged = true
     // What they say changes nothing any more, and what they run must not outlive us.
     const checksStopped = this.#health.stop()
@@ -272,17 +285,20 @@ export class Daemon {
    */
   yield(name: string, forMillis: number): Problem | undefined {
     const refuse = (why: string) => problemAt(nowhere, [], 'error', why)
-    const routers = [...this.#roster.routers.values()]
-    const router = this.#roster.routers.get(name) ?? routers.find(({ group }) => group.name === name)
+    const routers = [...this.#registry.routers.values()]
+    const router = this.#registry.routers.get(name) ?? routers.find(({ group }) => group.name === name)
     if (router === undefined) {
       const groups = routers.flatMap(({ group }) => group.name ?? [])
-      return refuse(unknownRouter(name, [...new Set([...this.#roster.routers.keys(), ...groups])]))
+      return refuse(unknownRouter(name, [...new Set([...this.#registry.routers.keys(), ...groups])]))
     }
     if (!(forMillis >= 0 && forMillis <= LONGEST_YIELD))
       return refuse(`Cannot yield for ${forMillis} ms: at most 31 days`)
     const now = this.#beginTurn()
     const { group, title } = router
-    const reason = forMillis === 0 ? group.endYield(now) : group.yield(plus(now, forMillis), now)
+    const reason =
+      forMillis === 0
+        ? endYield(group.members, group.name, now)
+        : yieldAddresses(group.members, plus(now, forMillis), now, this.#ports.recorder.chronicle)
     if (reason !== undefined) return refuse(reason)
     const does = forMillis === 0 ? 'an operator ended its yield period' : `yields for ${forMillis} ms`
     this.#ports.recorder.log('info', `${title}: ${does}`, { router: router.name, forMillis })
@@ -306,8 +322,8 @@ export class Daemon {
     this.#health.know(next, now)
     this.#notices.know(next)
     const resolution = this.#placement.resolve()
-    const elsewhere = this.#placement.elsewhere(this.#roster.routers, resolution)
-    const plan = planReload(before, next, diff, { held: this.#roster.heldByDeparting(), elsewhere })
+    const elsewhere = this.#placement.elsewhere(this.#registry.routers, resolution)
+    const plan = planReload(before, next, diff, { held: this.#registry.heldByDeparting(), elsewhere })
     const { changes, checksChanged } = plan.report
     if (bearer?.again !== true)
       this.#ports.recorder.chronicle.record({
@@ -316,7 +332,7 @@ export class Daemon {
       })
     this.#stale.sweepNew(before, next)
     const admit = (at: Millis) => this.#admit(at)
-    const house = { roster: this.#roster, placement: this.#placement, resolution, admit }
+    const house = { registry: this.#registry, placement: this.#placement, resolution, admit }
     const dropped = applyReload(plan, next, house, now)
     this.#runner.run(now)
     this.#leftovers.take(dropped, now)
@@ -331,8 +347,8 @@ export class Daemon {
   plan(next: Config, diff: ConfigDiff): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
     const { routers } = resolveRouters(next, this.nodeView())
-    const elsewhere = this.#placement.elsewhere(this.#roster.routers, routers)
-    return planReload(this.#config, next, diff, { held: this.#roster.heldByDeparting(), elsewhere }).report
+    const elsewhere = this.#placement.elsewhere(this.#registry.routers, routers)
+    return planReload(this.#config, next, diff, { held: this.#registry.heldByDeparting(), elsewhere }).report
   }
 
   /** In force. */
@@ -355,13 +371,13 @@ export class Daemon {
   }
 
   snapshot(): Snapshot {
-    return this.#describe(this.#roster.all)
+    return this.#describe(this.#registry.all)
   }
 
   /** The same and what is measured, in pieces: the engine may go on in between. */
   report(): Generator<ReportPart, EngineReport> {
     return reportInPieces({
-      routers: this.#roster.all,
+      routers: this.#registry.all,
       describe: (router) => this.#describeRouter(router, this.#ports.clock.now()),
       measured: routerDistributions,
       rest: () => ({
@@ -372,7 +388,7 @@ export class Daemon {
   }
 
   #describeRouter(router: Router, now: Millis): RouterSnapshot {
-    return routerSnapshot(router, now, this.#roster.departing.has(router))
+    return routerSnapshot(router, now, this.#registry.departing.has(router))
   }
 
   #describe(routers: readonly Router[]): Snapshot {
@@ -388,19 +404,19 @@ export class Daemon {
       config: this.#ports.configuration?.() ?? this.#givenConfig(),
       ...(this.#ports.surroundings?.() ?? NO_SURROUNDINGS),
       routers: routers.map((router) => this.#describeRouter(router, now)),
-      groups: groupSnapshots(this.#roster.groups),
+      groups: groupSnapshots(this.#registry.groups),
       interfaces: this.#placement.segments.flatMap((segment) => [
         interfaceSnapshot(segment),
         ...outpostSnapshots(segment),
       ]),
-      healthchecks: healthcheckSnapshots(this.#board, [...this.#roster.routers.values()], now, this.#checksSince),
+      healthchecks: healthcheckSnapshots(this.#board, [...this.#registry.routers.values()], now, this.#checksSince),
       notifications: this.#notices.snapshot(),
     }
   }
 
   /** Who holds what, without the rest of a snapshot. */
   standings(): readonly Standing[] {
-    return this.#roster.all.map(standingOf)
+    return this.#registry.all.map(standingOf)
   }
 
   #givenConfig(): ConfigSnapshot {
@@ -421,26 +437,26 @@ export class Daemon {
 
   /** Whose place is free by now. */
   #admit(now: Millis): void {
-    const { routers } = this.#roster
+    const { routers } = this.#registry
     if (this.#stopping || this.#config.virtualRouters.every(({ name }) => routers.has(name))) return
     const absent = this.#placement
       .resolve()
       .filter(({ name, parameters }) => {
         return !routers.has(name) && !parameters.addresses.some((vip) => this.#leftovers.has(vip))
       })
-      .filter((resolved) => !this.#roster.isInTheWayOf(resolved))
+      .filter((resolved) => !this.#registry.isInTheWayOf(resolved))
     if (absent.length === 0) return
-    const added = absent.map((resolved) => this.#roster.add(resolved, now))
-    this.#placement.refresh(this.#roster.routers, now)
+    const added = absent.map((resolved) => this.#registry.add(resolved, now))
+    this.#placement.refresh(this.#registry.routers, now)
     for (const router of added) router.awaitGroup()
-    this.#roster.regroup(this.#config.syncGroups, now, 'startup')
+    this.#registry.regroup(this.#config.syncGroups, now, 'startup')
     // Those that are alone.
-    for (const router of added) router.post({ kind: 'startup' }, now)
+    for (const router of added) postEvent(router, { kind: 'startup' }, now)
     this.#stateChanged = true
   }
 
   #letGo(now: Millis): void {
-    const departed = this.#roster.takeDeparted()
+    const departed = this.#registry.takeDeparted()
     if (departed.length === 0) return
     for (const router of departed) {
       this.#placement.release(router)
@@ -453,10 +469,9 @@ export class Daemon {
   // What the kernel says -------------------------------------------------------------------------------------------
 
   #onNetworkEvent(event: NetworkEvent): void {
-    if (this.#news.isOld(event)) return
+    if (this.#networkEvents.isOld(event)) return
     const now = this.#beginTurn()
-    const readers = { config: this.#config, placement: this.#placement, roster: this.#roster, stale: this.#stale }
-    if (this.#news.take(event, readers, now) && !this.#serving) this.#endTurn(now)
+    if (this.#networkEvents.take(event, now) && !this.#serving) this.#endTurn(now)
   }
 
   #followFiles(): void {
@@ -466,7 +481,7 @@ export class Daemon {
   #onAddressNamed(file: string, reading: NamedAddress['reading']): void {
     if (!this.#files.take(file, reading)) return
     const now = this.#beginTurn()
-    this.#placement.refresh(this.#roster.routers, now)
+    this.#placement.refresh(this.#registry.routers, now)
     this.#stateChanged = true
     this.#endTurn(now)
   }
@@ -490,18 +505,18 @@ export class Daemon {
       kind: 'guardianLost',
       ...(silence === undefined ? {} : { silentMs: Math.round(silence) }),
     })
-    for (const group of this.#roster.groups) group.will.forsaken = true
+    for (const group of this.#registry.groups) group.cleanup.guardianLost = true
     void this.stop()
     this.#ports.onForsaken?.()
   }
 
   #shortestLifetime(): number | undefined {
-    const lifetimes = this.#roster.all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
+    const lifetimes = this.#registry.all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
     return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
   }
 
   #shortestInterval(): number {
-    return Math.min(...this.#roster.all.map(({ parameters }) => centisToMillis(parameters.advertisementInterval)))
+    return Math.min(...this.#registry.all.map(({ parameters }) => centisToMillis(parameters.advertisementInterval)))
   }
 
   #onAlarm(firedAt: Millis): void {
@@ -516,11 +531,11 @@ export class Daemon {
     }
     const now = clock.now()
     this.#health.runDue(now)
-    for (const router of this.#roster.all) {
+    for (const router of this.#registry.all) {
       const deadline = nextDeadline(router.state)
       if (deadline !== undefined && deadline <= now) {
         const receptionLost = this.#options.drainBeforeExpire && router.mayHaveMissed(now - deadline)
-        router.post({ kind: 'deadlineReached', receptionLost }, now)
+        postEvent(router, { kind: 'deadlineReached', receptionLost }, now)
       }
       router.runDueWork(now)
     }
@@ -538,7 +553,7 @@ export class Daemon {
     if (this.#stopping) {
       this.#leftovers.runLast(now)
       this.#stale.forgetRemoved(this.#config, this.#leftovers)
-      this.#notices.stop(this.#roster.all)
+      this.#notices.stop(this.#registry.all)
     }
     for (const resolve of this.#stopped.splice(0)) resolve()
   }
@@ -549,7 +564,7 @@ export class Daemon {
       for (const segment of this.#placement.segments) segment.hearBeforeAnswering(now)
       this.#runner.run(now)
     }
-    if (this.#roster.departing.size > 0) this.#letGo(now)
+    if (this.#registry.departing.size > 0) this.#letGo(now)
     // Advertisements go before all announcements (docs/architecture.md, Protocol decisions).
     for (const segment of this.#placement.segments) segment.runAnnouncements(now)
     this.#runner.tell()
@@ -557,10 +572,10 @@ export class Daemon {
     if (this.#stateChanged) {
       this.#stateChanged = false
       for (const segment of this.#placement.segments) segment.watchClaims()
-      if (this.#roster.all.every((router) => router.state.name === 'Initialize')) this.#finish(now)
+      if (this.#registry.all.every((router) => router.state.name === 'Initialize')) this.#finish(now)
     }
     // After the first announcements (VR-NTF-08).
-    this.#notices.settle(this.#roster)
+    this.#notices.settle(this.#registry)
     let nearest: Millis | undefined
     const consider = (at: Millis | undefined) => {
       if (at !== undefined && (nearest === undefined || at < nearest)) nearest = at
@@ -568,7 +583,7 @@ export class Daemon {
     consider(this.#placement.openAgainAt)
     consider(this.#leftovers.nextAt)
     consider(this.#health.nextAt)
-    for (const router of this.#roster.all) consider(router.nextDeadline())
+    for (const router of this.#registry.all) consider(router.nextDeadline())
     for (const segment of this.#placement.segments) {
       consider(segment.nextAnnouncementAt())
       consider(segment.radar.nextAt())

@@ -1,52 +1,55 @@
 /**
- * Runs the effects of one turn, of all routers together: in rounds, the first order of every router, then the second
- * one, and in a round one syscall for all advertisements of a segment and one for all address steps. So the order
- * inside one router stays the list of the core, and in a takeover of many all advertisements go before all addresses.
- * Refuses to know what an order is for; an outcome goes back to whoever gave the order.
+ * Runs the effects of one turn, of all routers together: in rounds, the first order of every router, then the second one;
+ * and in a round one syscall for all advertisements of a segment and one for all address steps. So the order inside one
+ * router stays that of the core, and in a takeover of many all advertisements go before all addresses. Refuses to know what
+ * an order is for; its outcome goes back to its owner.
  */
 import type { Millis } from '../wire/units.ts'
 import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'
 
-/** Where datagrams go out; one batch for each of them and round. */
+/** Sends datagrams; one batch for each sender and round. */
 export type Sender = { send(datagrams: readonly Datagram[]): readonly SendOutcome[] }
 
-/** Where questions go out that nobody waits for. */
+/** Sends questions whose outcome is not needed. */
 export type Asker = { ask(questions: readonly Uint8Array[]): void }
+
+/** Adds and removes addresses; one batch for each round. */
+export type Writer = { apply(steps: readonly AddressStep[]): readonly AddressOutcome[] }
 
 type Part<I, O> = {
   readonly items: readonly I[]
-  /** One outcome for each item, in order. */
+  /** Gets one outcome for each item, in order. */
   readonly done: (outcomes: readonly O[], now: Millis) => void
 }
 type SendAct = { readonly kind: 'send'; readonly sender: Sender } & Part<Datagram, SendOutcome>
 type AskAct = { readonly kind: 'ask'; readonly asker: Asker; readonly items: readonly Uint8Array[] }
 type ApplyAct = { readonly kind: 'apply' } & Part<AddressStep, AddressOutcome>
 
-/** What is to be done, for the runner to do together with what others want done. */
+/** What the runner does together with the acts of other owners. */
 export type Act = SendAct | ApplyAct | AskAct
 
-/** Asked when its turn has come, because what an order means depends on what the kernel has by then; undefined: done. */
+/** Called when its turn has come, because its meaning depends on what the kernel has by then. `undefined`: done. */
 export type Order = (now: Millis) => Act | undefined
 
 export class EffectRunner {
-  readonly #apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
-  /** By owner, in the order in which they first wanted something. */
+  readonly #writer: Writer
+  /** By owner, in the order of their first orders. */
   readonly #orders = new Map<object, Order[]>()
   readonly #afterwards = new Set<() => void>()
   readonly #tellings: (() => void)[] = []
   readonly #afterSending = new Set<() => void>()
   #running = false
 
-  constructor(apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]) {
-    this.#apply = apply
+  constructor(writer: Writer) {
+    this.#writer = writer
   }
 
-  /** Nothing waits to be done. */
+  /** No order waits. */
   get idle(): boolean {
     return this.#orders.size === 0 && this.#afterwards.size === 0
   }
 
-  /** Behind what the owner wanted before. */
+  /** Adds orders behind those that the owner added before. */
   add(owner: object, orders: readonly Order[]): void {
     if (orders.length === 0) return
     const before = this.#orders.get(owner)
@@ -54,27 +57,27 @@ export class EffectRunner {
     else before.push(...orders)
   }
 
-  /** Once, when nothing is left to do. */
+  /** Calls `settle` once, when no order is left. */
   afterwards(settle: () => void): void {
     this.#afterwards.add(settle)
   }
 
-  /** What only has to be told, to the log and the journal: no announcement of 255 routers waits for their lines. */
+  /** Calls `tell`, for log and journal, after the turn: no announcement of 255 routers waits for their lines. */
   tellLater(tell: () => void): void {
     this.#tellings.push(tell)
   }
 
-  /** When the announcements of the turn are out. */
+  /** Call it when the announcements of the turn are out. */
   tell(): void {
     for (const tell of this.#tellings.splice(0)) tell()
   }
 
-  /** Once, when what is sent in this round has been sent, and before what takes longer. Only from `done` of a sending. */
+  /** Calls `settle` once, after the datagrams of this round and before its address steps. Only from `done` of a sending. */
   afterSending(settle: () => void): void {
     this.#afterSending.add(settle)
   }
 
-  /** Until nothing is left: outcomes may give new orders. Called from inside, it leaves that to the one at work. */
+  /** Runs until no order is left: outcomes may add new ones. A call from inside leaves that to the call at work. */
   run(now: Millis): void {
     if (this.#running) return
     this.#running = true
@@ -88,13 +91,14 @@ export class EffectRunner {
   }
 
   #round(now: Millis): void {
-    const acts = this.#take(now)
+    const acts = this.#nextActs(now)
     const [only] = acts
-    // An Active of one router, again and again.
+    // The usual round: an Active of one router sends.
     if (only === undefined || acts.length === 1) {
-      if (only !== undefined && only.kind !== 'apply') this.#runAlone(only, now)
+      if (only?.kind === 'send') only.done(only.items.length === 0 ? [] : only.sender.send(only.items), now)
+      else if (only?.kind === 'ask' && only.items.length > 0) only.asker.ask(only.items)
       this.#settleSending()
-      if (only?.kind === 'apply') share([only], now, this.#apply)
+      if (only?.kind === 'apply') this.#applyTogether([only], now)
       return
     }
     const asks = new Map<Asker, Uint8Array[]>()
@@ -106,16 +110,17 @@ export class EffectRunner {
       else asks.set(act.asker, [...(asks.get(act.asker) ?? []), ...act.items])
     }
     for (const [asker, questions] of asks) if (questions.length > 0) asker.ask(questions)
-    for (const [sender, acts] of sends) {
-      share(acts, now, (all) => sender.send(all))
+    for (const [sender, parts] of sends) {
+      const datagrams = itemsOf(parts)
+      share(parts, datagrams.length === 0 ? [] : sender.send(datagrams), now)
     }
     this.#settleSending()
-    share(applies, now, this.#apply)
+    this.#applyTogether(applies, now)
   }
 
-  #runAlone(act: SendAct | AskAct, now: Millis): void {
-    if (act.kind === 'send') act.done(act.items.length === 0 ? [] : act.sender.send(act.items), now)
-    else if (act.items.length > 0) act.asker.ask(act.items)
+  #applyTogether(parts: readonly ApplyAct[], now: Millis): void {
+    const steps = itemsOf(parts)
+    share(parts, steps.length === 0 ? [] : this.#writer.apply(steps), now)
   }
 
   #settleSending(): void {
@@ -124,8 +129,8 @@ export class EffectRunner {
     this.#afterSending.clear()
   }
 
-  /** The next act of every owner. Orders that are done by being asked are as good as their round. */
-  #take(now: Millis): readonly Act[] {
+  /** Takes the next order of every owner. Returns the acts of those that are not done by being called. */
+  #nextActs(now: Millis): readonly Act[] {
     const acts: Act[] = []
     for (const [owner, orders] of this.#orders) {
       const act = orders.shift()?.(now)
@@ -136,10 +141,10 @@ export class EffectRunner {
   }
 }
 
-/** One call for all; everybody gets the outcomes of his own part. */
-function share<I, O>(parts: readonly Part<I, O>[], now: Millis, call: (all: readonly I[]) => readonly O[]): void {
-  const all = parts.flatMap(({ items }) => items)
-  const outcomes = all.length === 0 ? [] : call(all)
+const itemsOf = <I, O>(parts: readonly Part<I, O>[]): readonly I[] => parts.flatMap(({ items }) => items)
+
+/** Gives each part the outcomes of its own items. */
+function share<I, O>(parts: readonly Part<I, O>[], outcomes: readonly O[], now: Millis): void {
   let from = 0
   for (const { items, done } of parts) {
     done(outcomes.slice(from, from + items.length), now)

@@ -155,7 +155,7 @@ export class Placement {
 
   /** A reload is about to change what the router tracks: what that takes away counts until there is something to count. */
   keepReplaced({ track }: ResolvedRouter, { priority }: Router): void {
-    priority.replaced = this.#trackers.replaced(priority.tracking.parts, track)
+    priority.keepReplaced(this.#trackers.replaced(priority.tracking.parts, track))
   }
 
   /** What base and trackers come to, where the router is now. */
@@ -188,7 +188,7 @@ export class Placement {
     this.keepJournal(resolution)
     for (const { held, name } of resolution) {
       const router = routers.get(name)
-      if (router !== undefined) router.following = held
+      router?.follow(held)
     }
     const found = this.#placesOf(resolution, routers).map(({ router, resolved, place }) => {
       const { link, source, taken } = place
@@ -207,29 +207,13 @@ export class Placement {
     // (VR-TRK-09), and does not advertise another one first.
     for (const { router, faults, tracking, lost } of found) {
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
-      router.priority.assign(tracking, now)
+      router.followTrackers(tracking, now)
       if (lost) this.#detach(router)
     }
     // Whoever starts because its last fault is cleared must find its socket open, and no other fault behind it.
     this.open(now)
     for (const { router, faults } of found) {
       for (const { fault, present } of faults) if (!present) router.setFault(fault, false, false, now)
-    }
-  }
-
-  /** What they track has changed, and nothing else. In the order of refresh(): a fault that goes may start its router. */
-  retrack(routers: readonly Router[], now: Millis): void {
-    const found = routers.map((router) => {
-      const { basePriority, track } = router.spec
-      const starts = router.state.name === 'Initialize'
-      return { router, tracking: this.#trackers.of(basePriority, track, starts, router.priority.replaced) }
-    })
-    for (const { router, tracking } of found) {
-      for (const { fault, present, canSend } of tracking.faults) if (present) router.setFault(fault, true, canSend, now)
-      router.priority.assign(tracking, now)
-    }
-    for (const { router, tracking } of found) {
-      for (const { fault, present } of tracking.faults) if (!present) router.setFault(fault, false, false, now)
     }
   }
 
@@ -288,7 +272,7 @@ export class Placement {
       this.#tellMove(router, left, link.name, source)
     }
     // Somebody may have added one while it had no interface and could not look.
-    if (!router.answers) router.restoreAddresses(now)
+    if (!router.answers) router.duty.restore(now)
   }
 
   #tellMove({ following, spec, title }: Router, from: string, to: string, self: Address): void {
@@ -311,7 +295,7 @@ export class Placement {
       segment.routers.delete(router.parameters.vrid)
       segment.cancelAnnouncements(router)
     }
-    router.io = undefined
+    router.leaveInterface()
   }
 
   /** After all routers are attached, so that one open serves them all; and closes what nobody can use. */

@@ -18,9 +18,12 @@ import { NetworkView } from './addresses/network-view.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { untracked } from './health/tracking.ts'
 import { Segment } from './lan/segment.ts'
+import { yieldAddresses } from './operator-yield.ts'
 import type { AddressOutcome, AddressStep, LastWillPort, Link, ReceivedPacket, SocketPort } from './ports.ts'
-import { Router, type RouterSpec } from './router.ts'
+import { postEvent } from './post-event.ts'
+import { Router } from './router.ts'
 import { RouterGroup } from './router-group.ts'
+import type { RouterSpec } from './router-spec.ts'
 import { GapNews } from './telemetry/gap-news.ts'
 import { Recorder } from './telemetry/recorder.ts'
 import { takeoverTimes } from './telemetry/takeover-watch.ts'
@@ -106,39 +109,44 @@ export function* rehearsal(ports: RehearsalPorts): Generator<void, void> {
 class Stage {
   readonly #router: Router
   readonly #segment: Segment
-  readonly #runner = new EffectRunner((steps) => this.#apply(steps))
+  readonly #runner = new EffectRunner({ apply: (steps) => this.#apply(steps) })
   readonly #view = new NetworkView()
   readonly #heard: ReceivedPacket[] = []
   #now: Millis = millis(1_000_000)
+  readonly #recorder = new Recorder(() => this.#now)
 
   constructor({ sockets, will }: RehearsalPorts) {
     this.#view.apply({ kind: 'link', link: LINK })
-    const recorder = new Recorder(() => this.#now)
+    const recorder = this.#recorder
     this.#segment = new Segment(LINK, 'ipv4', SELF, {
       sockets: this.#overheard(sockets),
       view: this.#view,
       recorder,
       random: () => 0,
-      apply: (steps) => this.#apply(steps),
+      writer: { apply: (steps) => this.#apply(steps) },
       onReadable: () => {},
       onFailure: () => {},
       onPeerReached: () => {},
       onClaim: (segment, claim, heardAt) => {
-        for (const router of segment.routers.values()) router.hearClaim(claim, heardAt, this.#now)
+        for (const router of segment.routers.values()) router.competing.hear(claim, heardAt, this.#now)
       },
     })
     const group = new RouterGroup(undefined, 0, { recorder, runner: this.#runner, will })
     const takeovers = takeoverTimes({ now: () => this.#now })
     const gapNews = new GapNews(recorder.chronicle)
-    const shared = { group, runner: this.#runner, recorder, takeovers, gapNews }
-    this.#router = new Router(SPEC, PARAMETERS, shared, this.#now)
+    const context = {
+      ...{ group, runner: this.#runner, recorder, takeovers, gapNews },
+      onTransition: () => {},
+      onAskChecks: () => {},
+    }
+    this.#router = new Router(SPEC, PARAMETERS, context, this.#now)
     this.#segment.routers.set(PARAMETERS.vrid, this.#router)
     this.#router.moveTo(this.#segment, PARAMETERS)
     this.#segment.open()
   }
 
   post(event: Event): void {
-    this.#router.post(event, this.#now)
+    postEvent(this.#router, event, this.#now)
     this.#endTurn()
   }
 
@@ -162,20 +170,20 @@ class Stage {
   /** The peer says that it has the address. */
   answer(): void {
     const mac = PEER_MAC
-    this.#router.hearClaim({ address: VIP, mac, isAnswer: true }, this.#now, this.#now)
+    this.#router.competing.hear({ address: VIP, mac, isAnswer: true }, this.#now, this.#now)
     gratuitousArp({ address: VIP, mac })
     this.#endTurn()
   }
 
   lowerPriority(): void {
-    this.#router.priority.assign(untracked(90), this.#now)
+    this.#router.followTrackers(untracked(90), this.#now)
     this.#endTurn()
-    this.#router.priority.assign(untracked(100), this.#now)
+    this.#router.followTrackers(untracked(100), this.#now)
     this.#endTurn()
   }
 
   yield(): void {
-    this.#router.group.yield(plus(this.#now, LONG), this.#now)
+    yieldAddresses(this.#router.group.members, plus(this.#now, LONG), this.#now, this.#recorder.chronicle)
     this.#endTurn()
   }
 
@@ -188,7 +196,7 @@ class Stage {
       if (next === undefined || next > until) break
       this.#now = millis(Math.max(next, this.#now))
       this.#segment.drain(this.#now)
-      this.#router.post({ kind: 'deadlineReached', receptionLost: false }, this.#now)
+      postEvent(this.#router, { kind: 'deadlineReached', receptionLost: false }, this.#now)
       this.#router.runDueWork(this.#now)
       yield this.#endTurn()
     }

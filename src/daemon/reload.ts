@@ -13,8 +13,10 @@ import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { Placement } from './placement.ts'
 import type { WantedAddress } from './ports.ts'
-import { type Roster, specOf } from './roster.ts'
+import { postEvent } from './post-event.ts'
+import type { Registry } from './registry.ts'
 import type { Router } from './router.ts'
+import { specOf } from './router-spec.ts'
 
 export type RouterChange = {
   readonly router: string
@@ -101,7 +103,7 @@ const gains = (then: VirtualRouter, now: VirtualRouter, moved: ReadonlySet<Addre
   heldAddresses(now).some((vip) => moved.has(vip) && !heldAddresses(then).includes(vip))
 
 export type Reloading = {
-  readonly roster: Roster
+  readonly registry: Registry
   /** Of the next configuration. */
   readonly placement: Placement
   readonly resolution: readonly ResolvedRouter[]
@@ -114,22 +116,22 @@ export type Reloading = {
  * be gone by then.
  */
 export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, now: Millis): readonly WantedAddress[] {
-  const { roster, placement, resolution } = house
-  const departed = plan.departing.flatMap((name) => roster.depart(name) ?? [])
+  const { registry, placement, resolution } = house
+  const departed = plan.departing.flatMap((name) => registry.depart(name) ?? [])
   // Before the first of the new addresses can be installed.
   placement.keepJournal(resolution)
   // Who goes must be alone before it is told: a group leaves together.
-  roster.regroup(next.syncGroups, now)
-  for (const router of departed) router.post({ kind: 'shutdown' }, now)
+  registry.regroup(next.syncGroups, now)
+  for (const router of departed) postEvent(router, { kind: 'shutdown' }, now)
   const dropped = resolution.flatMap((resolved) => {
-    const router = roster.routers.get(resolved.name)
+    const router = registry.routers.get(resolved.name)
     if (router === undefined) return []
     const lost = plan.changing.includes(resolved.name) ? change(router, resolved, placement, now) : []
-    router.clearInstallFault(now)
+    router.duty.forgive(now)
     return lost
   })
-  placement.refresh(roster.routers, now, resolution)
-  for (const router of roster.routers.values()) dropTrackers(router, now)
+  placement.refresh(registry.routers, now, resolution)
+  for (const router of registry.routers.values()) dropTrackers(router, now)
   house.admit(now)
   return dropped
 }

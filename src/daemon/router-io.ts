@@ -1,12 +1,24 @@
 /**
- * The interface a router runs on, as the router needs it: the seam between router.ts and segment.ts, and nothing more.
- * Refuses to know that several routers share one interface, and what sockets there are.
+ * The interface where a router runs, as the router needs it: the seam between router.ts and lan/segment.ts. Refuses to
+ * know that several routers share one interface, and what sockets there are.
  */
+import type { Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { AddressIo } from './addresses/address-keeper.ts'
+import type { AddressPlaces } from './addresses/address-places.ts'
 import type { Asker, Sender } from './effect-runner.ts'
-import type { Router } from './router.ts'
+import type { RouterSpec } from './router-spec.ts'
+
+/** A router, as its interface needs it. */
+export type Tenant = {
+  readonly name: string
+  readonly spec: Pick<RouterSpec, 'announce' | 'announceOther' | 'name'>
+  readonly parameters: Parameters
+  readonly places: AddressPlaces
+  /** The first announcement of an address has left. */
+  readonly takeover: { announced(address: Address): void }
+}
 
 export type RouterIo = AddressIo &
   Sender &
@@ -17,22 +29,22 @@ export type RouterIo = AddressIo &
     readonly interfaceIndex: number
     /** The link is up: what is sent may arrive. */
     readonly canSend: boolean
-    announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void
-    /** These of its addresses, because somebody else has them as well. */
-    announceOver(router: Router, addresses: readonly Address[], now: Millis): void
-    /** How long a new Active waits with its first question of the radar, besides the time in which no answer counts. */
-    radarDelay(): number
-    /** Some router may need the claims of others from now on. */
+    announce(router: Tenant, reason: 'takeover' | 'rival', now: Millis): void
+    /** Announces these addresses of the router, because another host has them as well. */
+    announceOver(router: Tenant, addresses: readonly Address[], now: Millis): void
+    /** Returns how long a new Active waits with its first question, besides the time in which no answer counts. */
+    detectionDelay(): number
+    /** Listens from now on to the claims of other hosts that some router needs. */
     watchClaims(): void
-    /** Where its own address is, for hosts that could not ask while it was away. */
+    /** Announces the node's own address to hosts that could not ask while it was away. */
     announceSource(now: Millis): void
-    /** Its refresh may have another period. */
-    reschedule(router: Router, now: Millis): void
-    cancelAnnouncements(router: Router): void
-    /** Who else has an address of the router? The answer comes by hearClaim(). None: not now. */
-    questionsOf(router: Router, now: Millis): readonly Uint8Array[]
-    /** Asked when the advertisement has left: for what the question before it may have missed (docs/adr/0022). */
-    followUpsOf(router: Router, now: Millis): readonly Uint8Array[]
-    /** Does anybody at all have any address of the router? Answered as above. */
-    probesOf(router: Router): readonly Uint8Array[]
+    /** Follows another refresh period or list of addresses. */
+    reschedule(router: Tenant, now: Millis): void
+    cancelAnnouncements(router: Tenant): void
+    /** Returns frames that ask who else has an address of the router. None: not now. */
+    questionsOf(parameters: Parameters, now: Millis): readonly Uint8Array[]
+    /** Returns the questions for the time after an advertisement: for what those before it may have missed (docs/adr/0022). */
+    followUpsOf(parameters: Parameters, now: Millis): readonly Uint8Array[]
+    /** Returns frames that ask every host for every address of the router. */
+    probesOf(router: Tenant): readonly Uint8Array[]
   }

@@ -291,7 +291,7 @@ export class VirtualNode {
     let changed = false
     this.members.forEach((member, i) => {
       const state = steps[i]?.state ?? member.state
-      // As daemon/guard/presence.ts has it.
+      // As daemon/guard/absence-deadline.ts has it.
       if (isLingering(state) && member.state.name === 'Active') this.#guardian?.promise(member.name, at + 70)
       changed ||= state.name !== member.state.name
       member.state = state

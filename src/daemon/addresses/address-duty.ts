@@ -1,45 +1,65 @@
 /**
  * What a router owes its addresses: which of them should be here in its present state, where they were when it left
  * them, and when a failure to keep them is a fault of the router, and for how long (ground rule 6). Refuses to know
- * packets, groups' decisions and how the kernel is brought to a target, which is address-keeper.ts's.
+ * packets, decisions of groups, and how the kernel is brought to a target, which is address-keeper.ts's.
  */
+import type { Fault } from '../../vrrp/event.ts'
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
+import type { State } from '../../vrrp/state.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus, sooner } from '../../wire/units.ts'
-import type { Act } from '../effect-runner.ts'
-import { hasAnEnd } from '../guard/last-will.ts'
+import type { Act, Order } from '../effect-runner.ts'
+import type { Cleanup } from '../guard/cleanup.ts'
 import type { AddressStep, WantedAddress } from '../ports.ts'
-import type { Router } from '../router.ts'
 import type { AddressIo, AddressKeeper, AddressTarget } from './address-keeper.ts'
-import { lifetimeOf } from './lifetime.ts'
+import type { AddressPlaces } from './address-places.ts'
+import { hasAnEnd, type LifetimeOption, lifetimeOf } from './lifetime.ts'
 
-/** Where the addresses are, and which: of the moment of a decision. */
+/** Where the addresses are, and which: as of the moment of a decision. */
 type Place = { readonly io: AddressIo | undefined; readonly parameters: Parameters }
 
-/** Ground rule 6: after the retry, FAULT with a backoff. */
+/** A virtual router, as far as its addresses are concerned. */
+export type AddressHolder = Place & {
+  readonly state: State
+  readonly spec: { readonly lifetime: LifetimeOption }
+  readonly places: AddressPlaces
+  /** It has addresses in the kernel. */
+  readonly holds: boolean
+  readonly held: readonly Address[]
+  readonly group: {
+    readonly cleanup: Pick<Cleanup, 'armLater' | 'guarded' | 'guardianLost' | 'settleLater'>
+    noticeExecution(now: Millis): boolean
+  }
+  setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void
+  readonly takeover: { installed(): void }
+  /** An address was put back: clients must hear of it. */
+  announceAgain(now: Millis): void
+}
+
+/** Milliseconds of FAULT after the retry (ground rule 6). */
 const BACKOFF_FIRST = 10_000
 const BACKOFF_LAST = 300_000
 
 export class AddressDuty {
-  readonly #router: Router
+  readonly #router: AddressHolder
   readonly #keeper: AddressKeeper
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
-  /** Where addresses were last taken off. */
+  /** Place where addresses were last removed. */
   #removedFrom: Place | undefined
 
-  constructor(router: Router, keeper: AddressKeeper) {
+  constructor(router: AddressHolder, keeper: AddressKeeper) {
     this.#router = router
     this.#keeper = keeper
   }
 
-  /** Asked of every router at the end of every turn, as all deadlines are: it makes nothing that has to be collected. */
+  /** Read for every router at the end of every turn, as all deadlines are: allocates nothing. */
   get nextAt(): Millis | undefined {
     const { afterthoughtAt, restorationsPaused, repairAt } = this.#keeper
     return sooner(sooner(repairAt, afterthoughtAt), sooner(this.#faultClearAt, restorationsPaused?.until))
   }
 
-  /** What is to be done with the others' effects of this turn, if a try is due. */
+  /** Returns what to do together with the effects of this turn, if a try is due. */
   takeRepair(now: Millis): (() => Act | undefined) | undefined {
     if (this.#keeper.takeAfterthought(now) && !this.#router.holds) return () => this.#removeAgain()
     if (!this.#keeper.takeRepair(now)) return undefined
@@ -48,7 +68,7 @@ export class AddressDuty {
     return undefined
   }
 
-  /** Those whose time is over. */
+  /** Clears the faults whose time is over. */
   endFaults(now: Millis): void {
     if (this.#keeper.takePauseEnd(now)) this.#router.setFault('restorationsPaused', false, false, now)
     if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
@@ -57,7 +77,7 @@ export class AddressDuty {
     }
   }
 
-  /** As if nothing had failed so far. */
+  /** Forgets earlier failures. */
   forgive(now: Millis): void {
     this.#faultClearAt = undefined
     this.#backoff = BACKOFF_FIRST
@@ -76,50 +96,73 @@ export class AddressDuty {
     return { kind: 'apply', items, done: (outcomes, now) => this.#keeper.removed(outcomes, now) }
   }
 
-  /** Somebody else changed one. */
+  /** Another program changed one of the addresses. */
   restore(now: Millis): void {
     const target = this.#target()
     if (target === undefined) return
     const router = this.#router
-    // It was our guardian that took them off: then they must not come back (ground rule 3).
+    // Addresses that our guardian removed must not come back (ground rule 3).
     if (router.group.noticeExecution(now)) return
-    // With an end that they should not have: the guardian takes it away.
-    const ending = target.lifetime === undefined && router.group.will.guarded
+    // The guardian takes a lifetime away that an address should not have.
+    const ending = target.lifetime === undefined && router.group.cleanup.guarded
     if (ending && target.wanted.some((wanted) => target.io.where(wanted.address).some((is) => hasAnEnd(is, wanted)))) {
-      router.group.will.armLater()
+      router.group.cleanup.armLater()
     }
     const outcome = this.#keeper.restore(target, router.state.name, now)
     if (router.group.noticeExecution(now)) return
     if (router.state.name !== 'Active') return
-    // Ground rule 6: whoever advertises has its addresses. Somebody else may be able to keep them.
+    // Ground rule 6: a router that advertises has its addresses. Another node may be able to keep them.
     if (outcome === 'paused') router.setFault('restorationsPaused', true, true, now)
-    else if (outcome === 'restored') router.io?.announce(router, 'rival', now)
+    else if (outcome === 'restored') router.announceAgain(now)
   }
 
-  /** The addresses that the router answers for in its present state. */
+  /** Returns the addresses that the router answers for in its present state. */
   #wanted(): readonly WantedAddress[] {
-    const { io, held, places } = this.#router
-    return io === undefined ? [] : places.all(held, io)
+    return this.placesOf(this.#router.held)
   }
 
-  /** Undefined: there is nothing to keep, because the addresses are the node's own (255) or there is no interface. */
+  /** Returns `undefined` if there is nothing to keep: the addresses are the node's own (255), or there is no interface. */
   #target({ io, parameters }: Place = this.#router): AddressTarget | undefined {
     if (io === undefined || ownsAddresses(parameters)) return undefined
     const { group, places, spec } = this.#router
     const placeOf = (address: Address) => places.at(address, io)
-    const lifetime = group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined
+    const lifetime = group.cleanup.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined
     return {
       io,
       managed: parameters.addresses,
       placeOf,
       wanted: this.#wanted(),
       lifetime,
-      mayAdd: !group.will.forsaken,
+      mayAdd: !group.cleanup.guardianLost,
     }
   }
 
-  /** A reload wants these elsewhere or under another label: a label cannot be changed in place. */
-  reform(renamed: readonly Address[], now: Millis): Act | undefined {
+  /** Returns where the kernel should have these addresses. */
+  placesOf(addresses: readonly Address[]): readonly WantedAddress[] {
+    const { io, places } = this.#router
+    return io === undefined ? [] : places.all(addresses, io)
+  }
+
+  /**
+   * Compares the places of held addresses before a reload with those of now. `isMoved`: one has another interface or prefix
+   * length. `reform` brings the kernel there; `undefined` if nothing changed.
+   */
+  reformFrom(before: readonly WantedAddress[]): { readonly isMoved: boolean; readonly reform: Order | undefined } {
+    if (ownsAddresses(this.#router.parameters)) return { isMoved: false, reform: undefined }
+    let isMoved = false
+    // A label cannot be changed in place.
+    const renamed: Address[] = []
+    for (const after of this.#wanted()) {
+      const was = before.find(({ address }) => address === after.address)
+      if (was === undefined) continue
+      if (was.interfaceIndex !== after.interfaceIndex || was.prefixLength !== after.prefixLength) isMoved = true
+      else if (was.label !== after.label) renamed.push(after.address)
+    }
+    const changed = isMoved || renamed.length > 0
+    return { isMoved, reform: changed ? (now) => this.#reform(renamed, now) : undefined }
+  }
+
+  #reform(renamed: readonly Address[], now: Millis): Act | undefined {
     const target = this.#target()
     const before = target === undefined ? [] : this.#keeper.removalSteps(target, renamed)
     return this.#install(target, true, now, before)
@@ -132,7 +175,7 @@ export class AddressDuty {
     before: readonly AddressStep[] = [],
   ): Act | undefined {
     const { group } = this.#router
-    // Before and after: what was added meanwhile is taken off on the way to Returning.
+    // Before and after: what was added meanwhile is removed on the way to Returning.
     if (target === undefined || group.noticeExecution(at)) return undefined
     return {
       kind: 'apply',
@@ -152,7 +195,7 @@ export class AddressDuty {
     }
   }
 
-  /** A renewal was under way when they were taken off, and may have brought them back. */
+  /** A renewal was under way when the addresses were removed, and may have brought them back. */
   #removeAgain(): Act | undefined {
     const place = this.#router.io === undefined ? this.#removedFrom : this.#router
     const target = place === undefined ? undefined : this.#target(place)
@@ -162,9 +205,9 @@ export class AddressDuty {
   }
 
   #finishRemoval(now: Millis): void {
-    // Nowhere any more: what could not be taken off where it was may be gone with its interface, and may not.
+    // A router without an interface: the address may be gone with the last one, and may not.
     const target = this.#target() ?? this.#target(this.#removedFrom)
     if (target === undefined) return
-    if (this.#keeper.finishRemoval(target, now)) this.#router.group.will.settleLater()
+    if (this.#keeper.finishRemoval(target, now)) this.#router.group.cleanup.settleLater()
   }
 }

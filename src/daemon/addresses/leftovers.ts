@@ -5,7 +5,8 @@
  */
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
-import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
+import type { Writer } from '../effect-runner.ts'
+import type { AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
 const FIRST_AFTER = 10
@@ -16,7 +17,7 @@ export type LeftoversContext = {
   readonly where: (address: Address) => readonly PresentAddress[]
   /** A router answers for it: then it is that one's to take off. */
   readonly isTaken: (address: Address) => boolean
-  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  readonly writer: Writer
 }
 
 export class Leftovers {
@@ -58,8 +59,8 @@ export class Leftovers {
     const steps = this.#left
       .filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
       .map((each): AddressStep => ({ action: 'remove', ...each }))
-    const { recorder, apply } = this.#context
-    const failed = apply(steps).flatMap((outcome) => {
+    const { recorder, writer } = this.#context
+    const failed = writer.apply(steps).flatMap((outcome) => {
       if (outcome.ok) return []
       const { code, message } = outcome.failure
       const { address } = outcome.step

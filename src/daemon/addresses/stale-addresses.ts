@@ -5,8 +5,8 @@
  */
 import type { Config } from '../../config/config.ts'
 import type { Address } from '../../wire/address.ts'
-import type { AddressOutcome, AddressStep } from '../ports.ts'
-import type { Roster } from '../roster.ts'
+import type { Writer } from '../effect-runner.ts'
+import type { Registry } from '../registry.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import type { AddressMemory, Journal, JournalEntry } from './ledger.ts'
 import type { Leftovers } from './leftovers.ts'
@@ -15,11 +15,11 @@ import { isAsInstalled, ownedAddresses, sparedAddresses, sweepSteps, virtualAddr
 
 export type StaleAddressesContext = {
   readonly view: NetworkView
-  readonly roster: Pick<Roster, 'all' | 'heldByDeparting'>
+  readonly registry: Pick<Registry, 'all' | 'heldByDeparting'>
   readonly memory: Pick<AddressMemory, 'read'>
   readonly journal: Journal
   readonly recorder: Recorder
-  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  readonly writer: Writer
 }
 
 export class StaleAddresses {
@@ -40,14 +40,14 @@ export class StaleAddresses {
   /** VIPs that came with a reload and are here already: nobody of ours has installed them. */
   sweepNew(before: Config, config: Config): void {
     const known = virtualAddresses(before)
-    const held = this.#context.roster.heldByDeparting()
+    const held = this.#context.registry.heldByDeparting()
     const fresh = [...virtualAddresses(config)].filter((address) => !known.has(address) && !held.has(address))
     this.#remove(config, [], new Set(fresh), 'it is a virtual address now')
   }
 
   /** No interface is no reason to answer on another one, nor on its own before it has a source. */
   sweepHomeless(config: Config, addresses: Iterable<Address>): void {
-    const placed = this.#context.roster.all.filter(({ io }) => io !== undefined)
+    const placed = this.#context.registry.all.filter(({ io }) => io !== undefined)
     const kept = new Set(placed.flatMap(({ parameters }) => parameters.addresses))
     const vips = new Set([...addresses].filter((address) => !kept.has(address)))
     this.#remove(config, [], vips, 'it is a virtual address')
@@ -68,7 +68,7 @@ export class StaleAddresses {
   }
 
   #remove(config: Config, entries: readonly JournalEntry[], vips: ReadonlySet<Address>, why: string): void {
-    const { apply, journal, recorder, view } = this.#context
+    const { journal, recorder, view, writer } = this.#context
     const failed: JournalEntry[] = []
     const sweep = { view, journal: entries, vips, owned: ownedAddresses(config) }
     for (const { address, interfaceIndex, prefixLength } of sparedAddresses(sweep)) {
@@ -81,7 +81,7 @@ export class StaleAddresses {
       )
     }
     const steps = sweepSteps(sweep)
-    for (const { step, ...outcome } of apply(steps)) {
+    for (const { step, ...outcome } of writer.apply(steps)) {
       const name = view.link(step.interfaceIndex)?.name ?? String(step.interfaceIndex)
       const where = `${step.address}/${step.prefixLength} on ${name}`
       if (outcome.ok) recorder.log('warn', `Removed ${where}: ${why}`, { address: step.address })

@@ -6,12 +6,12 @@
 import { LEAST_SILENCE } from '../../vrrp/extensions/returning.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock, LastWillPort } from '../ports.ts'
-import type { RouterGroup } from '../router-group.ts'
+import type { Membership } from '../router.ts'
 
 export type AbsenceContext = {
   readonly clock: Clock
   readonly will: LastWillPort
-  readonly groups: () => Iterable<RouterGroup>
+  readonly groups: () => Iterable<Membership>
 }
 
 export class AbsenceWatch {

@@ -9,9 +9,9 @@ import { isInterface } from '../../config/schema/track.ts'
 import type { CheckReport } from '../../healthcheck/check-report.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
-import type { Placement } from '../placement.ts'
 import type { CheckPort, CheckPortNews } from '../ports.ts'
-import type { Roster } from '../roster.ts'
+import { postEvent } from '../post-event.ts'
+import type { Registry } from '../registry.ts'
 import type { Router } from '../router.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import type { CheckBoard, CheckChange } from './check-board.ts'
@@ -27,8 +27,7 @@ export type HealthWatchContext = {
   readonly checks: CheckPort | undefined
   readonly board: CheckBoard
   readonly trackers: Trackers
-  readonly roster: Roster
-  readonly placement: Placement
+  readonly registry: Registry
   readonly recorder: Recorder
   readonly schedule: Schedule
   readonly beginTurn: () => Millis
@@ -123,27 +122,25 @@ export class HealthWatch {
     this.#log.catchUp(now)
     this.#follow(changes, now)
     const answer = id === undefined ? undefined : this.#questions.answer(id, new Set(reports.map(({ check }) => check)))
-    answer?.router.post({ kind: 'checksAnswered', assured: answer.assured }, now)
+    if (answer !== undefined) postEvent(answer.router, { kind: 'checksAnswered', assured: answer.assured }, now)
     // A beat that says what is known moves no deadline that an alarm would come too late for.
     if (changes.length > 0 || answer !== undefined) endTurn(now)
   }
 
   #follow(changes: readonly CheckChange[], now: Millis): void {
     if (changes.length === 0) return
-    const { placement, roster } = this.#context
-    // What it leads to is told behind it.
+    // The line of the check comes before those of what it leads to.
     this.#log.tell(changes, now)
     const names = new Set(changes.map(({ name }) => name))
-    placement.retrack(
-      [...roster.routers.values()].filter((router) => tracks(router, (name) => names.has(name))),
-      now,
-    )
+    const { registry, trackers } = this.#context
+    const tracking = [...registry.routers.values()].filter((router) => tracks(router, (name) => names.has(name)))
+    followTrackers(tracking, trackers, now)
   }
 
   /** By what the board says now: the routers may be told a moment later. */
   #effectsOf(check: string): readonly CheckEffect[] {
-    const { roster, trackers } = this.#context
-    return [...roster.routers.values()].flatMap((router): CheckEffect[] => {
+    const { registry, trackers } = this.#context
+    return [...registry.routers.values()].flatMap((router): CheckEffect[] => {
       if (!tracks(router, (name) => name === check)) return []
       const { name, priority, spec, state } = router
       const starts = state.name === 'Initialize'
@@ -158,3 +155,19 @@ export class HealthWatch {
 
 const tracks = ({ spec }: Router, wanted: (check: string) => boolean): boolean =>
   spec.track.some((tracker) => !isInterface(tracker) && wanted(tracker.healthcheck))
+
+/** In the order of Placement.refresh(): a fault that goes may start its router. */
+function followTrackers(routers: readonly Router[], trackers: Trackers, now: Millis): void {
+  const found = routers.map((router) => {
+    const { basePriority, track } = router.spec
+    const starts = router.state.name === 'Initialize'
+    return { router, tracking: trackers.of(basePriority, track, starts, router.priority.replaced) }
+  })
+  for (const { router, tracking } of found) {
+    for (const { fault, present, canSend } of tracking.faults) if (present) router.setFault(fault, true, canSend, now)
+    router.followTrackers(tracking, now)
+  }
+  for (const { router, tracking } of found) {
+    for (const { fault, present } of tracking.faults) if (!present) router.setFault(fault, false, false, now)
+  }
+}

@@ -19,14 +19,17 @@ import {
   withPatience,
   withRadarAddresses,
 } from '../../arp/radar.ts'
+import type { Fault } from '../../vrrp/event.ts'
 import { answerToDuplicate, type DuplicateRival, outranks } from '../../vrrp/extensions/duplicate.ts'
+import type { Parameters } from '../../vrrp/parameters.ts'
+import type { State } from '../../vrrp/state.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'
-import type { Router } from '../router.ts'
+import type { RouterSpec } from '../router-spec.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
-import { ANSWERED_WITHIN, type HeardClaim } from './claim-tap.ts'
+import { ANSWERED_WITHIN, type HeardClaim } from './arp-listener.ts'
 import { electionTime, timeToBeHeard } from './election-time.ts'
 import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 
@@ -42,8 +45,19 @@ export type FoundDuplicate = DuplicateOwner & {
   readonly heardAt: Millis | undefined
 }
 
+/** The router whose addresses they are. */
+export type WatchedRouter = {
+  readonly name: string
+  readonly parameters: Parameters
+  readonly state: State
+  readonly spec: Pick<RouterSpec, 'duplicateAllowed' | 'onDuplicate'>
+  readonly io: { detectionDelay(): number } | undefined
+  announceOver(addresses: readonly Address[], now: Millis): void
+  setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void
+}
+
 export class DuplicateWatch {
-  readonly #router: Router
+  readonly #router: WatchedRouter
   readonly #recorder: Recorder
   readonly #routers: HeardRouters
   #radar: Radar | undefined
@@ -54,7 +68,7 @@ export class DuplicateWatch {
   readonly #announcedAt = new Map<Address, Millis>()
   readonly #bucket = new TokenBucket(RATES.duplicate)
 
-  constructor(router: Router, recorder: Recorder) {
+  constructor(router: WatchedRouter, recorder: Recorder) {
     this.#router = router
     this.#recorder = recorder
     const { family, vrid } = router.parameters
@@ -68,7 +82,7 @@ export class DuplicateWatch {
     this.#stop()
     const { parameters, io } = this.#router
     if (!parameters.knobs.radar || io === undefined) return
-    this.#radar = radarFrom(parameters.addresses, now, io.radarDelay())
+    this.#radar = radarFrom(parameters.addresses, now, io.detectionDelay())
   }
 
   /** It is Active no more; who has yielded goes on looking for a moment in which nobody answers. */
@@ -185,7 +199,7 @@ export class DuplicateWatch {
 
   // What follows -------------------------------------------------------------------------------------------------
 
-  /** Claims of this node's own MACs do not come so far (claim-tap.ts). */
+  /** Claims of this node's own MACs do not come so far (arp-listener.ts). */
   #rules(now: Millis): RadarRules {
     const { parameters, spec, state } = this.#router
     return {
@@ -304,7 +318,7 @@ export class DuplicateWatch {
       now - (this.#announcedAt.get(address) ?? Number.NEGATIVE_INFINITY) >= ANNOUNCE_SPACING
     const due = [...new Set(addresses)].filter(isDue)
     for (const address of due) this.#announcedAt.set(address, now)
-    if (due.length > 0) router.io?.announceOver(router, due, now)
+    if (due.length > 0) router.announceOver(due, now)
   }
 
   #comeBack(now: Millis): void {

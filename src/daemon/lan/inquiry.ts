@@ -10,7 +10,7 @@ import type { Address } from '../../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../../wire/mac.ts'
 import { centisToMillis, type Millis } from '../../wire/units.ts'
 import { RATES, type Rate, TokenBucket } from '../telemetry/token-bucket.ts'
-import type { HeardClaim } from './claim-tap.ts'
+import type { HeardClaim } from './arp-listener.ts'
 import { RollCall } from './roll-call.ts'
 
 /** In whose name is asked. */

@@ -12,7 +12,7 @@ import type { NetworkView } from '../addresses/network-view.ts'
 import type { Failure, FrameSocket, Hears, Link, SendOutcome, SocketPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { Announcer } from './announcer.ts'
-import { ClaimTap, type HeardClaim } from './claim-tap.ts'
+import { ArpListener, type HeardClaim } from './arp-listener.ts'
 
 export type OutpostContext = {
   readonly sockets: Pick<SocketPort, 'openFrameSocket'>
@@ -37,7 +37,7 @@ export class Outpost {
   readonly family: Family
   readonly announcer: Announcer
   readonly #context: OutpostContext
-  readonly #claims: ClaimTap
+  readonly #claims: ArpListener
   /** As it was last, for the time after its end. */
   #lastLink: Link
   #frames: FrameSocket | undefined
@@ -56,7 +56,7 @@ export class Outpost {
     )
     const { sockets, recorder, onClaim, onFailure } = context
     const isOurs = (mac: Mac) => view.links().some((own) => own.mac === mac)
-    this.#claims = new ClaimTap(family, () => this.link, { sockets, recorder, onFailure, isOurs, onClaim })
+    this.#claims = new ArpListener(family, () => this.link, { sockets, recorder, onFailure, isOurs, onClaim })
   }
 
   get link(): Link {

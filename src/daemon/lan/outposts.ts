@@ -6,12 +6,12 @@
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Base } from '../addresses/address-places.ts'
 import type { Hears } from '../ports.ts'
-import type { Router } from '../router.ts'
+import type { Tenant } from '../router-io.ts'
 import type { Announcer } from './announcer.ts'
 import { Outpost, type OutpostContext } from './outpost.ts'
 
 /** The segment, as far as it matters here. */
-type Home = Base & { readonly family: Family; readonly isOpen: boolean; readonly routers: ReadonlyMap<number, Router> }
+type Home = Base & { readonly family: Family; readonly isOpen: boolean; readonly routers: ReadonlyMap<number, Tenant> }
 
 export class Outposts {
   readonly #home: Home
@@ -36,7 +36,7 @@ export class Outposts {
 
   /** Those of the router that are at home; the others are given to where they are. */
   atHome(
-    router: Router,
+    router: Tenant,
     addresses: readonly Address[],
     elsewhere: (outpost: Outpost, addresses: readonly Address[]) => void,
   ): readonly Address[] {

@@ -8,6 +8,7 @@ import { type Discarded, receive } from '../../vrrp/receive.ts'
 import { type Address, isMulticast } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { ReceivedPacket } from '../ports.ts'
+import { postEvent } from '../post-event.ts'
 import type { Router } from '../router.ts'
 import { DiscardNews } from '../telemetry/discard-news.ts'
 import type { Counters, Recorder } from '../telemetry/recorder.ts'
@@ -42,8 +43,7 @@ export class Reception {
     const { advertisement, warnings } = verdict
     const router = this.#lan.routers.get(advertisement.vrid)
     if (router === undefined) return
-    router.received++
-    if (advertisement.priority === 0) router.receivedZero++
+    router.counters.countReceived(advertisement.priority)
     router.history.strangers.note({
       address: packet.source,
       reasons: warnings,
@@ -52,7 +52,7 @@ export class Reception {
       heardAt: packet.receivedAt,
     })
     for (const warning of warnings) {
-      router.warnings.add(warning)
+      router.counters.warnings.add(warning)
       this.#recorder.logLimited(
         `${router.name} ${warning} ${packet.source}`,
         'warn',
@@ -63,13 +63,16 @@ export class Reception {
     const { receivedAt, source } = packet
     router.advertising.note(source, advertisement.priority, receivedAt, router.parameters)
     router.duplicates.hearAdvertisement(source, advertisement.priority, receivedAt, now)
-    router.post({ kind: 'advertisementReceived', source, advertisement, receivedAt }, now)
+    const before = router.state
+    const heard = { kind: 'advertisementReceived', source, advertisement, receivedAt } as const
+    postEvent(router, heard, now)
+    router.peerNews.note(before, router, heard, now)
   }
 
   #discard({ reason, version, vrid }: Discarded, packet: ReceivedPacket): void {
     this.#lan.discarded.add(reason)
     const router = vrid === undefined ? undefined : this.#lan.routers.get(vrid)
-    router?.discarded.add(reason)
+    router?.counters.discarded.add(reason)
     const { receivedAt: heardAt, source: address } = packet
     router?.history.strangers.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
     // Somebody else's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).

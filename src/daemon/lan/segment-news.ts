@@ -3,9 +3,13 @@
  * again, and failures. Decided here: whose routers each of it is for, and whether it ends a turn or only brings an alarm
  * forward. Refuses to know what a packet or a claim means, and what the end of a turn does.
  */
+import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { NetworkView } from '../addresses/network-view.ts'
-import type { AddressOutcome, AddressStep, SocketPort } from '../ports.ts'
+import type { Writer } from '../effect-runner.ts'
+import type { SocketPort } from '../ports.ts'
+import { postEvent } from '../post-event.ts'
+import type { Router } from '../router.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { READ_BATCHES, type SegmentContext } from './segment.ts'
 
@@ -14,7 +18,7 @@ export type SegmentNews = {
   readonly view: NetworkView
   readonly recorder: Recorder
   readonly random: () => number
-  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  readonly writer: Writer
   /** Nothing that waited has been looked at yet. */
   readonly beginTurn: () => Millis
   readonly endTurn: (now: Millis) => void
@@ -31,7 +35,7 @@ export function segmentContext(news: SegmentNews): SegmentContext {
     view: news.view,
     recorder,
     random: news.random,
-    apply: news.apply,
+    writer: news.writer,
     onReadable: (segment) => {
       const now = beginTurn()
       segment.drain(now, READ_BATCHES)
@@ -45,7 +49,7 @@ export function segmentContext(news: SegmentNews): SegmentContext {
     },
     onPeerReached: (segment, peer) => {
       const now = beginTurn()
-      for (const router of segment.routers.values()) router.reachPeer(peer, now)
+      for (const router of segment.routers.values()) reachPeer(router, peer, recorder, now)
       endTurn(now)
     },
     onClaim: (segment, claim, heardAt) => {
@@ -53,7 +57,7 @@ export function segmentContext(news: SegmentNews): SegmentContext {
       const claimed = [...segment.routers.values()].filter(({ parameters }) =>
         parameters.addresses.includes(claim.address),
       )
-      for (const router of claimed) router.hearClaim(claim, heardAt, now)
+      for (const { competing } of claimed) competing.hear(claim, heardAt, now)
       // Also about the address of a router, which is nobody's VIP.
       for (const { duplicates } of segment.routers.values()) duplicates.hear(claim, heardAt, now)
       if (news.isBusy()) return endTurn(now)
@@ -65,4 +69,17 @@ export function segmentContext(news: SegmentNews): SegmentContext {
       }
     },
   }
+}
+
+/** The kernel reaches a unicast peer again: what waited there for the peer has left. */
+function reachPeer(router: Router, peer: Address, recorder: Recorder, now: Millis): void {
+  if (!router.asksBeside(peer)) return
+  postEvent(router, { kind: 'peerReached', peer }, now)
+  const { name } = router
+  recorder.logLimited(
+    `${name} reached ${peer}`,
+    'info',
+    `${name}: reaches ${peer}, which may have been Active meanwhile`,
+    { router: name, peer },
+  )
 }

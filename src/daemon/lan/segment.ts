@@ -4,10 +4,12 @@
  * What becomes of a packet is reception.ts; what a lost interface means is the daemon's.
  */
 import { ONE_ROUND } from '../../arp/announcement.ts'
+import type { Parameters } from '../../vrrp/parameters.ts'
 import { type Address, type Family, isLinkLocal } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 import { type Millis, plus, sooner } from '../../wire/units.ts'
 import type { NetworkView } from '../addresses/network-view.ts'
+import type { Writer } from '../effect-runner.ts'
 import type {
   AddressOutcome,
   AddressStep,
@@ -22,12 +24,12 @@ import type {
   SocketPort,
 } from '../ports.ts'
 import type { Router } from '../router.ts'
-import type { RouterIo } from '../router-io.ts'
+import type { RouterIo, Tenant } from '../router-io.ts'
 import { Counters, type Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import { Announcer } from './announcer.ts'
+import { ArpListener, type HeardClaim } from './arp-listener.ts'
 import { Backlog } from './backlog.ts'
-import { ClaimTap, type HeardClaim } from './claim-tap.ts'
 import { Inquiry } from './inquiry.ts'
 import { isUp } from './link-state.ts'
 import { type Outpost, probesFor } from './outpost.ts'
@@ -57,7 +59,7 @@ export type SegmentContext = {
   readonly recorder: Recorder
   /** From 0 to 1. */
   readonly random: () => number
-  readonly apply: (steps: readonly AddressStep[]) => readonly AddressOutcome[]
+  readonly writer: Writer
   readonly onReadable: (segment: Segment) => void
   readonly onFailure: (segment: Segment, failure: Failure) => void
   /** Deadlines of a router may have moved outside a turn of the daemon. */
@@ -81,7 +83,7 @@ export class Segment implements RouterIo {
   #advertisements: AdvertisementSocket | undefined
   #frames: FrameSocket | undefined
   readonly #reception: Reception
-  readonly #claims: ClaimTap
+  readonly #claims: ArpListener
   readonly #peers: PeerWatch
   readonly #inquiry = new Inquiry(() => ({ mac: this.mac, source: this.source }))
   readonly announcer: Announcer
@@ -103,7 +105,7 @@ export class Segment implements RouterIo {
       () => this.#spacing(family),
     )
     this.#reception = new Reception(this, recorder)
-    this.#claims = new ClaimTap(family, () => this.#link, {
+    this.#claims = new ArpListener(family, () => this.#link, {
       sockets,
       recorder,
       onFailure: (failure) => context.onFailure(this, failure),
@@ -251,16 +253,16 @@ export class Segment implements RouterIo {
     this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
   }
 
-  questionsOf({ parameters }: Router, now: Millis): readonly Uint8Array[] {
+  questionsOf(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     return this.#inquiry.before(parameters, now)
   }
 
-  followUpsOf({ parameters }: Router, now: Millis): readonly Uint8Array[] {
+  followUpsOf(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     return this.#inquiry.after(parameters, now)
   }
 
   /** Before they are taken back: everybody is asked for every address, because whoever has it need not speak VRRP. */
-  probesOf(router: Router): readonly Uint8Array[] {
+  probesOf(router: Tenant): readonly Uint8Array[] {
     // Who was Active without asking (rfc9568) has not listened so far, and an answer comes within microseconds.
     this.watchClaims()
     return this.#probes(
@@ -282,7 +284,7 @@ export class Segment implements RouterIo {
     if (own.size > 0) this.ask(this.#probes([...own]))
   }
 
-  radarDelay(): number {
+  detectionDelay(): number {
     return this.radar.firstDelay()
   }
 
@@ -329,23 +331,23 @@ export class Segment implements RouterIo {
   }
 
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
-    return this.#context.apply(steps)
+    return this.#context.writer.apply(steps)
   }
 
   indexOf(interfaceName: string): number | undefined {
     return this.#context.view.linkNamed(interfaceName)?.index
   }
 
-  announce(router: Router, reason: 'takeover' | 'rival', now: Millis): void {
+  announce(router: Tenant, reason: 'takeover' | 'rival', now: Millis): void {
     this.#announce(router, router.parameters.addresses, reason, now)
   }
 
-  announceOver(router: Router, addresses: readonly Address[], now: Millis): void {
+  announceOver(router: Tenant, addresses: readonly Address[], now: Millis): void {
     this.#announce(router, addresses, 'duplicate', now)
   }
 
   #announce(
-    router: Router,
+    router: Tenant,
     addresses: readonly Address[],
     reason: 'takeover' | 'rival' | 'duplicate',
     now: Millis,
@@ -385,7 +387,7 @@ export class Segment implements RouterIo {
     this.announcer.announce(announced, 'takeover', now)
   }
 
-  reschedule({ spec, parameters: { addresses } }: Router, now: Millis): void {
+  reschedule({ spec, parameters: { addresses } }: Tenant, now: Millis): void {
     const rescheduled = { name: spec.name, addresses, ...spec.announce }
     this.announcer.reschedule(rescheduled, now)
     for (const announcer of this.#outposts.announcers) announcer.reschedule(rescheduled, now)
@@ -397,7 +399,7 @@ export class Segment implements RouterIo {
     return wanted.length === 0 ? undefined : Math.max(...wanted)
   }
 
-  cancelAnnouncements(router: Router): void {
+  cancelAnnouncements(router: Tenant): void {
     this.announcer.cancel(router.name)
     for (const announcer of this.#outposts.announcers) announcer.cancel(router.name)
   }

@@ -16,8 +16,7 @@ import type { HealthcheckSnapshot } from '../health/healthcheck-snapshot.ts'
 import type { Part } from '../health/tracking.ts'
 import type { Strangeness } from '../lan/foreign-peers.ts'
 import type { Segment } from '../lan/segment.ts'
-import type { Router } from '../router.ts'
-import type { RouterGroup } from '../router-group.ts'
+import type { Membership, Router } from '../router.ts'
 import type { NoticeSnapshot } from './notice-account.ts'
 
 export type StrangerSnapshot = {
@@ -348,7 +347,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     heldBack: heldBackOf(state, parameters) ?? null,
     deadlines: deadlinesOf(state, now),
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
-    lifetimeSeconds: (router.group.will.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
+    lifetimeSeconds: (router.group.cleanup.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
     strangers: router.history.strangers
       .list(now)
       .map(({ address, count, lastHeardAt, listenedTo, reason, version }) => ({
@@ -380,16 +379,16 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
       })),
     restorationsPaused: pauseOf(router, now),
     counters: {
-      received: router.received,
-      receivedZero: router.receivedZero,
-      rivalAnswers: router.rivalAnswers,
-      willsExecuted: router.willsExecuted,
+      received: router.counters.received,
+      receivedZero: router.counters.receivedZero,
+      rivalAnswers: router.counters.competingAnswers,
+      willsExecuted: router.counters.executedPlans,
       sent: router.advertiser.sent.toJSON(),
       sendFailures: router.advertiser.failures.toJSON(),
-      refused: router.refused.toJSON(),
-      suppressed: router.suppressed.toJSON(),
-      discarded: router.discarded.toJSON(),
-      warnings: router.warnings.toJSON(),
+      refused: router.counters.refused.toJSON(),
+      suppressed: router.counters.suppressed.toJSON(),
+      discarded: router.counters.discarded.toJSON(),
+      warnings: router.counters.warnings.toJSON(),
       foreignChanges: router.keeper.foreignChanges.toJSON(),
       transitions: Object.entries(router.history.transitions.toJSON()).map(([key, count]) => {
         const [from = '', to = '', reason = ''] = key.split(' ')
@@ -421,14 +420,14 @@ export const outpostSnapshots = ({ outposts }: Segment): readonly InterfaceSnaps
     announced: announcer.sent.toJSON(),
   }))
 
-export function groupSnapshots(groups: Iterable<RouterGroup>): readonly GroupSnapshot[] {
+export function groupSnapshots(groups: Iterable<Membership>): readonly GroupSnapshot[] {
   return [...groups].flatMap(({ name, members }) =>
     name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
   )
 }
 
-function rivalOf({ rivals, state }: Router, now: Millis): RivalSnapshot | null {
-  const rival = state.name === 'Active' ? rivals.at(now) : undefined
+function rivalOf({ competing, state }: Router, now: Millis): RivalSnapshot | null {
+  const rival = state.name === 'Active' ? competing.at(now) : undefined
   if (rival === undefined) return null
   const { address, answers, lastAt, mac, since } = rival
   return { address, mac, sinceMsAgo: round(now - since), lastMsAgo: round(now - lastAt), answers }

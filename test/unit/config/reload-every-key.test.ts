@@ -6,7 +6,8 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { checksOf } from '../../../src/config/checks.ts'
 import { type Config, jsonSchema } from '../../../src/config/config.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
-import { Roster, specOf } from '../../../src/daemon/roster.ts'
+import { Registry } from '../../../src/daemon/registry.ts'
+import { specOf } from '../../../src/daemon/router-spec.ts'
 import { isSection, schemaKeys } from '../../support/schema-keys.ts'
 import { FakeWorld, PEER, ROUTER, SELF, VIP, VIP2 } from '../daemon/fake-world.ts'
 
@@ -326,25 +327,25 @@ function told(world: FakeWorld, config: Config) {
 }
 
 /** What the routers that run know. */
-const known = (roster: Roster) =>
-  [...roster.routers.values()].map(({ spec, parameters: { priority: _, ...parameters }, io, group }) => {
+const known = (registry: Registry) =>
+  [...registry.routers.values()].map(({ spec, parameters: { priority: _, ...parameters }, io, group }) => {
     return { spec, parameters, interfaceName: io?.interfaceName, group: group.name }
   })
 
 afterEach(() => vi.restoreAllMocks())
 
 test.each(Object.entries(ROUTERS))('a changed %s is in force in the router', (_, files) => {
-  const regroup = vi.spyOn(Roster.prototype, 'regroup')
+  const regroup = vi.spyOn(Registry.prototype, 'regroup')
   const { world, old, next } = reloaded(files)
-  const roster = regroup.mock.contexts.at(-1)
-  if (!(roster instanceof Roster)) throw new Error('no roster')
+  const registry = regroup.mock.contexts.at(-1)
+  if (!(registry instanceof Registry)) throw new Error('no registry')
   expect(told(world, next), 'the case changes something').not.toEqual(told(world, old))
   // A router in fault has no interface.
   const expected = told(world, next).map((each) => ({
     ...each,
-    interfaceName: roster.routers.get(each.spec.name)?.io === undefined ? undefined : each.interfaceName,
+    interfaceName: registry.routers.get(each.spec.name)?.io === undefined ? undefined : each.interfaceName,
   }))
-  expect(known(roster)).toEqual(expected)
+  expect(known(registry)).toEqual(expected)
 })
 
 test.each(Object.entries(GROUP_PROGRAMS))('a changed %s is in force when the sync group moves', (_, files) => {

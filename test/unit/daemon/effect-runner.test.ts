@@ -22,9 +22,11 @@ function scene(broken: readonly string[] = []) {
       return datagrams.map(({ destination }) => outcome(destination))
     },
   })
-  const runner = new EffectRunner((steps) => {
-    calls.push(`apply: ${steps.map((step) => step.address).join(' ')}`)
-    return steps.map((step) => ({ step, ...outcome(step.address) }))
+  const runner = new EffectRunner({
+    apply: (steps) => {
+      calls.push(`apply: ${steps.map((step) => step.address).join(' ')}`)
+      return steps.map((step) => ({ step, ...outcome(step.address) }))
+    },
   })
   return { calls, runner, sender, heard: (text: string) => calls.push(text) }
 }

@@ -16,7 +16,7 @@ export const ANSWERED_WITHIN = 50
 /** `isAnswer`: we have asked; otherwise it was said to everybody. */
 export type HeardClaim = Claim & { readonly isAnswer: boolean }
 
-export type ClaimTapContext = {
+export type ArpListenerContext = {
   readonly sockets: Pick<SocketPort, 'openFrameSocket'>
   readonly recorder: Recorder
   readonly onFailure: (failure: Failure) => void
@@ -25,15 +25,15 @@ export type ClaimTapContext = {
   readonly onClaim: (claim: HeardClaim, heardAt: Millis) => void
 }
 
-export class ClaimTap {
+export class ArpListener {
   readonly #family: Family
-  readonly #context: ClaimTapContext
+  readonly #context: ArpListenerContext
   /** The interface as it is now: its MAC may change under us. */
   readonly #link: () => Link
   #hears: Hears = 'nothing'
   #socket: FrameSocket | undefined
 
-  constructor(family: Family, link: () => Link, context: ClaimTapContext) {
+  constructor(family: Family, link: () => Link, context: ArpListenerContext) {
     this.#family = family
     this.#link = link
     this.#context = context

@@ -1,8 +1,8 @@
 /**
- * Which virtual routers this daemon has: those of the configuration, and those that a reload has sent on their way out
- * and that still answer for addresses; and which of them move together. Decided here: who has to wait until somebody is
- * gone, because a LAN must never see two routers of one VRID behind one address of ours. Refuses to know interfaces,
- * packets and deadlines.
+ * Which virtual routers this daemon has: those of the configuration, and those that a reload has removed and that still
+ * answer for addresses; and which of them move together. Decided here: which router has to wait until another one is gone,
+ * because a LAN must never see two routers of one VRID behind one address of ours. Refuses to know interfaces, packets and
+ * deadlines.
  */
 import type { SyncGroup } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -10,78 +10,38 @@ import type { StartReason } from '../vrrp/extensions/group-agreement.ts'
 import { isOwner } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
-import type { EffectRunner } from './effect-runner.ts'
 import type { LastWillPort } from './ports.ts'
-import { Router, type RouterSpec } from './router.ts'
+import { type Membership, Router, type RouterContext } from './router.ts'
 import { RouterGroup } from './router-group.ts'
+import { specOf } from './router-spec.ts'
 import { GapNews } from './telemetry/gap-news.ts'
-import type { Recorder } from './telemetry/recorder.ts'
-import type { TakeoverTimes } from './telemetry/takeover-watch.ts'
-import type { Entered } from './telemetry/transition-history.ts'
 
-export type RosterContext = {
-  readonly recorder: Recorder
-  readonly runner: EffectRunner
-  readonly will: LastWillPort
-  readonly takeovers: TakeoverTimes
-  readonly onTransition: (router: Router, entered: Entered) => void
-  readonly onAskChecks: (router: Router, within: Millis) => void
-}
+export type RegistryContext = Omit<RouterContext, 'gapNews' | 'group'> & { readonly will: LastWillPort }
 
-export function specOf(resolved: ResolvedRouter): RouterSpec {
-  const {
-    name,
-    configuredFault,
-    forms,
-    parameters,
-    announce,
-    announceOther,
-    lifetime,
-    notify,
-    onDuplicate,
-    duplicateAllowed,
-    track,
-  } = resolved
-  const basePriority = parameters.priority
-  return {
-    name,
-    basePriority,
-    configuredFault,
-    forms,
-    track,
-    announce,
-    announceOther,
-    lifetime,
-    notify,
-    onDuplicate,
-    duplicateAllowed,
-  }
-}
-
-export class Roster {
-  readonly #context: RosterContext
+export class Registry {
+  readonly #context: RegistryContext
   readonly #gapNews: GapNews
   readonly #routers = new Map<string, Router>()
   readonly #departing = new Set<Router>()
-  /** Both, rebuilt when one of them changes: every turn goes through it. */
+  /** Both, made when one of them changes: every turn goes through it. */
   #all: readonly Router[] = []
   #units = 0
-  /** Of routers that have gone: what the operator asked of a name holds for who has it next. */
+  /** Ends of yields of routers that have gone: what the operator asked of a name holds for the next router of that name. */
   readonly #yields = new Map<string, Millis>()
-  /** The guardian counts to 65 535: a unit that nobody has is used again. */
+  /** Units that are free again: the guardian counts to 65 535. */
   readonly #freeUnits: number[] = []
 
-  constructor(context: RosterContext) {
+  constructor(context: RegistryContext) {
     this.#context = context
     this.#gapNews = new GapNews(context.recorder.chronicle)
   }
 
-  /** Those of the configuration, by name. */
+  /** Routers of the configuration, by name. */
   get routers(): ReadonlyMap<string, Router> {
     return this.#routers
   }
 
-  /** And those on their way out. */
+  /** Routers of the configuration, then those that depart. */
   get all(): readonly Router[] {
     return this.#all
   }
@@ -90,30 +50,27 @@ export class Roster {
     return this.#departing
   }
 
-  get groups(): ReadonlySet<RouterGroup> {
+  get groups(): ReadonlySet<Membership> {
     return new Set(this.#all.map(({ group }) => group))
   }
 
-  /** In a group of its own, and not started. */
+  /** Adds a router in a group of its own, not started. */
   add(resolved: ResolvedRouter, now: Millis): Router {
-    const { recorder, runner, onAskChecks, onTransition, takeovers } = this.#context
     const group = this.#newGroup(undefined)
-    const shared = { group, runner, recorder, takeovers, gapNews: this.#gapNews }
-    const router = new Router(specOf(resolved), resolved.parameters, shared, now)
-    router.onTransition = (entered) => onTransition(router, entered)
-    router.onAskChecks = (within) => onAskChecks(router, within)
+    const context = { ...this.#context, group, gapNews: this.#gapNews }
+    const router = new Router(specOf(resolved), resolved.parameters, context, now)
     const yieldingUntil = this.#yields.get(resolved.name)
     this.#yields.delete(resolved.name)
-    // Whose addresses are its own cannot step aside (RFC 9568 §6.1).
+    // An owner cannot step aside (RFC 9568 §6.1).
     if (yieldingUntil !== undefined && yieldingUntil > now && !isOwner(resolved.parameters)) {
-      router.priority.lowerUntil(yieldingUntil)
+      router.lowerPriority(yieldingUntil)
     }
     this.#routers.set(resolved.name, router)
     this.#count()
     return router
   }
 
-  /** It has left the configuration. Regroup, then tell it. */
+  /** The router has left the configuration. Regroup, then shut it down. */
   depart(name: string): Router | undefined {
     const router = this.#routers.get(name)
     if (router === undefined) return undefined
@@ -124,7 +81,7 @@ export class Roster {
     return router
   }
 
-  /** Those that answer for nothing any more; they are nobody's from now on. */
+  /** Returns departing routers that answer for nothing any more, and forgets them. */
   takeDeparted(): readonly Router[] {
     const departed = [...this.#departing].filter(({ state, keeper }) => state.name === 'Initialize' && !keeper.stuck)
     for (const router of departed) {
@@ -141,12 +98,12 @@ export class Roster {
     )
   }
 
-  /** Who gets one of them before it is free loses it when it is taken off. */
+  /** Returns the addresses of departing routers: a router that gets one before it is free loses it when it is removed. */
   heldByDeparting(): ReadonlySet<Address> {
     return new Set([...this.#departing].flatMap(({ parameters }) => parameters.addresses))
   }
 
-  /** Somebody on his way out has this router's name, its VRID or one of its addresses. */
+  /** Reports whether a departing router has this router's name, its VRID or one of its addresses. */
   isInTheWayOf({ name, parameters: { vrid, family, addresses } }: ResolvedRouter): boolean {
     return [...this.#departing].some(
       ({ name: other, parameters }) =>
@@ -157,8 +114,8 @@ export class Roster {
   }
 
   /**
-   * Makes the groups what the configuration says, of the routers that are here; who leaves leaves alone. A group whose
-   * members stay the same is not touched. The others are brought to where a group can be (VR-SG-01…03) when `settle`.
+   * Makes the groups of the configuration of the routers that are here; a departing router leaves alone. A group whose
+   * members stay the same is not touched. The others are brought to where a group can be (VR-SG-01…03).
    */
   regroup(syncGroups: readonly SyncGroup[], now: Millis, reason?: StartReason): void {
     const named = syncGroups.map(({ name, members }) => ({
@@ -176,28 +133,28 @@ export class Roster {
         for (const member of members) member.moveToGroup(group)
         return group
       })
-    // New wills before old ones go: there is no moment in which a crash leaves an address behind.
-    for (const group of fresh) if (group.will.owes) group.will.arm()
-    const executed = new Set<RouterGroup>()
+    // New plans before the old ones end: there is no moment in which a crash leaves an address behind.
+    for (const { cleanup } of fresh) if (cleanup.isNeeded) cleanup.arm()
+    const executed = new Set<Membership>()
     for (const [group, members] of before) {
       if (group.members.length > 0 || this.#dissolve(group)) continue
       for (const member of members) executed.add(member.group)
     }
     for (const group of executed) group.takeExecution(now)
-    // Who goes is only told to: alone, and free of the faults of its group, it would start once more.
-    const goes = (member: Router) => this.#departing.has(member)
-    for (const group of fresh) if (!group.members.some(goes)) group.settle(now, reason)
+    // A departing router is only shut down: alone, and free of the faults of its group, it would start once more.
+    const departs = (member: Router) => this.#departing.has(member)
+    for (const group of fresh) if (!group.members.some(departs)) group.settle(now, reason)
   }
 
-  #newGroup(name: string | undefined): RouterGroup {
+  #newGroup(name: string | undefined): Membership {
     const { recorder, runner, will } = this.#context
     return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, will })
   }
 
-  /** False: the guardian has executed its will, and nobody has noticed so far. */
-  #dissolve(group: RouterGroup): boolean {
-    this.#freeUnits.push(group.will.unit)
-    return group.will.handOver()
+  /** Returns false if the guardian has executed its plan, and no member knows of it yet. */
+  #dissolve(group: Membership): boolean {
+    this.#freeUnits.push(group.cleanup.unit)
+    return group.cleanup.handOver()
   }
 
   #count(): void {
@@ -205,7 +162,7 @@ export class Roster {
   }
 }
 
-/** They are one group already, of that name and of nobody else. */
+/** Reports whether they are one group already, of that name and without other members. */
 function isGroup(members: readonly Router[], name: string | undefined): boolean {
   const group = members[0]?.group
   return (

@@ -1,0 +1,42 @@
+/**
+ * Writes addresses to the kernel: the only way of the engine to add or remove one. Keeps the view of the network in line
+ * until the kernel's notification comes, and remembers which notifications a step will cause. Refuses to know why an
+ * address is wanted.
+ */
+import { familyOf } from '../../wire/address.ts'
+import type { AddressOutcome, AddressStep, NetworkPort } from '../ports.ts'
+import type { NetworkView } from './network-view.ts'
+import type { OwnChanges } from './own-changes.ts'
+
+export class AddressWriter {
+  readonly #network: Pick<NetworkPort, 'apply'>
+  readonly #view: NetworkView
+  readonly #ownChanges: OwnChanges
+
+  constructor(network: Pick<NetworkPort, 'apply'>, view: NetworkView, ownChanges: OwnChanges) {
+    this.#network = network
+    this.#view = view
+    this.#ownChanges = ownChanges
+  }
+
+  /** Returns one outcome for each step, in order. */
+  apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
+    if (steps.length === 0) return []
+    const outcomes = this.#network.apply(steps, (index) => this.#view.link(index)?.name)
+    for (const outcome of outcomes) this.#remember(outcome)
+    return outcomes
+  }
+
+  #remember(outcome: AddressOutcome): void {
+    if (!outcome.ok) return
+    const { action, interfaceIndex, address, prefixLength } = outcome.step
+    if (outcome.changed) this.#ownChanges.expect(outcome.step)
+    // The address was there: what the kernel has reported of it, flags included, is better than what we could say.
+    else if (action === 'add' && this.#view.has(outcome.step)) return
+    // Until the notification comes, for readers within this turn.
+    const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
+    // An IPv6 address is not reached before the kernel reports it (lan/announcer.ts).
+    const tentative = action === 'add' && outcome.changed && familyOf(address) === 'ipv6'
+    this.#view.apply({ kind, present: { interfaceIndex, address, prefixLength, tentative } })
+  }
+}

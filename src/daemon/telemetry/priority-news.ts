@@ -1,0 +1,68 @@
+/**
+ * The effective priority of one router for people: a log line and an event for each change. Decided here: how many a
+ * check that flaps gets, and that the last line names the priority in force. Refuses to know why a priority changes.
+ */
+import type { EventOf } from '../../events/event.ts'
+import type { Parameters } from '../../vrrp/parameters.ts'
+import type { State } from '../../vrrp/state.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { Recorder } from './recorder.ts'
+import { RATES, TokenBucket } from './token-bucket.ts'
+
+type Why = EventOf<'priorityChanged'>['why']
+
+/** The router whose priority it is. */
+type Prioritized = {
+  readonly name: string
+  readonly title: string
+  readonly parameters: Parameters
+  readonly state: State
+  /** The interface where it runs. */
+  readonly io: object | undefined
+}
+
+export class PriorityNews {
+  readonly #recorder: Recorder
+  readonly #bucket = new TokenBucket(RATES.priority)
+  /** Priority in the last log line; `undefined` if it is the one in force. */
+  #loggedLast: number | undefined
+
+  constructor(recorder: Recorder) {
+    this.#recorder = recorder
+  }
+
+  /** `before`: the priority in force until now. */
+  changed(router: Prioritized, before: number, why: 'tracking' | 'yieldOver', now: Millis): void {
+    const { name, parameters, title } = router
+    const { priority } = parameters
+    const previous = this.#loggedLast ?? before
+    if (!this.#bucket.has(now)) {
+      this.#loggedLast = previous
+      return
+    }
+    this.#loggedLast = undefined
+    if (previous === priority) return
+    this.#bucket.spend(now)
+    const what = why === 'yieldOver' ? 'priority after yielding' : 'priority'
+    this.#recorder.log('info', `${title}: effective ${what} ${previous} → ${priority}`, {
+      router: name,
+      previous,
+      priority,
+    })
+    this.record(router, why, previous, priority)
+  }
+
+  /** Logs the priority in force if the last line names another one, and there is room for a line. */
+  catchUp(router: Prioritized, now: Millis): void {
+    if (this.#loggedLast !== undefined && this.#bucket.has(now)) this.changed(router, this.#loggedLast, 'tracking', now)
+  }
+
+  /** The event alone. */
+  record({ io, name, parameters, state }: Prioritized, why: Why, from: number, to: number): void {
+    this.#recorder.chronicle.record({
+      ...{ kind: 'priorityChanged', router: name, from, to, why },
+      ...(io === undefined ? {} : { self: parameters.primaryAddress }),
+      active: state.name === 'Active',
+    })
+  }
+}
