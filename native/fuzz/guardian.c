@@ -67,13 +67,15 @@ static void arm_word(const unsigned char *message) {
 }
 
 static void store_messages(const uint8_t *data, size_t size) {
+  struct engine engine = {.channel = -1};
   for (size_t at = 0; size - at >= 2;) {
     const bool armed = (data[at + 1] & 0x80) != 0;
     size_t length = data[at] | (size_t)(data[at + 1] & 0x7f) << 8;
     at += 2;
     if (length > size - at) length = size - at;
     unsigned char *const message = copy_of(data + at, length);
-    const char *const fault = handle_message(message, length);
+    const char *const fault = handle_message(&engine, message, length);
+    if (fault == NULL && message[1] == KIND_READY) require(engine.ready);
     if (fault != NULL) require(fault[0] != '\0');
     if (fault == NULL && armed && message[1] == KIND_GUARD) arm_word(message);
     free(message);

@@ -26,7 +26,7 @@ static bool is_any_overdue(uint64_t now) {
 }
 
 /* If a deadline moves further away while the guardian sleeps, that costs one wake-up. */
-struct timespec time_to_next_duty(uint64_t now) {
+uint64_t next_duty_at(uint64_t now) {
   uint64_t at = now + BEAT_MS * NS_PER_MS;
   for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
     if (!is_armed(plan)) continue;
@@ -34,8 +34,7 @@ struct timespec time_to_next_duty(uint64_t now) {
     if (deadline != 0 && deadline < at) at = deadline;
     if (plan->renew_at != 0 && plan->renew_at < at) at = plan->renew_at;
   }
-  const uint64_t wait = at > now ? at - now : 0;
-  return (struct timespec){.tv_sec = (time_t)(wait / NS_PER_S), .tv_nsec = (long)(wait % NS_PER_S)};
+  return at;
 }
 
 /* A unit whose engine had stepped down already announced that it leaves: no second announcement. */

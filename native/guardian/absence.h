@@ -8,7 +8,6 @@
 #define GUARDIAN_ABSENCE_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include "engine.h"
 
@@ -18,7 +17,7 @@ void handle_engine_gone(struct engine *engine);
 /* Executes the plans whose deadline has passed. Wants shared memory. */
 void enforce_deadlines(struct engine *engine);
 
-/* Returns how long the guardian may sleep until a deadline, a renewal or a heartbeat is due. */
-struct timespec time_to_next_duty(uint64_t now);
+/* Returns when the next deadline, renewal or heartbeat is due. Wants shared memory. */
+uint64_t next_duty_at(uint64_t now);
 
 #endif

@@ -16,10 +16,6 @@
 static int report_fd = -1; /* pipe to the waiting parent */
 static pid_t guardian; /* in the parent */
 
-bool start_is_unreported(void) {
-  return report_fd >= 0;
-}
-
 void report_start(int status) {
   const unsigned char byte = (unsigned char)status;
   if (report_fd < 0) return;

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * --background. A service manager that waits for the process that it started (Type=forking) sees it end as soon as the
- * engine runs, or with the engine's status if it does not. Standard error stays where it was: the log has no other
+ * engine is ready, or with the engine's status if it does not. Standard error stays where it was: the log has no other
  * place.
  */
 #ifndef GUARDIAN_BACKGROUND_H
 #define GUARDIAN_BACKGROUND_H
 
-#include <stdbool.h>
-
 /* Returns in the child. The parent waits for report_start(). */
 void go_to_background(void);
-
-/* Returns true while the parent waits. */
-bool start_is_unreported(void);
 
 /* Ends the waiting parent with this exit status. Does nothing without one. */
 void report_start(int status);

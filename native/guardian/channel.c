@@ -17,20 +17,32 @@
 
 static unsigned char message[MESSAGE_MAX + 1];
 
-const char *handle_message(const unsigned char *bytes, size_t size) {
-  if (size < HEADER_SIZE) return "it is shorter than a header";
-  if (bytes[0] != FORMAT) return "its format is unknown";
-  if (bytes[1] == KIND_STORE || bytes[1] == KIND_GUARD) return store_plan(bytes, size);
-  if (bytes[1] == KIND_NOTIFY) {
-    if (size == HEADER_SIZE || size - HEADER_SIZE > NOTIFY_MAX) return "its text is empty or too long";
-    notify_manager(bytes + HEADER_SIZE, size - HEADER_SIZE);
-    return NULL;
-  }
-  if (bytes[1] != KIND_REMOVE && bytes[1] != KIND_LOOK) return "its kind is unknown";
+/* A message that is nothing but its header. KIND_LOOK has served its purpose: the guardian is awake. */
+static const char *handle_short_message(struct engine *engine, const unsigned char *bytes, size_t size) {
   if (size != HEADER_SIZE || u32_at(bytes + 4) != 0 || u32_at(bytes + 8) != 0) return "bytes follow where none belong";
   if (bytes[1] == KIND_REMOVE) remove_plan(u16_at(bytes + 2));
-  /* KIND_LOOK has served its purpose: the guardian is awake, and looks at the deadlines. */
+  if (bytes[1] == KIND_READY) engine->ready = true;
   return NULL;
+}
+
+const char *handle_message(struct engine *engine, const unsigned char *bytes, size_t size) {
+  if (size < HEADER_SIZE) return "it is shorter than a header";
+  if (bytes[0] != FORMAT) return "its format is unknown";
+  switch (bytes[1]) {
+    case KIND_STORE:
+    case KIND_GUARD:
+      return store_plan(bytes, size);
+    case KIND_NOTIFY:
+      if (size == HEADER_SIZE || size - HEADER_SIZE > NOTIFY_MAX) return "its text is empty or too long";
+      notify_manager(bytes + HEADER_SIZE, size - HEADER_SIZE);
+      return NULL;
+    case KIND_REMOVE:
+    case KIND_LOOK:
+    case KIND_READY:
+      return handle_short_message(engine, bytes, size);
+    default:
+      return "its kind is unknown";
+  }
 }
 
 static void log_ignored_message(const char *fault, size_t size) {
@@ -50,7 +62,7 @@ static void log_ignored_message(const char *fault, size_t size) {
 }
 
 /* A message of no bytes and the end of the channel both read as 0; only a message brings its sender's credentials. */
-enum reading read_channel(const struct engine *engine, int limit) {
+enum reading read_channel(struct engine *engine, int limit) {
   for (int i = 0; i < limit; i++) {
     union {
       struct cmsghdr align;
@@ -70,7 +82,7 @@ enum reading read_channel(const struct engine *engine, int limit) {
     }
     if (length == 0 && header.msg_controllen == 0) return READ_CLOSED;
     const bool cut = (header.msg_flags & MSG_TRUNC) != 0 || (size_t)length > MESSAGE_MAX;
-    const char *const fault = cut ? "it is longer than 2 MiB" : handle_message(message, (size_t)length);
+    const char *const fault = cut ? "it is longer than 2 MiB" : handle_message(engine, message, (size_t)length);
     if (fault != NULL) log_ignored_message(fault, (size_t)length);
   }
   return READ_MORE;

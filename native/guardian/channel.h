@@ -12,10 +12,10 @@
 enum reading { READ_EMPTY, READ_MORE, READ_CLOSED };
 
 /* Handles at most `limit` messages. */
-enum reading read_channel(const struct engine *engine, int limit);
+enum reading read_channel(struct engine *engine, int limit);
 
 /* Returns NULL, or why the message is ignored. */
-const char *handle_message(const unsigned char *bytes, size_t size);
+const char *handle_message(struct engine *engine, const unsigned char *bytes, size_t size);
 
 /*
  * The engine reads its clocks, and publishes a heartbeat. A full channel holds wake-ups that the engine has yet to

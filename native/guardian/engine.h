@@ -13,8 +13,8 @@ struct engine {
   int channel; /* -1 once it was closed */
   int status; /* of waitpid(), valid when pid is 0 */
   bool gone; /* dead, or its end of the channel closed: the plans have been executed */
-  bool listens; /* its signal handlers are in place */
-  uint64_t held; /* signals that wait until it listens, one bit each */
+  bool ready; /* its signal handlers are in place (KIND_READY) */
+  uint64_t held; /* signals that wait until it is ready, one bit each */
   uint64_t hold_until; /* ns; 0 = nothing is held */
 };
 

@@ -33,20 +33,10 @@
 #include "signals.h"
 #include "words.h"
 
-#define LISTEN_LOOK_MS 20 /* while something waits for an engine that listens */
-
-static bool start_is_awaited(void) {
-  return start_is_unreported() || manager_wants_ready();
-}
-
-/* Returns false if there is nothing to do before the next event. */
-static bool time_to_wait(const struct engine *engine, struct timespec *wait) {
-  const bool guards = words != NULL && !engine->gone;
-  if (guards) *wait = time_to_next_duty(now_ns());
-  if (engine->held == 0 && !start_is_awaited()) return guards;
-  const struct timespec look = {.tv_sec = 0, .tv_nsec = LISTEN_LOOK_MS * 1000000L};
-  if (!guards || wait->tv_sec > 0 || wait->tv_nsec > look.tv_nsec) *wait = look;
-  return true;
+/* Returns when something is due without an event; UINT64_MAX = never. */
+static uint64_t wake_up_at(const struct engine *engine, uint64_t now) {
+  const uint64_t duty = words != NULL && !engine->gone ? next_duty_at(now) : UINT64_MAX;
+  return engine->held != 0 && engine->hold_until < duty ? engine->hold_until : duty;
 }
 
 /* Deadlines, renewals and heartbeats. */
@@ -59,8 +49,9 @@ static void do_duties(struct engine *engine) {
   wake_engine_after_suspend(engine);
 }
 
-static void report_listening(struct engine *engine) {
-  if (!start_is_awaited() || engine->pid <= 0 || !engine_listens(engine)) return;
+/* Whether an engine that is gone had become ready tells nothing: its exit status is reported instead. */
+static void report_ready(const struct engine *engine) {
+  if (!engine->ready || engine->gone) return;
   report_start(EXIT_SUCCESS);
   if (manager_wants_ready()) notify_ready();
 }
@@ -75,8 +66,9 @@ static bool turn(struct engine *engine, int signals) {
   watched[SIGNALS].fd = signals;
   for (int i = 0; i < SLOTS; i++) watched[i].events = POLLIN;
   const bool guards = words != NULL && !engine->gone;
-  struct timespec wait;
-  if (ppoll(watched, SLOTS, time_to_wait(engine, &wait) ? &wait : NULL, NULL) < 0)
+  const uint64_t now = now_ns(), at = wake_up_at(engine, now), wait = at > now ? at - now : 0;
+  const struct timespec limit = {.tv_sec = (time_t)(wait / NS_PER_S), .tv_nsec = (long)(wait % NS_PER_S)};
+  if (ppoll(watched, SLOTS, at == UINT64_MAX ? NULL : &limit, NULL) < 0)
     return errno == EINTR || errno == EAGAIN || errno == ENOMEM;
   if (watched[PROCESS].revents != 0) handle_engine_gone(engine);
   if (watched[CHANNEL].revents != 0 && engine->channel >= 0 &&
@@ -84,7 +76,7 @@ static bool turn(struct engine *engine, int signals) {
     handle_engine_gone(engine);
   if (watched[SIGNALS].revents != 0) handle_signals(signals, engine);
   release_held_signals(engine);
-  report_listening(engine);
+  report_ready(engine);
   if (guards && !engine->gone) do_duties(engine);
   return true;
 }

@@ -13,7 +13,8 @@
  *                     4 = look: the unit's deadline has come nearer
  *                     5 = notify: text for the service manager (sd_notify(3)) follows the header, at most 4 KiB. The
  *                     guardian passes it on unchanged; it sends READY=1 of the start and WATCHDOG=1 itself
- *                     Nothing follows the header of 2 and 4
+ *                     6 = ready: the engine has its signal handlers
+ *                     Nothing follows the header of 2, 4 and 6
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
@@ -46,6 +47,7 @@
 #define KIND_GUARD 3
 #define KIND_LOOK 4
 #define KIND_NOTIFY 5
+#define KIND_READY 6
 #define HEADER_SIZE 12u
 #define GUARD_SIZE 28u
 #define PACKET_SIZE 44u

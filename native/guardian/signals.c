@@ -4,9 +4,6 @@
 #include "signals.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -14,7 +11,7 @@
 #include "log.h"
 #include "process.h"
 
-#define HOLD_MS 60000 /* for an engine that never listens; a node that boots may need that long to start one */
+#define HOLD_MS 60000 /* for an engine that never becomes ready; a node that boots may need that long to start one */
 
 bool block_signals(sigset_t *blocked, sigset_t *before) {
   static const int numbers[] = {SIGHUP, SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
@@ -24,19 +21,6 @@ bool block_signals(sigset_t *blocked, sigset_t *before) {
   return sigprocmask(SIG_BLOCK, blocked, before) == 0;
 }
 
-bool engine_listens(struct engine *engine) {
-  if (engine->listens) return true;
-  char path[32], line[128];
-  (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)engine->pid);
-  FILE *const status = fopen(path, "re");
-  if (status == NULL) return true; /* no /proc: forwards as every parent does */
-  while (!engine->listens && fgets(line, sizeof line, status) != NULL)
-    if (strncmp(line, "SigCgt:", 7) == 0)
-      engine->listens = (strtoull(line + 7, NULL, 16) & (UINT64_C(1) << (SIGHUP - 1))) != 0;
-  (void)fclose(status);
-  return engine->listens;
-}
-
 static void forward_signal(const struct engine *engine, int number) {
   if (engine->pid > 0 && kill(engine->pid, number) != 0 && errno != ESRCH)
     log_message(LOG_WARN, "cannot forward a signal", "kill", errno);
@@ -44,13 +28,13 @@ static void forward_signal(const struct engine *engine, int number) {
 
 static void forward_or_hold(struct engine *engine, int number) {
   if (engine->pid <= 0) return;
-  if (number == SIGTERM || number == SIGINT || engine_listens(engine)) return forward_signal(engine, number);
+  if (number == SIGTERM || number == SIGINT || engine->ready) return forward_signal(engine, number);
   engine->held |= UINT64_C(1) << number;
   if (engine->hold_until == 0) engine->hold_until = now_ns() + HOLD_MS * NS_PER_MS;
 }
 
 void release_held_signals(struct engine *engine) {
-  if (engine->held == 0 || engine->pid <= 0 || (!engine_listens(engine) && now_ns() < engine->hold_until)) return;
+  if (engine->held == 0 || engine->pid <= 0 || (!engine->ready && now_ns() < engine->hold_until)) return;
   for (int number = 1; number < 64; number++)
     if ((engine->held & (UINT64_C(1) << number)) != 0) forward_signal(engine, number);
   engine->held = 0;

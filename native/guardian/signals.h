@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals for the engine. Decided here: a signal that would end an engine that is still starting waits until the engine
- * listens; SIGTERM and SIGINT never wait, because an engine that does not listen yet has nothing to clean up.
+ * Signals for the engine. Decided here: a signal that would end an engine that is still starting waits until the engine is
+ * ready; SIGTERM and SIGINT never wait, because an engine that is not ready has nothing to clean up.
  */
 #ifndef GUARDIAN_SIGNALS_H
 #define GUARDIAN_SIGNALS_H
@@ -20,10 +20,7 @@ bool block_signals(sigset_t *blocked, sigset_t *before);
 /* Reads all signals that wait at the signalfd, and forwards or holds them. */
 void handle_signals(int fd, struct engine *engine);
 
-/* Forwards the held signals once the engine listens, or after HOLD_MS. */
+/* Forwards the held signals once the engine is ready, or after HOLD_MS. */
 void release_held_signals(struct engine *engine);
-
-/* Returns true once the engine has a handler for SIGHUP: its other handlers come first (run.ts). */
-bool engine_listens(struct engine *engine);
 
 #endif

@@ -279,6 +279,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
         })
   const reload = (trigger: string) => compatibility?.reload(trigger) ?? readAgain(trigger)
   listenToSignals(daemon, recorder, { leave, reload: (trigger) => void reload(trigger), compatibility })
+  will.ready()
   recorder.chronicle.record({
     ...{ kind: 'started', pid: process.pid, hostname: hostname(), version: VERSION, config: file },
     guardian: will.armed,
@@ -401,6 +402,5 @@ function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload, co
       }
     })
   }
-  // The last: the guardian takes it for the sign that signals may come (native/guardian/signals.h).
   process.on('SIGHUP', reload)
 }

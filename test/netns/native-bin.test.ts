@@ -16,11 +16,17 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../../src/lab/wait.ts'
+import { eventually, sleep } from '../../src/lab/wait.ts'
 import { ServiceManager } from '../support/service-manager.ts'
 import { GUARDIAN } from './native-fixture.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
+
+/** For an engine of one line. */
+const HANDLES_SIGNALS = "for (const s of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(s, () => console.log(s))"
+/** Kind 6 of native/guardian/message.h. */
+const SAYS_READY =
+  "require('fs').writeSync(+process.env.HOLDFAST_GUARDIAN_FD, Buffer.from('010600000000000000000000', 'hex'))"
 
 const named = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
 
@@ -119,12 +125,13 @@ describe('bin/holdfast', () => {
     )
 
     test.each(['path', 'abstract'] as const)(
-      'a service manager hears that the engine runs, when it does: %s name',
+      'a service manager receives READY=1 when the engine says that it is ready: %s name',
       async (kind) => {
         const manager = await ServiceManager.listening(home, kind)
         const engine = `const { NOTIFY_SOCKET, WATCHDOG_USEC, HOLDFAST_SERVICE_MANAGER } = process.env
+        ${HANDLES_SIGNALS}
         console.log(JSON.stringify([NOTIFY_SOCKET, WATCHDOG_USEC, HOLDFAST_SERVICE_MANAGER]))
-        setTimeout(() => { process.on('SIGHUP', () => {}); process.on('SIGUSR1', () => {}); process.on('SIGUSR2', () => {}) }, 400)
+        process.stdin.once('data', () => { ${SAYS_READY} })
         setTimeout(() => {}, 60_000)`
         const guardian = spawn(GUARDIAN, ['--', process.execPath, '-e', engine], {
           env: { ...process.env, ...manager.environment, WATCHDOG_USEC: '200000' },
@@ -137,7 +144,9 @@ describe('bin/holdfast', () => {
           () => said,
           { within: 10_000 },
         )
-        expect([said, manager.words], 'before it listens').toEqual([['[null,null,"1"]'], []])
+        await sleep(300)
+        expect([said, manager.words], 'it handles signals, and has not said READY').toEqual([['[null,null,"1"]'], []])
+        guardian.stdin.write('\n')
         await manager.hears('READY=1')
         process.kill(guardian.pid ?? 0, 'SIGTERM')
         await new Promise((resolve) => guardian.once('close', resolve))
@@ -146,9 +155,10 @@ describe('bin/holdfast', () => {
       },
     )
 
-    test('a signal that comes before the engine listens waits for it, and one that means nothing here is ignored', async () => {
-      const listen = "for (const s of ['SIGUSR1', 'SIGHUP']) process.on(s, () => console.log(s))"
-      const engine = `setTimeout(() => { ${listen}; console.log('listens') }, 300); setTimeout(() => {}, 60_000)`
+    test('a signal that comes before the engine is ready waits, and a real-time signal is ignored', async () => {
+      const engine = `setTimeout(() => { ${HANDLES_SIGNALS}; console.log('handles signals') }, 200)
+      setTimeout(() => { console.log('ready'); ${SAYS_READY} }, 600)
+      setTimeout(() => {}, 60_000)`
       const guardian = spawn(GUARDIAN, ['--name=keepalived', '--', process.execPath, '-e', engine])
       const said: string[] = []
       const complaints: string[] = []
@@ -166,14 +176,34 @@ describe('bin/holdfast', () => {
       process.kill(pid, 36)
       await eventually(
         'both signals',
-        () => said.length === 3,
+        () => said.length === 4,
         () => [said, complaints],
         { within: 20_000 },
       )
-      expect([said[0], said.slice(1).sort()]).toEqual(['listens', ['SIGHUP', 'SIGUSR1']])
+      expect([said.slice(0, 2), said.slice(2).sort()]).toEqual([
+        ['handles signals', 'ready'],
+        ['SIGHUP', 'SIGUSR1'],
+      ])
       expect(complaints.join()).toContain('ignored a real-time signal')
       process.kill(pid, 'SIGTERM')
       expect(await ended).toBe(128 + 15)
+    })
+
+    test('--background: the process that was started ends with 0 when the engine says that it is ready', async () => {
+      // SIGTERM, which is never held, makes it say so.
+      const engine = `${HANDLES_SIGNALS}; process.on('SIGTERM', () => { ${SAYS_READY} })
+      console.log(process.pid); setTimeout(() => {}, 60_000)`
+      const starter = spawn(GUARDIAN, ['--background', '--', process.execPath, '-e', engine])
+      const ended = new Promise((resolve) => starter.once('exit', resolve))
+      const pid = Number(await new Promise((resolve) => starter.stdout.once('data', resolve)))
+      try {
+        await sleep(300)
+        expect(starter.exitCode, 'the engine handles signals, and has not said READY').toBe(null)
+        starter.kill('SIGTERM')
+        expect(await Promise.race([ended, sleep(5_000).then(() => 'still waiting')])).toBe(0)
+      } finally {
+        process.kill(pid, 'SIGKILL')
+      }
     })
   })
 

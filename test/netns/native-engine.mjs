@@ -1,11 +1,13 @@
 /**
- * Stands in for the engine below the guardian: writes the bytes that it is told to write, says which signals came, and
- * dies in the way that it is told. Knows nothing of what the bytes mean.
+ * Stands in for the engine below the guardian: reports that it is ready, writes the bytes that an order contains, prints
+ * which signals came, and dies as an order says. Knows no other message than READY.
  */
 import { closeSync, readFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const channel = Number(process.env.HOLDFAST_GUARDIAN_FD)
+/** Kind 6 of native/guardian/message.h. */
+const READY = '010600000000000000000000'
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
 for (const signal of ['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGUSR1', 'SIGUSR2']) process.on(signal, () => say({ signal }))
@@ -17,6 +19,8 @@ function write(hex) {
     return error.code
   }
 }
+
+write(READY)
 
 createInterface({ input: process.stdin }).on('line', (text) => {
   const order = JSON.parse(text)

@@ -7,7 +7,7 @@ import { closeSync, readSync, writeSync } from 'node:fs'
 import type { LastWill, LastWillPort } from '../../daemon/ports.ts'
 import { millis } from '../../wire/units.ts'
 import { type GuardianWords, type NativeAddon, WORD } from '../native.ts'
-import { armMessage, LARGEST_MESSAGE, lookMessage, tellMessage, withdrawMessage } from './will-message.ts'
+import { armMessage, LARGEST_MESSAGE, lookMessage, readyMessage, tellMessage, withdrawMessage } from './will-message.ts'
 
 /** A guardian that was stopped for a moment drains a full channel within milliseconds of going on. */
 const TRY_AGAIN = 20
@@ -24,6 +24,8 @@ export type GuardianFault = { readonly message: string; readonly unit?: number; 
 export type Guardian = LastWillPort & {
   /** Words for the service manager (sd_notify(3)), in their order; those of a channel that stays full are lost. */
   tell(words: string): void
+  /** Reports that the signal handlers are in place. Until then the guardian holds signals that would end this process. */
+  ready(): void
   /** Closes our end, upon which the guardian executes what is armed, now. Idempotent. */
   release(): void
 }
@@ -229,6 +231,7 @@ export function openGuardian(
       return fd !== undefined && waiting.size === 0 && refused.size === 0
     },
     tell: (words) => say(tellMessage(words)),
+    ready: () => say(readyMessage()),
     release() {
       if (fd !== undefined && end === undefined) closeSync(fd)
       stop()

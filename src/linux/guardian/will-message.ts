@@ -16,6 +16,7 @@ const WITHDRAW = 2
 const GUARD = 3
 const LOOK = 4
 const TELL = 5
+const READY = 6
 const HEADER = 12
 const GUARD_HEADER = 28
 const PACKET = 44
@@ -36,6 +37,9 @@ export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Arr
 
 /** A deadline came nearer than the one that the guardian may be sleeping towards. */
 export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
+
+/** The signal handlers are in place: from now on the guardian forwards every signal, and reports the start. */
+export const readyMessage = (): Uint8Array => header(new Uint8Array(HEADER), READY, 0, 0, 0)
 
 /** Words for the service manager (sd_notify(3)), passed on as they are; at most 4 KiB of them. */
 export function tellMessage(words: string): Uint8Array {

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { LastWill } from '../../../src/daemon/ports.ts'
 import { eventually } from '../../../src/lab/wait.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../../../src/linux/guardian/guardian.ts'
-import { armMessage, LARGEST_MESSAGE, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
+import { armMessage, LARGEST_MESSAGE, readyMessage, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
 import { loadNative } from '../../../src/linux/native.ts'
 import { address } from '../../../src/wire/address.ts'
 
@@ -69,6 +69,32 @@ test('arm and withdraw are one message each', () => {
   port.withdraw(1)
   expect(hex(readAll())).toBe(hex(armMessage(will(1)), withdrawMessage(1)))
   expect(port.armed).toBe(true)
+})
+
+test('ready is one message', () => {
+  open().ready()
+  expect(hex(readAll())).toBe(hex(readyMessage()))
+})
+
+test('ready in a full channel is sent once there is room, after the plans', async () => {
+  const port = open()
+  for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
+  port.arm(will(1, 99))
+  port.ready()
+  readAll()
+  const state = () => ({ armed: port.armed, faults })
+  await eventually('the plan to be armed', () => port.armed, state, { within: 1_000 })
+  expect(hex(readAll())).toBe(hex(armMessage(will(1, 99)), readyMessage()))
+})
+
+test('ready without a guardian, and with one that is gone, does nothing', () => {
+  openGuardian('none').ready()
+  const port = open()
+  closeSync(reader)
+  reader = -1
+  port.ready()
+  port.ready()
+  expect(faults).toEqual([{ message: expect.stringContaining('The guardian is gone') }])
 })
 
 test('a guardian that is gone', () => {

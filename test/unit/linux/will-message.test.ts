@@ -3,7 +3,13 @@
  * is shown in test/netns.
  */
 import { expect, test } from 'vitest'
-import { armMessage, LARGEST_MESSAGE, lookMessage, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
+import {
+  armMessage,
+  LARGEST_MESSAGE,
+  lookMessage,
+  readyMessage,
+  withdrawMessage,
+} from '../../../src/linux/guardian/will-message.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 
@@ -77,9 +83,10 @@ test('the largest single router fits: 255 IPv6 addresses to 254 unicast peers', 
   expect(message.length).toBeLessThan(LARGEST_MESSAGE)
 })
 
-test('withdraw and look are a header', () => {
+test('withdraw, look and ready are a header', () => {
   expect(hex(withdrawMessage(5))).toBe('010205000000000000000000')
   expect(hex(lookMessage(5))).toBe('010405000000000000000000')
+  expect(hex(readyMessage())).toBe('010600000000000000000000')
 })
 
 const VIP = { interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 32 }
