@@ -32,6 +32,7 @@ import { type Executors, executorsFor, ordersOf } from './router-effects.ts'
 import { RouterFaults } from './router-faults.ts'
 import type { RouterIo } from './router-io.ts'
 import type { RouterSpec } from './router-spec.ts'
+import { ActivesNews } from './telemetry/actives-news.ts'
 import { AdvertisementGaps } from './telemetry/advertisement-gaps.ts'
 import type { GapNews } from './telemetry/gap-news.ts'
 import { PeerNews } from './telemetry/peer-news.ts'
@@ -86,6 +87,7 @@ export class Router {
   readonly competing: CompetingAnswers
   readonly gaps: AdvertisementGaps
   readonly peerNews: PeerNews
+  readonly activesNews: ActivesNews
   readonly takeover: TakeoverWatch
   #spec: RouterSpec
   #parameters: Parameters
@@ -117,6 +119,7 @@ export class Router {
     this.competing = new CompetingAnswers(this, post, recorder)
     this.gaps = new AdvertisementGaps((active, gap, interval) => gapNews.note(spec.name, active, gap, interval))
     this.peerNews = new PeerNews(recorder.chronicle)
+    this.activesNews = new ActivesNews(recorder)
     this.#priorityNews = new PriorityNews(recorder)
     this.takeover = new TakeoverWatch(takeovers, (addresses) =>
       runner.tellLater(() => recorder.chronicle.record({ kind: 'announced', router: spec.name, addresses })),
@@ -348,6 +351,7 @@ export class Router {
     this.endYield(now)
     this.#priorityNews.catchUp(this, now)
     this.history.catchUp(this, now)
+    this.activesNews.look(this, now)
     const { aliveAt } = this.absence
     if (aliveAt !== undefined && now >= aliveAt) this.#group.cleanup.stayAlive(this, now)
   }

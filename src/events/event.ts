@@ -188,6 +188,16 @@ const duplicateOwner = event('duplicateOwner', {
   reaction: z.string().optional(),
 })
 
+/** More than one router advertises as Active. A third node hears it, too; begin, another set of routers, and end are one event each. */
+const twoActives = event('twoActives', {
+  router,
+  present: z.boolean().describe('false: it is over; actives are those of before'),
+  actives: z
+    .array(z.object({ peer: address, priority }))
+    .describe('Routers that advertise at the same time; first the one that this node follows, or this node itself'),
+  forMs: z.number().describe('Since the second one advertises'),
+})
+
 const packetsDiscarded = event('packetsDiscarded', {
   interface: z.string(),
   reason: z.string(),
@@ -232,6 +242,7 @@ export const eventSchema = z.discriminatedUnion('kind', [
   advertisementsMissed,
   foreignChange,
   duplicateOwner,
+  twoActives,
   packetsDiscarded,
   packetsLost,
   reloaded,

@@ -31,6 +31,7 @@ export const CAUSES = [
   'rival',
   'forged',
   'healed',
+  'twoActives',
   'reloadFailed',
   'released',
   'silent',
@@ -45,6 +46,10 @@ export function ofFault(fault: string): Cause {
   if (fault === 'interfaceIsPort' || fault === 'sourceAddressMissing') return 'networkMoved'
   return 'fault'
 }
+
+/** What helps where the other Active is a node of the group: it is no host to take an address from. */
+export const SPLIT_BRAIN =
+  "these nodes do not receive each other's advertisements: check packet filter and switch between them. `holdfast doctor` on both nodes shows whether advertisements arrive."
 
 /** What would have prevented it. `undefined`: there is nothing to prevent. */
 export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
@@ -92,6 +97,7 @@ export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
   forged: 'let protocol 112 pass only from the switch ports of routers: VRRPv3 has no authentication.',
   healed:
     'add a second path between the nodes: while it was cut both were Active, and each client reached one of them.',
+  twoActives: SPLIT_BRAIN,
   reloadFailed: '`holdfast check FILE` before the reload shows every problem with its line.',
   released:
     'ask the other node: --peer with its URL or its journal, or list it under `api.peers`. Possible reasons: stop, yield, a failed check, a crashed or frozen engine.',
@@ -99,7 +105,3 @@ export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
     'ask the other node: --peer with its URL or its journal, or list it under `api.peers`. Possible reasons: it died, its link went down, or its advertisements were lost.',
   unknown: undefined,
 }
-
-/** What helps where the other Active is a node of the group: it is no host to take an address from. */
-export const SPLIT_BRAIN =
-  "these nodes do not receive each other's advertisements: check packet filter and switch between them. `holdfast doctor` on both nodes shows whether advertisements arrive."

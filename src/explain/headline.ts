@@ -107,7 +107,12 @@ const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Told, 
   rival: (_, { event }, nameOf) =>
     event.kind === 'peerHeard' ? `; the journal of ${nameOf(event.peer)} is not here` : '',
   died: (_, told) => heldThen(told),
+  twoActives: ({ steps }) => overAfter(steps.at(-1)),
 }
+
+/** Empty while it lasts. */
+const overAfter = (last: Told | undefined): string =>
+  last?.event.kind === 'twoActives' && !last.event.present ? `; for ${time(last.event.forMs)}` : ''
 
 /** Names the addresses that a run which crashed had until then. */
 function heldThen({ event, node }: Told): string {
@@ -205,6 +210,7 @@ function why(cause: Cause, from: string, to: string, first: Told | undefined): s
     case 'outranked':
     case 'rival':
     case 'healed':
+    case 'twoActives':
     case 'reloadFailed':
     case 'unknown':
       return 'the reason is in no journal'

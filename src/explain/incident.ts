@@ -4,6 +4,7 @@
  * one, and what the phases are. Refuses to know how it is printed. PURE.
  */
 import type { EventOf } from '../events/event.ts'
+import { severalOf } from './actives.ts'
 import { aloneOf } from './alone.ts'
 import type { Cause } from './cause.ts'
 import { type Diagnosis, diagnose, type Takeover } from './diagnosis.ts'
@@ -62,6 +63,7 @@ export function incidentsOf(timeline: Timeline): readonly Incident[] {
       return told.event.from === 'Active' ? lostOf(timeline, told) : []
     }
     if (isKind(told, 'peerHeard') && told.event.news === 'active') return seenOf(timeline, told)
+    if (isKind(told, 'twoActives')) return severalOf(timeline, told)
     return aloneOf(timeline, told)
   })
   const moved = found.filter(({ takeover }) => takeover !== undefined)

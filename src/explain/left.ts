@@ -4,6 +4,7 @@
  * to be so. PURE.
  */
 import type { EventOf } from '../events/event.ts'
+import { isOfSeveral } from './actives.ts'
 import type { Cause } from './cause.ts'
 import { changeOf, ofChange, ofLeaving, patienceOf, removalOf, type Takeover } from './diagnosis.ts'
 import type { Incident } from './incident.ts'
@@ -52,6 +53,7 @@ export function seenOf(timeline: Timeline, seen: Heard): readonly Incident[] {
   // Both of them tell it themselves.
   if (nodeAt(timeline, peer) !== undefined && nodeAt(timeline, previous.peer) !== undefined) return []
   const heardWithin = patienceOf(own.event)
+  if (isOfSeveral(seen, heardWithin)) return []
   const nameOf = (address: string) => nodeAt(timeline, address)?.name ?? address
   const said = node.told.findLast(
     (told): told is Heard =>

@@ -31,6 +31,7 @@ type State = {
   readonly faults: Map<string, Told<EventOf<'faultChanged'>>>
   readonly duplicates: Map<string, Told<EventOf<'duplicateOwner'>>>
   readonly checks: Map<string, Told<EventOf<'checkChanged'>>>
+  readonly actives: Map<string, Told<EventOf<'twoActives'>>>
   reload: Told<EventOf<'reloaded'>> | undefined
   ended: Told | undefined
 }
@@ -38,7 +39,8 @@ type State = {
 export function presentOf(timeline: Timeline): readonly Present[] {
   const states = timeline.nodes.map(stateOf)
   const running = states.filter(({ ended, node }) => ended === undefined && node.running !== false)
-  const twice = twoActives(running.filter(({ node }) => !node.stuck))
+  const said = twoActives(running.filter(({ node }) => !node.stuck))
+  const twice = [...said, ...heardActives(timeline, running, said)]
   return [
     ...states.flatMap(ofEngine),
     ...twice,
@@ -59,6 +61,7 @@ const about = ({ at }: Told, words: string, subject?: Subject): Present => ({ at
 function stateOf(node: Node): State {
   const state: State = {
     ...{ node, routers: new Map(), faults: new Map(), duplicates: new Map(), checks: new Map() },
+    actives: new Map(),
     ...{ reload: undefined, ended: undefined },
   }
   for (const told of node.told) read(state, told)
@@ -66,9 +69,9 @@ function stateOf(node: Node): State {
 }
 
 function read(state: State, told: Told): void {
-  const { checks, duplicates, faults, routers } = state
+  const { actives, checks, duplicates, faults, routers } = state
   if (isKind(told, 'started')) {
-    for (const each of [checks, duplicates, faults, routers]) each.clear()
+    for (const each of [actives, checks, duplicates, faults, routers]) each.clear()
     state.reload = undefined
     state.ended = undefined
   }
@@ -78,6 +81,10 @@ function read(state: State, told: Told): void {
   if (isKind(told, 'faultChanged')) keep(faults, `${told.event.router} ${told.event.fault}`, told, told.event.present)
   if (isKind(told, 'duplicateOwner'))
     keep(duplicates, `${told.event.address} ${told.event.mac}`, told, told.event.present)
+  if (isKind(told, 'twoActives')) {
+    actives.delete(told.event.router)
+    keep(actives, told.event.router, told, told.event.present)
+  }
   if (isKind(told, 'reloaded')) {
     state.reload = told.event.ok ? undefined : told
     for (const { change, router } of told.event.changes ?? []) if (change === 'removed') forget(state, router)
@@ -89,8 +96,9 @@ function keep<T>(map: Map<string, T>, key: string, value: T, present: boolean): 
   else if (!map.has(key)) map.set(key, value)
 }
 
-function forget({ duplicates, faults, routers }: State, router: string): void {
+function forget({ actives, duplicates, faults, routers }: State, router: string): void {
   routers.delete(router)
+  actives.delete(router)
   for (const map of [duplicates, faults])
     for (const [key, { event }] of map) if (event.router === router) map.delete(key)
 }
@@ -130,6 +138,33 @@ function twoActives(states: readonly State[]): readonly Present[] {
     return [about(last.told, `${nameOf(last.told.event)}: ${who} are both Active: ${UNHEARD}`, subject)]
   })
 }
+
+/** What a node hears of Actives of which at most one has its journal here. Several nodes that hear it are one line. */
+function heardActives(timeline: Timeline, states: readonly State[], known: readonly Present[]): readonly Present[] {
+  const subjects = new Set(known.map(({ subject }) => subject))
+  return states.flatMap(({ actives, node, routers }) =>
+    [...actives.values()].flatMap((told) => {
+      const own = routers.get(told.event.router)
+      if (own === undefined || subjects.has(subjectOf(own.event))) return []
+      subjects.add(subjectOf(own.event))
+      const peers = told.event.actives.map(({ peer }) => peer)
+      const who = peers.map((peer) => titleOf(timeline, told.event.router, peer)).join(' and ')
+      const witness = peers.some((peer) => node.addresses.has(peer)) ? '' : `, as ${node.name} hears`
+      const words = `${nameOf(own.event)}: ${who} ${peers.length > 2 ? 'are all' : 'are both'} Active${witness}: ${DEAF}`
+      return [{ ...about(told, words, subjectOf(own.event)), at: told.at - told.event.forMs }]
+    }),
+  )
+}
+
+function titleOf(timeline: Timeline, router: string, peer: string): string {
+  const node = nodeAt(timeline, peer)
+  if (node !== undefined) return node.name
+  const known = timeline.aliases.get(peer) ?? peer
+  return standingOf(timeline, router, peer) === 'listed' ? `listed peer ${known}` : known
+}
+
+/** Both have advertised for longer than a failover lasts. */
+const DEAF = "they do not receive each other's advertisements (firewall? switch?)"
 
 const UNHEARD = "they do not receive each other's advertisements (firewall? switch?), or a failover is in progress"
 

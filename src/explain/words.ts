@@ -56,6 +56,8 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
       return event.present
         ? `another host, ${event.mac}${event.peer === undefined ? ' (no VRRP heard from it)' : ` (${nameOf(event.peer)})`}, answers for ${event.address} as well: ${reactionWords(event)}`
         : `${event.mac} no longer answers for ${event.address}`
+    case 'twoActives':
+      return activesWords(event, nameOf)
     case 'packetsDiscarded':
       return `discards ${plural(event.count, 'packet', 'packets')} on ${event.interface}, the last of ${nameOf(event.source)}: ${event.reason}`
     case 'packetsLost':
@@ -155,6 +157,13 @@ function absenceWords({ agoMs, cause, silentMs }: EventOf<'absence'>): string {
 function reactionWords({ address, reaction }: EventOf<'duplicateOwner'>): string {
   if (reaction === 'announce') return `${address.includes(':') ? 'unsolicited NA' : 'gratuitous ARP'} sent again`
   return reaction === 'yield' ? 'the other host wins, so this router yields' : 'no reaction'
+}
+
+function activesWords({ actives, forMs, present, router }: EventOf<'twoActives'>, nameOf: NameOf): string {
+  const who = actives.map(({ peer, priority }) => `${nameOf(peer)} (priority ${priority})`).join(' and ')
+  return present
+    ? `hears ${actives.length} routers advertise as Active for ${router}: ${who}`
+    : `${router}: one Active at most again, after ${time(forMs)}: it was ${who}`
 }
 
 function verdictWords({ from, to }: EventOf<'checkChanged'>): string {

@@ -41,6 +41,7 @@ export class ScrapedCluster {
       always('holdfast_vrrp_transitions_total', 'router="api",from="Initialize",to="Backup",reason="startup"', 1)
       always('holdfast_vrrp_duplicate_holder', `router="api",address="${ADDRESS}"`, 0)
       always('holdfast_vrrp_competing_answers_total', 'router="api"', 0)
+      always('holdfast_vrrp_other_actives', 'router="api"', 0)
       always('holdfast_vrrp_cleanup_plans_executed_total', 'router="api"', 0)
       always('holdfast_vrrp_restorations_paused', 'router="api"', 0)
       always('holdfast_vrrp_advertisement_interval_seconds', 'router="api"', 1)

@@ -31,6 +31,7 @@ export const EVENT_KINDS = [
   'advertisementsMissed',
   'foreignChange',
   'duplicateOwner',
+  'twoActives',
   'packetsDiscarded',
   'packetsLost',
   'reloaded',
@@ -48,6 +49,7 @@ const DEFAULT_EVENTS = [
   'absence',
   'foreignChange',
   'duplicateOwner',
+  'twoActives',
   'reloaded',
 ] as const satisfies readonly (typeof EVENT_KINDS)[number][]
 

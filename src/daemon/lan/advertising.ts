@@ -10,6 +10,8 @@ import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 
 const MOST_ROUTERS = 8
+/** Shared, because each advertisement asks, and none of an ordinary Active may cost an allocation. */
+const NONE: readonly OtherActive[] = []
 
 /** Changed in place: an advertisement must not cost an allocation. */
 type Advertising = { priority: number; since: Millis; heardAt: Millis }
@@ -43,14 +45,17 @@ export class AdvertisingRouters {
     const followed = state.name === 'Backup' ? state.active?.source : undefined
     const own = state.name === 'Active' ? { since: activeSince, heardAt: now } : undefined
     const active = own ?? (followed === undefined ? undefined : this.#routers.get(followed))
-    if (active === undefined) return []
-    return [...this.#routers].flatMap(([address, other]) => {
-      if (address === followed || !isFresh(other)) return []
+    if (active === undefined) return NONE
+    let found: OtherActive[] | undefined
+    for (const [address, other] of this.#routers) {
+      if (address === followed || !isFresh(other)) continue
       const since = millis(Math.max(active.since, other.since))
       const until = Math.min(active.heardAt, other.heardAt)
-      if (until - since < centisToMillis(parameters.advertisementInterval)) return []
-      return [{ address, priority: other.priority, heardAt: other.heardAt, besideSince: since }]
-    })
+      if (until - since < centisToMillis(parameters.advertisementInterval)) continue
+      found ??= []
+      found.push({ address, priority: other.priority, heardAt: other.heardAt, besideSince: since })
+    }
+    return found ?? NONE
   }
 
   #forgetOldest(): void {

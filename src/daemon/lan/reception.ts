@@ -67,6 +67,7 @@ export class Reception {
     const heard = { kind: 'advertisementReceived', source, advertisement, receivedAt } as const
     postEvent(router, heard, now)
     router.peerNews.note(before, router, heard, now)
+    router.activesNews.look(router, now)
   }
 
   #discard({ reason, version, vrid }: Discarded, packet: ReceivedPacket): void {

@@ -29,6 +29,8 @@ export const RATES = {
   fault: USUAL,
   /** Events about what the peers of one router advertise. */
   peer: USUAL,
+  /** Log lines and events about the routers that advertise as Active for one VRID. */
+  actives: USUAL,
   /** Events about an engine that woke late. */
   lateness: USUAL,
   /** Events about links that flap. */

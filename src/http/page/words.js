@@ -228,6 +228,12 @@ export function eventWords(event, nameOf) {
       return `somebody ${event.change} ${event.address} on ${event.interface}; ${ANSWERS[event.answer] ?? event.answer}`
     case 'duplicateOwner':
       return `${event.mac} ${event.present ? 'has' : 'no longer has'} ${event.address} as well`
+    case 'twoActives': {
+      const who = event.actives.map(({ peer }) => nameOf(peer)).join(' and ')
+      return event.present
+        ? `heard ${who} advertise as Active at the same time`
+        : `heard one Active at most again, not ${who}`
+    }
     case 'packetsDiscarded':
       return `discarded ${counted(event.count, 'packet')} on ${event.interface}: ${event.reason}, last from ${event.source}`
     case 'engineLate':

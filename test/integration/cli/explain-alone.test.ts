@@ -249,6 +249,83 @@ describe('a third node', () => {
   })
 })
 
+describe('a third node in a split brain', () => {
+  const LATER = BEGIN + 3_600_000
+  const several = (ms: number, present: boolean, router: 'web4' | 'web6' = 'web4'): Made => {
+    const [one, other] = router === 'web4' ? ['10.44.0.11', '10.44.0.12'] : ['fe80::11', 'fe80::12']
+    const actives = [
+      { peer: one ?? '', priority: 150 },
+      { peer: other ?? '', priority: 120 },
+    ]
+    return { ms, kind: 'twoActives', router, present, actives, forMs: present ? 1_000 : ms - 60_000 }
+  }
+  const backup = [
+    started(0),
+    moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup', self: '10.44.0.13' }),
+    moves(2, 'web6', { from: 'Initialize', to: 'Backup', reason: 'startup', self: 'fe80::13' }),
+    { ms: 100, kind: 'peerHeard', router: 'web4', peer: '10.44.0.11', priority: 150, news: 'active' },
+  ] as const
+  const SPLIT =
+    "web4 (10.44.0.100): listed peer 10.44.0.11 and listed peer 10.44.0.12 are both Active, as node3 hears: they do not receive each other's advertisements (firewall? switch?)"
+  const texts = ({ now }: Story) => now.map(({ words }) => words)
+
+  test('names both while it lasts, also when it began before --since', () => {
+    const events = made(...backup, several(61_000, true), several(61_001, true, 'web6'))
+    const told = tell(events, { name: 'node3' })
+    expect(headlines(told)).toEqual([
+      'node3: hears 2 routers advertise as Active for web4: listed peer 10.44.0.11 (priority 150) and listed peer 10.44.0.12 (priority 120).',
+    ])
+    expect(told.incidents[0]).toMatchObject({ cause: 'twoActives', prevention: expect.stringMatching(/packet filter/) })
+    const later = tell(events, { name: 'node3' }, WEB, LATER)
+    expect([texts(later)[0], later.incidents]).toEqual([SPLIT, []])
+    expect(later.now[0]?.since).toBe(new Date(BEGIN + 60_000).toISOString())
+    expect(formatStory(later, 'in the last 10s')).not.toContain('Nothing has happened')
+  })
+
+  test('tells how long it lasted when it is over, also when it began before --since', () => {
+    const events = made(...backup, several(61_000, true), several(3_600_500, false))
+    const told = tell(events, { name: 'node3' }, WEB, LATER)
+    expect(texts(told)).toEqual([])
+    expect(headlines(told)).toEqual([
+      expect.stringMatching(/^node3: hears 2 routers advertise as Active .*; for 59 min\.$/),
+    ])
+    expect(told.incidents[0]?.steps.map(({ words }) => words)).toEqual([
+      expect.stringMatching(/^hears 2 routers/),
+      expect.stringMatching(/^web4: one Active at most again, after 59 min/),
+    ])
+  })
+
+  test('is silent where the journals of both are here, which tell it all', () => {
+    const active = (self: string) =>
+      made(started(0), moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent', self }))
+    const journals = [
+      { name: 'node3', events: made(...backup, several(61_000, true)), running: true },
+      { name: 'node1', events: active('10.44.0.11'), running: true },
+      { name: 'node2', events: active('10.44.0.12'), running: true },
+    ]
+    const told = storyOf(journals, { router: undefined, since: 0, problems: [], listed: WEB })
+    expect(told.incidents.filter(({ cause }) => cause === 'twoActives')).toEqual([])
+    expect(texts(told)).toEqual([expect.stringMatching(/^web4 \(10\.44\.0\.100\): node1 and node2 are both Active/)])
+    const [own, other] = journals
+    const one = storyOf(
+      [own, other].flatMap((each) => each ?? []),
+      { router: undefined, since: 0, problems: [], listed: WEB },
+    )
+    expect(texts(one)).toEqual([
+      expect.stringMatching(/: node1 and listed peer 10\.44\.0\.12 are both Active, as node3 hears/),
+    ])
+  })
+
+  test('takes the better Active that it follows from then on for no move', () => {
+    const better: Made = {
+      ...{ ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.12', priority: 200, news: 'active' },
+      previous: { peer: '10.44.0.11', priority: 150 },
+    }
+    const told = tell(made(...backup, better, several(61_000, true)), { name: 'node3' })
+    expect(told.incidents.map(({ cause }) => cause)).toEqual(['twoActives'])
+  })
+})
+
 describe('what is wrong now', () => {
   const active = [started(0), moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent' })] as const
   const LATER = BEGIN + 3_600_000

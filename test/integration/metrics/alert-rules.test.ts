@@ -94,6 +94,12 @@ const QUIET: readonly Case[] = [
     [[5], [5.5], [6], [7], [10.5], [15.5], [25], [39]],
   ],
   [
+    'a second Active for a moment, as a third node hears it in one scrape',
+    20,
+    (all) => all.set('c', 'holdfast_vrrp_other_actives', API, [10, 0], [S, 1], [10 - S, 0]),
+    [[10], [10.25], [10.75], [11], [19]],
+  ],
+  [
     'a check that fails for half a minute on a Backup',
     70,
     (all) => all.set('b', 'holdfast_healthcheck_up', 'check="readyz"', [20, 1], [0.5, 0], [49.5, 1]),
@@ -240,6 +246,22 @@ const LOUD: readonly Case[] = [
         [10 - 6 * S, 'Active'],
       ]),
     [[10.5], [10.75, 'HoldfastTwoHolders'], [11.25, 'HoldfastTwoHolders'], [19, 'HoldfastTwoHolders']],
+  ],
+  [
+    'two Actives that a third node hears, one of which is not scraped',
+    20,
+    (all) => all.set('c', 'holdfast_vrrp_other_actives', API, [10, 0], [5, 1], [5, 0]),
+    [[10], [10.5], [10.75, 'HoldfastTwoActives'], [14.75, 'HoldfastTwoActives'], [15]],
+  ],
+  [
+    'two Actives that a third node hears, both scraped: one alert',
+    20,
+    (all) =>
+      all.set('c', 'holdfast_vrrp_other_actives', API, [10, 0], [10, 1]).course('b', [
+        [10, 'Backup'],
+        [10, 'Active'],
+      ]),
+    [[10], [10.75, 'HoldfastTwoHolders'], [19, 'HoldfastTwoHolders']],
   ],
   [
     'another host answers, between two scrapes',

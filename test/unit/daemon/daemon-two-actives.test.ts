@@ -1,8 +1,8 @@
-/** Two Actives and other hosts with the VIP in the status: who, since when, and no longer than it lasts. */
+/** Two Actives and other hosts with the VIP in status, journal and log: who, since when, and no longer than it lasts. */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'
 import { samplesOf } from '../../../src/http/metrics/samples.ts'
-import { FakeWorld, PEER } from './fake-world.ts'
+import { FakeWorld, PEER, SELF } from './fake-world.ts'
 
 const THIRD = '192.0.2.30'
 const status = (world: FakeWorld) => formatStatus(world.daemon.snapshot())
@@ -63,4 +63,80 @@ test('an Active names a router of lower priority that goes on advertising', () =
   expect(world.router().state).toBe('Active')
   hearing(world, 4, [PEER, 90])
   expect(world.router()).toMatchObject({ state: 'Active', otherActives: [{ address: PEER, priority: 90 }] })
+})
+
+describe('two Actives in journal and log', () => {
+  const events = (world: FakeWorld) =>
+    world.recorder.chronicle.read().events.flatMap((event) => (event.kind === 'twoActives' ? [event] : []))
+  const lines = (world: FakeWorld) =>
+    world.records
+      .filter(({ message }) => /Active(:| at most)/.test(message))
+      .map(({ level, message }) => `${level} ${message}`)
+  const both = [
+    [PEER, 200],
+    [THIRD, 190],
+  ] as const
+
+  test('a third node tells the begin and the end once, with the routers and how long it lasted', () => {
+    const world = hearing(new FakeWorld().start(), 20, ...both)
+    expect(events(world)).toMatchObject([
+      {
+        router: 'api',
+        present: true,
+        actives: [
+          { peer: PEER, priority: 200 },
+          { peer: THIRD, priority: 190 },
+        ],
+        forMs: 1_000,
+      },
+    ])
+    hearing(world, 5, [PEER, 200])
+    const ended = events(world).slice(1)
+    expect(ended).toMatchObject([{ present: false, actives: [{ peer: PEER }, { peer: THIRD }] }])
+    expect(ended[0]?.forMs).toBeGreaterThanOrEqual(20_000)
+    expect(lines(world)).toEqual([
+      `warn api: 2 routers advertise as Active: ${PEER} (priority 200) and ${THIRD} (priority 190); ${THIRD} does not receive, or not accept, the advertisements of ${PEER}`,
+      expect.stringMatching(
+        /^info api: one Active at most again, after 2\d{4} ms: it was 192\.0\.2\.20 \(priority 200\) and/,
+      ),
+    ])
+  })
+
+  test('an Active names itself beside the router that does not receive its advertisements', () => {
+    const world = new FakeWorld().start()
+    world.advance(3_501)
+    hearing(world, 4, [PEER, 90])
+    expect(events(world)).toMatchObject([{ present: true, actives: [{ peer: SELF }, { peer: PEER, priority: 90 }] }])
+    // Silence ends it as well: an Active has turns of its own.
+    world.advance(10_000)
+    expect(events(world).slice(1)).toMatchObject([{ present: false }])
+  })
+
+  test('an ordinary move is none', () => {
+    const world = hearing(new FakeWorld().start(), 5, [PEER, 200])
+    world.hear(0, { source: PEER })
+    hearing(world, 6, [THIRD, 210])
+    hearing(world, 6, [PEER, 220])
+    expect([events(world), lines(world)]).toEqual([[], []])
+  })
+
+  test('a takeover from a lower Active is none, although that one advertises once more', () => {
+    const world = hearing(new FakeWorld().start(), 4, [PEER, 90])
+    expect(world.router().state).toBe('Active')
+    world.hear(90, { source: PEER })
+    world.advance(10_000)
+    expect(events(world)).toEqual([])
+  })
+
+  test('routers that change without end cause a bounded number of lines, and the last one is true', () => {
+    const world = hearing(new FakeWorld().start(), 3, [PEER, 200])
+    for (let i = 0; i < 600; i++) {
+      world.hear(200, { source: PEER })
+      for (const last of [31, 32, 33]) if ((i + last) % 7 < 4) world.hear(100, { source: `192.0.2.${last}` })
+      world.advance(250)
+    }
+    expect(events(world).length).toBeLessThanOrEqual(20 + 151)
+    hearing(world, 30, [PEER, 200])
+    expect(events(world).at(-1)).toMatchObject({ present: false })
+  })
 })

@@ -1,0 +1,89 @@
+/**
+ * Two or more routers that advertise as Active at the same time, for the journal and the log: also a third node sees such a
+ * split brain, which changes neither its state nor the Active that it follows. Decided here: that one line tells of its
+ * begin, of another set of routers, and of its end, and how many lines a LAN with changing routers causes. How long both must
+ * advertise is decided in lan/advertising.ts.
+ */
+import type { EventOf } from '../../events/event.ts'
+import type { Parameters } from '../../vrrp/parameters.ts'
+import type { State } from '../../vrrp/state.ts'
+import { address, compareAddresses } from '../../wire/address.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { AdvertisingRouters } from '../lan/advertising.ts'
+import type { Recorder } from './recorder.ts'
+import { RATES, TokenBucket } from './token-bucket.ts'
+
+type Actives = EventOf<'twoActives'>['actives']
+type Listener = { readonly name: string; readonly title: string; readonly state: State } & {
+  readonly parameters: Parameters
+  readonly advertising: AdvertisingRouters
+}
+
+export class ActivesNews {
+  readonly #recorder: Recorder
+  /** Sources can be invented, and routers can come and go with every packet. */
+  readonly #bucket = new TokenBucket(RATES.actives)
+  /** As it was last recorded; empty while one router at most is Active. */
+  #told: Actives = []
+  #since: number | undefined
+  /** First look at this router as Active. */
+  #activeSince: Millis | undefined
+
+  constructor(recorder: Recorder) {
+    this.#recorder = recorder
+  }
+
+  /** Costs little while nothing is wrong: it runs for each advertisement. */
+  look(router: Listener, now: Millis): void {
+    const { advertising, parameters, state } = router
+    // By its own looks: the history has a transition only at the end of the turn.
+    this.#activeSince = state.name === 'Active' ? (this.#activeSince ?? now) : undefined
+    const others = advertising.beside(state, parameters, this.#activeSince ?? now, now)
+    if (others.length === 0 && this.#told.length === 0) return
+    const actives =
+      others.length === 0 ? [] : [first(router), ...others.map(({ address: peer, priority }) => ({ peer, priority }))]
+    if (isSame(actives, this.#told)) return
+    // What is not told now is told by a later look.
+    if (!this.#bucket.has(now)) return
+    this.#bucket.spend(now)
+    this.#since ??= Math.min(now, ...others.map(({ besideSince }) => besideSince))
+    const forMs = Math.round(now - this.#since)
+    const present = actives.length > 0
+    const about = present ? actives : this.#told
+    const news = { present, actives: about, forMs }
+    this.#recorder.chronicle.record({ kind: 'twoActives', router: router.name, ...news })
+    this.#log(router, news)
+    this.#told = actives
+    if (!present) this.#since = undefined
+  }
+
+  #log({ name, title }: Listener, { actives, forMs, present }: News): void {
+    const fields = { router: name, actives: actives.map(({ peer }) => peer), forMs }
+    const who = actives.map(({ peer, priority }) => `${peer} (priority ${priority})`).join(' and ')
+    if (!present) {
+      this.#recorder.log('info', `${title}: one Active at most again, after ${forMs} ms: it was ${who}`, fields)
+      return
+    }
+    const [best, ...others] = [...actives].sort(byRank)
+    const deaf = others.map(({ peer }) => peer).join(' and ')
+    const why = `${deaf} ${others.length === 1 ? 'does' : 'do'} not receive, or not accept, the advertisements of ${best?.peer}`
+    this.#recorder.log('warn', `${title}: ${actives.length} routers advertise as Active: ${who}; ${why}`, fields)
+  }
+}
+
+type News = Pick<EventOf<'twoActives'>, 'actives' | 'forMs' | 'present'>
+
+/** The Active that this router follows, or the router itself. */
+function first({ parameters, state }: Listener): Actives[number] {
+  if (state.name === 'Backup' && state.active !== undefined)
+    return { peer: state.active.source, priority: state.active.priority }
+  return { peer: parameters.primaryAddress, priority: parameters.priority }
+}
+
+/** The winner by RFC 9568 §6.4.3 comes first: the others would be Backup if they received its advertisements. */
+const byRank = (one: Actives[number], other: Actives[number]): number =>
+  other.priority - one.priority || compareAddresses(address(other.peer), address(one.peer))
+
+/** The same routers; which one is followed, and their priorities, change by themselves. */
+const isSame = (one: Actives, other: Actives): boolean =>
+  one.length === other.length && one.every(({ peer }) => other.some((each) => each.peer === peer))
