@@ -80,6 +80,7 @@ const WAITING = [
   'test/netns/linux-sockets.test.ts',
   'test/interop/haproxy.test.ts',
   'test/netns/linux-network.test.ts',
+  'test/netns/explain-third.test.ts',
   'test/netns/owner-status.test.ts',
   'test/netns/presets.test.ts',
   'test/netns/native-addon.test.ts',

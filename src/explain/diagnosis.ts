@@ -134,6 +134,8 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
   if (crash !== undefined) return from('engineDied', crash)
   if (died === true) return from(death)
   const was = stateAt(before, subject, takeover.at)
+  // It does not answer now, and has recorded nothing since: its guardian released for it.
+  if (before.stuck && was === 'Active' && (before.told.at(-1)?.at ?? 0) < takeover.at) return from('engineAway')
   if (was === 'Active' && died === false && takeover.event.reason === 'activeSilent') {
     const missed = missedOf(timeline, before, takeover.at)
     return missed === undefined ? from('cut') : from('lossy', missed)

@@ -199,9 +199,8 @@ function waitOf({ reason }: EventOf<'transition'>, heard: Told | undefined): { r
 /** An Active that finds another one, whose journal is here, after more than the moment that a preemption takes; or leaves. */
 function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   const { event, node, at } = lost
-  const isOutranked = event.reason === 'higherPriorityHeard' || event.reason === 'higherAddressHeard'
-  if (!isOutranked || event.peer === undefined || nodeAt(timeline, event.peer) === undefined)
-    return leftOf(timeline, lost)
+  if (followsTold(timeline, lost)) return []
+  if (!isOutrankedByKnown(timeline, event)) return leftOf(timeline, lost)
   const common = { at, node, takeover: undefined, phases: [], steps: sorted(chainOf(lost)) }
   const subject = subjectOf(event)
   const starts = (who: (other: Node) => boolean) =>
@@ -219,5 +218,23 @@ function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   if (twoOwnersMs < 1.5 * event.interval) return []
   return [{ ...common, cause: 'healed', subject, twoOwnersMs }]
 }
+
+/** A member of a sync group leaves with the one that hears another Active, which tells it where both journals are here. */
+function followsTold(timeline: Timeline, { at, event, node }: Takeover): boolean {
+  if (!event.reason.startsWith('syncGroup:')) return false
+  return node.told.some(
+    (told) =>
+      isKind(told, 'transition') &&
+      told.event.router === event.reason.slice('syncGroup:'.length) &&
+      told.event.from === 'Active' &&
+      Math.abs(told.at - at) <= SAME_MOMENT &&
+      isOutrankedByKnown(timeline, told.event),
+  )
+}
+
+const isOutrankedByKnown = (timeline: Timeline, { peer, reason }: EventOf<'transition'>): boolean =>
+  (reason === 'higherPriorityHeard' || reason === 'higherAddressHeard') &&
+  peer !== undefined &&
+  nodeAt(timeline, peer) !== undefined
 
 const sorted = (told: readonly Told[]): readonly Told[] => [...new Set(told)].sort((one, other) => one.at - other.at)

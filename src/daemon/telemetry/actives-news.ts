@@ -26,6 +26,8 @@ export class ActivesNews {
   /** As it was last recorded; empty while one router at most is Active. */
   #told: Actives = []
   #since: number | undefined
+  /** Last advertisement of an Active beside the first one. */
+  #heardAt = Number.NEGATIVE_INFINITY
   /** First look at this router as Active. */
   #activeSince: Millis | undefined
 
@@ -40,6 +42,7 @@ export class ActivesNews {
     this.#activeSince = state.name === 'Active' ? (this.#activeSince ?? now) : undefined
     const others = advertising.beside(state, parameters, this.#activeSince ?? now, now)
     if (others.length === 0 && this.#told.length === 0) return
+    this.#heardAt = Math.max(this.#heardAt, ...others.map(({ heardAt }) => heardAt))
     const actives =
       others.length === 0 ? [] : [first(router), ...others.map(({ address: peer, priority }) => ({ peer, priority }))]
     if (isSame(actives, this.#told)) return
@@ -47,14 +50,17 @@ export class ActivesNews {
     if (!this.#bucket.has(now)) return
     this.#bucket.spend(now)
     this.#since ??= Math.min(now, ...others.map(({ besideSince }) => besideSince))
-    const forMs = Math.round(now - this.#since)
     const present = actives.length > 0
+    // That it is over shows only when the next advertisement is missing for Active_Down_Interval.
+    const forMs = Math.round((present ? now : this.#heardAt) - this.#since)
     const about = present ? actives : this.#told
     const news = { present, actives: about, forMs }
     this.#recorder.chronicle.record({ kind: 'twoActives', router: router.name, ...news })
     this.#log(router, news)
     this.#told = actives
-    if (!present) this.#since = undefined
+    if (present) return
+    this.#since = undefined
+    this.#heardAt = Number.NEGATIVE_INFINITY
   }
 
   #log({ name, title }: Listener, { actives, forMs, present }: News): void {

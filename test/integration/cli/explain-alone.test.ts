@@ -227,6 +227,56 @@ describe('two routers of one sync group', () => {
   })
 })
 
+describe('the journals of both nodes', () => {
+  const begun = (self: string, self6: string): readonly Made[] => [
+    started(0),
+    moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent', self }),
+    moves(2, 'web6', { from: 'Backup', to: 'Active', reason: 'activeSilent', self: self6 }),
+  ]
+  const both = (one: Partial<NodeJournal>, other: readonly Made[]): Story =>
+    storyOf(
+      [
+        { name: 'node1', running: true, events: made(...begun('10.44.0.11', 'fe80::11')), ...one },
+        { name: 'node2', running: true, events: made(...other) },
+      ],
+      { router: undefined, since: BEGIN + 10_000, problems: [], listed: WEB },
+    )
+
+  test('a cut that is healed is one story, also of the member that follows the other one', () => {
+    const told = both({}, [
+      ...begun('10.44.0.12', 'fe80::12'),
+      { ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.11', priority: 200, news: 'active' },
+      moves(60_001, 'web4', {
+        ...{ from: 'Active', to: 'Backup', reason: 'higherPriorityHeard', peer: '10.44.0.11', because: 4 },
+        self: '10.44.0.12',
+      }),
+      moves(60_002, 'web6', { from: 'Active', to: 'Backup', reason: 'syncGroup:web4', self: 'fe80::12' }),
+    ])
+    expect(told.incidents.map(({ cause }) => cause)).toEqual(['healed'])
+  })
+
+  test('an engine that does not answer, and has recorded nothing since, is named as the cause', () => {
+    const took = [
+      started(0),
+      moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup', self: '10.44.0.12' }),
+      { ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.11', priority: 0, news: 'released' },
+      moves(60_500, 'web4', {
+        ...{ from: 'Backup', to: 'Active', reason: 'activeReleased', self: '10.44.0.12', because: 3 },
+        heard: { peer: '10.44.0.11', priority: 150, agoMs: 3_000 },
+      }),
+    ] as const
+    const frozen = both({ running: undefined, stuck: true }, took)
+    expect(headlines(frozen)).toEqual([
+      'web4 (10.44.0.100) moved from node1 to node2: the engine of node1 did not run (frozen, no CPU, or the machine was paused).',
+    ])
+    const answers = both({ running: undefined }, took)
+    expect(
+      answers.incidents.map(({ cause }) => cause),
+      'without that it is not known',
+    ).toEqual(['released'])
+  })
+})
+
 describe('a third node', () => {
   const events = made(
     started(0),
