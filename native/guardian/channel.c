@@ -20,6 +20,8 @@ static unsigned char message[MESSAGE_MAX + 1];
 /* A message that is nothing but its header. KIND_LOOK has served its purpose: the guardian is awake. */
 static const char *handle_short_message(struct engine *engine, const unsigned char *bytes, size_t size) {
   if (size != HEADER_SIZE || u32_at(bytes + 4) != 0 || u32_at(bytes + 8) != 0) return "bytes follow where none belong";
+  if (bytes[1] == KIND_LOG && u16_at(bytes + 2) >= LOG_FORMATS) return "its log format is unknown";
+  if (bytes[1] == KIND_LOG) set_log_format((enum log_format)u16_at(bytes + 2));
   if (bytes[1] == KIND_REMOVE) remove_plan(u16_at(bytes + 2));
   if (bytes[1] == KIND_READY) engine->ready = true;
   return NULL;
@@ -39,6 +41,7 @@ const char *handle_message(struct engine *engine, const unsigned char *bytes, si
     case KIND_REMOVE:
     case KIND_LOOK:
     case KIND_READY:
+    case KIND_LOG:
       return handle_short_message(engine, bytes, size);
     default:
       return "its kind is unknown";

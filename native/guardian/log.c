@@ -7,17 +7,31 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "log-text.h"
 
 #define LINE_ROOM (sizeof((struct line *)NULL)->bytes - 8) /* the end of the object always fits */
 
 static int log_fd = STDERR_FILENO;
+static enum log_format found_format = LOG_JSON, used_format = LOG_JSON;
+
+/* systemd names the descriptor that it has connected to its journal by device and inode (systemd.exec(5)). */
+static bool is_journal(const struct stat *status) {
+  const char *const stream = getenv("JOURNAL_STREAM");
+  char name[48];
+  (void)snprintf(name, sizeof name, "%ju:%ju", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino);
+  return stream != NULL && strcmp(stream, name) == 0;
+}
 
 /*
  * Another process may fill a pipe or a socket between a poll and a write, and O_NONBLOCK set on standard error would
@@ -26,9 +40,18 @@ static int log_fd = STDERR_FILENO;
  */
 void open_log(void) {
   struct stat status;
-  if (fstat(STDERR_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  tzset(); /* reads the zone's file now, so that no later line waits for a disk */
+  if (fstat(STDERR_FILENO, &status) != 0) return;
+  if (isatty(STDERR_FILENO) == 1) found_format = LOG_TEXT;
+  if (is_journal(&status)) found_format = LOG_JOURNALD;
+  used_format = found_format;
+  if (!S_ISFIFO(status.st_mode)) return;
   const int own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (own >= 0) log_fd = own;
+}
+
+void set_log_format(enum log_format wanted) {
+  used_format = wanted == LOG_AS_FOUND ? found_format : wanted;
 }
 
 void append(struct line *line, const char *format, ...) {
@@ -55,9 +78,12 @@ void append_string(struct line *line, const char *name, const char *text) {
 
 void begin_line(struct line *line, int level, const char *text) {
   line->length = 0;
+  line->level = level;
   append(line, "{\"level\":%d,\"time\":%.0f,\"pid\":%ld,\"name\":\"guardian\"", level, clock_ms(CLOCK_REALTIME),
          (long)getpid());
+  line->message = line->length;
   append_string(line, "msg", text);
+  line->fields = line->length;
 }
 
 static ssize_t write_without_waiting(const char *bytes, size_t length) {
@@ -66,8 +92,12 @@ static ssize_t write_without_waiting(const char *bytes, size_t length) {
 }
 
 void end_line(struct line *line) {
-  memcpy(line->bytes + line->length, "}\n", 2);
-  line->length += 2;
+  if (used_format == LOG_JSON) {
+    memcpy(line->bytes + line->length, "}\n", 2);
+    line->length += 2;
+  } else {
+    make_text(line, used_format == LOG_JOURNALD);
+  }
   struct pollfd out = {.fd = log_fd, .events = POLLOUT, .revents = 0};
   if (poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) return;
   size_t at = 0;

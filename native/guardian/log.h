@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian's log: one JSON object a line on standard error, with pino's fields, beside the engine's own log.
- * Decided here: a reader that has stopped costs lines, never time.
+ * The guardian's log on standard error, in the format of the engine's log. Each line is made as one JSON object with pino's
+ * fields; log-text.c makes a line for people of it. Decided here: a reader that has stopped costs lines, never time.
  */
 #ifndef GUARDIAN_LOG_H
 #define GUARDIAN_LOG_H
@@ -16,10 +16,19 @@
 struct line {
   char bytes[4096];
   size_t length;
+  int level;
+  size_t message; /* where `,"msg":` begins */
+  size_t fields;  /* where the fields begin, each with a comma in front */
 };
 
-/* Call once, before the first line. Without the call, lines go to the inherited standard error. */
+/* As message.h numbers them. LOG_AS_FOUND: the one that fits standard error. */
+enum log_format { LOG_AS_FOUND, LOG_JSON, LOG_TEXT, LOG_JOURNALD, LOG_FORMATS };
+
+/* Call once, before the first line. Without the call, lines are JSON and go to the inherited standard error. */
 void open_log(void);
+
+/* Takes effect with the next line. */
+void set_log_format(enum log_format format);
 
 void begin_line(struct line *line, int level, const char *text);
 /* Appends formatted JSON. A piece that does not fit is left out whole, so that the line stays JSON. */

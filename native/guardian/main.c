@@ -8,7 +8,7 @@
  *   channel     reads them                             signals     forwards or holds them
  *   plan        keeps the cleanup plans                manager     READY=1 and WATCHDOG=1 (sd_notify(3))
  *   words       memory shared with the engine          heartbeat   signs of life of both sides
- *   absence     decides when plans are executed        log, clock
+ *   absence     decides when plans are executed        log, log-text, clock
  *   execute, netlink, packet   execute them            renew       renews lifetimes
  */
 #define _GNU_SOURCE

@@ -14,7 +14,9 @@
  *                     5 = notify: text for the service manager (sd_notify(3)) follows the header, at most 4 KiB. The
  *                     guardian passes it on unchanged; it sends READY=1 of the start and WATCHDOG=1 itself
  *                     6 = ready: the engine has its signal handlers
- *                     Nothing follows the header of 2, 4 and 6
+ *                     7 = log: format of the guardian's log lines from now on. `unit` is 0 = the one that fits standard
+ *                     error, 1 = JSON, 2 = text, 3 = journald
+ *                     Nothing follows the header of 2, 4, 6 and 7
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
@@ -48,6 +50,7 @@
 #define KIND_LOOK 4
 #define KIND_NOTIFY 5
 #define KIND_READY 6
+#define KIND_LOG 7
 #define HEADER_SIZE 12u
 #define GUARD_SIZE 28u
 #define PACKET_SIZE 44u

@@ -3,7 +3,17 @@
  * of the wills are written here from the description in native/guardian/message.h, not by the engine's encoder.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -106,6 +116,27 @@ describe('the guardian as a parent', () => {
       expect(await Promise.race([ended, sleep(5_000).then(() => 'still waiting')])).toBe(status)
     },
   )
+
+  test('writes for the journal where JOURNAL_STREAM names its standard error, and JSON where it names another file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hf-guardian-'))
+    const told = (streamOf: (file: { readonly dev: number; readonly ino: number }) => string) => {
+      const file = join(folder, 'log')
+      const descriptor = openSync(file, 'w')
+      const env = { ...process.env, JOURNAL_STREAM: streamOf(fstatSync(descriptor)) }
+      const stdio = ['ignore', 'ignore', descriptor] as const
+      spawnSync(GUARDIAN, ['--', 'sh', '-c', 'kill -KILL $$'], { env, stdio: [...stdio] })
+      closeSync(descriptor)
+      return readFileSync(file, 'utf8')
+    }
+    try {
+      const journal = '<3>ERROR guardian: engine killed by signal 9 (SIGKILL) signal=9 core=false\n'
+      expect(told(({ dev, ino }) => `${dev}:${ino}`)).toBe(journal)
+      for (const other of [({ ino }: { ino: number }) => `0:${ino}`, () => '', () => '1'])
+        expect(JSON.parse(told(other))).toMatchObject({ level: 50, name: 'guardian', signal: 9 })
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 
   test('a stderr that nobody reads does not stop it', () => {
     // A full pipe: the shell's cat never reads, the guardian has a line to say and ends all the same.
@@ -442,6 +473,39 @@ describeNetns('the guardian in network namespaces', () => {
     expect(complaints.length).toBeGreaterThan(0)
     expect(complaints.length, 'complaints are limited to 10 a second').toBeLessThan(100)
     for (const complaint of complaints) expect(complaint).toMatchObject({ level: 40, reason: expect.any(String) })
+  })
+
+  test('writes its lines in the format that the engine names, from the next line on', async () => {
+    const [FOUND, JSON_LINES, TEXT, JOURNALD, UNKNOWN] = [0, 1, 2, 3, 4]
+    const talker = await start()
+    const useless = header(9, 0, 0, 0)
+    for (const format of [JOURNALD, TEXT, UNKNOWN, JSON_LINES, JOURNALD, FOUND]) {
+      await write(talker, header(7, format, 0, 0))
+      await write(talker, useless)
+    }
+    await write(talker, header(7, TEXT, 0, 0))
+    await write(
+      talker,
+      will(1, [removal(indexOf(here, 'lo'), '198.51.100.3')], [{ index: 9_999, payload: Buffer.alloc(2) }]),
+    )
+    process.kill(await enginePid(talker), 'SIGKILL')
+    await talker.ended
+    const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d /
+    const shown = talker.stderr.map((line) => line.replace(time, 'TIME ').replace(/Ms=[\d.]+ ms=[\d.]+/, 'Ms=N ms=N'))
+    const ignored = (reason: string) => `WARN  guardian: ignored a message of the engine reason="${reason}" bytes=12`
+    const json = expect.stringMatching(/^\{"level":40,.*"reason":"its kind is unknown","bytes":12\}$/)
+    expect(shown).toEqual([
+      `<4>${ignored('its kind is unknown')}`,
+      `TIME ${ignored('its kind is unknown')}`,
+      `TIME ${ignored('its log format is unknown')}`,
+      `TIME ${ignored('its kind is unknown')}`,
+      json,
+      `<4>${ignored('its kind is unknown')}`,
+      json,
+      'TIME ERROR guardian: engine died: removed 1 VIP, could not tell all of the other nodes (priority 0) plans=1 silent=0 ' +
+        'requests=1 removed=0 absent=1 failed=0 packets=1 sent=0 removedMs=N ms=N errors=["unit 1 packet 0: ENODEV"]',
+      'TIME ERROR guardian: engine killed by signal 9 (SIGKILL) signal=9 core=false',
+    ])
   })
 
   test('a guardian that was stopped first reads what it missed', async () => {

@@ -7,7 +7,16 @@ import { closeSync, readSync, writeSync } from 'node:fs'
 import type { LastWill, LastWillPort } from '../../daemon/ports.ts'
 import { millis } from '../../wire/units.ts'
 import { type GuardianWords, type NativeAddon, WORD } from '../native.ts'
-import { armMessage, LARGEST_MESSAGE, lookMessage, readyMessage, tellMessage, withdrawMessage } from './will-message.ts'
+import {
+  armMessage,
+  type GuardianLogFormat,
+  LARGEST_MESSAGE,
+  logMessage,
+  lookMessage,
+  readyMessage,
+  tellMessage,
+  withdrawMessage,
+} from './will-message.ts'
 
 /** A guardian that was stopped for a moment drains a full channel within milliseconds of going on. */
 const TRY_AGAIN = 20
@@ -26,6 +35,8 @@ export type Guardian = LastWillPort & {
   tell(words: string): void
   /** Reports that the signal handlers are in place. Until then the guardian holds signals that would end this process. */
   ready(): void
+  /** Sets the format of the guardian's log lines; `undefined`: the one that fits its standard error. */
+  setLogFormat(format: GuardianLogFormat | undefined): void
   /** Closes our end, upon which the guardian executes what is armed, now. Idempotent. */
   release(): void
 }
@@ -232,6 +243,7 @@ export function openGuardian(
     },
     tell: (words) => say(tellMessage(words)),
     ready: () => say(readyMessage()),
+    setLogFormat: (format) => say(logMessage(format)),
     release() {
       if (fd !== undefined && end === undefined) closeSync(fd)
       stop()

@@ -17,6 +17,10 @@ const GUARD = 3
 const LOOK = 4
 const TELL = 5
 const READY = 6
+const LOG = 7
+/** Numbers of native/guardian/message.h. */
+const LOG_FORMATS = { json: 1, text: 2, journald: 3 } as const
+export type GuardianLogFormat = keyof typeof LOG_FORMATS
 const HEADER = 12
 const GUARD_HEADER = 28
 const PACKET = 44
@@ -40,6 +44,10 @@ export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(H
 
 /** The signal handlers are in place: from now on the guardian forwards every signal, and reports the start. */
 export const readyMessage = (): Uint8Array => header(new Uint8Array(HEADER), READY, 0, 0, 0)
+
+/** Format of the guardian's log lines from now on; `undefined`: the one that fits its standard error. */
+export const logMessage = (format: GuardianLogFormat | undefined): Uint8Array =>
+  header(new Uint8Array(HEADER), LOG, format === undefined ? 0 : LOG_FORMATS[format], 0, 0)
 
 /** Words for the service manager (sd_notify(3)), passed on as they are; at most 4 KiB of them. */
 export function tellMessage(words: string): Uint8Array {

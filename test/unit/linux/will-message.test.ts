@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import {
   armMessage,
   LARGEST_MESSAGE,
+  logMessage,
   lookMessage,
   readyMessage,
   withdrawMessage,
@@ -143,4 +144,13 @@ test('without a word the same will is armed plainly', () => {
 
 test('a unit that does not fit is our bug', () => {
   expect(() => withdrawMessage(65_536)).toThrow(RangeError)
+})
+
+test.each([
+  [undefined, 0],
+  ['json', 1],
+  ['text', 2],
+  ['journald', 3],
+] as const)('log: the format %s is number %d, in the place of the unit', (format, number) => {
+  expect(hex(logMessage(format))).toBe(`01070${number}000000000000000000`)
 })
