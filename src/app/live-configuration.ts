@@ -7,7 +7,7 @@
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import { formatProblem, isError } from '../config/problem.ts'
-import { changesText, groupsText, type ValueChange } from '../config/value-diff.ts'
+import { changesText, groupsText, ownTexts, type ValueChange } from '../config/value-diff.ts'
 import { type Bearer, bearerWords, type ReloadReport } from '../daemon/reload.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../daemon/telemetry/snapshot.ts'
@@ -218,6 +218,7 @@ export class LiveConfiguration {
     if (answer.groupsChanged) done.push(`sync groups changed${groupsText(values)}`)
     const checks = checksChanged.map((name) => `${name}${changesText(values, 'healthchecks', name)}`)
     if (checks.length > 0) done.push(`health checks ${checks.join(' and ')} changed`)
+    done.push(...ownTexts(values, restartOnly))
     const what = handed === undefined ? `Reloaded ${file}` : `Configured by ${whoHandsOver(handed)}`
     recorder.log('info', `${what}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
       hash,

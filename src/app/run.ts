@@ -33,6 +33,7 @@ import { type Doors, type Inside, openDoors } from './doors.ts'
 import { type EventJournal, openEventJournal } from './event-journal.ts'
 import { EXIT } from './exit-code.ts'
 import { idle, LiveConfiguration } from './live-configuration.ts'
+import type { Log } from './log/log.ts'
 import { capabilityProblem } from './machine/capability.ts'
 import { nodeView } from './machine/node.ts'
 import { schedulingHere, schedulingWords } from './machine/scheduling.ts'
@@ -214,6 +215,8 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
       apply: (next, diff, bearer) => {
         const report = orders.reload(next, diff, bearer)
         webhook.set(daemon.config.notify?.webhook)
+        log?.set(daemon.config.log)
+        will.setLogFormat(daemon.config.log.format)
         return report
       },
       plan: (next, diff) => daemon.plan(next, diff),
@@ -248,6 +251,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   // Nothing else wakes an engine without a guardian that often.
   if (!will.guarded) setInterval(() => worker.glance(), WORKER_LOOK).unref()
   let controlRefused = 0
+  let log: Log | undefined
   let journal: EventJournal | undefined
   const guardian = will.armed ? process.ppid : undefined
   let status: number = EXIT.ok
@@ -284,6 +288,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     ...{ kind: 'started', pid: process.pid, hostname: hostname(), version: VERSION, config: file },
     guardian: will.armed,
   })
+  if (settled.log.format !== undefined) will.setLogFormat(settled.log.format)
   orders.start()
   recorder.log('info', `holdfast ${VERSION} runs with ${settled.virtualRouters.length} virtual routers`, {
     version: VERSION,
@@ -306,7 +311,8 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
     recorder.log('warn', 'The guardian keeps no deadline and renews no lifetime: a frozen engine keeps its addresses')
 
   const { attachLog } = await import('./log/log.ts')
-  const log = attachLog(recorder, config.log.level)
+  const lines = attachLog(recorder, daemon.config.log)
+  log = lines
   const events = openEventJournal(config.journal, recorder)
   journal = events
   given.last.remember = (error) => {
@@ -339,7 +345,7 @@ async function serve(file: string, options: RunOptions, given: Given): Promise<n
   recorder.chronicle.record({ kind: 'stopped' })
   orders.close()
   await webhook.finish(LAST_EVENTS)
-  await Promise.all([log.flush(), journal.flush(), live.flush(LAST_MEMORY), tapes.finish()])
+  await Promise.all([lines.flush(), journal.flush(), live.flush(LAST_MEMORY), tapes.finish()])
   lock.release()
   await compatibility?.close()
   // The last thing: whoever waits for the end (holdfast stop) may start another daemon when the socket is gone.
@@ -398,7 +404,10 @@ function listenToSignals(daemon: Daemon, recorder: Recorder, { leave, reload, co
       // Somebody looks every few seconds: the log is not what he looks at.
       if (compatibility !== undefined) return compatibility.dump(kind)
       for (const router of daemon.snapshot().routers) {
-        recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, { router })
+        recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, {
+          router: router.name,
+          snapshot: router,
+        })
       }
     })
   }

@@ -6,7 +6,7 @@
 import { EXIT } from '../app/exit-code.ts'
 import type { ReloadAnswer } from '../app/live-configuration.ts'
 import { formatProblem } from '../config/problem.ts'
-import { changesText, changeText, groupsText, type ValueChange } from '../config/value-diff.ts'
+import { changesText, groupsText, isUnder, ownTexts, type ValueChange } from '../config/value-diff.ts'
 import { ask } from '../files/control-client.ts'
 import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
@@ -52,7 +52,7 @@ export function reloadLines(answer: ReloadAnswer, way?: 'hand over' | 'handed ov
     ...changes.map(({ router, change }) => `${router}: ${change}${changesText(values, 'virtualRouters', router)}`),
     ...(groupsChanged ? [`sync groups: changed${groupsText(values)}`] : []),
     ...checksChanged.map((name) => `health check ${name}: changed${changesText(values, 'healthchecks', name)}`),
-    ...elsewhere(values, restartOnly),
+    ...ownTexts(values, restartOnly),
     ...restartOnly.map(
       (key) => `warning: ${key} has changed${valuesOf(values, key)}: it takes effect at the next start`,
     ),
@@ -60,16 +60,8 @@ export function reloadLines(answer: ReloadAnswer, way?: 'hand over' | 'handed ov
   ]
 }
 
-/** Keys outside of routers, groups and checks that are in force. */
-function elsewhere(values: readonly ValueChange[], restartOnly: readonly string[]): string[] {
-  const own = values.filter(({ section, key }) => section === null && !restartOnly.some((path) => isIn(key, path)))
-  return own.map((value) => changeText(value))
-}
-
 function valuesOf(values: readonly ValueChange[], path: string): string {
-  const own = values.filter(({ section, key }) => section === null && isIn(key, path))
+  const own = values.filter(({ section, key }) => section === null && isUnder(key, path))
   const [one] = own
   return own.length !== 1 || one === undefined || one.from === null ? '' : ` (${one.from} → ${one.to})`
 }
-
-const isIn = (key: string, path: string): boolean => key === path || key.startsWith(`${path}.`)

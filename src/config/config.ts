@@ -190,11 +190,16 @@ export const configSchema = section(
       .describe('Where the journal of installed addresses and the control socket live'),
     api: apiSchema.prefault({}).describe('How status and metrics are reached'),
     log: section(
-      { level: oneOf('trace', 'debug', 'info', 'warn', 'error').default('info').describe('The least level written') },
-      'a mapping with level wanted',
+      {
+        level: oneOf('trace', 'debug', 'info', 'warn', 'error').default('info').describe('The least level written'),
+        format: oneOf('json', 'text', 'journald')
+          .optional()
+          .describe('Default: journald for the systemd journal, text on a terminal, json for everything else'),
+      },
+      'a mapping with level and format wanted',
     )
       .prefault({})
-      .describe('Structured log on standard output'),
+      .describe('The log, on standard output'),
     journal: section(
       {
         file: z
@@ -234,6 +239,7 @@ export const configSchema = section(
 }))
 
 export type Config = z.output<typeof configSchema>
+export type LogFormat = NonNullable<Config['log']['format']>
 export type VirtualRouter = z.output<typeof virtualRouterSchema>
 export type SyncGroup = z.output<typeof syncGroupSchema>
 export type HealthcheckConfig = Config['healthchecks'][number]

@@ -131,7 +131,7 @@ function checksChanged(old: Config, next: Config): readonly string[] {
 const inAnyOrder = (values: readonly unknown[]): readonly string[] =>
   values.map((value) => JSON.stringify(value)).sort()
 
-function atStartOnly({ runDirectory, api, journal, log, io }: Config): readonly (readonly [string, string])[] {
+function atStartOnly({ runDirectory, api, journal, io }: Config): readonly (readonly [string, string])[] {
   return [
     ['runDirectory', runDirectory],
     ['api.socket', api.socket],
@@ -140,7 +140,6 @@ function atStartOnly({ runDirectory, api, journal, log, io }: Config): readonly 
     ['api.metricsCompat', api.metricsCompat],
     ['journal', `${journal.file} ${journal.maxSize}`],
     ['api.peers', api.peers.length === 0 ? 'none' : api.peers.join(' ')],
-    ['log.level', log.level],
     ['io', io],
   ]
 }

@@ -120,3 +120,11 @@ export function groupsText(values: readonly ValueChange[]): string {
   const own = values.filter(({ section }) => section === 'syncGroups')
   return own.length === 0 ? '' : ` (${own.map((value) => `${value.name}: ${changeText(value)}`).join(', ')})`
 }
+
+/** Changes of keys that belong to no router, group or check, without those under `except`: `log.level info → debug`. */
+export const ownTexts = (values: readonly ValueChange[], except: readonly string[]): string[] =>
+  values
+    .filter(({ section, key }) => section === null && !except.some((path) => isUnder(key, path)))
+    .map((value) => changeText(value))
+
+export const isUnder = (key: string, path: string): boolean => key === path || key.startsWith(`${path}.`)

@@ -26,7 +26,7 @@ export const FLAGS: readonly Flag[] = [
   { short: 'C', long: 'check', fate: 'refused', says: 'holdfast checks no virtual servers' },
   { short: 'B', long: 'no_bfd', fate: 'noEffect', says: 'holdfast runs no BFD' },
   { long: 'all', fate: 'noEffect', says: 'there is one engine, and it always runs' },
-  { short: 'l', long: 'log-console', fate: 'noEffect', says: 'the log always goes to standard error' },
+  { short: 'l', long: 'log-console', fate: 'noEffect', says: 'the log always goes to standard output' },
   { short: 'D', long: 'log-detail', fate: 'noEffect', says: 'the log always has its details' },
   { short: 'S', long: 'log-facility', value: 'wanted', fate: 'noEffect', says: 'the log does not go to syslog' },
   { short: 'G', long: 'no-syslog', fate: 'noEffect', says: 'the log does not go to syslog' },
@@ -35,7 +35,7 @@ export const FLAGS: readonly Flag[] = [
     long: 'log-file',
     value: 'maybe',
     fate: 'notSupported',
-    says: 'the log goes to standard error: send it to a file from there',
+    says: 'the log goes to standard output: send it to a file from there',
   },
   { long: 'flush-log-file', fate: 'noEffect', says: 'holdfast writes no log file' },
   {

@@ -21,8 +21,9 @@ import {
 import type { WorkerGuest, WorkerThread } from './worker-thread.ts'
 
 type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post'>
+type WebhookFields = { readonly reason?: string; readonly waiting?: number }
 /** One line for many: the recorder's. */
-export type WebhookLog = (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void
+export type WebhookLog = (level: 'info' | 'warn', message: string, fields: WebhookFields) => void
 
 /** Some 700 octets each, in both threads. */
 export const MOST_WAITING = 1_000
@@ -159,7 +160,7 @@ export class WebhookThread {
     if (this.#waiting.size === 0) this.#onEmpty()
   }
 
-  #tell(level: 'warn', message: string, fields: Readonly<Record<string, unknown>>): void {
+  #tell(level: 'warn', message: string, fields: WebhookFields): void {
     this.#log(level, `Webhook ${this.#where}: ${message}`, { ...fields, waiting: this.#waiting.size })
   }
 

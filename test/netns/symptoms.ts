@@ -22,6 +22,8 @@ const [FILE, SOCKET, JOURNAL] = [
   '/run/holdfast/holdfast.sock',
   '/run/holdfast/events.jsonl',
 ] as const
+/** As where the daemon runs under systemd. */
+const JOURNALD = { log: { format: 'journald' } }
 /** Process starts on a machine that others keep busy. */
 const WITHIN = 30_000
 const [R1, R2, R3] = ['10.77.0.11', '10.77.0.12', '10.77.0.13']
@@ -45,7 +47,7 @@ export class Stage {
   }
 
   start(position: number, priority: number, { plan, extra, top }: Settings = {}): Holdfast {
-    const daemon = new Holdfast(this.lab, this.#plan(position, priority, plan), extra, [], top)
+    const daemon = new Holdfast(this.lab, this.#plan(position, priority, plan), extra, [], { ...JOURNALD, ...top })
     this.#daemons.set(this.lab.router(position), daemon)
     return daemon
   }
@@ -102,13 +104,20 @@ export class Stage {
   #placesOf(host: Host): Readonly<Record<string, string>> {
     const daemon = this.#daemons.get(host)
     const directory = join(this.lab.directory, `holdfast-${host.name}`)
-    const log = join(this.lab.directory, `${host.name}.log`)
-    writeFileSync(log, daemon?.lines.map(({ text }) => `${text}\n`).join('') ?? '')
+    // As the systemd journal takes it: what is in front is the priority (test/netns/journald.test.ts has a real one).
+    const records = (daemon?.lines ?? []).map(({ text }) => /^<([0-7])>(.*)$/.exec(text) ?? [text, '6', text])
+    const shown = (least: number) => {
+      const file = join(this.lab.directory, `${host.name}-${least}.log`)
+      const lines = records.filter(([, priority]) => Number(priority) <= least)
+      writeFileSync(file, lines.map(([, , text]) => `${text}\n`).join(''))
+      return `cat ${file}`
+    }
     return {
       [FILE]: daemon?.file ?? this.file(this.lab.routers.indexOf(host) + 1),
       [SOCKET]: join(directory, 'holdfast.sock'),
       [JOURNAL]: join(directory, 'events.jsonl'),
-      'journalctl -u holdfast -o cat': `cat ${log}`,
+      'journalctl -p warning -u holdfast -o cat': shown(4),
+      'journalctl -u holdfast -o cat': shown(7),
     }
   }
 }

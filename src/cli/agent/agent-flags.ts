@@ -66,7 +66,7 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
     status: !words.has('no-status'),
     print: words.form(),
     nodesFile: words.last('nodes'),
-    json: words.has('json'),
+    logFormat: words.logFormat(),
   }
   if (settings.nodesFile !== undefined && settings.print === undefined)
     words.problem('--nodes is for trying out: it goes with --print')

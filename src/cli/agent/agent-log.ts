@@ -1,10 +1,11 @@
 /**
- * What the agent says, on standard output: lines for people, or JSON lines as the engine's. A reader that stops costs lines,
- * never time (log-output.ts).
+ * The agent's log on standard output, in the formats of the engine's (docs/adr/0080): lines for people where no format is
+ * given, also in a pipe. A reader that stops costs lines, never time (log-output.ts).
  */
-import { pino } from 'pino'
+import { formatOf, LogLines } from '../../app/log/log-lines.ts'
 import { LogOutput } from '../../app/log/log-output.ts'
 import type { Level } from '../../cluster/runtime/agent.ts'
+import type { LogFormat } from '../../config/config.ts'
 
 export type AgentLog = {
   log(level: Level, message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -16,17 +17,18 @@ export type AgentLog = {
 
 const FLUSH_LIMIT = 200
 
-export function openAgentLog(json: boolean, isVerbose: boolean): AgentLog {
+/** `format`: `undefined` is `journald` for the systemd journal, otherwise `text`. */
+export function openAgentLog(format: LogFormat | undefined, isVerbose: boolean, descriptor = 1): AgentLog {
   let lost = 0
-  const output = new LogOutput(1, () => lost++)
-  const logger = pino({ level: 'debug', base: { name: 'holdfast-agent', pid: process.pid } }, output)
+  const output = new LogOutput(descriptor, () => lost++)
+  const lines = new LogLines('holdfast-agent', output, descriptor)
+  lines.setFormat(format ?? (formatOf(descriptor) === 'journald' ? 'journald' : 'text'))
   let verbose = isVerbose
   return {
     log(level, message, fields = {}) {
       if (level === 'debug' && !verbose) return
       const told = lost === 0 ? fields : { ...fields, linesLost: lost }
-      if (json) logger[level](told, message)
-      else output.write(`${new Date().toISOString()} ${level.padEnd(5)} ${message}${inWords(told)}\n`)
+      lines.write({ time: Date.now(), level, message, fields: told })
     },
     verbose(on) {
       verbose = on || isVerbose
@@ -34,10 +36,3 @@ export function openAgentLog(json: boolean, isVerbose: boolean): AgentLog {
     flush: () => output.flush(FLUSH_LIMIT),
   }
 }
-
-const inWords = (fields: Readonly<Record<string, unknown>>): string =>
-  Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-    .map((word) => ` ${word}`)
-    .join('')

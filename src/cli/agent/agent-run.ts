@@ -56,7 +56,7 @@ const modeText = (name: string): string | undefined => textIn(join(KEEPALIVED_FO
 
 export async function agentRun(settings: AgentSettings, notes: readonly string[]): Promise<CommandResult> {
   const verbose = settings.bootstrap || /^(yes|true)$/i.test(process.env.ENABLE_NODEIP_DEBUG ?? '')
-  const { log, ...output } = openAgentLog(settings.json, verbose)
+  const { log, ...output } = openAgentLog(settings.logFormat, verbose)
   for (const note of notes) log('warn', note)
   const end = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const)

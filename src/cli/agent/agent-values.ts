@@ -9,6 +9,7 @@ import type { Given } from './agent-words.ts'
 
 export type AgentEnvironment = Readonly<Record<string, string | undefined>>
 
+const LOG_FORMATS = ['json', 'text', 'journald'] as const
 const FORMS: readonly PrintForm[] = ['yaml', 'keepalived', 'both']
 const SHORTEST = 100
 const LONGEST = 3_600_000
@@ -114,6 +115,14 @@ export class AgentValues {
     if (!['', 'yes', 'no', 'true', 'false'].includes(text))
       this.problem(`Cannot use "${environment[name]}" for ${name} in the environment: yes or no wanted`)
     return text === '' ? unsaid : text === 'yes' || text === 'true'
+  }
+
+  logFormat(): AgentSettings['logFormat'] {
+    const text = this.last('log-format')
+    if (text === undefined) return this.has('json') ? 'json' : undefined
+    const format = LOG_FORMATS.find((each) => each === text)
+    if (format === undefined) this.problem(`Cannot use "${text}" for --log-format: json, text or journald wanted`)
+    return format
   }
 
   form(): PrintForm | undefined {

@@ -55,7 +55,12 @@ export const AGENT_FLAGS: readonly AgentFlag[] = [
     says: 'print what would be handed over (yaml, keepalived; default: both), change nothing',
   },
   { long: 'nodes', value: 'wanted', says: 'with --print: a NodeList as JSON instead of the API' },
-  { long: 'json', says: 'the log as JSON lines' },
+  {
+    long: 'log-format',
+    value: 'wanted',
+    says: 'json, text or journald (default: journald for the systemd journal, otherwise text)',
+  },
+  { long: 'json', says: 'the same as --log-format=json' },
   { short: 'h', long: 'help', says: 'prints the flags' },
 ]
 

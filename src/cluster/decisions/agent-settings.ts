@@ -2,6 +2,7 @@
  * What an agent is told when it is started: by its command line, whoever's flags those were, and by its environment. A value
  * without a default left open. Refuses to know flags (cli/agent/agent-flags.ts) and what is done by it.
  */
+import type { LogFormat } from '../../config/config.ts'
 import type { Service } from './engine/vrid.ts'
 
 /** Where what was decided goes. */
@@ -51,5 +52,6 @@ export type AgentSettings = {
   readonly print: PrintForm | undefined
   /** A NodeList to try it out with, in the place of the API. */
   readonly nodesFile: string | undefined
-  readonly json: boolean
+  /** Of the log; undefined: journald for the systemd journal, otherwise text. */
+  readonly logFormat: LogFormat | undefined
 }

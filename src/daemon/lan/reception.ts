@@ -94,7 +94,7 @@ export class Reception {
         peer: packet.source,
         destination: packet.destination,
         vrid,
-        version,
+        vrrpVersion: version,
         ...(router === undefined ? {} : { router: router.name }),
       },
     )

@@ -4,6 +4,7 @@
  */
 import type { NotifyEvent, NotifySubject } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
+import type { LogFields } from '../log-fields.ts'
 import type { NotifyPortNews } from '../ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
@@ -106,7 +107,7 @@ export class NoticeAccounts {
     this.#recorder.log('warn', `The thread that notifies has ended: once more, to the next one: ${which}`)
   }
 
-  #line(account: Account, now: Millis, level: 'info' | 'warn', message: string, fields: Record<string, unknown>): void {
+  #line(account: Account, now: Millis, level: 'info' | 'warn', message: string, fields: LogFields): void {
     const { bucket, subject } = account
     const refused = bucket.take(now)
     if (refused === undefined) return

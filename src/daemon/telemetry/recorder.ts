@@ -3,11 +3,12 @@
  * who reads it is attached after the start and is never called during a turn, because neither the first advertisement nor
  * the announcements of a takeover must wait for it. This file does not know how a log line looks or what a metric is called.
  */
+
+import type { LogFields } from '../log-fields.ts'
 import { Chronicle, type ChronicleClock, SYSTEM_CLOCKS } from './chronicle.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
-export type LogFields = Readonly<Record<string, unknown>>
 export type LogRecord = {
   /** Milliseconds since the epoch. */
   readonly time: number

@@ -1,10 +1,21 @@
 /** The log never waits for its reader: lines are whole, in order, bounded, and what is lost is counted. */
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { attachLog } from '../../../src/app/log/log.ts'
+import { attachLog, type LogSettings } from '../../../src/app/log/log.ts'
+import { formatOf } from '../../../src/app/log/log-lines.ts'
 import { LogOutput } from '../../../src/app/log/log-output.ts'
 import { Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 
@@ -101,18 +112,85 @@ test('a file gets everything, behind what others wrote', async () => {
   closeSync(fd)
 })
 
-test('a record is a JSON line with time, level, message and its fields; below the level it is none', async () => {
-  const path = join(directory, 'log')
-  const recorder = new Recorder()
-  recorder.log('warn', 'before the log was there', { router: 'api' })
-  const log = attachLog(recorder, 'info', openSync(path, 'w'))
-  recorder.log('debug', 'not wanted')
-  recorder.log('info', 'after', { reason: 'startup' })
-  await log.flush()
-  const lines = readFileSync(path, 'utf8').trim().split('\n')
-  const records = lines.map((text): unknown => JSON.parse(text))
-  expect(records).toEqual([
-    expect.objectContaining({ level: 40, name: 'holdfast', msg: 'before the log was there', router: 'api' }),
-    expect.objectContaining({ level: 30, time: expect.any(Number), msg: 'after', reason: 'startup' }),
-  ])
+describe('the records of the engine', () => {
+  const path = () => join(directory, 'log')
+  const lines = () => readFileSync(path(), 'utf8').trimEnd().split('\n')
+  const opened = (settings: LogSettings, recorder = new Recorder()) => {
+    const log = attachLog(recorder, settings, openSync(path(), 'w'))
+    return { log, recorder }
+  }
+
+  test('are JSON lines with time, level, message and fields in a file; below the level there is none', async () => {
+    const recorder = new Recorder()
+    recorder.log('warn', 'before the log was there', { router: 'api' })
+    const { log } = opened({ level: 'info' }, recorder)
+    recorder.log('debug', 'not wanted')
+    recorder.log('info', 'after', { reason: 'startup' })
+    await log.flush()
+    expect(lines().map((text): unknown => JSON.parse(text))).toEqual([
+      expect.objectContaining({ level: 40, name: 'holdfast', msg: 'before the log was there', router: 'api' }),
+      expect.objectContaining({ level: 30, time: expect.any(Number), msg: 'after', reason: 'startup' }),
+    ])
+  })
+
+  test('have the format of the configuration, whatever reads them', async () => {
+    const { log, recorder } = opened({ level: 'info', format: 'journald' })
+    recorder.log('warn', 'api: Active → Backup', { router: 'api', reason: 'linkDown' })
+    await log.flush()
+    expect(lines()).toEqual(['<4>WARN  api: Active → Backup reason=linkDown'])
+  })
+
+  test('follow another level and another format while it runs', async () => {
+    const { log, recorder } = opened({ level: 'info', format: 'text' })
+    const say = (text: string) => {
+      recorder.log('debug', text)
+      recorder.log('warn', text)
+      // As the next turn of the engine does.
+      recorder.flush()
+    }
+    say('one')
+    log.set({ level: 'debug', format: 'text' })
+    say('two')
+    log.set({ level: 'error', format: 'text' })
+    say('three')
+    log.set({ level: 'trace', format: 'journald' })
+    say('four')
+    log.set({ level: 'warn' })
+    say('five')
+    await log.flush()
+    expect(lines().map((line) => line.replace(/^\d{4}-[-\d]+T[\d:.]+[+-][\d:]+ /, 'TIME '))).toEqual([
+      'TIME WARN  one',
+      'TIME DEBUG two',
+      'TIME WARN  two',
+      '<7>DEBUG four',
+      '<4>WARN  four',
+      expect.stringMatching(/^\{"level":40,.*"msg":"five"\}$/),
+    ])
+  })
+
+  test.each(['json', 'text', 'journald'] as const)('are one line each in %s, whatever is in them', async (format) => {
+    const { log, recorder } = opened({ level: 'info', format })
+    const hostile = 'x\n<0>forged\r\n{"level":60}\u2028\u0085\u001b[2J\u009b2J\0'
+    for (let i = 0; i < 3; i++) recorder.log('warn', `Discarded ${hostile}`, { router: hostile, reason: hostile })
+    await log.flush()
+    const bytes = readFileSync(path(), 'utf8')
+    expect(bytes.split('\n')).toHaveLength(4)
+    expect(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u.exec(bytes), bytes).toBeNull()
+    for (const line of lines()) {
+      expect(line).toMatch({ json: /^\{"level":40,/, text: /^\d{4}-\S+ WARN {2}/, journald: /^<4>WARN {2}/ }[format])
+      if (format === 'json') expect(JSON.parse(line)).toMatchObject({ msg: `Discarded ${hostile}`, reason: hostile })
+    }
+  })
+})
+
+describe('the format where none is configured', () => {
+  test('is that of the journal where JOURNAL_STREAM names the descriptor, and JSON where it names another one', () => {
+    const descriptor = openSync(join(directory, 'log'), 'w')
+    const { dev, ino } = fstatSync(descriptor)
+    expect(formatOf(descriptor, {})).toBe('json')
+    expect(formatOf(descriptor, { JOURNAL_STREAM: `${dev}:${ino}` })).toBe('journald')
+    for (const other of [`${dev}:${ino + 1}`, `${dev + 1}:${ino}`, '', `${ino}`, `${dev}:${ino}\n`])
+      expect(formatOf(descriptor, { JOURNAL_STREAM: other }), other).toBe('json')
+    closeSync(descriptor)
+  })
 })

@@ -48,7 +48,7 @@ describe('agent', () => {
       status: true,
       print: undefined,
       nodesFile: undefined,
-      json: false,
+      logFormat: undefined,
     })
   })
 
@@ -91,7 +91,7 @@ describe('agent', () => {
       native: true,
       stateDirectory: '/s',
       stableFor: 90_000,
-      json: true,
+      logFormat: 'json',
       print: 'yaml',
       nodesFile: 'n.json',
     })
@@ -116,6 +116,7 @@ describe('agent', () => {
     ['a relative path', [...VIPS, '--state-dir=here'], /"here" for --state-dir: an absolute path/],
     ['a name that is none', [...VIPS, '--name=Os test'], /"Os test" for --name/],
     ['a form that is none', [...VIPS, '--print=xml'], /"xml" for --print/],
+    ['a log in no such format', [...VIPS, '--log-format', 'xml'], /for --log-format: json, text or journald wanted/],
     ['nodes without a look', [...VIPS, '--nodes', 'n.json'], /goes with --print/],
     ['two arguments', ['/k', '/t', ...VIPS], /there are two arguments/],
     ['four arguments', [...POD, 'more', ...VIPS], /Unexpected argument: more/],

@@ -181,18 +181,9 @@ describe('sync groups', () => {
 })
 
 test('what waits for the next start is named', () => {
-  const head =
-    'runDirectory: /run/x\napi: { listen: false, metricsCompat: keepalived-exporter }\nio: raw-socket\nlog: { level: debug }\n'
+  const head = 'runDirectory: /run/x\napi: { listen: false, metricsCompat: keepalived-exporter }\nio: raw-socket\n'
   const { restartOnly, unchanged } = diff(file(A), `${head}${file(A)}`)
-  expect(restartOnly).toEqual([
-    'runDirectory',
-    'api.socket',
-    'api.listen',
-    'api.metricsCompat',
-    'journal',
-    'log.level',
-    'io',
-  ])
+  expect(restartOnly).toEqual(['runDirectory', 'api.socket', 'api.listen', 'api.metricsCompat', 'journal', 'io'])
   expect(unchanged).toEqual(['a'])
 })
 
@@ -272,6 +263,7 @@ describe('the values that differ, for people', () => {
 
   test('the configuration itself, and a secret of it', () => {
     expect(values(file(A), `log: { level: debug }\n${file(A)}`)).toEqual(['log.level info → debug'])
+    expect(values(file(A), `log: { format: text }\n${file(A)}`)).toEqual(['log.format default → text'])
     const webhook = (url: string) => `notify: { webhook: { url: "${url}" } }\n${file(A)}`
     expect(values(webhook('http://h/geheim'), webhook('http://h/'))).toEqual(['notify.webhook.url changed'])
   })

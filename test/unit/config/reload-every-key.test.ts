@@ -276,6 +276,12 @@ const WEBHOOK: Readonly<Record<string, Files>> = {
   'notify.webhook.retry.giveUpAfter': webhook({}, { retry: { giveUpAfter: '2m' } }),
 }
 
+/** The log has their new value (app/run.ts gives it that of the configuration in force). */
+const LOG: Readonly<Record<string, Files>> = {
+  'log.level': top({}, { log: { level: 'debug' } }),
+  'log.format': top({}, { log: { format: 'text' } }),
+}
+
 /** The reload names them as what waits for the next start. */
 const AT_START: Readonly<Record<string, Files>> = {
   runDirectory: top({ runDirectory: '/run/a' }, { runDirectory: '/run/b' }),
@@ -284,7 +290,6 @@ const AT_START: Readonly<Record<string, Files>> = {
   'api.metricsCompat': top({}, { api: { metricsCompat: 'keepalived-exporter' } }),
   'api.public': top({}, { api: { public: true } }),
   'api.peers': top({}, { api: { peers: ['http://10.0.0.12:9655'] } }),
-  'log.level': top({}, { log: { level: 'debug' } }),
   'journal.file': top({}, { journal: { file: false } }),
   'journal.maxSize': top({}, { journal: { maxSize: '1MiB' } }),
   io: top({}, { io: 'raw-socket' }),
@@ -293,7 +298,7 @@ const AT_START: Readonly<Record<string, Files>> = {
 /** It has one value. */
 const CONSTANT = ['version']
 
-const ALL = { ...ROUTERS, ...GROUP_PROGRAMS, ...HEALTHCHECKS, ...COMBINATIONS, ...WEBHOOK, ...AT_START }
+const ALL = { ...ROUTERS, ...GROUP_PROGRAMS, ...HEALTHCHECKS, ...COMBINATIONS, ...WEBHOOK, ...LOG, ...AT_START }
 
 test('every key of the schema has a case', () => {
   const keys = schemaKeys(jsonSchema()).filter(({ schema }) => !isSection(schema))
@@ -381,6 +386,13 @@ test.each(Object.entries(WEBHOOK))('a changed %s is in force in the configuratio
   const { world, old, next } = reloaded(files)
   expect(next.notify?.webhook).not.toEqual(old.notify?.webhook)
   expect(world.daemon.config.notify?.webhook).toEqual(next.notify?.webhook)
+})
+
+test.each(Object.entries(LOG))('a changed %s is in force in the configuration that the log gets', (path, files) => {
+  const { world, old, next, report } = reloaded(files)
+  expect(next.log).not.toEqual(old.log)
+  expect(world.daemon.config.log).toEqual(next.log)
+  expect(report.restartOnly).not.toContain(path)
 })
 
 test.each(Object.entries(AT_START))('a changed %s is told as waiting for the next start', (path, files) => {

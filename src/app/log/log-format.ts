@@ -1,0 +1,116 @@
+/**
+ * A log record as a line for people (`text`) or for the systemd journal (`journald`, sd-daemon(3)). Decided here: the order
+ * of a line's parts, and that no value can end a line, begin another one or steer a terminal (docs/adr/0080). Pure: a record
+ * in, a line out. Refuses to know JSON lines (pino) and where a line goes.
+ */
+import type { LogLevel } from '../../daemon/telemetry/recorder.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+export type LogLine = {
+  /** Milliseconds since the epoch. */
+  readonly time: number
+  readonly level: LogLevel
+  readonly message: string
+  readonly fields: Fields
+}
+
+type Level = {
+  /** Number of the level in JSON, which is pino's. */
+  readonly pino: number
+  /** Priority of syslog(3), which the journal takes. */
+  readonly syslog: number
+}
+
+export const LEVELS: Readonly<Record<LogLevel, Level>> = {
+  debug: { pino: 20, syslog: 7 },
+  info: { pino: 30, syslog: 6 },
+  warn: { pino: 40, syslog: 4 },
+  error: { pino: 50, syslog: 3 },
+}
+
+/** The journal ends a record after 48 KiB and reads the next piece as a new one, with a priority of its own. */
+const MOST_CHARACTERS = 12_000
+
+/** Controls (C0, DEL, C1), characters that end a line, are invisible or change the direction of text. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+/** The same without C0, which a writer of JSON has escaped. */
+const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
+/** Units of characters that may be one of them: found four times as fast, and hardly a line has one. */
+const SUSPECT = /[\u007f-\u009f\u00ad\u0600-\u08ff\u180e\u2000-\u206f\ud800-\udfff\ufeff\ufff0-\uffff]/
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+/** A value that needs no quotes. */
+const BARE = /^[\w.:/@%+,-]+$/
+
+const hexadecimal = (character: string): string =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+const escaped = (text: string): string => text.replace(UNSAFE, (match) => SHORT[match] ?? hexadecimal(match))
+
+/** Returns a line of JSON with the same value in which no character steers a terminal. */
+export const safeJson = (line: string): string =>
+  SUSPECT.test(line) ? line.replace(UNSAFE_IN_JSON, hexadecimal) : line
+
+/** Returns "2026-11-24T21:49:01.123+01:00". `offset`: minutes east of UTC, by default those of this machine. */
+export function localTime(at: number, offset = -new Date(at).getTimezoneOffset()): string {
+  const minutes = Math.abs(offset)
+  const two = (number: number) => String(number).padStart(2, '0')
+  const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
+  return `${new Date(at + offset * 60_000).toISOString().slice(0, -1)}${zone}`
+}
+
+/** The second of the last line, without and behind its milliseconds: most lines come together. */
+let known = { second: Number.NaN, before: '', behind: '' }
+
+function timeOf(at: number): string {
+  const second = Math.floor(at / 1000)
+  if (second !== known.second) {
+    const whole = localTime(second * 1000)
+    known = { second, before: whole.slice(0, 20), behind: whole.slice(23) }
+  }
+  return `${known.before}${String(Math.floor(at) - second * 1000).padStart(3, '0')}${known.behind}`
+}
+
+/** Returns a line of `text` with its end: time, level, router, message, fields. `paint` colors the level. */
+export const textLine = (record: LogLine, paint = plain): string =>
+  `${timeOf(record.time)} ${paint(record.level)} ${saying(record)}\n`
+
+/** Returns a line of `journald` with its end: the same without the time, which the journal has, behind the priority. */
+export const journaldLine = (record: LogLine): string =>
+  `<${LEVELS[record.level].syslog}>${plain(record.level)} ${saying(record)}\n`
+
+const plain = (level: LogLevel): string => level.toUpperCase().padEnd(5)
+
+const COLORS: Readonly<Record<LogLevel, string>> = { debug: '2', info: '32', warn: '33', error: '1;31' }
+
+/** Returns the level in its color (ECMA-48), for a terminal. */
+export const painted = (level: LogLevel): string => `\u001b[${COLORS[level]}m${plain(level)}\u001b[0m`
+
+function saying({ message, fields }: LogLine): string {
+  const { router, ...rest } = fields
+  const isNamed = typeof router === 'string' && (message.startsWith(`${router}:`) || message.startsWith(`${router} `))
+  const head = typeof router !== 'string' || isNamed ? message : `${router}: ${message}`
+  const line = `${escaped(head)}${fieldWords(typeof router === 'string' ? rest : fields)}`
+  const over = line.length - MOST_CHARACTERS
+  return over <= 0 ? line : `${line.slice(0, MOST_CHARACTERS)}… (${over} characters more)`
+}
+
+function fieldWords(fields: Fields): string {
+  let words = ''
+  for (const [key, value] of Object.entries(fields))
+    if (value !== undefined) words += ` ${BARE.test(key) ? key : quoted(key)}=${valueWord(value)}`
+  return words
+}
+
+function valueWord(value: unknown): string {
+  if (typeof value === 'string') return BARE.test(value) ? value : quoted(value)
+  if (typeof value !== 'object' || value === null) return escaped(String(value))
+  try {
+    return escaped(JSON.stringify(value))
+  } catch (error) {
+    return quoted(`no JSON: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+const quoted = (text: string): string => escaped(JSON.stringify(text))
