@@ -17,7 +17,7 @@ demo: ## three nodes in network namespaces, one failover, measured (root)
 CONTAINER_FILES := $(filter test/container/%,$(FILES))
 OTHER_FILES := $(filter-out test/container/%,$(FILES))
 # What `make test` runs, without the long forms and the containers.
-SHORT := --project unit --project computing --project waiting --project alone
+SHORT := --project unit --project computing --project waiting --project paired --project alone
 
 unit: ## what needs no root, no network and no wait: under a minute
 	@scripts/setup.sh runtime
@@ -41,7 +41,7 @@ endif
 test-long: ## what test-all adds: chaos, soak, the matrix of accidents, and image, pods and Compose where a Docker engine answers (root)
 	@scripts/setup.sh test
 	@status=0; \
-	scripts/tests.sh --project long $(REPORTERS) || status=$$?; \
+	scripts/tests.sh --project long --project long-alone $(REPORTERS) || status=$$?; \
 	scripts/container-tests.sh $(REPORTERS) || status=$$?; \
 	exit $$status
 

@@ -104,23 +104,36 @@ const WAITING = [
   'test/integration/**/*.test.ts',
 ]
 
-/** Long forms, which `make test-all` adds: random faults, an hour's soak in half a minute, every accident of the matrix, a model held against the real keepalived. */
-const LONG = [
+/** Bounds of milliseconds at intervals of 100 ms and more: two beside each other leave each a CPU. */
+const PAIRED = [
+  'test/netns/carrier.test.ts',
+  'test/netns/demotion.test.ts',
+  'test/netns/failover.test.ts',
+  'test/netns/guardian.test.ts',
+  'test/netns/native-probe.test.ts',
+  'test/netns/relocation.test.ts',
+  'test/netns/security-claims.test.ts',
+  'test/netns/security-modes.test.ts',
+]
+
+/** Long forms, which `make test-all` adds: a model held against the real keepalived, and scenarios that unit tests play as well. */
+const LONG = ['test/interop/keepalived-model.test.ts', 'test/netns/shared-scenarios.test.ts']
+
+/** Long forms that need the machine for themselves: random faults, soak, every accident of the matrix, 255 routers. */
+const LONG_ALONE = [
   'test/chaos/**/*.test.ts',
-  'test/interop/keepalived-model.test.ts',
   'test/netns/crash-matrix.test.ts',
   'test/netns/many-routers.test.ts',
-  'test/netns/shared-scenarios.test.ts',
   'test/soak/**/*.test.ts',
 ]
 
-/** How many of them run together on two cores. */
-const WAIT_TOGETHER = 5
+/** Files of `waiting` that run together on two cores. On average one of them takes a fifth of a CPU. */
+const WAIT_TOGETHER = 6
 
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
 
-for (const file of [...WAITING, ...LONG])
+for (const file of [...WAITING, ...PAIRED, ...LONG, ...LONG_ALONE])
   if (!file.includes('*') && !existsSync(new URL(file, import.meta.url)))
     throw new Error(`Cannot order test files: there is no ${file}`)
 
@@ -181,9 +194,17 @@ export default defineConfig({
       },
       group(1, 'computing', 2, COMPUTING),
       group(2, 'waiting', WAIT_TOGETHER, WAITING),
-      group(3, 'alone', 1, ['test/**/*.test.ts'], [...UNIT, ...COMPUTING, ...WAITING, ...LONG, ...CONTAINER]),
-      group(4, 'long', 1, LONG),
-      group(5, 'container', 1, CONTAINER, [], ['test/container/build-image.ts']),
+      group(3, 'paired', 2, PAIRED),
+      group(
+        4,
+        'alone',
+        1,
+        ['test/**/*.test.ts'],
+        [...UNIT, ...COMPUTING, ...WAITING, ...PAIRED, ...LONG, ...LONG_ALONE, ...CONTAINER],
+      ),
+      group(5, 'long', 3, LONG),
+      group(6, 'long-alone', 1, LONG_ALONE),
+      group(7, 'container', 2, CONTAINER, [], ['test/container/build-image.ts']),
     ],
   },
 })
