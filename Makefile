@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo unit watch test test-long test-all check docs build bench bench-cost chaos soak prove prove-all explore fuzz fuzz-native release image clean
+.PHONY: help demo unit watch test test-long test-all check docs build bench bench-cost chaos soak defects prove prove-all explore fuzz fuzz-native release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts
 
@@ -84,6 +84,10 @@ chaos: ## random faults on three nodes, judged by who answers (root; options: SE
 soak: ## an hour at 10 ms with a failover every 10 s, reloads, scrapes, flapping checks: memory, descriptors, answers (root; options: SECONDS=600 OUT=FILE.md ARGS=--help)
 	@scripts/setup.sh test
 	@npm run --silent soak -- --seconds $(or $(SECONDS),3600) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+defects: ## ten defects planted in the daemon one after the other, each with the test that must fail with it: 5 minutes (root; options: ARGS='--only WORDS', ARGS=--control)
+	@scripts/setup.sh test
+	@npm run --silent defects -- $(ARGS)
 
 prove: ## the long form of the simulated histories: 10 000 of 3 to 50 nodes, judged by who answers, over an hour of CPU; CI has 300 (options: HISTORIES=100 SEED=1, ARGS='--seconds 60')
 	@scripts/setup.sh test

@@ -16,9 +16,9 @@ export const PRIORITIES = [200, 150, 100] as const
 /** Generous: order and outcome are asserted, speed is measured by the benchmark. */
 export const WITHIN = 5_000
 /** What a deadline is given on top: rounding to centiseconds, and a machine with two cores. */
-const MARGIN = 100
+export const MARGIN = 100
 
-const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
+export const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
 /** In the network fd00:77::/64, which every host of an IPv6 trio is in; its own addresses end like those of IPv4. */
 export const TRIO_VIP6 = 'fd00:77::100'
