@@ -89,10 +89,10 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a guardian does nothing for an engine that is frozen',
     edits: [
-      edit('src/daemon/guard/last-will.ts', 'remove: bequests.flatMap(({ remove }) => remove)', 'remove: []'),
+      edit('src/daemon/guard/cleanup-plan.ts', 'remove: parts.flatMap(({ remove }) => remove)', 'remove: []'),
       edit(
-        'src/daemon/guard/last-will.ts',
-        'bequests.flatMap(({ release }) => (release.datagrams.length === 0 ? [] : [release]))',
+        'src/daemon/guard/cleanup-plan.ts',
+        'parts.flatMap(({ release }) => (release.datagrams.length === 0 ? [] : [release]))',
         '[]',
       ),
     ],
