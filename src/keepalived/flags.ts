@@ -10,7 +10,7 @@ import type { KeepalivedReading } from '../files/configuration-language.ts'
 
 export type Fate = 'done' | 'noEffect' | 'notSupported' | 'refused'
 
-type Flag = {
+export type Flag = {
   readonly short?: string
   readonly long: string
   /** `maybe`: only in the same word, -tFILE or --config-test=FILE. */
@@ -18,6 +18,8 @@ type Flag = {
   readonly fate: Fate
   /** What becomes of it, or why it does not matter. */
   readonly says: string
+  /** What bin/holdfast does about it: no background, a core dump of the engine, or Node without a guardian, which answers. */
+  readonly launcher?: 'foreground' | 'core' | 'answer'
 }
 
 export const FLAGS: readonly Flag[] = [
@@ -64,7 +66,7 @@ export const FLAGS: readonly Flag[] = [
     fate: 'noEffect',
     says: 'an engine that has ended is never started again from inside',
   },
-  { short: 'n', long: 'dont-fork', fate: 'done', says: 'stays in the foreground' },
+  { short: 'n', long: 'dont-fork', fate: 'done', says: 'stays in the foreground', launcher: 'foreground' },
   {
     short: 'd',
     long: 'dump-conf',
@@ -73,7 +75,7 @@ export const FLAGS: readonly Flag[] = [
   },
   { short: 'p', long: 'pid', value: 'wanted', fate: 'done', says: 'the pid of the process that takes the signals' },
   { short: 'r', long: 'vrrp_pid', value: 'wanted', fate: 'done', says: 'the pid of the engine' },
-  { short: 'T', long: 'genhash', fate: 'refused', says: 'holdfast has no genhash' },
+  { short: 'T', long: 'genhash', fate: 'refused', says: 'holdfast has no genhash', launcher: 'answer' },
   { short: 'c', long: 'checkers_pid', value: 'wanted', fate: 'noEffect', says: 'there is no such process' },
   {
     short: 'a',
@@ -91,7 +93,7 @@ export const FLAGS: readonly Flag[] = [
     fate: 'refused',
     says: 'start it in the namespace instead: ip netns exec NAME holdfast run -f FILE',
   },
-  { short: 'm', long: 'core-dump', fate: 'done', says: 'the engine may write a core dump' },
+  { short: 'm', long: 'core-dump', fate: 'done', says: 'the engine may write a core dump', launcher: 'core' },
   {
     short: 'M',
     long: 'core-dump-pattern',
@@ -101,10 +103,10 @@ export const FLAGS: readonly Flag[] = [
   },
   { short: 'e', long: 'all-config', fate: 'done', says: 'a file that is missing is an error' },
   { short: 'i', long: 'config-id', value: 'wanted', fate: 'done', says: 'which lines with an @ count' },
-  { long: 'signum', value: 'wanted', fate: 'done', says: 'prints the number of a signal' },
-  { short: 't', long: 'config-test', value: 'maybe', fate: 'done', says: 'judges the file' },
-  { short: 'v', long: 'version', fate: 'done', says: 'prints the version' },
-  { short: 'h', long: 'help', fate: 'done', says: 'prints the flags' },
+  { long: 'signum', value: 'wanted', fate: 'done', says: 'prints the number of a signal', launcher: 'answer' },
+  { short: 't', long: 'config-test', value: 'maybe', fate: 'done', says: 'judges the file', launcher: 'answer' },
+  { short: 'v', long: 'version', fate: 'done', says: 'prints the version', launcher: 'answer' },
+  { short: 'h', long: 'help', fate: 'done', says: 'prints the flags', launcher: 'answer' },
   // Ours, because a node that starts keepalived has nowhere else to say it.
   { long: 'realtime', value: 'maybe', fate: 'done', says: 'real-time priority, as in holdfast run' },
   { long: 'force', fate: 'done', says: 'also beside another keepalived, as in holdfast run' },
@@ -204,7 +206,7 @@ function givenFlags(argv: readonly string[]): Given[] | string {
 
 function longFlag(word: string, rest: string[]): Given[] | string {
   const [, name = '', , value] = /^([^=]*)(=(.*))?$/s.exec(word) ?? []
-  // No abbreviations: bin/holdfast reads the same words, and must not see others.
+  // No abbreviations: bin/holdfast reads the same flags, by their full names.
   const flag = FLAGS.find(({ long }) => long === name)
   if (flag === undefined) return `Unknown option --${name}`
   if (flag.value === undefined)
