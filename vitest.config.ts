@@ -82,6 +82,7 @@ const WAITING = [
   'test/netns/linux-network.test.ts',
   'test/netns/explain-third.test.ts',
   'test/netns/owner-status.test.ts',
+  'test/netns/keepalived-reload.test.ts',
   'test/netns/log.test.ts',
   'test/netns/journald.test.ts',
   'test/netns/presets.test.ts',
