@@ -20,6 +20,16 @@ const ENTRIES = ['main', 'worker', 'warm-up']
 const options = /^options='(.*)'$/m.exec(readFileSync(join(root, 'bin', 'holdfast'), 'utf8'))?.[1]
 if (options === undefined) throw new Error("Cannot find the line options='…' in bin/holdfast")
 
+/**
+ * node-fetch takes Node's URL and loads whatwg-url all the same, for a Node that has none: 450 KB, and the module punycode,
+ * of which every Node from 21 on warns.
+ */
+const nodeUrl = {
+  name: 'node-url',
+  resolveId: (id) => (id === 'whatwg-url' ? '\0node-url' : undefined),
+  load: (id) => (id === '\0node-url' ? 'module.exports = { URL, URLSearchParams }' : undefined),
+}
+
 const { output } = await build({
   input: {
     main: join(dist, 'main.js'),
@@ -29,6 +39,7 @@ const { output } = await build({
   platform: 'node',
   // They look for their binaries on the disk; the last one may not be there at all.
   external: ['node-gyp-build', 'raw-socket'],
+  plugins: [nodeUrl],
   logLevel: 'warn',
   write: false,
   output: {

@@ -28,3 +28,9 @@ test('what an engine and its worker load stays without it', () => {
   expect(Object.values(places).filter((file) => loaded.has(file)).length).toBeGreaterThan(10)
   for (const file of loaded) expect(read(file).includes(CLIENT), file).toBe(false)
 })
+
+test('no file loads a module of which a newer Node warns at its first use', () => {
+  const deprecated = /\brequire\(["'](?:node:)?(?:punycode|sys|domain|_\w+)["']\)/g
+  const found = files.flatMap((file) => [...read(file).matchAll(deprecated)].map(([text]) => `${file}: ${text}`))
+  expect(found).toEqual([])
+})
