@@ -1,7 +1,7 @@
 /**
- * The event journal of this program, and its file: wiring. Opened when the engine already runs; what was recorded until
- * then is in memory. Decided here: that nothing waits for the file, that an earlier life which did not end with a word of
- * its own has ended abruptly, and that a file which cannot be used is a warning. Refuses to know what is recorded.
+ * The file of the event journal. Opened when the engine already runs; earlier events are in memory until then. Decided
+ * here: nothing waits for the file, a file that cannot be used is a warning, and an earlier run whose last event is not
+ * `stopped` has ended abruptly.
  */
 
 import type { Config } from '../config/config.ts'
@@ -12,60 +12,66 @@ import { JournalFile, readEarlierLife } from '../events/journal-file.ts'
 
 const FLUSH_LIMIT = 200
 
-export type EventJournal = {
-  /** Null: in memory alone. */
-  readonly state: JournalSnapshot | null
-  flush(): Promise<void>
-  /** The last word of an engine with a bug, and what waits, in the file before this returns. */
-  crashed(error: unknown): void
-}
+export class EventJournal {
+  readonly #recorder: Pick<Recorder, 'chronicle' | 'logLimited'>
+  #file: JournalFile | undefined
 
-export function openEventJournal(
-  { file: path, maxSize }: Config['journal'],
-  recorder: Pick<Recorder, 'chronicle' | 'logLimited'>,
-): EventJournal {
-  if (path === false) return { state: null, flush: () => Promise.resolve(), crashed: () => {} }
-  const { chronicle } = recorder
-  const onProblem = (message: string) => recorder.logLimited('event journal', 'warn', message, { file: path })
-  const onGap = (lost: number, why: string) => chronicle.record({ kind: 'journalGap', lost, why })
-  const file = new JournalFile({ path, maxSize, onProblem, onGap })
-  void readEarlierLife(path)
-    .catch((error: unknown): readonly JournalEvent[] => {
-      onProblem(`Cannot read the event journal of an earlier life: ${error instanceof Error ? error.message : error}`)
-      return []
-    })
-    .then((earlier) => {
-      chronicle.file = path
-      chronicle.continue(earlier)
-      const last = earlier.at(-1)
-      for (const event of chronicle.read({ after: last?.seq ?? 0 }).events) file.append(event)
-      chronicle.subscribe((event) => file.append(event))
-      if (last === undefined) return
-      const started = earlier.findLast((event) => event.kind === 'started')
-      chronicle.record({
-        ...{ kind: 'earlierLife', ended: last.kind === 'stopped' ? 'cleanly' : 'abruptly' },
-        ...{ lastSeq: last.seq, lastAt: last.at },
-        ...(started === undefined ? {} : { pid: started.pid }),
+  constructor(recorder: Pick<Recorder, 'chronicle' | 'logLimited'>) {
+    this.#recorder = recorder
+  }
+
+  /** `null`: events are in memory alone. */
+  get state(): JournalSnapshot | null {
+    return this.#file?.state ?? null
+  }
+
+  /** Continues the journal of earlier runs, as soon as their events have been read. */
+  open({ file: path, maxSize }: Config['journal']): void {
+    if (path === false) return
+    const { chronicle } = this.#recorder
+    const onProblem = (message: string) => this.#recorder.logLimited('event journal', 'warn', message, { file: path })
+    const onGap = (lost: number, why: string) => chronicle.record({ kind: 'journalGap', lost, why })
+    const file = new JournalFile({ path, maxSize, onProblem, onGap })
+    this.#file = file
+    void readEarlierLife(path)
+      .catch((error: unknown): readonly JournalEvent[] => {
+        onProblem(`Cannot read the event journal of an earlier life: ${error instanceof Error ? error.message : error}`)
+        return []
       })
-    })
-  return {
-    get state() {
-      return file.state
-    },
-    flush: () => file.flush(FLUSH_LIMIT),
-    crashed(error) {
-      chronicle.record({ kind: 'crashed', ...wordsOf(error) })
-      file.writeNow()
-    },
+      .then((earlier) => {
+        chronicle.file = path
+        chronicle.continue(earlier)
+        const last = earlier.at(-1)
+        for (const event of chronicle.read({ after: last?.seq ?? 0 }).events) file.append(event)
+        chronicle.subscribe((event) => file.append(event))
+        if (last === undefined) return
+        const started = earlier.findLast((event) => event.kind === 'started')
+        chronicle.record({
+          ...{ kind: 'earlierLife', ended: last.kind === 'stopped' ? 'cleanly' : 'abruptly' },
+          ...{ lastSeq: last.seq, lastAt: last.at },
+          ...(started === undefined ? {} : { pid: started.pid }),
+        })
+      })
+  }
+
+  async flush(): Promise<void> {
+    await this.#file?.flush(FLUSH_LIMIT)
+  }
+
+  /** Records the exception that ends the engine; it and all events before are in the file when this returns. */
+  crashed(error: unknown): void {
+    if (this.#file === undefined) return
+    this.#recorder.chronicle.record({ kind: 'crashed', ...describe(error) })
+    this.#file.writeNow()
   }
 }
 
-/** Long enough for a sentence: its stack is on standard error. */
+/** Enough for a sentence; the stack is on standard error. */
 const LONGEST_ERROR = 300
 
-function wordsOf(error: unknown): { readonly error: string; readonly code?: string } {
+function describe(error: unknown): { readonly error: string; readonly code?: string } {
   const [line = ''] = String(error).split('\n')
-  const words = line.slice(0, LONGEST_ERROR)
+  const text = line.slice(0, LONGEST_ERROR)
   const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string'
-  return hasCode ? { error: words, code: `${error.code}` } : { error: words }
+  return hasCode ? { error: text, code: `${error.code}` } : { error: text }
 }

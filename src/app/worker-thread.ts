@@ -1,16 +1,16 @@
 /**
- * The worker thread of this program, and what runs in it: wiring. Made before the engine, because the engine may need its
- * checks at once. Decided here: the thread is started ahead of the engine where a router has to wait for what a
- * check finds; otherwise nothing runs in it until somebody asks, because the first advertisement comes first.
+ * The worker thread of this program, and the ports that it serves. Made before the engine, because the engine may need its
+ * checks immediately. Decided here: the thread starts ahead of the engine if a router has to wait for the first result of a
+ * check; otherwise it starts when it is needed, because the first advertisement comes first.
  */
 
 import type { Config } from '../config/config.ts'
 import { healthchecksIn } from '../config/schema/track.ts'
+import type { Daemon } from '../daemon/daemon.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import { sourceOf } from '../http/event-route.ts'
 import { closeChannel, startLauncher } from '../linux/process/launcher.ts'
 import { CheckThread } from '../worker/check-thread.ts'
-import type { EngineSources } from '../worker/engine-answers.ts'
 import { Launchers } from '../worker/launchers.ts'
 import { NotifyThread } from '../worker/notify-thread.ts'
 import { WebhookThread } from '../worker/webhook-thread.ts'
@@ -19,25 +19,31 @@ import { VERSION } from './version.ts'
 
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-/** Without a first result of one of its checks some router cannot begin (VR-TRK-05). */
+/** Returns whether a router cannot begin without a first result of a check (VR-TRK-05). */
 const waitsForChecks = ({ virtualRouters, syncGroups }: Config): boolean =>
   [...virtualRouters, ...syncGroups].some(({ track }) => healthchecksIn(track).some(({ weight }) => weight === 0))
 
-export type WorkerRoom = {
+export type Workers = {
   readonly worker: WorkerThread
   readonly checks: CheckThread
   readonly notify: NotifyThread
   readonly webhook: WebhookThread
+  /** Names the engine for which the worker answers. Call it before the engine starts. */
+  attach(engine: Pick<Daemon, 'report'>): void
 }
 
-export function workerRoom(config: Config, recorder: Recorder, report: EngineSources['report']): WorkerRoom {
+export function workersFor(config: Config, recorder: Recorder): Workers {
+  let engine: Pick<Daemon, 'report'> | undefined
   const { listen, metricsCompat, peers, public: isPublic } = config.api
   const launchers = new Launchers({ start: startLauncher, closeChannel })
   const worker = new WorkerThread(
     ENTRY,
     { listen, isPublic, version: VERSION, metricsCompat, peers },
     {
-      report,
+      report: () => {
+        if (engine === undefined) throw new Error('Cannot report: there is no engine yet')
+        return engine.report()
+      },
       events: sourceOf(recorder.chronicle),
       launchers,
       onListening: () => {
@@ -49,11 +55,17 @@ export function workerRoom(config: Config, recorder: Recorder, report: EngineSou
   const checks = new CheckThread(worker, launchers)
   if (waitsForChecks(config)) checks.prepare()
   const webhook = new WebhookThread(worker, (level, message, fields) => {
-    // What goes on is told now and then, what is over once.
+    // A problem that goes on is logged at intervals, its end once.
     if (level === 'warn') recorder.logLimited('webhook', level, message, fields)
     else recorder.log(level, message, fields)
   })
   webhook.set(config.notify?.webhook)
   recorder.chronicle.subscribe((event) => webhook.happened(event))
-  return { worker, checks, notify: new NotifyThread(worker, launchers), webhook }
+  const notify = new NotifyThread(worker, launchers)
+  return {
+    ...{ worker, checks, notify, webhook },
+    attach(attached) {
+      engine = attached
+    },
+  }
 }

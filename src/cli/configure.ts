@@ -3,8 +3,8 @@
  * is wrong with it, in lines. The engine decides and keeps what it had when it cannot; this file only sends and tells.
  */
 import { readFileSync } from 'node:fs'
+import type { HandOverAnswer } from '../app/configuration/reload-answer.ts'
 import { EXIT } from '../app/exit-code.ts'
-import type { HandOverAnswer } from '../app/hand-over.ts'
 import { type Answer, ask } from '../files/control-client.ts'
 import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'

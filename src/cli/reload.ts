@@ -3,8 +3,8 @@
  * daemon decides and keeps what it had when it cannot; this file only asks and tells.
  */
 
+import type { ReloadAnswer } from '../app/configuration/reload-answer.ts'
 import { EXIT } from '../app/exit-code.ts'
-import type { ReloadAnswer } from '../app/live-configuration.ts'
 import { formatProblem } from '../config/problem.ts'
 import { changesText, groupsText, isUnder, ownTexts, type ValueChange } from '../config/value-diff.ts'
 import { ask } from '../files/control-client.ts'

@@ -10,7 +10,7 @@ import { addressFilesIn } from '../config/holding.ts'
 import type { NamedAddress } from '../config/named-address.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
-import { resolveRouters } from '../config/resolve.ts'
+import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
 import { unknownRouter } from '../config/text/spelling.ts'
 import { Histogram } from '../metrics/histogram.ts'
 import { METRICS } from '../metrics/names.ts'
@@ -101,6 +101,8 @@ export type DaemonPorts = {
   readonly addressMemory?: AddressMemory
   /** Whether the process has just begun, and says when it has loaded what it needs: warm(). */
   readonly cold?: boolean
+  /** Routers of the configuration, resolved by the tables that `network` answers first; start() resolves them by default. */
+  readonly resolved?: readonly ResolvedRouter[] | undefined
   /** For the one alarm; `schedule` by default. */
   readonly wakeUp?: MakeWakeUp | undefined
 }
@@ -238,13 +240,14 @@ export class Daemon {
     const { clock, network } = this.#ports
     this.#view.load(network)
     this.#followFiles()
-    this.#stale.sweep(this.#config)
+    const hasSwept = this.#stale.sweep(this.#config)
+    const resolution = this.#firstResolution(hasSwept)
     const now = clock.now()
     this.#health.know(this.#config, now)
     this.#notices.know(this.#config)
-    for (const resolved of this.#placement.resolve()) this.#registry.add(resolved, now)
+    for (const resolved of resolution) this.#registry.add(resolved, now)
     this.#registry.regroup(this.#config.syncGroups, now)
-    this.#placement.refresh(this.#registry.routers, now)
+    this.#placement.refresh(this.#registry.routers, now, resolution)
     if (this.#ports.cold === true) for (const router of this.#registry.all) this.#coldStart.hold(router)
     for (const router of this.#registry.all) postEvent(router, { kind: 'startup' }, now)
     network.watch((event) => this.#onNetworkEvent(event))
@@ -253,6 +256,16 @@ export class Daemon {
     this.#notices.prepare()
     // Whoever is found forsaken leaves: nobody may be started after that.
     this.#watch.start()
+  }
+
+  /**
+   * Returns the resolution by which the configuration was judged. An address that the sweep has removed may have been chosen
+   * as a source there, and an address file may say something else by now: then the routers are resolved again.
+   */
+  #firstResolution(hasSwept: boolean): readonly ResolvedRouter[] {
+    const { resolved } = this.#ports
+    const isCurrent = !hasSwept && this.#files.named.size === 0
+    return resolved !== undefined && isCurrent ? resolved : this.#placement.resolve()
   }
 
   /** What a start loads and compiles is there: routers may preempt as they are configured to. */

@@ -155,7 +155,7 @@ export class PlayedNode {
     })
   }
 
-  /** As `stop` and `reload` on keepalived's socket (app/live-configuration.ts). */
+  /** As `stop` and `reload` on keepalived's socket (app/configuration/live-configuration.ts). */
   say(order: 'stop' | 'reload'): void {
     this.#cluster.note(this.engine.name, `is told to ${order}`)
     this.#stoodDown = order === 'stop'

@@ -27,6 +27,38 @@ export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>, conf
   }
 }
 
+type Tables = Pick<NetworkPort, 'links' | 'addresses'>
+
+export type Look = {
+  /** Links and addresses as they were read. */
+  readonly tables: Tables
+  /** Answers the first question for links, and the first one for addresses, with `tables`; asks the kernel from then on. */
+  readonly network: NetworkPort
+  /** The kernel gave both lists. */
+  readonly isComplete: boolean
+}
+
+/** Reads the kernel's tables once, for the judgement of a configuration and for the engine that starts with it. */
+export function lookOnce(port: NetworkPort): Look {
+  const [links, addresses] = [port.links(), port.addresses()]
+  let [firstLinks, firstAddresses] = [links, addresses]
+  const network: NetworkPort = {
+    ...port,
+    links() {
+      const known = firstLinks
+      firstLinks = undefined
+      return known ?? port.links()
+    },
+    addresses() {
+      const known = firstAddresses
+      firstAddresses = undefined
+      return known ?? port.addresses()
+    },
+  }
+  const tables = { links: () => links, addresses: () => addresses }
+  return { tables, network, isComplete: links !== undefined && addresses !== undefined }
+}
+
 /** Opens the kernel's tables of this network namespace, and reads them once. Throws Error where the kernel refuses. */
 export function nodeHere(): NodeView {
   const native = loadNative()

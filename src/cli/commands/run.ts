@@ -1,6 +1,6 @@
 /** `holdfast run`: options, and the settings that follow from them. */
 import { Option } from 'commander'
-import type { RunOptions } from '../../app/run.ts'
+import type { RunOptions } from '../../app/start.ts'
 import type { ApiOptions, ApiOverride } from '../../config/api-options.ts'
 import { type CommandResult, type Register, usage } from '../command.ts'
 

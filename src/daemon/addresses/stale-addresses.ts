@@ -29,12 +29,15 @@ export class StaleAddresses {
     this.#context = context
   }
 
-  /** Configured VIPs by address, wherever they are; journalled ones only exactly as they were installed. */
-  sweep(config: Config): void {
+  /**
+   * Configured VIPs by address, wherever they are; journalled ones only exactly as they were installed. Returns whether there
+   * were any.
+   */
+  sweep(config: Config): boolean {
     const { memory, recorder } = this.#context
     const { entries, problem } = memory.read()
     if (problem !== undefined) recorder.log('warn', problem)
-    this.#remove(config, entries, virtualAddresses(config), 'left by an earlier life')
+    return this.#remove(config, entries, virtualAddresses(config), 'left by an earlier life')
   }
 
   /** VIPs that came with a reload and are here already: nobody of ours has installed them. */
@@ -67,7 +70,8 @@ export class StaleAddresses {
     if (problem !== undefined) recorder.log('warn', problem)
   }
 
-  #remove(config: Config, entries: readonly JournalEntry[], vips: ReadonlySet<Address>, why: string): void {
+  /** Returns whether there was an address to remove. */
+  #remove(config: Config, entries: readonly JournalEntry[], vips: ReadonlySet<Address>, why: string): boolean {
     const { journal, recorder, view, writer } = this.#context
     const failed: JournalEntry[] = []
     const sweep = { view, journal: entries, vips, owned: ownedAddresses(config) }
@@ -92,5 +96,6 @@ export class StaleAddresses {
     }
     const unwritten = journal.add(failed)
     if (unwritten !== undefined) recorder.log('warn', unwritten)
+    return steps.length > 0
   }
 }

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ReloadAnswer } from '../../../src/app/live-configuration.ts'
+import type { ReloadAnswer } from '../../../src/app/configuration/reload-answer.ts'
 import { type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 import type { ControlPeer } from '../../../src/files/private-socket.ts'
 import {

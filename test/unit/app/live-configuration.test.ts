@@ -2,8 +2,9 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { handedOver } from '../../../src/app/hand-over.ts'
-import { LiveConfiguration } from '../../../src/app/live-configuration.ts'
+import { ConfigurationAccount } from '../../../src/app/configuration/configuration-account.ts'
+import { handedOver } from '../../../src/app/configuration/hand-over.ts'
+import { LiveConfiguration } from '../../../src/app/configuration/live-configuration.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { diffConfig } from '../../../src/config/diff.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
@@ -57,20 +58,18 @@ function setUp(apply: (next: Config) => ReloadReport = () => DONE, managed?: Man
   const reads: Read[] = []
   const bearers: (Bearer | undefined)[] = []
   const applied: Config[] = []
-  const live = new LiveConfiguration(
-    { file: FILE, hash: '000000000001', managed },
-    {
-      recorder,
-      read: (_, text) => new Promise((resolve, reject) => reads.push({ text, resolve, reject })),
-      apply: (next, _, bearer) => {
-        bearers.push(bearer)
-        applied.push(next)
-        return apply(next)
-      },
-      plan: () => DONE,
-      inForce: someConfig,
+  const account = new ConfigurationAccount({ file: FILE, hash: '000000000001', managed }, recorder)
+  const live = new LiveConfiguration(account, {
+    read: (_, text) => new Promise((resolve, reject) => reads.push({ text, resolve, reject })),
+    apply: (next, _, bearer) => {
+      bearers.push(bearer)
+      applied.push(next)
+      return apply(next)
     },
-  )
+    plan: () => DONE,
+    inForce: someConfig,
+  })
+  live.begin()
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   /** Answers the read that is under way. */
   const answer = async (value: FreshConfig | Error) => {
@@ -83,18 +82,18 @@ function setUp(apply: (next: Config) => ReloadReport = () => DONE, managed?: Man
   }
   const said = (level: string) => records.filter((record) => record.level === level).map(({ message }) => message)
   const events = () => recorder.chronicle.read({ after: 0 }).events
-  return { live, reads, applied, answer, said, turn, bearers, events }
+  return { live, account, reads, applied, answer, said, turn, bearers, events }
 }
 
 test('a good file is applied, and status and log say so', async () => {
   const changes = [{ router: 'a', change: 'changed' as const }]
-  const { live, answer, said, applied } = setUp(() => ({ ...DONE, changes, restartOnly: ['runDirectory'] }))
-  expect(live.snapshot()).toMatchObject({ file: FILE, hash: '000000000001', lastReload: null })
+  const { account, live, answer, said, applied } = setUp(() => ({ ...DONE, changes, restartOnly: ['runDirectory'] }))
+  expect(account.snapshot()).toMatchObject({ file: FILE, hash: '000000000001', lastReload: null })
   const reload = live.reload('SIGHUP')
   await answer(fresh('00000000abcd'))
   expect(await reload).toMatchObject({ ok: true, hash: '00000000abcd', changes, unchanged: 1 })
   expect(applied).toEqual([someConfig()])
-  expect(live.snapshot()).toMatchObject({
+  expect(account.snapshot()).toMatchObject({
     hash: '00000000abcd',
     reloads: { ok: 1, failed: 0 },
     lastReload: { ok: true, reason: null, problems: [] },
@@ -114,8 +113,8 @@ test('the log tells the values that differ', async () => {
 })
 
 test('a dry run tells what a reload would do, and changes, counts and logs nothing', async () => {
-  const { live, answer, applied, events, said } = setUp()
-  const before = live.snapshot()
+  const { account, live, answer, applied, events, said } = setUp()
+  const before = account.snapshot()
   const first = live.rehearse()
   await answer(fresh('00000000abcd'))
   expect(await first).toMatchObject({ ok: true, dryRun: true, hash: '00000000abcd', unchanged: 1 })
@@ -125,17 +124,17 @@ test('a dry run tells what a reload would do, and changes, counts and logs nothi
   const third = live.rehearse()
   await answer(new Error('no answer'))
   expect(await third).toMatchObject({ ok: false, fault: 'failed', reason: 'no answer' })
-  expect([applied, events(), said('info'), said('error'), live.snapshot()]).toEqual([[], [], [], [], before])
+  expect([applied, events(), said('info'), said('error'), account.snapshot()]).toEqual([[], [], [], [], before])
 })
 
 test('a bad file is not applied: hash and time stay, each problem is told with its place', async () => {
-  const { live, answer, said, applied } = setUp()
-  const before = live.snapshot()
+  const { account, live, answer, said, applied } = setUp()
+  const before = account.snapshot()
   const reload = live.reload('holdfast reload')
   await answer(wrong(2))
   expect(await reload).toMatchObject({ ok: false, fault: 'invalid', reason: '2 problems', problems: [{}, {}] })
   expect(applied).toEqual([])
-  expect(live.snapshot()).toEqual({
+  expect(account.snapshot()).toEqual({
     ...before,
     reloads: { ok: 0, failed: 1 },
     lastReload: {
@@ -153,18 +152,18 @@ test('a bad file is not applied: hash and time stay, each problem is told with i
 })
 
 test('of very many problems log and status tell the first, the answer all', async () => {
-  const { live, answer, said } = setUp()
+  const { account, live, answer, said } = setUp()
   const reload = live.reload('SIGHUP')
   await answer(wrong(500))
   const told = await reload
   expect(told.ok ? 0 : told.problems.length).toBe(500)
-  expect(live.snapshot().lastReload?.problems.length).toBe(20)
+  expect(account.snapshot().lastReload?.problems.length).toBe(20)
   expect(said('error').length).toBe(22)
   expect(said('error').at(-1)).toBe(`480 more: holdfast check ${FILE} tells all`)
 })
 
 test('a reader that dies and a daemon that refuses fail the reload, and the next one is a new try', async () => {
-  const { live, answer } = setUp(() => ({ ok: false, reason: 'the daemon is leaving' }))
+  const { account, live, answer } = setUp(() => ({ ok: false, reason: 'the daemon is leaving' }))
   const dead = live.reload('SIGHUP')
   await answer(new Error('the worker thread ended before it had answered'))
   expect(await dead).toMatchObject({
@@ -175,11 +174,11 @@ test('a reader that dies and a daemon that refuses fail the reload, and the next
   const refused = live.reload('SIGHUP')
   await answer(fresh('00000000abcd'))
   expect(await refused).toMatchObject({ ok: false, fault: 'failed', reason: 'the daemon is leaving' })
-  expect(live.snapshot()).toMatchObject({ hash: '000000000001', reloads: { ok: 0, failed: 2 } })
+  expect(account.snapshot()).toMatchObject({ hash: '000000000001', reloads: { ok: 0, failed: 2 } })
 })
 
 test('one at a time; those who ask while one waits share it', async () => {
-  const { live, answer, applied, reads, turn } = setUp()
+  const { account, live, answer, applied, reads, turn } = setUp()
   const first = live.reload('SIGHUP')
   await turn()
   const others = [live.reload('SIGHUP'), live.reload('holdfast reload'), live.reload('SIGHUP')]
@@ -189,7 +188,7 @@ test('one at a time; those who ask while one waits share it', async () => {
   await answer(fresh('000000000003'))
   expect(await first).toMatchObject({ hash: '000000000002' })
   for (const other of others) expect(await other).toMatchObject({ hash: '000000000003' })
-  expect([applied.length, reads.length, live.snapshot().reloads.ok]).toEqual([2, 0, 2])
+  expect([applied.length, reads.length, account.snapshot().reloads.ok]).toEqual([2, 0, 2])
   const last = live.reload('SIGHUP')
   await answer(fresh('000000000004'))
   expect(await last).toMatchObject({ hash: '000000000004' })
@@ -215,8 +214,8 @@ const handed = (text: string, by: string | null = 'agent', revision: string | nu
 
 test('handed over: read in its turn, applied, then kept; status, log and journal say whose it is', async () => {
   const { memory, kept } = memoryOf(() => Promise.resolve())
-  const { live, answer, said, events, reads } = setUp(undefined, { memory, waits: 'Nothing yet' })
-  expect(live.snapshot().managed).toMatchObject({ handedOver: null, waits: 'Nothing yet' })
+  const { account, live, answer, said, events, reads } = setUp(undefined, { memory, waits: 'Nothing yet' })
+  expect(account.snapshot().managed).toMatchObject({ handedOver: null, waits: 'Nothing yet' })
   const first = live.handOver(handed('one'))
   const second = live.handOver(handed('two', null, null))
   await answer(fresh('00000000aaaa'))
@@ -225,7 +224,7 @@ test('handed over: read in its turn, applied, then kept; status, log and journal
     'each its own',
   ).toEqual(['two'])
   expect(await first).toMatchObject({ ok: true, kept: true, hash: '00000000aaaa', file: 'handed over' })
-  expect(live.snapshot()).toMatchObject({
+  expect(account.snapshot()).toMatchObject({
     reloads: { ok: 0, failed: 0 },
     managed: { handedOver: { by: 'agent', revision: '7' }, waits: null, notKept: null },
   })
@@ -234,7 +233,7 @@ test('handed over: read in its turn, applied, then kept; status, log and journal
   expect(refused).toMatchObject({ ok: false, kept: false, fault: 'invalid', problems: [{}, {}] })
   expect('notKept' in refused).toBe(false)
   expect(kept, 'what is refused is not kept').toEqual(['one'])
-  expect(live.snapshot()).toMatchObject({
+  expect(account.snapshot()).toMatchObject({
     hash: '00000000aaaa',
     lastReload: { ok: false, reason: 'somebody: 2 problems' },
     managed: { handedOver: { by: 'agent' }, handOvers: { ok: 0, unchanged: 1, invalid: 1, failed: 0 } },
@@ -263,11 +262,11 @@ test('in force and not kept: the answer says so, and a reload would go back and 
   const { memory, kept } = memoryOf(() =>
     disk.full ? Promise.reject(new Error('the disk is full')) : Promise.resolve(),
   )
-  const { live, answer, applied, reads } = setUp(undefined, { memory, waits: null })
+  const { account, live, answer, applied, reads } = setUp(undefined, { memory, waits: null })
   const done = live.handOver(handed('one'))
   await answer(fresh('00000000aaaa'))
   expect(await done).toMatchObject({ ok: true, kept: false, notKept: 'the disk is full' })
-  expect(live.snapshot()).toMatchObject({ hash: '00000000aaaa', managed: { notKept: 'the disk is full' } })
+  expect(account.snapshot()).toMatchObject({ hash: '00000000aaaa', managed: { notKept: 'the disk is full' } })
   expect(await live.reload('SIGHUP')).toMatchObject({
     ok: false,
     fault: 'failed',
@@ -282,17 +281,20 @@ test('in force and not kept: the answer says so, and a reload would go back and 
   const reload = live.reload('SIGHUP')
   await answer(fresh('00000000aaaa'))
   expect(await reload).toMatchObject({ ok: true, file: FILE })
-  expect(live.snapshot().managed?.handedOver, 'read from the file').toBeNull()
+  expect(account.snapshot().managed?.handedOver, 'read from the file').toBeNull()
 })
 
 test('an engine that leaves, and one that is asked by too many, keeps nothing of it', async () => {
   const { memory, kept } = memoryOf(() => Promise.resolve())
-  const { live, answer } = setUp(() => ({ ok: false, reason: 'the daemon is leaving' }), { memory, waits: null })
+  const { account, live, answer } = setUp(() => ({ ok: false, reason: 'the daemon is leaving' }), {
+    memory,
+    waits: null,
+  })
   const all = Array.from({ length: 9 }, (_, i) => live.handOver(handed(`${i}`)))
   expect(await all[8]).toMatchObject({ ok: false, fault: 'failed', reason: '8 others wait already', kept: false })
   for (let i = 0; i < 8; i++) await answer(fresh('00000000aaaa'))
   for (const one of all.slice(0, 8)) expect(await one).toMatchObject({ ok: false, reason: 'the daemon is leaving' })
-  expect([kept, live.snapshot().managed?.handOvers.failed]).toEqual([[], 8])
+  expect([kept, account.snapshot().managed?.handOvers.failed]).toEqual([[], 8])
   const next = live.handOver(handed('later'))
   await answer(new Error('the worker thread ended before it had answered'))
   expect(await next).toMatchObject({ ok: false, fault: 'failed' })

@@ -11,6 +11,7 @@ import { readArp } from '../../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
 import { claimOf } from '../../../src/arp/probe.ts'
 import type { Config } from '../../../src/config/config.ts'
+import type { ResolvedRouter } from '../../../src/config/resolve.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { Daemon } from '../../../src/daemon/daemon.ts'
 import type {
@@ -128,6 +129,8 @@ export type WorldOptions = {
   readonly addressFiles?: AddressFilePort
   /** The process has just begun; the test says when it is warm. */
   readonly cold?: boolean
+  /** Routers as the caller of the daemon has resolved them. */
+  readonly resolved?: (config: Config) => readonly ResolvedRouter[]
 }
 
 export class FakeWorld {
@@ -207,6 +210,7 @@ export class FakeWorld {
   readonly daemon: Daemon
   readonly #addressFiles: AddressFilePort | undefined
   readonly #cold: boolean
+  readonly #resolved: WorldOptions['resolved']
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
   readonly #words = new Map<number, 'armed' | 'executed'>()
@@ -225,6 +229,7 @@ export class FakeWorld {
     })
     this.#addressFiles = options.addressFiles
     this.#cold = options.cold ?? false
+    this.#resolved = options.resolved
     this.daemon = this.life(routers, options.syncGroups, options.healthchecks)
   }
 
@@ -248,7 +253,9 @@ export class FakeWorld {
     healthchecks?: WorldOptions['healthchecks'],
   ): Daemon {
     const keys = { virtualRouters: routers, syncGroups, ...(healthchecks === undefined ? {} : { healthchecks }) }
-    return new Daemon(this.config(keys), {
+    const config = this.config(keys)
+    return new Daemon(config, {
+      resolved: this.#resolved?.(config),
       ...(healthchecks === undefined ? {} : { checks: this.checks }),
       notify: this.notices,
       ...(this.#addressFiles === undefined ? {} : { addressFiles: this.#addressFiles }),

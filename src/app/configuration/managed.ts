@@ -1,26 +1,25 @@
 /**
- * How an engine begins to which its configuration is handed (docs/adr/0052): with what it remembers. Decided here: that
- * nothing to remember, and a memory that cannot be used, are no reason to end: such an engine waits for whoever hands a
- * configuration over, and says so. Refuses to know who that is.
+ * The file from which an engine with --managed begins (docs/adr/0052). Decided here: an empty file, and a file that cannot
+ * be used, are no reason to end: such an engine is idle until a configuration is handed over, and its status says why.
  */
 
-import type { Config } from '../config/config.ts'
-import { type NodeSettings, withSettings } from '../config/node-settings.ts'
-import { formatProblem, isError, type Problem } from '../config/problem.ts'
-import { parseConfig } from '../config/text/yaml.ts'
-import type { Recorder } from '../daemon/telemetry/recorder.ts'
-import { type AnyConfig, loadAny } from '../files/configuration-language.ts'
-import { readRegular } from '../files/fresh-configuration.ts'
-import { ManagedFile } from '../files/managed-file.ts'
-import { unsafeFolder } from '../files/socket-folder.ts'
-import { idle } from './live-configuration.ts'
+import type { Config } from '../../config/config.ts'
+import { type NodeSettings, withSettings } from '../../config/node-settings.ts'
+import { formatProblem, isError, type Problem } from '../../config/problem.ts'
+import { parseConfig } from '../../config/text/yaml.ts'
+import type { Recorder } from '../../daemon/telemetry/recorder.ts'
+import { type AnyConfig, loadAny } from '../../files/configuration-language.ts'
+import { readRegular } from '../../files/fresh-configuration.ts'
+import { ManagedFile } from '../../files/managed-file.ts'
+import { unsafeFolder } from '../../files/socket-folder.ts'
+import { idle } from './configuration-account.ts'
 
 export type Remembered = Extract<AnyConfig, { readonly config: Config }>
 
 export class Memory {
   readonly #file: string
   readonly #settings: NodeSettings
-  /** Why nothing of it is in force. */
+  /** Reason why nothing of the file is in force; `null` if it is. */
   #waits: string | null = null
   #problems: readonly Problem[] = []
 
@@ -33,7 +32,7 @@ export class Memory {
     return this.#waits
   }
 
-  /** What is in the file, or a configuration with nothing to do. */
+  /** Returns the configuration of the file, or one with nothing to do. */
   read(): Remembered {
     const isEmpty = { yes: false }
     const found = loadAny(this.#file, undefined, (path) => {
@@ -47,22 +46,22 @@ export class Memory {
     return { ...nothing(), config: withSettings(nothing().config, this.#settings) }
   }
 
-  /** Of a configuration that can be read: nothing of it is in force if there is an error among these. */
+  /** Returns a configuration with nothing to do if there is an error among the problems. */
   judge(config: Config, problems: readonly Problem[]): Config {
     if (!problems.some(isError)) return config
     this.#refuse(problems)
     return { ...idle(config), io: 'addon' }
   }
 
-  /** When there is a log. */
-  tell(recorder: Recorder): void {
+  /** Logs why the engine is idle; nothing if it is not. */
+  report(recorder: Recorder): void {
     if (this.#waits === null) return
     const level = this.#problems.length === 0 ? 'info' : 'error'
     recorder.log(level, `${this.#waits}: idle until a configuration is handed over`, { file: this.#file })
     for (const problem of this.#problems.filter(isError)) recorder.log('error', formatProblem(problem))
   }
 
-  /** Where the next one is kept. */
+  /** Returns the file for the configurations that will be handed over. */
   open(recorder: Recorder): ManagedFile {
     const fields = { file: this.#file }
     const file = new ManagedFile({
@@ -104,7 +103,7 @@ function whyUnsafe(path: string): string | undefined {
   try {
     return unsafeFolder(path)
   } catch {
-    // It is not there: that has been told.
+    // The folder does not exist: onProblem has reported it.
     return undefined
   }
 }

@@ -1,31 +1,28 @@
 /**
- * A configuration that is handed to an engine which was started with --managed (docs/adr/0052), and the account of it for
- * status and metrics. Decided here: how somebody may call himself, and what the end of a hand-over counts as. Refuses to
- * know how it is put in force (live-configuration.ts) and where it is kept (files/managed-file.ts).
+ * A configuration that is handed to an engine which was started with --managed (docs/adr/0052), and the account of
+ * hand-overs for status and metrics. Decided here: which names a client may give itself and its configuration, and how each
+ * hand-over is counted. live-configuration.ts puts a configuration in force, files/managed-file.ts keeps it.
  */
 
-import type { ManagedSnapshot } from '../daemon/telemetry/snapshot.ts'
-import type { ManagedFile } from '../files/managed-file.ts'
-import type { ReloadAnswer } from './live-configuration.ts'
+import type { ManagedSnapshot } from '../../daemon/telemetry/snapshot.ts'
+import type { ManagedFile } from '../../files/managed-file.ts'
+import type { ReloadAnswer } from './reload-answer.ts'
 
-/** 255 routers with all that is usual take a quarter of it. What needs more memory than the worker has costs the worker. */
+/** Octets. 255 routers with all usual keys take a quarter of it. A text beyond the worker's memory would end the worker. */
 export const LARGEST_CONFIGURATION = 1 << 19
-/** What problems are labelled with in the place of a file. */
+/** Stands for the file in the problems of a configuration that was handed over. */
 export const HANDED_OVER = 'handed over'
 
 export type HandedOver = {
   readonly text: string
-  /** As they call themselves. */
+  /** Name that the client gives itself. */
   readonly by: string | null
   readonly revision: string | null
 }
 
-/** `kept`: it is in the file, so that the next life begins with it. */
-export type HandOverAnswer = ReloadAnswer & { readonly kept: boolean; readonly notKept?: string }
-
 const NAME = /^[\x20-\x7e]{1,128}$/
 
-/** Or what is wrong with it, in words. Source: whoever may open the socket. */
+/** Returns a string if the request is wrong. Any client that may open the socket sends it. */
 export function handedOver(text: string, query: URLSearchParams): HandedOver | string {
   const by = query.get('by')
   const revision = query.get('revision')
@@ -38,17 +35,18 @@ export function handedOver(text: string, query: URLSearchParams): HandedOver | s
   return { text, by, revision }
 }
 
+/** Returns the client and the revision, for a line of the log. */
 export const whoHandsOver = ({ by, revision }: HandedOver): string =>
   `${by ?? 'somebody'}${revision === null ? '' : ` (revision ${revision})`}`
 
 export class HandOverAccount {
-  readonly #memory: ManagedFile
+  readonly #memory: Pick<ManagedFile, 'problem'>
   readonly #count = { ok: 0, unchanged: 0, invalid: 0, failed: 0 }
   #handedOver: ManagedSnapshot['handedOver'] = null
   #waits: string | null
 
-  /** `waits`: why nothing is in force. */
-  constructor(memory: ManagedFile, waits: string | null) {
+  /** `waits`: reason why nothing is in force; `null` if something is. */
+  constructor(memory: Pick<ManagedFile, 'problem'>, waits: string | null) {
     this.#memory = memory
     this.#waits = waits
   }
@@ -69,7 +67,7 @@ export class HandOverAccount {
     this.#waits = null
   }
 
-  /** Its file was read again. */
+  /** The engine has read its file again: the configuration in force is no longer the one handed over last. */
   remembered(): void {
     this.#handedOver = null
     this.#waits = null

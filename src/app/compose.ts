@@ -1,0 +1,179 @@
+/**
+ * The second stage of a daemon: the engine and the parts around it, made of what start.ts has judged. No router runs when
+ * this returns. Each part is made before the parts that need it; where two need each other, the first one learns of the
+ * second by a call that says so (`attach`, `through`, `onApplied`).
+ */
+import type { Socket } from 'node:net'
+import type { Daemon } from '../daemon/daemon.ts'
+import type { SurroundingsSnapshot } from '../daemon/telemetry/snapshot.ts'
+import { WatchedAddressFiles } from '../files/address-file.ts'
+import type { ControlPeer } from '../files/private-socket.ts'
+import { CompatibilityLayer } from '../keepalived/compatibility-layer.ts'
+import { openKernelTimer } from '../linux/kernel-timer.ts'
+import { socketPeer } from '../linux/process/socket-peer.ts'
+import { openSockets } from '../linux/sockets/sockets.ts'
+import type { EngineOrders, OrderedDaemon } from '../recording/taped-daemon.ts'
+import { ConfigurationAccount } from './configuration/configuration-account.ts'
+import { LiveConfiguration } from './configuration/live-configuration.ts'
+import type { ReloadAnswer } from './configuration/reload-answer.ts'
+import { Departure } from './departure.ts'
+import { schedulingHere } from './machine/scheduling.ts'
+import { ServiceManager } from './service-manager.ts'
+import type { Start, StartOrder } from './start.ts'
+import type { Workers } from './worker-thread.ts'
+
+/** Milliseconds between two looks at the worker where no guardian wakes the engine. */
+const WORKER_LOOK = 2_000
+
+/** A daemon, with everything that is needed to run it and to end it. */
+export type EngineProcess = Pick<StartOrder, 'file' | 'recorder' | 'tapes' | 'guardian' | 'journal'> &
+  Pick<Start, 'config' | 'lock'> &
+  Pick<Workers, 'worker' | 'webhook'> & {
+    readonly daemon: Daemon
+    /** Every order that changes the engine goes through here, so that a recording has it. */
+    readonly orders: EngineOrders
+    readonly live: LiveConfiguration
+    readonly departure: Departure
+    readonly surroundings: Surroundings
+    readonly compatibility: CompatibilityLayer<ReloadAnswer> | undefined
+    /** Reloads for a signal or a command. Never rejects. */
+    readonly reload: (trigger: string) => Promise<ReloadAnswer>
+    readonly peerOf: (socket: Socket) => ControlPeer | undefined
+    /** `undefined`: there is no guardian. */
+    readonly guardianPid: number | undefined
+  }
+
+export function compose(begun: Start, order: StartOrder): EngineProcess {
+  const { file, guardian, journal, native, options, recorder, tapes } = order
+  const { config, lock, workers } = begun
+  const { webhook, worker } = workers
+  const guardianPid = guardian.armed ? process.ppid : undefined
+  const departure = new Departure(recorder)
+  const surroundings = new Surroundings({ guardianPid, webhook, journal, beside: begun.beside.keepalived })
+  const account = new ConfigurationAccount(sourceOf(begun, order), recorder)
+  const addressFiles = new WatchedAddressFiles()
+  const engine = engineOf(begun, order, { account, addressFiles, departure, surroundings })
+  const { daemon, orders } = engine
+  workers.attach(daemon)
+  if (!guardian.guarded) setInterval(() => worker.glance(), WORKER_LOOK).unref()
+  const manager = order.hasManager ? serviceManagerOf(daemon, order) : undefined
+  departure.through(() => {
+    manager?.leaving()
+    return orders.stop()
+  })
+  const live = liveConfiguration(account, engine, { addressFiles, options, worker })
+  live.onApplied(({ log, notify }) => {
+    webhook.set(notify?.webhook)
+    guardian.setLogFormat(log.format)
+  })
+  const reloadFile = (trigger: string) => manager?.reloading(() => live.reload(trigger)) ?? live.reload(trigger)
+  const peerOf = (socket: Socket) => socketPeer(native, socket)
+  const compatibility =
+    options.keepalived &&
+    new CompatibilityLayer(options.keepalived, {
+      ...{ recorder, peerOf, reload: reloadFile, pid: guardianPid ?? process.pid },
+      dump: (wanted) => worker.dump(wanted),
+      dumped: () => ({ snapshot: daemon.snapshot(), config: daemon.config }),
+      standDown: (trigger) => live.standDown(trigger),
+      onRefused: () => surroundings.refused(),
+    })
+  const reload = (trigger: string) => compatibility?.reload(trigger) ?? reloadFile(trigger)
+  return {
+    ...{ file, recorder, tapes, guardian, guardianPid, journal, config, lock, worker, webhook },
+    ...{ daemon, orders, live, departure, surroundings, compatibility, reload, peerOf },
+  }
+}
+
+type EngineParts = {
+  readonly account: ConfigurationAccount
+  readonly addressFiles: WatchedAddressFiles
+  readonly departure: Departure
+  readonly surroundings: Surroundings
+}
+
+function engineOf(
+  { clock, config, network, raw, routers, workers: { checks, notify, worker } }: Start,
+  { guardian, native, recorder, tapes }: StartOrder,
+  { account, addressFiles, departure, surroundings }: EngineParts,
+): OrderedDaemon {
+  return tapes.made(config, {
+    ...{ clock, network, resolved: routers, will: guardian, recorder, checks, notify, addressFiles, cold: true },
+    wakeUp: openKernelTimer(native),
+    sockets: openSockets(native, clock, raw),
+    configuration: () => account.snapshot(),
+    surroundings: () => surroundings.snapshot(),
+    onBeat: () => worker.glance(),
+    onForsaken: () => departure.fail('guardian lost'),
+  })
+}
+
+const sourceOf = ({ isStopped: stopped, memory, parsed }: Start, { file, recorder }: StartOrder) => ({
+  ...{ file, imported: parsed.imported, stopped },
+  hash: memory?.waits == null ? parsed.hash : '',
+  managed: memory && { memory: memory.open(recorder), waits: memory.waits },
+})
+
+const serviceManagerOf = (daemon: Daemon, { guardian, recorder }: StartOrder) =>
+  new ServiceManager({
+    tell: (words) => guardian.tell(words),
+    standings: () => daemon.standings(),
+    subscribe: (listener) => recorder.chronicle.subscribe(listener),
+  })
+
+function liveConfiguration(
+  account: ConfigurationAccount,
+  { daemon, orders }: OrderedDaemon,
+  {
+    addressFiles,
+    options,
+    worker,
+  }: Pick<EngineParts, 'addressFiles'> & Pick<StartOrder, 'options'> & Pick<Workers, 'worker'>,
+): LiveConfiguration {
+  return new LiveConfiguration(account, {
+    async read(file, text) {
+      const fresh = await worker.parse({
+        ...{ file, text, settings: options.managed, keepalived: options.keepalived?.reading },
+        node: daemon.nodeView(),
+        inForce: daemon.config,
+      })
+      if (fresh.ok) await addressFiles.prepare(fresh.config)
+      return fresh
+    },
+    apply: (next, diff, bearer) => orders.reload(next, diff, bearer),
+    plan: (next, diff) => daemon.plan(next, diff),
+    inForce: () => daemon.config,
+  })
+}
+
+type SurroundingsParts = {
+  readonly guardianPid: number | undefined
+  readonly beside: SurroundingsSnapshot['keepalivedBeside']
+  readonly webhook: { snapshot(): SurroundingsSnapshot['webhook'] }
+  readonly journal: { readonly state: SurroundingsSnapshot['journal'] }
+}
+
+/** What the status says about the parts around the engine. */
+class Surroundings {
+  readonly #parts: SurroundingsParts
+  #controlRefused = 0
+
+  constructor(parts: SurroundingsParts) {
+    this.#parts = parts
+  }
+
+  /** Counts a client of the control socket that may not command. */
+  refused(): void {
+    this.#controlRefused++
+  }
+
+  snapshot(): SurroundingsSnapshot {
+    const { beside, guardianPid, journal, webhook } = this.#parts
+    return {
+      controlRefused: this.#controlRefused,
+      keepalivedBeside: beside,
+      scheduling: schedulingHere(guardianPid),
+      webhook: webhook.snapshot(),
+      journal: journal.state,
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The account of the configuration in force: file, hash, the last reload, counts; for status, metrics, log and journal.
+ * Decided here: what a reload that succeeded or failed is reported as. live-configuration.ts decides when there is one.
+ */
+import type { Config } from '../../config/config.ts'
+import { formatProblem, isError } from '../../config/problem.ts'
+import { changesText, groupsText, ownTexts } from '../../config/value-diff.ts'
+import { bearerWords } from '../../daemon/reload.ts'
+import type { Recorder } from '../../daemon/telemetry/recorder.ts'
+import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../../daemon/telemetry/snapshot.ts'
+import type { ManagedFile } from '../../files/managed-file.ts'
+import { HANDED_OVER, type HandedOver, HandOverAccount, whoHandsOver } from './hand-over.ts'
+import type { ReloadAnswer, ReloadFailure } from './reload-answer.ts'
+
+/** Problems in the status and in the log; the answer to `holdfast reload` has all of them. */
+const MOST_REPORTED = 20
+
+/** The configuration with which the engine begins. */
+export type ConfigurationSource = {
+  readonly file: string
+  /** Empty if nothing was read. */
+  readonly hash: string
+  readonly imported?: ImportedSnapshot | undefined
+  /** An earlier run was stopped over keepalived's socket: nothing is in force. */
+  readonly stopped?: boolean
+  /** Set for an engine to which its configuration is handed; `waits`: reason why nothing is in force. */
+  readonly managed?: { readonly memory: ManagedFile; readonly waits: string | null } | undefined
+}
+
+export class ConfigurationAccount {
+  readonly file: string
+  readonly managed: { readonly memory: ManagedFile; readonly account: HandOverAccount } | undefined
+  readonly #recorder: Recorder
+  readonly #reloads = { ok: 0, failed: 0 }
+  #hash: string
+  #loadedAt = new Date()
+  #last: ConfigSnapshot['lastReload'] = null
+  #imported: ImportedSnapshot | null
+  #stoppedAt: string | null
+
+  constructor({ file, hash, imported, stopped = false, managed }: ConfigurationSource, recorder: Recorder) {
+    this.file = file
+    this.managed = managed && { memory: managed.memory, account: new HandOverAccount(managed.memory, managed.waits) }
+    this.#recorder = recorder
+    this.#hash = hash
+    this.#imported = counts(imported)
+    this.#stoppedAt = stopped ? new Date().toISOString() : null
+  }
+
+  snapshot(): ConfigSnapshot {
+    return {
+      file: this.file,
+      hash: this.#hash === '' ? null : this.#hash,
+      loadedAt: this.#loadedAt.toISOString(),
+      reloads: { ...this.#reloads },
+      lastReload: this.#last,
+      imported: this.#imported,
+      stoppedAt: this.#stoppedAt,
+      managed: this.managed?.account.snapshot() ?? null,
+    }
+  }
+
+  isInForce(hash: string): boolean {
+    return hash === this.#hash
+  }
+
+  requested(trigger: string): void {
+    this.#recorder.log('info', `${trigger}: reading ${this.file} again`, { trigger })
+  }
+
+  succeeded(
+    answer: Extract<ReloadAnswer, { ok: true }>,
+    imported: ImportedSnapshot | undefined,
+    handed: HandedOver | undefined,
+  ): ReloadAnswer {
+    const { file, hash, warnings, pausedMs, changes, unchanged, checksChanged, restartOnly, values } = answer
+    this.#hash = hash
+    this.#imported = counts(imported)
+    this.#loadedAt = new Date()
+    this.#stoppedAt = null
+    if (handed === undefined) this.#reloads.ok++
+    const problems = warnings.slice(0, MOST_REPORTED)
+    this.#last = { at: this.#loadedAt.toISOString(), ok: true, reason: null, problems }
+    const done = changes.map(
+      ({ router, change }) => `${router} ${change}${changesText(values, 'virtualRouters', router)}`,
+    )
+    if (answer.groupsChanged) done.push(`sync groups changed${groupsText(values)}`)
+    const checks = checksChanged.map((name) => `${name}${changesText(values, 'healthchecks', name)}`)
+    if (checks.length > 0) done.push(`health checks ${checks.join(' and ')} changed`)
+    done.push(...ownTexts(values, restartOnly))
+    const what = handed === undefined ? `Reloaded ${file}` : `Configured by ${whoHandsOver(handed)}`
+    this.#recorder.log('info', `${what}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
+      hash,
+      pausedMs,
+      changes,
+      checksChanged,
+    })
+    for (const problem of problems) this.#recorder.log('warn', formatProblem(problem))
+    for (const key of restartOnly)
+      this.#recorder.log('warn', `${key} has changed: it takes effect at the next start`, { key })
+    return answer
+  }
+
+  failed(
+    fault: ReloadFailure['fault'],
+    reason: string,
+    problems: readonly ConfigProblem[],
+    handed?: HandedOver,
+  ): ReloadAnswer {
+    const recorder = this.#recorder
+    const errorsFirst = [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))]
+    const reported = errorsFirst.slice(0, MOST_REPORTED)
+    const file = handed === undefined ? this.file : HANDED_OVER
+    if (handed === undefined) this.#reloads.failed++
+    const whose = handed === undefined ? '' : `${whoHandsOver(handed)}: `
+    this.#last = { at: new Date().toISOString(), ok: false, reason: `${whose}${reason}`, problems: reported }
+    const what = handed === undefined ? `reload ${file}` : `take the configuration of ${whoHandsOver(handed)}`
+    recorder.log('error', `Cannot ${what}: ${reason}; the configuration in force is kept`, { file, fault })
+    const bearer = handed && bearerWords({ ...handed, again: false })
+    recorder.chronicle.record({ kind: 'reloaded', ok: false, reason: `${fault}: ${reason}`, ...bearer })
+    for (const problem of reported) recorder.log(isError(problem) ? 'error' : 'warn', formatProblem(problem))
+    if (problems.length > reported.length)
+      recorder.log('error', `${problems.length - reported.length} more: holdfast check ${file} tells all`)
+    return { ok: false, file, fault, reason, problems }
+  }
+
+  /** Every router has been released until the next reload; `reason`: it was refused. */
+  stoodDown(trigger: string, reason?: string): void {
+    if (reason !== undefined) return this.#recorder.log('error', `${trigger}: ${reason}`, { trigger })
+    this.#stoppedAt = new Date().toISOString()
+    this.#recorder.log('info', `${trigger}: no virtual router runs until the next reload`, { trigger })
+  }
+}
+
+/** Returns the same configuration without anything to do. */
+export const idle = (config: Config): Config => ({ ...config, virtualRouters: [], syncGroups: [], healthchecks: [] })
+
+/** Returns the counts alone: holdfast convert prints what each keyword has become. */
+function counts(imported: ImportedSnapshot | undefined): ImportedSnapshot | null {
+  if (imported === undefined) return null
+  const { carried, withoutEffect, notSupported, refused, unknown } = imported
+  return { carried, withoutEffect, notSupported, refused, unknown }
+}

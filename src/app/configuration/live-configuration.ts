@@ -1,0 +1,178 @@
+/**
+ * The way from a configuration in force to another one: one reload at a time, whichever signal or command asks for it.
+ * Decided here: a reload that fails changes nothing, and the order of reloads and hand-overs. The worker reads a file, the
+ * daemon judges a difference, configuration-account.ts reports the outcome.
+ */
+
+import type { Config } from '../../config/config.ts'
+import { type ConfigDiff, diffConfig } from '../../config/diff.ts'
+import { isError } from '../../config/problem.ts'
+import type { Bearer, ReloadReport } from '../../daemon/reload.ts'
+import type { ConfigProblem } from '../../daemon/telemetry/snapshot.ts'
+import type { FreshConfig } from '../../files/fresh-configuration.ts'
+import { type ConfigurationAccount, idle } from './configuration-account.ts'
+import { HANDED_OVER, type HandedOver } from './hand-over.ts'
+import type { HandOverAnswer, ReloadAnswer, ReloadFailure } from './reload-answer.ts'
+
+/** Hand-overs that wait: each is read for up to ten seconds, and may be large. */
+const MOST_HANDED_OVER = 8
+
+export type LiveConfigurationPorts = {
+  /** `text`: instead of the contents of the file. Rejects with Error without an answer. */
+  readonly read: (file: string, text?: string) => Promise<FreshConfig>
+  readonly apply: (next: Config, diff: ConfigDiff, bearer?: Bearer) => ReloadReport
+  /** Returns what apply() would do. */
+  readonly plan: (next: Config, diff: ConfigDiff) => ReloadReport
+  readonly inForce: () => Config
+}
+
+export class LiveConfiguration {
+  readonly #account: ConfigurationAccount
+  readonly #ports: LiveConfigurationPorts
+  #handedOver = 0
+  #running: Promise<unknown> = Promise.resolve()
+  /** The reload that waits for its turn. */
+  #next: Promise<ReloadAnswer> | undefined
+  readonly #begun: Promise<void>
+  #begin: () => void = () => {}
+  readonly #listeners: ((inForce: Config) => void)[] = []
+
+  constructor(account: ConfigurationAccount, ports: LiveConfigurationPorts) {
+    this.#account = account
+    this.#ports = ports
+    this.#begun = new Promise((resolve) => {
+      this.#begin = resolve
+    })
+  }
+
+  /** Lets files be read. A reload before that waits: the first advertisements and the control socket come first. */
+  begin(): void {
+    this.#begin()
+  }
+
+  /** Calls the listener with the configuration in force after each attempt to change it. */
+  onApplied(listener: (inForce: Config) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Never rejects. A request joins the reload that waits for its turn: both would read the same file. */
+  reload(trigger: string): Promise<ReloadAnswer> {
+    this.#account.requested(trigger)
+    this.#next ??= this.#enqueue()
+    return this.#next
+  }
+
+  /** Returns what a reload would do now. Never rejects; changes, counts and remembers nothing. */
+  async rehearse(): Promise<ReloadAnswer> {
+    const { file } = this.#account
+    const failed = (fault: ReloadFailure['fault'], reason: string, problems: readonly ConfigProblem[]) =>
+      ({ ok: false, file, fault, reason, problems }) as const
+    let fresh: FreshConfig
+    try {
+      fresh = await this.#read(file)
+    } catch (error) {
+      return failed('failed', error instanceof Error ? error.message : String(error), [])
+    }
+    if (!fresh.ok) return failed('invalid', problemCount(fresh.problems), fresh.problems)
+    const { config, diff, hash, warnings } = fresh
+    const report = this.#ports.plan(config, diff)
+    if (!report.ok) return failed('failed', report.reason, [])
+    return { ...report, file, hash, warnings, values: diff.values, pausedMs: 0, dryRun: true }
+  }
+
+  /**
+   * Never rejects. Hand-overs take turns in the order of their arrival, because each may be another configuration. The answer
+   * waits for the disk, the next turn does not.
+   */
+  async handOver(handed: HandedOver): Promise<HandOverAnswer> {
+    const { managed } = this.#account
+    if (managed === undefined || this.#handedOver >= MOST_HANDED_OVER) {
+      const reason = managed === undefined ? 'this engine has a file' : `${MOST_HANDED_OVER} others wait already`
+      return { ok: false, file: HANDED_OVER, fault: 'failed', reason, problems: [], kept: false }
+    }
+    this.#handedOver++
+    const turn = this.#running.then(async () => {
+      const answer = await this.#bring(handed)
+      managed.account.handed(handed, answer)
+      return { answer, keeping: answer.ok ? managed.memory.keep(handed.text) : undefined }
+    })
+    this.#running = turn
+    const { answer, keeping } = await turn
+    this.#handedOver--
+    const notKept = await keeping
+    return { ...answer, kept: answer.ok && notKept === undefined, ...(notKept === undefined ? {} : { notKept }) }
+  }
+
+  /** Never rejects. Every router leaves, and nothing of the file is in force until the next reload. */
+  standDown(trigger: string): Promise<void> {
+    const turn = this.#running.then(() => {
+      const before = this.#ports.inForce()
+      const next = idle(before)
+      const report = this.#apply(next, diffConfig(before, next))
+      this.#account.stoodDown(trigger, report.ok ? undefined : report.reason)
+    })
+    this.#running = turn
+    return turn
+  }
+
+  /** Resolves when the last hand-over is in its file, or after so many milliseconds. */
+  async flush(within: number): Promise<void> {
+    await this.#account.managed?.memory.settled(within)
+  }
+
+  #enqueue(): Promise<ReloadAnswer> {
+    const turn = this.#running.then(() => {
+      this.#next = undefined
+      return this.#reload()
+    })
+    this.#running = turn
+    return turn
+  }
+
+  async #reload(): Promise<ReloadAnswer> {
+    const { managed } = this.#account
+    // Without this the reload would go back to the configuration before.
+    const notKept = await managed?.memory.settled()
+    if (notKept !== undefined) return this.#account.failed('failed', `it has not what is in force: ${notKept}`, [])
+    const answer = await this.#bring()
+    if (answer.ok) managed?.account.remembered()
+    return answer
+  }
+
+  async #read(file: string, text?: string): Promise<FreshConfig> {
+    await this.#begun
+    return this.#ports.read(file, text)
+  }
+
+  #apply(next: Config, diff: ConfigDiff, bearer?: Bearer): ReloadReport {
+    const report = this.#ports.apply(next, diff, bearer)
+    const inForce = this.#ports.inForce()
+    for (const listener of this.#listeners) listener(inForce)
+    return report
+  }
+
+  /** Puts in force what was handed over, or without it the contents of the file. */
+  async #bring(handed?: HandedOver): Promise<ReloadAnswer> {
+    const account = this.#account
+    const file = handed === undefined ? account.file : HANDED_OVER
+    let fresh: FreshConfig
+    try {
+      fresh = await this.#read(file, handed?.text)
+    } catch (error) {
+      return account.failed('failed', error instanceof Error ? error.message : String(error), [], handed)
+    }
+    if (!fresh.ok) return account.failed('invalid', problemCount(fresh.problems), fresh.problems, handed)
+    const { config, diff, hash, imported, warnings } = fresh
+    const before = performance.now()
+    const bearer = handed && { by: handed.by, revision: handed.revision, again: account.isInForce(hash) }
+    const report = this.#apply(config, diff, bearer)
+    const pausedMs = Math.round((performance.now() - before) * 10) / 10
+    if (!report.ok) return account.failed('failed', report.reason, [], handed)
+    return account.succeeded({ file, hash, warnings, values: diff.values, pausedMs, ...report }, imported, handed)
+  }
+}
+
+function problemCount(problems: readonly ConfigProblem[]): string {
+  const count = problems.filter(isError).length
+  return count === 1 ? 'one problem' : `${count} problems`
+}

@@ -1,0 +1,29 @@
+/**
+ * What is opened when the engine already runs, because the first advertisement comes first: the log, the journal's file, the
+ * control socket, the port, keepalived's files and socket, the rehearsal. Decided here: their order. None of them stops the
+ * engine.
+ */
+import type { EngineProcess } from './compose.ts'
+import type { Memory } from './configuration/managed.ts'
+import { type Listeners, openListeners } from './listeners.ts'
+import type { Log } from './log/log.ts'
+import { startRehearsal } from './rehearsal.ts'
+
+export type Facilities = { readonly log: Log; readonly listeners: Listeners }
+
+/** `memory`: set for an engine to which its configuration is handed. */
+export async function openFacilities(engine: EngineProcess, memory: Memory | undefined): Promise<Facilities> {
+  const { compatibility, config, daemon, journal, live, recorder } = engine
+  const { attachLog } = await import('./log/log.ts')
+  const log = attachLog(recorder, daemon.config.log)
+  live.onApplied((inForce) => log.set(inForce.log))
+  journal.open(config.journal)
+  const listeners = await openListeners(config.api, engine, memory !== undefined)
+  live.begin()
+  await compatibility?.open()
+  startRehearsal(recorder, () => {
+    recorder.log('debug', 'Loaded and rehearsed')
+    daemon.warm()
+  })
+  return { log, listeners }
+}

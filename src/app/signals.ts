@@ -1,0 +1,37 @@
+/** The signals of a running daemon. Decided here: what each of them asks for. */
+import type { Daemon } from '../daemon/daemon.ts'
+import type { Recorder } from '../daemon/telemetry/recorder.ts'
+import type { DumpKind } from '../keepalived/dump.ts'
+
+export type SignalOrders = {
+  readonly leave: (trigger: string) => void
+  readonly reload: (trigger: string) => void
+  /** Writes a dump as keepalived does. `undefined`: the states of the routers go to the log. */
+  readonly dump: ((kind: DumpKind) => void) | undefined
+}
+
+export function listenToSignals(
+  daemon: Pick<Daemon, 'snapshot'>,
+  recorder: Pick<Recorder, 'log'>,
+  { leave, reload, dump }: SignalOrders,
+): void {
+  process.on('SIGTERM', leave)
+  process.on('SIGINT', leave)
+  // Without a listener the first would open Node's debugger and the second would kill the engine.
+  for (const [signal, kind] of [
+    ['SIGUSR1', 'data'],
+    ['SIGUSR2', 'stats'],
+  ] as const) {
+    process.on(signal, () => {
+      // Not also in the log: the program that asks for a dump does so every few seconds.
+      if (dump !== undefined) return dump(kind)
+      for (const router of daemon.snapshot().routers) {
+        recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, {
+          router: router.name,
+          snapshot: router,
+        })
+      }
+    })
+  }
+  process.on('SIGHUP', reload)
+}

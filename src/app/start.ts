@@ -1,0 +1,209 @@
+/**
+ * The first stage of a daemon: everything that may refuse it, before it takes part in anything. Decided here: the order of
+ * the checks. A configuration that is wrong, a capability that is missing, another daemon on this node and a socket that
+ * cannot be opened end the daemon with a sentence. An engine with --managed is idle instead where only its file is wrong
+ * (docs/adr/0052). Kernel tables and configuration are read once: compose.ts gets both as they were judged.
+ */
+import type { Config } from '../config/config.ts'
+import type { NodeSettings } from '../config/node-settings.ts'
+import { formatProblem, isError, type Locate, type Problem, problemAt } from '../config/problem.ts'
+import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
+import type { NetworkPort } from '../daemon/ports.ts'
+import type { Recorder } from '../daemon/telemetry/recorder.ts'
+import { type AnyConfig, type KeepalivedReading, loadAny } from '../files/configuration-language.ts'
+import { unusableSocket } from '../files/private-socket.ts'
+import { judgeScripts } from '../files/script-problem.ts'
+import { unusableFolder } from '../files/socket-folder.ts'
+import { type CompatibilityOptions, wasStopped } from '../keepalived/compatibility-layer.ts'
+import { type KernelClock, openClock } from '../linux/clock.ts'
+import type { Guardian } from '../linux/guardian/guardian.ts'
+import type { Credentials, NativeAddon } from '../linux/native.ts'
+import { openNetwork } from '../linux/network.ts'
+import { type NodeLock, takeNodeLock } from '../linux/node-lock.ts'
+import { loadRawSocketPackage, type RawSocketPackage } from '../linux/sockets/raw-socket-package.ts'
+import { idle } from './configuration/configuration-account.ts'
+import { Memory } from './configuration/managed.ts'
+import type { EventJournal } from './event-journal.ts'
+import { EXIT } from './exit-code.ts'
+import { capabilityProblem } from './machine/capability.ts'
+import { lookOnce, nodeView } from './machine/node.ts'
+import { lockedWords, type VrrpBeside, vrrpBeside } from './machine/vrrp-beside.ts'
+import type { RecordOrder, Taping } from './taping.ts'
+import { type Workers, workersFor } from './worker-thread.ts'
+
+export type RunOptions = {
+  /** Run also beside a keepalived. */
+  readonly force: boolean
+  /** Allow a core dump. */
+  readonly core: boolean
+  /** Set if the file is keepalived's, and the programs around the daemon expect a keepalived. */
+  readonly keepalived?: KeepalivedOptions
+  /** Set if the configuration is handed over, and the file is the engine's memory. */
+  readonly managed?: NodeSettings
+  /** Set if the inputs and outputs of the engine are recorded. */
+  readonly record?: RecordOrder | undefined
+}
+
+export type KeepalivedOptions = CompatibilityOptions & {
+  readonly reading: KeepalivedReading
+  /** Lines for the log about flags of the command line. */
+  readonly warnings: readonly string[]
+}
+
+/** The file, the options, and what the process has before it reads anything. */
+export type StartOrder = {
+  readonly file: string
+  readonly options: RunOptions
+  readonly recorder: Recorder
+  readonly tapes: Taping
+  readonly guardian: Guardian
+  readonly native: NativeAddon & Credentials
+  /** A service manager reads what the guardian tells it. */
+  readonly hasManager: boolean
+  /** Not open yet. */
+  readonly journal: EventJournal
+}
+
+/** A daemon that does not run: lines for standard error, and the exit status. */
+export type Refusal = { readonly exitCode: number; readonly lines: readonly string[] }
+
+type Read = {
+  readonly parsed: Extract<AnyConfig, { readonly config: Config }>
+  /** As in the file; without routers if an earlier run was stopped over keepalived's socket. */
+  readonly config: Config
+  readonly isStopped: boolean
+  readonly memory: Memory | undefined
+}
+
+type Judged = {
+  readonly config: Config
+  readonly raw: RawSocketPackage | undefined
+  /** Of the programs that checks and notifications run. */
+  readonly problems: readonly Problem[]
+}
+
+/** The only daemon of this network namespace. */
+type Claim = { readonly lock: Extract<NodeLock, { readonly taken: true }>; readonly beside: VrrpBeside }
+
+type Placed = {
+  readonly config: Config
+  readonly clock: KernelClock
+  /** Answers the first questions of the engine with the tables by which the configuration was judged. */
+  readonly network: NetworkPort
+  /** Routers of `config`, resolved by these tables. `undefined`: the engine resolves them. */
+  readonly routers: readonly ResolvedRouter[] | undefined
+  readonly problems: readonly Problem[]
+}
+
+/** What compose.ts makes a daemon of. */
+export type Start = Pick<Read, 'isStopped' | 'memory'> &
+  Pick<Judged, 'raw'> &
+  Claim &
+  Pick<Placed, 'config' | 'clock' | 'network' | 'routers'> & {
+    readonly file: string
+    readonly parsed: Pick<Read['parsed'], 'hash' | 'imported'>
+    readonly workers: Workers
+    readonly warnings: readonly Problem[]
+  }
+
+export async function start(order: StartOrder): Promise<Start | Refusal> {
+  const { file, guardian, native, options, recorder } = order
+  const read = readConfiguration(order)
+  if ('exitCode' in read) return read
+  const { isStopped, memory, parsed } = read
+  const { locate } = parsed
+  const workers = workersFor(read.config, recorder)
+  const judged = await judge(read)
+  if ('exitCode' in judged) return judged
+  if (!options.core) native.forbidDumps()
+  const claim = await claimNode(judged.config, locate, { native, guarded: guardian.armed, force: options.force })
+  if ('exitCode' in claim) return claim
+  const placed = place(judged.config, read, order)
+  if ('exitCode' in placed) return placed
+  const { clock, config, network, routers } = placed
+  const warnings = [...parsed.warnings, ...judged.problems, ...placed.problems].filter((each) => !isError(each))
+  const { raw } = judged
+  return { file, parsed, isStopped, memory, workers, raw, ...claim, clock, config, network, routers, warnings }
+}
+
+function readConfiguration({ file, options: { keepalived, managed } }: StartOrder): Read | Refusal {
+  const memory = managed && new Memory(file, managed)
+  const parsed = memory?.read() ?? loadAny(file, keepalived?.reading)
+  if ('problems' in parsed) return refuse(parsed.problems)
+  const isStopped = wasStopped(keepalived?.socket)
+  return { parsed, config: isStopped ? idle(parsed.config) : parsed.config, isStopped, memory }
+}
+
+/** Judges the configuration without the kernel's tables: programs, capabilities, run directory, optional package. */
+async function judge({ config: read, memory, parsed }: Read): Promise<Judged | Refusal> {
+  const { locate } = parsed
+  const { config, problems } = await judgeScripts(read, locate)
+  if (memory === undefined && problems.some(isError)) return refuse([...parsed.warnings, ...problems])
+  const missing = capabilityProblem()
+  if (missing !== undefined) return { exitCode: EXIT.privilege, lines: [`holdfast: ${missing}`] }
+  // A daemon without a socket would fail its liveness probe and be restarted again and again, each time with a move.
+  const unusable = unusableFolder(config.runDirectory)
+  if (unusable !== undefined) return refuse([problemAt(locate, ['runDirectory'], 'error', unusable)])
+  const found = config.io === 'raw-socket' ? rawSockets() : undefined
+  if (typeof found !== 'string') {
+    const settled = memory?.judge(config, problems) ?? config
+    return { config: settled, raw: settled.io === 'raw-socket' ? found : undefined, problems }
+  }
+  // A restart does not install a package, so it counts as configuration.
+  if (memory === undefined) return { exitCode: EXIT.configuration, lines: [`holdfast: ${found}`] }
+  const withPackage = [...problems, problemAt(locate, ['io'], 'error', found)]
+  return { config: memory.judge(config, withPackage), raw: undefined, problems }
+}
+
+type ClaimOptions = {
+  readonly native: NativeAddon
+  /** Our parent is the guardian, whose sockets are ours. */
+  readonly guarded: boolean
+  readonly force: boolean
+}
+
+/**
+ * Two daemons of one node discard each other's advertisements as their own, and both would be Active. Comes before the
+ * kernel is touched: a second daemon must not sweep the addresses of the first.
+ */
+async function claimNode(config: Config, locate: Locate, options: ClaimOptions): Promise<Claim | Refusal> {
+  const lock = takeNodeLock(options.native)
+  if (!lock.taken) return { exitCode: EXIT.failure, lines: [`holdfast: ${lockedWords(lock.by)}`] }
+  const beside = vrrpBeside(options.guarded)
+  if (beside.refusal !== undefined && !options.force)
+    return { exitCode: EXIT.failure, lines: [`holdfast: ${beside.refusal}`] }
+  // After the lock: only then a socket that does not answer is stale.
+  const blocked = await unusableSocket(config.api.socket)
+  if (blocked !== undefined) return refuse([problemAt(locate, ['api', 'socket'], 'error', blocked)])
+  return { lock, beside }
+}
+
+/** Judges the configuration by the interfaces and addresses of this node. */
+function place(judged: Config, { memory, parsed }: Read, { native, recorder }: StartOrder): Placed | Refusal {
+  const clock = openClock(native)
+  const opened = openNetwork(native, clock, (message) => recorder.log('warn', message))
+  const { isComplete, network, tables } = lookOnce(opened)
+  const { config, problems, routers } = resolveRouters(judged, nodeView(tables, judged), parsed.locate)
+  if (memory === undefined && problems.some(isError)) {
+    network.close()
+    return refuse([...parsed.warnings, ...problems])
+  }
+  const settled = memory?.judge(config, problems) ?? config
+  // The list is that of `judged`, and right only if the kernel gave complete tables.
+  return { config: settled, clock, network, routers: isComplete && settled === judged ? routers : undefined, problems }
+}
+
+const refuse = (problems: readonly Problem[]): Refusal => ({
+  exitCode: EXIT.configuration,
+  lines: problems.map(formatProblem),
+})
+
+/** Returns a sentence if the package is not installed or not built. */
+function rawSockets(): RawSocketPackage | string {
+  try {
+    return loadRawSocketPackage()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_RAW_SOCKET') return error.message
+    throw error
+  }
+}
