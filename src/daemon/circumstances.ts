@@ -8,9 +8,9 @@ import type { Fault } from '../vrrp/event.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { NetworkView } from './addresses/network-view.ts'
+import { isUp } from './addresses/network-view.ts'
 import type { Trackers } from './health/trackers.ts'
 import type { Replaced, Tracking } from './health/tracking.ts'
-import { isUp } from './lan/link-state.ts'
 import type { Link } from './ports.ts'
 
 export type Circumstances = {

@@ -5,7 +5,7 @@
  * preemptDelay (docs/adr/0057). Who is silent or lets go is followed as ever. Refuses to know what is loaded.
  */
 import { centis, type Millis, millis } from '../wire/units.ts'
-import type { Router } from './router.ts'
+import type { Router } from './router/router.ts'
 
 /** A process that never says that it is warm is not held for ever. */
 export const LONGEST_HOLD = millis(2_000)

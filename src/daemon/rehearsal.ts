@@ -1,9 +1,9 @@
 /**
- * Every path of a failover once, right after the start, so that V8 has read and compiled it before it matters: the first
- * execution of a takeover costs milliseconds, the second tenths of one. Played with routers of its own on addresses for
- * documentation (RFC 5737), behind ports that lead nowhere: the Recorder has no sink, the will and the addresses are
- * values, and the sockets come from the caller, who must have no kernel behind them. Refuses to know the daemon's own
- * routers, and what time it is: its clock is a number.
+ * Plays every path of a failover once, right after the start, so that V8 has read and compiled it before it matters: the
+ * first execution of a takeover costs milliseconds, the second tenths of one. Played with a router of its own on addresses
+ * for documentation (RFC 5737), behind ports that lead nowhere: the Recorder has no sink, the guardian and the addresses are
+ * values, and the sockets come from the caller, which must have no kernel behind them. Refuses to know the daemon's own
+ * routers, and the time: its clock is a number.
  */
 import { gratuitousArp } from '../arp/gratuitous-arp.ts'
 import type { Event } from '../vrrp/event.ts'
@@ -18,13 +18,13 @@ import { NetworkView } from './addresses/network-view.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { untracked } from './health/tracking.ts'
 import { Segment } from './lan/segment.ts'
-import { yieldAddresses } from './operator-yield.ts'
 import type { AddressOutcome, AddressStep, LastWillPort, Link, ReceivedPacket, SocketPort } from './ports.ts'
-import { postEvent } from './post-event.ts'
-import { Router } from './router.ts'
-import { RouterGroup } from './router-group.ts'
-import type { RouterSpec } from './router-spec.ts'
-import { GapNews } from './telemetry/gap-news.ts'
+import { yieldAddresses } from './router/operator-yield.ts'
+import { postEvent } from './router/post-event.ts'
+import { Router } from './router/router.ts'
+import { RouterGroup } from './router/router-group.ts'
+import type { RouterSpec } from './router/router-spec.ts'
+import { GapNews } from './telemetry/advertisement-gaps.ts'
 import { Recorder } from './telemetry/recorder.ts'
 import { takeoverTimes } from './telemetry/takeover-watch.ts'
 
@@ -75,12 +75,12 @@ const PARAMETERS: Parameters = {
   peers: [{ address: PEER }],
   knobs: profileKnobs('holdfast', 3),
 }
-/** More than every deadline of a router at an interval of one second. */
+/** Milliseconds: more than every deadline of a router at an interval of one second. */
 const LONG = 5_000
-/** Enough for the second release. */
+/** Milliseconds: enough for the second release. */
 const SHORT = 5
 
-/** The play; whoever runs it may do something else at every yield. */
+/** Plays in steps; the caller may do something else between two of them. */
 export function* rehearsal(ports: RehearsalPorts): Generator<void, void> {
   const stage = new Stage(ports)
   yield stage.post({ kind: 'startup' })
@@ -150,7 +150,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** An advertisement of the peer. */
+  /** The peer advertises. */
   hear(priority: number): void {
     const theirs = { ...this.#router.parameters, primaryAddress: PEER }
     const [datagram] = advertisementDatagrams(theirs, priority)
@@ -163,11 +163,11 @@ class Stage {
       bytes: asReceived(datagram.bytes),
       receivedAt: this.#now,
     })
-    this.#segment.drain(this.#now)
+    this.#segment.reception.drain(this.#now)
     this.#endTurn()
   }
 
-  /** The peer says that it has the address. */
+  /** The peer answers for the address. */
   answer(): void {
     const mac = PEER_MAC
     this.#router.competing.hear({ address: VIP, mac, isAnswer: true }, this.#now, this.#now)
@@ -187,7 +187,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** Deadline after deadline. */
+  /** Runs to each deadline within `ms`. */
   *wait(ms: number): Generator<void, void> {
     const until = plus(this.#now, ms)
     for (;;) {
@@ -195,7 +195,7 @@ class Stage {
       const next = deadlines.reduce((a, b) => (a !== undefined && (b === undefined || a < b) ? a : b))
       if (next === undefined || next > until) break
       this.#now = millis(Math.max(next, this.#now))
-      this.#segment.drain(this.#now)
+      this.#segment.reception.drain(this.#now)
       postEvent(this.#router, { kind: 'deadlineReached', receptionLost: false }, this.#now)
       this.#router.runDueWork(this.#now)
       yield this.#endTurn()
@@ -214,7 +214,7 @@ class Stage {
     this.#segment.watchClaims()
   }
 
-  /** The caller's sockets, in whose queues lies what the peer is to have said. */
+  /** Returns the caller's sockets, with the peer's advertisements in their queues. */
   #overheard({ openAdvertisementSocket, openFrameSocket, openNeighborWatch }: SocketPort): SocketPort {
     return {
       openFrameSocket,
@@ -247,7 +247,7 @@ class Stage {
   }
 }
 
-/** As a raw socket gives it: with the header of the IP packet. */
+/** Returns the packet as a raw socket gives it: with the IP header. */
 function asReceived(message: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(20 + message.length)
   const view = new DataView(bytes.buffer)

@@ -11,12 +11,15 @@ import { heldAddresses } from '../config/schema/virtual-address.ts'
 import { ownsAddresses } from '../vrrp/parameters.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
+import type { AddressLedger } from './addresses/ledger.ts'
+import type { Admission } from './admission.ts'
 import type { Placement } from './placement.ts'
 import type { WantedAddress } from './ports.ts'
-import { postEvent } from './post-event.ts'
-import type { Registry } from './registry.ts'
-import type { Router } from './router.ts'
-import { specOf } from './router-spec.ts'
+import { postEvent } from './router/post-event.ts'
+import type { Registry } from './router/registry.ts'
+import type { Router } from './router/router.ts'
+import { specOf } from './router/router-spec.ts'
+import type { Recorder } from './telemetry/recorder.ts'
 
 export type RouterChange = {
   readonly router: string
@@ -102,24 +105,30 @@ function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {
 const gains = (then: VirtualRouter, now: VirtualRouter, moved: ReadonlySet<Address>): boolean =>
   heldAddresses(now).some((vip) => moved.has(vip) && !heldAddresses(then).includes(vip))
 
+/** Parts of the engine that a reload works on. */
 export type Reloading = {
   readonly registry: Registry
-  /** Of the next configuration. */
   readonly placement: Placement
-  readonly resolution: readonly ResolvedRouter[]
-  /** Starts those of the configuration that are not here and have nobody in their way. */
-  readonly admit: (now: Millis) => void
+  readonly ledger: AddressLedger
+  readonly admission: Admission
+  readonly recorder: Recorder
 }
 
 /**
  * Posts everything; the effects run at the end of the turn. Returns the addresses that routers have dropped: they must
  * be gone by then.
  */
-export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, now: Millis): readonly WantedAddress[] {
-  const { registry, placement, resolution } = house
+export function applyReload(
+  plan: ReloadPlan,
+  next: Config,
+  engine: Reloading,
+  resolution: readonly ResolvedRouter[],
+  now: Millis,
+): readonly WantedAddress[] {
+  const { admission, ledger, placement, recorder, registry } = engine
   const departed = plan.departing.flatMap((name) => registry.depart(name) ?? [])
   // Before the first of the new addresses can be installed.
-  placement.keepJournal(resolution)
+  ledger.cover(resolution, recorder)
   // Who goes must be alone before it is told: a group leaves together.
   registry.regroup(next.syncGroups, now)
   for (const router of departed) postEvent(router, { kind: 'shutdown' }, now)
@@ -132,7 +141,7 @@ export function applyReload(plan: ReloadPlan, next: Config, house: Reloading, no
   })
   placement.refresh(registry.routers, now, resolution)
   for (const router of registry.routers.values()) dropTrackers(router, now)
-  house.admit(now)
+  admission.admit(now)
   return dropped
 }
 

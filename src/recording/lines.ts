@@ -7,7 +7,7 @@
 import * as z from 'zod'
 import type { Config } from '../config/config.ts'
 import type { NamedAddress } from '../config/named-address.ts'
-import type { JournalEntry } from '../daemon/addresses/ledger.ts'
+import type { LedgerEntry } from '../daemon/addresses/ledger.ts'
 import type {
   CheckPortNews,
   Failure,
@@ -123,7 +123,7 @@ export const inputSchema = z.discriminatedUnion('in', [
   input('links', { links: z.array(shaped<Link>(link)).nullable() }),
   input('addresses', { addresses: z.array(shaped<PresentAddress>(present)).nullable() }),
   input('memory', {
-    entries: z.array(shaped<JournalEntry>(z.looseObject({ address: addressLine }))),
+    entries: z.array(shaped<LedgerEntry>(z.looseObject({ address: addressLine }))),
     problem: z.string().optional(),
   }),
   input('beat', { silent: moment.optional() }),

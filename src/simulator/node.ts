@@ -4,7 +4,7 @@
  * fault comes, and who answers.
  */
 import type { Config } from '../config/config.ts'
-import type { JournalEntry } from '../daemon/addresses/ledger.ts'
+import type { LedgerEntry } from '../daemon/addresses/ledger.ts'
 import { Daemon, type DaemonOptions, type DaemonPorts } from '../daemon/daemon.ts'
 import { type Later, Recorder } from '../daemon/telemetry/recorder.ts'
 import type { Tape } from '../recording/tape.ts'
@@ -56,7 +56,7 @@ export class SimulatedNode extends Machine {
   #startsAgain = false
   #tell: (() => void) | undefined
   /** What the run directory holds. */
-  #memory: readonly JournalEntry[] = []
+  #memory: readonly LedgerEntry[] = []
 
   constructor(name: string, position: number, context: NodeContext) {
     super(name, position, context, context.without !== 'lifetime')

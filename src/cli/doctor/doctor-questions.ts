@@ -3,9 +3,10 @@
  * claimed one unasked. Decided here: how often and how fast; a question spoils nobody's cache and is answered by nobody here.
  * Refuses to know whether an answer is good news.
  */
+
+import { DETECTION_STEP, MOST_QUESTIONS } from '../../arp/duplicate-detection.ts'
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe, claimOf } from '../../arp/probe.ts'
-import { MOST_QUESTIONS, RADAR_STEP } from '../../arp/radar.ts'
 import type { FrameSocket, SocketPort } from '../../daemon/ports.ts'
 import type { LanState } from '../../doctor/measurement.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
@@ -55,11 +56,11 @@ export class Questions {
     }
   }
 
-  /** Three rounds over the time, the last early enough to be answered; of one interface so many at once as the radar asks. */
+  /** Three rounds over the time, the last early enough to be answered; of one interface so many at once as duplicate address detection asks. */
   ask(questions: readonly Question[], durationMs: number): void {
     const rounds = Array.from({ length: ROUNDS }, () => questions).flat()
     const steps = Math.max(1, Math.ceil(rounds.length / MOST_QUESTIONS))
-    const every = Math.max(RADAR_STEP, (0.8 * durationMs) / Math.max(steps, ROUNDS))
+    const every = Math.max(DETECTION_STEP, (0.8 * durationMs) / Math.max(steps, ROUNDS))
     const size = Math.max(1, Math.ceil(rounds.length / Math.max(steps, ROUNDS)))
     let at = 0
     const next = () => {

@@ -3,7 +3,7 @@
  * follows from another one is not told beside it. Refuses to know where a snapshot comes from.
  */
 
-import { strangeWords } from '../../daemon/lan/foreign-peers.ts'
+import { describeMismatch } from '../../daemon/lan/mismatched-routers.ts'
 import type {
   DuplicateSnapshot,
   HeldBack,
@@ -87,7 +87,7 @@ const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 function strangerLine(stranger: StrangerSnapshot, version: number): string {
   const { address, count, lastHeardMsAgo, listenedTo, reason } = stranger
   const effect = listenedTo ? 'listened to all the same' : 'not listened to'
-  const words = strangeWords(reason, stranger.version, version)
+  const words = describeMismatch(reason, stranger.version, version)
   return `  STRANGER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
 }
 

@@ -1,22 +1,25 @@
 /**
- * Addresses that a reload dropped and that could not be taken off: nobody's any more, and worse than a router that is
- * down, because two hosts may answer. Tried again for ever, as any removal (ground rule 4). Exactly as they were
- * installed: the same address with another prefix is somebody else's. Refuses to know why one was dropped.
+ * Addresses that a reload dropped and that could not be removed: no router has them any more, and they are worse than a router
+ * that is down, because two hosts may answer. Tried again for ever, as any removal (ground rule 4), and only exactly as they
+ * were installed: the same address with another prefix is not ours. Refuses to know why one was dropped.
  */
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { Writer } from '../effect-runner.ts'
-import type { AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
+import type { AddressStep, WantedAddress } from '../ports.ts'
+import type { Registry } from '../router/registry.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
+import type { NetworkView } from './network-view.ts'
 
+/** Milliseconds. */
 const FIRST_AFTER = 10
 const AGAIN_AFTER = 1_000
 
 export type LeftoversContext = {
   readonly recorder: Recorder
-  readonly where: (address: Address) => readonly PresentAddress[]
-  /** A router answers for it: then it is that one's to take off. */
-  readonly isTaken: (address: Address) => boolean
+  readonly view: Pick<NetworkView, 'where'>
+  /** A router that answers for an address removes it itself. */
+  readonly registry: Pick<Registry, 'answersFor'>
   readonly writer: Writer
 }
 
@@ -37,27 +40,27 @@ export class Leftovers {
     return this.#left.some((left) => left.address === address)
   }
 
-  /** Remembers those of them that are still here. */
+  /** Remembers the dropped addresses that are still here. */
   take(dropped: readonly WantedAddress[], now: Millis): void {
-    const here = dropped.filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
+    const here = dropped.filter((each) => this.#isHere(each) && !this.#context.registry.answersFor(each.address))
     if (here.length === 0) return
     this.#left = [...this.#left, ...here]
     this.#nextAt = plus(now, FIRST_AFTER)
   }
 
-  /** True when the last one is gone. */
+  /** Returns true when the last one is gone. */
   runDue(now: Millis): boolean {
     return this.#nextAt !== undefined && now >= this.#nextAt && this.#run(now)
   }
 
-  /** Nobody will try after this one. */
+  /** Tries once more, for the last time. */
   runLast(now: Millis): void {
     if (this.#nextAt !== undefined) this.#run(now)
   }
 
   #run(now: Millis): boolean {
     const steps = this.#left
-      .filter((each) => this.#isHere(each) && !this.#context.isTaken(each.address))
+      .filter((each) => this.#isHere(each) && !this.#context.registry.answersFor(each.address))
       .map((each): AddressStep => ({ action: 'remove', ...each }))
     const { recorder, writer } = this.#context
     const failed = writer.apply(steps).flatMap((outcome) => {
@@ -73,7 +76,7 @@ export class Leftovers {
   }
 
   #isHere({ interfaceIndex, address, prefixLength }: WantedAddress): boolean {
-    return this.#context
+    return this.#context.view
       .where(address)
       .some((found) => found.interfaceIndex === interfaceIndex && found.prefixLength === prefixLength)
   }

@@ -1,6 +1,6 @@
 /**
- * Links and addresses of this node as last told by the kernel, so that the takeover path asks nobody: a dump of a
- * Kubernetes node with thousands of service addresses takes longer than a takeover. Knows nothing of virtual routers.
+ * Links and addresses of this node as the kernel last reported them, so that a takeover asks no kernel: a dump of a Kubernetes
+ * node with thousands of service addresses takes longer than a takeover. Knows nothing of virtual routers.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Link, NetworkEvent, NetworkPort, PresentAddress, WantedAddress } from '../ports.ts'
@@ -10,12 +10,12 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: WantedAddress) =>
 
 export class NetworkView {
   readonly #links = new Map<number, Link>()
-  /** Who was last said to have the name: a new interface may be told of before the old one's end is. */
+  /** Index of the interface that was last reported with the name: a new interface may be reported before the old one's end. */
   readonly #named = new Map<string, number>()
   readonly #addresses = new Map<number, Map<string, PresentAddress>>()
   readonly #byAddress = new Map<Address, PresentAddress[]>()
 
-  /** Asks the kernel for everything; at start and after lost notifications. */
+  /** Reads everything from the kernel; at start and after lost notifications. */
   load(port: Pick<NetworkPort, 'links' | 'addresses'>): void {
     const [links, addresses] = [port.links(), port.addresses()]
     if (links !== undefined) {
@@ -30,7 +30,7 @@ export class NetworkView {
     }
   }
 
-  /** `resync` is the caller's: it needs the port. */
+  /** Takes a notification; `resync` is the caller's, because it needs the port. */
   apply(event: NetworkEvent): void {
     switch (event.kind) {
       case 'link':
@@ -61,12 +61,12 @@ export class NetworkView {
     return index === undefined ? undefined : this.#links.get(index)
   }
 
-  /** Without those whose name another one has taken over: their end, or their new name, is still on its way. */
+  /** Returns the links, without those whose name another one has taken over: their end, or their new name, is on its way. */
   links(): Link[] {
     return [...this.#links.values()].filter(({ index, name }) => this.#named.get(name) === index)
   }
 
-  /** Wherever it is: any interface, any prefix length. */
+  /** Returns the address on any interface, with any prefix length. */
   where(address: Address): readonly PresentAddress[] {
     return this.#byAddress.get(address) ?? []
   }
@@ -76,7 +76,7 @@ export class NetworkView {
     return [...here].filter((present) => familyOf(present.address) === family)
   }
 
-  /** It is there, and duplicate address detection is done with it. */
+  /** Reports whether the address is there, and the kernel's duplicate address detection is done with it. */
   canSendFrom(index: number, address: Address): boolean {
     return (this.#byAddress.get(address) ?? []).some(
       ({ interfaceIndex, tentative }) => interfaceIndex === index && !tentative,
@@ -87,12 +87,12 @@ export class NetworkView {
     return (this.#byAddress.get(address) ?? []).some(({ interfaceIndex }) => interfaceIndex === index)
   }
 
-  /** With this prefix, on this interface. */
+  /** Reports whether the address is there with this prefix, on this interface. */
   has(wanted: WantedAddress): boolean {
     return this.#addresses.get(wanted.interfaceIndex)?.has(keyOf(wanted)) === true
   }
 
-  /** Exactly so, as the kernel has told it before. */
+  /** Reports whether the kernel has reported the address exactly so before. */
   knows(present: PresentAddress): boolean {
     const known = this.#addresses.get(present.interfaceIndex)?.get(keyOf(present))
     return known?.flags !== undefined && known.flags === present.flags
@@ -108,7 +108,7 @@ export class NetworkView {
     const name = this.#links.get(index)?.name
     if (name === undefined || this.#named.get(name) !== index) return
     this.#named.delete(name)
-    // News from before the last look may have hidden the one that has the name now.
+    // A notification from before the last look may have hidden the interface that has the name now.
     for (const other of this.#links.values())
       if (other.index !== index && other.name === name) this.#named.set(name, other.index)
   }
@@ -131,7 +131,7 @@ export class NetworkView {
   }
 }
 
-/** In what the daemon looks at; the kernel also notifies for statistics and neighbours of the link. */
+/** Compares what the daemon reads of a link; the kernel also notifies of its statistics and neighbours. */
 export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
   a?.name === b?.name &&
   a?.up === b?.up &&
@@ -139,3 +139,6 @@ export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
   a?.mac === b?.mac &&
   a?.mtu === b?.mtu &&
   a?.portOf === b?.portOf
+
+/** Reports whether the interface is administratively up, and has carrier (VR-TRK-10). */
+export const isUp = (link: Link | undefined): boolean => link?.up === true && link.running

@@ -1,14 +1,14 @@
 /**
- * Takes virtual addresses off that nobody of ours has installed: left by an earlier life (ground rule 4), here before a
- * reload made them virtual, or put where their router is not. What cannot be taken off stays in the journal. Which ones
- * are stale is sweep.ts's; refuses to know when somebody has to look.
+ * Removes virtual addresses that no router of ours has installed: left by an earlier run (ground rule 4), here before a reload
+ * made them virtual, or added where their router is not. An address that cannot be removed stays in the ledger. Which ones
+ * are stale is sweep.ts's; refuses to know when to look.
  */
 import type { Config } from '../../config/config.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Writer } from '../effect-runner.ts'
-import type { Registry } from '../registry.ts'
+import type { Registry } from '../router/registry.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
-import type { AddressMemory, Journal, JournalEntry } from './ledger.ts'
+import type { AddressLedger, AddressMemory, LedgerEntry } from './ledger.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { NetworkView } from './network-view.ts'
 import { isAsInstalled, ownedAddresses, sparedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
@@ -17,7 +17,7 @@ export type StaleAddressesContext = {
   readonly view: NetworkView
   readonly registry: Pick<Registry, 'all' | 'heldByDeparting'>
   readonly memory: Pick<AddressMemory, 'read'>
-  readonly journal: Journal
+  readonly ledger: AddressLedger
   readonly recorder: Recorder
   readonly writer: Writer
 }
@@ -30,8 +30,8 @@ export class StaleAddresses {
   }
 
   /**
-   * Configured VIPs by address, wherever they are; journalled ones only exactly as they were installed. Returns whether there
-   * were any.
+   * Removes configured VIPs by address, wherever they are; others in the ledger only exactly as they were installed. Returns
+   * whether there were any.
    */
   sweep(config: Config): boolean {
     const { memory, recorder } = this.#context
@@ -40,7 +40,7 @@ export class StaleAddresses {
     return this.#remove(config, entries, virtualAddresses(config), 'left by an earlier life')
   }
 
-  /** VIPs that came with a reload and are here already: nobody of ours has installed them. */
+  /** Removes VIPs that came with a reload and are here already: no router of ours has installed them. */
   sweepNew(before: Config, config: Config): void {
     const known = virtualAddresses(before)
     const held = this.#context.registry.heldByDeparting()
@@ -48,7 +48,7 @@ export class StaleAddresses {
     this.#remove(config, [], new Set(fresh), 'it is a virtual address now')
   }
 
-  /** No interface is no reason to answer on another one, nor on its own before it has a source. */
+  /** Removes addresses of routers that run nowhere: they must not be answered on another interface, nor before there is a source. */
   sweepHomeless(config: Config, addresses: Iterable<Address>): void {
     const placed = this.#context.registry.all.filter(({ io }) => io !== undefined)
     const kept = new Set(placed.flatMap(({ parameters }) => parameters.addresses))
@@ -57,24 +57,24 @@ export class StaleAddresses {
   }
 
   /**
-   * Call it after the last removal of a clean stop. The journal keeps only what could not be removed: every other address may
+   * Call it after the last removal of a clean stop. The ledger keeps only what could not be removed: every other address may
    * become the node's own before the next start.
    */
   forgetRemoved(config: Config, leftovers: Pick<Leftovers, 'has'>): void {
-    const { journal, recorder, view } = this.#context
+    const { ledger, recorder, view } = this.#context
     const vips = virtualAddresses(config)
     const isManaged = (address: Address) => vips.has(address) || leftovers.has(address)
-    const problem = journal.retain(
+    const problem = ledger.retain(
       (entry) => isManaged(entry.address) && view.where(entry.address).some((each) => isAsInstalled(view, each, entry)),
     )
     if (problem !== undefined) recorder.log('warn', problem)
   }
 
   /** Returns whether there was an address to remove. */
-  #remove(config: Config, entries: readonly JournalEntry[], vips: ReadonlySet<Address>, why: string): boolean {
-    const { journal, recorder, view, writer } = this.#context
-    const failed: JournalEntry[] = []
-    const sweep = { view, journal: entries, vips, owned: ownedAddresses(config) }
+  #remove(config: Config, entries: readonly LedgerEntry[], vips: ReadonlySet<Address>, why: string): boolean {
+    const { ledger, recorder, view, writer } = this.#context
+    const failed: LedgerEntry[] = []
+    const sweep = { view, ledger: entries, vips, owned: ownedAddresses(config) }
     for (const { address, interfaceIndex, prefixLength } of sparedAddresses(sweep)) {
       const name = view.link(interfaceIndex)?.name
       recorder.log(
@@ -94,7 +94,7 @@ export class StaleAddresses {
         failed.push({ address: step.address, prefixLength: step.prefixLength, interfaceName: name })
       }
     }
-    const unwritten = journal.add(failed)
+    const unwritten = ledger.add(failed)
     if (unwritten !== undefined) recorder.log('warn', unwritten)
     return steps.length > 0
   }

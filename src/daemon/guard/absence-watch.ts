@@ -6,7 +6,7 @@
 import { LEAST_SILENCE } from '../../vrrp/extensions/returning.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock, LastWillPort } from '../ports.ts'
-import type { Membership } from '../router.ts'
+import type { Membership } from '../router/router.ts'
 
 export type AbsenceContext = {
   readonly clock: Clock

@@ -10,8 +10,8 @@ import { ownsAddresses } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 import type { EffectRunner } from '../effect-runner.ts'
-import { holdsIn } from '../held-state.ts'
 import type { LastWillPort } from '../ports.ts'
+import { holdsIn } from '../router/held-state.ts'
 import { type Claimant, cleanupPlanOf, planPartOf } from './cleanup-plan.ts'
 
 export type CleanupContext = {

@@ -6,7 +6,7 @@
 import type { Asked } from '../../healthcheck/check-message.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 import type { CheckPort } from '../ports.ts'
-import type { Router } from '../router.ts'
+import type { Router } from '../router/router.ts'
 import type { Trackers } from './trackers.ts'
 
 /**

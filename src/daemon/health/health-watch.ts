@@ -10,10 +10,11 @@ import type { CheckReport } from '../../healthcheck/check-report.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
 import type { CheckPort, CheckPortNews } from '../ports.ts'
-import { postEvent } from '../post-event.ts'
-import type { Registry } from '../registry.ts'
-import type { Router } from '../router.ts'
+import { postEvent } from '../router/post-event.ts'
+import type { Registry } from '../router/registry.ts'
+import type { Router } from '../router/router.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
+import type { Turns } from '../turns.ts'
 import type { CheckBoard, CheckChange } from './check-board.ts'
 import { type CheckEffect, CheckLog } from './check-log.ts'
 import { CheckQuestions } from './check-question.ts'
@@ -30,8 +31,7 @@ export type HealthWatchContext = {
   readonly registry: Registry
   readonly recorder: Recorder
   readonly schedule: Schedule
-  readonly beginTurn: () => Millis
-  readonly endTurn: (now: Millis) => void
+  readonly turns: Turns
 }
 
 export class HealthWatch {
@@ -116,15 +116,15 @@ export class HealthWatch {
   }
 
   #hear(reports: readonly CheckReport[], id?: number): void {
-    const { beginTurn, board, endTurn } = this.#context
-    const now = beginTurn()
+    const { board, turns } = this.#context
+    const now = turns.begin()
     const changes = board.hear(reports, now)
     this.#log.catchUp(now)
     this.#follow(changes, now)
     const answer = id === undefined ? undefined : this.#questions.answer(id, new Set(reports.map(({ check }) => check)))
     if (answer !== undefined) postEvent(answer.router, { kind: 'checksAnswered', assured: answer.assured }, now)
     // A beat that says what is known moves no deadline that an alarm would come too late for.
-    if (changes.length > 0 || answer !== undefined) endTurn(now)
+    if (changes.length > 0 || answer !== undefined) turns.endWoken(now)
   }
 
   #follow(changes: readonly CheckChange[], now: Millis): void {

@@ -8,7 +8,7 @@ import type { CheckReport } from '../../healthcheck/check-report.ts'
 import type { Standing, Verdict } from '../../healthcheck/health.ts'
 import type { Reason } from '../../healthcheck/probe-result.ts'
 import type { Millis } from '../../wire/units.ts'
-import type { Router } from '../router.ts'
+import type { Router } from '../router/router.ts'
 import type { CheckBoard, CheckState } from './check-board.ts'
 
 export type HealthcheckSnapshot = {

@@ -5,7 +5,7 @@
 import { isInterface, type Track, trackerKey } from '../../config/schema/track.ts'
 import type { Asked } from '../../healthcheck/check-message.ts'
 import type { NetworkView } from '../addresses/network-view.ts'
-import { isUp } from '../lan/link-state.ts'
+import { isUp } from '../addresses/network-view.ts'
 import type { CheckBoard } from './check-board.ts'
 import { type Lifting, type Part, type Replaced, type Tracking, trackingOf, worseOf } from './tracking.ts'
 

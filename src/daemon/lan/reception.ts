@@ -1,31 +1,53 @@
 /**
- * What becomes of each advertisement that a segment's socket has: counted, remembered as a stranger's, told, and given
- * to the router with its VRID. Decided here: which discards are news for people. Whether a packet is good is decided in
- * vrrp/receive.ts; refuses to know sockets, queues and what a router does with it.
+ * What comes in through the advertisement socket of one segment: packets are read, checked, counted, reported to people and
+ * posted to the router with their VRID. Decided here: how much is read at a time, and which discards are news. Whether a
+ * packet is good is decided in vrrp/receive.ts; refuses to know how a socket is opened, and what a router does with a packet.
  */
 import type { Advertisement, ReceiveWarning } from '../../vrrp/advertisement.ts'
 import { type Discarded, receive } from '../../vrrp/receive.ts'
 import { type Address, isMulticast } from '../../wire/address.ts'
-import type { Millis } from '../../wire/units.ts'
-import type { ReceivedPacket } from '../ports.ts'
-import { postEvent } from '../post-event.ts'
-import type { Router } from '../router.ts'
+import { type Millis, plus } from '../../wire/units.ts'
+import type { AdvertisementSocket, ReceivedPacket } from '../ports.ts'
+import { postEvent } from '../router/post-event.ts'
+import type { Router } from '../router/router.ts'
 import { DiscardNews } from '../telemetry/discard-news.ts'
-import type { Counters, Recorder } from '../telemetry/recorder.ts'
-import { isStrange, strangeWords } from './foreign-peers.ts'
+import { Counters, type Recorder } from '../telemetry/recorder.ts'
+import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
+import { Backlog } from './backlog.ts'
+import { describeMismatch, isMismatch } from './mismatched-routers.ts'
 
-/** Whose packets they are. */
+/** Batches at an expiry; then the decision is taken, so that no flood can prevent a takeover (ground rule 2). 4 096 packets. */
+const DRAIN_BATCHES = 32
+/**
+ * Milliseconds for all segments of an expiry together. So many packets took 200 ms in the first second of an engine, whose
+ * code is not compiled yet: its own advertisement must not wait for that (docs/adr/0061).
+ */
+const DRAIN_TIME = 25
+/**
+ * Batches between deadlines, when nothing waits for the packets: so nothing that becomes due meanwhile, our own advertisement
+ * above all, waits for more. As many packets as there are virtual routers: those of all of them are answered in one turn.
+ */
+export const READ_BATCHES = 2
+
+/** The segment, as its packets need it. */
 export type Lan = {
   readonly interfaceName: string
   readonly source: Address
   readonly routers: ReadonlyMap<number, Router>
-  readonly discarded: Counters
 }
 
 export class Reception {
+  /** Packets that were not valid, by reason. */
+  readonly discarded = new Counters()
   readonly #lan: Lan
   readonly #recorder: Recorder
   readonly #discards: DiscardNews
+  readonly #backlog = new Backlog()
+  #socket: AdvertisementSocket | undefined
+  #overflowed = 0
+  /** Packets of `overflowed` that no event has reported yet. */
+  #unreported = 0
+  readonly #lossBucket = new TokenBucket(RATES.packetsLost)
 
   constructor(lan: Lan, recorder: Recorder) {
     this.#discards = new DiscardNews(() => lan.interfaceName, recorder.chronicle, recorder.elapsed)
@@ -33,7 +55,39 @@ export class Reception {
     this.#recorder = recorder
   }
 
-  deliver(packet: ReceivedPacket, now: Millis): void {
+  /** Reads from this socket from now on; `undefined`: from none. */
+  readFrom(socket: AdvertisementSocket | undefined): void {
+    this.#socket = socket
+  }
+
+  /** Packets that the kernel dropped because the queue was full. */
+  get overflowed(): number {
+    return this.#overflowed
+  }
+
+  /** Packets wait, were dropped, or may have been: silence proves nothing (ground rule 2). */
+  get isIncomplete(): boolean {
+    return this.#backlog.mayHide
+  }
+
+  /** Posts what waits, up to so many batches, and begins no batch later than DRAIN_TIME after `now`. */
+  drain(now: Millis, batches = DRAIN_BATCHES): void {
+    const result = this.#socket?.drain(batches, (packet) => this.#deliver(packet, now), plus(now, DRAIN_TIME))
+    if (result === undefined) return
+    this.#overflowed += result.lost
+    if (result.lost > 0) this.#reportLost(result.lost, now)
+    this.#backlog.note(result)
+  }
+
+  #reportLost(lost: number, now: Millis): void {
+    this.#unreported += lost
+    if (this.#lossBucket.take(now) === undefined) return
+    const count = this.#unreported
+    this.#unreported = 0
+    this.#recorder.chronicle.record({ kind: 'packetsLost', interface: this.#lan.interfaceName, count })
+  }
+
+  #deliver(packet: ReceivedPacket, now: Millis): void {
     const verdict = receive(
       packet,
       (vrid) => this.#lan.routers.get(vrid)?.parameters,
@@ -43,26 +97,14 @@ export class Reception {
     const { advertisement, warnings } = verdict
     const router = this.#lan.routers.get(advertisement.vrid)
     if (router === undefined) return
-    router.counters.countReceived(advertisement.priority)
-    router.history.strangers.note({
-      address: packet.source,
-      reasons: warnings,
-      version: advertisement.version,
-      listenedTo: true,
-      heardAt: packet.receivedAt,
-    })
-    for (const warning of warnings) {
-      router.counters.warnings.add(warning)
-      this.#recorder.logLimited(
-        `${router.name} ${warning} ${packet.source}`,
-        'warn',
-        `${router.name}: ${warning} in an advertisement of ${packet.source}${textOf(warning, advertisement, router)}`,
-        { router: router.name, warning, peer: packet.source },
-      )
-    }
     const { receivedAt, source } = packet
-    router.advertising.note(source, advertisement.priority, receivedAt, router.parameters)
-    router.duplicates.hearAdvertisement(source, advertisement.priority, receivedAt, now)
+    const { priority, version } = advertisement
+    router.counters.countReceived(priority)
+    const sighting = { address: source, reasons: warnings, version, listenedTo: true, heardAt: receivedAt }
+    router.history.mismatched.note(sighting)
+    for (const warning of warnings) this.#warn(router, warning, source, advertisement)
+    router.advertising.note(source, priority, receivedAt, router.parameters)
+    router.duplicates.hearAdvertisement(source, priority, receivedAt, now)
     const before = router.state
     const heard = { kind: 'advertisementReceived', source, advertisement, receivedAt } as const
     postEvent(router, heard, now)
@@ -70,39 +112,50 @@ export class Reception {
     router.activesNews.look(router, now)
   }
 
+  #warn(router: Router, warning: ReceiveWarning, source: Address, advertisement: Advertisement): void {
+    router.counters.warnings.add(warning)
+    const { name } = router
+    this.#recorder.logLimited(
+      `${name} ${warning} ${source}`,
+      'warn',
+      `${name}: ${warning} in an advertisement of ${source}${describeWarning(warning, advertisement, router)}`,
+      { router: name, warning, peer: source },
+    )
+  }
+
   #discard({ reason, version, vrid }: Discarded, packet: ReceivedPacket): void {
-    this.#lan.discarded.add(reason)
+    this.discarded.add(reason)
     const router = vrid === undefined ? undefined : this.#lan.routers.get(vrid)
     router?.counters.discarded.add(reason)
-    const { receivedAt: heardAt, source: address } = packet
-    router?.history.strangers.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
-    // Somebody else's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
+    const { destination, receivedAt: heardAt, source: address } = packet
+    router?.history.mismatched.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
+    // Another group's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
     if (reason === 'vrid-unknown' || reason === 'self-originated') return
-    if (reason === 'destination' && packet.destination !== undefined && isMulticast(packet.destination)) return
-    this.#discards.note(reason, packet.source, router?.name)
+    if (reason === 'destination' && destination !== undefined && isMulticast(destination)) return
+    this.#discards.note(reason, address, router?.name)
+    const { interfaceName } = this.#lan
+    const why =
+      router !== undefined && isMismatch(reason)
+        ? `: for ${router.name} (VRID ${vrid}) it ${describeMismatch(reason, version, router.parameters.version)}`
+        : ''
     this.#recorder.logLimited(
-      `discard ${this.#lan.interfaceName} ${reason} ${packet.source}`,
+      `discard ${interfaceName} ${reason} ${address}`,
       'warn',
-      `Discarded a packet of ${packet.source} on ${this.#lan.interfaceName}: ${reason}${
-        router !== undefined && isStrange(reason)
-          ? `: for ${router.name} (VRID ${vrid}) it ${strangeWords(reason, version, router.parameters.version)}`
-          : ''
-      }`,
+      `Discarded a packet of ${address} on ${interfaceName}: ${reason}${why}`,
       {
-        interface: this.#lan.interfaceName,
-        reason,
-        peer: packet.source,
-        destination: packet.destination,
-        vrid,
-        vrrpVersion: version,
+        ...{ interface: interfaceName, reason, peer: address, destination, vrid, vrrpVersion: version },
         ...(router === undefined ? {} : { router: router.name }),
       },
     )
   }
 }
 
-function textOf(warning: ReceiveWarning, { priority, version }: Advertisement, { parameters }: Router): string {
-  if (isStrange(warning)) return `: it ${strangeWords(warning, version, parameters.version)}`
+function describeWarning(
+  warning: ReceiveWarning,
+  { priority, version }: Advertisement,
+  { parameters }: Router,
+): string {
+  if (isMismatch(warning)) return `: it ${describeMismatch(warning, version, parameters.version)}`
   // RFC 9568 §7.1 with EID 8298: a Backup that took over while its owner was away is no misconfiguration.
   if (warning === 'advert-received-while-owner')
     return `: it has priority ${priority}, and this router is the address owner (priority 255)`

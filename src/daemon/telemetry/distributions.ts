@@ -1,7 +1,7 @@
 /** The engine's histograms as values, each under the name of its metric: copies, ready to cross a thread boundary. */
 import type { Distribution, Histogram } from '../../metrics/histogram.ts'
 import type { HistogramName } from '../../metrics/names.ts'
-import type { Router } from '../router.ts'
+import type { Router } from '../router/router.ts'
 import type { TakeoverTimes } from './takeover-watch.ts'
 
 type Measured = readonly Distribution<HistogramName>[]

@@ -15,7 +15,7 @@ import {
 } from '../../notify/notification.ts'
 import type { Schedule } from '../alarm.ts'
 import type { Clock, NotifyPort, NotifyPortNews } from '../ports.ts'
-import type { Router } from '../router.ts'
+import type { Router } from '../router/router.ts'
 import { NoticeAccounts, type NoticeSnapshot } from './notice-account.ts'
 import type { Recorder } from './recorder.ts'
 import type { Entered } from './transition-history.ts'

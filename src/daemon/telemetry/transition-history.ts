@@ -9,7 +9,7 @@ import type { Parameters } from '../../vrrp/parameters.ts'
 import type { HeardActive } from '../../vrrp/state.ts'
 import { activeDownInterval } from '../../vrrp/timers.ts'
 import { type Millis, millis, plus } from '../../wire/units.ts'
-import { ForeignPeers } from '../lan/foreign-peers.ts'
+import { MismatchedRouters } from '../lan/mismatched-routers.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import { RATES, TokenBucket } from './token-bucket.ts'
 
@@ -39,7 +39,7 @@ export class TransitionHistory {
   since: { readonly at: Millis; readonly epoch: number; readonly reason: string }
   readonly transitions = new Counters()
   /** Who speaks for our VRID and is not, or not quite, of our group. */
-  readonly strangers = new ForeignPeers()
+  readonly mismatched = new MismatchedRouters()
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.transition)
   /** The last transition, when it was one too many to be told. */
@@ -127,7 +127,7 @@ export class TransitionHistory {
   /** Neighbours that speak for our VRID although we act as if nobody did. */
   #unheeded({ advertisementInterval, priority, version }: Parameters, now: Millis): readonly string[] {
     const since = plus(now, -activeDownInterval(priority, advertisementInterval, version))
-    return this.strangers.unheeded(since).map(({ address, reason }) => `${address} (${reason})`)
+    return this.mismatched.unheeded(since).map(({ address, reason }) => `${address} (${reason})`)
   }
 }
 

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readJournal } from '../../../src/daemon/addresses/ledger.ts'
+import { readLedger } from '../../../src/daemon/addresses/ledger.ts'
 import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
@@ -231,7 +231,7 @@ describe('the sweep at start', () => {
     second.start()
     world.settle()
     expect(world.installed).toEqual([])
-    expect(readJournal(world.runDirectory).entries.map(({ address }) => address)).toEqual([VIP2])
+    expect(readLedger(world.runDirectory).entries.map(({ address }) => address)).toEqual([VIP2])
   })
 
   test("an address of a run that stopped in order may become the node's own", () => {
@@ -239,7 +239,7 @@ describe('the sweep at start', () => {
     void world.daemon.stop()
     world.advance(10_000)
     expect(world.installed, 'the VIP is gone').toEqual([])
-    expect(readJournal(world.runDirectory).entries).toEqual([])
+    expect(readLedger(world.runDirectory).entries).toEqual([])
     world.daemon.close()
     world.addresses.push(present(2, `${VIP}/32`))
     world.life([{ ...ROUTER, addresses: [VIP2] }]).start()
@@ -255,7 +255,7 @@ describe('the sweep at start', () => {
     void world.daemon.stop()
     world.advance(10_000)
     expect(world.installed).toEqual([`${VIP}/32@2`])
-    expect(readJournal(world.runDirectory).entries).toEqual([])
+    expect(readLedger(world.runDirectory).entries).toEqual([])
   })
 
   test('an address that could not be removed at the stop stays in the journal', () => {
@@ -263,7 +263,7 @@ describe('the sweep at start', () => {
     world.addressFailures.set(`remove ${VIP}`, failure('EPERM'))
     void world.daemon.stop()
     world.advance(10_000)
-    expect(readJournal(world.runDirectory).entries.map(({ address }) => address)).toEqual([VIP])
+    expect(readLedger(world.runDirectory).entries.map(({ address }) => address)).toEqual([VIP])
   })
 
   test.each([
@@ -306,7 +306,7 @@ describe('the sweep at start', () => {
     world.addressFailures.set(`remove ${VIP2}`, failure('EPERM'))
     world.start()
     expect(
-      readJournal(world.runDirectory)
+      readLedger(world.runDirectory)
         .entries.map(({ address }) => address)
         .sort(),
     ).toEqual([VIP, VIP2])
@@ -344,6 +344,6 @@ describe('the sweep at start', () => {
     expect(world.router().faults).toEqual(['interfaceMissing'])
     world.foreign('add', present(2, `${SELF}/24`))
     expect(world.router().state).toBe('Backup')
-    expect(readJournal(world.runDirectory).entries).toEqual([{ address: VIP, prefixLength: 32, interfaceName: 'eth0' }])
+    expect(readLedger(world.runDirectory).entries).toEqual([{ address: VIP, prefixLength: 32, interfaceName: 'eth0' }])
   })
 })

@@ -1,6 +1,6 @@
 /** Who is behind a MAC: what was heard, what was answered, what was listed, and how long each of it is worth something. */
 import { describe, expect, test } from 'vitest'
-import { HeardRouters } from '../../../src/daemon/lan/heard-routers.ts'
+import { HeardRouters } from '../../../src/daemon/lan/duplicates/heard-routers.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
 import { macFromBytes, virtualRouterMac } from '../../../src/wire/mac.ts'
 import { millis } from '../../../src/wire/units.ts'

@@ -1,7 +1,7 @@
 /** An engine that wakes late, and advertisements that do not come: what of it is in the journal, and how often. */
 import { expect, test } from 'vitest'
+import { GapNews } from '../../../src/daemon/telemetry/advertisement-gaps.ts'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
-import { GapNews } from '../../../src/daemon/telemetry/gap-news.ts'
 import { LatenessNews } from '../../../src/daemon/telemetry/lateness-news.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'

@@ -1,0 +1,198 @@
+/**
+ * The parts of the engine and how they are connected: the composition root of src/daemon. Decides nothing; what the daemon
+ * does with the parts is daemon.ts.
+ */
+import type { Config } from '../config/config.ts'
+import type { ResolvedRouter } from '../config/resolve.ts'
+import type { Millis } from '../wire/units.ts'
+import { AddressFiles } from './addresses/address-files.ts'
+import { AddressWriter } from './addresses/address-writer.ts'
+import { AddressLedger, type AddressMemory, memoryOnDisk } from './addresses/ledger.ts'
+import { Leftovers } from './addresses/leftovers.ts'
+import { lifetimeOf } from './addresses/lifetime.ts'
+import { NetworkEvents } from './addresses/network-events.ts'
+import { NetworkView } from './addresses/network-view.ts'
+import { OwnChanges } from './addresses/own-changes.ts'
+import { StaleAddresses } from './addresses/stale-addresses.ts'
+import { Admission } from './admission.ts'
+import { onTheEventLoop, type Schedule, wakeUpBy } from './alarm.ts'
+import { EffectRunner } from './effect-runner.ts'
+import { AbsenceWatch } from './guard/absence-watch.ts'
+import { GuardianWatch } from './guard/guardian-watch.ts'
+import { CheckBoard } from './health/check-board.ts'
+import { HealthWatch } from './health/health-watch.ts'
+import { Trackers } from './health/trackers.ts'
+import { SegmentEvents } from './lan/segment-events.ts'
+import { Segments } from './lan/segments.ts'
+import { NodeResolution } from './node-resolution.ts'
+import { Placement } from './placement.ts'
+import type {
+  AddressFilePort,
+  CheckPort,
+  Clock,
+  LastWillPort,
+  MakeWakeUp,
+  NetworkPort,
+  NotifyPort,
+  SocketPort,
+} from './ports.ts'
+import { Registry } from './router/registry.ts'
+import { EngineStatus } from './telemetry/engine-status.ts'
+import { Notices } from './telemetry/notices.ts'
+import type { Recorder } from './telemetry/recorder.ts'
+import type { ConfigSnapshot, SurroundingsSnapshot } from './telemetry/snapshot.ts'
+import { takeoverTimes } from './telemetry/takeover-watch.ts'
+import { TurnLoop } from './turn-loop.ts'
+import type { Turns } from './turns.ts'
+
+export type DaemonPorts = {
+  readonly clock: Clock
+  readonly network: NetworkPort
+  readonly sockets: SocketPort
+  readonly will: LastWillPort
+  readonly recorder: Recorder
+  /** Without it no check ever has a result. */
+  readonly checks?: CheckPort
+  /** Without it no program is notified. */
+  readonly notify?: NotifyPort
+  /** Without it no file ever names an address. */
+  readonly addressFiles?: AddressFilePort
+  /** Returns where the configuration came from, and how its reloads went, for the status alone. */
+  readonly configuration?: () => ConfigSnapshot
+  /** Returns what goes on around the engine, for the status alone. */
+  readonly surroundings?: () => SurroundingsSnapshot
+  /** The guardian has died, or stopped: this daemon is leaving, and its parent process should see a failure. */
+  readonly onForsaken?: () => void
+  /** Called with each beat to the guardian, every 1.5 s at the latest; never without one. */
+  readonly onBeat?: () => void
+  /** setTimeout by default. */
+  readonly schedule?: Schedule
+  /** Returns a number from 0 to 1; Math.random by default. */
+  readonly random?: () => number
+  /** What the node keeps between two runs; files of the run directory by default. */
+  readonly addressMemory?: AddressMemory
+  /** The process has just begun, and calls warm() when it has loaded what it needs. */
+  readonly cold?: boolean
+  /** Routers of the configuration, resolved by the tables that `network` answers first; start() resolves them by default. */
+  readonly resolved?: readonly ResolvedRouter[] | undefined
+  /** For the one alarm; `schedule` by default. */
+  readonly wakeUp?: MakeWakeUp | undefined
+}
+
+/**
+ * Not configurable: what a test removes to show that it would be missed. `drainBeforeExpire: false` decides on the timer
+ * alone, as a daemon without ground rule 2 would; `noticeAbsence: false` goes on after a stall as if nothing had been.
+ */
+export type DaemonOptions = { readonly drainBeforeExpire: boolean; readonly noticeAbsence?: boolean }
+
+/** The daemon, as its engine needs it. */
+export type EngineOwner = {
+  /** In force. */
+  readonly config: Config
+  readonly isStopping: boolean
+  /** `silence`: for so many milliseconds; `undefined` if the guardian has died. */
+  onGuardianLost(silence: number | undefined): void
+  /** Every router is in Initialize. */
+  onIdle(now: Millis): void
+}
+
+export class Engine {
+  readonly view = new NetworkView()
+  readonly board = new CheckBoard()
+  readonly runner: EffectRunner
+  readonly files: AddressFiles
+  readonly resolution: NodeResolution
+  readonly ledger: AddressLedger
+  readonly segments: Segments
+  readonly registry: Registry
+  readonly placement: Placement
+  readonly notices: Notices
+  readonly health: HealthWatch
+  readonly stale: StaleAddresses
+  readonly leftovers: Leftovers
+  readonly admission: Admission
+  readonly networkEvents: NetworkEvents
+  readonly guardian: GuardianWatch
+  readonly turns: TurnLoop
+  readonly status: EngineStatus
+
+  constructor(ports: DaemonPorts, options: DaemonOptions, owner: EngineOwner) {
+    const { checks, clock, network, recorder, sockets, will } = ports
+    const { random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
+    const { view } = this
+    const config = () => owner.config
+    const isStopping = () => owner.isStopping
+    const ownChanges = new OwnChanges()
+    const writer = new AddressWriter(network, view, ownChanges)
+    this.runner = new EffectRunner(writer)
+    const { runner } = this
+    const turns = this.#turnsOfLater()
+    this.files = new AddressFiles(ports.addressFiles, recorder)
+    this.resolution = new NodeResolution(config(), view, this.files)
+    const memory = ports.addressMemory ?? memoryOnDisk(config().runDirectory)
+    this.ledger = new AddressLedger(memory)
+    const events = new SegmentEvents(turns, recorder)
+    const { onClaim, onFailure, onPeerReached, onReadable } = events
+    const sharedBySegments = { sockets, view, recorder, random, writer }
+    this.segments = new Segments({ ...sharedBySegments, onClaim, onFailure, onPeerReached, onReadable })
+    this.notices = new Notices({ port: ports.notify, clock, recorder, schedule })
+    const takeovers = takeoverTimes(clock)
+    this.registry = new Registry({
+      ...{ recorder, will, runner, takeovers },
+      onTransition: (router, entered) => {
+        this.turns.markChanged()
+        this.notices.transition(router, entered, { departing: this.registry.departing, stopping: isStopping() })
+      },
+      onAskChecks: (router, within) => this.health.ask(router, within),
+    })
+    const { ledger, notices, registry, resolution, segments } = this
+    const trackers = new Trackers(view, this.board)
+    this.placement = new Placement({ resolution, segments, view, ledger, trackers, recorder })
+    const { placement } = this
+    this.health = new HealthWatch({ checks, board: this.board, trackers, registry, recorder, schedule, turns })
+    this.stale = new StaleAddresses({ view, registry, memory, ledger, recorder, writer })
+    this.leftovers = new Leftovers({ recorder, view, registry, writer })
+    const { leftovers, stale } = this
+    const onAdmitted = () => this.turns.markChanged()
+    const departures = { config, isStopping, resolution, placement, registry, leftovers, notices, runner }
+    this.admission = new Admission({ ...departures, onAdmitted })
+    this.networkEvents = new NetworkEvents({ network, view, recorder, ownChanges, config, placement, registry, stale })
+    const groups = () => (options.noticeAbsence === false ? [] : registry.groups)
+    const absence = new AbsenceWatch({ clock, will, groups })
+    this.guardian = new GuardianWatch({
+      ...{ clock, will, schedule, onBeat: ports.onBeat },
+      onLook: () => {
+        if (absence.sleptUnnoticed) this.turns.end(this.turns.begin())
+      },
+      shortestLifetime: () => shortestLifetime(registry),
+      onLost: (silence) => owner.onGuardianLost(silence),
+    })
+    this.turns = new TurnLoop({
+      ...{ clock, network, wakeUp, recorder, runner, segments, registry, leftovers, notices, absence },
+      ...{ admission: this.admission, health: this.health, guardian: this.guardian },
+      drainBeforeExpire: options.drainBeforeExpire,
+      onIdle: (now) => owner.onIdle(now),
+    })
+    const { lateness } = this.turns
+    this.status = new EngineStatus({ ports, registry, segments, board: this.board, notices, lateness, takeovers })
+  }
+
+  /** The turn loop comes last, because it needs all parts; the parts that end turns get it by this. */
+  #turnsOfLater(): Turns {
+    const engine = this
+    return {
+      begin: () => engine.turns.begin(),
+      endWoken: (now) => engine.turns.endWoken(now),
+      alarmBy: (at) => engine.turns.alarmBy(at),
+      get isBusy() {
+        return engine.turns.isBusy
+      },
+    }
+  }
+}
+
+/** Returns the shortest lifetime of all addresses in seconds; `undefined` if none has one. */
+function shortestLifetime({ all }: Registry): number | undefined {
+  const lifetimes = all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
+  return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
+}

@@ -1,0 +1,117 @@
+/**
+ * Another host that answers for an address of one router while the router is Active: what the answer means for the
+ * state, and who the host is, for people. Decided here: whether an answer belongs to the question that the router asked
+ * before its advertisement (docs/adr/0007), and when such a host counts as gone. Refuses to know frames, and what the
+ * state machine does about a competing Active (vrrp/extensions/silent-active.ts).
+ */
+import { type DuplicateOwner, HANDOVER } from '../../../arp/duplicate-detection.ts'
+import type { Event } from '../../../vrrp/event.ts'
+import type { Parameters } from '../../../vrrp/parameters.ts'
+import type { State } from '../../../vrrp/state.ts'
+import type { Address } from '../../../wire/address.ts'
+import { type Mac, virtualRouterMac } from '../../../wire/mac.ts'
+import type { Millis } from '../../../wire/units.ts'
+import { awaitsClaimsIn } from '../../router/held-state.ts'
+import type { RouterSpec } from '../../router/router-spec.ts'
+import type { Recorder } from '../../telemetry/recorder.ts'
+import type { RouterCounters } from '../../telemetry/router-counters.ts'
+import { ANSWERED_WITHIN, type HeardClaim } from '../arp-listener.ts'
+import type { DuplicateDetection } from './duplicate-detection.ts'
+
+/** The host is asked at every advertisement, or by duplicate address detection at least every 3.2 s. */
+const GONE_AFTER = 10_000
+
+export type CompetingHost = {
+  readonly address: Address
+  readonly mac: Mac
+  readonly since: Millis
+  readonly lastAt: Millis
+  readonly answers: number
+}
+
+/** The router whose addresses they are. */
+export type ClaimedRouter = {
+  readonly name: string
+  readonly parameters: Parameters
+  readonly state: State
+  readonly spec: Pick<RouterSpec, 'onDuplicate'>
+  readonly history: { readonly since: { readonly at: Millis } }
+  readonly duplicates: Pick<DuplicateDetection, 'allows' | 'hasJustAsked' | 'owners'>
+  readonly counters: RouterCounters
+}
+
+export class CompetingAnswers {
+  readonly #router: ClaimedRouter
+  readonly #post: (event: Event, now: Millis) => void
+  readonly #recorder: Recorder
+  #host: CompetingHost | undefined
+  /** Time of the last question before or after an advertisement. */
+  #askedAt: Millis | undefined
+
+  constructor(router: ClaimedRouter, post: (event: Event, now: Millis) => void, recorder: Recorder) {
+    this.#router = router
+    this.#post = post
+    this.#recorder = recorder
+  }
+
+  /** The router asks who else has its first address. */
+  asked(now: Millis): void {
+    this.#askedAt = now
+  }
+
+  /** Another host claims to have an address. */
+  hear({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
+    const { duplicates, parameters } = this.#router
+    if (!parameters.addresses.includes(address) || duplicates.allows(mac)) return
+    if (awaitsClaimsIn(this.#router.state)) this.#post({ kind: 'claimHeard', address, heardAt }, now)
+    if (this.#router.state.name !== 'Active' || !isAnswer) return
+    this.#router.counters.countCompetingAnswer()
+    if (this.#belongsToQuestion({ address, mac }, heardAt)) {
+      const { family, vrid } = this.#router.parameters
+      this.#post({ kind: 'rivalAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
+    }
+    const since = heardAt - this.#router.history.since.at
+    if (since >= HANDOVER) this.#note(address, mac, heardAt)
+    this.#log(address, mac, since)
+  }
+
+  /** Returns the host that answered last; `undefined` if none answers any more. */
+  at(now: Millis): CompetingHost | undefined {
+    return this.#host !== undefined && now - this.#host.lastAt < GONE_AFTER ? this.#host : undefined
+  }
+
+  #note(address: Address, mac: Mac, heardAt: Millis): void {
+    const known = this.at(heardAt)
+    const isKnown = known?.mac === mac && known.address === address
+    const since = isKnown ? known.since : heardAt
+    this.#host = { address, mac, since, lastAt: heardAt, answers: (isKnown ? known.answers : 0) + 1 }
+  }
+
+  /**
+   * Reports whether it answers the question before an advertisement. Duplicate address detection judges what it alone has
+   * asked. It also judges a certain duplicate owner when both have asked: such a host answers for as long as it lives, and
+   * detection knows how often to announce over it. With `alarm` nothing is announced over any answer.
+   */
+  #belongsToQuestion({ address, mac }: DuplicateOwner, heardAt: Millis): boolean {
+    const { duplicates, parameters, spec } = this.#router
+    if (spec.onDuplicate === 'alarm') return false
+    if (!duplicates.hasJustAsked(heardAt)) return true
+    if (duplicates.owners.some((owner) => owner.address === address && owner.mac === mac)) return false
+    const { addresses } = parameters
+    return address === addresses[0] && this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERED_WITHIN
+  }
+
+  /** `since`: milliseconds since the takeover, in which the last Active may still answer. */
+  #log(address: Address, mac: Mac, since: number): void {
+    const { name } = this.#router
+    const isHandover = since < HANDOVER
+    this.#recorder.logLimited(
+      `${name} rival ${mac}${isHandover ? ' handover' : ''}`,
+      isHandover ? 'info' : 'warn',
+      isHandover
+        ? `${name}: ${mac} still answers for ${address}, ${Math.round(since)} ms after the takeover`
+        : `${name}: ${mac} answers for ${address} as well`,
+      { router: name, address, mac },
+    )
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * When the routers of one segment may ask for duplicates, so that hundreds of addresses are neither hundreds of frames at
+ * one moment nor hundreds of wake-ups: in steps on a grid, so many questions each. Refuses to know what an answer means, and
+ * which frame a question is.
+ */
+import {
+  DETECTION_STEP,
+  type DetectionStep,
+  detectionPeriod,
+  MOST_QUESTIONS,
+} from '../../../arp/duplicate-detection.ts'
+import type { Parameters } from '../../../vrrp/parameters.ts'
+import type { Address } from '../../../wire/address.ts'
+import { type Millis, millis, plus, sooner } from '../../../wire/units.ts'
+
+/** Milliseconds that a question waits for another alarm, which costs less than one of its own. */
+const SLACK = 100
+
+const stepOf = (at: Millis): number => Math.floor(at / DETECTION_STEP)
+
+/** A router of the segment. */
+type DetectingRouter = {
+  readonly parameters: Parameters
+  readonly duplicates: {
+    readonly isOn: boolean
+    readonly nextAt: Millis | undefined
+    readonly neededAt: Millis | undefined
+    takeQuestions(step: DetectionStep, now: Millis): readonly Address[]
+  }
+}
+
+export class DetectionSchedule {
+  readonly #routers: () => Iterable<DetectingRouter>
+  /** Returns a number from 0 to 1. */
+  readonly #random: () => number
+  /** The last step that had its questions. */
+  #lastStep = Number.NEGATIVE_INFINITY
+  #waiting: Address[] = []
+
+  constructor(routers: () => Iterable<DetectingRouter>, random: () => number) {
+    this.#routers = routers
+    this.#random = random
+  }
+
+  /** Returns when an alarm is needed if there is no earlier one: Actives wake to advertise. A round at work has waited. */
+  nextAt(): Millis | undefined {
+    let nearest: Millis | undefined
+    for (const { duplicates } of this.#routers()) nearest = sooner(nearest, duplicates.neededAt)
+    return nearest === undefined ? undefined : this.#stepFor(plus(nearest, SLACK))
+  }
+
+  #stepFor(at: Millis): Millis {
+    return millis(Math.max(Math.ceil(at / DETECTION_STEP), this.#lastStep + 1) * DETECTION_STEP)
+  }
+
+  /** Returns the delay of the first round, so that routers which become Active together do not ask together. */
+  firstDelay(): number {
+    const period = this.#period()
+    return period <= detectionPeriod(1) ? 0 : this.#random() * period
+  }
+
+  /** Collects the questions that are due, for the end of the turn; routers act now on hosts that did not answer. */
+  advance(now: Millis): void {
+    if (stepOf(now) <= this.#lastStep || !this.#isDue(now)) return
+    this.#lastStep = stepOf(now)
+    const period = this.#period()
+    let most = MOST_QUESTIONS
+    const due = [...this.#routers()].flatMap((router) => {
+      const at = router.duplicates.nextAt
+      return at === undefined || at > now ? [] : [{ router, at }]
+    })
+    for (const { router } of due.sort((one, other) => one.at - other.at)) {
+      const questions = router.duplicates.takeQuestions({ period, most, chance: this.#random() }, now)
+      this.#waiting.push(...questions)
+      most -= questions.length
+      if (most < 1) break
+    }
+  }
+
+  #isDue(now: Millis): boolean {
+    for (const { duplicates } of this.#routers()) {
+      const at = duplicates.nextAt
+      if (at !== undefined && at <= now) return true
+    }
+    return false
+  }
+
+  /** Returns the collected addresses once. */
+  take(): readonly Address[] {
+    return this.#waiting.length === 0 ? this.#waiting : this.#waiting.splice(0)
+  }
+
+  #period(): Millis {
+    let addresses = 0
+    for (const { duplicates, parameters } of this.#routers())
+      if (duplicates.isOn) addresses += parameters.addresses.length
+    return detectionPeriod(addresses)
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Duplicate owners of the addresses of one router for people: a log line and an event when one is found, named or gone.
+ * Decided here: the text, and how many events there are. Refuses to know how a duplicate is detected.
+ */
+import type { DuplicateOwner } from '../../../arp/duplicate-detection.ts'
+import type { OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
+import type { Parameters } from '../../../vrrp/parameters.ts'
+import type { Address } from '../../../wire/address.ts'
+import type { Mac } from '../../../wire/mac.ts'
+import type { Millis } from '../../../wire/units.ts'
+import type { Recorder } from '../../telemetry/recorder.ts'
+import { RATES, TokenBucket } from '../../telemetry/token-bucket.ts'
+import { electionTime } from './election-time.ts'
+import type { NamedRouter } from './heard-routers.ts'
+
+/** The router behind a MAC. `heardAt`: time of its last advertisement; `undefined` if there was none. */
+export type BehindMac = { readonly router: NamedRouter | undefined; readonly heardAt: Millis | undefined }
+
+export class DuplicateReport {
+  readonly #router: { readonly name: string; readonly parameters: Parameters }
+  readonly #recorder: Recorder
+  readonly #bucket = new TokenBucket(RATES.duplicate)
+
+  constructor(router: { readonly name: string; readonly parameters: Parameters }, recorder: Recorder) {
+    this.#router = router
+    this.#recorder = recorder
+  }
+
+  found(owner: DuplicateOwner, behind: BehindMac, reaction: OnDuplicate, now: Millis): void {
+    const { address, mac } = owner
+    const { name } = this.#router
+    const { router } = behind
+    this.#record(owner, true, now, { ...(router === undefined ? {} : { peer: router.source }), reaction })
+    this.#recorder.logLimited(
+      `${name} duplicate ${mac} ${address}`,
+      'warn',
+      `${name}: duplicate owner: ${mac} (${this.#describe(behind, now)}) has ${address} as well: ${REACTIONS[reaction]}`,
+      { router: name, address, mac, peer: router?.source, onDuplicate: reaction },
+    )
+  }
+
+  /** The MAC of a known duplicate owner is that of a router. */
+  named(mac: Mac, source: Address): void {
+    const { name } = this.#router
+    this.#recorder.logLimited(
+      `${name} duplicate name ${mac}`,
+      'warn',
+      `${name}: duplicate owner: ${mac} is router ${source}`,
+      { router: name, mac, peer: source },
+    )
+  }
+
+  gone(owner: DuplicateOwner, now: Millis): void {
+    const { address, mac } = owner
+    const { name } = this.#router
+    this.#record(owner, false, now)
+    this.#recorder.logLimited(
+      `${name} duplicate gone ${mac} ${address}`,
+      'info',
+      `${name}: duplicate owner gone: ${mac} answers for ${address} no more`,
+      { router: name, address, mac },
+    )
+  }
+
+  /** Says of a priority that was heard long ago that it may be another one by now. */
+  #describe({ heardAt, router }: BehindMac, now: Millis): string {
+    if (router === undefined) return 'no VRRP heard from it'
+    const ago = now - (heardAt ?? now)
+    const isOld = ago > electionTime(this.#router.parameters)
+    return `router ${router.source}, priority ${router.priority ?? 'unheard'}${isOld ? ` when last heard, ${Math.round(ago / 1_000)} s ago` : ''}`
+  }
+
+  #record(
+    { address, mac }: DuplicateOwner,
+    present: boolean,
+    now: Millis,
+    more: { peer?: Address; reaction?: OnDuplicate } = {},
+  ) {
+    if (this.#bucket.take(now) === undefined) return
+    const router = this.#router.name
+    this.#recorder.chronicle.record({ kind: 'duplicateOwner', router, address, mac, present, ...more })
+  }
+}
+
+const REACTIONS: Readonly<Record<OnDuplicate, string>> = {
+  announce: 'gratuitous ARP or NA sent again',
+  yield: 'it would win, so this router yields until it answers no more or is heard',
+  alarm: 'nothing is done about it',
+}

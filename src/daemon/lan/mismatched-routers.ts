@@ -1,0 +1,133 @@
+/**
+ * VRRP routers with the VRID of one of ours whose version, password, interval or address list differs. Such a router must not
+ * look like "there is no Active", so it is remembered by its address until it has been silent for long. Bounded, because
+ * sources can be invented. What is wrong with a packet is decided in vrrp/receive.ts; nothing here changes an election.
+ */
+import type { DiscardReason, ReceiveWarning } from '../../vrrp/advertisement.ts'
+import type { Address } from '../../wire/address.ts'
+import type { Millis } from '../../wire/units.ts'
+
+/** Sources remembered for one router, the newest ones, because an invented one is not heard again. */
+const MOST_SOURCES = 8
+/** Milliseconds between two sources that push another one out: a flood from invented ones must not cost memory or time. */
+const PUSH_OUT_SPACING = 100
+/** Milliseconds: more than twice the longest interval that there is (version 2: 255 s). */
+const FORGET_AFTER = 600_000
+/** Milliseconds after which a source that sends valid packets has been put right; before, there may be two daemons on that node. */
+const PUT_RIGHT_AFTER = 10_000
+
+/** What differs, as text that follows the address. Other reasons are no sign of a mismatched router. */
+const WORDS = {
+  ttl: 'sends from another network: its TTL is not 255',
+  version: 'speaks another version',
+  type: 'sends messages of another type',
+  length: 'sends messages of a wrong length',
+  checksum: 'sends checksums that do not verify',
+  'addr-count-zero': 'advertises no address',
+  'first-addr-not-link-local': 'does not advertise a link-local address first',
+  'adver-int-zero': 'advertises an interval of 0',
+  'multicast-unexpected': 'advertises by multicast, this router by unicast',
+  'unicast-unexpected': 'advertises by unicast, this router by multicast',
+  'unknown-peer': 'is not among the peers',
+  'ttl-range': 'is farther away or nearer than its TTL may say',
+  'unlisted-peer': 'is not among the peers',
+  'auth-type': 'authenticates in another way than this router',
+  'auth-data': 'has another password',
+  'interval-mismatch': 'advertises at another interval',
+  'address-list-mismatch': 'advertises other addresses',
+  'checksum-form-differs': 'uses the other checksum form, and may refuse ours',
+  'multiple-owners': 'has priority 255 as well: only one router can be the address owner',
+} as const satisfies Partial<Record<DiscardReason | ReceiveWarning, string>>
+export type Mismatch = keyof typeof WORDS
+
+export type MismatchedRouter = {
+  readonly address: Address
+  readonly reason: Mismatch
+  /** VRRP version of its last packet. */
+  readonly version: number | undefined
+  /** Its advertisements count in the election. */
+  readonly listenedTo: boolean
+  /** Packets since it was first heard, or heard again after a long silence. */
+  readonly count: number
+  readonly lastHeardAt: Millis
+}
+
+export type Sighting = {
+  readonly address: Address
+  readonly reasons: readonly (DiscardReason | ReceiveWarning)[]
+  readonly version: number | undefined
+  readonly listenedTo: boolean
+  readonly heardAt: Millis
+}
+
+/** Changed in place: a flood makes one of these per source, not one per packet. */
+type Finding = { -readonly [key in keyof MismatchedRouter]: MismatchedRouter[key] }
+type Source = { readonly address: Address; lastHeardAt: Millis; findings: Finding[] }
+
+export class MismatchedRouters {
+  #sources: Source[] = []
+  #pushedOutAt: Millis | undefined
+
+  /** Notes a packet for this router, also one without a mismatch. */
+  note({ address, heardAt, listenedTo, reasons, version }: Sighting): void {
+    const known = this.#sources.find((source) => source.address === address)
+    if (!reasons.some(isMismatch)) {
+      if (listenedTo && known !== undefined) this.#forget(heardAt - PUT_RIGHT_AFTER, known)
+      return
+    }
+    const source = known ?? this.#admit(address, heardAt)
+    if (source === undefined) return
+    if (heardAt - source.lastHeardAt > FORGET_AFTER) source.findings = []
+    source.lastHeardAt = heardAt
+    for (const reason of reasons) {
+      if (!isMismatch(reason)) continue
+      const found = source.findings.find((finding) => finding.reason === reason)
+      if (found === undefined)
+        source.findings.push({ address, reason, version, listenedTo, count: 1, lastHeardAt: heardAt })
+      else {
+        found.count = heardAt - found.lastHeardAt > FORGET_AFTER ? 1 : found.count + 1
+        found.lastHeardAt = heardAt
+        found.version = version
+        found.listenedTo = listenedTo
+      }
+    }
+  }
+
+  /** Returns the one heard last first. */
+  list(now: Millis): readonly MismatchedRouter[] {
+    for (const source of [...this.#sources]) this.#forget(now - FORGET_AFTER, source)
+    const newestFirst = this.#sources.toSorted((left, right) => right.lastHeardAt - left.lastHeardAt)
+    return newestFirst.flatMap(({ findings }) => findings.map((finding) => ({ ...finding })))
+  }
+
+  /** Returns those heard since then whose advertisements do not count: one of them may be the Active that is missing. */
+  unheeded(since: Millis): readonly MismatchedRouter[] {
+    return this.list(since).filter(({ lastHeardAt, listenedTo }) => !listenedTo && lastHeardAt >= since)
+  }
+
+  #admit(address: Address, heardAt: Millis): Source | undefined {
+    if (this.#sources.length >= MOST_SOURCES) {
+      if (this.#pushedOutAt !== undefined && heardAt - this.#pushedOutAt < PUSH_OUT_SPACING) return undefined
+      this.#pushedOutAt = heardAt
+      const oldest = this.#sources.reduce((left, right) => (right.lastHeardAt < left.lastHeardAt ? right : left))
+      this.#sources.splice(this.#sources.indexOf(oldest), 1)
+    }
+    const source = { address, lastHeardAt: heardAt, findings: [] }
+    this.#sources.push(source)
+    return source
+  }
+
+  #forget(before: number, source: Source): void {
+    source.findings = source.findings.filter(({ lastHeardAt }) => lastHeardAt >= before)
+    if (source.findings.length === 0) this.#sources = this.#sources.filter((each) => each !== source)
+  }
+}
+
+export const isMismatch = (reason: DiscardReason | ReceiveWarning): reason is Mismatch => Object.hasOwn(WORDS, reason)
+
+/** Returns text that follows an address: "speaks VRRPv2, this router VRRPv3". */
+export function describeMismatch(reason: Mismatch, version: number | null | undefined, own: number): string {
+  return reason === 'version' && typeof version === 'number'
+    ? `speaks VRRPv${version}, this router VRRPv${own}`
+    : WORDS[reason]
+}

@@ -1,0 +1,151 @@
+/**
+ * What the routers of one segment ask the LAN: which other host has an address of ours, and whether known peers are there.
+ * Decided here: which frames ask, from which source, and how often where other hosts have to hear them. When a router asks
+ * is router-effects.ts's; refuses to know sockets, and what follows from an answer.
+ */
+import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
+import { arpProbe } from '../../arp/probe.ts'
+import type { Parameters } from '../../vrrp/parameters.ts'
+import { type Address, type Family, isLinkLocal } from '../../wire/address.ts'
+import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../../wire/mac.ts'
+import { centisToMillis, type Millis } from '../../wire/units.ts'
+import type { NetworkView } from '../addresses/network-view.ts'
+import type { Tenant } from '../router/router-io.ts'
+import { RATES, type Rate, TokenBucket } from '../telemetry/token-bucket.ts'
+import type { HeardClaim } from './arp-listener.ts'
+import { type Asking, PeerCheck } from './peer-check.ts'
+import { probesFor } from './secondary-interface.ts'
+import type { SecondaryInterfaces } from './secondary-interfaces.ts'
+
+/** The segment, as its questions need it. */
+type Home = {
+  readonly family: Family
+  readonly source: Address
+  readonly mac: Mac
+  readonly interfaceIndex: number
+  readonly routers: ReadonlyMap<number, Tenant>
+}
+
+export class Questions {
+  readonly #home: Home
+  readonly #view: Pick<NetworkView, 'on'>
+  readonly #secondary: Pick<SecondaryInterfaces, 'atHome'>
+  readonly #peerCheck = new PeerCheck()
+  readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
+  readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
+  /** By VRID: an Active asks the same again and again, and most of what a turn allocated was these frames. */
+  readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
+
+  constructor(home: Home, view: Pick<NetworkView, 'on'>, secondary: Pick<SecondaryInterfaces, 'atHome'>) {
+    this.#home = home
+    this.#view = view
+    this.#secondary = secondary
+  }
+
+  /**
+   * Returns the question before an advertisement: which other host has the first address? It costs no other host anything:
+   * only VRRP routers listen to the group's address, and only holders of an IPv6 address to its solicited-node group
+   * (docs/adr/0009). A router that answers through a macvlan (FRR) hears none of IPv4's groups, so its virtual MAC is asked,
+   * too (docs/adr/0012). Unicast routers of IPv4 have no address in common: the whole LAN is asked, less often.
+   */
+  before(parameters: Parameters, now: Millis): readonly Uint8Array[] {
+    const { family, transport, vrid } = parameters
+    if (family === 'ipv4' && transport.mode === 'unicast' && !this.#broadcasts.take(vrid, now)) return []
+    const { mac, source } = this.#home
+    const known = this.#written.get(vrid)
+    if (known?.parameters === parameters && known.mac === mac && known.source === source) return known.frames
+    const frames = questionsOf(parameters, { mac, source })
+    this.#written.set(vrid, { parameters, mac, source, frames })
+    return frames
+  }
+
+  /**
+   * Returns the questions after an advertisement, because the one before may have been lost in a cut that the advertisement
+   * found healed (docs/adr/0022). In multicast it is asked once more: a router that yields is hardly faster. Known peers are
+   * asked for what they do not give up, their own address.
+   */
+  after(parameters: Parameters, now: Millis): readonly Uint8Array[] {
+    const { advertisementInterval, peers, transport, vrid } = parameters
+    const again = transport.mode === 'multicast' && this.#followUps.take(vrid, now)
+    const addresses = peers.map(({ address }) => address)
+    const { mac, source } = this.#home
+    const calls = this.#peerCheck.ask(addresses, { mac, source }, centisToMillis(advertisementInterval), now)
+    if (!again) return calls
+    const questions = this.before(parameters, now)
+    return calls.length === 0 ? questions : [...questions, ...calls]
+  }
+
+  /**
+   * Returns questions to every host for these addresses of the router, because a host that has one need not speak VRRP. Asks
+   * on secondary interfaces itself.
+   */
+  probesOf(router: Tenant): readonly Uint8Array[] {
+    const { addresses } = router.parameters
+    return this.#probes(this.#secondary.atHome(router, addresses, (secondary, those) => secondary.ask(those)))
+  }
+
+  /** Returns the questions of duplicate address detection. Asks on secondary interfaces itself. */
+  detectionProbes(addresses: readonly Address[]): readonly Uint8Array[] {
+    const own = new Set(addresses)
+    // A peer that is asked for its own address is on this LAN.
+    for (const router of this.#home.routers.values()) {
+      const asked = router.parameters.addresses.filter((address) => own.has(address))
+      const here = this.#secondary.atHome(router, asked, (secondary, those) => secondary.ask(those))
+      for (const address of asked) if (!here.includes(address)) own.delete(address)
+    }
+    return own.size === 0 ? [] : this.#probes([...own])
+  }
+
+  /** Returns `back` for a peer that answers after a silence; `undefined` if it was not asked. */
+  hear({ address, isAnswer, mac }: HeardClaim, heardAt: Millis): 'present' | 'back' | undefined {
+    return isAnswer ? this.#peerCheck.hear(address, mac, heardAt) : undefined
+  }
+
+  /** No router asks any more: a silence that lasts until the next one does not count. */
+  end(): void {
+    this.#peerCheck.clear()
+  }
+
+  #probes(addresses: readonly Address[]): readonly Uint8Array[] {
+    const { family, mac } = this.#home
+    return probesFor(addresses, { family, mac, source: family === 'ipv4' ? undefined : this.#linkLocal() })
+  }
+
+  /** Returns an address of the node, not a VIP: every asked host learns where it is, which must be true for longer than a takeover. */
+  #linkLocal(): Address {
+    const { family, interfaceIndex, routers, source } = this.#home
+    if (isLinkLocal(source)) return source
+    const virtual = new Set([...routers.values()].flatMap(({ parameters }) => parameters.addresses))
+    const own = this.#view
+      .on(interfaceIndex, family)
+      .find(({ address, tentative }) => isLinkLocal(address) && !tentative && !virtual.has(address))
+    return own?.address ?? source
+  }
+}
+
+function questionsOf(
+  { vrid, addresses, family, transport }: Parameters,
+  { mac, source }: Asking,
+): readonly Uint8Array[] {
+  const [address] = addresses
+  if (address === undefined) return []
+  if (family === 'ipv6') return [neighborSolicitation({ target: address, source, mac })]
+  const whom =
+    transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
+  return whom.map((to) => arpProbe({ address, mac, to }))
+}
+
+class BucketByVrid {
+  readonly #buckets = new Map<number, TokenBucket>()
+  readonly #rate: Rate
+
+  constructor(rate: Rate) {
+    this.#rate = rate
+  }
+
+  take(vrid: number, now: Millis): boolean {
+    const bucket = this.#buckets.get(vrid) ?? new TokenBucket(this.#rate)
+    this.#buckets.set(vrid, bucket)
+    return bucket.take(now) !== undefined
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The secondary interfaces of a segment: each is made when a router first needs it, and closed when none needs it any more.
+ * Decided here: which addresses of a router are at home on the segment. Refuses to know what is asked, announced and heard
+ * elsewhere, which is secondary-interface.ts's.
+ */
+import { type Address, type Family, familyOf } from '../../wire/address.ts'
+import type { Base } from '../addresses/address-places.ts'
+import type { Hears } from '../ports.ts'
+import type { Tenant } from '../router/router-io.ts'
+import type { Announcer } from './announcer.ts'
+import { type SecondaryContext, SecondaryInterface } from './secondary-interface.ts'
+
+/** The segment, as its secondary interfaces need it. */
+type Home = Base & { readonly family: Family; readonly isOpen: boolean; readonly routers: ReadonlyMap<number, Tenant> }
+
+export class SecondaryInterfaces {
+  readonly #home: Home
+  readonly #context: SecondaryContext
+  readonly #interfaces = new Map<string, SecondaryInterface>()
+
+  constructor(home: Home, context: Omit<SecondaryContext, 'isVirtual'>) {
+    this.#home = home
+    const isVirtual = (address: Address) =>
+      [...home.routers.values()].some(({ parameters }) => parameters.addresses.includes(address))
+    this.#context = { ...context, isVirtual }
+  }
+
+  get all(): readonly SecondaryInterface[] {
+    return [...this.#interfaces.values()]
+  }
+
+  /** Read at the end of every turn. */
+  get announcers(): readonly Announcer[] {
+    return this.#interfaces.size === 0 ? NONE : this.all.map(({ announcer }) => announcer)
+  }
+
+  /** Returns the addresses of the router that are at home; gives the others to the interface where they are. */
+  atHome(
+    router: Tenant,
+    addresses: readonly Address[],
+    elsewhere: (secondary: SecondaryInterface, addresses: readonly Address[]) => void,
+  ): readonly Address[] {
+    const home = this.#home
+    const away = new Map<SecondaryInterface, Address[]>()
+    const here = addresses.filter((address) => {
+      const place = router.places.at(address, home)
+      if (place === undefined) return false
+      const family = familyOf(address)
+      if (family === home.family && place.interfaceIndex === home.interfaceIndex) return true
+      const secondary = this.#at(place.interfaceIndex, family)
+      if (secondary !== undefined) away.set(secondary, [...(away.get(secondary) ?? []), address])
+      return false
+    })
+    for (const [secondary, those] of away) elsewhere(secondary, those)
+    return here
+  }
+
+  /** Listens on each interface where a router has an address, and on no other. */
+  listen(hears: Hears): void {
+    const needed = new Set<SecondaryInterface>()
+    for (const router of this.#home.routers.values())
+      this.atHome(router, router.parameters.addresses, (secondary) => needed.add(secondary))
+    for (const [key, secondary] of this.#interfaces) {
+      if (needed.has(secondary)) secondary.listen(hears)
+      else {
+        secondary.close()
+        this.#interfaces.delete(key)
+      }
+    }
+  }
+
+  close(): void {
+    for (const secondary of this.#interfaces.values()) secondary.close()
+    this.#interfaces.clear()
+  }
+
+  #at(interfaceIndex: number, family: Family): SecondaryInterface | undefined {
+    const key = `${interfaceIndex} ${family}`
+    const known = this.#interfaces.get(key)
+    const link = this.#context.view.link(interfaceIndex)
+    if (known !== undefined || link === undefined || !this.#home.isOpen) return known
+    const secondary = new SecondaryInterface(link, family, this.#context)
+    this.#interfaces.set(key, secondary)
+    return secondary
+  }
+}
+
+const NONE: readonly Announcer[] = []

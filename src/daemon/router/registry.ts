@@ -1,0 +1,174 @@
+/**
+ * Which virtual routers this daemon has: those of the configuration, and those that a reload has removed and that still
+ * answer for addresses; and which of them move together. Decided here: which router has to wait until another one is gone,
+ * because a LAN must never see two routers of one VRID behind one address of ours. Refuses to know interfaces, packets and
+ * deadlines.
+ */
+import type { SyncGroup } from '../../config/config.ts'
+import type { ResolvedRouter } from '../../config/resolve.ts'
+import type { StartReason } from '../../vrrp/extensions/group-agreement.ts'
+import { isOwner } from '../../vrrp/parameters.ts'
+import type { Address } from '../../wire/address.ts'
+import type { Millis } from '../../wire/units.ts'
+import type { LastWillPort } from '../ports.ts'
+import { GapNews } from '../telemetry/advertisement-gaps.ts'
+import { type Membership, Router, type RouterContext } from './router.ts'
+import { RouterGroup } from './router-group.ts'
+import { specOf } from './router-spec.ts'
+
+export type RegistryContext = Omit<RouterContext, 'gapNews' | 'group'> & { readonly will: LastWillPort }
+
+export class Registry {
+  readonly #context: RegistryContext
+  readonly #gapNews: GapNews
+  readonly #routers = new Map<string, Router>()
+  readonly #departing = new Set<Router>()
+  /** Both, made when one of them changes: every turn goes through it. */
+  #all: readonly Router[] = []
+  #units = 0
+  /** Ends of yields of routers that have gone: what the operator asked of a name holds for the next router of that name. */
+  readonly #yields = new Map<string, Millis>()
+  /** Units that are free again: the guardian counts to 65 535. */
+  readonly #freeUnits: number[] = []
+
+  constructor(context: RegistryContext) {
+    this.#context = context
+    this.#gapNews = new GapNews(context.recorder.chronicle)
+  }
+
+  /** Routers of the configuration, by name. */
+  get routers(): ReadonlyMap<string, Router> {
+    return this.#routers
+  }
+
+  /** Routers of the configuration, then those that depart. */
+  get all(): readonly Router[] {
+    return this.#all
+  }
+
+  get departing(): ReadonlySet<Router> {
+    return this.#departing
+  }
+
+  get groups(): ReadonlySet<Membership> {
+    return new Set(this.#all.map(({ group }) => group))
+  }
+
+  /** Adds a router in a group of its own, not started. */
+  add(resolved: ResolvedRouter, now: Millis): Router {
+    const group = this.#newGroup(undefined)
+    const context = { ...this.#context, group, gapNews: this.#gapNews }
+    const router = new Router(specOf(resolved), resolved.parameters, context, now)
+    const yieldingUntil = this.#yields.get(resolved.name)
+    this.#yields.delete(resolved.name)
+    // An owner cannot step aside (RFC 9568 §6.1).
+    if (yieldingUntil !== undefined && yieldingUntil > now && !isOwner(resolved.parameters)) {
+      router.lowerPriority(yieldingUntil)
+    }
+    this.#routers.set(resolved.name, router)
+    this.#count()
+    return router
+  }
+
+  /** The router has left the configuration. Regroup, then shut it down. */
+  depart(name: string): Router | undefined {
+    const router = this.#routers.get(name)
+    if (router === undefined) return undefined
+    if (router.priority.yieldingUntil !== undefined) this.#yields.set(name, router.priority.yieldingUntil)
+    this.#routers.delete(name)
+    this.#departing.add(router)
+    this.#count()
+    return router
+  }
+
+  /** Returns departing routers that answer for nothing any more, and forgets them. */
+  takeDeparted(): readonly Router[] {
+    const departed = [...this.#departing].filter(({ state, keeper }) => state.name === 'Initialize' && !keeper.stuck)
+    for (const router of departed) {
+      this.#departing.delete(router)
+      this.#dissolve(router.group)
+    }
+    if (departed.length > 0) this.#count()
+    return departed
+  }
+
+  answersFor(address: Address): boolean {
+    return this.#all.some(
+      ({ answers, held, parameters }) => held.includes(address) || (answers && parameters.addresses.includes(address)),
+    )
+  }
+
+  /** Returns the addresses of departing routers: a router that gets one before it is free loses it when it is removed. */
+  heldByDeparting(): ReadonlySet<Address> {
+    return new Set([...this.#departing].flatMap(({ parameters }) => parameters.addresses))
+  }
+
+  /** Reports whether a departing router has this router's name, its VRID or one of its addresses. */
+  isInTheWayOf({ name, parameters: { vrid, family, addresses } }: ResolvedRouter): boolean {
+    return [...this.#departing].some(
+      ({ name: other, parameters }) =>
+        other === name ||
+        (parameters.vrid === vrid && parameters.family === family) ||
+        addresses.some((address) => parameters.addresses.includes(address)),
+    )
+  }
+
+  /**
+   * Makes the groups of the configuration of the routers that are here; a departing router leaves alone. A group whose
+   * members stay the same is not touched. The others are brought to where a group can be (VR-SG-01…03).
+   */
+  regroup(syncGroups: readonly SyncGroup[], now: Millis, reason?: StartReason): void {
+    const named = syncGroups.map(({ name, members }) => ({
+      name,
+      members: members.flatMap((member) => this.#routers.get(member) ?? []),
+    }))
+    const grouped = new Set(named.flatMap(({ members }) => members))
+    const alone = this.#all.filter((router) => !grouped.has(router)).map((router) => ({ members: [router] }))
+    const wanted: readonly { readonly name?: string; readonly members: readonly Router[] }[] = [...named, ...alone]
+    const before = new Map([...this.groups].map((group) => [group, group.members]))
+    const fresh = wanted
+      .filter(({ name, members }) => members.length > 0 && !isGroup(members, name))
+      .map(({ name, members }) => {
+        const group = this.#newGroup(name)
+        for (const member of members) member.moveToGroup(group)
+        return group
+      })
+    // New plans before the old ones end: there is no moment in which a crash leaves an address behind.
+    for (const { cleanup } of fresh) if (cleanup.isNeeded) cleanup.arm()
+    const executed = new Set<Membership>()
+    for (const [group, members] of before) {
+      if (group.members.length > 0 || this.#dissolve(group)) continue
+      for (const member of members) executed.add(member.group)
+    }
+    for (const group of executed) group.takeExecution(now)
+    // A departing router is only shut down: alone, and free of the faults of its group, it would start once more.
+    const departs = (member: Router) => this.#departing.has(member)
+    for (const group of fresh) if (!group.members.some(departs)) group.settle(now, reason)
+  }
+
+  #newGroup(name: string | undefined): Membership {
+    const { recorder, runner, will } = this.#context
+    return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, will })
+  }
+
+  /** Returns false if the guardian has executed its plan, and no member knows of it yet. */
+  #dissolve(group: Membership): boolean {
+    this.#freeUnits.push(group.cleanup.unit)
+    return group.cleanup.handOver()
+  }
+
+  #count(): void {
+    this.#all = [...this.#routers.values(), ...this.#departing]
+  }
+}
+
+/** Reports whether they are one group already, of that name and without other members. */
+function isGroup(members: readonly Router[], name: string | undefined): boolean {
+  const group = members[0]?.group
+  return (
+    group !== undefined &&
+    group.name === name &&
+    group.members.length === members.length &&
+    members.every((member) => member.group === group)
+  )
+}

@@ -1,0 +1,404 @@
+/**
+ * One virtual router at work: holds its state, its parameters and its place, and is the only one that writes them. Decided
+ * here: what a new state, place or configuration means for addresses, cleanup plan and announcements. What to decide is
+ * vrrp/'s; which members of a group an event moves, router-group.ts's; what an effect does, router-effects.ts's; when
+ * effects run, effect-runner.ts's.
+ */
+import type { Held } from '../../config/holding.ts'
+import type { Event, Fault } from '../../vrrp/event.ts'
+import { isLingering } from '../../vrrp/extensions/grace-period.ts'
+import type { StartReason } from '../../vrrp/extensions/group-agreement.ts'
+import type { GroupStep } from '../../vrrp/extensions/sync-group.ts'
+import type { Parameters } from '../../vrrp/parameters.ts'
+import { type HeardActive, INITIAL_STATE, nextDeadline, type State } from '../../vrrp/state.ts'
+import { activeDownInterval } from '../../vrrp/timers.ts'
+import type { Address } from '../../wire/address.ts'
+import { type Millis, sooner } from '../../wire/units.ts'
+import { AddressDuty } from '../addresses/address-duty.ts'
+import { AddressKeeper } from '../addresses/address-keeper.ts'
+import { AddressPlaces } from '../addresses/address-places.ts'
+import type { EffectRunner, Order } from '../effect-runner.ts'
+import { AbsenceDeadline } from '../guard/absence-deadline.ts'
+import type { Cleanup } from '../guard/cleanup.ts'
+import { EffectivePriority } from '../health/effective-priority.ts'
+import type { Tracking } from '../health/tracking.ts'
+import { Advertiser } from '../lan/advertiser.ts'
+import { AdvertisingRouters } from '../lan/advertising.ts'
+import { CompetingAnswers } from '../lan/duplicates/competing-answers.ts'
+import { DuplicateDetection } from '../lan/duplicates/duplicate-detection.ts'
+import { ActivesNews } from '../telemetry/actives-news.ts'
+import { AdvertisementGaps, type GapNews } from '../telemetry/advertisement-gaps.ts'
+import { PeerNews } from '../telemetry/peer-news.ts'
+import { PriorityNews } from '../telemetry/priority-news.ts'
+import type { Recorder } from '../telemetry/recorder.ts'
+import { RouterCounters } from '../telemetry/router-counters.ts'
+import { type TakeoverTimes, TakeoverWatch } from '../telemetry/takeover-watch.ts'
+import { type Entered, TransitionHistory } from '../telemetry/transition-history.ts'
+import { awaitsClaimsIn, heldIn, holdsIn } from './held-state.ts'
+import { type Group, postEvent } from './post-event.ts'
+import { type Executors, executorsFor, ordersOf } from './router-effects.ts'
+import { RouterFaults } from './router-faults.ts'
+import type { RouterIo } from './router-io.ts'
+import type { RouterSpec } from './router-spec.ts'
+
+/** The group that a router moves with. It is beside Router because each names the other; router-group.ts implements it. */
+export interface Membership extends Group<Router> {
+  /** `undefined`: the router moves alone. */
+  readonly name: string | undefined
+  readonly cleanup: Cleanup
+  join(member: Router): void
+  leave(member: Router): void
+  /** Brings members that came together while they were running to where a group can be. */
+  settle(now: Millis, reason?: StartReason): void
+  shutDown(now: Millis): void
+  /** Tells the members if they were silent for too long. `slept`: milliseconds that the machine was suspended. */
+  noticeStall(now: Millis, slept?: number): void
+  /** Returns true if the guardian has acted for this engine, and the members have just been told. */
+  noticeExecution(now: Millis): boolean
+  /** Tells the members that the guardian has executed their plan. */
+  takeExecution(now: Millis): void
+}
+
+export type RouterContext = {
+  readonly group: Membership
+  readonly runner: EffectRunner
+  readonly recorder: Recorder
+  readonly takeovers: TakeoverTimes
+  readonly gapNews: GapNews
+  /** After what a transition does on the network. */
+  readonly onTransition: (router: Router, entered: Entered) => void
+  /** The checks that lift the router's priority are to run once more. */
+  readonly onAskChecks: (router: Router, within: Millis) => void
+}
+
+export class Router {
+  readonly name: string
+  readonly counters = new RouterCounters()
+  readonly absence = new AbsenceDeadline()
+  readonly advertising = new AdvertisingRouters()
+  readonly history: TransitionHistory
+  readonly priority: EffectivePriority
+  readonly keeper: AddressKeeper
+  readonly places: AddressPlaces
+  readonly duty: AddressDuty
+  readonly advertiser: Advertiser
+  readonly duplicates: DuplicateDetection
+  readonly competing: CompetingAnswers
+  readonly gaps: AdvertisementGaps
+  readonly peerNews: PeerNews
+  readonly activesNews: ActivesNews
+  readonly takeover: TakeoverWatch
+  #spec: RouterSpec
+  #parameters: Parameters
+  #state: State = INITIAL_STATE
+  #io: RouterIo | undefined
+  #following: Held | undefined
+  #group: Membership
+  readonly #faults: RouterFaults
+  readonly #executors: Executors
+  readonly #runner: EffectRunner
+  readonly #priorityNews: PriorityNews
+
+  constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
+    const { gapNews, group, recorder, runner, takeovers } = context
+    this.#spec = spec
+    this.name = spec.name
+    this.#parameters = parameters
+    this.#group = group
+    this.#runner = runner
+    const post = (event: Event, at: Millis) => postEvent(this, event, at)
+    this.#faults = new RouterFaults(this, post, recorder)
+    this.priority = new EffectivePriority(parameters.priority)
+    this.history = new TransitionHistory(recorder, now)
+    this.keeper = new AddressKeeper(spec.name, recorder)
+    this.places = new AddressPlaces(spec.forms)
+    this.duty = new AddressDuty(this, this.keeper)
+    this.advertiser = new Advertiser(spec.name, recorder)
+    this.duplicates = new DuplicateDetection(this, recorder)
+    this.competing = new CompetingAnswers(this, post, recorder)
+    this.gaps = new AdvertisementGaps((active, gap, interval) => gapNews.note(spec.name, active, gap, interval))
+    this.peerNews = new PeerNews(recorder.chronicle)
+    this.activesNews = new ActivesNews(recorder)
+    this.#priorityNews = new PriorityNews(recorder)
+    this.takeover = new TakeoverWatch(takeovers, (addresses) =>
+      runner.tellLater(() => recorder.chronicle.record({ kind: 'announced', router: spec.name, addresses })),
+    )
+    this.#executors = executorsFor(this, {
+      runner,
+      recorder,
+      onTransition: (entered) => context.onTransition(this, entered),
+      onAskChecks: (within) => context.onAskChecks(this, within),
+    })
+    group.join(this)
+  }
+
+  // What it is ---------------------------------------------------------------------------------------------------------
+
+  get spec(): RouterSpec {
+    return this.#spec
+  }
+
+  get parameters(): Parameters {
+    return this.#parameters
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  /** The interface where it runs. */
+  get io(): RouterIo | undefined {
+    return this.#io
+  }
+
+  /** The address whose interface it follows (`interface: { holding: … }`), and why. */
+  get following(): Held | undefined {
+    return this.#following
+  }
+
+  get group(): Membership {
+    return this.#group
+  }
+
+  get faults(): ReadonlySet<Fault> {
+    return this.#faults.all
+  }
+
+  /** Name in log lines. */
+  get title(): string {
+    return this.#group.name === undefined ? this.name : `${this.name} (${this.#group.name})`
+  }
+
+  /** It answers for its addresses, or did until its guardian removed them. */
+  get answers(): boolean {
+    return this.#state.name === 'Active' || this.#state.name === 'Leaving'
+  }
+
+  /** Peers may believe that it is there, so that its end is news to them; they believe no router that has lost. */
+  get speaks(): boolean {
+    return this.holds && this.#state.name !== 'Backup'
+  }
+
+  /** It needs to hear the claims of other hosts. */
+  get awaitsClaims(): boolean {
+    return awaitsClaimsIn(this.#state)
+  }
+
+  /** It has addresses in the kernel: a crash would leave them behind. */
+  get holds(): boolean {
+    return holdsIn(this.#state)
+  }
+
+  get held(): readonly Address[] {
+    return heldIn(this.#state, this.#parameters)
+  }
+
+  /** It asks who else has its addresses (docs/adr/0007). */
+  get asks(): boolean {
+    return this.#state.name === 'Active' && this.#parameters.knobs.probeRivals
+  }
+
+  /** It asks, and `peer` is a router that may have been Active meanwhile. */
+  asksBeside(peer: Address): boolean {
+    return this.asks && this.#parameters.peers.some(({ address }) => address === peer)
+  }
+
+  nextDeadline(): Millis | undefined {
+    const { absence, history, priority } = this
+    const own = sooner(nextDeadline(this.#state), this.duty.nextAt)
+    return sooner(sooner(own, priority.yieldingUntil), sooner(history.untoldUntil, absence.aliveAt))
+  }
+
+  /** A decision that is so late, or comes after dropped packets, may lack something that was sent (ground rule 2). */
+  mayHaveMissed(late: number): boolean {
+    const io = this.#io
+    const parameters = this.#parameters
+    const state = this.#state
+    // In Returning it is known that this engine slept; only whether the queue held everything counts (ground rule 3).
+    if (state.name === 'Returning') return io?.receptionLost === true
+    if (state.name !== 'Backup' && state.name !== 'Leaving') return false
+    const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval
+    return io?.receptionLost === true || late > activeDownInterval(parameters.priority, interval, parameters.version)
+  }
+
+  // Steps --------------------------------------------------------------------------------------------------------------
+
+  /** Takes the state of a step. Its effects wait for the end of the turn, and mean what they meant now. */
+  apply({ effects, state }: GroupStep, now: Millis): void {
+    const before = this.#state
+    if (state === before && effects.length === 0) return
+    this.gaps.follow(before, state)
+    this.#state = state
+    // Before the last advertisement, which the winner answers with its claims; no transition reports the end of it.
+    if (isLingering(state) !== isLingering(before)) this.#io?.watchClaims()
+    this.#order(effects, before.name === 'Backup' ? before.active : undefined)
+    const wasInFault = before.name === 'Initialize' && before.faults.length > 0
+    if (wasInFault && state.name !== 'Initialize') this.#announceSource()
+    this.#group.cleanup.follow(this, before, { effects, state }, now)
+  }
+
+  #order(effects: GroupStep['effects'], followed: HeardActive | undefined): void {
+    const place = { io: this.#io, parameters: this.#parameters, followed }
+    const orders: Order[] = []
+    for (const effect of effects) orders.push(...ordersOf(this.#executors, effect.kind, effect, place))
+    this.#runner.add(this, orders)
+  }
+
+  /** VR-UC-08: with a neighbour entry that has failed meanwhile, a peer would not hear this node, and replace a silent Active. */
+  #announceSource(): void {
+    const io = this.#io
+    if (this.#parameters.transport.mode === 'unicast')
+      this.#runner.add(this, [(at) => void io?.announcements.announceSource(at)])
+  }
+
+  // Configuration ------------------------------------------------------------------------------------------------------
+
+  /** A reload made other groups; the plan of the new one is the caller's. */
+  moveToGroup(group: Membership): void {
+    this.#group.leave(this)
+    this.#group = group
+    group.join(this)
+  }
+
+  /**
+   * A reload: the same virtual router (VRID, interface, version, family) with other parameters, of which `priority` is the
+   * result of base and trackers. It stays where it runs.
+   */
+  reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
+    const previous = this.#parameters
+    const places = this.duty.placesOf(previous.addresses)
+    this.#spec = spec
+    this.places.follow(spec.forms)
+    this.#parameters = {
+      ...parameters,
+      priority: this.#rebase(parameters.priority),
+      primaryAddress: this.#io === undefined ? parameters.primaryAddress : previous.primaryAddress,
+    }
+    // The guardian's plan names addresses and peers.
+    if (this.holds) this.#group.cleanup.arm()
+    this.#io?.announcements.reschedule(this, now)
+    postEvent(this, { kind: 'parametersChanged', previous }, now)
+    const { isMoved, reform } = this.duty.reformFrom(places)
+    if (reform !== undefined) this.#runner.add(this, [reform])
+    if (isMoved && this.#state.name === 'Active') this.#order([TAKEOVER], undefined)
+    this.duplicates.follow(now)
+  }
+
+  /** Before the router starts: it leaves a healthy Active alone for so long (docs/adr/0057). */
+  startWithDelay(preemptDelay: Millis): void {
+    this.#parameters = { ...this.#parameters, preemptDelay }
+  }
+
+  /** Another preemptDelay from now on, and nothing else. */
+  delayPreemption(preemptDelay: Millis, now: Millis): void {
+    const previous = this.#parameters
+    this.#parameters = { ...previous, preemptDelay }
+    postEvent(this, { kind: 'parametersChanged', previous }, now)
+  }
+
+  /** A running group is to take it in: no longer missing there, and not started ahead of it (VR-SG-01). */
+  awaitGroup(): void {
+    if (this.#state.name === 'Initialize') this.#state = { ...this.#state, stopped: false }
+  }
+
+  // Place --------------------------------------------------------------------------------------------------------------
+
+  /** It follows this address to its interface. */
+  follow(held: Held | undefined): void {
+    this.#following = held
+  }
+
+  /** The interface, its index or the source changed: the guardian's plan must follow. */
+  moveTo(io: RouterIo, parameters: Parameters): void {
+    this.#io = io
+    this.#parameters = parameters
+    if (this.holds) this.#group.cleanup.arm()
+  }
+
+  /** It runs nowhere from now on. */
+  leaveInterface(): void {
+    this.#io = undefined
+  }
+
+  /** After moveTo() to another interface or source address: the announcements begin again. */
+  takeAddressesAlong(): void {
+    // Until the successor is heard; its end removes them where the router is then, and nowhere else.
+    if (this.#state.name === 'Leaving' || isLingering(this.#state)) this.#order([INSTALL], undefined)
+    if (this.#state.name === 'Active') this.#order([INSTALL, TAKEOVER], undefined)
+  }
+
+  announceAgain(now: Millis): void {
+    this.#io?.announcements.announce(this, 'rival', now)
+  }
+
+  /** Announces these addresses, because another host has them as well. */
+  announceOver(addresses: readonly Address[], now: Millis): void {
+    this.#io?.announcements.announceOver(this, addresses, now)
+  }
+
+  // Facts --------------------------------------------------------------------------------------------------------------
+
+  /** Raises or clears a fault. `canSend`: what the router sends may still arrive. */
+  setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void {
+    this.#faults.set(fault, present, canSend, now)
+  }
+
+  /** Does what is due besides the deadline of the state: repairs, ends of faults and of a yield, lines that were left out. */
+  runDueWork(now: Millis): void {
+    const repair = this.duty.takeRepair(now)
+    if (repair !== undefined) this.#runner.add(this, [() => repair()])
+    this.duty.endFaults(now)
+    this.endYield(now)
+    this.#priorityNews.catchUp(this, now)
+    this.history.catchUp(this, now)
+    this.activesNews.look(this, now)
+    const { aliveAt } = this.absence
+    if (aliveAt !== undefined && now >= aliveAt) this.#group.cleanup.stayAlive(this, now)
+  }
+
+  // Priority -----------------------------------------------------------------------------------------------------------
+
+  /** Base priority and trackers have another result, which is in force unless the router yields. */
+  followTrackers(tracking: Tracking, now: Millis): void {
+    this.priority.track(tracking)
+    if (this.priority.yieldingUntil === undefined) this.#adoptPriority('tracking', now)
+  }
+
+  /** The priority is 1 until then. Posts nothing: the release says it. */
+  lowerPriority(until: Millis): void {
+    this.priority.yieldUntil(until)
+    const previous = this.#parameters.priority
+    const { assured, priority } = this.priority.inForce
+    this.#priorityNews.record(this, 'yield', previous, priority)
+    this.#parameters = { ...this.#parameters, priority, assured }
+  }
+
+  /** Ends a yield whose time is over. */
+  endYield(now: Millis): void {
+    if (this.priority.endYield(now)) this.#adoptPriority('yieldOver', now)
+  }
+
+  #adoptPriority(why: 'tracking' | 'yieldOver', now: Millis): void {
+    const { assured, priority } = this.priority.inForce
+    const before = this.#parameters
+    if (priority === before.priority && assured === before.assured) return
+    this.#parameters = { ...before, priority, assured }
+    if (priority === before.priority) return
+    this.#priorityNews.changed(this, before.priority, why, now)
+    postEvent(this, { kind: 'priorityChanged', previous: before.priority }, now)
+    // The lifetime and the grace of the plan follow from it.
+    if (this.holds) this.#group.cleanup.armLater()
+  }
+
+  /** Returns the priority in force with another base priority. */
+  #rebase(base: number): number {
+    this.priority.rebase(base)
+    const before = this.#parameters.priority
+    if (this.priority.yieldingUntil !== undefined) return before
+    if (base !== before) this.#priorityNews.record(this, 'reload', before, base)
+    return base
+  }
+}
+
+const INSTALL = { kind: 'installAddresses' } as const
+const TAKEOVER = { kind: 'announce', reason: 'takeover' } as const

@@ -1,0 +1,157 @@
+/**
+ * What the engine reports of itself: the snapshot for `holdfast status`, API and metrics, and its histograms. Decided here:
+ * where each part of it comes from. Refuses to know who reads it.
+ */
+import { hostname } from 'node:os'
+import type { Distribution, Histogram } from '../../metrics/histogram.ts'
+import type { HistogramName } from '../../metrics/names.ts'
+import type { CheckBoard } from '../health/check-board.ts'
+import { healthcheckSnapshots, WallClock } from '../health/healthcheck-snapshot.ts'
+import type { Segment } from '../lan/segment.ts'
+import type { Segments } from '../lan/segments.ts'
+import type { Clock, LastWillPort } from '../ports.ts'
+import type { Registry } from '../router/registry.ts'
+import type { Router } from '../router/router.ts'
+import type { Notices } from './notices.ts'
+import type { Recorder } from './recorder.ts'
+import { type EngineReport, type ReportPart, reportInPieces } from './report.ts'
+import { routerSnapshot, standingOf } from './router-snapshot.ts'
+import {
+  type ConfigSnapshot,
+  type GroupSnapshot,
+  type InterfaceSnapshot,
+  NO_SURROUNDINGS,
+  type RouterSnapshot,
+  type Snapshot,
+  type Standing,
+  type SurroundingsSnapshot,
+} from './snapshot.ts'
+import type { TakeoverTimes } from './takeover-watch.ts'
+
+export type EngineStatusContext = {
+  readonly ports: {
+    readonly clock: Clock
+    readonly will: LastWillPort
+    readonly recorder: Recorder
+    readonly configuration?: () => ConfigSnapshot
+    readonly surroundings?: () => SurroundingsSnapshot
+  }
+  readonly registry: Registry
+  readonly segments: Segments
+  readonly board: CheckBoard
+  readonly notices: Notices
+  /** Seconds by which alarms came late. */
+  readonly lateness: Histogram
+  readonly takeovers: TakeoverTimes
+}
+
+export class EngineStatus {
+  readonly #context: EngineStatusContext
+  readonly #startedAt = new Date()
+  readonly #checksSince = new WallClock()
+
+  constructor(context: EngineStatusContext) {
+    this.#context = context
+  }
+
+  snapshot(): Snapshot {
+    return this.#describe(this.#context.registry.all)
+  }
+
+  /** Returns the snapshot and what is measured, in pieces: the engine may go on in between. */
+  report(): Generator<ReportPart, EngineReport> {
+    const { lateness, ports, registry, takeovers } = this.#context
+    return reportInPieces({
+      routers: registry.all,
+      describe: (router) => this.#describeRouter(router, ports.clock.now()),
+      measured: distributionsOf,
+      rest: () => ({ snapshot: this.#describe([]), distributions: engineDistributions(lateness, takeovers) }),
+    })
+  }
+
+  /** Returns the state of each router, without the rest of a snapshot. */
+  standings(): readonly Standing[] {
+    return this.#context.registry.all.map(standingOf)
+  }
+
+  #describeRouter(router: Router, now: ReturnType<Clock['now']>): RouterSnapshot {
+    return routerSnapshot(router, now, this.#context.registry.departing.has(router))
+  }
+
+  #describe(routers: readonly Router[]): Snapshot {
+    const { board, notices, ports, registry, segments } = this.#context
+    const { clock, configuration, recorder, surroundings, will } = ports
+    const now = clock.now()
+    return {
+      version: 1,
+      pid: process.pid,
+      hostname: hostname(),
+      startedAt: this.#startedAt.toISOString(),
+      takenAt: new Date().toISOString(),
+      guardian: will.armed ? (will.guarded ? 'guarded' : 'armed') : 'none',
+      logRecordsLost: recorder.lost,
+      config: configuration?.() ?? this.#givenConfig(),
+      ...(surroundings?.() ?? NO_SURROUNDINGS),
+      routers: routers.map((router) => this.#describeRouter(router, now)),
+      groups: groupSnapshots(registry),
+      interfaces: segments.all.flatMap((segment) => [interfaceSnapshot(segment), ...secondarySnapshots(segment)]),
+      healthchecks: healthcheckSnapshots(board, [...registry.routers.values()], now, this.#checksSince),
+      notifications: notices.snapshot(),
+    }
+  }
+
+  /** The configuration of a daemon that was started without a file. */
+  #givenConfig(): ConfigSnapshot {
+    return {
+      file: null,
+      hash: null,
+      loadedAt: this.#startedAt.toISOString(),
+      reloads: { ok: 0, failed: 0 },
+      lastReload: null,
+      imported: null,
+      stoppedAt: null,
+      managed: null,
+    }
+  }
+}
+
+function interfaceSnapshot({ announcer, family, interfaceName, isOpen, reception }: Segment): InterfaceSnapshot {
+  return {
+    name: interfaceName,
+    family,
+    open: isOpen,
+    discarded: reception.discarded.toJSON(),
+    overflowed: reception.overflowed,
+    announced: announcer.sent.toJSON(),
+  }
+}
+
+const secondarySnapshots = ({ secondary }: Segment): readonly InterfaceSnapshot[] =>
+  secondary.map(({ announcer, family, isOpen, link }) => ({
+    name: link.name,
+    family,
+    open: isOpen,
+    discarded: {},
+    overflowed: 0,
+    announced: announcer.sent.toJSON(),
+  }))
+
+const groupSnapshots = ({ groups }: Registry): readonly GroupSnapshot[] =>
+  [...groups].flatMap(({ name, members }) =>
+    name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
+  )
+
+// Histograms are copied, so that they can be sent to another thread.
+type Measured = readonly Distribution<HistogramName>[]
+
+const engineDistributions = (lateness: Histogram, { phases }: TakeoverTimes): Measured => [
+  { name: 'holdfast_engine_timer_lateness_seconds', labels: {}, cells: lateness.read() },
+  ...Object.entries(phases).map(([phase, histogram]) => {
+    return { name: 'holdfast_vrrp_takeover_duration_seconds' as const, labels: { phase }, cells: histogram.read() }
+  }),
+]
+
+const distributionsOf = ({ gaps, name: router }: Router): Measured => [
+  { name: 'holdfast_vrrp_advertisement_gap_seconds', labels: { router }, cells: gaps.seconds.read() },
+  { name: 'holdfast_vrrp_advertisement_gap_ratio', labels: { router }, cells: gaps.share.read() },
+]

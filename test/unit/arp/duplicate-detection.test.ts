@@ -1,0 +1,256 @@
+/** When to ask who else has our addresses, and which answers make a duplicate owner. Times are arguments. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  askNow,
+  type Detection,
+  type DetectionRules,
+  detectionPeriod,
+  duplicateOwners,
+  hearAnswer,
+  nextQuestionAt,
+  startDetection,
+  withAddresses,
+  withoutAllowed,
+  withPatience,
+} from '../../../src/arp/duplicate-detection.ts'
+import { answerToDuplicate, type OnDuplicate } from '../../../src/vrrp/extensions/duplicate.ts'
+import { type Address, address } from '../../../src/wire/address.ts'
+import { type Mac, macFromBytes } from '../../../src/wire/mac.ts'
+import { ABOVE, BELOW, ms, OTHER, parameters, VIP, VIP2, VIPS } from '../vrrp/fsm-fixture.ts'
+
+const mac = (last: number): Mac => macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, last))
+const OURS = mac(1)
+const RIVAL = mac(2)
+const PROXY = mac(3)
+const RULES: DetectionRules = { own: [OURS], allowed: [PROXY], patience: () => 0, isNameless: () => false }
+const SECOND = ms(1000)
+
+/** Became Active at 1000. */
+const fresh = (): Detection => startDetection(VIPS, ms(1000))
+const ask = (detection: Detection, at: number, chance = 0, most = 100) =>
+  askNow(detection, { period: SECOND, chance, most }, ms(at))
+
+function hear(detection: Detection, whose: Mac, ...at: readonly number[]): { detection: Detection; found: boolean[] } {
+  const found: boolean[] = []
+  let now = detection
+  for (const moment of at) {
+    const heard = hearAnswer(now, RULES, { address: VIP, mac: whose }, ms(moment))
+    now = heard.detection
+    found.push(heard.found)
+  }
+  return { detection: now, found }
+}
+
+describe('asking', () => {
+  test('as soon as an answer counts after the takeover, and every second, up to a fifth earlier', () => {
+    expect(nextQuestionAt(fresh())).toBe(1500)
+    expect(nextQuestionAt(startDetection(VIPS, ms(1000), 300)), 'many at once').toBe(1800)
+    const first = ask(fresh(), 1500)
+    expect(first.questions).toEqual(VIPS)
+    expect(nextQuestionAt(first.detection)).toBe(2500)
+    expect(nextQuestionAt(ask(fresh(), 1500, 1).detection)).toBe(2300)
+    expect(ask(first.detection, 2499.9)).toEqual({ detection: first.detection, questions: [], began: false, gone: [] })
+    expect(ask(first.detection, 2500).questions).toEqual(VIPS)
+  })
+
+  test('no more than there is room for; the rest of a round comes next, and then the time of the next round', () => {
+    const many = Array.from({ length: 5 }, (_, i) => address(`198.51.100.${i + 1}`))
+    let detection = startDetection(many, ms(1000))
+    const asked: Address[][] = []
+    for (const at of [1500, 1600, 1700]) {
+      const turn = ask(detection, at, 0, 2)
+      detection = turn.detection
+      asked.push([...turn.questions])
+    }
+    expect(asked).toEqual([many.slice(0, 2), many.slice(2, 4), many.slice(4)])
+    expect(nextQuestionAt(detection), 'a second after the beginning of the round').toBe(2500)
+    expect(ask(detection, 2500, 0, 0).questions, 'no room').toEqual([])
+  })
+
+  test('rounds that were slept through are one', () => {
+    const { detection } = ask(ask(fresh(), 1500).detection, 61_000)
+    expect(nextQuestionAt(detection)).toBe(62_000)
+  })
+
+  test('an interface carries at most 100 questions a second, also when every round comes a fifth earlier', () => {
+    expect(detectionPeriod(1)).toBe(1000)
+    expect(detectionPeriod(80)).toBe(1000)
+    expect(detectionPeriod(255)).toBe(3187.5)
+  })
+
+  test('once more for a suspect, 100 ms later, and for its address only', () => {
+    const asked = ask(fresh(), 1500).detection
+    const { detection } = hear(asked, RIVAL, 1500)
+    expect(nextQuestionAt(detection)).toBe(1600)
+    const again = ask(detection, 1600)
+    expect(again.questions).toEqual([VIP])
+    expect(nextQuestionAt(again.detection), 'not a third time before the next round').toBe(2500)
+  })
+
+  test('after a reload for the new addresses; what is known of the others goes', () => {
+    const { detection } = hear(fresh(), RIVAL, 1500, 1600)
+    expect(duplicateOwners(withAddresses(detection, [VIP]))).toEqual([{ address: VIP, mac: RIVAL }])
+    const moved = withAddresses(detection, [VIP2])
+    expect(duplicateOwners(moved)).toEqual([])
+    expect(ask(moved, 2000).questions).toEqual([VIP2])
+  })
+})
+
+describe('an answer', () => {
+  test.each([
+    ['once is chance', RIVAL, [1500], [false]],
+    ['twice, 100 ms apart, is an owner', RIVAL, [1500, 1600], [false, true]],
+    ['again and again at once is one answer', RIVAL, [1500, 1501, 1599.9], [false, false, false]],
+    ['in between does not move the first one', RIVAL, [1500, 1590, 1600], [false, false, true]],
+    ['of a known owner is no news', RIVAL, [1500, 1600, 2600], [false, true, false]],
+    ['within 500 ms of the takeover does not count', RIVAL, [1000, 1499.9, 1550, 1600], [false, false, false, false]],
+    ['of our own does not count', OURS, [1500, 1600], [false, false]],
+    ['of an allowed proxy does not count', PROXY, [1500, 1600], [false, false]],
+  ])('%s', (_word, whose, at, expected) => {
+    const { found, detection } = hear(fresh(), whose, ...at)
+    expect(found).toEqual(expected)
+    expect(duplicateOwners(detection)).toEqual(expected.includes(true) ? [{ address: VIP, mac: whose }] : [])
+  })
+
+  test('comes from one that an election may still end: the second one counts when that time is over', () => {
+    const patient = { ...RULES, patience: () => 700 }
+    const heard = (detection: Detection, at: number) =>
+      hearAnswer(detection, patient, { address: VIP, mac: RIVAL }, ms(at))
+    const first = heard(fresh(), 1500)
+    expect(nextQuestionAt({ ...first.detection, roundAt: ms(9000) }), 'asked again then, on the grid').toBe(2200)
+    const early = heard(first.detection, 2199)
+    expect([early.found, heard(early.detection, 2200).found]).toEqual([false, true])
+    const known = withPatience(hear(fresh(), RIVAL, 1500).detection, RIVAL, 3000)
+    expect(nextQuestionAt({ ...known, roundAt: ms(9000) }), 'known only later').toBe(4500)
+    expect(hear(known, RIVAL, 4499, 4500).found).toEqual([false, true])
+  })
+
+  test('of a MAC without a name counts 100 ms after it was asked twice who that is', () => {
+    const nameless = { ...RULES, isNameless: () => true }
+    const heard = (detection: Detection, at: number) =>
+      hearAnswer(detection, nameless, { address: VIP, mac: RIVAL }, ms(at))
+    const first = heard(fresh(), 1510).detection
+    expect(nextQuestionAt({ ...first, roundAt: ms(9000) }), 'at once, on the grid').toBe(1600)
+    expect(heard(first, 1900).found, 'nobody has asked').toBe(false)
+    const once = ask(first, 1620).detection
+    expect(nextQuestionAt({ ...once, roundAt: ms(9000) })).toBe(1800)
+    const again = heard(once, 1740)
+    expect(again.found, 'asked once').toBe(false)
+    const twice = ask(again.detection, 1800).detection
+    expect([heard(twice, 1899).found, heard(twice, 1900).found]).toEqual([false, true])
+    const named = withPatience(again.detection, RIVAL, 700)
+    expect([heard(named, 2209).found, heard(named, 2210).found], 'it has a name').toEqual([false, true])
+  })
+
+  test('of one that was asked in between and did not answer is a first one: two heals are no duplicate', () => {
+    const { detection } = hear(fresh(), RIVAL, 1500)
+    const asked = ask(detection, 1600).detection
+    expect(hear(asked, RIVAL, 1799).found, 'late').toEqual([true])
+    const again = hear(asked, RIVAL, 1800, 1850, 1900)
+    expect(again.found).toEqual([false, false, true])
+    expect(ask(asked, 2600).detection.suspects, 'and forgotten with the next round').toEqual([])
+  })
+
+  test('of a router that lost two elections a little more than a second apart is no proof', () => {
+    const patient = { ...RULES, patience: () => 1200 }
+    const answered = (detection: Detection, at: number) =>
+      hearAnswer(detection, patient, { address: VIP, mac: RIVAL }, ms(at))
+    // Asked 350 ms before the second heal, when it had lost the first.
+    const asked = ask(answered(fresh(), 1500).detection, 2400).detection
+    const second = answered(asked, 2750)
+    expect(second.found).toBe(false)
+    expect(duplicateOwners(answered(second.detection, 3949).detection), 'and its own time begins').toEqual([])
+  })
+
+  test('two MACs are two suspects: one answer of each proves nothing', () => {
+    const one = hear(fresh(), RIVAL, 1500).detection
+    expect(hear(one, mac(4), 1600).found).toEqual([false])
+  })
+
+  test('for an address that is not ours is nothing', () => {
+    const before = fresh()
+    const foreign = { address: address('198.51.100.99'), mac: RIVAL }
+    expect(hearAnswer(before, RULES, foreign, ms(1500))).toEqual({ detection: before, found: false })
+  })
+
+  const rounds = (detection: Detection, ...at: readonly number[]) =>
+    at.reduce((turn, moment) => ask(turn.detection, moment), ask(detection, at[0] ?? 0))
+
+  test('that stays away for three rounds: the owner has gone, and is news when it comes back', () => {
+    const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500, 1600)
+    const third = rounds(detection, 2500, 3500, 4500)
+    expect(third.gone, 'the third question has only just been asked').toEqual([])
+    const fourth = ask(third.detection, 5500)
+    expect(fourth.gone).toEqual([{ address: VIP, mac: RIVAL }])
+    expect(duplicateOwners(fourth.detection)).toEqual([])
+    expect(hear(fourth.detection, RIVAL, 6000, 6100).found).toEqual([false, true])
+  })
+
+  test('that nobody had asked for is not missed: this node may have slept', () => {
+    const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500, 1600)
+    expect(ask(detection, 61_000).gone).toEqual([])
+  })
+
+  test('that was never confirmed is forgotten without a word', () => {
+    const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500)
+    const later = rounds(detection, 2500, 3500, 4500, 5500)
+    expect(later.gone).toEqual([])
+    expect(later.detection.suspects).toEqual([])
+  })
+
+  test('of one that is allowed from now on was never a duplicate', () => {
+    const { detection } = hear(fresh(), RIVAL, 1500, 1600)
+    expect(duplicateOwners(withoutAllowed(detection, RULES))).toEqual([{ address: VIP, mac: RIVAL }])
+    expect(withoutAllowed(detection, { own: [], allowed: [RIVAL] }).suspects).toEqual([])
+  })
+})
+
+test('a flood of MACs: little is remembered, and nobody asks faster', () => {
+  const flood = fc.array(fc.record({ gap: fc.integer({ min: 0, max: 20 }), last: fc.integer({ min: 2, max: 255 }) }), {
+    minLength: 300,
+    maxLength: 600,
+  })
+  fc.assert(
+    fc.property(flood, (answers) => {
+      let detection = fresh()
+      let now = 1500
+      let questions = 0
+      for (const { gap, last } of answers) {
+        now += gap
+        const whose = mac(last)
+        detection = hearAnswer(detection, RULES, { address: VIP, mac: whose }, ms(now)).detection
+        const turn = ask(detection, now, 1)
+        detection = turn.detection
+        questions += turn.questions.length
+        expect(detection.suspects.length, 'MACs remembered').toBeLessThanOrEqual(8)
+      }
+      const seconds = (now - 1500) / 1000
+      const rounds = Math.ceil(seconds / 0.8) + 1
+      expect(questions, `questions in ${seconds} s`).toBeLessThanOrEqual(rounds * VIPS.length + 10 * seconds + 1)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+describe('onDuplicate', () => {
+  const us = parameters('holdfast')
+  const by = (source: Address, priority: number) => ({ source, priority })
+
+  test.each([
+    ['yield', 'a higher priority', by(BELOW, 200), 'yield'],
+    ['yield', 'an equal one with a higher address', by(ABOVE, 128), 'yield'],
+    ['yield', 'an equal one with a lower address', by(BELOW, 128), 'announce'],
+    ['yield', 'a lower priority', by(OTHER, 100), 'announce'],
+    ['yield', 'somebody unknown', undefined, 'announce'],
+    ['announce', 'a higher priority', by(ABOVE, 200), 'announce'],
+    ['alarm', 'a lower priority', by(OTHER, 100), 'alarm'],
+  ] satisfies [OnDuplicate, string, unknown, OnDuplicate][])('%s against %s', (wanted, _word, rival, expected) => {
+    expect(answerToDuplicate(wanted, us, rival)).toBe(expected)
+  })
+
+  test('an owner does not give up what is its own', () => {
+    const owner = parameters('holdfast', { priority: 255 })
+    expect(answerToDuplicate('yield', owner, by(ABOVE, 255))).toBe('announce')
+  })
+})
