@@ -113,14 +113,11 @@ export function judge(what: string, findings: Findings): void {
   throw judgement === 'missed' ? new Missed(text) : new CannotBeJudged(text)
 }
 
-/** A bound of time that RFC 9568 or a page of docs/ promises. Milliseconds. */
-export type Promised = { readonly most: number; readonly promise: string; readonly loss?: Loss }
-
-/** Judges one measured time. */
-export function judgeTime(what: string, ms: number, { most, promise, ...rest }: Promised): void {
+/** Judges one measured time against a bound that a section of RFC 9568 or a page of docs/ promises. Milliseconds. */
+export function judgeTime(what: string, ms: number, most: number, promise: string, loss = lossOfTest()): void {
   const late = `expected at most ${inMs(most)} (${promise}), saw ${inMs(ms)}`
   // A time that is not a number was never measured.
-  judge(what, { late: ms <= most ? [] : [late], ...rest })
+  judge(what, { late: ms <= most ? [] : [late], loss })
 }
 
 const inMs = (ms: number): string => `${ms.toFixed(1)} ms`

@@ -79,9 +79,8 @@ describeNetns('failover of three routers', () => {
     const pulled = lab.unplug(lab.router(1))
     await group.settlesOn(2, 'the cable of r1 was pulled')
     const moved = prober.movedFrom('r1', pulled)?.at ?? Number.NaN
-    judgeTime('r2 answers after the cable of r1 was pulled', moved - pulled, {
-      ...{ most: downMs(PRIORITIES[1]) + MARGIN, promise: 'RFC 9568 §6.1: Active_Down_Interval' },
-    })
+    const most = downMs(PRIORITIES[1]) + MARGIN
+    judgeTime('r2 answers after the cable of r1 was pulled', moved - pulled, most, 'RFC 9568 §6.1')
     const at = lab.plug(lab.router(1))
     await group.settlesOn(1, 'the cable of r1 was plugged in')
     expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
@@ -121,9 +120,8 @@ describeNetns('failover of three routers', () => {
       run([...on(1), 'delete', held, 'dev', 'eth0'])
       await group.settlesOn(1, 'its address was removed')
       await sleep(MARGIN)
-      judgeTime('r1 answers after its address was removed', prober.longestGap(at, monotonicMs()), {
-        ...{ most: MARGIN, promise: 'docs/operations.md: put back and announced at once' },
-      })
+      const gap = prober.longestGap(at, monotonicMs())
+      judgeTime('r1 answers after its address was removed', gap, MARGIN, 'docs/operations.md')
     }
     run([...on(2), 'add', `${LAB_VIP}/32`, 'dev', 'eth0'])
     await group.settlesOn(1, 'somebody put the address on r2')

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
-import { STOLEN, stolenMs } from '../judge/time.ts'
+import { judge, judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 import type { Order } from './guarded-engine.ts'
 import { agent, cable, cleanUp, GUARDIAN, indexOf, ip, namespace, type Said, Talker } from './native-fixture.ts'
@@ -116,7 +116,7 @@ describeNetns('a guardian with deadlines', () => {
       console.log(`${interval} ms: gone ${took.toFixed(1)} ms after SIGSTOP, deadline at most ${3 * interval}`)
       // The last advertisement may be an interval old; before its deadline nothing may happen.
       expect(took, 'ms, not before the deadline').toBeGreaterThan(2 * interval - LOOKING)
-      expect(took, 'ms, at the deadline, not at the lifetime').toBeLessThan(3 * interval + NOTICED)
+      judgeTime('ms, at the deadline, not at the lifetime', took, 3 * interval + NOTICED, 'docs/operations.md')
       expect(await releases(listener)).toBe(1)
       expect(executions(talker)).toMatchObject([{ plans: 1, removed: 3, failed: 0, packets: 1, sent: 1 }])
       signal(pid, 'SIGCONT')
@@ -146,7 +146,7 @@ describeNetns('a guardian with deadlines', () => {
     const at = monotonicMs()
     const took = (await gone(2000)) - at
     console.log(`gone ${took.toFixed(1)} ms after SIGKILL`)
-    expect(took, 'ms, not at its deadline').toBeLessThan(NOTICED)
+    judgeTime('ms, not at its deadline', took, NOTICED, 'docs/performance.md')
     expect((await talker.ended).code).toBe(137)
     expect(await releases(listener)).toBe(1)
   })
@@ -175,14 +175,13 @@ describeNetns('a guardian with deadlines', () => {
     const nearer = Number((await talker.line('a nearer deadline', (line) => line.nearer !== undefined)).nearer)
     const late = (await gone(2000)) - nearer
     console.log(`gone ${late.toFixed(1)} ms after the nearer deadline`)
-    expect(late, 'ms behind the nearer deadline, not the later one').toBeLessThan(NOTICED)
+    judgeTime('ms behind the nearer deadline, not the later one', late, NOTICED, 'docs/adr/0015')
   })
 
   test.each([10, 100])(
     'on time at %i ms, the guardian stopped for half a second of it: nothing is executed',
     async (interval) => {
       const { talker } = await owner(interval, { lifetime: 2 })
-      const before = stolenMs()
       await sleep(1000)
       talker.signal('SIGSTOP')
       await sleep(500)
@@ -190,14 +189,13 @@ describeNetns('a guardian with deadlines', () => {
       await sleep(1500)
       // On a busy machine an engine is late for 30 ms now and then: its own clock must say so, else the guardian was wrong.
       const missed = talker.said.find(({ state }) => state === 'executed')
-      if (missed !== undefined) {
-        const stolen = stolenMs() - before
-        console.log(`the engine was ${missed.late} ms late, ${stolen} ms of the CPUs went to other machines`)
-        if (stolen < STOLEN) expect(interval, 'ms: at more than that no stall is excused').toBe(10)
+      if (missed !== undefined)
         expect(Number(missed.late), 'ms since its last advertisement').toBeGreaterThanOrEqual(3 * interval)
-      }
       expect(executions(talker)).toHaveLength(missed === undefined ? 0 : 1)
       expect(present()).toHaveLength(missed === undefined ? VIPS.length : 0)
+      // At 10 ms an engine without real-time priority may be late: then only what the guardian did is asked.
+      const late = missed === undefined || interval === 10 ? [] : [`expected it on time, saw it ${missed.late} ms late`]
+      judge('the engine', { late })
     },
   )
 
@@ -264,7 +262,7 @@ describeNetns('a guardian with deadlines', () => {
       console.log(`both frozen: gone after ${took.toFixed(0)} ms, lifetime 2000`)
       // Renewed every third, so 1.33 to 2 s are left, less where the guardian was late.
       expect(took, 'ms').toBeGreaterThan(1000)
-      expect(took, 'ms').toBeLessThan(2000 + KERNEL)
+      judgeTime('ms', took, 2000 + KERNEL, 'docs/operations.md')
     } finally {
       talker.signal('SIGCONT')
     }

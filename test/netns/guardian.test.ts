@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 import { agent, cable, cleanUp, GUARDIAN, indexOf, ip, namespace, type Said, Talker } from './native-fixture.ts'
 
@@ -344,7 +345,7 @@ describeNetns('the guardian in network namespaces', () => {
     }
     console.log(`from the signal to "ip addr" without the VIP: ${times.map((ms) => ms.toFixed(1)).join(', ')} ms`)
     // The budget is 50 ms (docs/performance.md, Budgets) on an idle machine; looking takes a few ms by itself.
-    expect(Math.min(...times), 'ms, best of five').toBeLessThan(50)
+    judgeTime('ms, best of five', Math.min(...times), 50, 'docs/performance.md')
   })
 
   test('an exit with a will left executes it, a withdrawn will not, the newest of a unit counts', async () => {

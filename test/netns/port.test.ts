@@ -12,6 +12,7 @@ import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
+import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 
 const PORT = 9_655
@@ -93,8 +94,11 @@ describeNetns('bad clients of the port', () => {
     const { counts, gaps, most } = await crowd(mode)
     expect(counts.opened, 'connections that were made').toBeGreaterThanOrEqual(16)
     expect(gaps.length, 'advertisements seen').toBeGreaterThan((SECONDS * 1_000) / INTERVAL / 2)
-    expect(Math.max(...gaps), 'longest gap between advertisements, ms').toBeLessThan(
+    judgeTime(
+      'longest gap between advertisements, ms',
+      Math.max(...gaps),
       activeDownIntervalMs(100, INTERVAL),
+      'RFC 9568 §6.1',
     )
     expect(await backup.state(), 'the Backup has had no reason to move').toBe('Backup')
     expect(backup.records.filter(({ msg }) => /→ Active/.test(msg))).toEqual([])

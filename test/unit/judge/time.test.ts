@@ -73,8 +73,7 @@ test('a violation is unseen if the gauge was late by as much as it is over its b
 })
 
 test('one time is judged against the bound that is promised for it', () => {
-  const promise = { most: 61, promise: 'RFC 9568 §6.1' }
-  const judged = (ms: number, loss: Loss) => () => judgeTime('the successor answers', ms, { ...promise, loss })
+  const judged = (ms: number, loss: Loss) => () => judgeTime('the successor answers', ms, 61, 'RFC 9568 §6.1', loss)
   expect(judged(61, quiet)).not.toThrow()
   expect(judged(62, quiet)).toThrow(Missed)
   expect(judged(62, quiet)).toThrow('expected at most 61.0 ms (RFC 9568 §6.1), saw 62.0 ms')
