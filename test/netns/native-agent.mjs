@@ -347,16 +347,19 @@ const scenarios = {
 
   /** A socket that was closed in its own callback, and one that nobody holds any more. */
   async lifetime() {
-    const socket = open4()
-    socket.start(
-      () => {
-        socket.close()
-        say({ closed: true })
-      },
-      () => {},
-    )
-    socket.send([new Uint8Array(1)], [sockaddr4(127, 0, 0, 1)])
-    await sleep(50)
+    // Not after a fixed time: a process that gets no CPU may find that time over before its socket is readable.
+    await new Promise((closed) => {
+      const socket = open4()
+      socket.start(
+        () => {
+          socket.close()
+          say({ closed: true })
+          closed()
+        },
+        () => {},
+      )
+      socket.send([new Uint8Array(1)], [sockaddr4(127, 0, 0, 1)])
+    })
     const before = readdirSync('/proc/self/fd').length
     for (let i = 0; i < 50; i++) new NativeSocket(AF_INET, DGRAM, 0, 4, 2048)
     for (let i = 0; i < 5; i++) {
