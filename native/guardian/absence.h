@@ -14,10 +14,10 @@
 /* Executes all plans, once. Closes the channel. */
 void handle_engine_gone(struct engine *engine);
 
-/* Executes the plans whose deadline has passed. Wants shared memory. */
+/* Executes the plans whose deadline has passed. Requires shared memory. */
 void enforce_deadlines(struct engine *engine);
 
-/* Returns when the next deadline, renewal or heartbeat is due. Wants shared memory. */
+/* Returns when the next deadline, renewal or heartbeat is due. Requires shared memory. */
 uint64_t next_duty_at(uint64_t now);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heartbeats in shared memory, and the wake-up after the machine was suspended. All of it wants shared memory. */
+/* The heartbeats in shared memory, and the wake-up after the machine was suspended. All of it requires shared memory. */
 #ifndef GUARDIAN_HEARTBEAT_H
 #define GUARDIAN_HEARTBEAT_H
 

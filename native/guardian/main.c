@@ -49,7 +49,7 @@ static void do_duties(struct engine *engine) {
   wake_engine_after_suspend(engine);
 }
 
-/* Whether an engine that is gone had become ready tells nothing: its exit status is reported instead. */
+/* For an engine that is gone, the exit status is reported instead. */
 static void report_ready(const struct engine *engine) {
   if (!engine->ready || engine->gone) return;
   report_start(EXIT_SUCCESS);

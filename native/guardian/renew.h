@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Renews all plans as soon as one of them is due. Wants shared memory. */
+/* Renews all plans as soon as one of them is due. Requires shared memory. */
 void renew_addresses(uint64_t now);
 
 #endif

@@ -20,7 +20,7 @@ extern int words_fd;
 /* Makes the memory. The environment names it only if it is there. */
 void share_words(void);
 
-/* The functions below want a guarded plan, except is_armed(). */
+/* The functions below require a guarded plan, except is_armed(). */
 
 /* Returns true if the engine has armed this plan, and no newer one that the guardian has not read. */
 bool is_armed(const struct plan *plan);
