@@ -91,5 +91,20 @@ export type Event =
   | { readonly kind: 'faultRaised'; readonly fault: Fault; readonly canSend: boolean }
   | { readonly kind: 'faultCleared'; readonly fault: Fault }
 
-/** What a single state decides about; a reload asks none of them first (reconfigure.ts). */
-export type StateEvent = Exclude<Event, { kind: 'parametersChanged' }>
+/** Every kind of event, once. */
+export const EVENT_KINDS = Object.keys({
+  startup: true,
+  shutdown: true,
+  yield: true,
+  advertisementReceived: true,
+  claimHeard: true,
+  rivalAnswered: true,
+  peerReached: true,
+  deadlineReached: true,
+  absenceNoticed: true,
+  checksAnswered: true,
+  priorityChanged: true,
+  parametersChanged: true,
+  faultRaised: true,
+  faultCleared: true,
+} satisfies Record<Event['kind'], true>) as readonly Event['kind'][]

@@ -1,187 +1,268 @@
 /**
- * The state machine of RFC 9568 §6.4: (state, event, parameters, now) → [state, effects]. Everything that decides a
- * transition is here, in active.ts, leaving.ts, lingering.ts and returning.ts (what new parameters mean: reconfigure.ts); rows are named
- * as in docs/rfc9568.md (I1…, B1…, A1…). This file does not know what an interface, a socket or a clock is. It is told the time
- * and asks for nothing; an early or repeated `deadlineReached` does nothing.
+ * The state machine of RFC 9568 §6.4, complete and alone: (state, event, parameters, now) → [next state, effects].
+ *
+ * Read it beside the RFC. §6.4.1, §6.4.2 and §6.4.3 stand here in the RFC's order. A number such as (420) names a line of
+ * §6.4: RFC 5798 prints these numbers, RFC 9568 keeps the lines in the same order and prints none. docs/rfc9568.md has the
+ * table of lines, errata included.
+ *
+ * Rule 1: every transition of the RFC is in this file, and nothing else decides one for `profile: rfc9568`.
+ * Rule 2: nothing but the RFC is in this file. What holdfast does beyond it wraps `step`, in extensions/.
+ * Rule 3: this file does not know what an interface, a socket or a clock is. The time is an argument. A timer is a
+ * deadline in the state; a `deadlineReached` that comes early or twice changes nothing.
+ *
+ * The standing duties of a state are not here: (305)–(340) and (605)–(650) follow from the addresses being on the interface
+ * or not, so the effects `installAddresses` and `removeAddresses` switch them. Gratuitous ARP and unsolicited Neighbor
+ * Advertisements are the effect `announce`; the join of (390) comes with the installed address.
  */
 import { compareAddresses } from '../wire/address.ts'
-import { centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
-import { stepActive } from './active.ts'
-import type { Event, StateEvent } from './event.ts'
-import { checksAnswered, fastPreempt, priorityChangedInBackup, takeBack } from './extensions/fast-preempt.ts'
-import { isLingering, stepLingering } from './extensions/grace-period.ts'
-import { stepLeaving } from './extensions/leaving.ts'
-import { reconfigure } from './extensions/reload.ts'
-import { stepReturning } from './extensions/returning.ts'
-import { isOwner, outranks, type Parameters } from './parameters.ts'
-import type { Backup, Initialize, State } from './state.ts'
-import { skewTime, staggerDelay } from './timers.ts'
-import { activeDownDelay, becomeActive, fail, type Step, start, stop } from './transition.ts'
+import { type Centis, centisToMillis, type Millis, plus } from '../wire/units.ts'
+import type { AdvertisementReason, Effect, StateName, TransitionReason } from './effect.ts'
+import type { Event } from './event.ts'
+import { followed, noteLower } from './followed.ts'
+import { isOwner, type Parameters } from './parameters.ts'
+import {
+  type Active,
+  type Backup,
+  type HeardActive,
+  type Initialize,
+  plainActive,
+  plainBackup,
+  type State,
+  withAdverAt,
+} from './state.ts'
+import { activeDownInterval, skewTime } from './timers.ts'
+
+/** The next state, and what to do on the way there, in this order. */
+export type Step = readonly [State, readonly Effect[]]
 
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
 
+/** Steps one virtual router. States and events that the RFC does not have change nothing: an extension answers them. */
 export function step(state: State, event: Event, parameters: Parameters, now: Millis): Step {
-  if (event.kind === 'parametersChanged') return reconfigure(state, event.previous, parameters, now)
   switch (state.name) {
     case 'Initialize':
       return stepInitialize(state, event, parameters, now)
     case 'Backup':
-      if (isLingering(state)) {
-        return stepLingering(state, event, now, (backup) => stepBackup(backup, event, parameters, now))
-      }
       return stepBackup(state, event, parameters, now)
     case 'Active':
       return stepActive(state, event, parameters, now)
-    case 'Leaving':
-      return stepLeaving(state, event, parameters, now)
-    case 'Returning':
-      return stepReturning(state, event, parameters, now)
+    default:
+      return [state, []]
   }
 }
 
 // RFC 9568 §6.4.1 Initialize ------------------------------------------------------------------------------------------
 
-function stepInitialize(state: Initialize, event: StateEvent, parameters: Parameters, now: Millis): Step {
+function stepInitialize(state: Initialize, event: Event, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'startup':
-      // I1, I2
-      return state.faults.length === 0 ? start(parameters, now, 'startup') : [{ ...state, stopped: false }, []]
-    case 'faultRaised':
-      return state.faults.includes(event.fault)
-        ? [state, []]
-        : [{ ...state, faults: [...state.faults, event.fault] }, []]
-    case 'faultCleared': {
-      const faults = state.faults.filter((fault) => fault !== event.fault)
-      // VR-TRK-06: when the last reason goes, as at start: own interval, full Active_Down_Interval.
-      if (faults.length === 0 && !state.stopped) return start(parameters, now, 'faultCleared')
-      return [{ ...state, faults }, []]
-    }
-    case 'advertisementReceived':
-      // I3
-      return [state, [{ kind: 'refused', reason: 'initialize', source: event.source }]]
+      // (100)
+      return start(parameters, now, 'startup')
     case 'shutdown':
-      // I4
       return [{ ...state, stopped: true }, []]
-    case 'yield':
-    case 'claimHeard':
-    case 'rivalAnswered':
-    case 'peerReached':
-    case 'deadlineReached':
-    case 'absenceNoticed':
-    case 'checksAnswered':
-    case 'priorityChanged':
+    case 'advertisementReceived':
+      return [state, [{ kind: 'refused', reason: 'initialize', source: event.source }]]
+    default:
       return [state, []]
   }
+}
+
+/** (105)–(175): what a Startup event does. */
+export function start(parameters: Parameters, now: Millis, reason: 'startup' | 'faultCleared'): Step {
+  // (105) Priority 255: the router owns the addresses. (110)–(145)
+  if (isOwner(parameters)) return becomeActive(parameters, now, 'Initialize', 'owner')
+  // (150)
+  return enterBackup(parameters, now, {
+    from: 'Initialize',
+    reason,
+    active: undefined,
+    // (155) Active_Adver_Interval := Advertisement_Interval; (160) and (165) are in enterBackup.
+    activeAdverInterval: parameters.advertisementInterval,
+    ownerChanged: false,
+  })
 }
 
 // RFC 9568 §6.4.2 Backup ----------------------------------------------------------------------------------------------
 
-function stepBackup(state: Backup, event: StateEvent, parameters: Parameters, now: Millis): Step {
+function stepBackup(state: Backup, event: Event, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'shutdown':
-      // B1: nothing is sent.
+      // (345): (350) the timer ends with the state, (355). Nothing is sent.
       return stop('Backup', 'shutdown')
     case 'deadlineReached':
-      if (now < state.activeDownAt) return [state, []]
-      // Ground rule 2: what would have kept us in Backup may be among the lost packets. Once, then we decide.
-      if (event.receptionLost && !state.extended) return [extend(state, parameters, now), []]
-      if (state.asksChecks === true) return takeBack(state, parameters, now)
-      // B2
-      return becomeActive(parameters, now, 'Backup', state.downReason)
+      // (365): (370)–(410)
+      return now < state.activeDownAt ? [state, []] : becomeActive(parameters, now, 'Backup', state.downReason)
     case 'advertisementReceived':
+      // (420)
       return backupReceives(state, event, parameters, now)
-    case 'priorityChanged':
-      return [priorityChangedInBackup(state, event.previous, parameters), []]
-    case 'checksAnswered':
-      return checksAnswered(state, event.assured, parameters, now)
-    case 'faultRaised':
-      return fail('Backup', event.fault, false)
-    case 'startup':
-    case 'yield':
-    case 'claimHeard':
-    case 'rivalAnswered':
-    case 'peerReached':
-    case 'absenceNoticed':
-    case 'faultCleared':
+    default:
       return [state, []]
   }
 }
 
-function extend(state: Backup, parameters: Parameters, now: Millis): Backup {
-  const delay = activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)
-  return { ...state, activeDownAt: plus(now, delay), regularDownAt: undefined, extended: true, asksChecks: undefined }
-}
-
 function backupReceives(state: Backup, event: Received, parameters: Parameters, now: Millis): Step {
   const { source, advertisement, receivedAt } = event
-  // B6, VR-RX-16: what comes from our own address is not ours to process.
-  if (source === parameters.primaryAddress) return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
-  if (advertisement.priority === 0) return backupHearsRelease(state, event, parameters)
-
-  if (advertisement.priority >= parameters.priority)
-    return [follow({ ...state, preemptAt: undefined }, event, parameters, now), []]
-  // B4 also covers Preempt_Mode False; an owner preempts regardless of it (RFC 9568 §6.1).
-  if (!parameters.preempt && !isOwner(parameters)) return [follow(state, event, parameters, now), []]
-  if (!outranks(parameters.priority, advertisement.priority, parameters)) {
-    // An advantage within the margin is none; said once for as long as it lasts.
-    const spared = { ...follow({ ...state, preemptAt: undefined }, event, parameters, now), spared: true }
-    return [spared, state.spared === true ? [] : [{ kind: 'moveSuppressed', reason: 'margin', source, at: now }]]
+  if (source === parameters.primaryAddress) return [state, [selfOriginated(event)]]
+  // (425)
+  if (advertisement.priority === 0) {
+    // (430) Active_Down_Timer := Skew_Time as last computed: of the learned interval, not of this packet's.
+    const skew = skewTime(parameters.priority, state.activeAdverInterval, parameters.version)
+    return [{ ...state, activeDownAt: plus(receivedAt, skew), downReason: 'activeReleased' }, []]
   }
-  if (parameters.preemptDelay > 0 && !isOwner(parameters)) {
-    // VR-PRE-02: while the delay runs, a lower Active is followed like any other.
-    const preemptAt = state.preemptAt ?? plus(receivedAt, parameters.preemptDelay)
-    if (receivedAt <= preemptAt) return [follow({ ...state, preemptAt }, event, parameters, now), []]
-  }
-  // B5: discarded, the timer keeps running; or the demotion of the router that we followed.
-  const [next, effects] = fastPreempt(state, event, parameters, now)
-  return [next, [{ kind: 'refused', reason: 'lower-priority', source }, ...effects]]
+  // (440), (445) An owner preempts whatever Preempt_Mode says (§6.1).
+  const preempts = parameters.preempt || isOwner(parameters)
+  if (!preempts || advertisement.priority >= parameters.priority) return [follow(state, event, parameters, now), []]
+  // (465): (470) discarded, the timer keeps running.
+  return [noteLower(state, event), [{ kind: 'refused', reason: 'lower-priority', source }]]
 }
 
-/** B3: Active_Down_Timer := Skew_Time as last computed, so with the learned interval, not the packet's. */
-function backupHearsRelease(state: Backup, event: Received, parameters: Parameters): Step {
-  const { source, receivedAt } = event
-  const fromActiveOnly = parameters.knobs.priorityZeroFromActiveOnly
-  if (fromActiveOnly && state.active !== undefined && state.active.source !== source) {
-    return [state, [{ kind: 'refused', reason: 'priority-zero-not-from-active', source }]]
-  }
-  const { activeAdverInterval: interval } = state
-  const delay = skewTime(parameters.priority, interval, parameters.version) + staggerDelay(parameters, interval, source)
-  const skewedAt = plus(receivedAt, delay)
-  // The second copy, and a release while fastPreempt is pending, must not lengthen the wait.
-  const shortened = fromActiveOnly && (state.downReason === 'activeReleased' || state.regularDownAt !== undefined)
-  const activeDownAt = shortened ? millis(Math.min(state.activeDownAt, skewedAt)) : skewedAt
-  const next: Backup = { ...state, activeDownAt, regularDownAt: undefined, downReason: 'activeReleased' }
-  return [{ ...next, asksChecks: undefined }, []]
-}
-
-/** B4: learn the interval, restart Active_Down_Timer from when the packet arrived. */
+/** (450)–(460): learns the interval and restarts Active_Down_Timer from when the packet arrived. */
 function follow(state: Backup, event: Received, parameters: Parameters, now: Millis): Backup {
-  const { source, advertisement, receivedAt } = event
-  const activeAdverInterval = parameters.version === 3 ? advertisement.interval : state.activeAdverInterval
-  const heard = { source, priority: advertisement.priority, heardAt: receivedAt }
-  // A loser's last advertisement must not become "the Active" whose priority 0 and demotion we listen to (docs/architecture.md, Protocol decisions).
-  // Not after a release: then whoever speaks next is the successor, however low.
-  const stray =
-    state.active !== undefined &&
-    state.downReason !== 'activeReleased' &&
-    state.active.source !== source &&
-    receivedAt - state.active.heardAt < centisToMillis(state.activeAdverInterval) &&
-    (advertisement.priority < state.active.priority ||
-      (advertisement.priority === state.active.priority && compareAddresses(source, state.active.source) < 0))
-  const active = stray ? state.active : heard
-  const changed = state.active !== undefined && active?.source !== state.active.source
-  return {
-    ...state,
+  const { priority, version } = parameters
+  // (450) Version 2 has no Active_Adver_Interval to learn (RFC 3768).
+  const activeAdverInterval = version === 3 ? event.advertisement.interval : state.activeAdverInterval
+  const active = followed(state, event)
+  const changed = state.active !== undefined && active.source !== state.active.source
+  return plainBackup({
+    enteredAt: state.enteredAt,
     activeAdverInterval,
-    activeDownAt: plus(receivedAt, activeDownDelay(parameters, activeAdverInterval, active?.source)),
+    // (455), (460)
+    activeDownAt: plus(event.receivedAt, activeDownInterval(priority, activeAdverInterval, version)),
     downReason: 'activeSilent',
-    regularDownAt: undefined,
     active,
     ownerChangedAt: changed ? now : state.ownerChangedAt,
-    extended: false,
-    // VR-SG-03: an accepted advertisement withdraws the wish to be Active.
-    heldSince: undefined,
-    asksChecks: undefined,
-    spared: undefined,
+  })
+}
+
+// RFC 9568 §6.4.3 Active ----------------------------------------------------------------------------------------------
+
+function stepActive(state: Active, event: Event, parameters: Parameters, now: Millis): Step {
+  switch (event.kind) {
+    case 'shutdown':
+      // (655): (660) the timer ends with the state, (665), (670).
+      return stop('Active', 'shutdown', [
+        { kind: 'sendAdvertisement', priority: 0, reason: 'shutdown' },
+        { kind: 'removeAddresses', addresses: parameters.addresses },
+      ])
+    case 'deadlineReached':
+      // (680)
+      if (now < state.adverAt) return [state, []]
+      // (685), (690)
+      return [
+        withAdverAt(state, nextAdvertisementAt(state.adverAt, parameters, now)),
+        [advertise(parameters, 'periodic')],
+      ]
+    case 'advertisementReceived':
+      // (700)
+      return activeReceives(state, event, parameters, now)
+    default:
+      return [state, []]
   }
 }
+
+/** On the grid of the previous deadline (VR-TM-09: no drift). Ticks that were slept through are not made up for. */
+function nextAdvertisementAt(previous: Millis, parameters: Parameters, now: Millis): Millis {
+  const interval = centisToMillis(parameters.advertisementInterval)
+  const next = plus(previous, (Math.floor((now - previous) / interval) + 1) * interval)
+  // Moments of a clock are no dyadic fractions: rounding must not make two ticks of one.
+  return next > now ? next : plus(next, interval)
+}
+
+function activeReceives(state: Active, event: Received, parameters: Parameters, now: Millis): Step {
+  const { source, advertisement, receivedAt } = event
+  const { priority, primaryAddress, version } = parameters
+  if (source === primaryAddress) return [state, [selfOriginated(event)]]
+  // (705)
+  if (advertisement.priority === 0) {
+    // (710), (715)
+    const adverAt = plus(now, centisToMillis(parameters.advertisementInterval))
+    return [withAdverAt(state, adverAt), [advertise(parameters, 'priorityZeroHeard')]]
+  }
+  // (720), (725)
+  const isHigher = advertisement.priority > priority
+  // (730), (735) Addresses are compared as unsigned integers in network byte order.
+  const isEqual = advertisement.priority === priority
+  if (isHigher || (isEqual && compareAddresses(source, primaryAddress) > 0)) {
+    // (740)–(765): (740) the timer ends with the state.
+    const [next, entered] = enterBackup(parameters, now, {
+      from: 'Active',
+      reason: isHigher ? 'higherPriorityHeard' : 'higherAddressHeard',
+      active: { source, priority: advertisement.priority, heardAt: receivedAt },
+      // (745)
+      activeAdverInterval: version === 3 ? advertisement.interval : parameters.advertisementInterval,
+      ownerChanged: true,
+    })
+    return [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]]
+  }
+  // (770): (775) discarded.
+  const refused: Effect = { kind: 'refused', reason: isEqual ? 'lower-address' : 'lower-priority', source }
+  // New in RFC 9568 after (775), and not in version 2: advertise immediately to assert the Active state.
+  return [state, version === 3 ? [refused, advertise(parameters, 'rivalHeard')] : [refused]]
+}
+
+// The transitions -----------------------------------------------------------------------------------------------------
+
+/** (110)–(145) and (370)–(410): the order of the effects is the RFC's, and a contract (effect.ts). */
+export function becomeActive(
+  parameters: Parameters,
+  now: Millis,
+  from: StateName,
+  reason: TransitionReason,
+  advertisement: AdvertisementReason = 'takeover',
+): Step {
+  // (140), (405) Adver_Timer := Advertisement_Interval: our own, whatever was learned.
+  const next = plainActive(now, plus(now, centisToMillis(parameters.advertisementInterval)))
+  const effects: Effect[] = [
+    // (110), (370)
+    advertise(parameters, advertisement),
+    { kind: 'installAddresses' },
+    // (115)–(135), (375)–(400)
+    { kind: 'announce', reason: 'takeover' },
+    // (145), (410)
+    { kind: 'transition', from, to: 'Active', reason },
+  ]
+  return [next, effects]
+}
+
+export type BackupEntry = {
+  readonly from: StateName
+  readonly reason: TransitionReason
+  /** The router that we follow from now on; `undefined` at start, when none is known. */
+  readonly active: HeardActive | undefined
+  readonly activeAdverInterval: Centis
+  /** The holder of the addresses has just changed (minHold of extensions/preemption/fast-preempt.ts). */
+  readonly ownerChanged: boolean
+}
+
+/** (160)–(165) and (745)–(765). The caller removes the addresses first. */
+export function enterBackup(parameters: Parameters, now: Millis, entry: BackupEntry): Step {
+  const { active, activeAdverInterval, from, reason } = entry
+  const wait = activeDownInterval(parameters.priority, activeAdverInterval, parameters.version)
+  const next = plainBackup({
+    enteredAt: now,
+    activeAdverInterval,
+    // (160); (750), (755), (760)
+    activeDownAt: plus(active?.heardAt ?? now, wait),
+    downReason: 'activeSilent',
+    active,
+    ownerChangedAt: entry.ownerChanged ? now : undefined,
+  })
+  // (165), (765)
+  return [next, [{ kind: 'transition', from, to: 'Backup', reason, peer: active?.source }]]
+}
+
+/** (355), (670). `effects`: what a former Active does first. */
+export function stop(from: StateName, reason: TransitionReason, effects: readonly Effect[] = []): Step {
+  const transition: Effect = { kind: 'transition', from, to: 'Initialize', reason }
+  return [{ name: 'Initialize', faults: [], stopped: true }, [...effects, transition]]
+}
+
+/** Returns the advertisement of our own priority. */
+export const advertise = ({ priority }: Parameters, reason: AdvertisementReason): Effect => ({
+  kind: 'sendAdvertisement',
+  priority,
+  reason,
+})
+
+/** VR-RX-16: a packet from our own address is not ours to process. The RFC does not expect one to arrive. */
+const selfOriginated = ({ source }: Received): Effect => ({ kind: 'refused', reason: 'self-originated', source })

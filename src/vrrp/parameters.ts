@@ -132,6 +132,17 @@ export const ownsAddresses = (parameters: Parameters): boolean =>
 export const outranks = (own: number, active: number, { margin = 0 }: Pick<Parameters, 'margin'>): boolean =>
   own === 255 ? active < own : own > active + margin
 
+const unpreempting = new WeakMap<Parameters, Parameters>()
+
+/** Returns the same parameters with Preempt_Mode False; the same object each time, because advertisements come often. */
+export function withoutPreemption(parameters: Parameters): Parameters {
+  const known = unpreempting.get(parameters)
+  if (known !== undefined) return known
+  const made = { ...parameters, preempt: false }
+  unpreempting.set(parameters, made)
+  return made
+}
+
 const SAFE: Knobs = {
   checksum: 'pseudo-header',
   checksumAccepted: 'either',

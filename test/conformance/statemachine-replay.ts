@@ -5,7 +5,7 @@
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
-import { step } from '../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../src/vrrp/extensions/index.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { type Address, addressBytes, addressFromBytes } from '../../src/wire/address.ts'

@@ -1,6 +1,6 @@
 /**
  * Plays a timeline of statemachine-ext.json on src/vrrp, and tells what would be seen from outside: on the wire, and in
- * keepalived's notification FIFO. Instances of a group are stepped as one (vrrp/extensions/sync-group.ts), trackers go through the
+ * keepalived's notification FIFO. Instances of a group are stepped as one (vrrp/extensions/sync-group/sync-group.ts), trackers go through the
  * daemon's own sum and faults (daemon/health/tracking.ts), announcements through its announcer with the schedule of profile
  * keepalived, scripts through healthcheck/health.ts, unicast packets through the ladder of receive.ts. No expectation is known here.
  */
@@ -16,7 +16,7 @@ import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event, Fault } from '../../src/vrrp/event.ts'
-import { stepGroup } from '../../src/vrrp/extensions/sync-group.ts'
+import { stepGroup } from '../../src/vrrp/extensions/sync-group/sync-group.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
 import { receive } from '../../src/vrrp/receive.ts'

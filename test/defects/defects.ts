@@ -123,7 +123,11 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'an Active stays Active beside one of higher priority',
     edits: [
-      edit('src/vrrp/active.ts', 'advertisement.priority > parameters.priority\n', 'advertisement.priority > 255\n'),
+      edit(
+        'src/vrrp/fsm.ts',
+        'const isHigher = advertisement.priority > priority\n',
+        'const isHigher = advertisement.priority > 255\n',
+      ),
     ],
     test: FAILOVER,
     only: 'the highest priority is elected',

@@ -5,8 +5,8 @@
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
+import { extendedStep as step } from '../../src/vrrp/extensions/index.ts'
 import { wasSilentTooLong } from '../../src/vrrp/extensions/returning.ts'
-import { step } from '../../src/vrrp/fsm.ts'
 import { isOwner } from '../../src/vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline } from '../../src/vrrp/state.ts'
 import { activeDownInterval } from '../../src/vrrp/timers.ts'

@@ -1,5 +1,5 @@
 /** State machines that are wrong, to see that the explorer sees it. */
-import { step } from '../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../src/vrrp/extensions/index.ts'
 import type { Leaving } from '../../src/vrrp/state.ts'
 import { plus } from '../../src/wire/units.ts'
 import type { Machine } from './node-step.ts'

@@ -5,12 +5,12 @@
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
-import type { step } from '../../src/vrrp/fsm.ts'
+import type { Stepper } from '../../src/vrrp/extensions/extension.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
 import { inFrame } from './frame.ts'
 import type { Node, Setting, Who } from './world.ts'
 
-export type Machine = typeof step
+export type Machine = Stepper
 /** `says`: in its order, what others may hear. */
 type NodeStep = { readonly node: Node; readonly says: readonly Effect[] }
 

@@ -4,7 +4,7 @@
  */
 
 import { simplePassword } from '../../vrrp/authentication.ts'
-import { staggerStep } from '../../vrrp/timers.ts'
+import { staggerStep } from '../../vrrp/extensions/stagger.ts'
 import { familyOf } from '../../wire/address.ts'
 import { centis } from '../../wire/units.ts'
 import { datagramLength, USUAL_MTU } from '../datagram.ts'

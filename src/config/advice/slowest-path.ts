@@ -4,8 +4,9 @@
  * noticed at once and is not meant here. This file does not know whether that is too long.
  */
 import type { CheckSpec } from '../../healthcheck/check.ts'
+import { staggerStep } from '../../vrrp/extensions/stagger.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
-import { activeDownInterval, skewTime, staggerStep } from '../../vrrp/timers.ts'
+import { activeDownInterval, skewTime } from '../../vrrp/timers.ts'
 import { type Check, nameOf } from '../checks.ts'
 import type { Track } from '../schema/track.ts'
 import { probesBehind } from './priority-table.ts'

@@ -5,7 +5,7 @@
  * guardian has executed one.
  */
 import { isLingering } from '../../vrrp/extensions/grace-period.ts'
-import type { GroupStep } from '../../vrrp/extensions/sync-group.ts'
+import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import { ownsAddresses } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
 import { type Millis, millis } from '../../wire/units.ts'

@@ -3,7 +3,7 @@
  * then the cleanup plan follows. Decides only that order. What a step is, is vrrp/'s; how a router applies one, router.ts's.
  */
 import type { Event } from '../../vrrp/event.ts'
-import type { GroupStep } from '../../vrrp/extensions/sync-group.ts'
+import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Millis } from '../../wire/units.ts'
 
 /** A virtual router, as an event needs it. */

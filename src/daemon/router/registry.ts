@@ -6,7 +6,7 @@
  */
 import type { SyncGroup } from '../../config/config.ts'
 import type { ResolvedRouter } from '../../config/resolve.ts'
-import type { StartReason } from '../../vrrp/extensions/group-agreement.ts'
+import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
 import { isOwner } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'

@@ -1,14 +1,14 @@
 /**
  * Virtual routers that move together: a sync group, or one router alone, which is the same with one member. Returns a step
  * for each member, because what one member hears decides for all; and tells the members of an absence that the guardian or
- * our own clock has noticed. What to decide is vrrp/extensions/sync-group.ts; how a member takes a step, router.ts; what the
+ * our own clock has noticed. What to decide is vrrp/extensions/sync-group/sync-group.ts; how a member takes a step, router.ts; what the
  * guardian gets, guard/cleanup.ts.
  */
 import type { Absence, Event } from '../../vrrp/event.ts'
-import type { StartReason } from '../../vrrp/extensions/group-agreement.ts'
 import { wasSilentTooLong } from '../../vrrp/extensions/returning.ts'
-import { type GroupStep, settleGroup, stepGroup } from '../../vrrp/extensions/sync-group.ts'
-import { enterBackup } from '../../vrrp/transition.ts'
+import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../../vrrp/extensions/sync-group/sync-group.ts'
+import { enterBackup } from '../../vrrp/fsm.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { EffectRunner } from '../effect-runner.ts'
 import { Cleanup } from '../guard/cleanup.ts'

@@ -1,6 +1,6 @@
 /**
  * Why a Backup does not take over at once from an Active that is below it: the text for the log, and for the journal how
- * long ago the addresses moved (minHold). Refuses to decide whether it takes over (vrrp/extensions/fast-preempt.ts). PURE.
+ * long ago the addresses moved (minHold). Refuses to decide whether it takes over (vrrp/extensions/preemption/fast-preempt.ts). PURE.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { MoveSuppression } from '../../vrrp/effect.ts'

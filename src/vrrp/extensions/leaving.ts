@@ -1,17 +1,19 @@
 /**
- * Leaving (docs/architecture.md, Protocol decisions): an Active that goes on purpose has said priority 0 and keeps answering for its addresses
- * until the successor is heard, so that a planned move loses nothing. Rivals are ignored and nothing but the second
- * priority 0 is sent. This file does not know why the operator wants to leave, only whether he stays (yield) or not.
+ * Leaving: an Active that stops on purpose has sent priority 0 and goes on answering for its addresses until the successor is
+ * heard, so that a planned move loses nothing. Competing routers are ignored, and only the second priority 0 is sent.
+ * Decided here: how it begins, when each address goes, and what comes after. Refuses to know why the operator wants it,
+ * only whether the router stays (yield) or not. Option: `leaving`. A reload that turns it off ends no Leaving.
  */
 import { type Address, familyOf } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
 import type { Effect } from '../effect.ts'
-import type { StateEvent } from '../event.ts'
-import { ownsAddresses, type Parameters } from '../parameters.ts'
+import { type Step, stop } from '../fsm.ts'
+import { isOwner, ownsAddresses, type Parameters } from '../parameters.ts'
 import type { Leaving } from '../state.ts'
-import { staggerStep } from '../timers.ts'
-import { becomeActive, enterBackup, fail, type Step, stop } from '../transition.ts'
-import { advance, bestOf, raceOn } from './succession.ts'
+import { becomeActive, enterBackup } from './enter.ts'
+import type { Extension } from './extension.ts'
+import { fail } from './faults.ts'
+import { staggerStep } from './stagger.ts'
 
 /** One lost packet must not cost a failover: priority 0 goes out twice (VR-TX-02). */
 const REPEAT_AFTER = 2
@@ -19,18 +21,62 @@ const REPEAT_AFTER = 2
 const OFF_AFTER_CLAIM = 5
 /**
  * Its addresses are installed by then (ground rule 6 gives it 10 ms), even if we missed its gratuitous ARP. A kernel under
- * load needs some 30 ms more before an IPv6 address answers, and its owner announces it only then (docs/adr/0013).
+ * load needs some 30 ms more before an IPv6 address answers, and its holder announces it only then (docs/adr/0013).
  */
 const OFF_AFTER_ADVERTISEMENT = { ipv4: 20, ipv6: 100 } as const
 const LONGEST = 10_000
 
-/** Nobody can follow: the profile does not wait, there is no listed peer, or the addresses are the node's own. */
-export function leavesAtOnce(parameters: Parameters): boolean {
-  const { transport, knobs } = parameters
-  return !knobs.leaving || ownsAddresses(parameters) || (transport.mode === 'unicast' && transport.peers.length === 0)
+export type Successor = NonNullable<Leaving['successor']>
+
+export const leaving: Extension = {
+  name: 'leaving',
+  isOn: ({ knobs }) => knobs.leaving,
+  isPending: { Leaving: () => true },
+  wraps: {
+    Active: {
+      shutdown: (inner, state, event, parameters, now) => {
+        return hasNoSuccessor(parameters) ? inner(state, event, parameters, now) : leave(parameters, now, 'shutdown')
+      },
+      yield: (inner, state, event, parameters, now) => {
+        return isOwner(parameters) ? inner(state, event, parameters, now) : leave(parameters, now, 'yield')
+      },
+    },
+    Leaving: {
+      advertisementReceived: (_inner, state, event, parameters, now) => {
+        const { source, advertisement } = event
+        if (source === parameters.primaryAddress) {
+          return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
+        }
+        if (advertisement.priority === 0) return [state, [{ kind: 'refused', reason: 'leaving', source }]]
+        const { interval, priority } = advertisement
+        const successor = { source, priority, interval, heardAt: event.receivedAt }
+        const next = hearSuccessor(state, successor, event.receivedAt, parameters)
+        // Its claims were heard first and took every address: there is nothing left to wait for.
+        return isOver(next) ? follow(next, successor, parameters, now) : [next, []]
+      },
+      claimHeard: (_inner, state, { address, heardAt }) => {
+        return [{ ...state, kept: offBy(state.kept, () => plus(heardAt, OFF_AFTER_CLAIM), address) }, []]
+      },
+      deadlineReached: (_inner, state, event, parameters, now) => expire(state, event.receptionLost, parameters, now),
+      shutdown: (_inner, state) => [{ ...state, reason: 'shutdown' }, []],
+      absenceNoticed: (_inner, state, event, parameters, now) => {
+        return event.cause === 'willExecuted' ? planExecuted(state, parameters, now) : [state, []]
+      },
+      faultRaised: (_inner, state, event) => {
+        return fail('Leaving', event.fault, state.reason === 'shutdown', removal(state.kept))
+      },
+      parametersChanged: (_inner, state, _event, parameters, now) => keepOnlyOurs(state, parameters, now),
+    },
+  },
 }
 
-export function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 'yield'): Step {
+/** No peer is listed, or the addresses are the node's own. */
+function hasNoSuccessor(parameters: Parameters): boolean {
+  const { transport } = parameters
+  return ownsAddresses(parameters) || (transport.mode === 'unicast' && transport.peers.length === 0)
+}
+
+function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 'yield'): Step {
   const { advertisementInterval, peers, addresses } = parameters
   const slowest = peers.length * staggerStep(advertisementInterval, peers.length)
   const longest = Math.min(2 * centisToMillis(advertisementInterval) + slowest, LONGEST)
@@ -49,55 +95,18 @@ export function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 
   return [next, effects]
 }
 
-export function stepLeaving(state: Leaving, event: StateEvent, parameters: Parameters, now: Millis): Step {
-  switch (event.kind) {
-    case 'advertisementReceived': {
-      const { source, advertisement, receivedAt } = event
-      if (source === parameters.primaryAddress) {
-        return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
-      }
-      if (advertisement.priority === 0) return [state, [{ kind: 'refused', reason: 'leaving', source }]]
-      const heard = {
-        source,
-        priority: advertisement.priority,
-        interval: advertisement.interval,
-        heardAt: receivedAt,
-      }
-      const { remindSuccessor } = parameters.knobs
-      const successor = remindSuccessor ? bestOf(state.successor, heard) : heard
-      const next: Leaving = {
-        ...state,
-        successor,
-        ...(remindSuccessor ? { succession: raceOn(state, heard) } : {}),
-        repeatAt: undefined,
-        kept: offBy(state.kept, ({ address }) => plus(receivedAt, offAfterAdvertisement(address, parameters))),
-      }
-      // Its claims were heard first and took every address: there is nothing left to wait for.
-      return isOver(next) ? follow(next, successor, parameters, now) : [next, []]
-    }
-    case 'claimHeard':
-      return [{ ...state, kept: offBy(state.kept, () => plus(event.heardAt, OFF_AFTER_CLAIM), event.address) }, []]
-    case 'deadlineReached':
-      return expire(state, event.receptionLost, parameters, now)
-    case 'shutdown':
-      return [{ ...state, reason: 'shutdown' }, []]
-    case 'absenceNoticed':
-      return event.cause === 'willExecuted' ? willExecuted(state, parameters, now) : [state, []]
-    case 'faultRaised':
-      return fail('Leaving', event.fault, state.reason === 'shutdown', removal(state.kept))
-    case 'startup':
-    case 'yield':
-    case 'rivalAnswered':
-    case 'peerReached':
-    case 'checksAnswered':
-    case 'priorityChanged':
-    case 'faultCleared':
-      return [state, []]
+/** `heardAt`: of the advertisement that it is known from, or that competes with it (succession.ts). */
+export function hearSuccessor(state: Leaving, successor: Successor, heardAt: Millis, parameters: Parameters): Leaving {
+  return {
+    ...state,
+    successor,
+    repeatAt: undefined,
+    kept: offBy(state.kept, ({ address }) => plus(heardAt, offAfterAdvertisement(address, parameters))),
   }
 }
 
-/** After a reload: an address that is no longer ours goes at once, a new one is the successor's. Nothing is said. */
-export function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis): Step {
+/** After a reload: an address that is no longer ours goes immediately, a new one is the successor's. Nothing is sent. */
+function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis): Step {
   const kept = state.kept.filter(({ address }) => parameters.addresses.includes(address))
   if (kept.length === state.kept.length) return [state, []]
   const removed = removal(state.kept.filter((entry) => !kept.includes(entry)))
@@ -110,10 +119,11 @@ export function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis
 }
 
 /**
- * The guardian has taken the addresses off and said priority 0. Taking them back would undo what the operator wants: a
- * yield goes on waiting for its successor, without answering. The removal is for what the guardian could not take off.
+ * The guardian has executed the cleanup plan: the addresses are off, and priority 0 is sent. Taking them back would undo what the
+ * operator wants: a yield goes on waiting for its successor, without answering. The removal is for what the guardian could
+ * not take off.
  */
-function willExecuted(state: Leaving, parameters: Parameters, now: Millis): Step {
+function planExecuted(state: Leaving, parameters: Parameters, now: Millis): Step {
   const removed = removal(state.kept)
   if (state.reason === 'shutdown') return stop('Leaving', 'willExecuted', removed)
   const next: Leaving = { ...state, kept: [], repeatAt: undefined }
@@ -144,40 +154,31 @@ export function removal(kept: readonly { readonly address: Address }[]): Effect[
 function expire(state: Leaving, receptionLost: boolean, parameters: Parameters, now: Millis): Step {
   const { successor } = state
   if (successor === undefined && now >= state.until) return giveUp(state, parameters, now)
-  const effects: Effect[] = []
-  if (state.repeatAt !== undefined && now >= state.repeatAt) {
-    effects.push({ kind: 'sendAdvertisement', priority: 0, reason: state.reason })
-  }
+  const [next, effects] = removeDue(state, now)
+  if (successor === undefined || !isOver(next)) return [next, effects]
+  return follow(state, asHeard(successor, receptionLost, now), parameters, now, effects)
+}
+
+/** The second priority 0, and the addresses whose time is over. */
+export function removeDue(state: Leaving, now: Millis): readonly [Leaving, readonly Effect[]] {
+  const isRepeat = state.repeatAt !== undefined && now >= state.repeatAt
+  const effects: Effect[] = isRepeat ? [{ kind: 'sendAdvertisement', priority: 0, reason: state.reason }] : []
   const due = state.kept.filter(({ offAt }) => offAt !== undefined && now >= offAt)
-  effects.push(...removal(due))
-  const repeatAt = state.repeatAt !== undefined && now >= state.repeatAt ? undefined : state.repeatAt
-  const next: Leaving = { ...state, repeatAt, kept: state.kept.filter((entry) => !due.includes(entry)) }
-  if (successor === undefined) return [next, effects]
-  const watched = watch(next, successor, parameters, now, effects)
-  if (!isOver(watched)) return [watched, effects]
-  // Ground rule 2: its later advertisements may be among the lost packets.
-  return follow(state, receptionLost ? { ...successor, heardAt: now } : successor, parameters, now, effects)
+  const kept = state.kept.filter((entry) => !due.includes(entry))
+  return [{ ...state, repeatAt: isRepeat ? undefined : state.repeatAt, kept }, [...effects, ...removal(due)]]
 }
 
-const isOver = ({ kept, succession }: Leaving): boolean => kept.length === 0 && succession === undefined
+/** Ground rule 2: its later advertisements may be among the lost packets. */
+export const asHeard = (successor: Successor, receptionLost: boolean, now: Millis): Successor =>
+  receptionLost ? { ...successor, heardAt: now } : successor
 
-function watch(
-  state: Leaving,
-  successor: NonNullable<Leaving['successor']>,
-  parameters: Parameters,
-  now: Millis,
-  effects: Effect[],
-): Leaving {
-  if (state.succession === undefined) return state
-  const [succession, due] = advance(state.succession, successor, parameters, now)
-  effects.push(...due)
-  return { ...state, succession }
-}
+/** Every address is off, and no race of successors is watched. */
+export const isOver = ({ kept, succession }: Leaving): boolean => kept.length === 0 && succession === undefined
 
 /** Every address is off and the successor is known. */
-function follow(
+export function follow(
   state: Leaving,
-  successor: NonNullable<Leaving['successor']>,
+  successor: Successor,
   parameters: Parameters,
   now: Millis,
   effects: readonly Effect[] = [],
@@ -193,7 +194,7 @@ function follow(
   return [next, [...effects, ...entered]]
 }
 
-/** Nobody took over here, but somebody did in another member of the sync group: the addresses go all the same. */
+/** No router took over here, but one did in another member of the sync group: the addresses go too. */
 export function giveWay(state: Leaving, parameters: Parameters, now: Millis): Step {
   const [next, entered] = enterBackup(parameters, now, {
     from: 'Leaving',
@@ -205,7 +206,7 @@ export function giveWay(state: Leaving, parameters: Parameters, now: Millis): St
   return [next, [...removal(state.kept), ...entered]]
 }
 
-/** Nobody took over: a shutdown goes all the same, a yield is taken back. */
+/** No router took over: a shutdown goes on, a yield is taken back. */
 function giveUp(state: Leaving, parameters: Parameters, now: Millis): Step {
   if (state.reason === 'shutdown') return stop('Leaving', 'noSuccessor', removal(state.kept))
   return becomeActive(parameters, now, 'Leaving', 'noSuccessor', 'noSuccessor')

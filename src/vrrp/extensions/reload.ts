@@ -1,49 +1,35 @@
 /**
- * What a router owes the LAN when it was told new parameters while it runs: a reload, or an effective priority that
- * moved. Timers keep running and move by what changed (VR-TM-06, VR-CFG-08); what is not said in an advertisement and
- * names no address changes nothing here. Which changes make a router another one (VRID, interface, version, family) is
- * decided where configurations are compared; this file is never asked about those. Multicast or unicast is no such change: an Active stays
- * Active and is heard by whoever has changed as well (docs/adr/0008).
+ * Reload: a router gets new parameters while it runs. Timers keep running and move by what changed (VR-TM-06, VR-CFG-08); what
+ * no advertisement carries and names no address changes nothing here. The caller decides which changes make a router
+ * another one (VRID, interface, version, family); those do not come here. Multicast or unicast is no such change: an
+ * Active stays Active and is heard by the routers that have changed as well (docs/adr/0008). In every profile.
  */
 import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
-import type { AdvertisementReason, Effect } from '../effect.ts'
+import type { Effect } from '../effect.ts'
+import type { Step } from '../fsm.ts'
 import { ownsAddresses, type Parameters } from '../parameters.ts'
-import type { Active, Backup, State } from '../state.ts'
-import { activeDownDelay, type Step } from '../transition.ts'
-import { priorityChangedInBackup } from './fast-preempt.ts'
-import { isLingering, keepOnlyListed } from './grace-period.ts'
-import { keepOnlyOurs } from './leaving.ts'
+import type { Active, Backup } from '../state.ts'
+import { always, type Extension } from './extension.ts'
+import { advertiseSoon, moveTimer } from './priority-change.ts'
+import { activeDownDelay } from './stagger.ts'
 
-export function reconfigure(state: State, previous: Parameters, parameters: Parameters, now: Millis): Step {
-  switch (state.name) {
-    case 'Initialize':
-    // It has no address and has said nothing.
-    case 'Returning':
-      return [state, []]
-    case 'Backup': {
-      const next = backupChanges(state, previous, parameters, now)
-      return isLingering(next) ? keepOnlyListed(next, parameters) : [next, []]
-    }
-    case 'Active':
-      return activeChanges(state, previous, parameters, now)
-    case 'Leaving':
-      return keepOnlyOurs(state, parameters, now)
-  }
-}
-
-/** An extra advertisement for a change; at most one an interval, what changes in between the scheduled one carries. */
-export function advertiseChange(
-  state: Active,
-  parameters: Parameters,
-  now: Millis,
-  reason: Extract<AdvertisementReason, 'priorityChanged' | 'parametersChanged'>,
-): Step {
-  // VR-TM-07 (rfc9568): the next scheduled advertisement carries it.
-  if (!parameters.knobs.advertisePriorityChange) return [state, []]
-  const interval = centisToMillis(parameters.advertisementInterval)
-  if (state.changeSentAt !== undefined && now - state.changeSentAt < interval) return [state, []]
-  return [{ ...state, changeSentAt: now }, [{ kind: 'sendAdvertisement', priority: parameters.priority, reason }]]
+/** What a Leaving keeps is in leaving.ts, the grace period's in grace-period.ts; the other states hold nothing and have sent nothing. */
+export const reload: Extension = {
+  name: 'reload',
+  isOn: always,
+  wraps: {
+    Backup: {
+      parametersChanged: (_inner, state, event, parameters, now) => {
+        return [backupChanges(state, event.previous, parameters, now), []]
+      },
+    },
+    Active: {
+      parametersChanged: (_inner, state, event, parameters, now) => {
+        return activeChanges(state, event.previous, parameters, now)
+      },
+    },
+  },
 }
 
 const without = (all: readonly Address[], those: readonly Address[]): Address[] =>
@@ -55,23 +41,23 @@ const isOtherTransport = (previous: Parameters, parameters: Parameters): boolean
 function activeChanges(state: Active, previous: Parameters, parameters: Parameters, now: Millis): Step {
   const removed = without(previous.addresses, parameters.addresses)
   const added = without(parameters.addresses, previous.addresses)
-  const prioritySaid = previous.priority !== parameters.priority
-  const restSaid =
+  const priorityChanged = previous.priority !== parameters.priority
+  const othersChanged =
     previous.advertisementInterval !== parameters.advertisementInterval ||
     isOtherTransport(previous, parameters) ||
     removed.length > 0 ||
     added.length > 0
-  if (!prioritySaid && !restSaid) return [state, []]
+  if (!priorityChanged && !othersChanged) return [state, []]
   // Backups have learned the old interval: the next one must not be later than it, and need not be later than the new.
   const adverAt = Math.min(state.adverAt, now + centisToMillis(parameters.advertisementInterval))
   const sooner = adverAt < state.adverAt ? { ...state, adverAt: millis(adverAt) } : state
-  const [next, said] = advertiseChange(sooner, parameters, now, restSaid ? 'parametersChanged' : 'priorityChanged')
+  const [next, sent] = advertiseSoon(sooner, parameters, now, othersChanged ? 'parametersChanged' : 'priorityChanged')
   const effects: Effect[] = []
-  // First, so that another router that is told to hold it finds nobody else here who answers.
+  // First, so that another router that is to hold it finds nobody else here who answers.
   // What was the node's own stays there.
   if (removed.length > 0 && !ownsAddresses(previous)) effects.push({ kind: 'removeAddresses', addresses: removed })
-  effects.push(...said)
-  // They were the node's own; what it now holds as anybody else, it has to install.
+  effects.push(...sent)
+  // They were the node's own; what it now holds as any other router, it has to install.
   const disowned = ownsAddresses(previous) && !ownsAddresses(parameters)
   if (added.length > 0 || disowned) effects.push({ kind: 'installAddresses' })
   // Also after a removal: what is still to be repeated must not name an address that is gone.
@@ -89,17 +75,17 @@ function backupChanges(before: Backup, previous: Parameters, parameters: Paramet
   const usesOwn = parameters.version === 2 || state.active === undefined
   const changed = previous.advertisementInterval !== own && usesOwn
   const timed = changed
-    ? waitAnew({ ...state, activeAdverInterval: own }, parameters, now)
+    ? waitAgain({ ...state, activeAdverInterval: own }, parameters, now)
     : isOtherTransport(previous, parameters)
       ? // The Active may change a little later, and is not heard before.
-        waitAnew(state, parameters, now)
+        waitAgain(state, parameters, now)
       : state
   if (previous.priority === parameters.priority || timed.activeDownAt !== state.activeDownAt) return timed
-  return priorityChangedInBackup(timed, previous.priority, parameters)
+  return moveTimer(timed, previous.priority, parameters)
 }
 
 /** From now on: counted from the last advertisement a shorter wait could be over although the Active is well. */
-function waitAnew(state: Backup, parameters: Parameters, now: Millis): Backup {
+function waitAgain(state: Backup, parameters: Parameters, now: Millis): Backup {
   const shortened = state.downReason === 'activeReleased' || state.regularDownAt !== undefined
   if (shortened) return state
   return {

@@ -1,7 +1,7 @@
 /** RFC 9568 §6.4.3: rows A1–A9 and every other event; rivals as docs/architecture.md, Protocol decisions spaces them. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../src/vrrp/effect.ts'
-import { step } from '../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
 import { nextDeadline } from '../../../src/vrrp/state.ts'
 import { address } from '../../../src/wire/address.ts'
 import { centis } from '../../../src/wire/units.ts'

@@ -1,6 +1,6 @@
 /** RFC 9568 §6.4.2 (EID 7949): rows B1–B6 and every other event: exact next state and ordered effects. */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
 import { nextDeadline } from '../../../src/vrrp/state.ts'
 import { centis } from '../../../src/wire/units.ts'
 import {

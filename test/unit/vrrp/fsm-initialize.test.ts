@@ -1,6 +1,6 @@
 /** RFC 9568 §6.4.1 (EID 7947): rows I1–I4 and every other event; faults are reasons to stay (VR-TRK-06). */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
 import { INITIAL_STATE, nextDeadline } from '../../../src/vrrp/state.ts'
 import { centis } from '../../../src/wire/units.ts'
 import {

@@ -1,6 +1,7 @@
 /** The stagger of equal routers; the timers of RFC 9568 §6.1 have their vectors. */
 import { describe, expect, test } from 'vitest'
-import { activeDownInterval, staggerDelay, staggerStep } from '../../../src/vrrp/timers.ts'
+import { staggerDelay, staggerStep } from '../../../src/vrrp/extensions/stagger.ts'
+import { activeDownInterval } from '../../../src/vrrp/timers.ts'
 import { address } from '../../../src/wire/address.ts'
 import { centis } from '../../../src/wire/units.ts'
 import { parametersFor } from '../../support/parameters.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import type { Event } from '../../../../src/vrrp/event.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import type { State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'
 import { centis } from '../../../../src/wire/units.ts'

@@ -3,7 +3,7 @@
  * answers until the winner has announced itself.
  */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { profileKnobs } from '../../../../src/vrrp/parameters.ts'
 import { type Backup, nextDeadline } from '../../../../src/vrrp/state.ts'
 import {

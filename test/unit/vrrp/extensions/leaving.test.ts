@@ -1,7 +1,7 @@
 /** Leaving (docs/architecture.md, Protocol decisions): silence, every address answered until the successor is there, and every way out. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { type Leaving, nextDeadline } from '../../../../src/vrrp/state.ts'
 import { type Address, address } from '../../../../src/wire/address.ts'
 import { centis } from '../../../../src/wire/units.ts'

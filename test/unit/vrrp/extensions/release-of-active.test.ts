@@ -1,6 +1,6 @@
 /** Whom a Backup follows and whose priority 0 it believes (docs/architecture.md, Priority 0). */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { centis } from '../../../../src/wire/units.ts'
 import { ABOVE, backup, heard, ms, OTHER, PROFILES, parameters } from '../fsm-fixture.ts'
 

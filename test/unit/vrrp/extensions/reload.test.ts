@@ -1,7 +1,7 @@
 /** parametersChanged: what a reload makes a running router do (VR-CFG-08, VR-TM-06), exactly; and what it leaves alone. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import type { Knobs, Parameters } from '../../../../src/vrrp/parameters.ts'
 import type { State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'

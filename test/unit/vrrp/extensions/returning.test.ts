@@ -4,10 +4,10 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../../src/vrrp/event.ts'
-import type { Member } from '../../../../src/vrrp/extensions/group-member.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { wasSilentTooLong } from '../../../../src/vrrp/extensions/returning.ts'
-import { type GroupStep, settleGroup, stepGroup } from '../../../../src/vrrp/extensions/sync-group.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import type { Member } from '../../../../src/vrrp/extensions/sync-group/member.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../../../../src/vrrp/extensions/sync-group/sync-group.ts'
 import { nextDeadline, type State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'
 import {

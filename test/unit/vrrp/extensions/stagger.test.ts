@@ -1,6 +1,6 @@
 /** Stagger (docs/architecture.md, Protocol decisions): equal routers expire one after the other, in the order in which RFC 9568 §6.4.3 lets them win. */
 import { describe, expect, test } from 'vitest'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import type { State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'
 import { centis } from '../../../../src/wire/units.ts'

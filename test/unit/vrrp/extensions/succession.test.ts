@@ -1,7 +1,7 @@
 /** Several successors of a router that leaves (docs/adr/0036): who is taken for it, and when it is told to announce again. */
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../../src/vrrp/event.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
+import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { profileKnobs } from '../../../../src/vrrp/parameters.ts'
 import { nextDeadline, type State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'

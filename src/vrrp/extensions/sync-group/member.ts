@@ -1,15 +1,16 @@
 /**
  * A member of a sync group in the middle of a step: its state so far and what it owes for it, and what more than one rule
- * does to it. Refuses to know the rules themselves (sync-group.ts, group-agreement.ts).
+ * does to it. Refuses to know the rules themselves (sync-group.ts, agreement.ts).
  */
-import type { Millis } from '../../wire/units.ts'
-import type { Effect } from '../effect.ts'
-import type { Event, GroupFault } from '../event.ts'
-import { step } from '../fsm.ts'
-import type { Parameters } from '../parameters.ts'
-import type { State } from '../state.ts'
-import { enterBackup, type Step } from '../transition.ts'
-import { keptByLoser } from './grace-period.ts'
+import type { Millis } from '../../../wire/units.ts'
+import type { Effect } from '../../effect.ts'
+import type { Event, GroupFault } from '../../event.ts'
+import type { Step } from '../../fsm.ts'
+import type { Parameters } from '../../parameters.ts'
+import type { State } from '../../state.ts'
+import { enterBackup } from '../enter.ts'
+import { keptByLoser } from '../grace-period.ts'
+import { extendedStep } from '../index.ts'
 
 export type Member = {
   readonly name: string
@@ -40,7 +41,7 @@ export const enter = (member: Moving, [state, effects]: Step): Moving => ({
 })
 
 export const post = (member: Moving, event: Event, now: Millis): Moving =>
-  enter(member, step(member.state, event, member.parameters, now))
+  enter(member, extendedStep(member.state, event, member.parameters, now))
 
 export const groupFault = (name: string): GroupFault => `syncGroup:${name}`
 
@@ -58,8 +59,7 @@ export function stepDown(member: Moving, name: string, now: Millis, heardAt?: Mi
     active: undefined,
     activeAdverInterval: parameters.advertisementInterval,
     ownerChanged: true,
-    kept,
   })
-  if (kept !== undefined) return enter(member, [next, entered])
+  if (kept !== undefined && next.name === 'Backup') return enter(member, [{ ...next, kept }, entered])
   return enter(member, [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]])
 }

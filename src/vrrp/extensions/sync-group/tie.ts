@@ -4,11 +4,11 @@
  * both come back together, again and again. So one member decides, the same one on every node: the lowest VRID, IPv4
  * before IPv6. Where its network does not reach the rival, the others' rows A5 hold an interval later.
  */
-import { compareAddresses } from '../../wire/address.ts'
-import { centisToMillis, type Millis } from '../../wire/units.ts'
-import type { Event } from '../event.ts'
-import type { Parameters } from '../parameters.ts'
-import type { Active, State } from '../state.ts'
+import { compareAddresses } from '../../../wire/address.ts'
+import { centisToMillis, type Millis } from '../../../wire/units.ts'
+import type { Event } from '../../event.ts'
+import type { Parameters } from '../../parameters.ts'
+import type { Active, State } from '../../state.ts'
 
 /** Those of a rival that was heard longer ago than this are another story. */
 const FORGOTTEN_AFTER = 4

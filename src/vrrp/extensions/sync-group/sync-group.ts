@@ -5,19 +5,20 @@
  * routers form a group, and on which interfaces they live, is not known here. The caller runs the effects in rounds
  * (first ones of all members, then second ones), so that every advertisement of a takeover goes before the first address.
  */
-import { type Millis, millis } from '../../wire/units.ts'
-import type { Effect } from '../effect.ts'
-import type { Event } from '../event.ts'
-import { step } from '../fsm.ts'
-import { isOwner, ownsAddresses } from '../parameters.ts'
-import type { State } from '../state.ts'
-import { becomeActive, hold } from '../transition.ts'
-import { announceOverRival } from './competing-active.ts'
-import { type StartReason, settle } from './group-agreement.ts'
-import { atRest, enter, type Member, type Moving, post, stepDown } from './group-member.ts'
-import { rememberTie, tieOf } from './group-tie.ts'
-import { giveWay } from './leaving.ts'
-import { enterReturning, retreat, standBy, takeBack } from './returning.ts'
+import { type Millis, millis, plus } from '../../../wire/units.ts'
+import type { Effect } from '../../effect.ts'
+import type { Event } from '../../event.ts'
+import { isOwner, ownsAddresses, type Parameters } from '../../parameters.ts'
+import type { Backup, State } from '../../state.ts'
+import { announceOverCompetitor } from '../competing-active.ts'
+import { becomeActive } from '../enter.ts'
+import { extendedStep } from '../index.ts'
+import { giveWay } from '../leaving.ts'
+import { enterReturning, retreat, standBy, takeBack } from '../returning.ts'
+import { activeDownDelay } from '../stagger.ts'
+import { type StartReason, settle } from './agreement.ts'
+import { atRest, enter, type Member, type Moving, post, stepDown } from './member.ts'
+import { rememberTie, tieOf } from './tie.ts'
 
 export type GroupStep = { readonly state: State; readonly effects: readonly Effect[] }
 
@@ -25,7 +26,7 @@ export type GroupStep = { readonly state: State; readonly effects: readonly Effe
 export function stepGroup(members: readonly Member[], index: number, event: Event, now: Millis): readonly GroupStep[] {
   const alone = members.length === 1 ? members[index] : undefined
   if (alone !== undefined) {
-    const [state, effects] = step(alone.state, event, alone.parameters, now)
+    const [state, effects] = extendedStep(alone.state, event, alone.parameters, now)
     return [{ state, effects }]
   }
   const moving = members.map(atRest)
@@ -175,6 +176,12 @@ function wait(member: Moving, listening: boolean, now: Millis): Moving {
   return member
 }
 
+/** VR-SG-03: the timer starts again, nothing is sent, and the wish stays until an advertisement is accepted. */
+function hold(state: Backup, parameters: Parameters, now: Millis): Backup {
+  const delay = activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)
+  return { ...state, activeDownAt: plus(now, delay), heldSince: state.heldSince ?? now }
+}
+
 function refuseTie(member: Moving, event: Event): Moving {
   if (event.kind !== 'advertisementReceived') return member
   return enter(member, [member.state, [{ kind: 'refused', reason: 'tie-of-group', source: event.source }]])
@@ -191,5 +198,5 @@ function askAll(member: Moving, tied: boolean, now: Millis): Moving {
 function announceAsWell(member: Moving, now: Millis): Moving {
   const { state, parameters } = member
   if (state.name !== 'Active' || !parameters.knobs.announceOnRival) return member
-  return enter(member, announceOverRival(state, parameters.family, now))
+  return enter(member, announceOverCompetitor(state, parameters.family, now))
 }

@@ -3,12 +3,12 @@
  * (docs/adr/0025), the margin, and minHold, each told once. Priority 128, of which checks lift 50.
  */
 import { describe, expect, test } from 'vitest'
-import type { Effect } from '../../../../src/vrrp/effect.ts'
-import type { Event } from '../../../../src/vrrp/event.ts'
-import type { Member } from '../../../../src/vrrp/extensions/group-member.ts'
-import { stepGroup } from '../../../../src/vrrp/extensions/sync-group.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
-import { ABOVE, backup, heard, ms, parameters, priorityFrom, tick, tickAfterLoss } from '../fsm-fixture.ts'
+import type { Effect } from '../../../../../src/vrrp/effect.ts'
+import type { Event } from '../../../../../src/vrrp/event.ts'
+import { extendedStep as step } from '../../../../../src/vrrp/extensions/index.ts'
+import type { Member } from '../../../../../src/vrrp/extensions/sync-group/member.ts'
+import { stepGroup } from '../../../../../src/vrrp/extensions/sync-group/sync-group.ts'
+import { ABOVE, backup, heard, ms, parameters, priorityFrom, tick, tickAfterLoss } from '../../fsm-fixture.ts'
 
 const lifted = parameters('holdfast', { assured: 78 })
 const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(10_000) }, activeDownAt: ms(13_500) })

@@ -3,14 +3,14 @@
  * is missing, and not to be torn apart. Asked after every event; most of the time there is nothing to do. Refuses to know
  * what an event means for one member (fsm.ts), or for the others (sync-group.ts).
  */
-import type { Millis } from '../../wire/units.ts'
-import type { Effect } from '../effect.ts'
-import type { Fault, GroupFault } from '../event.ts'
-import { isOwner } from '../parameters.ts'
-import type { Initialize } from '../state.ts'
-import { enterBackup, start } from '../transition.ts'
-import { enter, groupFault, type Moving, post, stepDown } from './group-member.ts'
-import { retreat } from './returning.ts'
+import type { Millis } from '../../../wire/units.ts'
+import type { Effect } from '../../effect.ts'
+import type { Fault, GroupFault } from '../../event.ts'
+import { isOwner } from '../../parameters.ts'
+import type { Initialize } from '../../state.ts'
+import { enterBackup, start } from '../enter.ts'
+import { retreat } from '../returning.ts'
+import { enter, groupFault, type Moving, post, stepDown } from './member.ts'
 
 export type StartReason = 'startup' | 'faultCleared'
 

@@ -1,10 +1,10 @@
 /** fastPreempt and minHold (docs/architecture.md, Protocol decisions): a demotion of the Active that we follow, and nothing else. */
 import { describe, expect, test } from 'vitest'
-import type { Effect } from '../../../../src/vrrp/effect.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
-import { nextDeadline } from '../../../../src/vrrp/state.ts'
-import { centis } from '../../../../src/wire/units.ts'
-import { ABOVE, backup, heard, ms, OTHER, parameters, priorityFrom, tick, tickAfterLoss } from '../fsm-fixture.ts'
+import type { Effect } from '../../../../../src/vrrp/effect.ts'
+import { extendedStep as step } from '../../../../../src/vrrp/extensions/index.ts'
+import { nextDeadline } from '../../../../../src/vrrp/state.ts'
+import { centis } from '../../../../../src/wire/units.ts'
+import { ABOVE, backup, heard, ms, OTHER, parameters, priorityFrom, tick, tickAfterLoss } from '../../fsm-fixture.ts'
 
 const safe = parameters('holdfast')
 

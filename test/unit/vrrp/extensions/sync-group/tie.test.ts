@@ -1,9 +1,9 @@
 /** Two sync groups of equal priority (group-tie.ts): one member decides, and what happens where its network is cut. */
 import { describe, expect, test } from 'vitest'
-import type { Effect } from '../../../../src/vrrp/effect.ts'
-import type { Member } from '../../../../src/vrrp/extensions/group-member.ts'
-import { stepGroup } from '../../../../src/vrrp/extensions/sync-group.ts'
-import { ABOVE, active, BELOW, backup, DOWN, heard, ms, parameters, VIPS } from '../fsm-fixture.ts'
+import type { Effect } from '../../../../../src/vrrp/effect.ts'
+import type { Member } from '../../../../../src/vrrp/extensions/sync-group/member.ts'
+import { stepGroup } from '../../../../../src/vrrp/extensions/sync-group/sync-group.ts'
+import { ABOVE, active, BELOW, backup, DOWN, heard, ms, parameters, VIPS } from '../../fsm-fixture.ts'
 
 const group = (states: readonly Member['state'][], profile: 'holdfast' | 'rfc9568' = 'holdfast'): Member[] =>
   states.map((state, i) => ({ name: `V${i + 1}`, state, parameters: parameters(profile, { vrid: 51 + i }) }))

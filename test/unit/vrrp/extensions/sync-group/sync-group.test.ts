@@ -1,13 +1,13 @@
 /** Sync groups (VR-SG-01…06): what one member's event does to the others, as exact states and effects in order. */
 import { describe, expect, test } from 'vitest'
-import type { Effect } from '../../../../src/vrrp/effect.ts'
-import type { Event } from '../../../../src/vrrp/event.ts'
-import type { Member } from '../../../../src/vrrp/extensions/group-member.ts'
-import { type GroupStep, settleGroup, stepGroup } from '../../../../src/vrrp/extensions/sync-group.ts'
-import { step } from '../../../../src/vrrp/fsm.ts'
-import type { Parameters } from '../../../../src/vrrp/parameters.ts'
-import type { State } from '../../../../src/vrrp/state.ts'
-import { address } from '../../../../src/wire/address.ts'
+import type { Effect } from '../../../../../src/vrrp/effect.ts'
+import type { Event } from '../../../../../src/vrrp/event.ts'
+import { extendedStep as step } from '../../../../../src/vrrp/extensions/index.ts'
+import type { Member } from '../../../../../src/vrrp/extensions/sync-group/member.ts'
+import { type GroupStep, settleGroup, stepGroup } from '../../../../../src/vrrp/extensions/sync-group/sync-group.ts'
+import type { Parameters } from '../../../../../src/vrrp/parameters.ts'
+import type { State } from '../../../../../src/vrrp/state.ts'
+import { address } from '../../../../../src/wire/address.ts'
 import {
   ABOVE,
   active,
@@ -31,7 +31,7 @@ import {
   VIP,
   VIPS,
   yielded,
-} from '../fsm-fixture.ts'
+} from '../../fsm-fixture.ts'
 
 const TOLD = parameters('holdfast')
 

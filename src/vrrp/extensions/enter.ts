@@ -1,0 +1,28 @@
+/**
+ * The transitions of the RFC for extensions that make one outside of its rows: the same functions of fsm.ts, with what the
+ * stagger and the phase add to a state that has just been entered. Refuses to know why it is entered.
+ */
+import type { Millis } from '../../wire/units.ts'
+import type { AdvertisementReason, StateName, TransitionReason } from '../effect.ts'
+import * as rfc from '../fsm.ts'
+import type { Parameters } from '../parameters.ts'
+import { phaseEntry } from './phase.ts'
+import { staggerEntry } from './stagger.ts'
+
+export function becomeActive(
+  parameters: Parameters,
+  now: Millis,
+  from: StateName,
+  reason: TransitionReason,
+  advertisement?: AdvertisementReason,
+): rfc.Step {
+  return phaseEntry(rfc.becomeActive(parameters, now, from, reason, advertisement), parameters, now)
+}
+
+export function enterBackup(parameters: Parameters, now: Millis, entry: rfc.BackupEntry): rfc.Step {
+  return staggerEntry(rfc.enterBackup(parameters, now, entry), parameters, now)
+}
+
+export function start(parameters: Parameters, now: Millis, reason: 'startup' | 'faultCleared'): rfc.Step {
+  return phaseEntry(staggerEntry(rfc.start(parameters, now, reason), parameters, now), parameters, now)
+}

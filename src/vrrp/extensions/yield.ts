@@ -1,0 +1,31 @@
+/**
+ * Yield: an operator has the router step aside although nothing is wrong. It releases the addresses as a Shutdown does (665) and
+ * becomes Backup instead, with the priority that the caller has lowered. Where leaving.ts is on, that one answers. Refuses
+ * to know for how long. In every profile.
+ */
+import type { Effect } from '../effect.ts'
+import { isOwner } from '../parameters.ts'
+import { enterBackup } from './enter.ts'
+import { always, type Extension } from './extension.ts'
+
+export const yieldAside: Extension = {
+  name: 'yield',
+  isOn: always,
+  wraps: {
+    Active: {
+      yield: (_inner, state, _event, parameters, now) => {
+        // An owner cannot step aside (RFC 9568 §6.1).
+        if (isOwner(parameters)) return [state, []]
+        const [next, entered] = enterBackup(parameters, now, {
+          from: 'Active',
+          reason: 'yield',
+          active: undefined,
+          activeAdverInterval: parameters.advertisementInterval,
+          ownerChanged: true,
+        })
+        const release: Effect = { kind: 'sendAdvertisement', priority: 0, reason: 'yield' }
+        return [next, [release, { kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]]
+      },
+    },
+  },
+}
