@@ -77,9 +77,9 @@ export const DEFECTS: readonly Defect[] = [
     name: 'a Backup decides before it has read what waits in its socket',
     edits: [
       edit(
-        'src/daemon/daemon.ts',
-        'if (this.#options.drainBeforeExpire) {\n      network.drain()',
-        'if (this.#stopping) {\n      network.drain()',
+        'src/daemon/turn-loop.ts',
+        'if (!drainBeforeExpire) return\n    network.drain()',
+        'if (drainBeforeExpire) return\n    network.drain()',
       ),
     ],
     test: 'test/netns/stall.test.ts',
