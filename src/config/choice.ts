@@ -8,11 +8,9 @@ import type { VirtualRouter } from './config.ts'
 import { nameOfInterface } from './holding.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
 import { mayServeNetworkOf, type OwnInterface, type Standing, servesNetworkOf } from './node-view.ts'
-import type { Path, Severity } from './problem.ts'
+import type { Report } from './problem.ts'
 import { sourceOf, sourcePath, unicastOf } from './schema/transport.ts'
 import { nearestWord } from './text/spelling.ts'
-
-export type Report = (severity: Severity, at: Path, message: string) => void
 
 /**
  * Without peers it is alone, whatever the profile, and never multicast by accident; an empty unicast_peer block of

@@ -4,7 +4,6 @@
  * by resolve.ts. This file does not know YAML, positions, or what one value means for another (cross-check.ts).
  */
 import * as z from 'zod'
-import { holdingKey, type InterfaceKey } from './holding.ts'
 import { announceSchema } from './schema/announce.ts'
 import {
   absolutePath,
@@ -23,6 +22,7 @@ import {
   whole,
 } from './schema/field.ts'
 import { healthcheckSchema } from './schema/healthcheck.ts'
+import { holdingKey, type InterfaceKey } from './schema/holding.ts'
 import { knobShape } from './schema/knobs.ts'
 import { notify } from './schema/notify.ts'
 import { expandPresets, PRESETS } from './schema/preset.ts'

@@ -1,48 +1,15 @@
 /**
- * `interface: { holding: … }`: the virtual router runs where an address of this node is now, whatever the interface is
- * called. The address is written, or a file says it (docs/configuration.md). Decided here: what such a file may contain,
- * and which interface and which address it comes to. This file does not read files, nor remember what they said.
+ * `interface: { holding: … }`: the virtual router runs on the interface that has a certain address of this node, whatever its
+ * name (docs/configuration.md). Decided here: which interface and which address that is. This file does not read files, nor
+ * remember what they said.
  */
 import { type Address, familyOf } from '../wire/address.ts'
-import type { Report } from './choice.ts'
 import type { Config, VirtualRouter } from './config.ts'
 import type { NamedAddress } from './named-address.ts'
 import { familyName, familyOfAll } from './network.ts'
 import type { OwnInterface, OwnView } from './node-view.ts'
-import { host, type Reading, section, textual } from './schema/field.ts'
-
-export type Holding = { readonly file: string } | { readonly address: Address }
-/** Of a router: a name, `auto`, or this. */
-export type InterfaceKey = string | { readonly holding: Holding }
-
-const WANTED = 'an IP address wanted, or the absolute path of a file that says one'
-
-function read(text: string): Reading<Holding> {
-  if (text.startsWith('/')) return text.includes('\0') ? { refused: WANTED } : { value: { file: text } }
-  const parsed = host().safeParse(text)
-  if (parsed.success) return { value: { address: parsed.data } }
-  return { refused: /^[\da-f:.%]+$/i.test(text) ? (parsed.error.issues[0]?.message ?? WANTED) : WANTED }
-}
-
-export const holdingKey = () =>
-  section(
-    {
-      holding: textual<Holding>(WANTED, read).describe(
-        'The interface that has this address now, whatever its name; an absolute path: of a file that says it, and is followed',
-      ),
-    },
-    'a mapping with holding wanted',
-  )
-
-/** What a file of one address says. Longer ones are cut before they come here, and are none then. */
-export function readAddressText(text: string): NamedAddress['reading'] {
-  const word = text.trim()
-  if (word === '') return { problem: 'it is empty' }
-  const parsed = host().safeParse(word)
-  if (parsed.success) return { address: parsed.data }
-  const shown = JSON.stringify(word.length > 60 ? `${word.slice(0, 57)}...` : word)
-  return { problem: `it says ${shown}: ${parsed.error.issues[0]?.message ?? WANTED}` }
-}
+import type { Report } from './problem.ts'
+import type { Holding } from './schema/holding.ts'
 
 export const holdingOf = ({ interface: on }: Pick<VirtualRouter, 'interface'>): Holding | undefined =>
   typeof on === 'string' ? undefined : on.holding

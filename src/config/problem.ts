@@ -47,6 +47,9 @@ export function noteAt(locate: Locate, path: Path, message: string): Note {
 /** Whatever a key or a name may hold: a problem is a line, wherever it is told. */
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 
+/** Takes what is to be reported about a key of a virtual router. */
+export type Report = (severity: Severity, at: Path, message: string) => void
+
 export const isNote = (remark: Remark): remark is Note => remark.severity === 'note'
 export const isProblem = (remark: Remark): remark is Problem => remark.severity !== 'note'
 export const isError = (problem: Remark): boolean => problem.severity === 'error'

@@ -5,10 +5,9 @@
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
 import type { Incident } from './incident.ts'
-import { beganAway, chainOf, isKind, type Node, nodeAt, type Timeline, type Told } from './timeline.ts'
+import { isExplainedBySender, SLACK_MS } from './missed.ts'
+import { chainOf, isKind, nodeAt, type Timeline, type Told } from './timeline.ts'
 
-/** Clocks differ by so much, and events are written when they are found out. */
-const SLACK_MS = 500
 /** What an Active hears so soon after it has become one is what the one before it had still sent. */
 const SETTLED = 5
 
@@ -67,18 +66,6 @@ const NO_NEWS: ReadonlySet<string> = new Set(['vrid-unknown', 'self-originated',
 
 function isPartOfAbsence({ at, node }: Told): boolean {
   return node.told.some((other) => isKind(other, 'absence') && Math.abs(other.at - at) <= SLACK_MS)
-}
-
-/** It did not run, had no link, or has just begun: that is told there. */
-export function isExplainedBySender(timeline: Timeline, told: Told, event: EventOf<'advertisementsMissed'>): boolean {
-  const since = told.at - event.gapMs - SLACK_MS
-  const during = (node: Node | undefined, isIt: (each: Told) => boolean) =>
-    node?.told.some((each) => each.at >= since && (beganAway(each) ?? each.at) <= told.at + SLACK_MS && isIt(each))
-  const changed = (each: Told) => isKind(each, 'linkChanged')
-  const sender = nodeAt(timeline, event.peer)
-  const stopped = (each: Told) =>
-    changed(each) || beganAway(each) !== undefined || isKind(each, 'started') || isKind(each, 'transition')
-  return during(sender, stopped) === true || during(told.node, changed) === true
 }
 
 /** Nobody of those whose journals are here, and not what somebody said before he let go. */

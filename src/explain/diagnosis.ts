@@ -4,8 +4,8 @@
  * nobody has written down is not guessed. PURE.
  */
 import type { EventOf } from '../events/event.ts'
-import { isExplainedBySender } from './alone.ts'
 import { type Cause, ofFault } from './cause.ts'
+import { isExplainedBySender } from './missed.ts'
 import {
   beganAway,
   chainOf,

@@ -5,8 +5,9 @@
  */
 import { type Cause, PREVENTION, SPLIT_BRAIN } from './cause.ts'
 import { clockSteps } from './dating.ts'
+import { incidentsOf } from './find-incidents.ts'
 import { headline, type Naming } from './headline.ts'
-import { type Incident, incidentsOf } from './incident.ts'
+import type { Incident } from './incident.ts'
 import { presentOf } from './present.ts'
 import {
   type ListedPeers,

@@ -14,8 +14,9 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
-import { addressFilesIn, readAddressText } from '../config/holding.ts'
+import { addressFilesIn } from '../config/holding.ts'
 import type { NamedAddress } from '../config/named-address.ts'
+import { readAddressText } from '../config/schema/holding.ts'
 
 type Reading = NamedAddress['reading']
 

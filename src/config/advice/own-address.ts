@@ -4,11 +4,10 @@
  * or another daemon left, which the sweep removes. This file does not remove anything, nor know who put an address there.
  */
 import { addressBytes, familyOf, isLinkLocal } from '../../wire/address.ts'
-import type { Report } from '../choice.ts'
 import type { VirtualRouter } from '../config.ts'
 import { hostPrefixLength, OTHERS_INSTALL, sameNetwork } from '../network.ts'
 import type { OwnInterface, OwnViews, Standing } from '../node-view.ts'
-import type { Path } from '../problem.ts'
+import type { Path, Report } from '../problem.ts'
 import { addressForms, allAddresses, ownAddressesOf } from '../schema/virtual-address.ts'
 
 /** An owner would install what the node itself lives on. */

@@ -13,6 +13,9 @@ export type Written = {
   readonly value: Scalar | readonly Written[] | Fields
 }
 
+/** A value with its place. `undefined`: the file does not say it. */
+export type Found<T> = { readonly value: T; readonly at: Written['at'] } | undefined
+
 export const written = (value: Written['value'], at: Position, key?: Position): Written =>
   key === undefined ? { at, value } : { at, key, value }
 

@@ -2,9 +2,9 @@
  * Which kind of check an entry is, and which keys go with it. Decided here: a key that would have no effect is refused,
  * because somebody meant something by it. This file knows one entry at a time.
  */
-import { timesOf } from '../checks.ts'
 import { formatDuration } from './duration.ts'
-import type { HealthcheckKeys } from './healthcheck.ts'
+import { timesOf } from './healthcheck-defaults.ts'
+import type { HealthcheckKeys } from './healthcheck-keys.ts'
 
 type Key = keyof HealthcheckKeys
 type Kind = 'http' | 'tcp' | 'exec' | 'file' | 'process' | 'all' | 'any'

@@ -3,10 +3,9 @@
  * says otherwise (docs/architecture.md, Protocol decisions). This file does not know what a knob does.
  */
 import type * as z from 'zod'
-import { type Knobs, profileKnobs } from '../../vrrp/parameters.ts'
-import type { VirtualRouter } from '../config.ts'
+import { type Knobs, type ProfileName, profileKnobs } from '../../vrrp/parameters.ts'
 import { duration, flag, oneOf } from './field.ts'
-import { unicastOf } from './transport.ts'
+import { type TransportKeys, unicastOf } from './transport.ts'
 
 const profileDefault = 'default: by profile'
 
@@ -74,7 +73,12 @@ export const knobShape = {
     .describe(`IPv4 unicast: take the checksums of keepalived up to 1.3.6 as well, ${profileDefault}`),
 } satisfies Record<keyof Knobs, z.ZodType>
 
-export function routerKnobs(router: VirtualRouter): Knobs {
+type Written = z.output<z.ZodObject<typeof knobShape>>
+type Transported = { readonly transport: TransportKeys }
+
+export function routerKnobs(
+  router: Written & Transported & { readonly profile: ProfileName; readonly version: 2 | 3 },
+): Knobs {
   const profile = profileKnobs(router.profile, router.version)
   return {
     checksum: router.checksum ?? profile.checksum,
@@ -103,7 +107,7 @@ export function routerKnobs(router: VirtualRouter): Knobs {
 }
 
 /** A range for the listed ones would be worth nothing if everybody else came in without one (VR-UC-04). */
-function hasTtlRange(router: VirtualRouter): boolean {
+function hasTtlRange(router: Transported): boolean {
   const { peers = [] } = unicastOf(router) ?? {}
   return peers.some(({ minTtl, maxTtl }) => minTtl !== undefined || maxTtl !== undefined)
 }

@@ -3,8 +3,7 @@
  * here: what is asked, how often, and what it weighs, as their own configuration has it; a check of the file with the same
  * name takes the place of one of these. This file does not know the routers, nor who writes the files.
  */
-import type { Check } from '../checks.ts'
-import { nameOf } from '../checks.ts'
+import { type Check, nameOf } from '../checks.ts'
 import type { Path } from '../problem.ts'
 import { healthcheckSchema } from './healthcheck.ts'
 import { type Track, trackerKey } from './track.ts'

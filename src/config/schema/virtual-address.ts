@@ -4,9 +4,8 @@
  * installed as written (design: Addresses). This file does not know which addresses go into a packet.
  */
 import * as z from 'zod'
-import type { OwnAddresses } from '../../vrrp/parameters.ts'
+import type { OwnAddresses, ProfileName } from '../../vrrp/parameters.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
-import type { VirtualRouter } from '../config.ts'
 import { hostPrefixLength } from '../network.ts'
 import type { Path } from '../problem.ts'
 import { interfaceName, type NetworkAddress, networkAddress, pattern, section } from './field.ts'
@@ -56,7 +55,16 @@ export type AddressForm = {
 }
 
 export type PlacedAddress = { readonly entry: VirtualAddress; readonly path: Path }
-type Keys = Pick<VirtualRouter, 'addresses' | 'excludedAddresses'>
+
+/** The keys of a virtual router that say which addresses it has, and how. */
+type Keys = { readonly addresses: readonly VirtualAddress[]; readonly excludedAddresses: readonly VirtualAddress[] }
+type PrefixKeys = { readonly addressPrefix?: 'host' | 'written' | undefined; readonly profile: ProfileName }
+type OwnerKeys = {
+  readonly ownAddresses?: OwnAddresses | undefined
+  readonly priority: number
+  readonly profile: ProfileName
+}
+type FormKeys = Keys & PrefixKeys & { readonly interface: unknown }
 
 /** Those of the packet, then the others. */
 export const allAddresses = ({ addresses, excludedAddresses }: Keys): readonly PlacedAddress[] => [
@@ -68,14 +76,14 @@ export const allAddresses = ({ addresses, excludedAddresses }: Keys): readonly P
 export const heldAddresses = (router: Keys): readonly Address[] =>
   allAddresses(router).map(({ entry }) => entry.address)
 
-export const installsAsWritten = ({ addressPrefix, profile }: VirtualRouter): boolean =>
+export const installsAsWritten = ({ addressPrefix, profile }: PrefixKeys): boolean =>
   (addressPrefix ?? (profile === 'keepalived' ? 'written' : 'host')) === 'written'
 
 /** Undefined: nothing of the kind is asked, without priority 255. */
-export const ownAddressesOf = ({ ownAddresses, priority, profile }: VirtualRouter): OwnAddresses | undefined =>
+export const ownAddressesOf = ({ ownAddresses, priority, profile }: OwnerKeys): OwnAddresses | undefined =>
   priority === 255 ? (ownAddresses ?? (profile === 'keepalived' ? 'installed' : 'node')) : undefined
 
-export function addressForms(router: VirtualRouter): readonly AddressForm[] {
+export function addressForms(router: FormKeys): readonly AddressForm[] {
   const asWritten = installsAsWritten(router)
   return allAddresses(router).map(({ entry: { address, prefixLength, interface: on, label } }) => ({
     address,
@@ -86,6 +94,6 @@ export function addressForms(router: VirtualRouter): readonly AddressForm[] {
 }
 
 /** Interfaces besides its own. */
-export const otherInterfaces = (router: VirtualRouter): readonly string[] => [
+export const otherInterfaces = (router: FormKeys): readonly string[] => [
   ...new Set(addressForms(router).flatMap(({ interfaceName }) => interfaceName ?? [])),
 ]

@@ -3,11 +3,12 @@
  * address that is nowhere, or a file that is not there yet, is a warning: both may come.
  */
 import { describe, expect, test } from 'vitest'
-import { addressFilesIn, readAddressText } from '../../../src/config/holding.ts'
+import { addressFilesIn } from '../../../src/config/holding.ts'
 import type { NamedAddress } from '../../../src/config/named-address.ts'
 import type { NodeView } from '../../../src/config/node-view.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
+import { readAddressText } from '../../../src/config/schema/holding.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { address } from '../../../src/wire/address.ts'
 

@@ -3,23 +3,13 @@
  * (VR-GARP-04). What a file does not say is left to `profile: keepalived`. This file does not know frames.
  */
 import { formatDuration } from '../../schema/duration.ts'
-import type { Line } from '../text/parser.ts'
-import { type Ledger, Section } from '../text/section.ts'
-import { type Fields, mapping, type Written, written } from '../written.ts'
-import type { Found, Globals } from './import-global.ts'
+import type { Section } from '../text/section.ts'
+import { type Fields, type Found, mapping, type Written, written } from '../written.ts'
+import type { Globals } from './import-global.ts'
 
 const MOST_COPIES = 100
 const LONGEST_DELAY = 3600
 const DEFAULT = { copies: 5, delay: 5000 }
-
-export type GarpGroup = { readonly section: Section; readonly interfaces: readonly string[] }
-
-export function garpGroupOf(line: Line, ledger: Ledger): GarpGroup {
-  const section = new Section('garp_group', line.block ?? [], ledger)
-  const one = section.line('interface') && section.word('interface')
-  const several = section.entries('interfaces').flatMap(({ words }) => words.map(({ text }) => text))
-  return { section, interfaces: one === undefined ? several : [one.text, ...several] }
-}
 
 export function announceOf(section: Section, globals: Globals, device: Written['value']): Written | undefined {
   const all = globals.section

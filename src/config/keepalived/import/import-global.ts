@@ -2,15 +2,15 @@
  * global_defs: what instances and scripts take when they say nothing themselves. This file does not know instances.
  */
 
+import { reasonOf } from '../keywords/keywords.ts'
 import type { Surroundings } from '../source.ts'
 import type { Line } from '../text/parser.ts'
 import { type Ledger, Section } from '../text/section.ts'
-import { type Written, written } from '../written.ts'
-import { type GarpGroup, garpGroupOf } from './import-announce.ts'
+import { type Found, type Written, written } from '../written.ts'
 import { type CheckDefaults, userOf } from './import-check.ts'
-import { reasonOf } from './import-refusal.ts'
 
-export type Found<T> = { readonly value: T; readonly at: Written['at'] } | undefined
+/** Interfaces that share a spacing of their announcements. */
+export type GarpGroup = { readonly section: Section; readonly interfaces: readonly string[] }
 
 export type Globals = {
   readonly version: Found<number>
@@ -62,6 +62,13 @@ export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundi
     garpGroups: file.all('garp_group').map((line) => garpGroupOf(line, ledger)),
     section,
   }
+}
+
+function garpGroupOf(line: Line, ledger: Ledger): GarpGroup {
+  const section = new Section('garp_group', line.block ?? [], ledger)
+  const one = section.line('interface') && section.word('interface')
+  const several = section.entries('interfaces').flatMap(({ words }) => words.map(({ text }) => text))
+  return { section, interfaces: one === undefined ? several : [one.text, ...several] }
 }
 
 /** keepalived_script, where there is such a user. */

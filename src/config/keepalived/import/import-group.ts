@@ -3,6 +3,7 @@
  * any is none. This file does not know what an instance says.
  */
 
+import { reasonOf } from '../keywords/keywords.ts'
 import type { Surroundings } from '../source.ts'
 import type { Line } from '../text/parser.ts'
 import { type Ledger, Section } from '../text/section.ts'
@@ -10,7 +11,6 @@ import { mapping, type Written, written } from '../written.ts'
 import type { Globals } from './import-global.ts'
 import type { Instance } from './import-instance.ts'
 import { notifyOf } from './import-notify.ts'
-import { reasonOf } from './import-refusal.ts'
 import { type Checks, tracksOf } from './import-track.ts'
 
 export type Group = {

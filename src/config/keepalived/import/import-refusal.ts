@@ -3,8 +3,7 @@
  * after all, because it says what holds anyway. This file does not know what becomes of an instance that is refused.
  */
 
-import type { Block } from '../keywords/keyword.ts'
-import { KEYWORDS, keywordIn } from '../keywords/keywords.ts'
+import { KEYWORDS, reasonOf } from '../keywords/keywords.ts'
 import type { Line } from '../text/parser.ts'
 import type { Section } from '../text/section.ts'
 import type { Globals } from './import-global.ts'
@@ -32,6 +31,3 @@ export function refusalsOf(section: Section, globals: Globals): readonly Refusal
   const inherited = globals.refusals.filter(({ unless }) => unless === undefined || section.line(unless) === undefined)
   return [...own, ...inherited]
 }
-
-export const reasonOf = (block: Block, name: string): string =>
-  `"${name}" is refused: ${keywordIn(block, name)?.says ?? ''}`

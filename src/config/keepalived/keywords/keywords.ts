@@ -11,4 +11,8 @@ export const KEYWORDS: readonly Keyword[] = [...GLOBAL_KEYWORDS, ...INSTANCE_KEY
 
 const BY_NAME = new Map(KEYWORDS.map((keyword) => [`${keyword.block}.${keyword.name}`, keyword]))
 
+/** Returns why a configuration with the keyword is refused. */
+export const reasonOf = (block: Block, name: string): string =>
+  `"${name}" is refused: ${keywordIn(block, name)?.says ?? ''}`
+
 export const keywordIn = (block: Block, name: string): Keyword | undefined => BY_NAME.get(`${block}.${name}`)

@@ -1,0 +1,196 @@
+/**
+ * Finds the incidents in the journals: each takeover with its cause and its phases, each end of a time with two Actives, and
+ * what happened without a move of the address. Decided here: which events are the steps of one incident, and its phases.
+ * PURE.
+ */
+import type { EventOf } from '../events/event.ts'
+import { severalOf } from './actives.ts'
+import { aloneOf } from './alone.ts'
+import { diagnose, type Takeover } from './diagnosis.ts'
+import type { Incident, Phase } from './incident.ts'
+import { leftOf, seenOf } from './left.ts'
+import { beganAway, chainOf, isKind, type Node, nodeAt, subjectOf, type Timeline, type Told } from './timeline.ts'
+import { time } from './words.ts'
+
+export function incidentsOf(timeline: Timeline): readonly Incident[] {
+  const found = timeline.told.flatMap((told): readonly Incident[] => {
+    if (isKind(told, 'transition')) {
+      if (told.event.to === 'Active') return [takeoverOf(timeline, told)]
+      return told.event.from === 'Active' ? lostOf(timeline, told) : []
+    }
+    if (isKind(told, 'peerHeard') && told.event.news === 'active') return seenOf(timeline, told)
+    if (isKind(told, 'twoActives')) return severalOf(timeline, told)
+    return aloneOf(timeline, told)
+  })
+  const moved = found.filter(({ takeover }) => takeover !== undefined)
+  // What a takeover tells is not told once more, nor is what a router tells that has left.
+  const left = without(moved, found).filter(({ move }) => move !== undefined && move.heardWithin === undefined)
+  const told = new Set([...moved, ...left])
+  const seen = found.filter((each) => each.move?.heardWithin !== undefined)
+  const untold = seen.filter((each) => ![...told].some((other) => isSameMove(other, each)))
+  const moves = [...told].map((each) => withTarget(each, seen))
+  return [...without([...told], found), ...moves, ...untold].sort((one, other) => one.at - other.at)
+}
+
+/** The other incidents that share no step with these. */
+function without(moved: readonly Incident[], found: readonly Incident[]): readonly Incident[] {
+  const steps = new Set(moved.flatMap((each) => each.steps))
+  const known = new Set(moved)
+  return found.filter(
+    (each) =>
+      !known.has(each) &&
+      each.move?.heardWithin === undefined &&
+      !each.steps.some((step) => steps.has(step)) &&
+      !isDeathOf(moved, each),
+  )
+}
+
+/** Where a router that left has no word of its successor, a third node may have heard it. */
+function withTarget(left: Incident, seen: readonly Incident[]): Incident {
+  if (left.move === undefined || left.move.to !== undefined) return left
+  const to = seen.find((each) => isSameMove(left, each))?.move?.to
+  return to === undefined ? left : { ...left, move: { ...left.move, to } }
+}
+
+/** A node that took part in the move tells it, too. */
+function isSameMove(told: Incident, { at, move, subject }: Incident): boolean {
+  if (told.subject !== subject || told.move === undefined || move?.heardWithin === undefined) return false
+  const isFrom = told.takeover === undefined && told.move.from === move.from
+  const isTo = told.takeover !== undefined && told.move.to === move.to
+  const began = Math.min(told.at, ...told.steps.map((step) => beganAway(step) ?? step.at))
+  if (isFrom) return at >= began - SAME_MOMENT && at <= Math.max(told.at, began + move.heardWithin)
+  return isTo && Math.abs(told.at - at) <= move.heardWithin
+}
+
+/** Intervals: whoever starts again at once does so before another one has taken over. */
+const PATIENCE = 5
+
+/** A life that ended without a word, and a takeover that was told because of it. */
+function isDeathOf(moved: readonly Incident[], { at, cause, node, steps }: Incident): boolean {
+  const [found] = steps
+  const event = found?.event
+  if (cause !== 'died' || (event?.kind !== 'earlierLife' && event?.kind !== 'crashed')) return false
+  const last =
+    event.kind === 'crashed' ? at - SAME_MOMENT : (node.byNumber.get(event.lastSeq)?.at ?? Number.NEGATIVE_INFINITY)
+  return moved.some(
+    (each) =>
+      each.takeover?.before === node &&
+      (each.cause === 'engineDied' || each.cause === 'nodeDied') &&
+      each.at >= last &&
+      each.at <= at + PATIENCE * each.takeover.event.interval,
+  )
+}
+
+function takeoverOf(timeline: Timeline, takeover: Takeover): Incident {
+  const diagnosis = diagnose(timeline, takeover)
+  const announced = takeover.node.told.find(
+    (told) => isKind(told, 'announced') && told.event.because === takeover.event.seq,
+  )
+  const left = leavingOf(timeline, takeover)
+  const steps = sorted([...diagnosis.evidence, takeover, ...(announced === undefined ? [] : [announced]), ...left])
+  return {
+    at: takeover.at,
+    cause: diagnosis.cause,
+    node: takeover.node,
+    subject: subjectOf(takeover.event),
+    takeover: { ...diagnosis, event: takeover.event },
+    move: {
+      ...{ router: takeover.event.router, group: takeover.event.group, addresses: takeover.event.addresses },
+      ...{ from: diagnosis.before?.name ?? diagnosis.peer, to: takeover.node.name },
+    },
+    steps,
+    phases: phasesOf(takeover, steps, announced),
+  }
+}
+
+/** What whoever had it before does when it hears of it. */
+function leavingOf(timeline: Timeline, takeover: Takeover): readonly Told[] {
+  const subject = subjectOf(takeover.event)
+  const until = takeover.at + takeover.event.interval
+  return timeline.told.filter(
+    (told) =>
+      isKind(told, 'transition') &&
+      told.node !== takeover.node &&
+      subjectOf(told.event) === subject &&
+      (told.event.from === 'Active' || told.event.from === 'Leaving') &&
+      told.at >= takeover.at - SAME_MOMENT &&
+      told.at <= until,
+  )
+}
+
+const SAME_MOMENT = 100
+
+/** From what was noticed first to the LAN knowing. */
+function phasesOf(takeover: Takeover, steps: readonly Told[], announced: Told | undefined): readonly Phase[] {
+  const { event, at, node } = takeover
+  const decidedAt = at - (event.monotonicMs - event.decidedMs)
+  const phases: Phase[] = []
+  const away = steps.find((step) => step.node !== node && beganAway(step) !== undefined)
+  if (away?.event.kind === 'absence' && away.event.agoMs !== undefined && event.reason === 'activeReleased') {
+    const { agoMs, silentMs = agoMs } = away.event
+    phases.push({ what: `guardian of ${away.node.name} acted after`, ms: silentMs - agoMs })
+  }
+  const first = steps.find((step) => step.at <= decidedAt && step.event.kind !== 'started' && step !== takeover)
+  const heard = steps.find((step) => step.node === node && step.event.kind === 'peerHeard' && step.at <= decidedAt)
+  if (event.reason === 'activeSilent' && event.heard !== undefined)
+    phases.push({ what: `${node.name} heard nothing for`, ms: event.heard.agoMs, why: 'Active_Down_Interval' })
+  else if (first !== undefined) {
+    const noticed = heard !== undefined && heard !== first ? heard : undefined
+    if (noticed !== undefined) phases.push({ what: `${node.name} heard it after`, ms: noticed.at - first.at })
+    const waited = { what: `${node.name} waited`, ms: decidedAt - (noticed ?? first).at }
+    phases.push({ ...waited, ...waitOf(event, heard) })
+  }
+  phases.push({ what: 'VIP installed after', ms: at - decidedAt })
+  if (announced !== undefined) phases.push({ what: 'announced after', ms: announced.at - at })
+  return phases.filter(({ ms }) => ms >= 0)
+}
+
+/** What a Backup waits for that has heard why it is to take over. */
+function waitOf({ reason }: EventOf<'transition'>, heard: Told | undefined): { readonly why?: string } {
+  if (reason === 'activeReleased' || reason === 'activeDemoted') return { why: 'Skew_Time' }
+  const held = heard !== undefined && isKind(heard, 'peerHeard') ? heard.event.heldBy : undefined
+  return held === undefined ? {} : { why: `minHold: the VIP had moved ${time(held.movedAgoMs)} before` }
+}
+
+/** An Active that finds another one, whose journal is here, after more than the moment that a preemption takes; or leaves. */
+function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
+  const { event, node, at } = lost
+  if (followsTold(timeline, lost)) return []
+  if (!isOutrankedByKnown(timeline, event)) return leftOf(timeline, lost)
+  const common = { at, node, takeover: undefined, phases: [], steps: sorted(chainOf(lost)) }
+  const subject = subjectOf(event)
+  const starts = (who: (other: Node) => boolean) =>
+    timeline.told.findLast(
+      (told): told is Takeover =>
+        isKind(told, 'transition') &&
+        who(told.node) &&
+        subjectOf(told.event) === subject &&
+        told.event.to === 'Active' &&
+        told.at < at,
+    )
+  const [own, other] = [starts((each) => each === node), starts((each) => each.addresses.has(event.peer ?? ''))]
+  if (own === undefined || other === undefined) return []
+  const twoOwnersMs = at - Math.max(own.at, other.at)
+  if (twoOwnersMs < 1.5 * event.interval) return []
+  return [{ ...common, cause: 'healed', subject, twoOwnersMs }]
+}
+
+/** A member of a sync group leaves with the one that hears another Active, which tells it where both journals are here. */
+function followsTold(timeline: Timeline, { at, event, node }: Takeover): boolean {
+  if (!event.reason.startsWith('syncGroup:')) return false
+  return node.told.some(
+    (told) =>
+      isKind(told, 'transition') &&
+      told.event.router === event.reason.slice('syncGroup:'.length) &&
+      told.event.from === 'Active' &&
+      Math.abs(told.at - at) <= SAME_MOMENT &&
+      isOutrankedByKnown(timeline, told.event),
+  )
+}
+
+const isOutrankedByKnown = (timeline: Timeline, { peer, reason }: EventOf<'transition'>): boolean =>
+  (reason === 'higherPriorityHeard' || reason === 'higherAddressHeard') &&
+  peer !== undefined &&
+  nodeAt(timeline, peer) !== undefined
+
+const sorted = (told: readonly Told[]): readonly Told[] => [...new Set(told)].sort((one, other) => one.at - other.at)
