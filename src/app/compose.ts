@@ -4,6 +4,7 @@
  * second by a call that says so (`attach`, `through`, `onApplied`).
  */
 import type { Socket } from 'node:net'
+import { LedgerFile } from '../daemon/addresses/ledger-file.ts'
 import type { Daemon } from '../daemon/daemon.ts'
 import type { SurroundingsSnapshot } from '../daemon/telemetry/snapshot.ts'
 import { WatchedAddressFiles } from '../files/address-file.ts'
@@ -34,6 +35,7 @@ export type EngineProcess = Pick<StartOrder, 'file' | 'recorder' | 'tapes' | 'gu
     readonly orders: EngineOrders
     readonly live: LiveConfiguration
     readonly departure: Departure
+    readonly ledger: LedgerFile
     readonly surroundings: Surroundings
     readonly compatibility: CompatibilityLayer<ReloadAnswer> | undefined
     /** Reloads for a signal or a command. Never rejects. */
@@ -52,7 +54,10 @@ export function compose(begun: Start, order: StartOrder): EngineProcess {
   const surroundings = new Surroundings({ guardianPid, webhook, journal, beside: begun.beside.keepalived })
   const account = new ConfigurationAccount(sourceOf(begun, order), recorder)
   const addressFiles = new WatchedAddressFiles()
-  const engine = engineOf(begun, order, { account, addressFiles, departure, surroundings })
+  const ledger = new LedgerFile(config.runDirectory, (message) =>
+    recorder.logLimited('ledger unwritten', 'warn', message),
+  )
+  const engine = engineOf(begun, order, { account, addressFiles, departure, ledger, surroundings })
   const { daemon, orders } = engine
   workers.attach(daemon)
   if (!guardian.guarded) setInterval(() => worker.glance(), WORKER_LOOK).unref()
@@ -80,7 +85,7 @@ export function compose(begun: Start, order: StartOrder): EngineProcess {
   const reload = (trigger: string) => compatibility?.reload(trigger) ?? reloadFile(trigger)
   return {
     ...{ file, recorder, tapes, guardian, guardianPid, journal, config, lock, worker, webhook },
-    ...{ daemon, orders, live, departure, surroundings, compatibility, reload, peerOf },
+    ...{ daemon, orders, live, departure, surroundings, compatibility, reload, peerOf, ledger },
   }
 }
 
@@ -88,16 +93,18 @@ type EngineParts = {
   readonly account: ConfigurationAccount
   readonly addressFiles: WatchedAddressFiles
   readonly departure: Departure
+  readonly ledger: LedgerFile
   readonly surroundings: Surroundings
 }
 
 function engineOf(
   { clock, config, network, raw, routers, workers: { checks, notify, worker } }: Start,
   { guardian, native, recorder, tapes }: StartOrder,
-  { account, addressFiles, departure, surroundings }: EngineParts,
+  { account, addressFiles, departure, ledger, surroundings }: EngineParts,
 ): OrderedDaemon {
   return tapes.made(config, {
     ...{ clock, network, resolved: routers, will: guardian, recorder, checks, notify, addressFiles, cold: true },
+    addressMemory: ledger,
     wakeUp: openKernelTimer(native),
     sockets: openSockets(native, clock, raw),
     configuration: () => account.snapshot(),

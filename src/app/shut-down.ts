@@ -13,12 +13,12 @@ const LAST_MEMORY = 1_000
 
 /** Resolves with the exit status when nothing of the daemon is left. Call it when every router has left. */
 export async function shutDown(engine: EngineProcess, facilities: Facilities): Promise<number> {
-  const { compatibility, departure, journal, live, lock, orders, recorder, tapes, webhook } = engine
+  const { compatibility, departure, journal, ledger, live, lock, orders, recorder, tapes, webhook } = engine
   recorder.log('info', 'holdfast has left')
   recorder.chronicle.record({ kind: 'stopped' })
   orders.close()
   await webhook.finish(LAST_EVENTS)
-  await Promise.all([facilities.log.flush(), journal.flush(), live.flush(LAST_MEMORY), tapes.finish()])
+  await Promise.all([facilities.log.flush(), journal.flush(), ledger.flush(), live.flush(LAST_MEMORY), tapes.finish()])
   lock.release()
   await compatibility?.close()
   await facilities.listeners.close()

@@ -225,7 +225,7 @@ export class Daemon {
       })
     stale.sweepNew(before, next)
     const { admission, ledger } = engine
-    const dropped = applyReload(plan, next, { admission, ledger, placement, recorder, registry }, resolved, now)
+    const dropped = applyReload(plan, next, { admission, ledger, placement, registry }, resolved, now)
     runner.run(now)
     leftovers.take(dropped, now)
     turns.markChanged()

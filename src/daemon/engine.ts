@@ -7,7 +7,7 @@ import type { ResolvedRouter } from '../config/resolve.ts'
 import type { Millis } from '../wire/units.ts'
 import { AddressFiles } from './addresses/address-files.ts'
 import { AddressWriter } from './addresses/address-writer.ts'
-import { AddressLedger, type AddressMemory, memoryOnDisk } from './addresses/ledger.ts'
+import { AddressLedger, type AddressMemory, NO_MEMORY } from './addresses/ledger.ts'
 import { Leftovers } from './addresses/leftovers.ts'
 import { lifetimeOf } from './addresses/lifetime.ts'
 import { NetworkEvents } from './addresses/network-events.ts'
@@ -69,7 +69,7 @@ export type DaemonPorts = {
   readonly schedule?: Schedule
   /** Returns a number from 0 to 1; Math.random by default. */
   readonly random?: () => number
-  /** What the node keeps between two runs; files of the run directory by default. */
+  /** What the node keeps between two runs; nothing by default. */
   readonly addressMemory?: AddressMemory
   /** The process has just begun, and calls warm() when it has loaded what it needs. */
   readonly cold?: boolean
@@ -129,7 +129,7 @@ export class Engine {
     const turns = this.#turnsOfLater()
     this.files = new AddressFiles(ports.addressFiles, recorder)
     this.resolution = new NodeResolution(config(), view, this.files)
-    const memory = ports.addressMemory ?? memoryOnDisk(config().runDirectory)
+    const memory = ports.addressMemory ?? NO_MEMORY
     this.ledger = new AddressLedger(memory)
     const events = new SegmentEvents(turns, recorder)
     const { onClaim, onFailure, onPeerReached, onReadable } = events

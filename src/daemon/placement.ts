@@ -86,9 +86,9 @@ export class Placement {
     now: Millis,
     resolved: readonly ResolvedRouter[] = this.#context.resolution.resolve(),
   ): void {
-    const { ledger, recorder, segments, trackers, view } = this.#context
+    const { ledger, segments, trackers, view } = this.#context
     segments.follow(now)
-    ledger.cover(resolved, recorder)
+    ledger.cover(resolved)
     for (const { held, name } of resolved) routers.get(name)?.follow(held)
     const found = this.#placesOf(resolved, routers).map(({ router, resolved: each, place }) => {
       const { link, source, taken } = place

@@ -19,7 +19,6 @@ import { postEvent } from './router/post-event.ts'
 import type { Registry } from './router/registry.ts'
 import type { Router } from './router/router.ts'
 import { specOf } from './router/router-spec.ts'
-import type { Recorder } from './telemetry/recorder.ts'
 
 export type RouterChange = {
   readonly router: string
@@ -111,7 +110,6 @@ export type Reloading = {
   readonly placement: Placement
   readonly ledger: AddressLedger
   readonly admission: Admission
-  readonly recorder: Recorder
 }
 
 /**
@@ -125,10 +123,10 @@ export function applyReload(
   resolution: readonly ResolvedRouter[],
   now: Millis,
 ): readonly WantedAddress[] {
-  const { admission, ledger, placement, recorder, registry } = engine
+  const { admission, ledger, placement, registry } = engine
   const departed = plan.departing.flatMap((name) => registry.depart(name) ?? [])
   // Before the first of the new addresses can be installed.
-  ledger.cover(resolution, recorder)
+  ledger.cover(resolution)
   // Who goes must be alone before it is told: a group leaves together.
   registry.regroup(next.syncGroups, now)
   for (const router of departed) postEvent(router, { kind: 'shutdown' }, now)

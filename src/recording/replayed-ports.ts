@@ -223,14 +223,13 @@ export class ReplayedPorts {
   }
 
   #memory(): AddressMemory {
-    const { asks, outcome } = this.#playback
+    const { asks, did } = this.#playback
     return {
       read: () => {
         const { entries = [], problem } = asks('memory') ?? {}
         return { entries, problem }
       },
-      write: (entries) =>
-        outcome({ out: 'remember', entries }, (answer) => (typeof answer === 'string' ? answer : undefined)),
+      write: (entries) => did({ out: 'remember', entries }),
     }
   }
 

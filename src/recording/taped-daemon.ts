@@ -19,10 +19,9 @@ export function tapedDaemon(
   ports: DaemonPorts,
   options: DaemonOptions = { drainBeforeExpire: true },
 ): OrderedDaemon {
-  const { runDirectory } = config
   const has = (['checks', 'notify', 'addressFiles'] as const).filter((port) => ports[port] !== undefined)
   const daemon = tape.enter({ in: 'create', config: tape.configured(config), ...options, has }, () => {
-    return new Daemon(config, tapedPorts(tape, ports, runDirectory), options)
+    return new Daemon(config, tapedPorts(tape, ports), options)
   })
   return {
     daemon,

@@ -4,7 +4,7 @@
  * what it was. Decided here: which is which. Refuses to know what anything is for.
  */
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
-import { type AddressMemory, memoryOnDisk } from '../daemon/addresses/ledger.ts'
+import { type AddressMemory, NO_MEMORY } from '../daemon/addresses/ledger.ts'
 import { onTheEventLoop, type Schedule, wakeUpBy } from '../daemon/alarm.ts'
 import type { DaemonPorts } from '../daemon/daemon.ts'
 import type {
@@ -29,9 +29,9 @@ import type { Tape } from './tape.ts'
 import { WillWords } from './will-words.ts'
 
 /** `ports.recorder` is the tape's own. */
-export function tapedPorts(tape: Tape, ports: DaemonPorts, runDirectory: string): DaemonPorts {
+export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
   const { addressFiles, checks, network, notify, onBeat, onForsaken, sockets, will } = ports
-  const { addressMemory = memoryOnDisk(runDirectory), random = Math.random, schedule = onTheEventLoop } = ports
+  const { addressMemory = NO_MEMORY, random = Math.random, schedule = onTheEventLoop } = ports
   return {
     ...ports,
     clock: tapedClock(tape, ports.clock),
@@ -221,9 +221,8 @@ const tapedMemory = (tape: Tape, memory: AddressMemory): AddressMemory => ({
     return read
   },
   write(entries) {
-    const problem = memory.write(entries)
-    tape.output({ out: 'remember', entries, answer: problem })
-    return problem
+    memory.write(entries)
+    tape.output({ out: 'remember', entries })
   },
 })
 

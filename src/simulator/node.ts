@@ -127,7 +127,6 @@ export class SimulatedNode extends Machine {
         read: () => ({ entries: this.#memory, problem: undefined }),
         write: (entries) => {
           this.#memory = entries
-          return undefined
         },
       },
       schedule: (callback, wait) => timers.after(wait, () => this.#turn(callback)),

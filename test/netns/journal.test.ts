@@ -17,6 +17,7 @@ import { describeNetns } from '../support/require.ts'
 
 const INTERVAL = 1_000
 const WITHIN = 20_000
+const MORE = '10.77.0.101'
 /** What could not be written is not tried again before that. */
 const TRY_AGAIN = 10_500
 
@@ -103,6 +104,30 @@ async function leaveSocket(path: string): Promise<void> {
   await new Promise((resolve) => server.close(resolve))
   chownSync(path, 4321, 4321)
 }
+
+describeNetns('a run directory whose disk does not answer', () => {
+  test('costs the list of addresses and a log line; start, reload and release do not wait for it', async () => {
+    const built = createLab({ routers: 1 })
+    lab = built
+    const folder = join(built.directory, 'holdfast-r1')
+    mkdirSync(folder)
+    // To open a FIFO for writing takes until somebody reads it.
+    run(['mkfifo', join(folder, 'addresses.json.new')])
+    const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
+    const daemon = new Holdfast(built, plan)
+    const last = () => daemon.lines.slice(-5)
+    const holdsAll = (...vips: string[]) => vips.every((vip) => built.holders(vip).join() === 'r1')
+    await eventually('r1 to have the address', () => holdsAll(LAB_VIP), last, { within: WITHIN })
+    daemon.reload({ ...plan, addresses: [LAB_VIP, MORE] })
+    await eventually('r1 to have the new address', () => holdsAll(LAB_VIP, MORE), last, { within: WITHIN })
+    const said = () => daemon.records.filter(({ msg }) => msg.includes('addresses.json')).map(({ msg }) => msg)
+    await eventually('a log line', () => said().length === 1, said, { within: WITHIN })
+    expect(said()).toEqual([`Cannot write ${join(folder, 'addresses.json')}: the disk does not answer`])
+    daemon.terminate()
+    const holders = () => [LAB_VIP, MORE].flatMap((vip) => built.holders(vip))
+    await eventually('nobody to have an address', () => holders().length === 0, holders, { within: WITHIN })
+  })
+})
 
 describeNetns('a journal whose disk is no good', () => {
   test('full: said once, in memory meanwhile, and the gap is told when there is room again', async () => {

@@ -61,13 +61,12 @@ export class StaleAddresses {
    * become the node's own before the next start.
    */
   forgetRemoved(config: Config, leftovers: Pick<Leftovers, 'has'>): void {
-    const { ledger, recorder, view } = this.#context
+    const { ledger, view } = this.#context
     const vips = virtualAddresses(config)
     const isManaged = (address: Address) => vips.has(address) || leftovers.has(address)
-    const problem = ledger.retain(
+    ledger.retain(
       (entry) => isManaged(entry.address) && view.where(entry.address).some((each) => isAsInstalled(view, each, entry)),
     )
-    if (problem !== undefined) recorder.log('warn', problem)
   }
 
   /** Returns whether there was an address to remove. */
@@ -94,8 +93,7 @@ export class StaleAddresses {
         failed.push({ address: step.address, prefixLength: step.prefixLength, interfaceName: name })
       }
     }
-    const unwritten = ledger.add(failed)
-    if (unwritten !== undefined) recorder.log('warn', unwritten)
+    ledger.add(failed)
     return steps.length > 0
   }
 }

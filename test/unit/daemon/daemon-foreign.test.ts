@@ -2,10 +2,10 @@
  * Addresses as a target state (docs/architecture.md): what somebody else adds or removes is put right and counted, what the
  * daemon did itself is never taken for somebody else's, and what an earlier life left is swept (ground rule 4).
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readLedger } from '../../../src/daemon/addresses/ledger.ts'
+import { readLedger } from '../../../src/daemon/addresses/ledger-file.ts'
 import { FakeWorld, failure, link, present, ROUTER, SELF, VIP, VIP2 } from './fake-world.ts'
 
 const DOWN = 3_500
@@ -321,20 +321,6 @@ describe('the sweep at start', () => {
     expect(world.records.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
       expect.stringContaining('addresses.json'),
     ])
-  })
-
-  test('a journal that cannot be written is told once in a while, not with every link that flaps', () => {
-    const world = new FakeWorld()
-    // rename() does not replace a folder, whoever asks.
-    mkdirSync(join(world.runDirectory, 'addresses.json'))
-    world.start()
-    for (let i = 0; i < 5; i++) {
-      world.setLink(link(2, 'eth0', { running: false }))
-      world.advance(100)
-      world.setLink(link(2, 'eth0'))
-      world.advance(100)
-    }
-    expect(world.records.filter(({ message }) => message.startsWith('Cannot write '))).toHaveLength(1)
   })
 
   test('the journal is there before the first address, also when the interface of `auto` appears late', () => {

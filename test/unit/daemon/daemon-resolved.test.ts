@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { lookOnce, nodeView } from '../../../src/app/machine/node.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { type ResolvedRouter, resolveRouters } from '../../../src/config/resolve.ts'
-import { writeLedger } from '../../../src/daemon/addresses/ledger.ts'
 import type { NetworkPort } from '../../../src/daemon/ports.ts'
 import { address } from '../../../src/wire/address.ts'
 import { FakeWorld, link, present, ROUTER, SELF, type WorldOptions } from './fake-world.ts'
@@ -57,7 +56,7 @@ describe('routers that were resolved before the daemon starts', () => {
     })
     expect(source, 'source by the tables before the start').toBe(LEFT)
     world.addresses = [left, ...world.addresses]
-    writeLedger(world.runDirectory, [{ address: address(LEFT), prefixLength: 32, interfaceName: 'eth0' }])
+    world.leave([{ address: address(LEFT), prefixLength: 32, interfaceName: 'eth0' }])
     world.start()
     expect(world.records.map(({ message }) => message)).toContain(`Removed ${LEFT}/32 on eth0: left by an earlier life`)
     expect(world.router().source, 'source of the running router').toBe(SELF)

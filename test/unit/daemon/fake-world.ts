@@ -3,7 +3,7 @@
  * (packets put in by the test, everything sent written down), its guardian and its timers, on one virtual clock. Every
  * call of the daemon is a line in `calls`, in order. Decides nothing of VRRP.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -13,6 +13,8 @@ import { claimOf } from '../../../src/arp/probe.ts'
 import type { Config } from '../../../src/config/config.ts'
 import type { ResolvedRouter } from '../../../src/config/resolve.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
+import type { AddressMemory, LedgerEntry } from '../../../src/daemon/addresses/ledger.ts'
+import { readLedger } from '../../../src/daemon/addresses/ledger-file.ts'
 import { Daemon } from '../../../src/daemon/daemon.ts'
 import type {
   AddressFilePort,
@@ -246,6 +248,16 @@ export class FakeWorld {
     return report
   }
 
+  /** A file, so that tests can read and spoil it; written immediately. */
+  #memory(): AddressMemory {
+    return { read: () => readLedger(this.runDirectory), write: (entries) => this.leave(entries) }
+  }
+
+  /** The list of addresses of a run. */
+  leave(entries: readonly LedgerEntry[]): void {
+    writeFileSync(join(this.runDirectory, 'addresses.json'), JSON.stringify(entries))
+  }
+
   /** A daemon on this node; a second one is a second life. */
   life(
     routers: readonly RouterConfig[],
@@ -259,6 +271,7 @@ export class FakeWorld {
       ...(healthchecks === undefined ? {} : { checks: this.checks }),
       notify: this.notices,
       ...(this.#addressFiles === undefined ? {} : { addressFiles: this.#addressFiles }),
+      addressMemory: this.#memory(),
       clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
       network: this.#network(),
       sockets: this.#socketPort(),

@@ -1,0 +1,125 @@
+/**
+ * The ledger (ledger.ts) as a file of the run directory, replaced as a whole. Decided here: the engine never waits for the
+ * disk. A list is on its way when write() returns, and the newest one follows what is under way. A disk that does not answer,
+ * or refuses, costs the file and a log line. A file that cannot be read is no reason not to start.
+ */
+import { readFileSync } from 'node:fs'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseAddress } from '../../wire/address.ts'
+import type { AddressMemory, LedgerEntry } from './ledger.ts'
+
+const FILE = 'addresses.json'
+/** A disk that has not answered for so long is told, in milliseconds. */
+const SLOW = 5_000
+/** Between two attempts at a disk that refuses, in milliseconds. */
+const RETRY = 10_000
+/** What flush() waits, in milliseconds. */
+const LAST = 1_000
+
+/** `onProblem`: what is wrong, in words; each time that it is found out. */
+export class LedgerFile implements AddressMemory {
+  readonly #directory: string
+  readonly #path: string
+  readonly #onProblem: (message: string) => void
+  #wanted: readonly LedgerEntry[] | undefined
+  #writing: Promise<void> | undefined
+  #retry: NodeJS.Timeout | undefined
+
+  constructor(directory: string, onProblem: (message: string) => void) {
+    this.#directory = directory
+    this.#path = join(directory, FILE)
+    this.#onProblem = onProblem
+  }
+
+  read(): ReturnType<AddressMemory['read']> {
+    return readLedger(this.#directory)
+  }
+
+  write(entries: readonly LedgerEntry[]): void {
+    this.#wanted = entries
+    this.#begin()
+  }
+
+  /** Resolves when the last list is written, or the disk has had its time. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#retry)
+    let late: NodeJS.Timeout | undefined
+    const patience = new Promise<void>((resolve) => {
+      late = setTimeout(resolve, LAST)
+    })
+    await Promise.race([this.#writing ?? Promise.resolve(), patience])
+    clearTimeout(late)
+  }
+
+  #begin(): void {
+    clearTimeout(this.#retry)
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined
+    })
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#wanted !== undefined) {
+      const entries = this.#wanted
+      this.#wanted = undefined
+      const slow = setTimeout(() => this.#complain('the disk does not answer'), SLOW)
+      slow.unref()
+      const error = await this.#replace(entries)
+      clearTimeout(slow)
+      if (error === undefined) continue
+      this.#complain(error)
+      if (this.#wanted !== undefined) continue
+      this.#wanted = entries
+      this.#retry = setTimeout(() => this.#begin(), RETRY)
+      this.#retry.unref()
+      return
+    }
+  }
+
+  /** Returns what went wrong. */
+  async #replace(entries: readonly LedgerEntry[]): Promise<unknown> {
+    const fresh = `${this.#path}.new`
+    try {
+      await mkdir(this.#directory, { recursive: true, mode: 0o755 })
+      await writeFile(fresh, `${JSON.stringify(entries, undefined, 1)}\n`, { mode: 0o600 })
+      await rename(fresh, this.#path)
+      return undefined
+    } catch (error) {
+      // Half a list on a full disk helps nobody; that it cannot be removed either is no news.
+      await rm(fresh, { force: true }).catch(() => {})
+      return error
+    }
+  }
+
+  #complain(why: unknown): void {
+    this.#onProblem(`Cannot write ${this.#path}: ${String(why)}`)
+  }
+}
+
+/** Source: an earlier life of the daemon, or anybody with write access: entries that do not parse are dropped. */
+export function readLedger(directory: string): { entries: LedgerEntry[]; problem: string | undefined } {
+  let text: string
+  try {
+    text = readFileSync(join(directory, FILE), 'utf8')
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    return { entries: [], problem: missing ? undefined : `Cannot read ${join(directory, FILE)}: ${String(error)}` }
+  }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!Array.isArray(value)) throw new Error('a list is wanted')
+    return { entries: value.flatMap(entryOf), problem: undefined }
+  } catch (error) {
+    return { entries: [], problem: `Cannot use ${join(directory, FILE)}: ${String(error)}` }
+  }
+}
+
+function entryOf(value: unknown): LedgerEntry[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (!('address' in value && 'prefixLength' in value && 'interfaceName' in value)) return []
+  const { address, prefixLength, interfaceName } = value
+  const parsed = typeof address === 'string' ? parseAddress(address) : undefined
+  if (parsed === undefined || typeof prefixLength !== 'number' || typeof interfaceName !== 'string') return []
+  return [{ address: parsed, prefixLength, interfaceName }]
+}
