@@ -103,7 +103,7 @@ function engineOf(
   { account, addressFiles, departure, ledger, surroundings }: EngineParts,
 ): OrderedDaemon {
   return tapes.made(config, {
-    ...{ clock, network, resolved: routers, will: guardian, recorder, checks, notify, addressFiles, cold: true },
+    ...{ clock, network, resolved: routers, guardian, recorder, checks, notify, addressFiles, cold: true },
     addressMemory: ledger,
     wakeUp: openKernelTimer(native),
     sockets: openSockets(native, clock, raw),

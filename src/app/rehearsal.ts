@@ -16,7 +16,7 @@ const NO_GUARDIAN = 'rehearsal'
 
 export function silentRehearsal(): Generator<void, void> {
   const sockets = openSockets(MUTE_NATIVE, openClock(MUTE_NATIVE))
-  return rehearsal({ sockets, will: openGuardian(NO_GUARDIAN) })
+  return rehearsal({ sockets, guardian: openGuardian(NO_GUARDIAN) })
 }
 
 /** Returns at once; `onEnd` comes later. A bug in the play is told and ends it: the daemon is no worse off than without. */

@@ -87,7 +87,7 @@ async function startOnce(file: string): Promise<void> {
   const clock = openClock(MUTE_NATIVE)
   const sockets = openSockets(MUTE_NATIVE, clock)
   const recorder = new Recorder()
-  const ports = { clock, network: NETWORK, sockets, will: openGuardian('none'), recorder, resolved: routers }
+  const ports = { clock, network: NETWORK, sockets, guardian: openGuardian('none'), recorder, resolved: routers }
   const daemon = new Daemon(settled, ports)
   daemon.start()
   recorder.log('info', 'warmed up')

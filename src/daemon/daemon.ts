@@ -59,7 +59,7 @@ export class Daemon {
   /** Sweeps, opens, starts. Returns with every router in Backup, Active, or in fault with a reason. */
   start(): void {
     const { clock, cold, network } = this.#ports
-    const { guardian, health, notices, placement, registry, stale, turns, view } = this.#engine
+    const { guardianWatch, health, notices, placement, registry, stale, turns, view } = this.#engine
     view.load(network)
     this.#followFiles()
     const hasSwept = stale.sweep(this.#config)
@@ -77,7 +77,7 @@ export class Daemon {
     health.start()
     notices.prepare()
     // A daemon without its guardian leaves: nothing may be started after that.
-    guardian.start()
+    guardianWatch.start()
   }
 
   /**
@@ -118,9 +118,9 @@ export class Daemon {
 
   /** Call it after stop(): nothing of this daemon keeps the process alive. */
   close(): void {
-    const { guardian, segments, turns } = this.#engine
+    const { guardianWatch, segments, turns } = this.#engine
     turns.stop()
-    guardian.stop()
+    guardianWatch.stop()
     segments.close()
     this.#ports.network.close()
     this.#ports.addressFiles?.close()

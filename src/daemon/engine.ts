@@ -30,7 +30,7 @@ import type {
   AddressFilePort,
   CheckPort,
   Clock,
-  LastWillPort,
+  GuardianPort,
   MakeWakeUp,
   NetworkPort,
   NotifyPort,
@@ -49,7 +49,7 @@ export type DaemonPorts = {
   readonly clock: Clock
   readonly network: NetworkPort
   readonly sockets: SocketPort
-  readonly will: LastWillPort
+  readonly guardian: GuardianPort
   readonly recorder: Recorder
   /** Without it no check ever has a result. */
   readonly checks?: CheckPort
@@ -112,12 +112,12 @@ export class Engine {
   readonly leftovers: Leftovers
   readonly admission: Admission
   readonly networkEvents: NetworkEvents
-  readonly guardian: GuardianWatch
+  readonly guardianWatch: GuardianWatch
   readonly turns: TurnLoop
   readonly status: EngineStatus
 
   constructor(ports: DaemonPorts, options: DaemonOptions, owner: EngineOwner) {
-    const { checks, clock, network, recorder, sockets, will } = ports
+    const { checks, clock, network, recorder, sockets, guardian } = ports
     const { random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
     const { view } = this
     const config = () => owner.config
@@ -138,7 +138,7 @@ export class Engine {
     this.notices = new Notices({ port: ports.notify, clock, recorder, schedule })
     const takeovers = takeoverTimes(clock)
     this.registry = new Registry({
-      ...{ recorder, will, runner, takeovers },
+      ...{ recorder, guardian, runner, takeovers },
       onTransition: (router, entered) => {
         this.turns.markChanged()
         this.notices.transition(router, entered, { departing: this.registry.departing, stopping: isStopping() })
@@ -158,9 +158,9 @@ export class Engine {
     this.admission = new Admission({ ...departures, onAdmitted })
     this.networkEvents = new NetworkEvents({ network, view, recorder, ownChanges, config, placement, registry, stale })
     const groups = () => (options.noticeAbsence === false ? [] : registry.groups)
-    const absence = new AbsenceWatch({ clock, will, groups })
-    this.guardian = new GuardianWatch({
-      ...{ clock, will, schedule, onBeat: ports.onBeat },
+    const absence = new AbsenceWatch({ clock, guardian, groups })
+    this.guardianWatch = new GuardianWatch({
+      ...{ clock, guardian, schedule, onBeat: ports.onBeat },
       onLook: () => {
         if (absence.sleptUnnoticed) this.turns.end(this.turns.begin())
       },
@@ -169,7 +169,7 @@ export class Engine {
     })
     this.turns = new TurnLoop({
       ...{ clock, network, wakeUp, recorder, runner, segments, registry, leftovers, notices, absence },
-      ...{ admission: this.admission, health: this.health, guardian: this.guardian },
+      ...{ admission: this.admission, health: this.health, guardianWatch: this.guardianWatch },
       drainBeforeExpire: options.drainBeforeExpire,
       onIdle: (now) => owner.onIdle(now),
     })

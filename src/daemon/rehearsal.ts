@@ -18,7 +18,7 @@ import { NetworkView } from './addresses/network-view.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { untracked } from './health/tracking.ts'
 import { Segment } from './lan/segment.ts'
-import type { AddressOutcome, AddressStep, LastWillPort, Link, ReceivedPacket, SocketPort } from './ports.ts'
+import type { AddressOutcome, AddressStep, GuardianPort, Link, ReceivedPacket, SocketPort } from './ports.ts'
 import { yieldAddresses } from './router/operator-yield.ts'
 import { postEvent } from './router/post-event.ts'
 import { Router } from './router/router.ts'
@@ -31,7 +31,7 @@ import { takeoverTimes } from './telemetry/takeover-watch.ts'
 export type RehearsalPorts = {
   /** Built like the real ones, and without a kernel. */
   readonly sockets: SocketPort
-  readonly will: LastWillPort
+  readonly guardian: GuardianPort
 }
 
 const SELF = address('192.0.2.1')
@@ -115,7 +115,7 @@ class Stage {
   #now: Millis = millis(1_000_000)
   readonly #recorder = new Recorder(() => this.#now)
 
-  constructor({ sockets, will }: RehearsalPorts) {
+  constructor({ sockets, guardian }: RehearsalPorts) {
     this.#view.apply({ kind: 'link', link: LINK })
     const recorder = this.#recorder
     this.#segment = new Segment(LINK, 'ipv4', SELF, {
@@ -131,7 +131,7 @@ class Stage {
         for (const router of segment.routers.values()) router.competing.hear(claim, heardAt, this.#now)
       },
     })
-    const group = new RouterGroup(undefined, 0, { recorder, runner: this.#runner, will })
+    const group = new RouterGroup(undefined, 0, { recorder, runner: this.#runner, guardian })
     const takeovers = takeoverTimes({ now: () => this.#now })
     const gapNews = new GapNews(recorder.chronicle)
     const context = {

@@ -37,7 +37,7 @@ export type TurnContext = {
   readonly leftovers: Leftovers
   readonly notices: Notices
   readonly absence: AbsenceWatch
-  readonly guardian: GuardianWatch
+  readonly guardianWatch: GuardianWatch
   /** False in tests alone: decides on the timer, as a daemon without ground rule 2 would. */
   readonly drainBeforeExpire: boolean
   /** After a turn in which a state changed, if every router is in Initialize. */
@@ -86,7 +86,7 @@ export class TurnLoop implements Turns {
 
   endWoken(now: Millis): void {
     this.end(now)
-    this.#context.guardian.glance(now)
+    this.#context.guardianWatch.glance(now)
   }
 
   /** A state changed, or may have: the turn ends with a look at all of them. */
@@ -113,7 +113,7 @@ export class TurnLoop implements Turns {
   }
 
   #serveAlarm(firedAt: Millis, lateMs: number): void {
-    const { admission, clock, guardian, health, leftovers, segments } = this.#context
+    const { admission, clock, guardianWatch, health, leftovers, segments } = this.#context
     this.lateness.observe(lateMs / 1_000)
     this.begin(firedAt)
     this.#serving = true
@@ -127,7 +127,7 @@ export class TurnLoop implements Turns {
     if (openAgainAt !== undefined && now >= openAgainAt) segments.open(now)
     this.#serving = false
     this.end(now)
-    guardian.glance(now)
+    guardianWatch.glance(now)
     this.#latenessNews.note(lateMs, () => this.#shortestInterval(), firedAt)
   }
 

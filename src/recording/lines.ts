@@ -15,8 +15,8 @@ import type {
   NeighborResolution,
   NetworkEvent,
   NotifyPortNews,
+  PlanState,
   PresentAddress,
-  WillState,
 } from '../daemon/ports.ts'
 import { eventSchema } from '../events/event.ts'
 import { type Address, type Family, parseAddress } from '../wire/address.ts'
@@ -129,7 +129,7 @@ export const inputSchema = z.discriminatedUnion('in', [
   input('beat', { silent: moment.optional() }),
   input('word', {
     unit: z.int(),
-    state: z.custom<WillState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),
+    state: z.custom<PlanState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),
   }),
   input('guardian', { guarded: z.boolean(), executions: z.int() }),
 ])

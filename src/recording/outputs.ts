@@ -9,10 +9,10 @@ import type {
   AddressOutcome,
   AddressStep,
   AdvertisementSocketOptions,
+  CleanupPlan,
   Datagram,
   Failure,
   FrameSocketOptions,
-  LastWill,
   NeighborWatchOptions,
   SendOutcome,
 } from '../daemon/ports.ts'
@@ -49,7 +49,7 @@ export const framed = (socket: number, frames: readonly Uint8Array[]): NewOutput
 
 export const applied = (steps: readonly AddressStep[]): NewOutput => ({ out: 'apply', steps })
 
-export const willed = ({ guard, name, packets, remove, unit }: LastWill, hexOf: HexOf): NewOutput => ({
+export const willed = ({ guard, name, packets, remove, unit }: CleanupPlan, hexOf: HexOf): NewOutput => ({
   ...{ out: 'arm', unit, name, remove, guard },
   packets: packets.map(({ datagrams, ...rest }) => ({
     ...rest,

@@ -13,7 +13,7 @@ import type {
   CheckPort,
   FrameSocket,
   FrameSocketOptions,
-  LastWillPort,
+  GuardianPort,
   NeighborWatchOptions,
   NetworkPort,
   NotifyPort,
@@ -76,7 +76,7 @@ export class ReplayedPorts {
   ports(has: InputOf<'create'>['has']): DaemonPorts {
     const { clocks, did, recorder, within } = this.#playback
     return {
-      ...{ recorder, network: this.#network(), sockets: this.#socketPort(), will: this.#will() },
+      ...{ recorder, network: this.#network(), sockets: this.#socketPort(), guardian: this.#guardianPort() },
       clock: { now: () => clocks.now(), asleep: () => clocks.asleep() },
       random: () => clocks.read('random'),
       wakeUp: (onTick) => {
@@ -273,7 +273,7 @@ export class ReplayedPorts {
     }
   }
 
-  #will(): LastWillPort {
+  #guardianPort(): GuardianPort {
     const { asks, did, outcome, told } = this.#playback
     const words = this.#words
     const look = () => {

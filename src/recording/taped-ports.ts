@@ -15,7 +15,7 @@ import type {
   Clock,
   Failure,
   FrameSocket,
-  LastWillPort,
+  GuardianPort,
   MakeWakeUp,
   NetworkPort,
   NotifyPort,
@@ -30,14 +30,14 @@ import { WillWords } from './will-words.ts'
 
 /** `ports.recorder` is the tape's own. */
 export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
-  const { addressFiles, checks, network, notify, onBeat, onForsaken, sockets, will } = ports
+  const { addressFiles, checks, network, notify, onBeat, onForsaken, sockets, guardian } = ports
   const { addressMemory = NO_MEMORY, random = Math.random, schedule = onTheEventLoop } = ports
   return {
     ...ports,
     clock: tapedClock(tape, ports.clock),
     network: tapedNetwork(tape, network),
     sockets: tapedSockets(tape, sockets),
-    will: tapedWill(tape, will),
+    guardian: tapedGuardian(tape, guardian),
     random: () => tape.read('random', random()),
     schedule: tapedSchedule(tape, schedule),
     wakeUp: tapedWakeUp(tape, ports.wakeUp ?? wakeUpBy(schedule)),
@@ -297,12 +297,12 @@ function tapedNotify(tape: Tape, notify: NotifyPort): NotifyPort {
   }
 }
 
-function tapedWill(tape: Tape, will: LastWillPort): LastWillPort {
+function tapedGuardian(tape: Tape, guardian: GuardianPort): GuardianPort {
   const words = new WillWords()
   const told = { guarded: false, executions: 0 }
   /** Both, when one of them is not what it was. One look each: somebody else writes there. */
   const look = () => {
-    const { executions, guarded } = will
+    const { executions, guarded } = guardian
     if (executions === told.executions && guarded === told.guarded) return told
     Object.assign(told, { executions, guarded })
     tape.answer({ in: 'guardian', executions, guarded })
@@ -310,28 +310,28 @@ function tapedWill(tape: Tape, will: LastWillPort): LastWillPort {
   }
   return {
     arm(lastWill) {
-      const armed = will.arm(lastWill)
+      const armed = guardian.arm(lastWill)
       tape.output({ ...outputs.willed(lastWill, tape.messageHex), answer: armed ? undefined : false })
       words.armed(lastWill.unit, armed)
       return armed
     },
     stepDown(unit) {
-      const answer = will.stepDown(unit)
+      const answer = guardian.stepDown(unit)
       tape.output({ out: 'stepDown', unit, answer: outputs.steppedDownAnswer(answer) })
       words.withdrawn(unit)
       return answer
     },
     withdraw(unit) {
       tape.output({ out: 'withdraw', unit })
-      will.withdraw(unit)
+      guardian.withdraw(unit)
       words.withdrawn(unit)
     },
     sent(unit, at) {
       tape.output({ out: 'promise', unit, at })
-      will.sent(unit, at)
+      guardian.sent(unit, at)
     },
     state(unit) {
-      const state = will.state(unit)
+      const state = guardian.state(unit)
       if (tape.isInside && words.of(unit) !== state) {
         words.set(unit, state)
         tape.answer({ in: 'word', unit, state })
@@ -339,30 +339,30 @@ function tapedWill(tape: Tape, will: LastWillPort): LastWillPort {
       return state
     },
     acknowledge(unit) {
-      const done = will.acknowledge(unit)
+      const done = guardian.acknowledge(unit)
       tape.output({ out: 'acknowledge', unit, answer: done ? undefined : false })
       words.withdrawn(unit)
       return done
     },
     listen(onCall) {
-      const isHeard = will.listen(() => tape.enter({ in: 'called' }, onCall))
+      const isHeard = guardian.listen(() => tape.enter({ in: 'called' }, onCall))
       tape.output({ out: 'listen', answer: isHeard ? undefined : false })
       return isHeard
     },
     beat(now) {
-      const silent = will.beat(now)
+      const silent = guardian.beat(now)
       tape.answer({ in: 'beat', silent })
       return silent
     },
     get executions() {
-      return tape.isInside ? look().executions : will.executions
+      return tape.isInside ? look().executions : guardian.executions
     },
     get guarded() {
-      return tape.isInside ? look().guarded : will.guarded
+      return tape.isInside ? look().guarded : guardian.guarded
     },
     // For the status alone.
     get armed() {
-      return will.armed
+      return guardian.armed
     },
   }
 }

@@ -2,16 +2,16 @@
  * What a guardian's word says of each unit, as far as an engine can know by what it has done itself: tape and replay keep
  * the same account, so that only a word that says something else has to be written down. Refuses to know shared memory.
  */
-import type { WillState } from '../daemon/ports.ts'
+import type { PlanState } from '../daemon/ports.ts'
 
 export class WillWords {
-  readonly #words = new Map<number, WillState>()
+  readonly #words = new Map<number, PlanState>()
 
-  of(unit: number): WillState {
+  of(unit: number): PlanState {
     return this.#words.get(unit) ?? 'withdrawn'
   }
 
-  set(unit: number, state: WillState): void {
+  set(unit: number, state: PlanState): void {
     this.#words.set(unit, state)
   }
 

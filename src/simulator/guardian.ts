@@ -3,7 +3,7 @@
  * and what is done when the engine is gone or late. It may be stopped and killed itself. Refuses to know what a will says;
  * that a channel can be full, and that a word can be busy, is not modelled.
  */
-import type { LastWill, LastWillPort } from '../daemon/ports.ts'
+import type { CleanupPlan, GuardianPort } from '../daemon/ports.ts'
 import { millis } from '../wire/units.ts'
 import type { Kernel } from './kernel.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
@@ -23,7 +23,7 @@ export type GuardianContext = {
 }
 
 type Unit = {
-  will: LastWill | undefined
+  will: CleanupPlan | undefined
   word: 'withdrawn' | 'armed' | 'executed'
   deadline: number | undefined
 }
@@ -89,7 +89,7 @@ export class Guardian {
     this.leave()
   }
 
-  port(): LastWillPort {
+  port(): GuardianPort {
     const unitOf = (unit: number): Unit => {
       const known = this.#units.get(unit) ?? { will: undefined, word: 'withdrawn', deadline: undefined }
       this.#units.set(unit, known)

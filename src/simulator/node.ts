@@ -122,7 +122,7 @@ export class SimulatedNode extends Machine {
       clock: { now: () => clock.now(), asleep: () => clock.asleep() },
       network: kernel.port(),
       sockets: sockets.port(),
-      will: this.#guarded(guardian),
+      guardian: this.#guarded(guardian),
       addressMemory: {
         read: () => ({ entries: this.#memory, problem: undefined }),
         write: (entries) => {

@@ -4,7 +4,7 @@
  * Refuses to know when it is stopped, and by whom.
  */
 import { createInterface } from 'node:readline'
-import type { AddressStep, LastWill } from '../../src/daemon/ports.ts'
+import type { AddressStep, CleanupPlan } from '../../src/daemon/ports.ts'
 import { openClock } from '../../src/linux/clock.ts'
 import { openGuardian } from '../../src/linux/guardian/guardian.ts'
 import { openGuardianWords } from '../../src/linux/guardian/guardian-words.ts'
@@ -43,7 +43,7 @@ const guardian = openGuardian(undefined, fault, openGuardianWords(native, undefi
 
 let beating: NodeJS.Timeout | undefined
 let steps: readonly AddressStep[] = []
-let current: LastWill | undefined
+let current: CleanupPlan | undefined
 let told = false
 /** When it last said that it had advertised. */
 let sentAt = 0
@@ -71,7 +71,7 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
     prefixLength: text.includes(':') ? 128 : 32,
   }))
   const datagram = { destination: address('224.0.0.18'), bytes: Uint8Array.of(0x31, 51, 0, 1, 0, 100) }
-  const will: LastWill = {
+  const will: CleanupPlan = {
     unit: UNIT,
     name: 'api',
     remove: wanted,

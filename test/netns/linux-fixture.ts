@@ -10,9 +10,9 @@ import type {
   AddressOutcome,
   AddressStep,
   AdvertisementSocketOptions,
+  CleanupPlan,
   DrainResult,
   Failure,
-  LastWill,
   Link,
   NeighborResolution,
   NetworkEvent,
@@ -29,8 +29,8 @@ type AdvertOptions = Omit<AdvertisementSocketOptions, 'onReadable' | 'onFailure'
   readonly group?: Address
 }
 /** A last will whose datagrams are hexadecimal text. */
-export type AgentWill = Omit<LastWill, 'packets'> & {
-  readonly packets: readonly (Omit<LastWill['packets'][number], 'datagrams'> & {
+export type AgentWill = Omit<CleanupPlan, 'packets'> & {
+  readonly packets: readonly (Omit<CleanupPlan['packets'][number], 'datagrams'> & {
     readonly datagrams: readonly AgentDatagram[]
   })[]
 }

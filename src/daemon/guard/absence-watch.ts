@@ -1,24 +1,29 @@
 /**
- * Whether this engine was away since it last looked (ground rule 3): its guardian has executed a will, the
- * machine was suspended, or the alarm came far too late. Decided here: when it is worth asking every group, because every
- * turn begins with this. What an absence is for a group is router-group.ts's, what it leads to vrrp/extensions/returning.ts's.
+ * Whether this engine was away since it last looked (ground rule 3): its guardian has executed a plan, the machine was
+ * suspended, or the alarm came far too late. Decided here: when it is worth asking every group, because every turn begins
+ * with this. What an absence is for a group is router-group.ts's, what follows from it vrrp/extensions/returning.ts's.
  */
 import { LEAST_SILENCE } from '../../vrrp/extensions/returning.ts'
 import type { Millis } from '../../wire/units.ts'
-import type { Clock, LastWillPort } from '../ports.ts'
-import type { Membership } from '../router/router.ts'
+import type { Clock, GuardianPort } from '../ports.ts'
+
+/** A group of routers, as an absence concerns it. */
+type AbsentGroup = {
+  noticeExecution(now: Millis): boolean
+  noticeStall(now: Millis, slept: number): void
+}
 
 export type AbsenceContext = {
   readonly clock: Clock
-  readonly will: LastWillPort
-  readonly groups: () => Iterable<Membership>
+  readonly guardian: GuardianPort
+  readonly groups: () => Iterable<AbsentGroup>
 }
 
 export class AbsenceWatch {
   readonly #context: AbsenceContext
-  /** Of the nearest alarm, as last set: whoever was late has one that is. */
+  /** Time of the nearest alarm, as last set: an engine that was late has one. */
   alarmAt: Millis | undefined
-  /** As last seen. */
+  /** Executions that were seen so far. */
   #executions = 0
   #asleep: Millis
 
@@ -27,7 +32,7 @@ export class AbsenceWatch {
     this.#asleep = context.clock.asleep()
   }
 
-  /** A machine that was suspended goes on where it was: with a long interval the next alarm is far away. */
+  /** The machine was suspended and no turn has noticed it: with a long interval the next alarm is far away. */
   get sleptUnnoticed(): boolean {
     const { clock } = this.#context
     clock.now()
@@ -35,12 +40,12 @@ export class AbsenceWatch {
   }
 
   /**
-   * Whoever was away is told before anything that waited is read, a removal of its addresses by its guardian above all:
-   * as an Active it would put them back. True when somebody was told: what he decided has to be done in this turn.
+   * Tells the groups of an absence before anything that waited is read, a removal of their addresses by the guardian above all:
+   * an Active would put them back. Returns true if a group was told: what it decided has to be done in this turn.
    */
   notice(now: Millis): boolean {
-    const { clock, groups, will } = this.#context
-    const { executions } = will
+    const { clock, groups, guardian } = this.#context
+    const { executions } = guardian
     const executed = executions !== this.#executions
     if (executed) {
       this.#executions = executions

@@ -11,7 +11,7 @@ import { type Millis, millis } from '../../wire/units.ts'
 import type { AddressIo, AddressKeeper } from '../addresses/address-keeper.ts'
 import type { AddressPlaces } from '../addresses/address-places.ts'
 import { hasAnEnd, type LifetimeOption, lifetimeOf } from '../addresses/lifetime.ts'
-import type { LastWill, Renewal, WantedAddress } from '../ports.ts'
+import type { CleanupPlan, Renewal, WantedAddress } from '../ports.ts'
 import type { AbsenceDeadline } from './absence-deadline.ts'
 
 /** A virtual router, as a cleanup plan needs it. */
@@ -35,7 +35,7 @@ export type Claimant = {
 export type PlanPart = {
   readonly remove: readonly WantedAddress[]
   readonly renew: readonly Renewal[]
-  readonly release: LastWill['packets'][number]
+  readonly release: CleanupPlan['packets'][number]
   readonly grace: Millis
 }
 
@@ -72,7 +72,7 @@ export type Heading = {
   readonly absentAt: Millis | undefined
 }
 
-export function cleanupPlanOf({ unit, name, guarded, absentAt }: Heading, parts: readonly PlanPart[]): LastWill {
+export function cleanupPlanOf({ unit, name, guarded, absentAt }: Heading, parts: readonly PlanPart[]): CleanupPlan {
   const renew = parts.flatMap((part) => part.renew)
   // The first member that may be replaced: a release is worth nothing after that.
   const grace = millis(parts.reduce((least, part) => Math.min(least, part.grace), Number.POSITIVE_INFINITY))

@@ -10,7 +10,7 @@ import { ownsAddresses } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 import type { EffectRunner } from '../effect-runner.ts'
-import type { LastWillPort } from '../ports.ts'
+import type { GuardianPort } from '../ports.ts'
 import { holdsIn } from '../router/held-state.ts'
 import { type Claimant, cleanupPlanOf, planPartOf } from './cleanup-plan.ts'
 
@@ -19,7 +19,7 @@ export type CleanupContext = {
   readonly name: () => string
   readonly members: () => readonly Claimant[]
   readonly runner: Pick<EffectRunner, 'afterSending' | 'afterwards'>
-  readonly will: LastWillPort
+  readonly guardian: GuardianPort
 }
 
 export class Cleanup {
@@ -45,7 +45,7 @@ export class Cleanup {
 
   /** A guardian keeps deadlines and renews lifetimes. */
   get guarded(): boolean {
-    return this.#context.will.guarded && !this.guardianLost
+    return this.#context.guardian.guarded && !this.guardianLost
   }
 
   /** A crash would leave addresses behind. */
@@ -63,16 +63,16 @@ export class Cleanup {
 
   /** Returns false while a guardian is held up in an execution; the same deadline asks again. */
   mayBegin(): boolean {
-    const { will } = this.#context
+    const { guardian } = this.#context
     // Addresses of the node come with their link, only once; the guardian removes none of them.
     if (this.#members.every(({ parameters }) => ownsAddresses(parameters))) return true
-    if (will.state(this.unit) !== 'executed') return true
-    return will.acknowledge(this.unit)
+    if (guardian.state(this.unit) !== 'executed') return true
+    return guardian.acknowledge(this.unit)
   }
 
   /** Returns true once for each execution by the guardian. */
   noticeExecution(): boolean {
-    if (this.#unacknowledged || this.#context.will.state(this.unit) !== 'executed') return false
+    if (this.#unacknowledged || this.#context.guardian.state(this.unit) !== 'executed') return false
     this.#unacknowledged = true
     return true
   }
@@ -84,13 +84,13 @@ export class Cleanup {
 
   /** Gives the guardian a plan for what the members hold now. */
   arm(): void {
-    const { name, will } = this.#context
+    const { name, guardian } = this.#context
     const parts = this.#members.flatMap((member) => planPartOf(member) ?? [])
     this.#planned = this.#claimants()
-    if (this.#unacknowledged) this.#unacknowledged = !will.acknowledge(this.unit)
+    if (this.#unacknowledged) this.#unacknowledged = !guardian.acknowledge(this.unit)
     const { guarded, unit } = this
     const absentAt = this.#earliest()
-    this.#armed = will.arm(cleanupPlanOf({ unit, name: name(), guarded, absentAt }, parts))
+    this.#armed = guardian.arm(cleanupPlanOf({ unit, name: name(), guarded, absentAt }, parts))
     this.#absentAt = this.#armed ? absentAt : undefined
   }
 
@@ -102,7 +102,7 @@ export class Cleanup {
   /** A member has really advertised. */
   advertised({ absence, parameters }: Claimant, priority: number, now: Millis): void {
     // Too late: the guardian has acted on the silence before it, and that is what the members will be told.
-    if (this.#armed && this.#context.will.state(this.unit) === 'executed') return
+    if (this.#armed && this.#context.guardian.state(this.unit) === 'executed') return
     absence.advertised(priority, parameters.advertisementInterval, now)
     // Before the addresses: on a busy node a takeover of many takes longer than the rest of the deadline.
     this.#context.runner.afterSending(this.#moveDeadline)
@@ -155,7 +155,7 @@ export class Cleanup {
     const guard = guarded ? { renew: [], grace: millis(0) } : undefined
     const name = this.#context.name()
     const isEmpty = this.#planned === '' || this.#unacknowledged
-    const isOurs = isEmpty || this.#context.will.arm({ unit, name, remove: [], packets: [], guard })
+    const isOurs = isEmpty || this.#context.guardian.arm({ unit, name, remove: [], packets: [], guard })
     this.withdraw()
     return isOurs
   }
@@ -166,7 +166,7 @@ export class Cleanup {
     this.#planned = ''
     this.#armed = false
     this.#absentAt = undefined
-    this.#context.will.withdraw(this.unit)
+    this.#context.guardian.withdraw(this.unit)
   }
 
   /** After addresses were removed, or could not be: brings the plan in line once in this turn, after all effects. */
@@ -175,11 +175,11 @@ export class Cleanup {
   }
 
   stepDown(now: Millis): void {
-    const { will } = this.#context
-    const { late } = will.stepDown(this.unit)
+    const { guardian } = this.#context
+    const { late } = guardian.stepDown(this.unit)
     this.#armed = false
     this.#absentAt = undefined
-    this.#unacknowledged = this.#unacknowledged && will.state(this.unit) === 'executed'
+    this.#unacknowledged = this.#unacknowledged && guardian.state(this.unit) === 'executed'
     if (late) for (const member of this.#members) member.keeper.doubtRemoval(now)
   }
 
@@ -199,7 +199,7 @@ export class Cleanup {
     const earliest = this.#earliest()
     if (earliest === undefined || earliest === this.#absentAt) return
     this.#absentAt = earliest
-    this.#context.will.sent(this.unit, earliest)
+    this.#context.guardian.sent(this.unit, earliest)
   }
 
   #earliest(): Millis | undefined {

@@ -7,7 +7,7 @@
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
-import type { Clock, LastWillPort } from '../ports.ts'
+import type { Clock, GuardianPort } from '../ports.ts'
 
 /** The guardian beats that often (native/guardian/heartbeat.h): a silence is one when the next beat has not come either. */
 const BEAT = 250
@@ -23,7 +23,7 @@ const LEAST_PATIENCE = 1_000
 
 export type GuardianWatchContext = {
   readonly clock: Clock
-  readonly will: LastWillPort
+  readonly guardian: GuardianPort
   readonly schedule: Schedule
   /** Before each look for which we were woken. */
   readonly onLook: () => void
@@ -53,12 +53,12 @@ export class GuardianWatch {
 
   /** Whoever was started without one, or without shared memory, goes on as he is. */
   start(): void {
-    const { clock, will } = this.#context
-    if (!will.guarded) return
+    const { clock, guardian } = this.#context
+    if (!guardian.guarded) return
     this.#lookedAt = clock.now()
     this.#dueAt = this.#lookedAt
     this.#heardAt = this.#lookedAt
-    this.#isHeard = will.listen(() => this.#called())
+    this.#isHeard = guardian.listen(() => this.#called())
     this.#look()
   }
 
@@ -89,9 +89,9 @@ export class GuardianWatch {
   }
 
   #judge(): void {
-    const { clock, onLost, schedule, shortestLifetime, will } = this.#context
+    const { clock, onLost, schedule, shortestLifetime, guardian } = this.#context
     const now = clock.now()
-    const silence = will.beat(now)
+    const silence = guardian.beat(now)
     if (silence === undefined) return onLost(undefined)
     this.#heardAt = Math.max(this.#heardAt, now - silence)
     if (now - this.#dueAt > LATE) this.#heardAt = now

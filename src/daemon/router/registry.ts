@@ -10,13 +10,14 @@ import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
 import { isOwner } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
-import type { LastWillPort } from '../ports.ts'
+import type { GuardianPort } from '../ports.ts'
 import { GapNews } from '../telemetry/advertisement-gaps.ts'
-import { type Membership, Router, type RouterContext } from './router.ts'
+import type { Membership } from './membership.ts'
+import { Router, type RouterContext } from './router.ts'
 import { RouterGroup } from './router-group.ts'
 import { specOf } from './router-spec.ts'
 
-export type RegistryContext = Omit<RouterContext, 'gapNews' | 'group'> & { readonly will: LastWillPort }
+export type RegistryContext = Omit<RouterContext, 'gapNews' | 'group'> & { readonly guardian: GuardianPort }
 
 export class Registry {
   readonly #context: RegistryContext
@@ -50,7 +51,7 @@ export class Registry {
     return this.#departing
   }
 
-  get groups(): ReadonlySet<Membership> {
+  get groups(): ReadonlySet<Membership<Router>> {
     return new Set(this.#all.map(({ group }) => group))
   }
 
@@ -135,7 +136,7 @@ export class Registry {
       })
     // New plans before the old ones end: there is no moment in which a crash leaves an address behind.
     for (const { cleanup } of fresh) if (cleanup.isNeeded) cleanup.arm()
-    const executed = new Set<Membership>()
+    const executed = new Set<Membership<Router>>()
     for (const [group, members] of before) {
       if (group.members.length > 0 || this.#dissolve(group)) continue
       for (const member of members) executed.add(member.group)
@@ -146,13 +147,13 @@ export class Registry {
     for (const group of fresh) if (!group.members.some(departs)) group.settle(now, reason)
   }
 
-  #newGroup(name: string | undefined): Membership {
-    const { recorder, runner, will } = this.#context
-    return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, will })
+  #newGroup(name: string | undefined): Membership<Router> {
+    const { recorder, runner, guardian } = this.#context
+    return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, guardian })
   }
 
   /** Returns false if the guardian has executed its plan, and no member knows of it yet. */
-  #dissolve(group: Membership): boolean {
+  #dissolve(group: Membership<Router>): boolean {
     this.#freeUnits.push(group.cleanup.unit)
     return group.cleanup.handOver()
   }

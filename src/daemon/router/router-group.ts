@@ -12,34 +12,35 @@ import { enterBackup } from '../../vrrp/fsm.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { EffectRunner } from '../effect-runner.ts'
 import { Cleanup } from '../guard/cleanup.ts'
-import type { LastWillPort } from '../ports.ts'
+import type { GuardianPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { holdsIn } from './held-state.ts'
+import type { Membership } from './membership.ts'
 import { applySteps, postEvent } from './post-event.ts'
-import type { Membership, Router } from './router.ts'
+import type { Router } from './router.ts'
 
 export type RouterGroupContext = {
   readonly recorder: Recorder
   readonly runner: EffectRunner
-  readonly will: LastWillPort
+  readonly guardian: GuardianPort
 }
 
 const NONE: readonly GroupStep[] = []
 
-export class RouterGroup implements Membership {
+export class RouterGroup implements Membership<Router> {
   readonly name: string | undefined
   readonly cleanup: Cleanup
   readonly #recorder: Recorder
   #members: readonly Router[] = []
 
-  constructor(name: string | undefined, unit: number, { recorder, runner, will }: RouterGroupContext) {
+  constructor(name: string | undefined, unit: number, { recorder, runner, guardian }: RouterGroupContext) {
     this.name = name
     this.#recorder = recorder
     this.cleanup = new Cleanup(unit, {
       name: () => name ?? this.#members[0]?.name ?? '',
       members: () => this.#members,
       runner,
-      will,
+      guardian,
     })
   }
 

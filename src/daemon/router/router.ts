@@ -1,13 +1,12 @@
 /**
- * One virtual router at work: holds its state, its parameters and its place, and is the only one that writes them. Decided
- * here: what a new state, place or configuration means for addresses, cleanup plan and announcements. What to decide is
- * vrrp/'s; which members of a group an event moves, router-group.ts's; what an effect does, router-effects.ts's; when
- * effects run, effect-runner.ts's.
+ * One virtual router at work: holds its state, its parameters and its place. Decided here: what a new state, place or
+ * configuration means for addresses, cleanup plan and announcements. What to decide is vrrp/'s; which members of a group an
+ * event moves, router-group.ts's; what an effect does, router-effects.ts's; when effects run, effect-runner.ts's.
+ * Longer than other files because no other file writes a field of a router.
  */
 import type { Held } from '../../config/holding.ts'
 import type { Event, Fault } from '../../vrrp/event.ts'
 import { isLingering } from '../../vrrp/extensions/grace-period.ts'
-import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import { type HeardActive, INITIAL_STATE, nextDeadline, type State } from '../../vrrp/state.ts'
@@ -19,7 +18,6 @@ import { AddressKeeper } from '../addresses/address-keeper.ts'
 import { AddressPlaces } from '../addresses/address-places.ts'
 import type { EffectRunner, Order } from '../effect-runner.ts'
 import { AbsenceDeadline } from '../guard/absence-deadline.ts'
-import type { Cleanup } from '../guard/cleanup.ts'
 import { EffectivePriority } from '../health/effective-priority.ts'
 import type { Tracking } from '../health/tracking.ts'
 import { Advertiser } from '../lan/advertiser.ts'
@@ -35,32 +33,15 @@ import { RouterCounters } from '../telemetry/router-counters.ts'
 import { type TakeoverTimes, TakeoverWatch } from '../telemetry/takeover-watch.ts'
 import { type Entered, TransitionHistory } from '../telemetry/transition-history.ts'
 import { awaitsClaimsIn, heldIn, holdsIn } from './held-state.ts'
-import { type Group, postEvent } from './post-event.ts'
+import type { Membership } from './membership.ts'
+import { postEvent } from './post-event.ts'
 import { type Executors, executorsFor, ordersOf } from './router-effects.ts'
 import { RouterFaults } from './router-faults.ts'
 import type { RouterIo } from './router-io.ts'
 import type { RouterSpec } from './router-spec.ts'
 
-/** The group that a router moves with. It is beside Router because each names the other; router-group.ts implements it. */
-export interface Membership extends Group<Router> {
-  /** `undefined`: the router moves alone. */
-  readonly name: string | undefined
-  readonly cleanup: Cleanup
-  join(member: Router): void
-  leave(member: Router): void
-  /** Brings members that came together while they were running to where a group can be. */
-  settle(now: Millis, reason?: StartReason): void
-  shutDown(now: Millis): void
-  /** Tells the members if they were silent for too long. `slept`: milliseconds that the machine was suspended. */
-  noticeStall(now: Millis, slept?: number): void
-  /** Returns true if the guardian has acted for this engine, and the members have just been told. */
-  noticeExecution(now: Millis): boolean
-  /** Tells the members that the guardian has executed their plan. */
-  takeExecution(now: Millis): void
-}
-
 export type RouterContext = {
-  readonly group: Membership
+  readonly group: Membership<Router>
   readonly runner: EffectRunner
   readonly recorder: Recorder
   readonly takeovers: TakeoverTimes
@@ -93,7 +74,7 @@ export class Router {
   #state: State = INITIAL_STATE
   #io: RouterIo | undefined
   #following: Held | undefined
-  #group: Membership
+  #group: Membership<Router>
   readonly #faults: RouterFaults
   readonly #executors: Executors
   readonly #runner: EffectRunner
@@ -156,7 +137,7 @@ export class Router {
     return this.#following
   }
 
-  get group(): Membership {
+  get group(): Membership<Router> {
     return this.#group
   }
 
@@ -254,7 +235,7 @@ export class Router {
   // Configuration ------------------------------------------------------------------------------------------------------
 
   /** A reload made other groups; the plan of the new one is the caller's. */
-  moveToGroup(group: Membership): void {
+  moveToGroup(group: Membership<Router>): void {
     this.#group.leave(this)
     this.#group = group
     group.join(this)

@@ -9,7 +9,7 @@ import type { CheckBoard } from '../health/check-board.ts'
 import { healthcheckSnapshots, WallClock } from '../health/healthcheck-snapshot.ts'
 import type { Segment } from '../lan/segment.ts'
 import type { Segments } from '../lan/segments.ts'
-import type { Clock, LastWillPort } from '../ports.ts'
+import type { Clock, GuardianPort } from '../ports.ts'
 import type { Registry } from '../router/registry.ts'
 import type { Router } from '../router/router.ts'
 import type { Notices } from './notices.ts'
@@ -31,7 +31,7 @@ import type { TakeoverTimes } from './takeover-watch.ts'
 export type EngineStatusContext = {
   readonly ports: {
     readonly clock: Clock
-    readonly will: LastWillPort
+    readonly guardian: GuardianPort
     readonly recorder: Recorder
     readonly configuration?: () => ConfigSnapshot
     readonly surroundings?: () => SurroundingsSnapshot
@@ -80,7 +80,7 @@ export class EngineStatus {
 
   #describe(routers: readonly Router[]): Snapshot {
     const { board, notices, ports, registry, segments } = this.#context
-    const { clock, configuration, recorder, surroundings, will } = ports
+    const { clock, configuration, recorder, surroundings, guardian } = ports
     const now = clock.now()
     return {
       version: 1,
@@ -88,7 +88,7 @@ export class EngineStatus {
       hostname: hostname(),
       startedAt: this.#startedAt.toISOString(),
       takenAt: new Date().toISOString(),
-      guardian: will.armed ? (will.guarded ? 'guarded' : 'armed') : 'none',
+      guardian: guardian.armed ? (guardian.guarded ? 'guarded' : 'armed') : 'none',
       logRecordsLost: recorder.lost,
       config: configuration?.() ?? this.#givenConfig(),
       ...(surroundings?.() ?? NO_SURROUNDINGS),

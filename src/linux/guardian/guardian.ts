@@ -4,7 +4,7 @@
  * will says (daemon/), how it is spelled (will-message.ts) and what an engine does that has no guardian any more.
  */
 import { closeSync, readSync, writeSync } from 'node:fs'
-import type { LastWill, LastWillPort } from '../../daemon/ports.ts'
+import type { CleanupPlan, GuardianPort } from '../../daemon/ports.ts'
 import { millis } from '../../wire/units.ts'
 import { type GuardianWords, type NativeAddon, WORD } from '../native.ts'
 import {
@@ -30,7 +30,7 @@ const MOST_UNTOLD = 16
 const PATIENCE = 5
 
 export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }
-export type Guardian = LastWillPort & {
+export type Guardian = GuardianPort & {
   /** Words for the service manager (sd_notify(3)), in their order; those of a channel that stays full are lost. */
   tell(words: string): void
   /** Reports that the signal handlers are in place. Until then the guardian holds signals that would end this process. */
@@ -159,7 +159,7 @@ export function openGuardian(
    * The word first, then the will: the guardian acts for a word only by the will of the same generation, so that between
    * the two it renews nothing that the new will may leave out, and the message finds a word to look at.
    */
-  function arm(will: LastWill): boolean {
+  function arm(will: CleanupPlan): boolean {
     const generation = will.guard === undefined ? 0 : words?.arm(will.unit, patience())
     if (generation === 0 && will.guard !== undefined) return false
     // A guarded will that this one replaces would go on being renewed.

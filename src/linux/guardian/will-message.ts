@@ -3,7 +3,7 @@
  * native/guardian/message.h (native endian, little on x64 and arm64); the guardian knows neither VRRP nor
  * rtnetlink, so both arrive complete. Refused here: the socketpair, and when a will is due.
  */
-import type { LastWill, WillGuard } from '../../daemon/ports.ts'
+import type { CleanupPlan, PlanGuard } from '../../daemon/ports.ts'
 import { addressBytes } from '../../wire/address.ts'
 import { removeAddressRequest, renewAddressRequest } from '../netlink/message.ts'
 
@@ -58,12 +58,12 @@ export function tellMessage(words: string): Uint8Array {
 }
 
 /** Milliseconds between two renewals; 0 = one for all time. */
-function periodOf(renew: WillGuard['renew']): number {
+function periodOf(renew: PlanGuard['renew']): number {
   const lifetimes = renew.flatMap(({ lifetime }) => lifetime ?? [])
   return lifetimes.length === 0 ? 0 : Math.floor((Math.min(...lifetimes) * 1000) / 3)
 }
 
-function guardHeader(bytes: Uint8Array, { renew, grace }: WillGuard, generation: number): void {
+function guardHeader(bytes: Uint8Array, { renew, grace }: PlanGuard, generation: number): void {
   const out = view(bytes)
   out.setUint32(12, renew.length, true)
   out.setUint32(16, periodOf(renew), true)
@@ -75,7 +75,7 @@ function guardHeader(bytes: Uint8Array, { renew, grace }: WillGuard, generation:
  * Sequence numbers stay 0: the guardian sets its own before it sends. `generation` is that of the shared word that
  * speaks of this will; 0 = there is no word, so no guard either.
  */
-export function armMessage(will: LastWill, generation = 0): Uint8Array {
+export function armMessage(will: CleanupPlan, generation = 0): Uint8Array {
   const guard = generation === 0 ? undefined : will.guard
   const start = guard === undefined ? HEADER : GUARD_HEADER
   const renewals = guard?.renew ?? []

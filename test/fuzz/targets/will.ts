@@ -3,7 +3,7 @@
  * native/guardian/message.h allow, by a second reading of them, and says exactly what was wanted. An input makes the wish; what the
  * guardian does with octets that are no will is native/fuzz.
  */
-import type { LastWill, Renewal, WantedAddress } from '../../../src/daemon/ports.ts'
+import type { CleanupPlan, Renewal, WantedAddress } from '../../../src/daemon/ports.ts'
 import {
   armMessage,
   LARGEST_MESSAGE,
@@ -76,7 +76,7 @@ function drawing(input: Uint8Array) {
 }
 type Draw = ReturnType<typeof drawing>
 
-function wished(draw: Draw): { readonly will: LastWill; readonly generation: number } {
+function wished(draw: Draw): { readonly will: CleanupPlan; readonly generation: number } {
   const flags = draw.octet()
   const addressOf = (family: Family) => addressFromBytes(draw.some(family === 'ipv4' ? 4 : 16))
   const family = (): Family => (draw.octet() % 2 === 0 ? 'ipv4' : 'ipv6')

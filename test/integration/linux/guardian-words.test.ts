@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { LastWill } from '../../../src/daemon/ports.ts'
+import type { CleanupPlan } from '../../../src/daemon/ports.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../../../src/linux/guardian/guardian.ts'
 import { openGuardianWords } from '../../../src/linux/guardian/guardian-words.ts'
 import { armMessage, lookMessage, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
@@ -31,7 +31,7 @@ const MAGIC = 0x32574648
 const UNIT = 7
 const [ARMED, BUSY, EXECUTED] = [1, 2, 4]
 const VIP = { interfaceIndex: 2, address: address('192.0.2.10'), prefixLength: 32 }
-const WILL: LastWill = {
+const WILL: CleanupPlan = {
   unit: UNIT,
   name: 'api',
   remove: [VIP],
@@ -174,7 +174,7 @@ test("a busy word is waited for, a few milliseconds and not for ever; its bit st
 test('a will without a guard ends the guard of the one before', () => {
   guardian.arm(WILL)
   channel()
-  const plain: LastWill = { ...WILL, guard: undefined }
+  const plain: CleanupPlan = { ...WILL, guard: undefined }
   expect([guardian.arm(plain), word() & ARMED, channel()]).toEqual([true, 0, hex(armMessage(plain))])
 })
 

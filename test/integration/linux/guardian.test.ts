@@ -7,14 +7,14 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { LastWill } from '../../../src/daemon/ports.ts'
+import type { CleanupPlan } from '../../../src/daemon/ports.ts'
 import { eventually } from '../../../src/lab/wait.ts'
 import { type Guardian, type GuardianFault, openGuardian } from '../../../src/linux/guardian/guardian.ts'
 import { armMessage, LARGEST_MESSAGE, readyMessage, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
 import { loadNative } from '../../../src/linux/native.ts'
 import { address } from '../../../src/wire/address.ts'
 
-const will = (unit: number, host = 1): LastWill => ({
+const will = (unit: number, host = 1): CleanupPlan => ({
   unit,
   name: 'api',
   remove: [{ interfaceIndex: 2, address: address(`192.0.2.${host}`), prefixLength: 32 }],

@@ -21,12 +21,12 @@ import type {
   AddressOutcome,
   AddressStep,
   AdvertisementSocketOptions,
+  CleanupPlan,
   Datagram,
   Failure,
   FrameSocketOptions,
+  GuardianPort,
   Hears,
-  LastWill,
-  LastWillPort,
   Link,
   NeighborResolution,
   NeighborWatchOptions,
@@ -155,7 +155,7 @@ export class FakeWorld {
   /** Somebody reads the counters. */
   onSnapshot: (() => void) | undefined
   #tellRecords: (() => void) | undefined
-  readonly wills = new Map<number, LastWill>()
+  readonly wills = new Map<number, CleanupPlan>()
   /** With shared memory; before start(). */
   guarded = false
   /** What the guardian executed on its own, and when. */
@@ -174,7 +174,7 @@ export class FakeWorld {
   /** A busy word: renewals under way, that long. */
   busy = false
   /** Before a will is taken. */
-  onArm: ((will: LastWill) => void) | undefined
+  onArm: ((will: CleanupPlan) => void) | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   asleep = 1_000
   forsaken = 0
@@ -217,7 +217,7 @@ export class FakeWorld {
   readonly #timers = new Set<Timer>()
   readonly #words = new Map<number, 'armed' | 'executed'>()
   #executions = 0
-  #renewing: LastWill | undefined
+  #renewing: CleanupPlan | undefined
   #deliver: ((event: NetworkEvent) => void) | undefined
 
   constructor(routers: readonly RouterConfig[] = [ROUTER], options: WorldOptions = {}) {
@@ -275,7 +275,7 @@ export class FakeWorld {
       clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
       network: this.#network(),
       sockets: this.#socketPort(),
-      will: this.#will(),
+      guardian: this.#guardian(),
       onForsaken: () => {
         this.forsaken++
       },
@@ -662,7 +662,7 @@ export class FakeWorld {
 
   // The guardian ---------------------------------------------------------------------------------------------------
 
-  #will(): LastWillPort {
+  #guardian(): GuardianPort {
     const guarded = () => this.guarded && !this.#guardianIsMissed
     const executions = () => this.#executions
     return {
@@ -736,7 +736,7 @@ export class FakeWorld {
     if (this.#words.get(unit) !== 'armed') this.#takeOff(will)
   }
 
-  #takeOff({ remove }: LastWill): void {
+  #takeOff({ remove }: CleanupPlan): void {
     for (const wanted of remove) {
       const found = this.#find(wanted)
       if (found !== undefined) this.#change('remove', found)

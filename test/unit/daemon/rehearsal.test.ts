@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { LastWill, SocketPort } from '../../../src/daemon/ports.ts'
+import type { CleanupPlan, SocketPort } from '../../../src/daemon/ports.ts'
 import { rehearsal } from '../../../src/daemon/rehearsal.ts'
 import { openClock } from '../../../src/linux/clock.ts'
 import { openGuardian } from '../../../src/linux/guardian/guardian.ts'
@@ -34,8 +34,8 @@ function watch() {
       close: () => acts.push(`${hears} no more`),
     }),
   }
-  const will = {
-    arm: ({ remove }: LastWill) => acts.push(`arm ${remove.length}`) > 0,
+  const guardian = {
+    arm: ({ remove }: CleanupPlan) => acts.push(`arm ${remove.length}`) > 0,
     stepDown: () => ({ executed: false, late: false }),
     withdraw: () => void acts.push('withdraw'),
     sent: () => {},
@@ -47,7 +47,7 @@ function watch() {
     guarded: false,
     armed: true,
   }
-  return { acts, play: rehearsal({ sockets, will }) }
+  return { acts, play: rehearsal({ sockets, guardian }) }
 }
 
 test('every path is played: takeover, rounds, a rival, losing, a release, a fault, yield, shutdown', () => {
@@ -71,5 +71,5 @@ test('with the ports of the program it opens no descriptor, and leaves nothing t
   const descriptors = () => readdirSync('/proc/self/fd').length
   const before = descriptors()
   const sockets = openSockets(MUTE_NATIVE, openClock(MUTE_NATIVE))
-  for (const _ of rehearsal({ sockets, will: openGuardian('rehearsal') })) expect(descriptors()).toBe(before)
+  for (const _ of rehearsal({ sockets, guardian: openGuardian('rehearsal') })) expect(descriptors()).toBe(before)
 })
