@@ -1,6 +1,6 @@
 /**
  * Duplicate address detection for the addresses that this node holds (docs/adr/0018): when to ask whether another host has
- * one, and what an answer means. The same MAC twice, 100 ms apart or more, neither ours nor allowed, is a duplicate owner. A
+ * one, and what an answer means. The same MAC twice, 100 ms apart or more, neither ours nor allowed, is a duplicate holder. A
  * detection is a value, made when a router becomes Active and dropped when it is not, so a router in Leaving asks nothing.
  * Knows no frame (probe.ts, neighbor-solicitation.ts), no state and no router; chance is an argument.
  */
@@ -22,7 +22,7 @@ export const HANDOVER = 500
  * 100 ms). So a router that lost two elections was asked, and missed for long enough, in between.
  */
 const ANSWERS_TAKE = 200
-/** Rounds without an answer after which a duplicate owner is gone. */
+/** Rounds without an answer after which a duplicate holder is gone. */
 const GONE_AFTER = 3
 /**
  * Questions for the router behind a MAC, before the host counts as one that speaks no VRRP: one answer may be lost. The
@@ -48,9 +48,9 @@ export type DetectionRules = {
   readonly isNameless: (mac: Mac) => boolean
 }
 
-export type DuplicateOwner = { readonly address: Address; readonly mac: Mac }
+export type DuplicateHolder = { readonly address: Address; readonly mac: Mac }
 
-type Suspect = DuplicateOwner & {
+type Suspect = DuplicateHolder & {
   /** Time of the answer that made it a suspect. */
   readonly firstAt: Millis
   /** Time from which an answer counts as the second one. */
@@ -137,7 +137,7 @@ export type DetectionTurn = {
   /** A round has begun: questions of the last one are answered no more. */
   readonly began: boolean
   /** Duplicate owners that have not answered for GONE_AFTER rounds. */
-  readonly gone: readonly DuplicateOwner[]
+  readonly gone: readonly DuplicateHolder[]
 }
 
 export type DetectionStep = {
@@ -195,13 +195,13 @@ const isMissing = ({ missingSince }: Suspect, now: Millis): boolean =>
 const isGone = (one: Suspect, now: Millis): boolean =>
   one.confirmed ? one.unanswered >= GONE_AFTER : isMissing(one, now)
 
-/** `found`: this answer made the duplicate owner certain. */
+/** `found`: this answer made the duplicate holder certain. */
 export type Heard = { readonly detection: Detection; readonly found: boolean }
 
 export function hearAnswer(
   detection: Detection,
   { own, allowed, patience, isNameless }: DetectionRules,
-  { address, mac }: DuplicateOwner,
+  { address, mac }: DuplicateHolder,
   heardAt: Millis,
 ): Heard {
   const nothing = { detection, found: false }
@@ -228,5 +228,5 @@ export function hearAnswer(
 }
 
 /** Returns the certain ones. */
-export const duplicateOwners = ({ suspects }: Detection): readonly DuplicateOwner[] =>
+export const duplicateHolders = ({ suspects }: Detection): readonly DuplicateHolder[] =>
   suspects.filter(({ confirmed }) => confirmed).map(({ address, mac }) => ({ address, mac }))

@@ -7,6 +7,7 @@ import { EXIT } from '../app/exit-code.ts'
 import { formatDuration, parseDuration } from '../config/schema/duration.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
 import { type Answer, ask } from '../files/control-client.ts'
+import { newNames } from '../http/former-names.ts'
 import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
@@ -70,7 +71,7 @@ async function everyTarget(socket: string, yielding: boolean): Promise<readonly 
 async function routersAt(socket: string): Promise<readonly RouterSnapshot[]> {
   const { status, body } = await ask(socket, { path: '/v1/status', within: TIMEOUT })
   if (status !== 200) throw new Error(`it answered ${status}: ${body.trim()}`)
-  const { routers }: Snapshot = JSON.parse(body)
+  const { routers }: Snapshot = JSON.parse(body, newNames)
   return routers.filter(({ departing }) => !departing)
 }
 
@@ -83,7 +84,7 @@ async function outcome(socket: string, target: string, forMs: number): Promise<C
   if (back !== undefined) return refused(`No other node took over: ${back.name} is Active again`)
   if (routers.some(({ state }) => state === 'Leaving'))
     return refused(`${began}, but after ${LONGEST / 1000} s it is still leaving`)
-  const { address } = routers.find(({ owner }) => owner.address !== null)?.owner ?? first.owner
+  const { address } = routers.find(({ holder }) => holder.address !== null)?.holder ?? first.holder
   return told(`${began}: ${address === null ? 'no other node has been heard yet' : `${address} is Active now`}`)
 }
 

@@ -43,7 +43,7 @@ export const LOG_FIELDS = {
   latencyMs: field('number', 'Milliseconds that a health check or a notify program took'),
   limit: field('string', 'What `io: raw-socket` cannot do'),
   mac: field('string', 'MAC address of another host'),
-  onDuplicate: field('string', 'What the router does about a duplicate owner: `announce`, `yield` or `alarm`'),
+  onDuplicate: field('string', 'What the router does about a duplicate holder: `announce`, `yield` or `alarm`'),
   pausedMs: field('number', 'Milliseconds for which a reload kept the engine from everything else'),
   peer: field('string', 'IP address of another router or host'),
   pid: field('number', 'Process that was refused; in a record without it, that of the daemon'),

@@ -132,8 +132,8 @@ function causeOfFault(fault: string, router: string, own?: string): Test {
       return (event) =>
         (event.kind === 'faultChanged' && event.present && event.router === about) ||
         (event.kind === 'transition' && event.router === about)
-    case 'duplicateOwner':
-      return (event) => event.kind === 'duplicateOwner' && event.router === router
+    case 'duplicateHolder':
+      return (event) => event.kind === 'duplicateHolder' && event.router === router
     case 'restorationsPaused':
       return (event) => event.kind === 'foreignChange' && event.router === router
     default:

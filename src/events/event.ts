@@ -179,7 +179,7 @@ const foreignChange = event('foreignChange', {
   suppressed,
 })
 
-const duplicateOwner = event('duplicateOwner', {
+const duplicateHolder = event('duplicateHolder', {
   router,
   address,
   mac: z.string(),
@@ -241,7 +241,7 @@ export const eventSchema = z.discriminatedUnion('kind', [
   engineLate,
   advertisementsMissed,
   foreignChange,
-  duplicateOwner,
+  duplicateHolder,
   twoActives,
   packetsDiscarded,
   packetsLost,
@@ -280,8 +280,18 @@ export function readEventPage(value: unknown): EventPage | undefined {
   return read.success ? { ...read.data, events: read.data.events.flatMap((each) => readEvent(each) ?? []) } : undefined
 }
 
+/** Kinds and faults of events before 0.2.0: journals on disks have them, and nodes that are not upgraded yet. */
+function namedAsNow(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const named = { ...value } as const
+  if ('kind' in named && named.kind === 'duplicateOwner') return { ...named, kind: 'duplicateHolder' }
+  if ('fault' in named && named.fault === 'duplicateOwner') return { ...named, fault: 'duplicateHolder' }
+  if ('reason' in named && named.reason === 'duplicateOwner') return { ...named, reason: 'duplicateHolder' }
+  return value
+}
+
 /** Source: a file, or another node, perhaps of another version: what is not known is no event. */
 export function readEvent(value: unknown): JournalEvent | undefined {
-  const read = eventSchema.safeParse(value)
+  const read = eventSchema.safeParse(namedAsNow(value))
   return read.success ? read.data : undefined
 }

@@ -25,8 +25,8 @@ function causeOf(timeline: Timeline, told: Told): Cause | undefined {
   switch (event.kind) {
     case 'foreignChange':
       return 'foreignChange'
-    case 'duplicateOwner':
-      return event.present ? 'duplicateOwner' : undefined
+    case 'duplicateHolder':
+      return event.present ? 'duplicateHolder' : undefined
     case 'absence':
       return 'engineAway'
     case 'engineLate':

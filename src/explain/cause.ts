@@ -25,7 +25,7 @@ export const CAUSES = [
   'preempted',
   'fault',
   'guardianLost',
-  'duplicateOwner',
+  'duplicateHolder',
   'foreignChange',
   'outranked',
   'rival',
@@ -86,7 +86,7 @@ export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
   fault: 'remove the fault; the router takes no part until then.',
   guardianLost:
     'keep the guardian alive: an engine without one stops, because nothing would remove its VIPs if it died. The log of the system shows what killed or froze it.',
-  duplicateOwner:
+  duplicateHolder:
     'remove the VIP from that host: the MAC table of the switch shows its port. If it only answers for others (proxy ARP), list its MAC in `duplicateAllowed`.',
   foreignChange:
     'configure that program to leave VIPs alone: NetworkManager, systemd-networkd, netplan and clean-up scripts are the usual ones. `holdfast doctor` finds the managers.',

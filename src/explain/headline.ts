@@ -198,7 +198,7 @@ function why(cause: Cause, from: string, to: string, first: Told | undefined): s
       return `${from} was in fault`
     case 'guardianLost':
       return `${from} lost its guardian and stopped`
-    case 'duplicateOwner':
+    case 'duplicateHolder':
       return `another host had the address of ${from} as well`
     case 'foreignChange':
       return `another program kept removing the address on ${from}`

@@ -29,7 +29,7 @@ type State = {
   readonly node: Node
   readonly routers: Map<string, Told<EventOf<'transition'>>>
   readonly faults: Map<string, Told<EventOf<'faultChanged'>>>
-  readonly duplicates: Map<string, Told<EventOf<'duplicateOwner'>>>
+  readonly duplicates: Map<string, Told<EventOf<'duplicateHolder'>>>
   readonly checks: Map<string, Told<EventOf<'checkChanged'>>>
   readonly actives: Map<string, Told<EventOf<'twoActives'>>>
   reload: Told<EventOf<'reloaded'>> | undefined
@@ -79,7 +79,7 @@ function read(state: State, told: Told): void {
   if (isKind(told, 'transition')) routers.set(told.event.router, told)
   if (isKind(told, 'checkChanged')) keep(checks, told.event.check, told, told.event.to === 'down')
   if (isKind(told, 'faultChanged')) keep(faults, `${told.event.router} ${told.event.fault}`, told, told.event.present)
-  if (isKind(told, 'duplicateOwner'))
+  if (isKind(told, 'duplicateHolder'))
     keep(duplicates, `${told.event.address} ${told.event.mac}`, told, told.event.present)
   if (isKind(told, 'twoActives')) {
     actives.delete(told.event.router)

@@ -185,7 +185,7 @@ function preventionOf(timeline: Timeline, { about, cause, move }: Incident): str
   // A reload that moved nothing asks for nothing.
   if (cause === 'reloaded' && move === undefined) return null
   const event = about?.event
-  if (event?.kind === 'duplicateOwner' || event?.kind === 'peerHeard') {
+  if (event?.kind === 'duplicateHolder' || event?.kind === 'peerHeard') {
     const peer = event.kind === 'peerHeard' ? event.peer : peerWith(timeline, event)
     const isOurs = peer !== undefined && nodeAt(timeline, peer) !== undefined
     if (isOurs || (peer !== undefined && standingOf(timeline, event.router, peer) === 'listed')) return SPLIT_BRAIN

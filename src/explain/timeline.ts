@@ -156,9 +156,9 @@ export function standingOf(
 }
 
 /** The node of the group, or else the router, that has this MAC: what it said for another virtual router counts, too. */
-export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'duplicateOwner'>): string | undefined {
+export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'duplicateHolder'>): string | undefined {
   const said = timeline.told.flatMap(({ event }) =>
-    event.kind === 'duplicateOwner' && event.mac === mac ? (event.peer ?? []) : [],
+    event.kind === 'duplicateHolder' && event.mac === mac ? (event.peer ?? []) : [],
   )
   const isOurs = (address: string) =>
     nodeAt(timeline, address) !== undefined || standingOf(timeline, router, address) === 'listed'

@@ -52,7 +52,7 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
       return `missed advertisements of ${nameOf(event.peer)}${event.count > 1 ? `, ${event.count} times` : ''}: none for ${time(event.gapMs)}, at an interval of ${time(event.interval)}`
     case 'foreignChange':
       return `another program ${event.change} ${event.address} ${event.change === 'removed' ? 'from' : 'to'} ${event.interface}: ${ANSWER[event.answer]}`
-    case 'duplicateOwner':
+    case 'duplicateHolder':
       return event.present
         ? `another host, ${event.mac}${event.peer === undefined ? ' (no VRRP heard from it)' : ` (${nameOf(event.peer)})`}, answers for ${event.address} as well: ${reactionWords(event)}`
         : `${event.mac} no longer answers for ${event.address}`
@@ -154,7 +154,7 @@ function absenceWords({ agoMs, cause, silentMs }: EventOf<'absence'>): string {
     : `runs again: had not advertised ${silent}; its guardian removed the addresses ${time(agoMs ?? 0)} ago`
 }
 
-function reactionWords({ address, reaction }: EventOf<'duplicateOwner'>): string {
+function reactionWords({ address, reaction }: EventOf<'duplicateHolder'>): string {
   if (reaction === 'announce') return `${address.includes(':') ? 'unsolicited NA' : 'gratuitous ARP'} sent again`
   return reaction === 'yield' ? 'the other host wins, so this router yields' : 'no reaction'
 }

@@ -9,6 +9,7 @@ import { LARGEST_PAGE } from '../daemon/telemetry/chronicle.ts'
 import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
 import { type ControlPeer, listenPrivately, mayCommand } from '../files/private-socket.ts'
 import { type EventSource, eventRoute } from './event-route.ts'
+import { withFormerNames } from './former-names.ts'
 import type { MetricsText } from './port-settings.ts'
 import { readiness } from './readiness.ts'
 import { type Commands, createApi, json, type Reply, text } from './server.ts'
@@ -30,7 +31,7 @@ export async function openControlSocket(path: string, ports: ControlPorts): Prom
   const { refusal, connected } = gate(ports)
   const server = createApi(
     {
-      '/v1/status': () => json(ports.snapshot()),
+      '/v1/status': () => json(withFormerNames(ports.snapshot())),
       '/v1/events': eventRoute(ports.events, LARGEST_PAGE),
       // Who is answered here is answered by the engine.
       '/healthz': () => text(200, 'ok'),

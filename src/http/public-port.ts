@@ -8,6 +8,7 @@ import type { EngineReport } from '../daemon/telemetry/report.ts'
 import type { EventPage, JournalEvent } from '../events/event.ts'
 import type { EventQuestion } from './event-question.ts'
 import { eventRoute } from './event-route.ts'
+import { withFormerNames } from './former-names.ts'
 import type { MetricsPage } from './metrics/metrics-page.ts'
 import { pageRoutes } from './page-files.ts'
 import type { Peers, PeersAnswer } from './peers/peers.ts'
@@ -52,7 +53,7 @@ export function openPort(
   const beat = sharedAnswer(() => questions.beat(), ENGINE_PAUSE)
   const routes: Routes = {
     '/metrics': async () => ({ status: 200, ...(await metrics.text()) }),
-    '/v1/status': sharedAnswer(async () => json(publicStatus((await report()).snapshot)), TEXT_PAUSE),
+    '/v1/status': sharedAnswer(async () => json(withFormerNames(publicStatus((await report()).snapshot))), TEXT_PAUSE),
     '/v1/events': eventRoute(
       {
         events: takingTurns(async (wanted: EventQuestion) => publicPage(await questions.events(wanted)), ENGINE_PAUSE),

@@ -42,7 +42,7 @@ const router = z.object({
     ),
   }),
   yieldingUntil: moment.nullable(),
-  owner: z
+  holder: z
     .object({
       self: z.boolean(),
       address: address.nullable(),
@@ -61,7 +61,7 @@ const router = z.object({
   deadlines: z.record(z.string(), z.number()).describe('Milliseconds that remain; below 0: overdue'),
   addresses: z.array(z.object({ address, present: z.boolean().describe('On this node') })),
   lifetimeSeconds: z.number().nullable(),
-  strangers: z.array(
+  mismatchedRouters: z.array(
     z.object({
       address,
       reason: z.string(),
@@ -82,10 +82,13 @@ const router = z.object({
       foundMsAgo: z.number(),
     }),
   ),
-  rival: z
+  competingAnswer: z
     .object({ address, mac: z.string(), sinceMsAgo: z.number(), lastMsAgo: z.number(), answers: z.int() })
     .nullable()
     .describe('The other host that answered last while this node was Active; null: none has in the last 10 s'),
+  owner: z.unknown().describe('Former name of holder, until 0.3.0'),
+  strangers: z.unknown().describe('Former name of mismatchedRouters, until 0.3.0'),
+  rival: z.unknown().describe('Former name of competingAnswer, until 0.3.0'),
   otherActives: z
     .array(z.object({ address, priority, forMs: z.number(), heardMsAgo: z.number() }))
     .describe('Routers that advertise as Active beside this one, or beside the one that it follows'),
@@ -93,8 +96,10 @@ const router = z.object({
   counters: z.object({
     received: z.int(),
     receivedZero: z.int(),
-    rivalAnswers: z.int(),
-    willsExecuted: z.int(),
+    competingAnswers: z.int(),
+    cleanupPlansExecuted: z.int(),
+    rivalAnswers: z.int().describe('Former name of competingAnswers, until 0.3.0'),
+    willsExecuted: z.int().describe('Former name of cleanupPlansExecuted, until 0.3.0'),
     sent: counts,
     sendFailures: counts,
     refused: counts,

@@ -50,7 +50,7 @@ const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`------< ${title} >------`, ...lines]
 
 function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Snapshot['healthchecks']): string[] {
-  const { name, version, family, group, owner, priority, tracking, addresses, faults } = router
+  const { name, version, family, group, holder: owner, priority, tracking, addresses, faults } = router
   const state = stateWord(router)
   const spec = config.virtualRouters.find((one) => one.name === name)
   const device = router.interface ?? (spec && nameOfInterface(spec)) ?? 'none'

@@ -28,7 +28,7 @@ export type Fault =
   | 'restorationsPaused'
   | 'addressInstallFailed'
   /** Another router has our addresses and would win, but its advertisements do not reach us. */
-  | 'duplicateOwner'
+  | 'duplicateHolder'
   /** Where one of its addresses is to be, which is not its own interface. */
   | `addressInterfaceDown:${string}`
   | `trackedInterfaceDown:${string}`

@@ -41,7 +41,7 @@ async function plays(row: Row, { onTestFinished }: TestContext): Promise<void> {
   if (process.env.HOLDFAST_FIGURES === '1') process.stderr.write(`${JSON.stringify({ row, measured })}\n`)
   for (const one of measured) {
     const told = JSON.stringify(one)
-    expect(one.nobody, `ms with no owner: ${told}`).toBeLessThanOrEqual(nobodyAllowed(one))
+    expect(one.nobody, `ms with no holder: ${told}`).toBeLessThanOrEqual(nobodyAllowed(one))
     if (one.outcome === 'holds') expect(one.to, `the owner after: ${told}`).toBe(one.from)
     if (one.rivals.some((name) => name.endsWith('holdfast')))
       expect(one.several, `ms with two owners, one of them a holdfast: ${told}`).toBeLessThanOrEqual(SEVERAL)

@@ -54,6 +54,8 @@ describeNetns('addresses in an awkward order', () => {
     await trio.start(1, 200)
     await trio.answeredBy(1, 'it started alone')
     await sleep(1_500)
-    expect((await trio.daemon(1).router()).counters.rivalAnswers, 'answers of our own eth1 taken for a rival').toBe(0)
+    expect((await trio.daemon(1).router()).counters.competingAnswers, 'answers of our own eth1 taken for a rival').toBe(
+      0,
+    )
   })
 })

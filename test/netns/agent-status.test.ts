@@ -66,7 +66,7 @@ describeNetns('HostedNetServices, by the agent itself', () => {
     second.startAgent()
     await named('n1', 'which has both')
     const follows = async (name: string) =>
-      (await second.snapshot())?.routers.find((router) => router.name === name)?.owner.address === first.host.address
+      (await second.snapshot())?.routers.find((router) => router.name === name)?.holder.address === first.host.address
     for (const name of ['ostest_API_0', 'ostest_INGRESS_0'])
       await eventually(
         `n2 to follow n1 in ${name}`,
@@ -87,7 +87,7 @@ describeNetns('HostedNetServices, by the agent itself', () => {
       (await first.snapshot())?.routers.find(({ name, departing }) => name === 'ostest_INGRESS_0' && !departing)
     await eventually(
       'n1 to follow n2',
-      async () => (await ingressOf())?.owner.address === second.host.address,
+      async () => (await ingressOf())?.holder.address === second.host.address,
       ingressOf,
       WITHIN,
     )

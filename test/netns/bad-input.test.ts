@@ -89,13 +89,15 @@ async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { 
   const where = `holdfast on ${daemon.plan.host.name}`
   const found = await eventually(
     `${where} to name ${address} for ${reason}`,
-    async () => (await daemon.router()).strangers.find((one) => one.address === address),
-    async () => (await daemon.router()).strangers,
+    async () => (await daemon.router()).mismatchedRouters.find((one) => one.address === address),
+    async () => (await daemon.router()).mismatchedRouters,
     { within: WITHIN },
   )
   expect(found, `what ${where} says of ${address}`).toMatchObject({ reason, listenedTo: false })
   const { stdout } = await statusCommand(daemon.socket, { json: false })
-  expect(stdout, `status of ${where}`).toContain(`STRANGER: ${address} ${words} (${reason}): not listened to, `)
+  expect(stdout, `status of ${where}`).toContain(
+    `MISMATCHED ROUTER: ${address} ${words} (${reason}): not listened to, `,
+  )
   const said = daemon.records.filter(({ peer, reason: why }) => peer === address && why === reason)
   expect(said.map(({ msg }) => msg).at(0), `log of ${where} about ${address}`).toContain(words)
 }
@@ -123,7 +125,7 @@ describeNetns('a stranger on our VRID', () => {
     await sleep(activeDownIntervalMs(100, ours.intervalMs))
 
     const router = await us.router()
-    expect([router.state, router.owner.self], 'our state and owner beside priority 254').toEqual(['Active', true])
+    expect([router.state, router.holder.self], 'our state and owner beside priority 254').toEqual(['Active', true])
     expect(router.counters.transitions, 'our transitions since it came').toEqual(before)
     expect(router.counters.received, 'advertisements that counted').toBe(0)
     expect(lab.holders(LAB_VIP), 'who has our address').toEqual(['r1'])
@@ -147,7 +149,7 @@ describeNetns('a stranger on our VRID', () => {
       reason: 'address-list-mismatch',
       words: 'advertises other addresses',
     })
-    expect((await second.router()).owner, 'whom the Backup follows').toMatchObject({ address: '10.77.0.11' })
+    expect((await second.router()).holder, 'whom the Backup follows').toMatchObject({ address: '10.77.0.11' })
 
     first.killAll()
     await active(second)
@@ -162,7 +164,7 @@ describeNetns('a stranger on our VRID', () => {
     )
     expect(lab.holders(LAB_VIP), 'who has the address, r1 being dead').toContain('r2')
     const router = await second.router()
-    expect(router.strangers, 'strangers of r2').toMatchObject([
+    expect(router.mismatchedRouters, 'strangers of r2').toMatchObject([
       { address: '10.77.0.13', reason: 'address-list-mismatch' },
     ])
   })
@@ -181,12 +183,14 @@ describeNetns('a stranger on our VRID', () => {
         { within: WITHIN },
       )
       const router = await us.router()
-      expect(router.owner, 'owner by the account of r1').toMatchObject({ self: false, address: '10.77.0.12' })
-      expect(router.strangers, 'strangers by the account of r1').toMatchObject([
+      expect(router.holder, 'owner by the account of r1').toMatchObject({ self: false, address: '10.77.0.12' })
+      expect(router.mismatchedRouters, 'strangers by the account of r1').toMatchObject([
         { address: '10.77.0.12', reason: 'address-list-mismatch', listenedTo: true },
       ])
       const { stdout } = await statusCommand(us.socket, { json: false })
-      expect(stdout).toContain('STRANGER: 10.77.0.12 advertises other addresses (address-list-mismatch): listened to')
+      expect(stdout).toContain(
+        'MISMATCHED ROUTER: 10.77.0.12 advertises other addresses (address-list-mismatch): listened to',
+      )
     })
   })
 })

@@ -102,7 +102,7 @@ const follow = async (nodes: readonly LabNode[], router: string, holder: LabNode
     const seen = async () => (await node.snapshot())?.routers.find(({ name }) => name === router)
     await eventually(
       `${node.name} to follow ${holder.name} in ${router}`,
-      async () => (await seen())?.owner.address === holder.host.address,
+      async () => (await seen())?.holder.address === holder.host.address,
       seen,
       { within: WITHIN, every: 100 },
     )

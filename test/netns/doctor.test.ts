@@ -123,7 +123,7 @@ describeNetns('holdfast doctor', () => {
     // The packet that tries the rules of a node stays on it.
     expect(frames.filter(({ ttl }) => ttl === '0')).toEqual([])
     const after = await daemon.router()
-    expect(after).toMatchObject({ state: 'Active', since: before.router.since, duplicates: [], strangers: [] })
+    expect(after).toMatchObject({ state: 'Active', since: before.router.since, duplicates: [], mismatchedRouters: [] })
     expect(after.counters.discarded).toEqual({})
     expect((await daemon.snapshot())?.interfaces.map(({ discarded }) => discarded)).toEqual([{}])
     expect(lab.addresses(lab.router(1))).toEqual(before.addresses)

@@ -138,7 +138,7 @@ describeNetns('holdfast explain names the fault', () => {
     },
     {
       fault: 'another host has the address',
-      cause: 'duplicateOwner',
+      cause: 'duplicateHolder',
       headline: /another host, .* answers for 10\.77\.0\.100 as well/,
       alone: /^now: \S+( \(.*\))?: another host, .*, answers for 10\.77\.0\.100 \(vip\) as well/m,
       since: '1ms',

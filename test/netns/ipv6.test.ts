@@ -199,7 +199,7 @@ describeNetns('IPv6, three routers', () => {
     run(['ip', '-n', client.namespace, '-6', 'address', 'add', `${TRIO_VIP6}/128`, 'dev', 'eth0', 'nodad'])
     await eventually(
       'r1 to notice that another host answers',
-      async () => (await group.daemon(1).router()).counters.rivalAnswers > 0,
+      async () => (await group.daemon(1).router()).counters.competingAnswers > 0,
       async () => (await group.daemon(1).router()).counters,
       { within: WITHIN },
     )

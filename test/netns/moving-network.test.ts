@@ -247,8 +247,8 @@ describeNetns('addresses', () => {
     ip(r1, 'address', 'del', `${r1.address}/24`, 'dev', 'eth0')
     await eventually(
       'r2 to hear the new source',
-      async () => (await group.daemon(2).router()).owner.address === '10.77.0.61',
-      async () => (await group.daemon(2).router()).owner,
+      async () => (await group.daemon(2).router()).holder.address === '10.77.0.61',
+      async () => (await group.daemon(2).router()).holder,
       { within: WITHIN },
     )
     await sleep(500)

@@ -44,7 +44,7 @@ const change = (action: 'add' | 'delete', host: Host, vip: string) =>
 const duplicatesOf = async (daemon: Holdfast) => (await daemon.router()).duplicates
 /** Why a duplicate may have been forgotten. */
 const changesOf = (daemon: Holdfast) => daemon.records.flatMap(({ msg, to }) => (to === undefined ? [] : [msg]))
-const told = (daemon: Holdfast) => daemon.records.filter(({ msg }) => msg.includes('duplicate owner'))
+const told = (daemon: Holdfast) => daemon.records.filter(({ msg }) => msg.includes('duplicate holder'))
 
 type Scene = {
   readonly lab: Lab
@@ -167,8 +167,8 @@ describeNetns('a station that was given the address', () => {
         { within: 1_000 },
       )
       expect(told(daemon).map(({ msg }) => msg)).toEqual([
-        `vip: duplicate owner: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
-        `vip: duplicate owner gone: ${macOf(group.station)} answers for ${vip} no more`,
+        `vip: duplicate holder: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
+        `vip: duplicate holder gone: ${macOf(group.station)} answers for ${vip} no more`,
       ])
       expect([await daemon.state(), prober.owner]).toEqual(['Active', 'r1'])
       await capture.stop()
@@ -199,7 +199,7 @@ describeNetns('a station that was given the address', () => {
         `${changesOf(other.daemon)}`,
       ).toEqual(isTold ? [mac] : [])
       const { counters } = await other.daemon.router()
-      expect(counters.rivalAnswers > 0).toBe(isTold)
+      expect(counters.competingAnswers > 0).toBe(isTold)
       const announced = other.observer.announcements.filter((one) => one.at >= at)
       expect(announced, `sent after ${changesOf(other.daemon)}`).toEqual([])
       expect(other.prober.owner, 'what the client believes').toBe('station')
@@ -255,7 +255,7 @@ describeNetns('two routers that no longer hear each other', () => {
     )
     const took = first.at - split
     expect(took, 'ms until the loser knew').toBeLessThan(FOUND_WITHIN)
-    expect((await loser.router()).faults).toEqual(['duplicateOwner'])
+    expect((await loser.router()).faults).toEqual(['duplicateHolder'])
     expect(first).toMatchObject({ peer: pair.router(1).address, onDuplicate: 'yield' })
     const since = monotonicMs()
     await sleep(8_000)
@@ -267,7 +267,7 @@ describeNetns('two routers that no longer hear each other', () => {
     expect([await sight(), prober.owner]).toEqual([{ r1: 'Active', r2: 'Initialize', holders: ['r1'] }, 'r1'])
     for (const host of pair.routers) run(['ip', 'netns', 'exec', host.namespace, 'nft', 'flush', 'ruleset'])
     await become('Active Backup', 'r1', 3_000)
-    expect([(await loser.router()).faults, (await loser.router()).owner.address]).toEqual([[], pair.router(1).address])
+    expect([(await loser.router()).faults, (await loser.router()).holder.address]).toEqual([[], pair.router(1).address])
   })
 })
 

@@ -376,7 +376,7 @@ describeNetns('reload', () => {
     // Only who has joined the group hears who is Active.
     await eventually(
       'r2 to follow r1 in "c"',
-      async () => (await second.router('c'))?.owner.address === first.host.address,
+      async () => (await second.router('c'))?.holder.address === first.host.address,
       () => second.router('c'),
       { within: WITHIN },
     )

@@ -91,7 +91,7 @@ describeNetns('the nets under a VIP', () => {
     console.log(`resumed: ${own.length} announcements of the winner, ${others} of the other one`)
     expect(others, `gratuitous ARP of the other one: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
     expect(said(r1, 'the guardian took the addresses off')).toHaveLength(1)
-    expect((await r1.router()).counters.willsExecuted).toBe(1)
+    expect((await r1.router()).counters.cleanupPlansExecuted).toBe(1)
   })
 
   test('frozen alone on the LAN: off at the deadline, back at once when it runs again', async () => {
@@ -197,7 +197,7 @@ describeNetns('the nets under a VIP', () => {
     expect(group.prober.longestGap(from, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
     // At 5 s after the takeover of IPv4 there is one more.
     expect(group.observer.announcements.length - announced, 'announcements').toBeLessThanOrEqual(1)
-    expect((await r1.router()).counters).toMatchObject({ foreignChanges: {}, willsExecuted: 0 })
+    expect((await r1.router()).counters).toMatchObject({ foreignChanges: {}, cleanupPlansExecuted: 0 })
     monitor.killFamily()
   })
 

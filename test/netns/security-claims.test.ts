@@ -63,7 +63,7 @@ describeNetns('somebody else says that he has the address', () => {
     const wonBack = (prober.owners.at(-1)?.at ?? Number.NaN) - at
     judgeTime('ms from his last word until r1 answered', wonBack, WON_BACK + INTERVAL + MARGIN, 'docs/profiles.md')
     const duplicate = async () => (await here.account(1)).metric('duplicate_owner', { address: LAB_VIP }) === 1
-    await eventually('r1 to call it a duplicate owner', duplicate, () => here.sight(), { within: 10_000 })
+    await eventually('r1 to call it a duplicate holder', duplicate, () => here.sight(), { within: 10_000 })
     const after = await here.accounts()
     expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers of the attacker that r1 heard').toBeGreaterThan(0)
     const told = here.told(1, before.r1)

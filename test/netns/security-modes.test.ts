@@ -71,7 +71,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
   test('S-21 priority 255 of somebody who is no peer: it counts, and is named', async () => {
     const here = await lay({ unicast: true })
     const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: STRANGER, priority: 255 }))
-    expect(during.router.owner, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
+    expect(during.router.holder, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
     expect(during.metric('strangers', { reason: 'unlisted-peer' }), 'strangers of r1').toBe(1)
     const warned = here
       .daemon(1)
@@ -95,7 +95,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
       () => here.sight(),
       { within: 5_000 },
     )
-    expect((await here.account(1)).router.owner, 'owner by the account of r1').toMatchObject({ address: R2 })
+    expect((await here.account(1)).router.holder, 'owner by the account of r1').toMatchObject({ address: R2 })
     await attack.stop()
     await here.calm('priority 255 in the name of r2')
     const after = await here.accounts()
@@ -222,7 +222,7 @@ describeNetns('an attacker who can only have packets routed to the segment', () 
     const before = await here.accounts()
     const attack = attacker.keepSending(asPeer, 1_000 / INTERVAL)
     await here.becomes(1, 'Backup')
-    expect((await here.account(1)).router.owner, 'owner by the account of r1').toMatchObject({ address: R2 })
+    expect((await here.account(1)).router.holder, 'owner by the account of r1').toMatchObject({ address: R2 })
     await attack.stop()
     await here.calm('priority 255 from another network')
     const after = await here.accounts()

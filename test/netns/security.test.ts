@@ -31,7 +31,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     await sleep(10 * INTERVAL)
     expect(siege.lab.holders(siege.address), 'who has the address meanwhile').toEqual([])
     const during = await siege.account(1)
-    expect(during.router.owner, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
+    expect(during.router.holder, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
     const { sent } = await attack.stop()
     const stoppedAt = monotonicMs()
     await siege.calm('priority 255')
@@ -154,7 +154,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
       expect(lower + lost, `counted by ${name}`).toBe(sent)
       expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBeLessThan(10)
     }
-    expect(after.r1.router.strangers.length, 'strangers that are remembered').toBeLessThanOrEqual(8)
+    expect(after.r1.router.mismatchedRouters.length, 'strangers that are remembered').toBeLessThanOrEqual(8)
     expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(16_000)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
     expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
@@ -205,7 +205,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     const replay = siege.attacker.keepSending(recorded, 1_000 / INTERVAL)
     await sleep(2 * downMs(2))
     expect(await siege.daemon(2).state(), 'r2, as long as it hears r1').toBe('Backup')
-    expect((await siege.account(2)).router.owner, 'owner by the account of r2').toMatchObject({ address: R1 })
+    expect((await siege.account(2)).router.holder, 'owner by the account of r2').toMatchObject({ address: R1 })
     await replay.stop()
     const stoppedAt = monotonicMs()
     await eventually(

@@ -84,7 +84,7 @@ export class FakeEngine {
         faults: [],
         source: null,
       },
-      owner: {
+      holder: {
         self: owner === 'self',
         address: owner === 'self' ? null : (owner ?? null),
         heardMsAgo: owner === undefined ? null : 1,

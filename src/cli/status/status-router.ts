@@ -7,9 +7,9 @@ import { describeMismatch } from '../../daemon/lan/mismatched-routers.ts'
 import type {
   DuplicateSnapshot,
   HeldBack,
+  MismatchedRouterSnapshot,
   RouterSnapshot,
   Snapshot,
-  StrangerSnapshot,
 } from '../../daemon/telemetry/snapshot.ts'
 import { clock, faultWords, span } from '../../http/page/words.js'
 import { prioritySum } from './status-healthcheck.ts'
@@ -17,14 +17,14 @@ import { ago, moment, seconds } from './status-time.ts'
 
 /** `because`: why it is in its state. */
 export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because: string): string[] {
-  const { name, state, since, vrid, addresses, strangers, counters, owner } = router
+  const { name, state, since, vrid, addresses, mismatchedRouters, counters } = router
   const now = Date.parse(snapshot.takenAt)
   const lines = [
     '',
     `${name}: ${state} since ${moment(since, now)} (${because})`,
     `  vrid ${vrid} on ${router.interface ?? 'no interface'}${holdingWords(router)}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
     `  priority ${prioritySum(router, snapshot.healthchecks)}, every ${router.advertisementIntervalMs} ms`,
-    `  owner: ${ownerWords(router)}`,
+    `  holder: ${holderText(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
   ]
   // Absent in a daemon of an earlier version.
@@ -38,14 +38,15 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
   lines.push(...faultLines(router))
   if (router.configuredFault !== null) lines.push(`  BY ITS CONFIGURATION: ${router.configuredFault}`)
   // Absent in a daemon of an earlier version.
-  if (router.heldBack != null) lines.push(`  LEAVES IT to priority ${owner.priority}: ${HELD_BACK[router.heldBack]}`)
+  if (router.heldBack != null)
+    lines.push(`  LEAVES IT to priority ${router.holder.priority}: ${HELD_BACK[router.heldBack]}`)
   for (const [deadline, ms] of Object.entries(router.deadlines)) lines.push(`  ${deadlineWords(deadline, ms)}`)
   const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
   const sent = Object.values(counters.sent).reduce((sum, count) => sum + count, 0)
   lines.push(
     `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
   )
-  for (const stranger of strangers) lines.push(strangerLine(stranger, router.version))
+  for (const stranger of mismatchedRouters) lines.push(strangerLine(stranger, router.version))
   for (const duplicate of router.duplicates) lines.push(duplicateLine(duplicate))
   for (const [code, count] of Object.entries(counters.sendFailures))
     lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
@@ -72,36 +73,36 @@ function priorityWords({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['
   return heardMsAgo == null ? `priority ${priority}` : `priority ${priority} when last heard, ${ago(heardMsAgo)}`
 }
 
-/** A certain duplicate owner has its own line. */
-function rivalLines({ duplicates, rival }: RouterSnapshot, now: number): string[] {
+/** A certain duplicate holder has its own line. */
+function rivalLines({ duplicates, competingAnswer: rival }: RouterSnapshot, now: number): string[] {
   if (rival == null || duplicates.some(({ mac }) => mac === rival.mac)) return []
   const since = clock(now - rival.sinceMsAgo, now)
   return [
-    `  RIVAL: ${rival.mac} answers for ${rival.address} as well, ${times(rival.answers)} since ${since}, last ${ago(rival.lastMsAgo)}`,
+    `  COMPETING HOST: ${rival.mac} answers for ${rival.address} as well, ${times(rival.answers)} since ${since}, last ${ago(rival.lastMsAgo)}`,
   ]
 }
 
 const packets = (count: number) => (count === 1 ? '1 packet' : `${count} packets`)
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
-function strangerLine(stranger: StrangerSnapshot, version: number): string {
+function strangerLine(stranger: MismatchedRouterSnapshot, version: number): string {
   const { address, count, lastHeardMsAgo, listenedTo, reason } = stranger
   const effect = listenedTo ? 'listened to all the same' : 'not listened to'
   const words = describeMismatch(reason, stranger.version, version)
-  return `  STRANGER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
+  return `  MISMATCHED ROUTER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
 }
 
 function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
   const who = router === null ? 'no VRRP heard from it' : `router ${router.address}, ${priorityWords(router)}`
-  return `  DUPLICATE OWNER: ${mac} (${who}) has ${address} as well, for ${span(foundMsAgo)}`
+  return `  DUPLICATE HOLDER: ${mac} (${who}) has ${address} as well, for ${span(foundMsAgo)}`
 }
 
-function ownerWords({ owner, strangers }: RouterSnapshot): string {
-  const { self, address, priority, heardMsAgo } = owner
+function holderText({ holder, mismatchedRouters }: RouterSnapshot): string {
+  const { self, address, priority, heardMsAgo } = holder
   if (self) return `this node (${address}, priority ${priority})`
   if (address === null)
-    return strangers.some(({ listenedTo }) => !listenedTo)
-      ? 'unknown: only strangers have been heard'
+    return mismatchedRouters.some(({ listenedTo }) => !listenedTo)
+      ? 'unknown: only mismatched routers have been heard'
       : 'unknown: nobody has been heard'
   return `${address}, priority ${priority}, heard ${heardMsAgo} ms ago`
 }

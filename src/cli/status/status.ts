@@ -8,6 +8,7 @@ import { formatProblem } from '../../config/problem.ts'
 import { unknownRouter } from '../../config/text/spelling.ts'
 import type { ConfigSnapshot, ImportedSnapshot, ManagedSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import { ask } from '../../files/control-client.ts'
+import { newNames } from '../../http/former-names.ts'
 import { zone } from '../../http/page/words.js'
 import type { CommandResult } from '../command.ts'
 import { unreachable } from '../control-client.ts'
@@ -33,7 +34,7 @@ export async function statusCommand(socket: string, options: StatusOptions): Pro
     const { status, body } = await ask(socket, { path: '/v1/status', within: TIMEOUT })
     if (status !== 200) throw new Error(`it answered ${status}: ${body.trim()}`)
     if (json && router === undefined) return { exitCode: EXIT.ok, stdout: body, stderr: '' }
-    const whole: Snapshot = JSON.parse(body)
+    const whole: Snapshot = JSON.parse(body, newNames)
     const snapshot = router === undefined ? whole : ofRouter(whole, router)
     if (typeof snapshot === 'string') return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${snapshot}\n` }
     if (json) return { exitCode: EXIT.ok, stdout: `${JSON.stringify(snapshot)}\n`, stderr: '' }

@@ -2,6 +2,7 @@
  * The key `notify.webhook:` of the whole configuration: a URL to which events are posted. Decided here: which events there
  * are to choose from, and how patient an attempt is. This file does not know what an event holds, nor how it is posted.
  */
+import * as z from 'zod'
 import type { WebhookSpec } from '../../notify/webhook.ts'
 import { duration, list, oneOf, section, textual } from './field.ts'
 import { HEADERS_WANTED, headersFrom, texts, urlFrom } from './healthcheck-field.ts'
@@ -30,7 +31,7 @@ export const EVENT_KINDS = [
   'engineLate',
   'advertisementsMissed',
   'foreignChange',
-  'duplicateOwner',
+  'duplicateHolder',
   'twoActives',
   'packetsDiscarded',
   'packetsLost',
@@ -48,10 +49,13 @@ const DEFAULT_EVENTS = [
   'faultChanged',
   'absence',
   'foreignChange',
-  'duplicateOwner',
+  'duplicateHolder',
   'twoActives',
   'reloaded',
 ] as const satisfies readonly (typeof EVENT_KINDS)[number][]
+
+/** Files written for 0.1 have the former name. */
+const newKind = (kind: unknown): unknown => (kind === 'duplicateOwner' ? 'duplicateHolder' : kind)
 
 const EVENTS_WANTED = 'a list of kinds of events wanted'
 const RETRY_WANTED = 'a mapping with first, most and giveUpAfter wanted'
@@ -62,7 +66,7 @@ export const webhook = () =>
       url: textual('an http or https URL wanted', urlFrom('url', 'https://alerts.example/holdfast')).describe(
         'Events are posted here, as JSON',
       ),
-      events: list(oneOf(...EVENT_KINDS), EVENTS_WANTED)
+      events: list(z.preprocess(newKind, oneOf(...EVENT_KINDS)), EVENTS_WANTED)
         .min(1, { error: EVENTS_WANTED })
         .default([...DEFAULT_EVENTS])
         .describe('Kinds of events of the journal that are posted'),

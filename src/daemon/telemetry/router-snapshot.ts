@@ -14,13 +14,13 @@ import type { FoundDuplicate } from '../lan/duplicates/duplicate-detection.ts'
 import type { MismatchedRouter } from '../lan/mismatched-routers.ts'
 import type { Router } from '../router/router.ts'
 import type {
+  CompetingAnswerSnapshot,
   DuplicateSnapshot,
   HeldBack,
+  MismatchedRouterSnapshot,
   OtherActiveSnapshot,
-  RivalSnapshot,
   RouterSnapshot,
   Standing,
-  StrangerSnapshot,
 } from './snapshot.ts'
 
 export function standingOf(router: Router): Standing {
@@ -49,7 +49,7 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     priority: { base: spec.basePriority, effective: parameters.priority },
     tracking: { sum: priority.tracking.sum, parts: priority.tracking.parts.map(partOf(spec.track)) },
     yieldingUntil: priority.yieldingUntil === undefined ? null : wallClock(priority.yieldingUntil - now),
-    owner: holderOf(router, now),
+    holder: holderOf(router, now),
     source: io === undefined ? null : parameters.primaryAddress,
     transport:
       transport.mode === 'multicast' ? `multicast ${transport.group}` : `unicast to ${transport.peers.length} peers`,
@@ -59,16 +59,16 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     deadlines: deadlinesOf(state, now),
     addresses: parameters.addresses.map((address) => ({ address, present: isPresent(router, address) })),
     lifetimeSeconds: (router.group.cleanup.guarded ? lifetimeOf(spec.lifetime, parameters) : undefined) ?? null,
-    strangers: history.mismatched.list(now).map((each) => mismatchOf(each, now)),
+    mismatchedRouters: history.mismatched.list(now).map((each) => mismatchOf(each, now)),
     duplicates: duplicates.list(now).map((each) => duplicateOf(each, now)),
-    rival: rivalOf(router, now),
+    competingAnswer: competingAnswerOf(router, now),
     otherActives: otherActivesOf(router, now),
     restorationsPaused: pauseOf(router, now),
     counters: countersOf(router),
   }
 }
 
-function holderOf({ parameters, state }: Router, now: Millis): RouterSnapshot['owner'] {
+function holderOf({ parameters, state }: Router, now: Millis): RouterSnapshot['holder'] {
   const self = state.name === 'Active' || (state.name === 'Leaving' && state.successor === undefined)
   if (self) return { self, address: parameters.primaryAddress, priority: parameters.priority, heardMsAgo: 0 }
   const active = state.name === 'Backup' ? state.active : state.name === 'Leaving' ? state.successor : undefined
@@ -83,7 +83,7 @@ function holderOf({ parameters, state }: Router, now: Millis): RouterSnapshot['o
 function mismatchOf(
   { address, count, lastHeardAt, listenedTo, reason, version }: MismatchedRouter,
   now: Millis,
-): StrangerSnapshot {
+): MismatchedRouterSnapshot {
   const lastHeardMsAgo = round(now - lastHeardAt)
   return { address, reason, version: version ?? null, listenedTo, count, lastHeardMsAgo }
 }
@@ -110,8 +110,8 @@ function countersOf({ advertiser, counters, history, keeper }: Router): RouterSn
   return {
     received: counters.received,
     receivedZero: counters.receivedZero,
-    rivalAnswers: counters.competingAnswers,
-    willsExecuted: counters.executedPlans,
+    competingAnswers: counters.competingAnswers,
+    cleanupPlansExecuted: counters.executedPlans,
     sent: advertiser.sent.toJSON(),
     sendFailures: advertiser.failures.toJSON(),
     refused: counters.refused.toJSON(),
@@ -126,7 +126,7 @@ function countersOf({ advertiser, counters, history, keeper }: Router): RouterSn
   }
 }
 
-function rivalOf({ competing, state }: Router, now: Millis): RivalSnapshot | null {
+function competingAnswerOf({ competing, state }: Router, now: Millis): CompetingAnswerSnapshot | null {
   const rival = state.name === 'Active' ? competing.at(now) : undefined
   if (rival === undefined) return null
   const { address, answers, lastAt, mac, since } = rival

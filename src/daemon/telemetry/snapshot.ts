@@ -9,7 +9,7 @@ import type { HealthcheckSnapshot } from '../health/healthcheck-snapshot.ts'
 import type { Mismatch } from '../lan/mismatched-routers.ts'
 import type { NoticeSnapshot } from './notice-account.ts'
 
-export type StrangerSnapshot = {
+export type MismatchedRouterSnapshot = {
   readonly address: string
   readonly reason: Mismatch
   /** VRRP version of its last packet. */
@@ -33,7 +33,7 @@ export type DuplicateSnapshot = {
   readonly foundMsAgo: number
 }
 
-export type RivalSnapshot = {
+export type CompetingAnswerSnapshot = {
   readonly address: string
   readonly mac: string
   readonly sinceMsAgo: number
@@ -91,7 +91,7 @@ export type RouterSnapshot = {
   /** Why the effective priority is 1, and for how long; wall clock. */
   readonly yieldingUntil: string | null
   /** Who answers for the addresses, as far as this node knows; `self` when it does. */
-  readonly owner: {
+  readonly holder: {
     readonly self: boolean
     readonly address: string | null
     readonly priority: number | null
@@ -109,11 +109,11 @@ export type RouterSnapshot = {
   /** Of the addresses in the kernel, unless the guardian renews them; null: they stay. */
   readonly lifetimeSeconds: number | null
   /** Who speaks for the VRID of this router and is not, or not quite, of its group; the one heard last comes first. */
-  readonly strangers: readonly StrangerSnapshot[]
+  readonly mismatchedRouters: readonly MismatchedRouterSnapshot[]
   /** Other hosts that answer for an address that we hold, or have yielded to them. */
   readonly duplicates: readonly DuplicateSnapshot[]
   /** The other host that answered last while this node was Active; `null`: none has in the last 10 s. */
-  readonly rival: RivalSnapshot | null
+  readonly competingAnswer: CompetingAnswerSnapshot | null
   /** Routers that advertise as Active beside this one, or beside the one that it follows. */
   readonly otherActives: readonly OtherActiveSnapshot[]
   /** Somebody else keeps removing an address: the router has resigned for so long. */
@@ -123,9 +123,9 @@ export type RouterSnapshot = {
     /** Of them, with priority 0: somebody resigned. */
     readonly receivedZero: number
     /** Times that another host answered for an address while this node was Active. */
-    readonly rivalAnswers: number
+    readonly competingAnswers: number
     /** Times that the guardian took the addresses off because this engine was late. */
-    readonly willsExecuted: number
+    readonly cleanupPlansExecuted: number
     readonly sent: Readonly<Record<string, number>>
     readonly sendFailures: Readonly<Record<string, number>>
     readonly refused: Readonly<Record<string, number>>

@@ -62,8 +62,8 @@ function ofRouter(router, now) {
     holding,
     name,
     restorationsPaused,
-    rival,
-    strangers,
+    competingAnswer: rival,
+    mismatchedRouters,
     yieldingUntil,
   } = router
   return [
@@ -74,7 +74,7 @@ function ofRouter(router, now) {
       bad(`${name}: ${mac}${other === null ? '' : ` (router ${other.address})`} has ${address} as well`),
     ),
     ...(restorationsPaused === null ? [] : [bad(`${name}: somebody keeps removing ${restorationsPaused.address}`)]),
-    ...strangers.map(({ address, count, listenedTo, reason }) =>
+    ...mismatchedRouters.map(({ address, count, listenedTo, reason }) =>
       note(
         `${name}: ${address} speaks for its VRID (${reason}), ${counted(count, 'packet')}, ${listenedTo ? 'listened to all the same' : 'not listened to'}`,
       ),
@@ -92,11 +92,11 @@ function ofRouter(router, now) {
             `${name}: ${rival.mac} answers for ${rival.address} as well, ${counted(rival.answers, 'time')} since ${clock(now - rival.sinceMsAgo, now)}`,
           ),
         ]),
-    ...(counters.willsExecuted === 0
+    ...(counters.cleanupPlansExecuted === 0
       ? []
       : [
           note(
-            `${name}: the guardian took it off ${counted(counters.willsExecuted, 'time')}, because this engine was late`,
+            `${name}: the guardian took it off ${counted(counters.cleanupPlansExecuted, 'time')}, because this engine was late`,
           ),
         ]),
   ]

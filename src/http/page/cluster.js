@@ -49,7 +49,7 @@ const isOf = (group, router, addresses) =>
   addresses.some((address) => group.addresses.includes(address))
 
 /** @param {Member} member */
-export const isHolding = ({ router }) => router.state === 'Active' || (router.state === 'Leaving' && router.owner.self)
+export const isHolding = ({ router }) => router.state === 'Active' || (router.state === 'Leaving' && router.holder.self)
 
 /** When a node said what it says, by the clock of the node that serves the page. @param {Node} node */
 export const toldAt = ({ offsetMs, status }) => (status === null ? 0 : Date.parse(status.takenAt) - offsetMs)

@@ -98,11 +98,11 @@ function withoutHolder(group, nodes, what, now, knowsPeers) {
   const answering = group.members.filter(({ node }) => node.problem === null)
   const follower = answering.find(
     (member) =>
-      member.router.state === 'Backup' && member.router.owner.address !== null && !isDenied(member, answering),
+      member.router.state === 'Backup' && member.router.holder.address !== null && !isDenied(member, answering),
   )
-  if (follower?.router.owner.address != null) {
+  if (follower?.router.holder.address != null) {
     const { node, router } = follower
-    const { address, priority } = router.owner
+    const { address, priority } = router.holder
     const at = shownAt(router.since, node)
     const rest = `as ${node.name} hears it (priority ${priority}). ${node.name} is Backup since ${clock(at, now)}, because ${becauseOf(follower, group, nameOf)}.`
     const next = nextWords(group, nodes, knowsPeers)
@@ -127,7 +127,7 @@ function withoutHolder(group, nodes, what, now, knowsPeers) {
  * @param {readonly Member[]} answering
  */
 function isDenied({ node, router }, answering) {
-  const { address, heardMsAgo } = router.owner
+  const { address, heardMsAgo } = router.holder
   const heardAt = toldAt(node) - (heardMsAgo ?? 0)
   return answering.some((other) => other.router.source === address && toldAt(other.node) > heardAt)
 }

@@ -85,7 +85,7 @@ export function enginePart(
   for (const { discarded } of interfaces)
     for (const [reason, count] of Object.entries(discarded)) discards.set(reason, (discards.get(reason) ?? 0) + count)
   const overflowed = interfaces.reduce((sum, one) => sum + one.overflowed, 0)
-  const wills = routers.reduce((sum, { counters }) => sum + counters.willsExecuted, 0)
+  const wills = routers.reduce((sum, { counters }) => sum + counters.cleanupPlansExecuted, 0)
   const told = [...discards].map(([reason, count]) => `${reason} ${count}`)
   /** @type {readonly (readonly [string, Child])[]} */
   const facts = [

@@ -56,7 +56,7 @@ function nodesTable(group, nodes, now) {
     const silent = node.problem !== null && !node.self
     const faults =
       router.faults.length === 0 ? becauseOf(member, group, nameOf) : router.faults.map(faultWords).join('; ')
-    const { address } = router.owner
+    const { address } = router.holder
     const follows = router.state === 'Backup' && (address === null ? 'hears no Active' : `follows ${nameOf(address)}`)
     return h(
       'tr',

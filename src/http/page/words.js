@@ -92,7 +92,7 @@ const FAULTS = {
   messageTooLarge: 'its advertisement does not fit into the MTU',
   restorationsPaused: 'somebody keeps removing its address',
   addressInstallFailed: 'its address could not be installed',
-  duplicateOwner: 'another router has its address and would win',
+  duplicateHolder: 'another router has its address and would win',
 }
 
 /** @satisfies {Record<NamedFault extends `${infer Kind}:${string}` ? Kind : never, (name: string) => string>} */
@@ -226,7 +226,7 @@ export function eventWords(event, nameOf) {
       return event.cause === 'stalled' ? 'found that it had been stalled' : 'found that its guardian had acted for it'
     case 'foreignChange':
       return `somebody ${event.change} ${event.address} on ${event.interface}; ${ANSWERS[event.answer] ?? event.answer}`
-    case 'duplicateOwner':
+    case 'duplicateHolder':
       return `${event.mac} ${event.present ? 'has' : 'no longer has'} ${event.address} as well`
     case 'twoActives': {
       const who = event.actives.map(({ peer }) => nameOf(peer)).join(' and ')

@@ -2,8 +2,10 @@
  * One question to the API of another node. Decided here: how long it may take and how much may come back, and that nobody
  * is sent on elsewhere. Refuses to know what is asked, and what the answer means.
  */
+
 import { get as httpGet } from 'node:http'
 import { get as httpsGet } from 'node:https'
+import { newNames } from '../former-names.ts'
 
 /** 255 routers, and what a worker thread of 64 MiB takes as objects, whatever JSON it is: some 40 octets for each of it. */
 const LARGEST_ANSWER = 1 << 20
@@ -20,7 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export async function askPeer(url: URL, within: number): Promise<unknown> {
   const body = await textOf(url, within)
   try {
-    return JSON.parse(body)
+    return JSON.parse(body, newNames)
   } catch {
     throw new Error('its answer is no JSON')
   }

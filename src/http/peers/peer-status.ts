@@ -24,7 +24,7 @@ const router = z.object({
     parts: few(z.object({ kind: z.enum(['interface', 'healthcheck']), name: word, adds: z.number() })),
   }),
   yieldingUntil: word.nullable(),
-  owner: z.object({
+  holder: z.object({
     self: z.boolean(),
     address: word.nullable(),
     priority: z.number().nullable(),

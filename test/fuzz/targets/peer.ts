@@ -17,7 +17,7 @@ const STATUS = {
       ...{ name: 'api', group: null, vrid: 51, family: 'ipv4', interface: 'eth0', state: 'Active', since: AT },
       ...{ reason: 'masterDown', faults: ['linkDown'], priority: { base: 100, effective: 120 } },
       tracking: { sum: 120, parts: [{ kind: 'healthcheck', name: 'x', adds: 20 }] },
-      ...{ yieldingUntil: null, owner: { self: true, address: null, priority: 100, heardMsAgo: 1.5 } },
+      ...{ yieldingUntil: null, holder: { self: true, address: null, priority: 100, heardMsAgo: 1.5 } },
       ...{ source: '192.0.2.2', addresses: [{ address: '192.0.2.100', present: true }] },
     },
   ],

@@ -400,7 +400,7 @@ describe('what is wrong now', () => {
   })
 
   const duplicate = (ms: number, more: object): Made => ({
-    ...{ ms, kind: 'duplicateOwner', router: 'web4', address: '10.44.0.100', mac: '02:00:00:00:00:12' },
+    ...{ ms, kind: 'duplicateHolder', router: 'web4', address: '10.44.0.100', mac: '02:00:00:00:00:12' },
     ...{ present: true, reaction: 'announce', ...more },
   })
 
@@ -449,7 +449,7 @@ describe('what is wrong now', () => {
 
   test('advises against a listed peer neither duplicateAllowed nor taking its address', () => {
     const told = tell(made(...active, duplicate(5_000, { peer: '10.44.0.12' })))
-    const found = told.incidents.find(({ cause }) => cause === 'duplicateOwner')
+    const found = told.incidents.find(({ cause }) => cause === 'duplicateHolder')
     expect(found?.headline).toContain('listed peer 10.44.0.12')
     expect(found?.prevention).toMatch(/check packet filter and switch/)
     expect(found?.prevention).not.toContain('duplicateAllowed')
@@ -463,7 +463,9 @@ describe('what is wrong now', () => {
       expect.stringMatching(/^web6 \(fd44::100\): node1 and listed peer 10\.44\.0\.12 both answer/),
     )
     const stranger = tell(made(...active, duplicate(5_000, {})))
-    expect(stranger.incidents.find(({ cause }) => cause === 'duplicateOwner')?.prevention).toContain('duplicateAllowed')
+    expect(stranger.incidents.find(({ cause }) => cause === 'duplicateHolder')?.prevention).toContain(
+      'duplicateAllowed',
+    )
   })
 })
 

@@ -154,5 +154,5 @@ test('the status of this very version is one that can be read, whatever state it
   const world = new FakeWorld().start()
   expect(readPeerStatus(JSON.parse(JSON.stringify(world.daemon.snapshot())))?.routers[0]?.state).toBe('Backup')
   world.hear(200)
-  expect(readPeerStatus(JSON.parse(JSON.stringify(world.daemon.snapshot())))?.routers[0]?.owner.priority).toBe(200)
+  expect(readPeerStatus(JSON.parse(JSON.stringify(world.daemon.snapshot())))?.routers[0]?.holder.priority).toBe(200)
 })

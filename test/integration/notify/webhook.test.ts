@@ -258,7 +258,7 @@ test('the configuration: its defaults, and the kinds of the journal', () => {
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
   expect(parsed.config.notify?.webhook).toMatchObject({
     url: 'https://x.example/hook',
-    events: expect.arrayContaining(['transition', 'duplicateOwner']),
+    events: expect.arrayContaining(['transition', 'duplicateHolder']),
     headers: {},
     timeout: 5_000,
     retry: { first: 500, most: 60_000, giveUpAfter: 3_600_000 },

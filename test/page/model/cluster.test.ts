@@ -10,12 +10,12 @@ const active = (more = {}) =>
   router({
     state: 'Active',
     reason: 'activeSilent',
-    owner: { self: true, address: '10.0.0.11', priority: 100, heardMsAgo: 0 },
+    holder: { self: true, address: '10.0.0.11', priority: 100, heardMsAgo: 0 },
     source: '10.0.0.11',
     ...more,
   })
 const follows = (address: string, heardMsAgo = 50, more = {}) =>
-  router({ owner: { self: false, address, priority: 100, heardMsAgo }, ...more })
+  router({ holder: { self: false, address, priority: 100, heardMsAgo }, ...more })
 
 function told(nodes: readonly Node[], knowsPeers = true): string {
   const [group] = groupsOf(nodes)
@@ -128,8 +128,8 @@ test('nobody: each says why', () => {
 })
 
 test('a leaving node still holds it', () => {
-  const owner = { self: true, address: '10.0.0.11', priority: 0, heardMsAgo: 0 }
-  expect(told([node('a', [router({ state: 'Leaving', reason: 'yield', owner })])])).toMatch(
+  const holder = { self: true, address: '10.0.0.11', priority: 0, heardMsAgo: 0 }
+  expect(told([node('a', [router({ state: 'Leaving', reason: 'yield', holder })])])).toMatch(
     /^note: a leaves and still holds/,
   )
 })

@@ -16,7 +16,7 @@ export function router(more: Partial<PeerRouter> = {}): PeerRouter {
     ...{
       yieldingUntil: null,
       heldBack: null,
-      owner: { self: false, address: null, priority: null, heardMsAgo: null },
+      holder: { self: false, address: null, priority: null, heardMsAgo: null },
       source: null,
     },
     addresses: [{ address: VIP, present: false }],

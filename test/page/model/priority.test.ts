@@ -40,7 +40,7 @@ test('all bars of a virtual router have one scale, with room for the highest', (
 })
 
 test('without a part the one that holds it may fall below the next in line', () => {
-  const holds = { state: 'Active' as const, owner: { self: true, address: null, priority: null, heardMsAgo: 0 } }
+  const holds = { state: 'Active' as const, holder: { self: true, address: null, priority: null, heardMsAgo: 0 } }
   const all = [
     node('a', [weighed(40, { lb: 50, mcs: 3 }, holds)]),
     node('b', [weighed(40, { lb: 50 })]),

@@ -47,9 +47,9 @@ describe('a line of text', () => {
   })
 
   test('has its router before the message where the message does not begin with it', () => {
-    expect(said('duplicate owner', { router: 'api' })).toBe('<6>INFO  api: duplicate owner\n')
-    expect(said('api (web): duplicate owner', { router: 'api' })).toBe('<6>INFO  api (web): duplicate owner\n')
-    expect(said('apis: duplicate owner', { router: 'api' })).toBe('<6>INFO  api: apis: duplicate owner\n')
+    expect(said('duplicate holder', { router: 'api' })).toBe('<6>INFO  api: duplicate holder\n')
+    expect(said('api (web): duplicate holder', { router: 'api' })).toBe('<6>INFO  api (web): duplicate holder\n')
+    expect(said('apis: duplicate holder', { router: 'api' })).toBe('<6>INFO  api: apis: duplicate holder\n')
   })
 
   test.each<[unknown, string]>([

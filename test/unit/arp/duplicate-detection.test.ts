@@ -1,4 +1,4 @@
-/** When to ask who else has our addresses, and which answers make a duplicate owner. Times are arguments. */
+/** When to ask who else has our addresses, and which answers make a duplicate holder. Times are arguments. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -6,7 +6,7 @@ import {
   type Detection,
   type DetectionRules,
   detectionPeriod,
-  duplicateOwners,
+  duplicateHolders,
   hearAnswer,
   nextQuestionAt,
   startDetection,
@@ -90,9 +90,9 @@ describe('asking', () => {
 
   test('after a reload for the new addresses; what is known of the others goes', () => {
     const { detection } = hear(fresh(), RIVAL, 1500, 1600)
-    expect(duplicateOwners(withAddresses(detection, [VIP]))).toEqual([{ address: VIP, mac: RIVAL }])
+    expect(duplicateHolders(withAddresses(detection, [VIP]))).toEqual([{ address: VIP, mac: RIVAL }])
     const moved = withAddresses(detection, [VIP2])
-    expect(duplicateOwners(moved)).toEqual([])
+    expect(duplicateHolders(moved)).toEqual([])
     expect(ask(moved, 2000).questions).toEqual([VIP2])
   })
 })
@@ -110,7 +110,7 @@ describe('an answer', () => {
   ])('%s', (_word, whose, at, expected) => {
     const { found, detection } = hear(fresh(), whose, ...at)
     expect(found).toEqual(expected)
-    expect(duplicateOwners(detection)).toEqual(expected.includes(true) ? [{ address: VIP, mac: whose }] : [])
+    expect(duplicateHolders(detection)).toEqual(expected.includes(true) ? [{ address: VIP, mac: whose }] : [])
   })
 
   test('comes from one that an election may still end: the second one counts when that time is over', () => {
@@ -160,7 +160,7 @@ describe('an answer', () => {
     const asked = ask(answered(fresh(), 1500).detection, 2400).detection
     const second = answered(asked, 2750)
     expect(second.found).toBe(false)
-    expect(duplicateOwners(answered(second.detection, 3949).detection), 'and its own time begins').toEqual([])
+    expect(duplicateHolders(answered(second.detection, 3949).detection), 'and its own time begins').toEqual([])
   })
 
   test('two MACs are two suspects: one answer of each proves nothing', () => {
@@ -183,7 +183,7 @@ describe('an answer', () => {
     expect(third.gone, 'the third question has only just been asked').toEqual([])
     const fourth = ask(third.detection, 5500)
     expect(fourth.gone).toEqual([{ address: VIP, mac: RIVAL }])
-    expect(duplicateOwners(fourth.detection)).toEqual([])
+    expect(duplicateHolders(fourth.detection)).toEqual([])
     expect(hear(fourth.detection, RIVAL, 6000, 6100).found).toEqual([false, true])
   })
 
@@ -201,7 +201,7 @@ describe('an answer', () => {
 
   test('of one that is allowed from now on was never a duplicate', () => {
     const { detection } = hear(fresh(), RIVAL, 1500, 1600)
-    expect(duplicateOwners(withoutAllowed(detection, RULES))).toEqual([{ address: VIP, mac: RIVAL }])
+    expect(duplicateHolders(withoutAllowed(detection, RULES))).toEqual([{ address: VIP, mac: RIVAL }])
     expect(withoutAllowed(detection, { own: [], allowed: [RIVAL] }).suspects).toEqual([])
   })
 })

@@ -40,12 +40,12 @@ const QUIET: Circumstances = {
 const router = (address: string, change: Record<string, unknown> = {}) => ({
   ...{ name: address, departing: false, state: 'Backup', since: '2026-11-22T11:59:00.000Z', faults: [] },
   ...{ source: '10.0.0.12', advertisementIntervalMs: 1000, duplicates: [], addresses: [{ address, present: false }] },
-  ...{ owner: { self: false, address: '10.0.0.11', heardMsAgo: 300 }, ...change },
+  ...{ holder: { self: false, address: '10.0.0.11', heardMsAgo: 300 }, ...change },
 })
 const active = (address: string, duplicates: unknown[] = []) =>
   router(address, {
     ...{ state: 'Active', duplicates, addresses: [{ address, present: true }] },
-    owner: { self: true, address: '10.0.0.12', heardMsAgo: 0 },
+    holder: { self: true, address: '10.0.0.12', heardMsAgo: 0 },
   })
 const report = (...routers: unknown[]) => readEngineReport({ version: 1, takenAt: '2026-11-22T12:00:00.000Z', routers })
 const published = (status: unknown): Published | undefined =>
@@ -108,7 +108,7 @@ describe('what an engine says of itself', () => {
 describe('who says what', () => {
   test('the holder of the first address of the API says who holds what, and the conditions; others nothing', () => {
     const said = first({
-      report: report(active(API), router(INGRESS, { owner: { self: false, address: '10.0.0.13', heardMsAgo: 1 } })),
+      report: report(active(API), router(INGRESS, { holder: { self: false, address: '10.0.0.13', heardMsAgo: 1 } })),
     })
     expect(said.claims).toEqual({
       apiServerInternalIpOwner: 'node-2',
@@ -142,7 +142,7 @@ describe('who says what', () => {
     ['the holder', [active(API)], true],
     ['a Backup', [router(API), active(INGRESS)], false],
     ['a worker', [active(INGRESS)], false],
-    ['a Backup that hears nobody', [router(API, { owner: { self: false, address: null, heardMsAgo: null } })], true],
+    ['a Backup that hears nobody', [router(API, { holder: { self: false, address: null, heardMsAgo: null } })], true],
     ['a node with a fault', [router(API, { state: 'Initialize', faults: ['linkDown'] })], true],
     ['a node without an engine', undefined, true],
   ])('%s has to know if kube-api answers: %j %j', (_, routers, expected) => {
@@ -168,7 +168,7 @@ describe('who says what', () => {
     const six = first({ vips, report: report(router(API), active(API6)) })
     expect(six.claims).not.toHaveProperty('apiServerInternalIpOwner')
     expect(six.claims.holders.map(({ address: one, node: who }) => `${one} ${who}`)).toEqual([`${API6} node-2`])
-    const linkLocal = router(API6, { owner: { self: false, address: 'fe80::13', heardMsAgo: 1 } })
+    const linkLocal = router(API6, { holder: { self: false, address: 'fe80::13', heardMsAgo: 1 } })
     const four = first({
       vips,
       report: report(active(API), linkLocal),
@@ -193,7 +193,7 @@ describe('who says what', () => {
 
   test('O3: a duplicate of ingress, found by its holder, is in the conditions of the API holder', () => {
     const status = { holders: [entry(INGRESS, 'node-3', { service: 'Ingress', alsoAnswering: ['node-1'] })] }
-    const elsewhere = router(INGRESS, { owner: { self: false, address: '10.0.0.13', heardMsAgo: 1 } })
+    const elsewhere = router(INGRESS, { holder: { self: false, address: '10.0.0.13', heardMsAgo: 1 } })
     const said = first({ report: report(active(API), elsewhere), published: published(status) })
     expect(conditionOf(said, 'Degraded')?.message).toBe('ingress 10.0.0.201 is held by node-1 and node-3')
   })
@@ -208,7 +208,7 @@ describe('who says what', () => {
   test('O3: nobody holds it, says a Backup, after ten seconds and its rank', () => {
     const silent = {
       ...INPUT,
-      report: report(router(API, { owner: { self: false, address: null, heardMsAgo: null } })),
+      report: report(router(API, { holder: { self: false, address: null, heardMsAgo: null } })),
     }
     let memory = FIRST_OWNERSHIP
     const at = (ms: number) => {

@@ -65,7 +65,7 @@ function settledWorld(router: RouterConfig = ROUTER) {
 }
 
 const broadcasts = (world: FakeWorld) => world.asked.filter(({ to }) => to === BROADCAST)
-const told = (world: FakeWorld, what = 'duplicate owner') =>
+const told = (world: FakeWorld, what = 'duplicate holder') =>
   world.records.filter(({ message }) => message.includes(what)).map(({ message }) => message)
 const owners = (world: FakeWorld) => world.router().duplicates.map((one) => `${one.address} ${one.mac}`)
 const gauge = (world: FakeWorld, vip = VIP) =>
@@ -151,11 +151,11 @@ describe('a station that speaks no VRRP', () => {
     const since = world.now
     live(world, FOUND_WITHIN, stations)
     expect(told(world)).toEqual([
-      `api: duplicate owner: ${STATION} (no VRRP heard from it) has ${VIP} as well: gratuitous ARP or NA sent again`,
+      `api: duplicate holder: ${STATION} (no VRRP heard from it) has ${VIP} as well: gratuitous ARP or NA sent again`,
     ])
     expect(owners(world)).toEqual([`${VIP} ${STATION}`])
     expect(formatStatus(world.daemon.snapshot())).toContain(
-      `DUPLICATE OWNER: ${STATION} (no VRRP heard from it) has ${VIP}`,
+      `DUPLICATE HOLDER: ${STATION} (no VRRP heard from it) has ${VIP}`,
     )
     expect(gauge(world)).toBe(1)
     const found = world.announced[0]?.at ?? 0
@@ -181,8 +181,8 @@ describe('a station that speaks no VRRP', () => {
     expect(gauge(world), 'two questions are not three').toBe(1)
     live(world, 2_600, {})
     expect([gauge(world), owners(world)]).toEqual([0, []])
-    expect(told(world, 'duplicate owner gone')).toEqual([
-      `api: duplicate owner gone: ${STATION} answers for ${VIP} no more`,
+    expect(told(world, 'duplicate holder gone')).toEqual([
+      `api: duplicate holder gone: ${STATION} answers for ${VIP} no more`,
     ])
   })
 
@@ -199,7 +199,7 @@ describe('a station that speaks no VRRP', () => {
     expect(told(world).length).toBe(tells)
     expect(gauge(world)).toBe(tells)
     expect(world.announced).toEqual([])
-    expect(world.router().counters.rivalAnswers > 0).toBe(tells === 1)
+    expect(world.router().counters.competingAnswers > 0).toBe(tells === 1)
   })
 
   test('of several addresses only the one concerned is announced over', () => {
@@ -225,7 +225,7 @@ describe('a station that speaks no VRRP', () => {
     const world = settledWorld({ ...ROUTER, peers: [PEER], stagger: false, onDuplicate: 'yield' })
     live(world, KNOWN_WITHIN + 1_000, { [VIP]: [PEER_MAC], [PEER]: [PEER_MAC] })
     expect(told(world)).toEqual([
-      `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority unheard) has ${VIP} as well: gratuitous ARP or NA sent again`,
+      `api: duplicate holder: ${PEER_MAC} (router ${PEER}, priority unheard) has ${VIP} as well: gratuitous ARP or NA sent again`,
     ])
     expect(world.router().duplicates[0]?.router).toEqual({ address: PEER, priority: null, heardMsAgo: null })
     expect(world.router().state).toBe('Active')
@@ -242,7 +242,7 @@ describe('a station that speaks no VRRP', () => {
     for (let repeat = 0; repeat < 8; repeat++) {
       const world = settledWorld()
       world.advance(repeat * 125)
-      const heard = () => world.router().counters.rivalAnswers
+      const heard = () => world.router().counters.competingAnswers
       while (heard() === 0) live(world, 5, stations)
       const before = world.sent.length
       while (world.sent.length === before) live(world, 5, stations)
@@ -285,17 +285,17 @@ describe('yield to a router whose advertisements do not come through', () => {
     const world = cutWorld(200)
     live(world, KNOWN_WITHIN, both)
     expect(told(world)).toEqual([
-      `api: duplicate owner: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well: ` +
+      `api: duplicate holder: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well: ` +
         'it would win, so this router yields until it answers no more or is heard',
     ])
     expect([world.router().state, world.router().faults, world.installed]).toEqual([
       'Initialize',
-      ['duplicateOwner'],
+      ['duplicateHolder'],
       [],
     ])
     expect(world.sent.at(-1)?.priority, 'its last word').toBe(0)
     expect(formatStatus(world.daemon.snapshot()), 'its priority may be another one by now').toContain(
-      `DUPLICATE OWNER: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well, for `,
+      `DUPLICATE HOLDER: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well, for `,
     )
     world.announced.length = 0
     const changes = world.transitions.length
@@ -319,7 +319,7 @@ describe('yield to a router whose advertisements do not come through', () => {
       world.advance(DOWN + offset)
       expect(world.router().state).toBe('Active')
       world.advance(600)
-      const suspecting = () => world.router().counters.rivalAnswers > 0
+      const suspecting = () => world.router().counters.competingAnswers > 0
       while (!suspecting()) live(world, 5, { [VIP]: [PEER_MAC] }, true)
       const seen = world.asked.length
       // Shorter than three intervals, or it would listen before it speaks.
@@ -348,7 +348,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     world.hear(90, { source: '192.0.2.30' })
     expect(world.router().state, 'somebody lower proves nothing').toBe('Initialize')
     world.hear(200)
-    expect([world.router().state, world.router().owner.address, world.router().faults]).toEqual(['Backup', PEER, []])
+    expect([world.router().state, world.router().holder.address, world.router().faults]).toEqual(['Backup', PEER, []])
     live(world, 2_000, both)
     expect(world.router().state).toBe('Backup')
   })

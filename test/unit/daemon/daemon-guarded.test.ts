@@ -274,7 +274,7 @@ describe('executed', () => {
     expect(world.router().counters.foreignChanges).toEqual({})
     world.advance(21)
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
-    expect(world.router().counters.willsExecuted).toBe(1)
+    expect(world.router().counters.cleanupPlansExecuted).toBe(1)
     expect(world.transitions.slice(-2)).toEqual([
       'api: Active → Returning: willExecuted',
       'api: Returning → Active: nobodyElse',
@@ -467,7 +467,7 @@ describe('a reload makes a group of running routers', () => {
     world.reload([ROUTER, WEB], both)
     world.onArm = undefined
     expect([states(world), world.installed]).toEqual([['Returning', 'Returning'], []])
-    expect(world.router().counters).toMatchObject({ willsExecuted: 1, foreignChanges: {} })
+    expect(world.router().counters).toMatchObject({ cleanupPlansExecuted: 1, foreignChanges: {} })
     expect(world.takeCalls().filter((call) => call.startsWith('add'))).toEqual([])
     world.advance(50)
     expect([states(world), world.installed]).toEqual([['Active', 'Active'], installed])

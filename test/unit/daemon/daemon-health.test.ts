@@ -128,7 +128,7 @@ describe('a check without weight', () => {
     expect(world.transitions.at(-1)).toBe('api: Active → Initialize: healthcheckDown:lb')
     world.hear(1)
     world.health('lb', 'up')
-    expect(world.router()).toMatchObject({ state: 'Backup', owner: { address: null } })
+    expect(world.router()).toMatchObject({ state: 'Backup', holder: { address: null } })
   })
 
   test('reversed: a fault while it is up', () => {

@@ -40,7 +40,7 @@ test('sends from the link-local address, in the group', () => {
   expect([source, group, family]).toEqual([OWN, GROUP6, 'ipv6'])
   expect(world.sent[0]).toMatchObject({ source: OWN, destination: GROUP6, vrid: 51 })
   world.hear(200, { source: PEER6, addresses: [VIP6] })
-  expect([world.router().state, world.router().owner.address]).toEqual(['Backup', PEER6])
+  expect([world.router().state, world.router().holder.address]).toEqual(['Backup', PEER6])
   expect(world.installed).not.toContain(`${VIP6}/128@2`)
 })
 
@@ -106,9 +106,9 @@ test('an answer to us alone is a rival; an announcement of another is none while
   world.advance(10_000)
   const before = world.announced.length
   world.hearClaim(neighborAdvertisement({ address: address(VIP6), mac: OTHER_MAC }))
-  expect([world.router().counters.rivalAnswers, world.announced.length]).toEqual([0, before])
+  expect([world.router().counters.competingAnswers, world.announced.length]).toEqual([0, before])
   world.hearClaim(answerOf(OTHER_MAC))
-  expect([world.router().counters.rivalAnswers, world.announced.length]).toEqual([1, before + 1])
+  expect([world.router().counters.competingAnswers, world.announced.length]).toEqual([1, before + 1])
   expect(world.router().state).toBe('Active')
 })
 

@@ -77,7 +77,7 @@ describe('the interface', () => {
     expect(OPEN(world).map(({ group, source }) => [group, source])).toEqual([['224.0.0.18', SELF]])
     expect(world.router().state).toBe('Backup')
     world.hear(200)
-    expect(world.router().owner.address, 'hears the group again').toBe(PEER)
+    expect(world.router().holder.address, 'hears the group again').toBe(PEER)
   })
 
   test('whose socket cannot be opened at first: tried again within milliseconds', () => {

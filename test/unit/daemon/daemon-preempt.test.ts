@@ -34,7 +34,7 @@ describe('preempt', () => {
     const world = following({ preempt: false })
     expect([...besidePeer(world, 100, 30)]).toEqual(['Backup'])
     expect(world.router().heldBack, 'why it does not').toBe('preempt')
-    expect([world.sent, world.router().owner.address]).toEqual([[], PEER])
+    expect([world.sent, world.router().holder.address]).toEqual([[], PEER])
     world.advance(DOWN)
     expect(world.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
   })

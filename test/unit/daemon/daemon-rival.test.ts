@@ -102,7 +102,7 @@ describe('an answer', () => {
     world.hearClaim(reply())
     world.advance(900)
     expect(world.announced.map((one) => Math.round(one.at - at))).toEqual([0, 50, 200])
-    expect(world.router().counters.rivalAnswers).toBe(1)
+    expect(world.router().counters.competingAnswers).toBe(1)
     expect(world.records.filter(({ message }) => message.includes(`${RIVAL} answers for ${VIP} as well`))).toHaveLength(
       1,
     )
@@ -118,18 +118,18 @@ describe('an answer', () => {
     world.advance(1_500)
     expect(formatStatus(world.daemon.snapshot())).toMatch(
       new RegExp(
-        `\\n  RIVAL: ${RIVAL} answers for ${VIP} as well, 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
+        `\\n  COMPETING HOST: ${RIVAL} answers for ${VIP} as well, 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
       ),
     )
     world.advance(8_600)
-    expect(world.router()).toMatchObject({ rival: null, counters: { rivalAnswers: 2 } })
+    expect(world.router()).toMatchObject({ competingAnswer: null, counters: { competingAnswers: 2 } })
     expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
   })
 
   test('is no complaint while the former Active is on its way off', () => {
     const world = activeWorld()
     world.hearClaim(reply())
-    expect(world.router().counters.rivalAnswers).toBe(1)
+    expect(world.router().counters.competingAnswers).toBe(1)
     const told = world.records.filter(({ message }) => message.includes(`answers for ${VIP}`))
     expect(told.map(({ level, message }) => [level, message])).toEqual([
       ['info', expect.stringMatching(new RegExp(`: ${RIVAL} still answers for ${VIP}, \\d+ ms after the takeover$`))],
@@ -147,7 +147,7 @@ describe('an answer', () => {
     world.hearClaim(reply('192.0.2.7'))
     world.hearClaim(gratuitousArp({ address: ours, mac: RIVAL }))
     world.advance(900)
-    expect([world.announced, world.router().counters.rivalAnswers]).toEqual([[], 0])
+    expect([world.announced, world.router().counters.competingAnswers]).toEqual([[], 0])
   })
 })
 

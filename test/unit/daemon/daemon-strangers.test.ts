@@ -45,15 +45,15 @@ test('a version 2 Active at a version 3 router: named while Backup, and when nob
     world.advance(1_000)
     hear(world, { version: 2 })
   }
-  expect([world.router().state, world.router().owner.address]).toEqual(['Backup', null])
-  expect(status(world)).toContain('\n  owner: unknown: only strangers have been heard\n')
+  expect([world.router().state, world.router().holder.address]).toEqual(['Backup', null])
+  expect(status(world)).toContain('\n  holder: unknown: only mismatched routers have been heard\n')
   world.advance(DOWN - 3_000 + 1)
   expect(world.router().state, 'its packets moved no timer').toBe('Active')
-  expect(world.router().strangers).toEqual([
+  expect(world.router().mismatchedRouters).toEqual([
     { address: STRANGER, reason: 'version', version: 2, listenedTo: false, count: 3, lastHeardMsAgo: 501 },
   ])
   expect(status(world)).toContain(
-    `\n  STRANGER: ${STRANGER} speaks VRRPv2, this router VRRPv3 (version): not listened to, 3 packets, the last 501 ms ago\n`,
+    `\n  MISMATCHED ROUTER: ${STRANGER} speaks VRRPv2, this router VRRPv3 (version): not listened to, 3 packets, the last 501 ms ago\n`,
   )
   expect(warnings(world)).toEqual([
     `Discarded a packet of ${STRANGER} on eth0: version: for api (VRID 51) it speaks VRRPv2, this router VRRPv3`,
@@ -66,8 +66,8 @@ test('with nobody strange there is no such line, and the takeover is no warning'
   world.hear(90)
   world.advance(2 * DOWN)
   expect(world.router().state).toBe('Active')
-  expect(status(world)).not.toContain('STRANGER')
-  expect(status(new FakeWorld().start())).toContain('owner: unknown: nobody has been heard')
+  expect(status(world)).not.toContain('MISMATCHED ROUTER')
+  expect(status(new FakeWorld().start())).toContain('holder: unknown: nobody has been heard')
   expect(warnings(world)).toEqual([])
 })
 
@@ -79,17 +79,19 @@ test('a stranger who fell silent long before is not named in the takeover', () =
   world.hear(200)
   world.advance(DOWN + 1)
   expect(world.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
-  expect(world.router().strangers).toMatchObject([{ reason: 'version', lastHeardMsAgo: 5_501 }])
+  expect(world.router().mismatchedRouters).toMatchObject([{ reason: 'version', lastHeardMsAgo: 5_501 }])
 })
 
 describe('another group on our VRID', () => {
   test('other addresses: it counts (RFC 9568 §7.1), and is named', () => {
     const world = new FakeWorld().start()
     hear(world, { addresses: [address('192.0.2.9')] })
-    expect(world.router().owner.address).toBe(STRANGER)
-    expect(world.router().strangers).toMatchObject([{ reason: 'address-list-mismatch', listenedTo: true, count: 1 }])
+    expect(world.router().holder.address).toBe(STRANGER)
+    expect(world.router().mismatchedRouters).toMatchObject([
+      { reason: 'address-list-mismatch', listenedTo: true, count: 1 },
+    ])
     expect(status(world)).toContain(
-      `  STRANGER: ${STRANGER} advertises other addresses (address-list-mismatch): listened to all the same, 1 packet,`,
+      `  MISMATCHED ROUTER: ${STRANGER} advertises other addresses (address-list-mismatch): listened to all the same, 1 packet,`,
     )
     expect(warnings(world)).toEqual([
       `api: address-list-mismatch in an advertisement of ${STRANGER}: it advertises other addresses`,
@@ -99,15 +101,17 @@ describe('another group on our VRID', () => {
   test('other addresses with addressListCheck: it does not count, and is named', () => {
     const world = new FakeWorld([{ ...ROUTER, addressListCheck: true }]).start()
     hear(world, { addresses: [address('192.0.2.9')] })
-    expect(world.router().owner.address).toBe(null)
-    expect(world.router().strangers).toMatchObject([{ reason: 'address-list-mismatch', listenedTo: false, count: 1 }])
+    expect(world.router().holder.address).toBe(null)
+    expect(world.router().mismatchedRouters).toMatchObject([
+      { reason: 'address-list-mismatch', listenedTo: false, count: 1 },
+    ])
   })
 
   test('another VRID is nobody’s business, in whatever version', () => {
     const world = new FakeWorld().start()
     hear(world, { version: 2, vrid: 7 })
     hear(world, { vrid: 7 })
-    expect([world.router().strangers, warnings(world)]).toEqual([[], []])
+    expect([world.router().mismatchedRouters, warnings(world)]).toEqual([[], []])
     expect(world.daemon.snapshot().interfaces[0]?.discarded).toEqual({ 'vrid-unknown': 2 })
   })
 })
@@ -148,7 +152,7 @@ test('put right: the line goes away', () => {
     world.advance(1_000)
     hear(world, {})
   }
-  expect([world.router().strangers, world.router().state]).toEqual([[], 'Backup'])
+  expect([world.router().mismatchedRouters, world.router().state]).toEqual([[], 'Backup'])
 })
 
 test('is a metric by reason', () => {

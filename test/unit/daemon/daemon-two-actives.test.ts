@@ -25,7 +25,7 @@ describe('a third node that hears two Actives', () => {
   test('names the other one, first in the status and as a metric, until it is over', () => {
     const world = hearing(new FakeWorld().start(), 5, ...both)
     expect(world.router()).toMatchObject({
-      owner: { address: PEER },
+      holder: { address: PEER },
       otherActives: [{ address: THIRD, priority: 190, forMs: 5_000 }],
     })
     expect(status(world)).toMatch(/^api: 2 ROUTERS ADVERTISE AS ACTIVE: /)

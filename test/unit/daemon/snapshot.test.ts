@@ -59,14 +59,14 @@ test('is JSON as it stands, versioned, in every state', () => {
 
 test('says who holds the addresses, and for how long it waits', () => {
   const { Initialize, Backup, Active, Leaving } = snapshots()
-  expect(Initialize?.routers[0]).toMatchObject({ faults: ['linkDown'], deadlines: {}, owner: { self: false } })
+  expect(Initialize?.routers[0]).toMatchObject({ faults: ['linkDown'], deadlines: {}, holder: { self: false } })
   expect(Backup?.routers[0]).toMatchObject({
-    owner: { self: false, address: PEER, priority: 200, heardMsAgo: 250 },
+    holder: { self: false, address: PEER, priority: 200, heardMsAgo: 250 },
     deadlines: { activeDownInMs: DOWN - 250 },
     addresses: [{ address: VIP, present: false }],
   })
   expect(Active?.routers[0]).toMatchObject({
-    owner: { self: true, address: SELF, priority: 128 },
+    holder: { self: true, address: SELF, priority: 128 },
     addresses: [{ address: VIP, present: true }],
   })
   expect(Object.keys(Leaving?.routers[0]?.deadlines ?? {})).toEqual(['untilInMs'])
@@ -104,9 +104,9 @@ test('status tells it in lines', () => {
   const { Initialize, Backup, Active } = snapshots()
   if (Initialize === undefined || Backup === undefined || Active === undefined) throw new Error('no snapshot')
   expect(formatStatus(Initialize)).toContain('\n  FAULT: linkDown (link down on eth0)\n')
-  expect(formatStatus(Backup)).toContain(`owner: ${PEER}, priority 200, heard 250 ms ago`)
+  expect(formatStatus(Backup)).toContain(`holder: ${PEER}, priority 200, heard 250 ms ago`)
   expect(formatStatus(Backup)).toContain('\n  takes over in 3.3 s if the Active stays silent\n')
-  expect(formatStatus(Active)).toContain(`owner: this node (${SELF}, priority 128)`)
+  expect(formatStatus(Active)).toContain(`holder: this node (${SELF}, priority 128)`)
   expect(formatStatus(Active)).toContain(`${VIP} (here)`)
   expect(formatStatus({ ...Active, guardian: 'none' })).toContain('NO GUARDIAN')
   expect(formatStatus(Active)).not.toContain('webhook')

@@ -41,7 +41,7 @@ const FAULTS: readonly (readonly [string, Cause, Told])[] = [
   ['check-fails', 'checkFailed', { running: true }],
   ['reload', 'reloaded', { running: true }],
   ['foreign-removal', 'foreignChange', { running: true }],
-  ['duplicate', 'duplicateOwner', { running: true }],
+  ['duplicate', 'duplicateHolder', { running: true }],
 ]
 
 describe.each(['r1', 'r2'] as const)('told by %s', (from) => {
@@ -57,7 +57,7 @@ test('one accident after the other, each undone: each has its own story, in orde
   const wanted: readonly Cause[] = [
     ...([
       'foreignChange',
-      'duplicateOwner',
+      'duplicateHolder',
       'checkFailed',
       'checkPassed',
       'reloaded',

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { SCHEMA_NAMES, schemaCommand } from '../../../src/cli/schema.ts'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
 import { eventPageSchema } from '../../../src/events/event.ts'
+import { withFormerNames } from '../../../src/http/former-names.ts'
 import { publicPage, publicStatus } from '../../../src/http/public-view.ts'
 import { statusSchema } from '../../../src/http/status-schema.ts'
 import { expectDocument } from '../../support/generated-document.ts'
@@ -54,7 +55,8 @@ function worlds(): readonly FakeWorld[] {
 test('a status passes, with nothing that the schema does not name', () => {
   for (const world of worlds()) {
     const snapshot = world.daemon.snapshot()
-    for (const status of [snapshot, publicStatus(snapshot)]) expect(statusSchema.parse(status)).toEqual(status)
+    for (const status of [snapshot, publicStatus(snapshot)].map(withFormerNames))
+      expect(statusSchema.parse(status)).toEqual(status)
   }
 })
 

@@ -7,13 +7,15 @@ import * as z from 'zod'
 import type { Address } from '../../../wire/address.ts'
 import { parseAddress } from '../../../wire/address.ts'
 
+const holder = z.object({ self: z.boolean(), address: z.string().nullable(), heardMsAgo: z.number().nullable() })
+
 const routerSchema = z.object({
   name: z.string(),
   departing: z.boolean(),
   state: z.enum(['Initialize', 'Backup', 'Active', 'Leaving', 'Returning']),
   since: z.iso.datetime(),
   faults: z.array(z.string()),
-  owner: z.object({ self: z.boolean(), address: z.string().nullable(), heardMsAgo: z.number().nullable() }),
+  holder,
   source: z.string().nullable(),
   advertisementIntervalMs: z.number(),
   addresses: z.array(z.object({ address: z.string(), present: z.boolean() })),
@@ -26,7 +28,17 @@ const routerSchema = z.object({
   ),
 })
 
-const statusSchema = z.object({ version: z.literal(1), takenAt: z.iso.datetime(), routers: z.array(routerSchema) })
+/** An engine before 0.2.0 calls the holder `owner`. */
+const namedAsBefore = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !('holder' in value) && 'owner' in value
+    ? { ...value, holder: value.owner }
+    : value
+
+const statusSchema = z.object({
+  version: z.literal(1),
+  takenAt: z.iso.datetime(),
+  routers: z.array(z.preprocess(namedAsBefore, routerSchema)),
+})
 
 /** A host that answers for the address as well. */
 export type Duplicate = { readonly mac: string; readonly router: Address | undefined }
@@ -77,7 +89,7 @@ function sightOf(router: z.output<typeof routerSchema>, vip: Address, present: b
     .map(({ mac, router: other }) => ({ mac, router: other === null ? undefined : parseAddress(other.address) }))
   // One that is Active and has lost the address in the kernel holds nothing.
   if (router.state === 'Active' && present) return { kind: 'ours', since: router.since, duplicates }
-  const { address, heardMsAgo, self } = router.owner
+  const { address, heardMsAgo, self } = router.holder
   const from = self || address === null ? undefined : parseAddress(address)
   if (router.state === 'Initialize') return { kind: 'deaf', why: router.faults.join(', ') || 'it has just begun' }
   // A Backup that hears nobody for longer takes over itself.

@@ -4,7 +4,7 @@
  * before its advertisement (docs/adr/0007), and when such a host counts as gone. Refuses to know frames, and what the
  * state machine does about a competing Active (vrrp/extensions/silent-active.ts).
  */
-import { type DuplicateOwner, HANDOVER } from '../../../arp/duplicate-detection.ts'
+import { type DuplicateHolder, HANDOVER } from '../../../arp/duplicate-detection.ts'
 import type { Event } from '../../../vrrp/event.ts'
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { State } from '../../../vrrp/state.ts'
@@ -89,10 +89,10 @@ export class CompetingAnswers {
 
   /**
    * Reports whether it answers the question before an advertisement. Duplicate address detection judges what it alone has
-   * asked. It also judges a certain duplicate owner when both have asked: such a host answers for as long as it lives, and
+   * asked. It also judges a certain duplicate holder when both have asked: such a host answers for as long as it lives, and
    * detection knows how often to announce over it. With `alarm` nothing is announced over any answer.
    */
-  #belongsToQuestion({ address, mac }: DuplicateOwner, heardAt: Millis): boolean {
+  #belongsToQuestion({ address, mac }: DuplicateHolder, heardAt: Millis): boolean {
     const { duplicates, parameters, spec } = this.#router
     if (spec.onDuplicate === 'alarm') return false
     if (!duplicates.hasJustAsked(heardAt)) return true

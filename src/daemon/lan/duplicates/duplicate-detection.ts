@@ -9,8 +9,8 @@ import {
   type Detection,
   type DetectionRules,
   type DetectionStep,
-  type DuplicateOwner,
-  duplicateOwners,
+  type DuplicateHolder,
+  duplicateHolders,
   hearAnswer,
   nextQuestionAt,
   questionNeededAt,
@@ -42,7 +42,7 @@ import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 const ANNOUNCE_SPACING = 10_000
 
 /** Another host that has an address of ours, for people. */
-export type FoundDuplicate = DuplicateOwner & {
+export type FoundDuplicate = DuplicateHolder & {
   readonly foundAt: Millis
   /** The router behind it, if one was heard to advertise, or is a listed peer. */
   readonly router: NamedRouter | undefined
@@ -188,8 +188,8 @@ export class DuplicateDetection {
   }
 
   /** The certain ones. */
-  get owners(): readonly DuplicateOwner[] {
-    return this.#detection === undefined || !this.isOn ? [] : duplicateOwners(this.#detection)
+  get owners(): readonly DuplicateHolder[] {
+    return this.#detection === undefined || !this.isOn ? [] : duplicateHolders(this.#detection)
   }
 
   list(now: Millis): readonly FoundDuplicate[] {
@@ -239,7 +239,7 @@ export class DuplicateDetection {
     return answerToDuplicate(spec.onDuplicate, parameters, this.#competitorAt(mac, now))
   }
 
-  #find(owner: DuplicateOwner, now: Millis): void {
+  #find(owner: DuplicateHolder, now: Millis): void {
     const { address, mac } = owner
     const reaction = this.#router.state.name === 'Active' ? this.#reactionTo(mac, now) : 'alarm'
     this.#foundAt.set(`${address} ${mac}`, now)
@@ -257,19 +257,19 @@ export class DuplicateDetection {
     this.#act(owned, now)
   }
 
-  #lose(owner: DuplicateOwner, now: Millis): void {
+  #lose(owner: DuplicateHolder, now: Millis): void {
     this.#foundAt.delete(`${owner.address} ${owner.mac}`)
     this.#report.gone(owner, now)
   }
 
-  #act(owners: readonly DuplicateOwner[], now: Millis): void {
+  #act(owners: readonly DuplicateHolder[], now: Millis): void {
     const router = this.#router
     if (router.state.name !== 'Active' || owners.length === 0) return
     const winner = owners.find(({ mac }) => this.#reactionTo(mac, now) === 'yield')
     const competitor = winner === undefined ? undefined : this.#competitorAt(winner.mac, now)
     if (competitor !== undefined) {
       this.#yieldedTo = competitor.source
-      router.setFault('duplicateOwner', true, true, now)
+      router.setFault('duplicateHolder', true, true, now)
       return
     }
     this.#announceOver(
@@ -291,7 +291,7 @@ export class DuplicateDetection {
   #comeBack(now: Millis): void {
     this.#yieldedTo = undefined
     this.#stop()
-    this.#router.setFault('duplicateOwner', false, false, now)
+    this.#router.setFault('duplicateHolder', false, false, now)
   }
 
   #stop(): void {

@@ -2,7 +2,7 @@
  * Duplicate owners of the addresses of one router for people: a log line and an event when one is found, named or gone.
  * Decided here: the text, and how many events there are. Refuses to know how a duplicate is detected.
  */
-import type { DuplicateOwner } from '../../../arp/duplicate-detection.ts'
+import type { DuplicateHolder } from '../../../arp/duplicate-detection.ts'
 import type { OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { Address } from '../../../wire/address.ts'
@@ -26,7 +26,7 @@ export class DuplicateReport {
     this.#recorder = recorder
   }
 
-  found(owner: DuplicateOwner, behind: BehindMac, reaction: OnDuplicate, now: Millis): void {
+  found(owner: DuplicateHolder, behind: BehindMac, reaction: OnDuplicate, now: Millis): void {
     const { address, mac } = owner
     const { name } = this.#router
     const { router } = behind
@@ -34,30 +34,30 @@ export class DuplicateReport {
     this.#recorder.logLimited(
       `${name} duplicate ${mac} ${address}`,
       'warn',
-      `${name}: duplicate owner: ${mac} (${this.#describe(behind, now)}) has ${address} as well: ${REACTIONS[reaction]}`,
+      `${name}: duplicate holder: ${mac} (${this.#describe(behind, now)}) has ${address} as well: ${REACTIONS[reaction]}`,
       { router: name, address, mac, peer: router?.source, onDuplicate: reaction },
     )
   }
 
-  /** The MAC of a known duplicate owner is that of a router. */
+  /** The MAC of a known duplicate holder is that of a router. */
   named(mac: Mac, source: Address): void {
     const { name } = this.#router
     this.#recorder.logLimited(
       `${name} duplicate name ${mac}`,
       'warn',
-      `${name}: duplicate owner: ${mac} is router ${source}`,
+      `${name}: duplicate holder: ${mac} is router ${source}`,
       { router: name, mac, peer: source },
     )
   }
 
-  gone(owner: DuplicateOwner, now: Millis): void {
+  gone(owner: DuplicateHolder, now: Millis): void {
     const { address, mac } = owner
     const { name } = this.#router
     this.#record(owner, false, now)
     this.#recorder.logLimited(
       `${name} duplicate gone ${mac} ${address}`,
       'info',
-      `${name}: duplicate owner gone: ${mac} answers for ${address} no more`,
+      `${name}: duplicate holder gone: ${mac} answers for ${address} no more`,
       { router: name, address, mac },
     )
   }
@@ -71,14 +71,14 @@ export class DuplicateReport {
   }
 
   #record(
-    { address, mac }: DuplicateOwner,
+    { address, mac }: DuplicateHolder,
     present: boolean,
     now: Millis,
     more: { peer?: Address; reaction?: OnDuplicate } = {},
   ) {
     if (this.#bucket.take(now) === undefined) return
     const router = this.#router.name
-    this.#recorder.chronicle.record({ kind: 'duplicateOwner', router, address, mac, present, ...more })
+    this.#recorder.chronicle.record({ kind: 'duplicateHolder', router, address, mac, present, ...more })
   }
 }
 

@@ -1,0 +1,50 @@
+/**
+ * Former names of fields of /v1/status. Decided here: an answer has them beside the new ones until 0.3.0, because nodes of one group are upgraded
+ * one after the other; an answer that has only the former ones is read as if it had the new ones.
+ */
+import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
+
+/** Field of a router → its former name. */
+const ROUTER = { holder: 'owner', mismatchedRouters: 'strangers', competingAnswer: 'rival' } as const
+/** Counter of a router → its former name. */
+const COUNTERS = { competingAnswers: 'rivalAnswers', cleanupPlansExecuted: 'willsExecuted' } as const
+
+type FormerFields = { readonly [name in keyof typeof ROUTER as (typeof ROUTER)[name]]: RouterSnapshot[name] }
+type FormerCounters = {
+  readonly [name in keyof typeof COUNTERS as (typeof COUNTERS)[name]]: RouterSnapshot['counters'][name]
+}
+type PublishedRouter = RouterSnapshot &
+  FormerFields & { readonly counters: RouterSnapshot['counters'] & FormerCounters }
+
+/** What /v1/status answers. */
+export type PublishedSnapshot = Snapshot & { readonly routers: readonly PublishedRouter[] }
+
+export function withFormerNames(snapshot: Snapshot): PublishedSnapshot {
+  return {
+    ...snapshot,
+    routers: snapshot.routers.map((router) => {
+      const { counters, competingAnswer, holder, mismatchedRouters } = router
+      const { cleanupPlansExecuted: willsExecuted, competingAnswers: rivalAnswers } = counters
+      return {
+        ...router,
+        ...{ owner: holder, strangers: mismatchedRouters, rival: competingAnswer },
+        counters: { ...counters, rivalAnswers, willsExecuted },
+      }
+    }),
+  }
+}
+
+/** Reviver for JSON.parse: gives routers and their counters the new names where only the former ones are. Source: any daemon. */
+export function newNames(_key: string, value: unknown): unknown {
+  if (!isObject(value)) return value
+  if ('vrid' in value) return renameIn(value, ROUTER)
+  return 'willsExecuted' in value ? renameIn(value, COUNTERS) : value
+}
+
+function renameIn(object: Readonly<Record<string, unknown>>, names: Readonly<Record<string, string>>) {
+  const found = Object.entries(names).filter(([name, former]) => !(name in object) && former in object)
+  return { ...object, ...Object.fromEntries(found.map(([name, former]) => [name, object[former]])) }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

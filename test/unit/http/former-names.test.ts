@@ -1,0 +1,50 @@
+/** Former names of fields of /v1/status: nodes of one group are upgraded one after the other, so old and new read each other. */
+import { expect, test } from 'vitest'
+import { readEvent } from '../../../src/events/event.ts'
+import { newNames, withFormerNames } from '../../../src/http/former-names.ts'
+import { readPeerStatus } from '../../../src/http/peers/peer-status.ts'
+import { FakeWorld } from '../daemon/fake-world.ts'
+
+const world = () => new FakeWorld().start()
+const FORMER = ['owner', 'strangers', 'rival']
+const NEW = ['holder', 'mismatchedRouters', 'competingAnswer']
+
+/** The answer of a daemon of version 0.1. */
+function before(status: object): string {
+  return JSON.stringify(status, (_, value) => {
+    if (value === null || typeof value !== 'object' || !('vrid' in value)) return value
+    return Object.fromEntries(Object.entries(value).filter(([name]) => !NEW.includes(name)))
+  })
+}
+
+test('an answer has each field under both names, with the same value', () => {
+  const [router] = withFormerNames(world().daemon.snapshot()).routers
+  for (const [i, name] of NEW.entries())
+    expect(router?.[FORMER[i] as keyof typeof router], `${FORMER[i]} beside ${name}`).toEqual(
+      router?.[name as keyof typeof router],
+    )
+  expect(router?.counters).toMatchObject({
+    rivalAnswers: 0,
+    competingAnswers: 0,
+    willsExecuted: 0,
+    cleanupPlansExecuted: 0,
+  })
+})
+
+test('the status of a node before 0.2.0 is read', () => {
+  const snapshot = withFormerNames(world().daemon.snapshot())
+  const read = readPeerStatus(JSON.parse(before(snapshot), newNames))
+  expect(read?.routers[0]?.holder).toEqual(snapshot.routers[0]?.holder)
+  expect(readPeerStatus(JSON.parse(before(snapshot))), 'without the new names it is none').toBeUndefined()
+})
+
+test('an event of a journal before 0.2.0 is read by its new kind', () => {
+  const common = { seq: 1, at: '2026-11-22T10:49:05.855Z', monotonicMs: 1 }
+  const told = { ...common, router: 'api', address: '10.0.0.200', mac: '02:00:00:00:00:12', present: true }
+  expect(readEvent({ ...told, kind: 'duplicateOwner' })).toEqual({ ...told, kind: 'duplicateHolder' })
+  expect(
+    readEvent({ ...common, kind: 'faultChanged', router: 'api', fault: 'duplicateOwner', present: true }),
+  ).toMatchObject({
+    fault: 'duplicateHolder',
+  })
+})
