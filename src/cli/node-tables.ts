@@ -1,11 +1,9 @@
 /** This node as the choice of its address looks at it: links, their addresses and the routes, out of the kernel's tables. */
 import type { NodeView } from '../cluster/decisions/node-ip/selection.ts'
-import { readAddresses } from '../linux/addresses.ts'
 import { openClock } from '../linux/clock.ts'
-import { readLinks } from '../linux/links.ts'
 import { loadNative } from '../linux/native.ts'
 import { openRequestSocket } from '../linux/netlink/socket.ts'
-import { readRoutes } from '../linux/routes.ts'
+import { readAddresses, readLinks, readRoutes } from '../linux/tables.ts'
 import type { Address } from '../wire/address.ts'
 
 /** `tentative`: nothing can be bound to these yet, duplicate address detection still runs. */

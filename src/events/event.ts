@@ -295,3 +295,12 @@ export function readEvent(value: unknown): JournalEvent | undefined {
   const read = eventSchema.safeParse(namedAsNow(value))
   return read.success ? read.data : undefined
 }
+
+/** What is posted to a webhook: one event, as a schema that is published (`holdfast schema webhook`). Version 1 only grows. */
+export const webhookBodySchema = z.object({
+  version: z.literal(1),
+  id: z.string().describe('The same in every attempt, and in the header Idempotency-Key'),
+  node: z.string().describe('Host name of the node on which it happened'),
+  event: eventSchema,
+})
+export type WebhookBody = z.output<typeof webhookBodySchema>

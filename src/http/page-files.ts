@@ -4,8 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import { PAGE_PATH } from './page-path.ts'
-import type { Reply, Routes } from './server.ts'
+import { PAGE_PATH, type Reply, type Routes } from './server.ts'
 
 /** Where the files are: they lie beside this one, or beside the bundle that it is in (scripts/bundle.mjs). */
 const FOLDER = new URL('./page/', import.meta.url)

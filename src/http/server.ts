@@ -15,8 +15,10 @@ import {
 import type { Socket } from 'node:net'
 import { EVENTS, type EventStream, EventStreams } from './event-stream.ts'
 import { endLateRequests } from './late-request.ts'
-import { PAGE_PATH } from './page-path.ts'
 import { targetOf } from './request-target.ts'
+
+/** Path of the parts of the status page. */
+export const PAGE_PATH = '/page/'
 
 export type Reply = {
   readonly status: number

@@ -2,18 +2,13 @@
  * Addresses on and off interfaces. Decided here: which answers of the kernel mean that things are as asked, so that
  * every step can be repeated (ground rule 6). Refused here: which steps are due (daemon/addresses/reconcile.ts).
  */
-import type { AddressOutcome, AddressStep, NameOf, PresentAddress } from '../daemon/ports.ts'
+import type { AddressOutcome, AddressStep, NameOf } from '../daemon/ports.ts'
 import { address } from '../wire/address.ts'
 import { ERRNO, failureOf } from './failure.ts'
-import { addressesRequest, removeAddressRequest, stepRequest } from './netlink/message.ts'
+import { removeAddressRequest, stepRequest } from './netlink/message.ts'
 import type { RequestSocket } from './netlink/socket.ts'
 
 const NOBODY = address('::')
-
-/** Undefined: no complete answer. */
-export function readAddresses(requests: RequestSocket): readonly PresentAddress[] | undefined {
-  return requests.dump(addressesRequest)?.flatMap((message) => (message.kind === 'address' ? [message.present] : []))
-}
 
 /** Adding finds it there; removing finds it gone, or gone with its interface. */
 const DONE: Record<AddressStep['action'], readonly number[]> = {

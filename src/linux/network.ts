@@ -4,13 +4,13 @@
  * which interface or address matters.
  */
 import type { NetworkEvent, NetworkPort } from '../daemon/ports.ts'
-import { applySteps, readAddresses, waitForKernel } from './addresses.ts'
+import { applySteps, waitForKernel } from './addresses.ts'
 import type { KernelClock } from './clock.ts'
-import { readLinks } from './links.ts'
 import type { NativeAddon } from './native.ts'
 import type { NetlinkMessage } from './netlink/message.ts'
 import { openMonitorSocket, openRequestSocket } from './netlink/socket.ts'
 import { PromoteSecondaries, readPromoteSecondaries } from './promote-secondaries.ts'
+import { readAddresses, readLinks } from './tables.ts'
 
 const LOOK_AGAIN_MS = 100
 

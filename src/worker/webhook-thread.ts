@@ -7,8 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { WebhookSnapshot } from '../daemon/telemetry/snapshot.ts'
-import type { JournalEvent } from '../events/event.ts'
-import type { WebhookBody } from '../events/webhook-body.ts'
+import type { JournalEvent, WebhookBody } from '../events/event.ts'
 import { monotonicNow } from '../healthcheck/probe.ts'
 import { publicEvent } from '../http/public-view.ts'
 import {

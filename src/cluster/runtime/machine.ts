@@ -1,9 +1,22 @@
 /** This machine as the decisions want it: what a caller saw of its links, and the files that node-ip wrote. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Machine } from '../decisions/engine/desired-state.ts'
 import { ADDRESS_FILES } from '../decisions/engine/vrrp-interface.ts'
 import type { NodeView } from '../decisions/node-ip/selection.ts'
-import { remoteWorker } from './remote-worker.ts'
+
+/** `node-ip set` writes this file on a worker on another LAN than the VIPs: nothing on this node may speak VRRP then. */
+export const REMOTE_WORKER = '/run/nodeip-configuration/remote-worker'
+
+/** Returns the reason in the file; `undefined` without the file. Throws if that is unknown: then nothing may start. */
+export function remoteWorker(root = '/'): string | undefined {
+  try {
+    return readFileSync(join(root, REMOTE_WORKER), 'utf8').trim() || 'the file is empty'
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
 
 /** Undefined: there is no such file, or it cannot be read. */
 export function textIn(file: string): string | undefined {

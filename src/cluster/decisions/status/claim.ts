@@ -5,9 +5,11 @@
  * each other are two holders.
  */
 import type { Address } from '../../../wire/address.ts'
-import type { Moment } from '../moment.ts'
 import type { Sight } from './engine-report.ts'
 import type { Holder } from './published-status.ts'
+
+/** Now, as an argument: `monotonicMs` for durations, `epochMs` for what is written down. */
+export type Moment = { readonly monotonicMs: number; readonly epochMs: number }
 
 /** Milliseconds; longer than any election, and than its agent needs to say so. */
 export const CORRECT_AFTER = 5_000
