@@ -6,10 +6,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
@@ -121,8 +121,7 @@ export async function checkCosts(asked: readonly Question[], { warmUp, seconds }
   const nodes: AskingNode[] = []
   try {
     // What the others advertise would be this one's work, too.
-    for (const { port } of lab.routers)
-      run(['ip', '-n', lab.bridge, 'link', 'set', 'dev', port, 'type', 'bridge_slave', 'isolated', 'on'])
+    for (const { port } of lab.routers) ip(lab.bridge, `link set dev ${port} type bridge_slave isolated on`)
     for (const [i, question] of asked.entries()) {
       if (question.asks !== 'nothing') await serve(lab, authority, i + 1)
       nodes.push(new AskingNode(lab, question, i + 1, authority.caFile))

@@ -5,11 +5,11 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/lab/command.ts'
 import type { Daemon, RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { ip } from '../../src/lab/ip.ts'
 import type { Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -130,7 +130,7 @@ async function happen(lab: Lab, cell: Cell, turn: Turn, strike: (daemon: Daemon)
   const { family } = cell
   prepareFamily(lab, family)
   if (family === 6) await lab.addressesSettle()
-  run(['ip', '-n', lab.client.namespace, 'route', 'add', NETWORKS[family].route, 'dev', 'eth0'])
+  ip(lab.client, `route add ${NETWORKS[family].route} dev eth0`)
   for (const host of lab.routers) startResponder(lab, host)
   const daemons = [1, 2, 3].map((position) => start(lab, cell, position))
   const client = new FleetClient(lab, family)

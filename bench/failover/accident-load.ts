@@ -2,8 +2,9 @@
  * Nothing fails, and who takes over nevertheless: under CPU load and under loss of advertisements, with and without
  * real-time priority. Decides how often a Backup took over, by what was on the wire. Refuses to know how load is made.
  */
-import { run } from '../../src/lab/command.ts'
+
 import { frrSource } from '../../src/lab/daemons/frr.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { type Host, Lab } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
@@ -26,7 +27,7 @@ function bridged({ lab }: Stage): Lab {
 function sourceOf({ cell }: Stage, host: Host): string {
   if (cell.family === 4) return host.address
   if (cell.lineUp === 'frr') return frrSource(host)
-  const text = run(['ip', '-n', host.namespace, '-6', '-o', 'address', 'show', 'dev', 'eth0', 'scope', 'link'])
+  const text = ip(host, '-6 -o address show dev eth0 scope link')
   return /inet6 (fe80:[0-9a-f:]+)/.exec(text)?.[1] ?? ''
 }
 

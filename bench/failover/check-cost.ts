@@ -5,7 +5,7 @@
  *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 60 by default]
  */
 import { readFileSync } from 'node:fs'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab } from '../../src/lab/lab.ts'
 import { familyOf } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
@@ -49,7 +49,7 @@ try {
   const started = rows.map(({ kind, questions }, i) => {
     const host = lab.router(i + 1)
     // What the others advertise would be this one's work, too.
-    run(['ip', '-n', lab.bridge, 'link', 'set', 'dev', host.port, 'type', 'bridge_slave', 'isolated', 'on'])
+    ip(lab.bridge, `link set dev ${host.port} type bridge_slave isolated on`)
     const node = new CheckedNode(lab, host, questions, certificate)
     return { kind, questions, host, node, address: `10.77.0.${101 + i}`, vrid: 51 + i }
   })

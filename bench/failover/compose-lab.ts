@@ -12,6 +12,7 @@ import { ask } from '../../src/files/control-client.ts'
 import { run } from '../../src/lab/command.ts'
 import type { Daemon, RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
+import { ip, linkOf } from '../../src/lab/ip.ts'
 import type { Host, LabView } from '../../src/lab/lab.ts'
 import { namespacesStarting, sweepLeftovers } from '../../src/lab/leftovers.ts'
 import { type Exit, familyOf } from '../../src/lab/logged-process.ts'
@@ -129,6 +130,7 @@ class ContainerDaemon implements Daemon {
 
 export class ComposeLab implements LabView {
   readonly directory: string
+  readonly logs = undefined
   readonly routers: readonly Host[]
   readonly client: Host
   /** Those whose namespace is there. */
@@ -179,9 +181,9 @@ export class ComposeLab implements LabView {
     const pid = Number(run(['docker', 'inspect', '--format', '{{.State.Pid}}', container]).trim())
     if (namespacesStarting(host.namespace).includes(host.namespace)) removeNamespaceName(host.namespace)
     run(['ip', 'netns', 'attach', host.namespace, `${pid}`])
-    const [link] = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']))
+    const { link_index } = linkOf(host)
     const all: { ifindex: number; ifname: string }[] = JSON.parse(run(['ip', '-json', 'link', 'show']))
-    host.port = all.find(({ ifindex }) => ifindex === link.link_index)?.ifname ?? ''
+    host.port = all.find(({ ifindex }) => ifindex === link_index)?.ifname ?? ''
     this.hosts.set(host.name, host)
   }
 
@@ -238,7 +240,7 @@ export class ComposeLab implements LabView {
 
   setLink(host: Host, state: 'up' | 'down'): number {
     const at = monotonicMs()
-    run(['ip', '-n', host.namespace, 'link', 'set', 'eth0', state])
+    ip(host, `link set eth0 ${state}`)
     return at
   }
 

@@ -7,7 +7,7 @@ import { appendFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../src/lab/command.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
-import { type Host, KEPT, type LabView } from '../../src/lab/lab.ts'
+import type { Host, LabView } from '../../src/lab/lab.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { type Entry, JournalReader } from './journal.ts'
 
@@ -40,9 +40,9 @@ export class Gauge {
   constructor(lab: LabView, host: Host, argv: readonly string[], take: (entry: Entry) => void) {
     const reader = new JournalReader()
     this.#child = lab.spawn(host, [gaugePath(), ...argv])
-    const kept = join(lab.directory, `${host.name}-${argv[0]}.journal`)
+    const kept = lab.logs === undefined ? undefined : join(lab.logs, `${host.name}-${argv[0]}.journal`)
     this.#child.stdout?.on('data', (chunk: Buffer) => {
-      if (KEPT !== undefined) appendFileSync(kept, chunk)
+      if (kept !== undefined) appendFileSync(kept, chunk)
       for (const entry of reader.take(chunk)) {
         if (entry.kind === 'begin') this.#began = true
         if (entry.kind === 'end' && entry.value > 0) this.#complaint += `${entry.value} records found no room`

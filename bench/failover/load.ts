@@ -2,7 +2,7 @@
  * What makes a healthy group look ill: programs that want every CPU, and advertisements that do not arrive. Decides how
  * each is done to the lab; both end with it at the latest. Refuses to know what comes of it.
  */
-import { run } from '../../src/lab/command.ts'
+import { nft } from '../../src/lab/ip.ts'
 import type { Lab } from '../../src/lab/lab.ts'
 
 /**
@@ -30,5 +30,5 @@ export function loseAdvertisements(lab: Lab, percent: number): void {
     (match) => `${match} numgen random mod 100 < ${percent} counter drop`,
   )
   const chain = `chain lossy {\ntype filter hook forward priority 0;\n${lost.join('\n')}\n}`
-  run(['ip', 'netns', 'exec', lab.bridge, 'nft', '-f', '-'], `table bridge loss {\n${chain}\n}\n`)
+  nft(lab.bridge, `table bridge loss {\n${chain}\n}\n`)
 }

@@ -10,7 +10,7 @@
  *   const measurement = await observation.measure(at, 3_000)   // looks until at + 3 s
  *   await observation.close()
  */
-import { run } from '../../src/lab/command.ts'
+import { ip, macOf } from '../../src/lab/ip.ts'
 import { type Host, LAB_VIP, type LabView } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { OwnerChange } from '../../src/lab/watch/probe.ts'
@@ -74,15 +74,7 @@ export const addressOf = (host: Host, family: Family): string =>
 /** Every host of the lab gets its address of the family, where it has none. Idempotent. */
 export function prepareFamily(lab: LabView, family: Family): void {
   if (family === 4) return
-  for (const host of lab.hosts.values())
-    run(['ip', '-n', host.namespace, 'address', 'replace', `${addressOf(host, 6)}/64`, 'dev', 'eth0', 'nodad'])
-}
-
-function macOf(host: Host): string {
-  const links: { address: string }[] = JSON.parse(
-    run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']),
-  )
-  return links[0]?.address ?? ''
+  for (const host of lab.hosts.values()) ip(host, `address replace ${addressOf(host, 6)}/64 dev eth0 nodad`)
 }
 
 const since = (from: number, at: number | undefined) => (at === undefined ? undefined : at - from)
@@ -99,7 +91,7 @@ export class Observation {
     this.address = vipOf(family)
     prepareFamily(lab, family)
     this.#names = lab.routers.map(({ name }) => name)
-    this.#macs = lab.routers.map(macOf)
+    this.#macs = lab.routers.map((host) => macOf(host))
     const probe = ['probe', this.address, `${GAUGE_PORT}`, INTERVAL_US, ...(cachedNeighbour ? [] : ['eth0'])]
     const ask = ['ask', 'eth0', this.address, INTERVAL_US]
     this.#gauges = [

@@ -3,7 +3,7 @@
  * known. Decides what is compared: its own punctuality, its outages with those of the demo's prober beside it, its overlap
  * with the time for which two kernels had the address. Refuses to know anything of VRRP.
  */
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
@@ -20,7 +20,7 @@ export async function selfTest(): Promise<GaugeQuality> {
     const [r1, r2] = [lab.router(1), lab.router(2)]
     const observation = await startObservation(lab, { family: 4, cachedNeighbour: true })
     const address = (verb: 'add' | 'delete', host: Host) =>
-      run(['ip', '-n', host.namespace, 'address', verb, `${observation.address}/32`, 'dev', 'eth0', 'noprefixroute'])
+      ip(host, `address ${verb} ${observation.address}/32 dev eth0 noprefixroute`)
     address('add', r1)
     startResponder(lab, r1)
     const other = new Prober(lab, lab.client, observation.address)

@@ -7,13 +7,14 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Runs a command here; throws with what it said on standard error. */
+/** Returns the standard output of a command; throws with its standard error when the command fails. */
 export function run(argv: readonly string[], input?: string): string {
   const [file = '', ...rest] = argv
   try {
     return execFileSync(file, rest, {
       encoding: 'utf8',
       stdio: ['pipe', 'pipe', 'pipe'],
+      maxBuffer: 1 << 26,
       ...(input === undefined ? {} : { input }),
     })
   } catch (error) {

@@ -4,6 +4,7 @@
  * once in a hundred times comes every time. Decides how (nftables at the host's port); refuses to know what follows.
  */
 import { run } from './command.ts'
+import { nft } from './ip.ts'
 import type { Host, Lab } from './lab.ts'
 
 /** What opens the gate, as nftables matches it on the way into the bridge. */
@@ -71,6 +72,6 @@ table ${this.#table} {
   }
 
   #nft(text: string): void {
-    run(['ip', 'netns', 'exec', this.#lab.bridge, 'nft', '-f', '-'], text)
+    nft(this.#lab.bridge, text)
   }
 }

@@ -1,15 +1,15 @@
 /**
- * The lab as code: routers, a client and an observer on one bridge, and the accidents that can happen to a cable.
- * Decides names, addresses, and that nothing is left behind in any exit path, also of runs that were killed earlier.
- * Refuses to know which daemon runs on the routers.
+ * A lab: routers, a client and an observer on one bridge, and the accidents that can happen to a cable. Decides names and
+ * addresses, and that no exit path leaves anything behind, not even a run that was killed. Knows no daemon.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from './command.ts'
-import { sweepLeftovers } from './leftovers.ts'
-import { type Host, Network } from './network.ts'
+import { ip } from './ip.ts'
+import { cleanUpAtEnd, sweepLeftovers } from './leftovers.ts'
+import { Namespaces } from './namespaces.ts'
+import { type Host, type HostPlan, Network } from './network.ts'
 import { eventually, monotonicMs } from './wait.ts'
 
 export type { Host } from './network.ts'
@@ -19,44 +19,40 @@ export type LabOptions = {
   readonly routers: number
   /** Further hosts, 10.77.0.2 and up. */
   readonly clients?: readonly string[]
+  /** Every host has an address of fd00:77::/64 as well, which ends like its IPv4 address. */
+  readonly ipv6?: boolean
 }
 
 export const LAB_VIP = '10.77.0.100'
+export const LAB_VIP6 = 'fd00:77::100'
 const PREFIX = 'hflab'
-/** Where the directories of labs are made and stay, for whoever has to find out what a run was about; unset: nothing stays. */
+/** Folder in which the directories of labs are made and stay, for the study of a failed run. Unset: nothing stays. */
 export const KEPT = process.env.HOLDFAST_LAB_KEEP
-/** What routers say to each other and to everybody; the wire is not kept for what clients ask. */
-const TOLD =
+/** Frames of the routers to each other and to all: the kept wire has no requests of clients. */
+const KEPT_FRAMES =
   'ip proto 112 or ip6 proto 112 or (arp and arp[14:4] = arp[24:4]) or (ip6 multicast and icmp6 and ip6[40] = 136)'
-const labs = new Set<Lab>()
 let created = 0
-let hooked = false
 
-function hookExits(): void {
-  if (hooked) return
-  hooked = true
-  const destroyAll = () => {
-    for (const lab of labs) lab.destroy()
-  }
-  process.on('exit', destroyAll)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => {
-      destroyAll()
-      process.kill(process.pid, signal)
-    })
-  }
-}
-
-export function createLab(options: LabOptions): Lab {
-  sweepLeftovers(PREFIX)
-  hookExits()
+/** A name that no other lab on this machine has. Before the first one the leftovers of dead processes are removed. */
+function nextPrefix(): string {
+  if (created === 0) sweepLeftovers(PREFIX)
   created += 1
-  const lab = new Lab(`${PREFIX}${process.pid}x${created}`, options)
-  labs.add(lab)
-  return lab
+  return `${PREFIX}${process.pid}x${created}`
 }
 
-/** What runs and happens in a lab, whatever its hosts are. */
+/** Builds a lab that is gone when this process ends, however it ends. */
+export function createLab(options: LabOptions): Lab {
+  return new Lab(nextPrefix(), options)
+}
+
+/** Returns namespaces without any link between them, which are gone when this process ends. */
+export function createNamespaces(): Namespaces {
+  const namespaces = new Namespaces(nextPrefix())
+  cleanUpAtEnd(() => namespaces.destroy())
+  return namespaces
+}
+
+/** The part of a lab that does not depend on what its hosts are. */
 export type LabView = Pick<
   Lab,
   | 'routers'
@@ -65,6 +61,7 @@ export type LabView = Pick<
   | 'host'
   | 'hosts'
   | 'directory'
+  | 'logs'
   | 'exec'
   | 'spawn'
   | 'cut'
@@ -79,18 +76,25 @@ export type LabView = Pick<
 export class Lab extends Network {
   readonly routers: readonly Host[]
   readonly client: Host
-  /** Configuration, captures, and where it is kept what processes said; otherwise removed with the lab. */
+  /** Configuration, captures, and kept logs; removed with the lab unless HOLDFAST_LAB_KEEP is set. */
   readonly directory: string
+  /** Folder of the processes' logs; `undefined` where nothing is kept. */
+  readonly logs: string | undefined
   readonly #wire: ChildProcess
+  readonly #forget = cleanUpAtEnd(() => this.destroy())
 
-  constructor(prefix: string, { routers, clients = ['client', 'observer'] }: LabOptions) {
-    const routerPlans = Array.from({ length: routers }, (_, i) => ({ name: `r${i + 1}`, address: `10.77.0.${11 + i}` }))
-    const clientPlans = clients.map((name, i) => ({ name, address: `10.77.0.${2 + i}` }))
-    super(prefix, [...routerPlans, ...clientPlans])
-    this.routers = routerPlans.map(({ name }) => this.host(name))
+  constructor(prefix: string, { routers, clients = ['client', 'observer'], ipv6 = false }: LabOptions) {
+    const plan = (name: string, last: number): HostPlan => ({
+      ...{ name, address: `10.77.0.${last}` },
+      ...(ipv6 ? { ipv6: `fd00:77::${last}/64` } : {}),
+    })
+    const names = Array.from({ length: routers }, (_, i) => `r${i + 1}`)
+    super(prefix, [...names.map((name, i) => plan(name, 11 + i)), ...clients.map((name, i) => plan(name, 2 + i))])
+    this.routers = names.map((name) => this.host(name))
     this.client = this.host(clients[0] ?? 'r1')
     if (KEPT !== undefined) mkdirSync(KEPT, { recursive: true })
     this.directory = mkdtempSync(join(KEPT ?? tmpdir(), `${prefix}-`))
+    this.logs = KEPT === undefined ? undefined : this.directory
     // One process that waits for commands: an accident happens when it is written down, not a process start later.
     this.#wire = spawn('ip', ['-n', this.bridge, '-force', '-batch', '-'], {
       stdio: ['pipe', 'ignore', 'inherit'],
@@ -102,7 +106,7 @@ export class Lab extends Network {
 
   /** At the routers' ports: unicast is not heard at the bridge itself. */
   #keepWire(): void {
-    const ports = this.routers.flatMap(({ port }) => ['-i', port, '-f', TOLD])
+    const ports = this.routers.flatMap(({ port }) => ['-i', port, '-f', KEPT_FRAMES])
     const argv = ['dumpcap', '-q', ...ports, '-w', join(this.directory, 'wire.pcapng')]
     this.spawn(this.bridge, argv, { stdio: 'ignore' })
   }
@@ -154,16 +158,14 @@ export class Lab extends Network {
   /** Somebody on the host turns the interface off (or on again). */
   setLink(host: Host, state: 'up' | 'down'): number {
     const at = monotonicMs()
-    run(['ip', '-n', host.namespace, 'link', 'set', 'eth0', state])
+    ip(host, `link set eth0 ${state}`)
     return at
   }
 
   /** IPv6 on a node that has been up for a while: duplicate address detection is over everywhere. */
   async addressesSettle(within = 5_000): Promise<void> {
     const tentative = () =>
-      [...this.hosts.values()].filter(
-        ({ namespace }) => run(['ip', '-n', namespace, '-6', 'address', 'show', 'tentative']).trim() !== '',
-      )
+      [...this.hosts.values()].filter((host) => ip(host, '-6 address show tentative').trim() !== '')
     const sight = () => tentative().map(({ name }) => name)
     await eventually('no tentative address', () => tentative().length === 0, sight, { within, every: 100 })
   }
@@ -174,8 +176,8 @@ export class Lab extends Network {
   }
 
   override destroy(): void {
-    labs.delete(this)
-    // A LAN that could not be built has neither.
+    // A LAN that could not be built has none of these.
+    if (#forget in this) this.#forget()
     if (#wire in this) this.#wire.kill('SIGKILL')
     super.destroy()
     if (this.directory !== undefined && KEPT === undefined) rmSync(this.directory, { recursive: true, force: true })

@@ -1,8 +1,8 @@
 /**
  * What labs leave on a machine: network namespaces, and folders for files, all named PREFIX PID x…. Removes those whose
- * process is dead.
+ * process is dead, and everything of a process that ends in the middle of its work.
  */
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from './command.ts'
@@ -19,24 +19,41 @@ export function namespacesStarting(prefix: string): string[] {
   }
 }
 
-/** Ends what runs in the namespace, then removes it. True when it is gone. */
-export function removeNamespace(name: string): boolean {
-  try {
-    for (const pid of run(['ip', 'netns', 'pids', name]).split('\n').filter(Boolean)) {
-      try {
-        process.kill(Number(pid), 'SIGKILL')
-      } catch {
-        // It ended by itself between the two calls.
-      }
+/** Processes in any of these namespaces. Reads /proc once for all: `ip netns pids` reads it for each. */
+function processesIn(names: readonly string[]): number[] {
+  const links = names.flatMap((name) => {
+    const status = statSync(join(NAMESPACES, name), { throwIfNoEntry: false })
+    return status === undefined ? [] : [`net:[${status.ino}]`]
+  })
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return []
+    try {
+      return links.includes(readlinkSync(`/proc/${pid}/ns/net`)) ? [Number(pid)] : []
+    } catch {
+      return []
     }
-    run(['ip', 'netns', 'delete', name])
-    return true
-  } catch {
-    return !namespacesStarting(name).includes(name)
+  })
+}
+
+/** Ends the processes in these namespaces, then removes the namespaces. A namespace that is gone already is no error. */
+export function removeNamespaces(names: readonly string[]): void {
+  if (names.length === 0) return
+  for (const pid of processesIn(names)) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It ended by itself between the two calls.
+    }
+  }
+  try {
+    run(['ip', '-force', '-batch', '-'], names.map((name) => `netns delete ${name}\n`).join(''))
+  } catch (error) {
+    const left = names.filter((name) => namespacesStarting(name).includes(name))
+    if (left.length > 0) throw error
   }
 }
 
-/** A zombie is dead: what it left is nobody's any more, even where nobody reaps it. */
+/** A zombie is dead, also where its parent never waits for it: its leftovers belong to no process. */
 function lives(pid: string): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -45,13 +62,50 @@ function lives(pid: string): boolean {
   }
 }
 
-/** Removes what runs that were killed have left: namespaces, and folders for files, called PREFIX PID x…. */
+/** Removes what killed runs have left: namespaces, and folders for files, called PREFIX PID x…. */
 export function sweepLeftovers(prefix: string): void {
   const isLeft = (name: string) => {
     const pid = name.startsWith(prefix) ? /^(\d+)x/.exec(name.slice(prefix.length))?.[1] : undefined
     return pid !== undefined && !lives(pid)
   }
-  for (const name of namespacesStarting(prefix).filter(isLeft)) removeNamespace(name)
+  removeNamespaces(namespacesStarting(prefix).filter(isLeft))
   for (const name of readdirSync(tmpdir()).filter(isLeft))
     rmSync(join(tmpdir(), name), { recursive: true, force: true })
+}
+
+const cleanUps = new Set<() => void>()
+let hooked = false
+
+function cleanUpAll(): void {
+  for (const cleanUp of [...cleanUps].reverse()) {
+    try {
+      cleanUp()
+    } catch (error) {
+      // The others are cleaned up all the same.
+      process.stderr.write(`Cannot clean up: ${error instanceof Error ? error.message : String(error)}\n`)
+    }
+  }
+  cleanUps.clear()
+}
+
+function hookEnds(): void {
+  if (hooked) return
+  hooked = true
+  process.on('exit', cleanUpAll)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      cleanUpAll()
+      process.kill(process.pid, signal)
+    })
+  }
+}
+
+/**
+ * Calls `cleanUp` when this process ends: by itself, by an error that nothing caught, by SIGINT, SIGTERM or SIGHUP. The last
+ * registered is called first. Returns the function that takes it off the list.
+ */
+export function cleanUpAtEnd(cleanUp: () => void): () => void {
+  hookEnds()
+  cleanUps.add(cleanUp)
+  return () => cleanUps.delete(cleanUp)
 }

@@ -6,7 +6,8 @@ import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { type Host, KEPT, type Lab } from './lab.ts'
+import type { Site } from './namespaces.ts'
+import type { Host } from './network.ts'
 import { eventually, monotonicMs } from './wait.ts'
 
 export type LoggedLine = { readonly at: number; readonly text: string }
@@ -43,16 +44,11 @@ export class LoggedProcess {
   readonly #kept: string | undefined
   #exit: Exit | undefined
 
-  constructor(
-    lab: Pick<Lab, 'directory' | 'spawn'>,
-    host: Host | string,
-    argv: readonly string[],
-    env: Readonly<Record<string, string>> = {},
-  ) {
+  constructor(site: Site, host: Host | string, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.name = `${argv[0]} on ${typeof host === 'string' ? host : host.name}`
-    this.#child = lab.spawn(host, argv, { env: { ...process.env, ...env } })
+    this.#child = site.spawn(host, argv, { env: { ...process.env, ...env } })
     const file = `${typeof host === 'string' ? host : host.name}-${basename(argv[0] ?? '')}-${this.#child.pid}.log`
-    this.#kept = KEPT === undefined ? undefined : join(lab.directory, file)
+    this.#kept = site.logs === undefined ? undefined : join(site.logs, file)
     this.#collect(this.#child.stdout)
     this.#collect(this.#child.stderr)
     this.exited = new Promise((resolve) => {

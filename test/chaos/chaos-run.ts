@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { settlesOn, startWitness, type WitnessRecord } from '../../src/lab/watch/witness.ts'
@@ -64,7 +64,7 @@ export function prepare(lab: Lab): void {
     const [, own6 = ''] = addressesOf(host)
     const lines = [`address add ${own6} dev eth0 nodad`]
     if (lab.routers.includes(host)) lines.unshift(`link set dev eth0 address ${macOf(host)}`)
-    run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+    ip(host, ...lines)
   }
 }
 

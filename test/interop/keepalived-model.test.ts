@@ -6,9 +6,9 @@
  */
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { Keepalived, keepalivedConfig } from '../../src/lab/daemons/keepalived.ts'
+import { ip, macOf } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
@@ -163,8 +163,7 @@ function injure(lab: Lab, story: Story, fault: Fault, daemons: ReadonlyMap<strin
   else if (kind === 'crash engine') daemon.killEngine()
   else if (kind === 'crash guardian') process.kill(daemon.pid, 'SIGKILL')
   else if (kind === 'cut off') lab.cut(host)
-  else if (kind === 'VIP deleted')
-    run(['ip', '-n', host.namespace, 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'])
+  else if (kind === 'VIP deleted') ip(host, `address delete ${LAB_VIP}/32 dev eth0`)
   else if (kind === 'demoted') daemon.reload({ ...planOf(lab, story, node), priority: amount })
   else if (kind === 'freeze engine') daemon.freeze()
   else throw new Error(`Cannot do "${kind}" to a real node`)
@@ -184,7 +183,7 @@ function mend(
 }
 
 function countsOf(lab: Lab, frames: readonly Frame[]): Pick<Seen, 'announced' | 'released'> {
-  const names = new Map(lab.routers.map((host) => [macOf(lab, host.namespace), host.name]))
+  const names = new Map(lab.routers.map((host) => [macOf(host), host.name]))
   const announced: Record<string, number> = {}
   const released: Record<string, number> = {}
   for (const { arpSender, arpTarget, mac, priority } of frames) {
@@ -194,11 +193,6 @@ function countsOf(lab: Lab, frames: readonly Frame[]): Pick<Seen, 'announced' | 
     if (priority === '0') released[name] = (released[name] ?? 0) + 1
   }
   return { announced, released }
-}
-
-function macOf(lab: Lab, namespace: string): string {
-  const links: { address: string }[] = JSON.parse(run(['ip', '-n', namespace, '-json', 'link', 'show', 'dev', 'eth0']))
-  return links[0]?.address ?? lab.bridge
 }
 
 // The model -----------------------------------------------------------------------------------------------------------------

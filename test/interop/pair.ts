@@ -4,10 +4,10 @@
  * macvlan goes off instead) and which packet is whose. Refuses to know the order of a scenario.
  */
 import { expect } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import type { Daemon, DaemonKind, RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { Frr, frrSource } from '../../src/lab/daemons/frr.ts'
 import { startDaemon } from '../../src/lab/daemons/start-daemon.ts'
+import { ip, linksOf } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { Capture, type Frame, faults } from '../../src/lab/watch/capture.ts'
@@ -103,14 +103,10 @@ export class Pair {
 
   /** Names of the routers whose kernel answers for the address: it has it, on an interface that is on. */
   holders(): string[] {
-    const answers = ({ namespace }: Host): boolean => {
-      const shown: unknown = JSON.parse(run(['ip', '-n', namespace, '-json', 'address', 'show']))
-      const links = Array.isArray(shown) ? shown : []
-      return links.some(
-        ({ addr_info, flags }) =>
-          flags.includes('LOWER_UP') && addr_info.some(({ local }: { local?: string }) => local === this.vip),
+    const answers = (host: Host): boolean =>
+      linksOf(host).some(
+        ({ addr_info = [], flags }) => flags.includes('LOWER_UP') && addr_info.some(({ local }) => local === this.vip),
       )
-    }
     return this.lab.routers.filter(answers).map(({ name }) => name)
   }
 
@@ -191,7 +187,7 @@ export class Pair {
 
   /** The client asks anew who has the address. */
   clientForgets(): void {
-    run(['ip', '-n', this.lab.client.namespace, 'neigh', 'flush', 'dev', 'eth0'])
+    ip(this.lab.client, 'neigh flush dev eth0')
   }
 
   /** What both counted and logged. */
@@ -247,5 +243,5 @@ export class Pair {
 export function addIpv6(host: Host): void {
   const addresses = [linkLocal(host), globalAddress(host)].map((one) => `address add ${one}/64 dev eth0 nodad`)
   const lines = ['address flush dev eth0 scope link', ...addresses]
-  run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  ip(host, ...lines)
 }

@@ -7,8 +7,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
@@ -53,7 +53,7 @@ function nodeFor(lab: Lab, host: Host, sample: string, kind: string): Node {
   const own = [...new Set([...sources, '10.0.0.77', '192.168.111.20', 'fd2e:6f44:5dd8:c956::14'])]
   const at = (address: string) => `${address}/${address.includes(':') ? '64 nodad' : '24'}`
   // Two nodes of the same address: each is alone on its side of the cable.
-  run(['ip', '-n', lab.bridge, 'link', 'set', host.port, 'nomaster'])
+  ip(lab.bridge, `link set ${host.port} nomaster`)
   for (const command of ['link set eth0 down', `link set eth0 name ${link}`, `link set ${link} up`])
     lab.exec(host, ['ip', ...command.split(' ')])
   for (const address of own) {

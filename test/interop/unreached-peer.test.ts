@@ -5,8 +5,8 @@
  * there; the pair and its assertions are pair.ts's.
  */
 import { expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { inside, ip } from '../../src/lab/ip.ts'
 import type { Host } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
@@ -37,7 +37,7 @@ class Neighbors {
   }
 
   #ip(of: Which, ...lines: string[]): string {
-    return run(['ip', '-n', this.#group[of].host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+    return ip(this.#group[of].host, ...lines)
   }
 
   forget(of: Which): void {
@@ -49,10 +49,8 @@ class Neighbors {
    * of the packet's source, which is what the other one looks for; a question of its own would come from link-local.
    */
   ask(of: Which): void {
-    const { namespace } = this.#group[of].host
     const to = this.#address(this.#group[of === 'high' ? 'low' : 'high'].host)
-    const script = `ip neigh flush ${this.#entry(of)}; echo > /dev/udp/${to}/9`
-    run(['ip', 'netns', 'exec', namespace, 'bash', '-c', script])
+    inside(this.#group[of].host, ['bash', '-c', `ip neigh flush ${this.#entry(of)}; echo > /dev/udp/${to}/9`])
   }
 
   state(of: Which): string {

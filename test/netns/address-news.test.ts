@@ -4,7 +4,7 @@
  * `status` does not claim otherwise.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
@@ -20,9 +20,9 @@ describeNetns('addresses in an awkward order', () => {
   test('an interface that is renamed and renamed back: the router returns with its address', async () => {
     trio = await Trio.settled()
     const { namespace } = trio.lab.router(1)
-    run(['ip', '-n', namespace, 'link', 'set', 'eth0', 'name', 'ethX'])
+    ip(namespace, 'link set eth0 name ethX')
     await trio.answeredBy(2, 'eth0 of r1 was renamed')
-    run(['ip', '-n', namespace, 'link', 'set', 'ethX', 'name', 'eth0'])
+    ip(namespace, 'link set ethX name eth0')
     await trio.settlesOn(1, 'it was renamed back')
     expect((await trio.daemon(1).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
   })
@@ -31,12 +31,12 @@ describeNetns('addresses in an awkward order', () => {
     trio = await Trio.settled()
     const { namespace } = trio.lab.router(2)
     const batch = [`address add ${LAB_VIP}/32 dev eth0`, `address replace ${LAB_VIP}/32 dev eth0`]
-    run(['ip', '-n', namespace, '-batch', '-'], batch.map((line) => `${line}\n`).join(''))
+    ip(namespace, ...batch)
     await trio.settlesOn(1, 'the address was put on r2')
     trio.daemon(1).terminate()
     await trio.settlesOn(2, 'r1 left')
     for (let round = 1; round <= 3; round++) {
-      run(['ip', '-n', namespace, 'address', 'del', `${LAB_VIP}/32`, 'dev', 'eth0'])
+      ip(namespace, `address del ${LAB_VIP}/32 dev eth0`)
       await trio.holdersBecome(['r2'], `removal ${round} on the Active`)
       await sleep(50)
     }
@@ -47,10 +47,10 @@ describeNetns('addresses in an awkward order', () => {
     trio = new Trio()
     const { lab } = trio
     const { namespace } = lab.router(1)
-    run(['ip', '-n', lab.bridge, 'link', 'add', 'second', 'type', 'veth', 'peer', 'name', 'eth1', 'netns', namespace])
-    run(['ip', '-n', lab.bridge, 'link', 'set', 'second', 'master', 'br0', 'up'])
-    run(['ip', '-n', namespace, 'link', 'set', 'eth1', 'up'])
-    run(['ip', '-n', namespace, 'address', 'add', '10.77.0.61/24', 'dev', 'eth1'])
+    ip(lab.bridge, `link add second type veth peer name eth1 netns ${namespace}`)
+    ip(lab.bridge, 'link set second master br0 up')
+    ip(namespace, 'link set eth1 up')
+    ip(namespace, 'address add 10.77.0.61/24 dev eth1')
     await trio.start(1, 200)
     await trio.answeredBy(1, 'it started alone')
     await sleep(1_500)

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { GROUP, KIND, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
@@ -169,8 +169,7 @@ describeNetns('everything on a node dies', () => {
       await Promise.all(nodes.map(die))
       // Of a machine that begins anew nothing is left of these.
       for (const { host } of nodes)
-        if (lab.holders(LAB_VIP).includes(host.name))
-          run(['ip', '-n', host.namespace, 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'])
+        if (lab.holders(LAB_VIP).includes(host.name)) ip(host, `address delete ${LAB_VIP}/32 dev eth0`)
       if (remembers === 'agent') for (const node of nodes) rmSync(node.memory)
       const since = monotonicMs()
       for (const node of nodes) begin(node)

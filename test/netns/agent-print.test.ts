@@ -7,8 +7,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { sample } from '../support/keepalived-text.ts'
-import { describeNetns, ip, makeNamespace, removeAll } from './linux-fixture.ts'
+import { describeNetns } from '../support/require.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
 const POD = ['/nowhere/kubeconfig', '/config/keepalived.conf.tmpl', '/nowhere/keepalived.conf']
@@ -52,11 +54,11 @@ describeNetns('agent --print', () => {
       [namespace, '192.168.111.20/24', `${NET6}:14/64`],
       [worker, '192.168.111.23/24', `${NET6}:17/64`],
     ] as const) {
-      ip(at, 'link', 'add', 'br-ex', 'type', 'veth', 'peer', 'name', 'far')
-      ip(at, 'link', 'set', 'far', 'up')
-      ip(at, 'link', 'set', 'br-ex', 'up')
-      ip(at, 'address', 'add', v4, 'dev', 'br-ex')
-      ip(at, 'address', 'add', v6, 'dev', 'br-ex', 'nodad')
+      ip(at, 'link add br-ex type veth peer name far')
+      ip(at, 'link set far up')
+      ip(at, 'link set br-ex up')
+      ip(at, `address add ${v4} dev br-ex`)
+      ip(at, `address add ${v6} dev br-ex nodad`)
     }
   })
   afterAll(() => {

@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -150,7 +150,7 @@ describeInterop('dynkeepalived of holdfast beside real keepalived', () => {
     // The machine of n1 loses its power; later what its monitor wrote and remembers is still there.
     const off = lab.cut(n1.host)
     first.kill()
-    run(['ip', '-n', n1.host.namespace, 'address', 'del', `${LAB_VIP}/32`, 'dev', 'eth0'])
+    ip(n1.host, `address del ${LAB_VIP}/32 dev eth0`)
     await since('without n1', off, 'r3')
     lab.heal(n1.host)
     const on = monotonicMs()

@@ -7,8 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openSentinel } from '../../src/cluster/runtime/sentinel.ts'
+import { makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { inside } from '../../src/lab/ip.ts'
 import { address } from '../../src/wire/address.ts'
-import { describeNetns, makeNamespace, removeAll, run } from './linux-fixture.ts'
+import { describeNetns } from '../support/require.ts'
 
 const REDIRECT = { vip: address('192.168.111.5'), apiPort: 6443, lbPort: 9445 }
 const REDIRECT6 = { ...REDIRECT, vip: address('fd2e:6f44:5dd8:c956::5') }
@@ -18,7 +20,7 @@ describeNetns('the rules of the load balancer', () => {
   let folder = ''
   const told: string[] = []
   const file = () => join(folder, 'rule-exists')
-  const nft = (text: string) => run(namespace, 'nft', text)
+  const nft = (text: string) => inside(namespace, ['nft', text])
   const look = (redirect = REDIRECT, command: readonly string[] = ['ip', 'netns', 'exec', namespace, 'nft']) =>
     openSentinel({ redirect, file: file(), nft: command, tell: (message) => told.push(message) })
   const flush = () => nft('flush ruleset')

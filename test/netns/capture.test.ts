@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
 import { neighborSolicitation } from '../../src/arp/neighbor-solicitation.ts'
-import { run } from '../../src/lab/command.ts'
 import { startDaemon } from '../../src/lab/daemons/start-daemon.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
@@ -155,7 +155,7 @@ describeCapture('holdfast capture', () => {
       source: host.address,
     })
 
-    run(['ip', '-n', host.namespace, 'address', 'add', 'fe80::77/64', 'dev', 'eth0', 'nodad'])
+    ip(host, 'address add fe80::77/64 dev eth0 nodad')
     const v6 = { source: address('fe80::77'), destination: address('ff02::12'), checksum: 'pseudo-header' } as const
     const six = await agent.open({ ...where, family: 'ipv6', source: v6.source })
     const good = encodeAdvertisement({ ...advertised, vrid: 10, addresses: [address('fe80::100')] }, v6)
@@ -212,13 +212,13 @@ describeCapture('holdfast capture', () => {
     await becomes('it to listen again', () => listening() === 2)
     // Refused, after ARP has asked for the observer.
     const connect = `echo 2>/dev/null >/dev/tcp/${observer.address}/9 || true`
-    run(['ip', 'netns', 'exec', on.router(1).namespace, 'bash', '-c', connect])
+    on.exec(on.router(1), ['bash', '-c', connect])
     await becomes('it to show frames again', () => capture.lines.some((text) => text.includes(' ARP ')))
-    run(['ip', '-n', observer.namespace, 'link', 'delete', 'eth0'])
+    ip(observer, 'link delete eth0')
     await becomes('it to wait again', () => waiting() === 2)
-    run(['ip', '-n', observer.namespace, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'far'])
-    run(['ip', '-n', observer.namespace, 'link', 'set', 'far', 'up'])
-    run(['ip', '-n', observer.namespace, 'link', 'set', 'eth0', 'up'])
+    ip(observer, 'link add eth0 type veth peer name far')
+    ip(observer, 'link set far up')
+    ip(observer, 'link set eth0 up')
     await becomes('it to listen on the new one', () => listening() === 3)
     await capture.stop()
     const expected =
@@ -235,9 +235,9 @@ describeCapture('holdfast capture', () => {
     }
     const host = on.router(1)
     expect(await tried(host, '-i', 'eth9')).toEqual([1, 'holdfast: Cannot capture on "eth9": interface does not exist'])
-    run(['ip', '-n', host.namespace, 'link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'far'])
-    run(['ip', '-n', host.namespace, 'link', 'set', 'eth1', 'up'])
-    run(['ip', '-n', host.namespace, 'address', 'add', '10.78.0.1/24', 'dev', 'eth1'])
+    ip(host, 'link add eth1 type veth peer name far')
+    ip(host, 'link set eth1 up')
+    ip(host, 'address add 10.78.0.1/24 dev eth1')
     expect(await tried(host)).toEqual([
       64,
       'holdfast: Cannot choose an interface: eth0, eth1 have addresses; name one with -i',

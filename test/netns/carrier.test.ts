@@ -4,9 +4,9 @@
  * when nobody else is left (VR-TRK-11, VR-SG-01).
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
@@ -37,10 +37,10 @@ beforeEach(() => {
       `link set back${port} ${ON_BRIDGE} br1 up`,
     ]),
   ]
-  run(['ip', '-n', lab.bridge, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  ip(lab.bridge, ...lines)
   for (const host of lab.routers) {
-    run(['ip', '-n', host.namespace, 'address', 'add', `${backOf(host)}/24`, 'dev', 'eth1'])
-    run(['ip', '-n', host.namespace, 'link', 'set', 'eth1', 'up'])
+    ip(host, `address add ${backOf(host)}/24 dev eth1`)
+    ip(host, 'link set eth1 up')
   }
 })
 afterEach(() => lab.destroy())
@@ -57,7 +57,7 @@ function start(host: Host, priority: number): Holdfast {
 
 /** The virtual addresses that the kernel of a router has. */
 function held({ namespace }: Host): string[] {
-  const shown = run(['ip', '-n', namespace, '-4', '-oneline', 'address', 'show'])
+  const shown = ip(namespace, '-4 -oneline address show')
   return [LAB_VIP, BACK_VIP].filter((vip) => shown.includes(` ${vip}/`))
 }
 

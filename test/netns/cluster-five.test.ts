@@ -4,7 +4,7 @@
  * ends with the peers that the cluster has; both addresses have exactly one holder all the time, by the kernels' own news.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { HolderHistory } from '../../src/lab/watch/holder-history.ts'
@@ -165,7 +165,7 @@ describeNetns('five nodes and their API', () => {
       if (mover === undefined || other === undefined) throw new Error('There are less than three')
       const moves = async (node: LabNode, to: string, kubelet: number) => {
         const lines = [`address del ${node.host.address}/24 dev eth0`, `address add ${to}/24 dev eth0`]
-        run(['ip', '-n', node.host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+        ip(node.host, ...lines)
         await sleep(kubelet)
         members.has(node.name, to, true)
         return members.isKnownTo(nodes, `when ${node.name} has another address, which was told after ${kubelet} ms`)

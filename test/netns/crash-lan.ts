@@ -3,7 +3,7 @@
  * kernel's own account of its addresses, all on one clock. Decides when the LAN is ready to be hurt; refuses to know how,
  * and what is allowed.
  */
-import { run } from '../../src/lab/command.ts'
+import { macOf } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
@@ -48,9 +48,7 @@ export class CrashLan {
 
   constructor({ nodes, columns, ...rest }: CrashLanOptions) {
     this.columns = columns
-    this.lab = createLab({ routers: nodes })
-    for (const [i, host] of [...this.lab.hosts.values()].entries())
-      run(['ip', '-n', host.namespace, 'address', 'add', `fd00:77::${i + 1}/64`, 'dev', 'eth0', 'nodad'])
+    this.lab = createLab({ routers: nodes, ipv6: true })
     this.#witness = startWitness(this.lab, {
       addresses: columns.map(({ vip }) => vip),
       observer: this.lab.host('observer'),
@@ -126,7 +124,7 @@ export class CrashLan {
   /** Ends the watching; every advertisement that was seen, by who sent it. */
   async stop(): Promise<readonly Spoken[]> {
     const offset = realtimeOffset()
-    const names = new Map(this.lab.routers.map((host) => [macOf(this.lab, host.namespace), host.name]))
+    const names = new Map(this.lab.routers.map((host) => [macOf(host), host.name]))
     const frames = (await this.#capture?.stop()) ?? []
     await this.#witness.stop()
     return frames.map(({ at, mac, vrid, priority, source }) => ({
@@ -137,11 +135,4 @@ export class CrashLan {
       v6: source.includes(':'),
     }))
   }
-}
-
-function macOf(lab: Lab, namespace: string): string {
-  const host = lab.routers.find((one) => one.namespace === namespace)
-  if (host === undefined) return ''
-  const links: { address: string }[] = JSON.parse(run(['ip', '-n', namespace, '-json', 'link', 'show', 'dev', 'eth0']))
-  return links[0]?.address ?? ''
 }

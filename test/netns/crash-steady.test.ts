@@ -4,7 +4,7 @@
  * kernel drops nothing.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
+import { shownAddresses } from '../../src/lab/ip.ts'
 import type { Host } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Prober } from '../../src/lab/watch/probe.ts'
@@ -27,17 +27,8 @@ afterEach(() => {
   lan = undefined
 })
 
-type Shown = { readonly local: string; readonly valid_life_time: number; readonly tentative?: boolean }
-
-function shown(host: Host): Shown[] {
-  const links: { addr_info: Shown[] }[] = JSON.parse(
-    run(['ip', '-n', host.namespace, '-json', 'address', 'show', 'dev', 'eth0']),
-  )
-  return links.flatMap(({ addr_info }) => addr_info)
-}
-
 const lifetimes = (host: Host) =>
-  COLUMN.map(({ vip }) => shown(host).find(({ local }) => local === vip)?.valid_life_time)
+  COLUMN.map(({ vip }) => shownAddresses(host).find(({ local }) => local === vip)?.valid_life_time)
 
 describeNetns('the lifetime of the addresses in the kernel', () => {
   test('a watcher sees confirmations every third of it, no removal, nothing tentative; the client loses nothing', async () => {
@@ -90,7 +81,7 @@ describeNetns('the lifetime of the addresses in the kernel', () => {
     await eventually(
       'r2 to have the addresses',
       () => lifetimes(r2).every((each) => each === FOREVER),
-      () => shown(r2),
+      () => shownAddresses(r2),
       {
         within: 5_000,
       },
@@ -102,7 +93,7 @@ describeNetns('the lifetime of the addresses in the kernel', () => {
     await eventually(
       'r2 without addresses',
       () => lifetimes(r2).every((each) => each === undefined),
-      () => shown(r2),
+      () => shownAddresses(r2),
       {
         within: 1_000,
       },

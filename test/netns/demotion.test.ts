@@ -4,7 +4,7 @@
  * by the kernel, and on the wire.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { describeNetns } from '../support/require.ts'
 import { Trio, WITHIN } from './trio.ts'
@@ -23,9 +23,9 @@ describeNetns('a demoted Active', () => {
     trio = new Trio()
     const { lab, prober } = trio
     const { namespace } = lab.router(1)
-    run(['ip', '-n', namespace, 'link', 'add', 'uplink', 'type', 'veth', 'peer', 'name', 'far'])
-    run(['ip', '-n', namespace, 'link', 'set', 'uplink', 'up'])
-    run(['ip', '-n', namespace, 'link', 'set', 'far', 'up'])
+    ip(namespace, 'link add uplink type veth peer name far')
+    ip(namespace, 'link set uplink up')
+    ip(namespace, 'link set far up')
     // minHold damps flapping; here the first move comes soon after the start on purpose.
     const settings = { minHold: '0s' }
     await trio.start(1, 200, { ...UPLINK, ...settings })
@@ -36,7 +36,7 @@ describeNetns('a demoted Active', () => {
     await trio.longBackup(2, 3)
     const lostBefore = prober.gaps.length
 
-    run(['ip', '-n', namespace, 'link', 'set', 'far', 'down'])
+    ip(namespace, 'link set far down')
     await trio.settlesOn(2, 'the uplink of r1 lost its carrier')
     const demoted = await trio.daemon(1).router()
     expect(demoted.priority, 'base and effective priority of r1').toEqual({ base: 200, effective: 80 })
@@ -45,7 +45,7 @@ describeNetns('a demoted Active', () => {
     expect(await trio.daemon(3).state()).toBe('Backup')
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
 
-    run(['ip', '-n', namespace, 'link', 'set', 'far', 'up'])
+    ip(namespace, 'link set far up')
     await trio.settlesOn(1, 'the uplink of r1 came back')
     expect((await trio.daemon(1).router()).reason, 'why r1 took it back').toBe('lowerPriorityActive')
     const silent = prober.gaps.slice(lostBefore).map((gap) => gap.to - gap.from)
@@ -56,14 +56,14 @@ describeNetns('a demoted Active', () => {
     trio = new Trio()
     const { lab } = trio
     const { namespace } = lab.router(1)
-    run(['ip', '-n', namespace, 'link', 'add', 'uplink', 'type', 'veth', 'peer', 'name', 'far'])
-    run(['ip', '-n', namespace, 'link', 'set', 'uplink', 'up'])
-    run(['ip', '-n', namespace, 'link', 'set', 'far', 'up'])
+    ip(namespace, 'link add uplink type veth peer name far')
+    ip(namespace, 'link set uplink up')
+    ip(namespace, 'link set far up')
     await trio.start(1, 200, { track: [{ interface: 'uplink' }] })
     await trio.start(2, 150)
     await trio.settlesOn(1, 'both started')
 
-    run(['ip', '-n', namespace, 'link', 'set', 'far', 'down'])
+    ip(namespace, 'link set far down')
     await trio.settlesOn(2, 'the uplink of r1 lost its carrier')
     expect(await trio.daemon(1).router()).toMatchObject({
       state: 'Initialize',

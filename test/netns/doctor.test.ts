@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { inside, ip } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
@@ -69,7 +69,6 @@ const WEATHER = ['timers', 'interval', 'processor', 'clock']
 const bad = (report: Report) =>
   lines(report).filter((line) => /^(warning|error) /.test(line) && !WEATHER.includes(line.split(' ')[1] ?? ''))
 const STATUS: Readonly<Record<string, number>> = { ok: 0, note: 0, warning: 2, error: 3 }
-const inNamespace = (host: Host, ...argv: readonly string[]) => run(['ip', 'netns', 'exec', host.namespace, ...argv])
 
 async function active(daemon: Holdfast): Promise<void> {
   await eventually(
@@ -146,20 +145,19 @@ describeNetns('holdfast doctor', () => {
     )
     expect(r3.address).toBe('10.77.0.13')
     // A host that has the virtual address, and one that has that of this node.
-    run(['ip', '-n', lab.client.namespace, 'address', 'add', `${LAB_VIP}/24`, 'dev', 'eth0'])
-    run(['ip', '-n', lab.host('observer').namespace, 'address', 'add', `${r2.address}/24`, 'dev', 'eth0'])
-    run(['ip', '-n', r2.namespace, 'link', 'set', 'eth0', 'mtu', '1000'])
+    ip(lab.client, `address add ${LAB_VIP}/24 dev eth0`)
+    ip(lab.host('observer'), `address add ${r2.address}/24 dev eth0`)
+    ip(r2, 'link set eth0 mtu 1000')
     // The way back to the peer leads elsewhere.
-    run(['ip', '-n', r2.namespace, 'link', 'add', 'away', 'type', 'veth', 'peer', 'name', 'far'])
-    for (const end of ['away', 'far']) run(['ip', '-n', r2.namespace, 'link', 'set', end, 'up'])
-    run(['ip', '-n', r2.namespace, 'route', 'add', `${r1.address}/32`, 'dev', 'away'])
-    inNamespace(r2, 'sysctl', '-qw', 'net.ipv4.conf.eth0.rp_filter=1', 'net.ipv4.conf.eth0.arp_ignore=8')
-    inNamespace(
-      r2,
+    ip(r2, 'link add away type veth peer name far')
+    for (const end of ['away', 'far']) ip(r2, `link set ${end} up`)
+    ip(r2, `route add ${r1.address}/32 dev away`)
+    inside(r2, ['sysctl', '-qw', 'net.ipv4.conf.eth0.rp_filter=1', 'net.ipv4.conf.eth0.arp_ignore=8'])
+    inside(r2, [
       'nft',
       'add table ip t; add chain ip t in { type filter hook input priority 0; }; add rule ip t in ip protocol 112 drop;' +
         'add chain ip t out { type filter hook output priority 0; }; add rule ip t out ip protocol 112 drop',
-    )
+    ])
     const { code, report } = await doctor(r2, fileFor(2))
     const found = (check: string) =>
       bad(report)
@@ -185,18 +183,17 @@ describeNetns('holdfast doctor', () => {
 
   test('strict reverse path filtering is judged by the rules of policy routing, not by the main table', async () => {
     const r2 = lab.router(2)
-    const ip2 = (...argv: readonly string[]) => run(['ip', '-n', r2.namespace, ...argv])
     const file = join(lab.directory, 'rules.yaml')
     writeFileSync(file, holdfastConfig({ ...plan(2, 100), peers: ['10.77.0.11', '10.77.0.13'] }, lab.directory))
-    ip2('link', 'add', 'away', 'type', 'veth', 'peer', 'name', 'far')
-    for (const end of ['away', 'far']) ip2('link', 'set', end, 'up')
+    ip(r2, 'link add away type veth peer name far')
+    for (const end of ['away', 'far']) ip(r2, `link set ${end} up`)
     // To the first a rule leads away; to the other the main table does, and a rule brings it back.
-    ip2('route', 'add', '10.77.0.11/32', 'dev', 'away', 'table', '100')
-    ip2('rule', 'add', 'to', '10.77.0.11', 'lookup', '100')
-    ip2('route', 'add', '10.77.0.13/32', 'dev', 'away')
-    ip2('route', 'add', '10.77.0.13/32', 'dev', 'eth0', 'table', '101')
-    ip2('rule', 'add', 'to', '10.77.0.13', 'lookup', '101')
-    inNamespace(r2, 'sysctl', '-qw', 'net.ipv4.conf.eth0.rp_filter=1')
+    ip(r2, 'route add 10.77.0.11/32 dev away table 100')
+    ip(r2, 'rule add to 10.77.0.11 lookup 100')
+    ip(r2, 'route add 10.77.0.13/32 dev away')
+    ip(r2, 'route add 10.77.0.13/32 dev eth0 table 101')
+    ip(r2, 'rule add to 10.77.0.13 lookup 101')
+    inside(r2, ['sysctl', '-qw', 'net.ipv4.conf.eth0.rp_filter=1'])
     const reversePath = async () => {
       const { report } = await doctor(r2, file)
       return lines(report).filter((line) => line.split(' ')[1] === 'reverse-path')
@@ -204,7 +201,7 @@ describeNetns('holdfast doctor', () => {
     expect(await reversePath()).toEqual([
       expect.stringMatching(/^error .* leads elsewhere for 10\.77\.0\.11 \(policy routing: ip rule, [^)]*\): what/),
     ])
-    ip2('rule', 'delete', 'to', '10.77.0.11')
+    ip(r2, 'rule delete to 10.77.0.11')
     expect(await reversePath()).toEqual([
       expect.stringMatching(/^ok reverse-path eth0: rp_filter is 1 \(strict\), and/),
     ])

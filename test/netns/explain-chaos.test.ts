@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explainCommand } from '../../src/cli/explain/explain.ts'
 import type { Story } from '../../src/explain/story.ts'
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { settlesOn, startWitness, type Witness } from '../../src/lab/watch/witness.ts'
@@ -69,8 +69,8 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
     lab = createLab({ routers: 3, clients: ['client', 'observer', 'outsider'] })
     for (const host of lab.hosts.values()) {
       const [, own6 = ''] = addressesOf(host)
-      run(['ip', '-n', host.namespace, 'address', 'add', own6, 'dev', 'eth0', 'nodad'])
-      if (lab.routers.includes(host)) run(['ip', '-n', host.namespace, 'link', 'set', 'eth0', 'address', macOf(host)])
+      ip(host, `address add ${own6} dev eth0 nodad`)
+      if (lab.routers.includes(host)) ip(host, `link set eth0 address ${macOf(host)}`)
     }
     witness = startWitness(lab, { addresses: VIPS, observer: lab.host('observer'), client: lab.client })
     const node = (position: number): ChaosNode => {

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explainCommand } from '../../src/cli/explain/explain.ts'
 import type { Cause } from '../../src/explain/cause.ts'
 import type { Story } from '../../src/explain/story.ts'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
@@ -104,10 +104,7 @@ describeNetns('holdfast explain names the fault', () => {
     readonly undo: () => Promise<unknown>
   }
 
-  const ip = (position: number, ...argv: string[]) =>
-    run(['ip', '-n', lab.router(position).namespace, ...argv, 'dev', 'eth0'])
-  const observer = (action: string) =>
-    run(['ip', '-n', lab.host('observer').namespace, 'address', action, `${LAB_VIP}/32`, 'dev', 'eth0'])
+  const observer = (action: string) => ip(lab.host('observer'), `address ${action} ${LAB_VIP}/32 dev eth0`)
   const again = async () => {
     await first.exited
     first = start(1, 150)
@@ -133,7 +130,7 @@ describeNetns('holdfast explain names the fault', () => {
       fault: 'somebody removes the address',
       cause: 'foreignChange',
       headline: /another program removed 10\.77\.0\.100 from eth0: added again/,
-      inflict: async () => ip(1, 'address', 'delete', `${LAB_VIP}/32`),
+      inflict: async () => ip(lab.router(1), `address delete ${LAB_VIP}/32 dev eth0`),
       undo: () => settlesOn('r1'),
     },
     {

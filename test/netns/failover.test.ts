@@ -4,6 +4,7 @@
  */
 import { afterEach, expect, test } from 'vitest'
 import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judgeTime } from '../judge/time.ts'
@@ -66,7 +67,7 @@ describeNetns('failover of three routers', () => {
     group.daemon(1).killAll()
     await group.answeredBy(2, 'everything on r1 was killed')
     // Left by the dead daemon, or by somebody with another prefix length: a VIP of the configuration is swept either way.
-    run(['ip', '-n', lab.router(1).namespace, 'address', 'replace', `${LAB_VIP}/24`, 'dev', 'eth0'])
+    ip(lab.router(1), `address replace ${LAB_VIP}/24 dev eth0`)
     expect(lab.holders(LAB_VIP)).toContain('r1')
     await group.start(1, 50)
     await group.holdersBecome(['r2'], 'r1 started again with a lower priority')

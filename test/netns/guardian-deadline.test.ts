@@ -4,11 +4,14 @@
  */
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { cable, makeNamespace, removeAll, Talker } from '../../src/lab/cable.ts'
+import { ip, linkOf } from '../../src/lab/ip.ts'
+import type { Said } from '../../src/lab/json-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judge, judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 import type { Order } from './guarded-engine.ts'
-import { agent, cable, cleanUp, GUARDIAN, indexOf, ip, namespace, type Said, Talker } from './native-fixture.ts'
+import { agent, GUARDIAN } from './native-fixture.ts'
 
 const VIPS = ['198.51.100.200', '198.51.100.201', '2001:db8::200']
 const RUNNER = `
@@ -35,10 +38,10 @@ describeNetns('a guardian with deadlines', () => {
   let running: Talker | undefined
 
   beforeAll(() => {
-    here = namespace()
-    there = namespace()
+    here = makeNamespace()
+    there = makeNamespace()
     cable(here, there)
-    index = indexOf(here, 'eth0')
+    index = linkOf(here, 'eth0').ifindex
   })
   afterEach(async () => {
     for (const pid of stopped) signal(pid, 'SIGCONT')
@@ -47,9 +50,9 @@ describeNetns('a guardian with deadlines', () => {
     running?.hush()
     await running?.ended
     running = undefined
-    for (const { local } of present()) ip(here, 'addr', 'del', local, 'dev', 'eth0')
+    for (const { local } of present()) ip(here, `addr del ${local} dev eth0`)
   })
-  afterAll(cleanUp)
+  afterAll(removeAll)
 
   function signal(pid: number, name: NodeJS.Signals): void {
     try {
@@ -61,7 +64,7 @@ describeNetns('a guardian with deadlines', () => {
   }
 
   function present(): readonly Present[] {
-    const [link]: { addr_info: Present[] }[] = JSON.parse(ip(here, '-json', 'addr', 'show', 'dev', 'eth0'))
+    const [link]: { addr_info: Present[] }[] = JSON.parse(ip(here, '-json addr show dev eth0'))
     return (link?.addr_info ?? []).filter(({ local }) => VIPS.includes(local))
   }
 

@@ -17,10 +17,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { cable, makeNamespace, removeAll, Talker } from '../../src/lab/cable.ts'
+import { ip, linkOf } from '../../src/lab/ip.ts'
+import type { Said } from '../../src/lab/json-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
-import { agent, cable, cleanUp, GUARDIAN, indexOf, ip, namespace, type Said, Talker } from './native-fixture.ts'
+import { agent, GUARDIAN } from './native-fixture.ts'
 
 const ENGINE = join(import.meta.dirname, 'native-engine.mjs')
 const SOURCE = '198.51.100.1'
@@ -220,15 +223,15 @@ describeNetns('the guardian in network namespaces', () => {
   let there = ''
   let index = 0
   beforeAll(() => {
-    here = namespace()
-    there = namespace()
+    here = makeNamespace()
+    there = makeNamespace()
     cable(here, there)
-    index = indexOf(here, 'eth0')
+    index = linkOf(here, 'eth0').ifindex
   })
   afterEach(() => {
-    for (const address of present()) ip(here, 'addr', 'del', `${address}/32`, 'dev', 'eth0')
+    for (const address of present()) ip(here, `addr del ${address}/32 dev eth0`)
   })
-  afterAll(cleanUp)
+  afterAll(removeAll)
 
   async function start(...options: readonly string[]): Promise<Talker> {
     const talker = new Talker(here, [GUARDIAN, ...options, '--', process.execPath, ENGINE])
@@ -251,9 +254,7 @@ describeNetns('the guardian in network namespaces', () => {
     logOf(talker).find(({ msg }) => /^engine (died|missed its deadline): removed /.test(String(msg)))
 
   function present(): readonly string[] {
-    const links: { addr_info: { local: string }[] }[] = JSON.parse(
-      ip(here, '-4', '-json', 'addr', 'show', 'dev', 'eth0'),
-    )
+    const links: { addr_info: { local: string }[] }[] = JSON.parse(ip(here, '-4 -json addr show dev eth0'))
     return links.flatMap(({ addr_info }) => addr_info.map(({ local }) => local)).filter((local) => local !== SOURCE)
   }
 
@@ -411,8 +412,8 @@ describeNetns('the guardian in network namespaces', () => {
 
   test('what cannot be done is told and stops nothing', async () => {
     addAll(['198.51.100.205'])
-    ip(here, 'link', 'add', 'brief', 'type', 'bridge')
-    const lost = indexOf(here, 'brief')
+    ip(here, 'link add brief type bridge')
+    const lost = linkOf(here, 'brief').ifindex
     const listener = agent(there, 'listen')
     await listener.line('ready', (line) => line.ready === true)
     const talker = await start()
@@ -426,7 +427,7 @@ describeNetns('the guardian in network namespaces', () => {
       will(2, [unknown, removal(index, '198.51.100.207')], [{ index, payload, source: '203.0.113.1' }]),
     )
     await write(talker, will(3, [removal(index, '198.51.100.205')], [{ index, payload }]))
-    ip(here, 'link', 'del', 'brief')
+    ip(here, 'link del brief')
     process.kill(await enginePid(talker), 'SIGKILL')
     await gone(monotonicMs())
     await listener.line('the one packet', ({ family }) => family === 'ipv4')
@@ -487,7 +488,7 @@ describeNetns('the guardian in network namespaces', () => {
     await write(talker, header(7, TEXT, 0, 0))
     await write(
       talker,
-      will(1, [removal(indexOf(here, 'lo'), '198.51.100.3')], [{ index: 9_999, payload: Buffer.alloc(2) }]),
+      will(1, [removal(linkOf(here, 'lo').ifindex, '198.51.100.3')], [{ index: 9_999, payload: Buffer.alloc(2) }]),
     )
     process.kill(await enginePid(talker), 'SIGKILL')
     await talker.ended

@@ -6,8 +6,8 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -64,7 +64,7 @@ describeNetns('the VIP follows the healthy service', () => {
     folder = lab.directory
     // What runs as nobody must find its program.
     chmodSync(folder, 0o755)
-    run(['ip', '-n', host.namespace, 'link', 'set', 'lo', 'up'])
+    ip(host, 'link set lo up')
     resolver = join('/etc/netns', host.namespace)
     mkdirSync(resolver, { recursive: true })
     writeFileSync(join(resolver, 'resolv.conf'), 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n')

@@ -6,9 +6,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
+import { addressesOf, ip } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
@@ -22,19 +22,13 @@ afterEach(() => {
   for (const lab of labs.splice(0)) lab.destroy()
 })
 
-function addressesOf({ namespace }: Host): string[] {
-  const links: unknown = JSON.parse(run(['ip', '-n', namespace, '-4', '-json', 'address', 'show', 'dev', 'eth0']))
-  const infos: { local: string; prefixlen: number }[] = Array.isArray(links)
-    ? links.flatMap((link) => link.addr_info ?? [])
-    : []
-  return infos.map(({ local, prefixlen }) => `${local}/${prefixlen}`)
-}
+const ipv4Of = (host: Host) => addressesOf(host).filter((address) => !address.includes(':'))
 
 const waitFor = (what: string, host: Host, wanted: readonly string[]) =>
   eventually(
     `${what}: ${host.name} has ${wanted.join(' and ')}`,
-    () => addressesOf(host).join() === wanted.join(),
-    () => addressesOf(host),
+    () => ipv4Of(host).join() === wanted.join(),
+    () => ipv4Of(host),
     { within: WITHIN, every: 20 },
   )
 
@@ -83,7 +77,7 @@ describeInterop('priority 255 of a keepalived file', () => {
       await waitFor(`${daemon.kind} started`, other, [lower])
       daemon.terminate()
       await daemon.exited
-      expect(addressesOf(host), `${daemon.kind} after SIGTERM`).toEqual([own])
+      expect(ipv4Of(host), `${daemon.kind} after SIGTERM`).toEqual([own])
       await waitFor(`${daemon.kind} has left`, other, [lower, vip])
       const said = (await capture.stop()).filter(({ source }) => source === host.address)
       const priorities = new Set(said.map(({ priority }) => priority))
@@ -98,13 +92,13 @@ describeInterop('priority 255 of a keepalived file', () => {
     await waitFor('after the kill', other, [lower, vip])
 
     // As keepalived leaves it when it is killed: the next start takes it for a leftover, installs it, and takes it off.
-    run(['ip', '-n', host.namespace, 'address', 'add', vip, 'dev', 'eth0'])
+    ip(host, `address add ${vip} dev eth0`)
     const heir = holdfastFrom(lab, plan(host, 255), owner)
     await heir.ready()
     await waitFor('over a leftover', host, [own, vip])
     heir.killEngine()
     await heir.exited
-    expect(addressesOf(host), 'when the guardian has executed the last will').toEqual([own])
+    expect(ipv4Of(host), 'when the guardian has executed the last will').toEqual([own])
   })
 
   test('what the node lives on is neither installed nor removed: start, reload, SIGTERM', async () => {
@@ -128,7 +122,7 @@ describeInterop('priority 255 of a keepalived file', () => {
     expect(addressesNow(), 'after SIGTERM').toEqual([own])
 
     function addressesNow(): string[] {
-      return addressesOf(host)
+      return ipv4Of(host)
     }
   })
 })

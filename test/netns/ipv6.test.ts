@@ -5,14 +5,14 @@
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { ip, shownAddresses } from '../../src/lab/ip.ts'
+import { createLab, type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { INTERVAL, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
+import { INTERVAL, Trio, WITHIN } from './trio.ts'
 
 /** Two routers may answer for a moment while they meet; longer than this is a split brain. */
 const OVERLAP = 500
@@ -30,21 +30,15 @@ afterEach(() => {
 })
 
 async function settled() {
-  trio = await Trio.settled(TRIO_VIP6)
+  trio = await Trio.settled(LAB_VIP6)
   return trio
 }
 
-type Shown = Readonly<Record<string, unknown>>
-
-/** What the kernel says of an address on eth0. */
-function shown(host: Host, address: string): Shown | undefined {
-  const links: unknown = JSON.parse(run(['ip', '-n', host.namespace, '-json', '-6', 'address', 'show', 'dev', 'eth0']))
-  const infos: Shown[] = Array.isArray(links) ? links.flatMap((link) => link.addr_info ?? []) : []
-  return infos.find((info) => info.local === address)
-}
+/** An address on eth0 as the kernel shows it. */
+const shown = (host: Host, address: string) => shownAddresses(host).find(({ local }) => local === address)
 
 function linkLocalOf(host: Host): string {
-  const text = run(['ip', '-n', host.namespace, '-6', '-o', 'address', 'show', 'dev', 'eth0', 'scope', 'link'])
+  const text = ip(host, '-6 -o address show dev eth0 scope link')
   return /inet6 (fe80:[0-9a-f:]+)/.exec(text)?.[1] ?? ''
 }
 
@@ -62,12 +56,12 @@ describeNetns('IPv6, three routers', () => {
   test('election, and a VIP as the kernel should have it', async () => {
     const group = await settled()
     const r1 = group.lab.router(1)
-    expect(shown(r1, TRIO_VIP6)).toMatchObject({ prefixlen: 128, deprecated: true, nodad: true, noprefixroute: true })
-    expect(shown(r1, TRIO_VIP6)).not.toHaveProperty('tentative')
+    expect(shown(r1, LAB_VIP6)).toMatchObject({ prefixlen: 128, deprecated: true, nodad: true, noprefixroute: true })
+    expect(shown(r1, LAB_VIP6)).not.toHaveProperty('tentative')
     const status = await group.daemon(1).router()
     expect(status).toMatchObject({ family: 'ipv6', source: linkLocalOf(r1), transport: 'multicast ff02::12' })
     expect(await group.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
-    const joined = run(['ip', '-n', r1.namespace, '-6', 'maddress', 'show', 'dev', 'eth0'])
+    const joined = ip(r1, '-6 maddress show dev eth0')
     expect(joined, 'solicited-node group of the VIP (VR-ND-05)').toContain('ff02::1:ff00:100')
     for (const position of [1, 2, 3]) {
       const { counters } = await group.daemon(position).router()
@@ -76,7 +70,7 @@ describeNetns('IPv6, three routers', () => {
   })
 
   test('the wire: advertisements from the link-local address with hop limit 255, announcements at 0, 1 and 2 s', async () => {
-    trio = new Trio(TRIO_VIP6, IN_TIME)
+    trio = new Trio(LAB_VIP6, IN_TIME)
     const capture = await Capture.start(trio.lab, 'wire6', 'ip6 proto 112 or icmp6')
     await trio.start(1, 200)
     await trio.settlesOn(1, 'it started alone')
@@ -91,12 +85,12 @@ describeNetns('IPv6, three routers', () => {
       ...['vrrp.ipv6_addr', 'vrrp.checksum.status', '_ws.malformed', '_ws.expert.message'],
     ])
     expect(sent.length).toBeGreaterThan(15)
-    const advertisement = [own, 'ff02::12', '255', '33:33:00:00:00:12', '49', '51', '200', TRIO_VIP6, '1', '', '']
+    const advertisement = [own, 'ff02::12', '255', '33:33:00:00:00:12', '49', '51', '200', LAB_VIP6, '1', '', '']
     expect(
       sent.filter((record) => record.join() !== advertisement.join()),
       'other than expected',
     ).toEqual([])
-    const na = `icmpv6.type == 136 && icmpv6.nd.na.target_address == ${TRIO_VIP6} && ipv6.dst == ff02::1`
+    const na = `icmpv6.type == 136 && icmpv6.nd.na.target_address == ${LAB_VIP6} && ipv6.dst == ff02::1`
     const announced = fieldsOf(capture.path, na, [
       ...['frame.time_epoch', 'ipv6.src', 'ipv6.hlim', 'icmpv6.nd.na.flag.r', 'icmpv6.nd.na.flag.s'],
       ...['icmpv6.nd.na.flag.o', 'icmpv6.opt.linkaddr', 'eth.src', 'icmpv6.checksum.status', 'eth.dst'],
@@ -105,7 +99,7 @@ describeNetns('IPv6, three routers', () => {
     const truth = ['1', 'True', 'true']
     for (const [, source, hops, r = '', s = '', o = '', option, ethernet, checksum, to] of announced) {
       expect([source, hops, option, ethernet, checksum, to]).toEqual([
-        TRIO_VIP6,
+        LAB_VIP6,
         '255',
         mac,
         mac,
@@ -131,7 +125,7 @@ describeNetns('IPv6, three routers', () => {
     // The observer asks from a socket of its own, so this kernel has no entry.
     const stranger = group.lab.host('observer')
     const at = monotonicMs()
-    const fresh = new Prober(group.lab, stranger, TRIO_VIP6)
+    const fresh = new Prober(group.lab, stranger, LAB_VIP6)
     await eventually(
       'an answer',
       () => fresh.owner === 'r1',
@@ -146,7 +140,7 @@ describeNetns('IPv6, three routers', () => {
   test('SIGTERM: no probe is lost, the daemon ends with status 0', async () => {
     const group = await settled()
     await group.longBackup(2, 3)
-    const client = new Prober(group.lab, group.lab.client, TRIO_VIP6)
+    const client = new Prober(group.lab, group.lab.client, LAB_VIP6)
     await eventually(
       'the client to be answered',
       () => client.owner === 'r1',
@@ -185,7 +179,7 @@ describeNetns('IPv6, three routers', () => {
     group.lab.cut(r1)
     await group.answeredBy(2, 'r1 was cut off')
     await sleep(group.splitMs)
-    expect(group.lab.holders(TRIO_VIP6), 'both sides are sure to be alone').toEqual(['r1', 'r2'])
+    expect(group.lab.holders(LAB_VIP6), 'both sides are sure to be alone').toEqual(['r1', 'r2'])
     const at = group.lab.heal(r1)
     await group.settlesOn(1, 'the cut was healed')
     await sleep(300)
@@ -196,7 +190,7 @@ describeNetns('IPv6, three routers', () => {
   test('a second owner that speaks no VRRP is noticed by our question, and the client kept', async () => {
     const group = await settled()
     const client = group.lab.host('observer')
-    run(['ip', '-n', client.namespace, '-6', 'address', 'add', `${TRIO_VIP6}/128`, 'dev', 'eth0', 'nodad'])
+    ip(client, `-6 address add ${LAB_VIP6}/128 dev eth0 nodad`)
     await eventually(
       'r1 to notice that another host answers',
       async () => (await group.daemon(1).router()).counters.competingAnswers > 0,
@@ -204,7 +198,7 @@ describeNetns('IPv6, three routers', () => {
       { within: WITHIN },
     )
     expect(await group.daemon(1).state()).toBe('Active')
-    run(['ip', '-n', client.namespace, '-6', 'address', 'del', `${TRIO_VIP6}/128`, 'dev', 'eth0'])
+    ip(client, `-6 address del ${LAB_VIP6}/128 dev eth0`)
   })
 
   test('removed by hand: put back and announced; put on a Backup: removed', async () => {
@@ -213,12 +207,12 @@ describeNetns('IPv6, three routers', () => {
     await sleep(2_500)
     const before = group.observer.announcements.length
     const at = monotonicMs()
-    run(['ip', '-n', r1.namespace, '-6', 'address', 'del', `${TRIO_VIP6}/128`, 'dev', 'eth0'])
+    ip(r1, `-6 address del ${LAB_VIP6}/128 dev eth0`)
     await group.settlesOn(1, 'its address was removed')
     await sleep(200)
     expect(group.observer.announcements.length).toBeGreaterThan(before)
     expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
-    run(['ip', '-n', r2.namespace, '-6', 'address', 'add', `${TRIO_VIP6}/128`, 'dev', 'eth0', 'nodad'])
+    ip(r2, `-6 address add ${LAB_VIP6}/128 dev eth0 nodad`)
     await group.settlesOn(1, 'somebody put the address on r2')
     expect((await group.daemon(1).router()).counters.foreignChanges).toEqual({ removed: 1 })
     expect((await group.daemon(2).router()).counters.foreignChanges).toEqual({ added: 1 })
@@ -232,7 +226,7 @@ describeNetns('IPv6, three routers', () => {
     // IPv6 forgets what it had.
     group.lab.setLink(r1, 'up')
     // The route back to the client; holdfast needs no more than the link-local address that the kernel makes.
-    run(['ip', '-n', r1.namespace, 'address', 'add', 'fd00:77::11/64', 'dev', 'eth0', 'nodad'])
+    ip(r1, 'address add fd00:77::11/64 dev eth0 nodad')
     await group.settlesOn(1, 'eth0 of r1 came up')
     const since = group
       .daemon(1)
@@ -249,7 +243,7 @@ function bareLab(): Lab {
 }
 
 describeNetns('IPv6, how it starts and with whom', () => {
-  const plan = (host: Host, priority: number, address = TRIO_VIP6) => ({
+  const plan = (host: Host, priority: number, address = LAB_VIP6) => ({
     host,
     priority,
     intervalMs: INTERVAL,
@@ -290,7 +284,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
   test('with a link-local VIP: it comes first in the advertisement, and is no source', async () => {
     const network = bareLab()
     const capture = await Capture.start(network, 'linklocal', 'ip6 proto 112')
-    const addresses = [TRIO_VIP6, 'fe80::51']
+    const addresses = [LAB_VIP6, 'fe80::51']
     const daemons = [200, 100].map(
       (priority, i) => new Holdfast(network, plan(network.router(i + 1), priority), { addresses }),
     )
@@ -319,8 +313,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
   test('unicast between global and between link-local addresses', async () => {
     const network = bareLab()
     const [r1, r2] = [network.router(1), network.router(2)]
-    for (const [i, host] of [r1, r2].entries())
-      run(['ip', '-n', host.namespace, 'address', 'add', `fd00:77::1${i + 1}/64`, 'dev', 'eth0', 'nodad'])
+    for (const [i, host] of [r1, r2].entries()) ip(host, `address add fd00:77::1${i + 1}/64 dev eth0 nodad`)
     await eventually(
       'link-local addresses',
       () => [r1, r2].every((host) => shown(host, linkLocalOf(host))?.tentative !== true && linkLocalOf(host) !== ''),
@@ -335,7 +328,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
       const transport = { unicast: { source: 'auto', peers: own } }
       const daemons = [r1, r2].map((host, i) => new Holdfast(network, plan(host, i === 0 ? 200 : 100), { transport }))
       for (const daemon of daemons) await daemon.ready()
-      const holders = () => network.holders(TRIO_VIP6).join()
+      const holders = () => network.holders(LAB_VIP6).join()
       await eventually(`r1 to hold it (${kind})`, () => holders() === 'r1', holders, { within: WITHIN })
       await sleep(500)
       expect(await daemons[1]?.router(), kind).toMatchObject({
@@ -361,13 +354,13 @@ describeNetns('IPv6, how it starts and with whom', () => {
       const router = { vrid: 51, interface: 'eth0', advertisementInterval: `${INTERVAL}ms` }
       const virtualRouters = [
         { ...router, name: 'v4', addresses: [LAB_VIP], priority: v4 },
-        { ...router, name: 'v6', addresses: [TRIO_VIP6], priority: v6 },
+        { ...router, name: 'v6', addresses: [LAB_VIP6], priority: v6 },
       ]
       return new Holdfast(network, plan(network.router(position), v4, LAB_VIP), {}, [], { virtualRouters })
     }
     const daemons = [node(1, 200, 100), node(2, 100, 200)]
     for (const daemon of daemons) await daemon.ready()
-    const holders = () => [LAB_VIP, TRIO_VIP6].map((address) => network.holders(address).join())
+    const holders = () => [LAB_VIP, LAB_VIP6].map((address) => network.holders(address).join())
     await eventually('r1 to hold IPv4 and r2 IPv6', () => holders().join() === 'r1,r2', holders, { within: WITHIN })
     daemons[0]?.killEngine()
     await eventually('r2 to hold both', () => holders().join() === 'r2,r2', holders, { within: WITHIN })

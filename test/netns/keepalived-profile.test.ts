@@ -6,9 +6,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
+import { ip, shownAddresses } from '../../src/lab/ip.ts'
+import { createLab, type Host, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
@@ -16,7 +16,6 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeInterop } from '../support/require.ts'
 
 const VIP = '10.77.0.100'
-const VIP6 = 'fd00:77::100'
 /** On another interface. */
 const AWAY = '10.88.0.100'
 /** A second address of the host, to be sent from. */
@@ -26,7 +25,7 @@ const PRIMARY = '10.99.0.100'
 const SECONDARY = '10.99.0.7'
 const WITHIN = 10_000
 const ADDRESSES = [{ address: `${VIP}/24`, label: 'vip' }]
-const EXTRA = { profile: 'keepalived', addresses: ADDRESSES, excludedAddresses: [`${VIP6}/64`] }
+const EXTRA = { profile: 'keepalived', addresses: ADDRESSES, excludedAddresses: [`${LAB_VIP6}/64`] }
 
 const labs: Lab[] = []
 afterEach(() => {
@@ -41,12 +40,7 @@ function layLan(): { lab: Lab; host: Host } {
 
 const plan = (host: Host) => ({ host, priority: 100, intervalMs: 200, address: VIP })
 
-type Shown = Readonly<Record<string, unknown>>
-function listed(host: Host): Shown[] {
-  const links: unknown = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'address', 'show', 'dev', 'eth0']))
-  const infos: Shown[] = Array.isArray(links) ? links.flatMap((link) => link.addr_info ?? []) : []
-  return infos.filter(({ local }) => local === VIP || local === VIP6)
-}
+const listed = (host: Host) => shownAddresses(host).filter(({ local }) => local === VIP || local === LAB_VIP6)
 
 const waitFor = (what: string, host: Host, count: number, within = WITHIN) =>
   eventually(
@@ -63,13 +57,13 @@ describeInterop('what a keepalived file can say', () => {
     await waitFor('both addresses', host, 2)
     expect(listed(host)).toEqual([
       expect.objectContaining({ local: VIP, prefixlen: 24, label: 'vip' }),
-      expect.objectContaining({ local: VIP6, prefixlen: 64, deprecated: true, nodad: true }),
+      expect.objectContaining({ local: LAB_VIP6, prefixlen: 64, deprecated: true, nodad: true }),
     ])
-    run(lab.commandOn(lab.client, ['ip', 'address', 'add', 'fd00:77::2/64', 'dev', 'eth0', 'nodad']))
+    ip(lab.client, 'address add fd00:77::2/64 dev eth0 nodad')
     startResponder(lab, host)
-    const client = new Prober(lab, lab.client, VIP6)
+    const client = new Prober(lab, lab.client, LAB_VIP6)
     await eventually(
-      `${VIP6} to answer a client`,
+      `${LAB_VIP6} to answer a client`,
       () => client.owners.at(-1)?.name === host.name,
       () => client.owners,
       { within: WITHIN, every: 20 },
@@ -107,7 +101,7 @@ describeInterop('what a keepalived file can say', () => {
     "the node's own secondary address stays when a VIP with a network leaves by %s; promote_secondaries is %s",
     async (end, _, after) => {
       const { lab, host } = layLan()
-      const inside = (...argv: string[]) => run(lab.commandOn(host, argv))
+      const inside = (...argv: string[]) => lab.exec(host, argv)
       const promote = 'net.ipv4.conf.eth0.promote_secondaries'
       inside('sysctl', '-qw', 'net.ipv4.conf.all.promote_secondaries=0', `${promote}=0`)
       const daemon = new Holdfast(lab, plan(host), { profile: 'keepalived', addresses: [`${PRIMARY}/24`] })
@@ -127,7 +121,7 @@ describeInterop('what a keepalived file can say', () => {
 
   test("after a clean stop the VIP may be the node's own; one on lo stays in every state", async () => {
     const { lab, host } = layLan()
-    const inside = (...argv: string[]) => run(lab.commandOn(host, argv))
+    const inside = (...argv: string[]) => lab.exec(host, argv)
     const on = (device: string) => inside('ip', '-4', '-o', 'address', 'show', 'dev', device)
     const has = (address: string) => on('eth0').includes(` ${address}/24 `)
     inside('ip', 'address', 'add', `${PRIMARY}/32`, 'dev', 'lo')
@@ -162,16 +156,16 @@ describeInterop('what a keepalived file can say', () => {
     const { lab, host } = layLan()
     const { namespace } = host
     const far = lab.client.namespace
-    run(['ip', '-n', namespace, 'link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'far', 'netns', far])
+    ip(namespace, `link add eth1 type veth peer name far netns ${far}`)
     for (const [where, link] of [
       [namespace, 'eth1'],
       [far, 'far'],
     ] as const)
-      run(['ip', '-n', where, 'link', 'set', link, 'up'])
-    run(['ip', '-n', far, 'address', 'add', '10.88.0.2/24', 'dev', 'far'])
+      ip(where, `link set ${link} up`)
+    ip(far, 'address add 10.88.0.2/24 dev far')
     // Somebody had the address before: only an announcement makes the client forget him.
-    run(['ip', '-n', far, 'neighbour', 'add', AWAY, 'lladdr', '02:00:00:00:00:99', 'dev', 'far', 'nud', 'stale'])
-    const on = (device: string) => run(['ip', '-n', namespace, '-o', '-4', 'address', 'show', 'dev', device])
+    ip(far, `neighbour add ${AWAY} lladdr 02:00:00:00:00:99 dev far nud stale`)
+    const on = (device: string) => ip(namespace, `-o -4 address show dev ${device}`)
     const held = () => [on('eth0').includes(` ${VIP}/`), on('eth1').includes(` ${AWAY}/24 `), on('eth0').includes(AWAY)]
     const both = (what: string, wanted: boolean) =>
       eventually(
@@ -188,14 +182,14 @@ describeInterop('what a keepalived file can say', () => {
     const daemon = new Holdfast(lab, plan(host), { profile: 'keepalived', addresses })
     await both('each address on its interface', true)
     expect(held()[2], `${AWAY} on eth0 as well`).toBe(false)
-    const mac = /link\/ether (\S+)/.exec(run(['ip', '-n', namespace, 'link', 'show', 'eth1']))?.[1] ?? 'no MAC'
-    const known = () => run(['ip', '-n', far, 'neighbour', 'show', AWAY])
+    const mac = /link\/ether (\S+)/.exec(ip(namespace, 'link show eth1'))?.[1] ?? 'no MAC'
+    const known = () => ip(far, `neighbour show ${AWAY}`)
     await eventually('the client to hear of it', () => known().includes(mac), known, { within: WITHIN, every: 20 })
 
-    run(['ip', '-n', namespace, 'link', 'set', 'eth1', 'down'])
+    ip(namespace, 'link set eth1 down')
     await both('neither while eth1 is down', false)
     expect((await daemon.router()).faults).toEqual(['addressInterfaceDown:eth1'])
-    run(['ip', '-n', namespace, 'link', 'set', 'eth1', 'up'])
+    ip(namespace, 'link set eth1 up')
     await both('both when it is up again', true)
 
     daemon.killEngine()
@@ -205,8 +199,7 @@ describeInterop('what a keepalived file can say', () => {
 
   test("the same settings: announcements, source, count of addresses and the wait before the start as keepalived's", async () => {
     const [ours, theirs] = [layLan(), layLan()]
-    for (const { host } of [ours, theirs])
-      run(['ip', '-n', host.namespace, 'address', 'add', `${SOURCE}/24`, 'dev', 'eth0'])
+    for (const { host } of [ours, theirs]) ip(host, `address add ${SOURCE}/24 dev eth0`)
     const captures = await Promise.all(
       [ours, theirs].map(({ lab }) => Capture.start(lab, 'wire', 'ip proto 112 or arp or icmp6')),
     )
@@ -238,7 +231,7 @@ describeInterop('what a keepalived file can say', () => {
     ${VIP}/24 label vip
   }
   virtual_ipaddress_excluded {
-    ${VIP6}/64
+    ${LAB_VIP6}/64
   }
 }
 `,
@@ -289,6 +282,6 @@ function summaryOf(frames: readonly Frame[]) {
     return [after.filter((s) => s < 0.5).length, after.filter((s) => Math.abs(s - 2) < 0.5).length]
   }
   const arp = frames.filter(({ arpSender, arpTarget }) => arpSender === VIP && arpTarget === VIP)
-  const na = frames.filter(({ naTarget, naSolicited }) => naTarget === VIP6 && !['1', 'True'].includes(naSolicited))
+  const na = frames.filter(({ naTarget, naSolicited }) => naTarget === LAB_VIP6 && !['1', 'True'].includes(naSolicited))
   return { source, ttl, addresses, arp: counts(arp), na: counts(na) }
 }

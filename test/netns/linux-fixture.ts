@@ -1,11 +1,5 @@
-/**
- * Two namespaces joined by one veth pair, both ends called eth0, and an agent in each (linux-agent.ts). Everything has a
- * name of this process and goes away with it, on failure and on a signal as well.
- */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+/** An agent in a namespace that runs the linux adapters (linux-agent.ts), and what it can be asked for. */
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { describe } from 'vitest'
 import type {
   AddressOutcome,
   AddressStep,
@@ -20,6 +14,8 @@ import type {
   ReceivedPacket,
   SendOutcome,
 } from '../../src/daemon/ports.ts'
+import { namespaces } from '../../src/lab/cable.ts'
+import { JsonProcess, type Said } from '../../src/lab/json-process.ts'
 import type { Address } from '../../src/wire/address.ts'
 
 export type AgentPacket = Omit<ReceivedPacket, 'bytes'> & { readonly bytes: string }
@@ -81,71 +77,52 @@ type AgentLine = {
   readonly readable?: boolean
 }
 
-const root = process.getuid?.() === 0
-/** Without root these tests cannot run; REQUIRE_NETNS=1 makes that a failure instead of silence. */
-export const describeNetns = describe.skipIf(!root && process.env.REQUIRE_NETNS !== '1')
-
 const RUNNER = `
   const { runnerImport } = await import('vite')
   await runnerImport(process.argv[1], { configFile: false, logLevel: 'error' })
 `
+const SCRIPT = join(import.meta.dirname, 'linux-agent.ts')
 
-let names = 0
-const alive = new Set<string>()
-const children = new Set<ChildProcess>()
-
-function sweep(): void {
-  for (const child of children) child.kill('SIGKILL')
-  children.clear()
-  for (const name of alive) {
-    try {
-      execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' })
-    } catch {
-      // Gone already.
-    }
-  }
-  alive.clear()
-}
-process.on('exit', sweep)
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+/** Starts a source of these tests as a program, before it is built. */
+export const runSource = (script: string): readonly string[] => [
+  process.execPath,
+  '--input-type=module',
+  '-e',
+  RUNNER,
+  script,
+]
 
 export class Agent {
   readonly events: NetworkEvent[] = []
   readonly failures: Failure[] = []
   readonly frames: string[] = []
   readonly neighbors: HeardNeighbor[] = []
-  readonly #child: ChildProcess
-  readonly #answers = new Map<number, (text: string) => void>()
-  readonly #ready: Promise<void>
+  readonly #process: JsonProcess
+  readonly #answers = new Map<number, (line: Said) => void>()
+  readonly #ready: Promise<unknown>
   #calls = 0
   readable = 0
 
   constructor(namespace: string, wrap: readonly string[] = []) {
-    const script = join(import.meta.dirname, 'linux-agent.ts')
-    const node = [process.execPath, '--input-type=module', '-e', RUNNER, script]
-    this.#child = spawn('ip', ['netns', 'exec', namespace, ...wrap, ...node], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      cwd: join(import.meta.dirname, '..', '..'),
+    this.#process = new JsonProcess(namespaces(), namespace, [...wrap, ...runSource(SCRIPT)], (line) =>
+      this.#take(line),
+    )
+    this.#ready = this.#process.line('ready', ({ ready }) => ready === true, 30_000)
+    // Whoever calls it first is told.
+    this.#ready.catch(() => {})
+    void this.#process.ended.then(({ code, signal }) => {
+      for (const answer of this.#answers.values()) answer({ error: `agent ended: ${code ?? signal}` })
     })
-    children.add(this.#child)
-    const { stdout } = this.#child
-    if (stdout === null) throw new Error('agent without stdout')
-    this.#ready = new Promise((resolve, reject) => {
-      this.#child.once('exit', (code, signal) => {
-        reject(new Error(`agent in ${namespace} ended: ${code ?? signal}`))
-        for (const answer of this.#answers.values()) answer(JSON.stringify({ error: `agent ended: ${code ?? signal}` }))
-      })
-      createInterface({ input: stdout }).on('line', (text) => {
-        const line: AgentLine = JSON.parse(text)
-        if (line.ready) resolve()
-        if (line.event !== undefined) this.events.push(line.event)
-        if (line.failure !== undefined) this.failures.push(line.failure)
-        if (line.frame !== undefined) this.frames.push(line.frame)
-        if (line.neighbor !== undefined) this.neighbors.push(line.neighbor)
-        if (line.readable) this.readable++
-        if (line.id !== undefined) this.#answers.get(line.id)?.(text)
-      })
-    })
+  }
+
+  #take(line: Said): void {
+    const { event, failure, frame, id, neighbor, readable }: AgentLine = line
+    if (event !== undefined) this.events.push(event)
+    if (failure !== undefined) this.failures.push(failure)
+    if (frame !== undefined) this.frames.push(frame)
+    if (neighbor !== undefined) this.neighbors.push(neighbor)
+    if (readable) this.readable++
+    if (id !== undefined) this.#answers.get(id)?.(line)
   }
 
   async call<M extends keyof AgentCalls>(
@@ -154,14 +131,13 @@ export class Agent {
   ): Promise<ReturnType<AgentCalls[M]>> {
     await this.#ready
     const id = ++this.#calls
-    const text = await new Promise<string>((resolve) => {
+    const answer = await new Promise<Said>((resolve) => {
       this.#answers.set(id, resolve)
-      this.#child.stdin?.write(`${JSON.stringify({ id, method, args })}\n`)
+      this.#process.tell({ id, method, args })
     })
     this.#answers.delete(id)
-    const { result, error }: { result: ReturnType<AgentCalls[M]>; error?: string } = JSON.parse(text)
-    if (error !== undefined) throw new Error(`${method}: ${error}`)
-    return result
+    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error}`)
+    return answer.result as ReturnType<AgentCalls[M]>
   }
 
   /** The index of a socket that must open. */
@@ -172,45 +148,8 @@ export class Agent {
   }
 
   stop(): void {
-    this.#child.kill('SIGKILL')
-    children.delete(this.#child)
+    this.#process.signal('SIGKILL')
   }
-}
-
-/** ip(8) inside the namespace; what it printed. */
-export function ip(namespace: string, ...args: string[]): string {
-  return execFileSync('ip', ['-n', namespace, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
-export function run(namespace: string, ...argv: string[]): string {
-  return execFileSync('ip', ['netns', 'exec', namespace, ...argv], { encoding: 'utf8' })
-}
-
-export function makeNamespace(): string {
-  const name = `hfl${process.pid}n${names++}`
-  execFileSync('ip', ['netns', 'add', name])
-  alive.add(name)
-  // Link-local addresses are usable at once: what is waited for here is never duplicate address detection.
-  run(name, 'sh', '-c', 'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad; ip link set lo up')
-  return name
-}
-
-/** 198.51.100.1/24 and fe80::1 on the left, .2 and ::2 on the right; the interface index is 7 on both sides. */
-export function join2(left: string, right: string): void {
-  ip(left, 'link', 'add', 'eth0', 'index', '7', 'type', 'veth', 'peer', 'name', 'eth0', 'index', '7', 'netns', right)
-  for (const [name, host] of [
-    [left, 1],
-    [right, 2],
-  ] as const) {
-    ip(name, 'addr', 'add', `198.51.100.${host}/24`, 'dev', 'eth0')
-    ip(name, 'link', 'set', 'eth0', 'addrgenmode', 'none')
-    ip(name, 'link', 'set', 'eth0', 'up')
-    ip(name, 'addr', 'add', `fe80::${host}/64`, 'dev', 'eth0', 'nodad')
-  }
-}
-
-export function removeAll(): void {
-  sweep()
 }
 
 /** Polls until it holds; the last value is part of the failure. */

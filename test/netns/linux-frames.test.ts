@@ -1,6 +1,8 @@
 /** Ethernet frames between two namespaces: announcements that arrive, and what may wake the engine. */
 import { expect, test } from 'vitest'
-import { Agent, describeNetns, ip, until } from './linux-fixture.ts'
+import { ip } from '../../src/lab/ip.ts'
+import { describeNetns } from '../support/require.ts'
+import { Agent, until } from './linux-fixture.ts'
 import { ETH, twoEnds } from './two-ends.ts'
 
 describeNetns('frames', () => {
@@ -9,7 +11,7 @@ describeNetns('frames', () => {
   test('a gratuitous ARP arrives in the neighbour table, and as a frame', async () => {
     const { there, left, right } = ends
     // An entry to be corrected: the VIP at somebody who is gone.
-    ip(there, 'neigh', 'replace', '198.51.100.200', 'lladdr', '02:00:00:00:de:ad', 'dev', 'eth0', 'nud', 'stale')
+    ip(there, 'neigh replace 198.51.100.200 lladdr 02:00:00:00:de:ad dev eth0 nud stale')
     const mac = (await left.call('links')).find(({ index }) => index === 7)?.mac ?? ''
     const plain = mac.replaceAll(':', '')
     const vip = 'c63364c8'
@@ -19,7 +21,7 @@ describeNetns('frames', () => {
     expect(await left.call('sendFrames', sender, [arp])).toEqual([{ ok: true }])
     await until(
       'the new owner',
-      () => ip(there, 'neigh', 'show', '198.51.100.200', 'dev', 'eth0'),
+      () => ip(there, 'neigh show 198.51.100.200 dev eth0'),
       (text) => text.includes(mac),
     )
     const frames = await until(
@@ -99,7 +101,7 @@ describeNetns('frames', () => {
     const { here, left } = ends
     const socket = (await left.call('openFrames', { ...ETH, hears: 'claims' })).socket ?? -1
     left.failures.length = 0
-    ip(here, 'link', 'set', 'eth0', 'down')
+    ip(here, 'link set eth0 down')
     await until(
       'the report',
       () => left.failures,
@@ -109,7 +111,7 @@ describeNetns('frames', () => {
     expect(await left.call('sendFrames', socket, [frame])).toMatchObject([
       { ok: false, failure: { code: 'ENETDOWN', message: 'Cannot send a frame on "eth0": interface is down' } },
     ])
-    ip(here, 'link', 'set', 'eth0', 'up')
+    ip(here, 'link set eth0 up')
     await until(
       'sending works',
       () => left.call('sendFrames', socket, [frame]),

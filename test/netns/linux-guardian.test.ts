@@ -2,8 +2,11 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AddressStep } from '../../src/daemon/ports.ts'
+import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { type Address, address } from '../../src/wire/address.ts'
-import { Agent, type AgentWill, describeNetns, ip, join2, makeNamespace, removeAll, until } from './linux-fixture.ts'
+import { describeNetns } from '../support/require.ts'
+import { Agent, type AgentWill, until } from './linux-fixture.ts'
 
 const GUARDIAN = join(import.meta.dirname, `../../native/prebuilds/linux-${process.arch}/holdfast-guardian`)
 const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
@@ -39,13 +42,13 @@ describeNetns('the last will', () => {
   beforeAll(() => {
     here = makeNamespace()
     const there = makeNamespace()
-    join2(here, there)
+    cable(here, there)
     neighbour = new Agent(there)
   })
   afterAll(removeAll)
 
   const present = (): readonly string[] => {
-    const text = ip(here, '-o', 'addr')
+    const text = ip(here, '-o addr')
     return VIPS.filter((vip) => text.includes(` ${vip.address}/${vip.prefixLength} `)).map((vip) => vip.address)
   }
 
@@ -103,7 +106,7 @@ describeNetns('the last will', () => {
     await expect(engine.call('die')).rejects.toThrow('agent ended')
     expect(present()).toEqual(VIPS.map((vip) => vip.address))
     expect((await neighbour.call('drain', socket, 4)).kept).toEqual([])
-    for (const vip of VIPS) ip(here, 'addr', 'del', `${vip.address}/${vip.prefixLength}`, 'dev', 'eth0')
+    for (const vip of VIPS) ip(here, `addr del ${vip.address}/${vip.prefixLength} dev eth0`)
     await neighbour.call('closeAdvert', socket)
   })
 })

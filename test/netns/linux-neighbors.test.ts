@@ -1,6 +1,9 @@
 /** The kernel's neighbor table for real: what is told of a peer that is lost and found, and what never wakes us. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { Agent, describeNetns, ip, join2, makeNamespace, removeAll, until } from './linux-fixture.ts'
+import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { ip } from '../../src/lab/ip.ts'
+import { describeNetns } from '../support/require.ts'
+import { Agent, until } from './linux-fixture.ts'
 
 const PEER = '198.51.100.2'
 const PEER6 = 'fe80::2'
@@ -14,10 +17,10 @@ describeNetns('the neighbor table', () => {
   beforeAll(async () => {
     here = makeNamespace()
     there = makeNamespace()
-    join2(here, there)
-    ip(here, 'link', 'add', 'other0', 'type', 'veth', 'peer', 'name', 'other1')
-    ip(here, 'link', 'set', 'other0', 'up')
-    ip(here, 'link', 'set', 'other1', 'up')
+    cable(here, there)
+    ip(here, 'link add other0 type veth peer name other1')
+    ip(here, 'link set other0 up')
+    ip(here, 'link set other1 up')
     ;[four, six] = [new Agent(here), new Agent(here)]
     expect(await four.call('watchNeighbors', 7, 'ipv4')).toBeNull()
     expect(await six.call('watchNeighbors', 7, 'ipv6')).toBeNull()
@@ -36,7 +39,7 @@ describeNetns('the neighbor table', () => {
       () => agent.neighbors,
       (news) => news.some((one) => one.address === address && one.resolution === resolution),
     )
-  const use = (address: string) => ip(here, 'neigh', 'replace', address, 'dev', 'eth0', 'use')
+  const use = (address: string) => ip(here, `neigh replace ${address} dev eth0 use`)
 
   test('an entry that the kernel resolves itself is told when it is, and when it is gone', async () => {
     for (const [agent, peer] of [
@@ -46,39 +49,29 @@ describeNetns('the neighbor table', () => {
       use(peer)
       await told(agent, peer, 'resolved')
       expect(agent.neighbors[0], 'the first news of a new entry').toEqual({ address: peer, resolution: 'resolved' })
-      ip(here, 'neigh', 'del', peer, 'dev', 'eth0')
+      ip(here, `neigh del ${peer} dev eth0`)
       await told(agent, peer, 'unresolved')
     }
   })
 
   test('a peer that does not answer is told as unresolved, then as resolved when it does again', async () => {
     for (const table of ['ipv4', 'ipv6'])
-      ip(
-        here,
-        'ntable',
-        'change',
-        'name',
-        table === 'ipv4' ? 'arp_cache' : 'ndisc_cache',
-        'dev',
-        'eth0',
-        'retrans',
-        '50',
-      )
-    ip(there, 'link', 'set', 'eth0', 'arp', 'off')
+      ip(here, `ntable change name ${table === 'ipv4' ? 'arp_cache' : 'ndisc_cache'} dev eth0 retrans 50`)
+    ip(there, 'link set eth0 arp off')
     use(PEER)
     await told(four, PEER, 'unresolved')
     four.neighbors.length = 0
-    ip(there, 'link', 'set', 'eth0', 'arp', 'on')
+    ip(there, 'link set eth0 arp on')
     use(PEER)
     await told(four, PEER, 'resolved')
   })
 
   test('other interfaces, the other family and the table of a bridge are told to nobody', async () => {
     const mac = '02:00:00:00:00:20'
-    ip(here, 'neigh', 'replace', '198.51.100.50', 'lladdr', mac, 'dev', 'other0', 'nud', 'reachable')
-    ip(here, '-6', 'neigh', 'replace', '2001:db8::50', 'lladdr', mac, 'dev', 'other0', 'nud', 'reachable')
-    ip(here, 'neigh', 'replace', '198.51.100.51', 'lladdr', mac, 'dev', 'eth0', 'nud', 'reachable')
-    ip(here, '-6', 'neigh', 'replace', '2001:db8::51', 'lladdr', mac, 'dev', 'eth0', 'nud', 'reachable')
+    ip(here, `neigh replace 198.51.100.50 lladdr ${mac} dev other0 nud reachable`)
+    ip(here, `-6 neigh replace 2001:db8::50 lladdr ${mac} dev other0 nud reachable`)
+    ip(here, `neigh replace 198.51.100.51 lladdr ${mac} dev eth0 nud reachable`)
+    ip(here, `-6 neigh replace 2001:db8::51 lladdr ${mac} dev eth0 nud reachable`)
     await told(four, '198.51.100.51', 'resolved')
     await told(six, '2001:db8::51', 'resolved')
     expect([four.neighbors, six.neighbors].map((news) => news.map(({ address }) => address))).toEqual([

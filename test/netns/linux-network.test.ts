@@ -3,8 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AddressStep, NetworkEvent } from '../../src/daemon/ports.ts'
+import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { address } from '../../src/wire/address.ts'
-import { Agent, describeNetns, ip, join2, makeNamespace, removeAll, until } from './linux-fixture.ts'
+import { describeNetns } from '../support/require.ts'
+import { Agent, until } from './linux-fixture.ts'
 
 const VIP = '198.51.100.200'
 const VIP6 = '2001:db8::200'
@@ -18,7 +21,7 @@ const step = (action: AddressStep['action'], text: string, prefixLength: number,
 
 type Shown = { readonly local: string; readonly prefixlen: number; readonly [flag: string]: unknown }
 function shown(namespace: string, text: string): Shown | undefined {
-  const list: readonly { readonly addr_info: readonly Shown[] }[] = JSON.parse(ip(namespace, '-json', 'addr'))
+  const list: readonly { readonly addr_info: readonly Shown[] }[] = JSON.parse(ip(namespace, '-json addr'))
   return list.flatMap(({ addr_info }) => addr_info).find(({ local }) => local === text)
 }
 
@@ -28,7 +31,7 @@ describeNetns('addresses and links', () => {
 
   beforeAll(async () => {
     here = makeNamespace()
-    join2(here, makeNamespace())
+    cable(here, makeNamespace())
     agent = new Agent(here)
     await agent.call('watch')
   })
@@ -109,7 +112,7 @@ describeNetns('addresses and links', () => {
 
   test('300 VIPs in one call, and off again', async () => {
     const many = Array.from({ length: 300 }, (_, i) => `10.9.${i >> 8}.${i & 255}`)
-    const count = () => ip(here, '-o', 'addr').match(/ 10\.9\.\d+\.\d+\/32 /g)?.length ?? 0
+    const count = () => ip(here, '-o addr').match(/ 10\.9\.\d+\.\d+\/32 /g)?.length ?? 0
     const on = await agent.call(
       'apply',
       many.map((text) => step('add', text, 32)),
@@ -126,7 +129,7 @@ describeNetns('addresses and links', () => {
 
   test('links() tells name, MAC, MTU and state as ip does', async () => {
     type Row = { ifindex: number; ifname: string; address: string; mtu: number; flags: readonly string[] }
-    const rows: readonly Row[] = JSON.parse(ip(here, '-json', 'link'))
+    const rows: readonly Row[] = JSON.parse(ip(here, '-json link'))
     expect(await agent.call('links')).toEqual(
       rows.map(({ ifindex, ifname, address: mac, mtu, flags }) => ({
         index: ifindex,
@@ -142,7 +145,7 @@ describeNetns('addresses and links', () => {
   test('an address that somebody else removes or adds is told', async () => {
     await agent.call('apply', [step('add', VIP, 32)])
     await told('our own addition', ({ kind }) => kind === 'addressAdded')
-    ip(here, 'addr', 'del', `${VIP}/32`, 'dev', 'eth0')
+    ip(here, `addr del ${VIP}/32 dev eth0`)
     const present = {
       interfaceIndex: 7,
       address: VIP,
@@ -157,42 +160,42 @@ describeNetns('addresses and links', () => {
       kind: 'addressRemoved',
       present,
     })
-    ip(here, 'addr', 'add', `${VIP}/24`, 'dev', 'eth0')
+    ip(here, `addr add ${VIP}/24 dev eth0`)
     await told('the foreign addition', (event) => event.kind === 'addressAdded' && event.present.prefixLength === 24)
     expect(await agent.call('apply', [step('remove', VIP, 24)])).toMatchObject([{ ok: true }])
   })
 
   test('link down and up are told', async () => {
-    ip(here, 'link', 'set', 'eth0', 'down')
+    ip(here, 'link set eth0 down')
     await told('down', (event) => event.kind === 'link' && event.link.index === 7 && !event.link.up)
     agent.events.length = 0
-    ip(here, 'link', 'set', 'eth0', 'up')
+    ip(here, 'link set eth0 up')
     await told('up', (event) => event.kind === 'link' && event.link.index === 7 && event.link.up && event.link.running)
   })
 
   test('an interface that goes and comes back under its name has another index', async () => {
-    ip(here, 'link', 'add', 'probe0', 'type', 'veth', 'peer', 'name', 'probe1')
+    ip(here, 'link add probe0 type veth peer name probe1')
     await told('there', (event) => event.kind === 'link' && event.link.name === 'probe0')
-    ip(here, 'link', 'del', 'probe0')
+    ip(here, 'link del probe0')
     const events = await told('gone', (event) => event.kind === 'linkGone' && event.name === 'probe0')
     const gone = events.find((event) => event.kind === 'linkGone')
-    ip(here, 'link', 'add', 'probe0', 'type', 'veth', 'peer', 'name', 'probe1')
+    ip(here, 'link add probe0 type veth peer name probe1')
     await told(
       'back',
       (event) => event.kind === 'link' && event.link.name === 'probe0' && event.link.index !== gone?.index,
     )
-    ip(here, 'link', 'del', 'probe0')
+    ip(here, 'link del probe0')
   })
 
   test('a port that leaves its bridge is not gone', async () => {
-    ip(here, 'link', 'add', 'br0', 'type', 'bridge')
-    ip(here, 'link', 'add', 'port0', 'type', 'veth', 'peer', 'name', 'port1')
-    ip(here, 'link', 'set', 'port0', 'master', 'br0')
-    ip(here, 'link', 'set', 'port0', 'nomaster')
-    ip(here, 'link', 'del', 'br0')
+    ip(here, 'link add br0 type bridge')
+    ip(here, 'link add port0 type veth peer name port1')
+    ip(here, 'link set port0 master br0')
+    ip(here, 'link set port0 nomaster')
+    ip(here, 'link del br0')
     const events = await told('the bridge is gone', (event) => event.kind === 'linkGone' && event.name === 'br0')
     expect(events.filter((event) => event.kind === 'linkGone' && event.name === 'port0')).toEqual([])
-    ip(here, 'link', 'del', 'port0')
+    ip(here, 'link del port0')
   })
 
   test('after an overrun: resync, the lists are right and the watch goes on', async () => {
@@ -209,9 +212,9 @@ describeNetns('addresses and links', () => {
       (list) => list.every((present) => !present.address.startsWith('10.8.')),
     )
     agent.events.length = 0
-    ip(here, 'addr', 'add', `${VIP}/32`, 'dev', 'eth0')
+    ip(here, `addr add ${VIP}/32 dev eth0`)
     await told('the next change', (event) => event.kind === 'addressAdded' && event.present.address === VIP)
-    ip(here, 'addr', 'del', `${VIP}/32`, 'dev', 'eth0')
+    ip(here, `addr del ${VIP}/32 dev eth0`)
   })
 
   test('without CAP_NET_ADMIN the failure names it', async () => {

@@ -1,7 +1,9 @@
 /** Protocol 112 and frames between two namespaces: what leaves, what arrives, and what trouble looks like. */
 import { expect, test } from 'vitest'
+import { ip } from '../../src/lab/ip.ts'
 import { address } from '../../src/wire/address.ts'
-import { type AgentPacket, describeNetns, ip } from './linux-fixture.ts'
+import { describeNetns } from '../support/require.ts'
+import type { AgentPacket } from './linux-fixture.ts'
 import { GROUP, LEFT, open, RIGHT, received, socketContract, twoEnds } from './two-ends.ts'
 
 const BYTES = '31330102030405060708090a'
@@ -33,11 +35,11 @@ describeNetns('sockets', () => {
       expect(packet.receivedAt).toBeGreaterThanOrEqual(before)
       expect(packet.receivedAt).toBeLessThanOrEqual(after + 1)
       expect((await left.call('drain', sender, 4)).packets, 'our own packet came back').toBe(0)
-      const groups = ip(there, 'maddr', 'show', 'dev', 'eth0')
+      const groups = ip(there, 'maddr show dev eth0')
       expect(groups).toContain(GROUP[family])
       await left.call('closeAdvert', sender)
       await right.call('closeAdvert', receiver)
-      expect(ip(there, 'maddr', 'show', 'dev', 'eth0')).not.toContain(GROUP[family])
+      expect(ip(there, 'maddr show dev eth0')).not.toContain(GROUP[family])
     },
   )
 
@@ -59,10 +61,10 @@ describeNetns('sockets', () => {
 
   test('only its own interface: what arrives on another one stays outside', async () => {
     const { here, there, left, right } = ends
-    ip(here, 'link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'eth1', 'netns', there)
-    for (const name of [here, there]) ip(name, 'link', 'set', 'eth1', 'up')
-    ip(here, 'addr', 'add', '203.0.113.1/24', 'dev', 'eth1')
-    ip(there, 'addr', 'add', '203.0.113.2/24', 'dev', 'eth1')
+    ip(here, `link add eth1 type veth peer name eth1 netns ${there}`)
+    for (const name of [here, there]) ip(name, 'link set eth1 up')
+    ip(here, 'addr add 203.0.113.1/24 dev eth1')
+    ip(there, 'addr add 203.0.113.2/24 dev eth1')
     const index = (await left.call('links')).find(({ name }) => name === 'eth1')?.index ?? 0
     const other = await left.open({
       interfaceIndex: index,
@@ -81,7 +83,7 @@ describeNetns('sockets', () => {
     expect(kept.map(messageOf)).toEqual([BYTES])
     for (const socket of [other, sender]) await left.call('closeAdvert', socket)
     await right.call('closeAdvert', receiver)
-    ip(here, 'link', 'del', 'eth1')
+    ip(here, 'link del eth1')
   })
 
   test('a packet that waited keeps the time when it came', async () => {
@@ -102,12 +104,12 @@ describeNetns('sockets', () => {
 
   test('an interface that is deleted: failures, no noise; opening on its successor works', async () => {
     const { here, there, left } = ends
-    ip(here, 'link', 'add', 'eth2', 'index', '21', 'type', 'veth', 'peer', 'name', 'eth2', 'netns', there)
-    ip(here, 'link', 'set', 'eth2', 'up')
-    ip(here, 'addr', 'add', '192.0.2.1/24', 'dev', 'eth2')
+    ip(here, `link add eth2 index 21 type veth peer name eth2 netns ${there}`)
+    ip(here, 'link set eth2 up')
+    ip(here, 'addr add 192.0.2.1/24 dev eth2')
     const options = { interfaceName: 'eth2', family: 'ipv4', source: address('192.0.2.1'), group: GROUP.ipv4 } as const
     const socket = await left.open({ ...options, interfaceIndex: 21 })
-    ip(here, 'link', 'del', 'eth2')
+    ip(here, 'link del eth2')
     const [outcome] = await left.call('send', socket, [{ destination: GROUP.ipv4, bytes: BYTES }])
     expect(outcome).toMatchObject({ ok: false, failure: { retryable: true } })
     await left.call('closeAdvert', socket)
@@ -119,9 +121,9 @@ describeNetns('sockets', () => {
         retryable: true,
       },
     })
-    ip(here, 'link', 'add', 'eth2', 'index', '22', 'type', 'veth', 'peer', 'name', 'eth2', 'netns', there)
-    ip(here, 'link', 'set', 'eth2', 'up')
-    ip(there, 'link', 'set', 'eth2', 'up')
+    ip(here, `link add eth2 index 22 type veth peer name eth2 netns ${there}`)
+    ip(here, 'link set eth2 up')
+    ip(there, 'link set eth2 up')
     expect(await left.call('openAdvert', { ...options, interfaceIndex: 22 })).toMatchObject({
       failure: {
         code: 'EADDRNOTAVAIL',
@@ -129,11 +131,11 @@ describeNetns('sockets', () => {
         retryable: true,
       },
     })
-    ip(here, 'addr', 'add', '192.0.2.1/24', 'dev', 'eth2')
+    ip(here, 'addr add 192.0.2.1/24 dev eth2')
     const again = await left.open({ ...options, interfaceIndex: 22 })
     expect(await left.call('send', again, [{ destination: GROUP.ipv4, bytes: BYTES }])).toEqual([{ ok: true }])
     await left.call('closeAdvert', again)
-    ip(here, 'link', 'del', 'eth2')
+    ip(here, 'link del eth2')
   })
 
   test('a flood of 100 000 packets: all are delivered or counted as lost, memory stays flat', async () => {

@@ -3,6 +3,7 @@
  * each move costs the wire is read by tshark; who holds an address is asked of both kernels every 50 ms.
  */
 import { afterEach, expect, test } from 'vitest'
+import { macOf } from '../../src/lab/ip.ts'
 import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame, faults } from '../../src/lab/watch/capture.ts'
@@ -83,8 +84,6 @@ function announcements(frames: readonly Frame[], mac: string) {
   return { first, repeats: all.filter((frame) => !first.includes(frame)) }
 }
 
-const macOf = (where: Lab, host: Host) => where.exec(host, ['cat', '/sys/class/net/eth0/address']).trim()
-
 /** Longest time in which an address was on both nodes, to the interval between two sights. */
 function longestOverlap(sights: readonly Sight[]): number {
   let longest = 0
@@ -109,7 +108,7 @@ describeNetns('255 virtual routers on one interface', () => {
     await sleep(7_500)
     const frames = await capture.stop()
     expect(faults(frames).slice(0, 3)).toEqual([])
-    const { first: firsts, repeats } = announcements(frames, macOf(place, two))
+    const { first: firsts, repeats } = announcements(frames, macOf(two))
     expect(firsts.length, 'addresses announced').toBe(COUNT)
     const spread = Math.max(...firsts.map(seconds)) - Math.min(...firsts.map(seconds))
     expect(spread, 's from the first to the last first announcement').toBeLessThan(SPREAD_S)

@@ -5,12 +5,12 @@
  * millisecond, by an observer that asks every 10 ms who has the address, and by the kernels.
  */
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
-import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { ip, linkOf, linksOf, type ShownLink } from '../../src/lab/ip.ts'
+import { type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { describeNetns } from '../support/require.ts'
-import { PRIORITIES, TRIO_VIP6, Trio, WITHIN } from './trio.ts'
+import { PRIORITIES, Trio, WITHIN } from './trio.ts'
 
 /** Two routers may answer for a moment while they meet; longer than this is a split brain. */
 const OVERLAP = 500
@@ -29,42 +29,21 @@ afterEach(() => {
   trio = undefined
 })
 
-const ip = (host: Host, ...argv: readonly string[]) => run(['ip', '-n', host.namespace, ...argv])
-
-/** Commands of one host, one process: nothing else happens between them. */
-const batch = (host: Host, lines: readonly string[]) =>
-  run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
-
 /** A new cable where the old one was, with another index at both ends. */
 function rewire(lab: Lab, host: Host): void {
-  run([
-    'ip',
-    '-n',
-    lab.bridge,
-    'link',
-    'add',
-    host.port,
-    'type',
-    'veth',
-    'peer',
-    'name',
-    'eth0',
-    'netns',
-    host.namespace,
-  ])
-  run(['ip', '-n', lab.bridge, 'link', 'set', host.port, 'master', 'br0', 'up'])
-  batch(host, [`address add ${host.address}/24 dev eth0`, 'link set eth0 up'])
+  ip(lab.bridge, `link add ${host.port} type veth peer name eth0 netns ${host.namespace}`)
+  ip(lab.bridge, `link set ${host.port} master br0 up`)
+  ip(host, `address add ${host.address}/24 dev eth0`, 'link set eth0 up')
 }
 
-function indexOf(host: Host, name: string): number {
-  const links: { ifindex: number }[] = JSON.parse(ip(host, '-json', 'link', 'show', 'dev', name))
-  return links[0]?.ifindex ?? 0
-}
+const indexOf = (host: Host, name: string): number => linkOf(host, name).ifindex
 
 /** The interfaces of the host that have the address. */
 function interfacesWith(host: Host, address: string): string[] {
-  const links: { ifname: string; addr_info: { local?: string }[] }[] = JSON.parse(ip(host, '-json', 'address'))
-  return links.filter(({ addr_info }) => addr_info.some(({ local }) => local === address)).map(({ ifname }) => ifname)
+  const has = ({ addr_info = [] }: ShownLink) => addr_info.some(({ local }) => local === address)
+  return linksOf(host)
+    .filter(has)
+    .map(({ ifname }) => ifname)
 }
 
 async function settled(...options: Parameters<typeof Trio.settled>) {
@@ -101,7 +80,7 @@ describeNetns('the interface', () => {
     trio = new Trio()
     const { lab } = trio
     const r1 = lab.router(1)
-    ip(r1, 'link', 'delete', 'eth0')
+    ip(r1, 'link delete eth0')
     await trio.start(2, 150)
     await trio.answeredBy(2, 'it started alone')
     const daemon = await trio.launch(1, 200)
@@ -117,7 +96,7 @@ describeNetns('the interface', () => {
     const { group, lab, r1 } = await settled()
     const before = indexOf(r1, 'eth0')
     const at = monotonicMs()
-    ip(r1, 'link', 'delete', 'eth0')
+    ip(r1, 'link delete eth0')
     await group.answeredBy(2, 'eth0 of r1 was deleted')
     expect(await faultsOf(group, 1)).toEqual(['interfaceMissing'])
     rewire(lab, r1)
@@ -130,15 +109,16 @@ describeNetns('the interface', () => {
   test('put into a bridge that takes its address over: a router that was told `auto` follows', async () => {
     const { group, r1 } = await settled(LAB_VIP, { interface: 'auto' })
     const at = monotonicMs()
-    batch(r1, [
+    ip(
+      r1,
       'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
       'link set br-ex up',
       'link set eth0 master br-ex',
       `address del ${r1.address}/24 dev eth0`,
-    ])
+    )
     await group.answeredBy(2, 'eth0 of r1 lost its address')
     expect(interfacesWith(r1, LAB_VIP)).toEqual([])
-    ip(r1, 'address', 'add', `${r1.address}/24`, 'dev', 'br-ex')
+    ip(r1, `address add ${r1.address}/24 dev br-ex`)
     await group.answeredBy(1, 'its address moved to br-ex')
     expect([interfacesWith(r1, LAB_VIP), (await group.daemon(1).router()).interface]).toEqual([['br-ex'], 'br-ex'])
     intact(group, at)
@@ -150,13 +130,14 @@ describeNetns('the interface', () => {
     const { transitions } = (await group.daemon(1).router()).counters
     const at = monotonicMs()
     // In the order of a careful operator: no moment without the address.
-    batch(r1, [
+    ip(
+      r1,
       'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
       'link set br-ex up',
       `address add ${r1.address}/24 dev br-ex`,
       'link set eth0 master br-ex',
       `address del ${r1.address}/24 dev eth0`,
-    ])
+    )
     await group.answeredBy(1, 'its address moved to br-ex')
     await eventually(
       'the VIP on br-ex alone',
@@ -174,15 +155,16 @@ describeNetns('the interface', () => {
     const { group, lab } = await settled()
     const r2 = lab.router(2)
     const at = monotonicMs()
-    batch(r2, [
+    ip(
+      r2,
       'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
       'link set br-ex up',
       'link set eth0 master br-ex',
-    ])
+    )
     await faulted(group, 2, 'interfaceIsPort')
     await sleep(3_000)
     expect(interfacesWith(r2, LAB_VIP)).toEqual([])
-    ip(r2, 'link', 'set', 'eth0', 'nomaster')
+    ip(r2, 'link set eth0 nomaster')
     await logged(group, 2, 'vip: Initialize → Backup: faultCleared', at)
     await sleep(2_000)
     expect(interfacesWith(r2, LAB_VIP)).toEqual([])
@@ -193,7 +175,7 @@ describeNetns('the interface', () => {
     const { group, r1 } = await settled()
     await sleep(1_000)
     const at = monotonicMs()
-    ip(r1, 'link', 'set', 'dev', 'eth0', 'address', '02:00:5e:77:00:99')
+    ip(r1, 'link set dev eth0 address 02:00:5e:77:00:99')
     await sleep(1_000)
     const said = group.observer.announcements.filter((each) => each.at >= at).map(({ mac }) => mac)
     expect(said.slice(0, 3)).toEqual(Array(3).fill('02:00:5e:77:00:99'))
@@ -207,13 +189,13 @@ describeNetns('the interface', () => {
     const addresses = [LAB_VIP, ...Array.from({ length: 200 }, (_, i) => `10.77.1.${i + 1}`)]
     const { group, r1 } = await settled(LAB_VIP, { addresses })
     const at = monotonicMs()
-    ip(r1, 'link', 'set', 'dev', 'eth0', 'mtu', '832')
+    ip(r1, 'link set dev eth0 mtu 832')
     await sleep(300)
     expect(await faultsOf(group, 1), 'it just fits').toEqual([])
-    ip(r1, 'link', 'set', 'dev', 'eth0', 'mtu', '831')
+    ip(r1, 'link set dev eth0 mtu 831')
     await faulted(group, 1, 'messageTooLarge')
     await group.settlesOn(2, 'the MTU of r1 was lowered')
-    ip(r1, 'link', 'set', 'dev', 'eth0', 'mtu', '1500')
+    ip(r1, 'link set dev eth0 mtu 1500')
     await group.settlesOn(1, 'the MTU of r1 was raised')
     intact(group, at)
   })
@@ -225,7 +207,7 @@ describeNetns('addresses', () => {
     await sleep(1_000)
     for (let round = 1; round <= 5; round++) {
       const at = monotonicMs()
-      ip(r1, 'address', 'del', `${LAB_VIP}/32`, 'dev', 'eth0')
+      ip(r1, `address del ${LAB_VIP}/32 dev eth0`)
       await sleep(400)
       expect(group.lab.holders(LAB_VIP)).toEqual(['r1'])
       expect(group.prober.longestGap(at, monotonicMs()), `ms without an answer, round ${round}`).toBeLessThan(REACTION)
@@ -243,8 +225,8 @@ describeNetns('addresses', () => {
     await sleep(500)
     const at = monotonicMs()
     // Another prefix: in the same network it would be a secondary address that goes with its primary.
-    ip(r1, 'address', 'add', '10.77.0.61/25', 'dev', 'eth0')
-    ip(r1, 'address', 'del', `${r1.address}/24`, 'dev', 'eth0')
+    ip(r1, 'address add 10.77.0.61/25 dev eth0')
+    ip(r1, `address del ${r1.address}/24 dev eth0`)
     await eventually(
       'r2 to hear the new source',
       async () => (await group.daemon(2).router()).holder.address === '10.77.0.61',
@@ -263,10 +245,10 @@ describeNetns('addresses', () => {
   test('the primary address is removed: another router takes over; it comes back: so does the router', async () => {
     const { group, r1 } = await settled()
     const at = monotonicMs()
-    ip(r1, 'address', 'del', `${r1.address}/24`, 'dev', 'eth0')
+    ip(r1, `address del ${r1.address}/24 dev eth0`)
     await faulted(group, 1, 'sourceAddressMissing')
     await group.settlesOn(2, 'r1 lost its address')
-    ip(r1, 'address', 'add', `${r1.address}/24`, 'dev', 'eth0')
+    ip(r1, `address add ${r1.address}/24 dev eth0`)
     const back = monotonicMs()
     expect((await logged(group, 1, 'vip: Initialize → Backup: faultCleared', at)) - back).toBeLessThan(REACTION)
     await group.settlesOn(1, 'its address was back')
@@ -278,9 +260,9 @@ describeNetns('addresses', () => {
     const { group, lab, r1 } = await settled(LAB_VIP, { transport: { unicast: { source: 'auto', peers } } })
     const observer = new ArpObserver(lab, lab.host('observer'), r1.address)
     const at = monotonicMs()
-    ip(r1, 'link', 'set', 'eth0', 'down')
+    ip(r1, 'link set eth0 down')
     await group.settlesOn(2, 'the link of r1 was down')
-    ip(r1, 'link', 'set', 'eth0', 'up')
+    ip(r1, 'link set eth0 up')
     await group.settlesOn(1, 'the link of r1 was up again')
     await sleep(300)
     await observer.stop()
@@ -291,10 +273,10 @@ describeNetns('addresses', () => {
   test('the interface is flushed: waits for an address, and comes back with it', async () => {
     const { group, r1 } = await settled()
     const at = monotonicMs()
-    ip(r1, 'address', 'flush', 'dev', 'eth0')
+    ip(r1, 'address flush dev eth0')
     await group.settlesOn(2, 'eth0 of r1 was flushed')
     expect(await faultsOf(group, 1)).toEqual(['sourceAddressMissing'])
-    ip(r1, 'address', 'add', `${r1.address}/24`, 'dev', 'eth0')
+    ip(r1, `address add ${r1.address}/24 dev eth0`)
     await group.settlesOn(1, 'its address was back')
     intact(group, at)
   })
@@ -320,8 +302,7 @@ describeNetns('addresses', () => {
 })
 
 describeNetns('IPv6 is turned off and on again under the interface', () => {
-  const route = (host: Host) =>
-    ip(host, 'address', 'add', `fd00:77::${host.address.split('.')[3]}/64`, 'dev', 'eth0', 'nodad')
+  const route = (host: Host) => ip(host, `address add fd00:77::${host.address.split('.')[3]}/64 dev eth0 nodad`)
 
   test.each([
     [
@@ -331,7 +312,7 @@ describeNetns('IPv6 is turned off and on again under the interface', () => {
     ],
     ['by sysctl', sysctl(1), sysctl(0)],
   ])('%s: the group is joined again', async (_, off, on) => {
-    const { group, lab, r1 } = await settled(TRIO_VIP6)
+    const { group, lab, r1 } = await settled(LAB_VIP6)
     const at = monotonicMs()
     lab.exec(r1, off)
     await group.answeredBy(2, 'IPv6 was turned off on r1')

@@ -2,10 +2,12 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { ip, linkOf } from '../../src/lab/ip.ts'
 import { monotonicMs } from '../../src/lab/wait.ts'
 import { loadNative, META_SIZE } from '../../src/linux/native.ts'
 import { describeNetns } from '../support/require.ts'
-import { agent, cable, cleanUp, indexOf, ip, NATIVE, namespace, outcome } from './native-fixture.ts'
+import { agent, NATIVE, outcome } from './native-fixture.ts'
 
 describe('the native binaries', () => {
   test('belong to the sources beside them', () => {
@@ -43,11 +45,11 @@ describeNetns('the addon in network namespaces', () => {
   let right = ''
 
   beforeAll(() => {
-    left = namespace()
-    right = namespace()
+    left = makeNamespace()
+    right = makeNamespace()
     cable(left, right)
   })
-  afterAll(cleanUp)
+  afterAll(removeAll)
 
   test('a packet comes with TTL or hop limit, both addresses, interface and kernel time', async () => {
     const listener = agent(right, 'listen')
@@ -59,7 +61,7 @@ describeNetns('the addon in network namespaces', () => {
       length: 25,
       flags: 0,
       ttl: 255,
-      interfaceIndex: indexOf(right, 'eth0'),
+      interfaceIndex: linkOf(right, 'eth0').ifindex,
       destination: `e0000012${'00'.repeat(12)}`,
       source: `02000000c6336401${'00'.repeat(8)}`,
       bytes: expect.stringMatching(/^45.*3101020304$/),
@@ -67,7 +69,7 @@ describeNetns('the addon in network namespaces', () => {
     expect(six).toMatchObject({
       length: 3,
       ttl: 64,
-      interfaceIndex: indexOf(right, 'eth0'),
+      interfaceIndex: linkOf(right, 'eth0').ifindex,
       destination: `fe80${'00'.repeat(13)}02`,
       source: expect.stringMatching(/^0a00.{12}fe80(00){13}01/),
       bytes: '310606',
@@ -107,24 +109,24 @@ describeNetns('the addon in network namespaces', () => {
   })
 
   test('link down, up, deleted and made again: reported, no spinning, usable', async () => {
-    const here = namespace()
-    const there = namespace()
+    const here = makeNamespace()
+    const there = makeNamespace()
     cable(here, there)
     const watcher = agent(here, 'link')
     await watcher.line('ready', (line) => line.ready === true)
-    const step = async (name: string, ...args: readonly string[]) => {
-      ip(here, ...args)
+    const step = async (name: string, command: string) => {
+      ip(here, command)
       watcher.tell(name)
       return watcher.line(`the account of ${name}`, (line) => line.step === name)
     }
     const errors = () => watcher.said.filter(({ error }) => error !== undefined).map(({ name, error }) => [name, error])
 
-    expect(await step('down', 'link', 'set', 'eth0', 'down')).toMatchObject({ send: 'ENETUNREACH' })
+    expect(await step('down', 'link set eth0 down')).toMatchObject({ send: 'ENETUNREACH' })
     expect(errors()).toEqual([['packet', 'ENETDOWN']])
-    const up = await step('up', 'link', 'set', 'eth0', 'up')
+    const up = await step('up', 'link set eth0 up')
     expect(up).toMatchObject({ send: 8 })
     await watcher.line('our own packet on the packet socket', ({ name, count }) => name === 'packet' && count === 1)
-    const deleted = await step('deleted', 'link', 'del', 'eth0')
+    const deleted = await step('deleted', 'link del eth0')
     expect(String(deleted.send)).toMatch(/^E(NODEV|NETUNREACH)$/)
     for (const account of [up, deleted]) expect(Number(account.cpuMs), JSON.stringify(account)).toBeLessThan(100)
     for (const [, error] of errors()) expect(error).toBe('ENETDOWN')

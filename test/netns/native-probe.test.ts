@@ -2,9 +2,12 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeNamespace, removeAll, Talker } from '../../src/lab/cable.ts'
+import { ip } from '../../src/lab/ip.ts'
+import type { Said } from '../../src/lab/json-process.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { cleanUp, ip, NATIVE, namespace, type Said, Talker } from './native-fixture.ts'
+import { NATIVE } from './native-fixture.ts'
 
 const PROBE = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-probe')
 const VIP = '198.51.100.200'
@@ -35,8 +38,8 @@ describeNetns('the probe on a LAN', () => {
 
   /** The client's cached neighbour goes with an addition: a stand-in for the announcement of a real owner. */
   const move = (action: 'add' | 'del', host: string) => {
-    ip(host, 'addr', action, `${VIP}/32`, 'dev', 'eth0')
-    if (action === 'add') ip(client, 'neigh', 'flush', 'to', VIP)
+    ip(host, `addr ${action} ${VIP}/32 dev eth0`)
+    if (action === 'add') ip(client, `neigh flush to ${VIP}`)
   }
   const event = (talker: Talker, name: string): readonly Said[] => talker.said.filter((line) => line.event === name)
 
@@ -53,22 +56,22 @@ describeNetns('the probe on a LAN', () => {
   }
 
   beforeAll(async () => {
-    const hub = namespace()
-    ip(hub, 'link', 'add', 'br0', 'type', 'bridge')
-    ip(hub, 'link', 'set', 'br0', 'up')
+    const hub = makeNamespace()
+    ip(hub, 'link add br0 type bridge')
+    ip(hub, 'link set br0 up')
     const hosts = [1, 2, 3].map((host) => {
-      const name = namespace()
-      ip(hub, 'link', 'add', `port${host}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
-      ip(hub, 'link', 'set', `port${host}`, 'master', 'br0', 'up')
-      ip(name, 'link', 'set', 'eth0', 'up')
-      ip(name, 'addr', 'add', `198.51.100.${host}/24`, 'dev', 'eth0')
+      const name = makeNamespace()
+      ip(hub, `link add port${host} type veth peer name eth0 netns ${name}`)
+      ip(hub, `link set port${host} master br0 up`)
+      ip(name, 'link set eth0 up')
+      ip(name, `addr add 198.51.100.${host}/24 dev eth0`)
       return name
     })
     ;[first = '', second = '', client = ''] = hosts
     await started(first, 'respond', 'r1', '9000', '--fifo')
     await started(second, 'respond', 'r2', '9000', '--fifo')
   })
-  afterAll(cleanUp)
+  afterAll(removeAll)
 
   test('an outage of a second is one gap of a second, and the new owner is named', async () => {
     move('add', first)

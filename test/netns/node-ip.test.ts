@@ -7,8 +7,10 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { inside, ip } from '../../src/lab/ip.ts'
 import { type CaseLink, type CaseRoute, clusterCases } from '../support/cluster-cases.ts'
-import { describeNetns, ip, makeNamespace, removeAll, run } from './linux-fixture.ts'
+import { describeNetns } from '../support/require.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
 
@@ -59,7 +61,8 @@ function layOut({ links, routes }: Case): string {
     const link = real.find((one) => one.name === route.link)
     return link === undefined ? [] : routeCommands(route, link)
   })
-  for (const command of [...commands, ...new Set(ways)]) ip(name, ...command.split(' ').filter((word) => word !== ''))
+  ip(name, ...commands)
+  for (const way of new Set(ways)) ip(name, way)
   return name
 }
 
@@ -99,7 +102,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       const flags = [...(preferIPv6 ? ['-6'] : []), '-n', networkType, '--json']
       const { status, stdout, stderr } = nodeIp(namespace, 'explain', ...flags, ...vips)
       const wanted = OURS[id] ?? chosenOf(one.expect)
-      const tables = () => `${ip(namespace, 'address')}\n${ip(namespace, 'route')}\n${ip(namespace, '-6', 'route')}`
+      const tables = () => `${ip(namespace, 'address')}\n${ip(namespace, 'route')}\n${ip(namespace, '-6 route')}`
       expect(JSON.parse(stdout || '{}').chosen, `${stdout}${stderr}\n${tables()}`).toEqual(wanted)
       expect(status).toBe(wanted.length > 0 ? 0 : 1)
     },
@@ -136,7 +139,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     test('show prints the first, and says when there is none', () => {
       expect(call('show', '10.0.0.100')).toMatchObject({ status: 0, stdout: '10.0.0.5\n', stderr: '' })
       expect(call('show', '-6')).toMatchObject({ stdout: 'fd00::5\n' })
-      ip(namespace, 'route', 'del', 'default')
+      ip(namespace, 'route del default')
       const none = call('show')
       expect(none).toMatchObject({ status: 1, stdout: '' })
       expect(none.stderr).toMatch(/^holdfast: no address: none in the network of a hint or VIP/)
@@ -158,9 +161,9 @@ describeNetns('holdfast node-ip on a real kernel', () => {
         '[Service]\nEnvironment="KUBELET_NODE_IP=10.0.0.5" "KUBELET_NODE_IPS=10.0.0.5,fd00::5"\n',
       )
       expect((statSync(join(root, 'run/nodeip-configuration/primary-ip')).mode & 0o777).toString(8)).toBe('644')
-      expect(run(namespace, 'find', root, '-name', '*holdfast-new*')).toBe('')
+      expect(inside(namespace, ['find', root, '-name', '*holdfast-new*'])).toBe('')
 
-      ip(namespace, 'address', 'del', '10.0.0.5/24', 'dev', 'eth0')
+      ip(namespace, 'address del 10.0.0.5/24 dev eth0')
       const again = call('set', '10.0.0.100')
       expect(again).toMatchObject({ status: 0 })
       expect(again.stdout).toContain('10.0.0.5 was chosen before')
@@ -180,7 +183,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
         'cat /proc/sys/net/ipv4/conf/eth0/forwarding /proc/sys/net/ipv6/conf/eth0/forwarding',
         'cat /proc/sys/net/ipv4/conf/eth1/forwarding /run/nodeip-configuration/primary-ip',
       ].join(' && ')
-      const lines = run(namespace, 'unshare', '-m', 'sh', '-ec', script).split('\n')
+      const lines = inside(namespace, ['unshare', '-m', 'sh', '-ec', script]).split('\n')
       expect(lines.slice(-4)).toEqual(['1', '1', '0', '10.0.0.5'])
     })
 
@@ -273,10 +276,10 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     })
 
     test('an address that another host has is told, not waited for', () => {
-      ip(namespace, 'address', 'flush', 'dev', 'eth0')
+      ip(namespace, 'address flush dev eth0')
       // Longer than anybody waits; the same to a reader as a duplicate that was found.
-      run(namespace, 'sh', '-c', 'cd /proc/sys/net/ipv6/conf/eth0 && echo 1 >accept_dad && echo 60 >dad_transmits')
-      ip(namespace, 'address', 'add', 'fd00::7/64', 'dev', 'eth0')
+      inside(namespace, ['sh', '-c', 'cd /proc/sys/net/ipv6/conf/eth0 && echo 1 >accept_dad && echo 60 >dad_transmits'])
+      ip(namespace, 'address add fd00::7/64 dev eth0')
       const { status, stderr } = call('show', '-6', 'fd00::64')
       expect([status, stderr]).toEqual([
         1,
@@ -285,9 +288,9 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     })
 
     test('waits for an address with -r', async () => {
-      ip(namespace, 'route', 'del', 'default')
+      ip(namespace, 'route del default')
       const later = new Promise<void>((resolve) => {
-        setTimeout(() => resolve(void ip(namespace, 'route', 'add', 'default', 'via', '10.0.0.1')), 500)
+        setTimeout(() => resolve(void ip(namespace, 'route add default via 10.0.0.1')), 500)
       })
       const { spawn } = await import('node:child_process')
       const child = spawn('ip', ['netns', 'exec', namespace, BIN, 'node-ip', 'show', '-r', '--root', root])

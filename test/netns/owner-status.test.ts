@@ -8,8 +8,8 @@ import type { Circumstances } from '../../src/cluster/decisions/status/finding.t
 import { GROUP, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { OwnerDuty } from '../../src/cluster/runtime/status/owner-duty.ts'
 import { StatusApi } from '../../src/cluster/runtime/status/status-api.ts'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { startResponder } from '../../src/lab/watch/probe.ts'
@@ -102,7 +102,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
 
     // By hand on a node whose engine lives it is taken off again: no duplicate.
     const give = (action: 'add' | 'delete', i: number) =>
-      run(['ip', '-n', built.router(i).namespace, 'address', action, `${LAB_VIP}/32`, 'dev', 'eth0'])
+      ip(built.router(i), `address ${action} ${LAB_VIP}/32 dev eth0`)
     await eventually(
       'r1 to have lost it',
       () => !built.holders(LAB_VIP).includes('r1'),

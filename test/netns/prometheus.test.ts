@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { macOf, nft } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
@@ -192,7 +192,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     // These two do not hear each other's advertisements; everything else passes.
     for (const position of [1, 2]) {
       const rule = 'table inet split { chain in { type filter hook input priority 0; meta l4proto 112 drop; }; }'
-      run(['ip', 'netns', 'exec', lab.router(position).namespace, 'nft', rule])
+      nft(lab.router(position), rule)
     }
     await fires(['HoldfastDuplicateAddress', 'HoldfastTwoHolders'], 60_000)
     expect(lab.holders(LAB_VIP), 'the kernels').toEqual(['r1', 'r2'])
@@ -202,8 +202,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     const [two] = prometheus.alerts().filter(({ labels }) => labels.alertname === 'HoldfastTwoHolders')
     expect(two?.annotations.summary).toBe(`2 nodes have ${LAB_VIP}`)
 
-    for (const position of [1, 2])
-      run(['ip', 'netns', 'exec', lab.router(position).namespace, 'nft', 'delete table inet split'])
+    for (const position of [1, 2]) nft(lab.router(position), 'delete table inet split')
     await settlesOn(1, 'the heal')
     const alone = () => observer.claims.at(-1)?.macs.join() === macOf(lab.router(1))
     await eventually('r1 alone to answer the observer', alone, () => observer.claims.slice(-3), { within: 5_000 })
@@ -271,11 +270,6 @@ function schedstat(pid: number): string {
   } catch {
     return ''
   }
-}
-
-function macOf({ namespace }: Host): string {
-  const [link] = JSON.parse(run(['ip', '-n', namespace, '-json', 'link', 'show', 'dev', 'eth0']))
-  return String(link.address)
 }
 
 /** How much of that time the observer heard this MAC; ends of what it heard are open. */

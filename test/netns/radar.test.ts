@@ -5,15 +5,15 @@
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { ip, macOf, nft } from '../../src/lab/ip.ts'
+import { createLab, type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { INTERVAL, PRIORITIES, TRIO_VIP6, Trio } from './trio.ts'
+import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 
 /**
  * Of the one that is alone: an Active that is kept from running for three intervals takes its addresses off and announces
@@ -31,16 +31,10 @@ afterEach(() => {
   lab = undefined
 })
 
-const macOf = (host: Host): string => {
-  const links: unknown = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']))
-  const first: unknown = Array.isArray(links) ? links[0] : undefined
-  return typeof first === 'object' && first !== null && 'address' in first ? String(first.address) : ''
+const change = (action: 'add' | 'delete', host: Host, vip: string) => {
+  const [length, flags] = vip.includes(':') ? [128, action === 'add' ? ' nodad' : ''] : [32, '']
+  ip(host, `address ${action} ${vip}/${length} dev eth0${flags}`)
 }
-const change = (action: 'add' | 'delete', host: Host, vip: string) =>
-  run([
-    ...['ip', '-n', host.namespace, 'address', action, vip.includes(':') ? `${vip}/128` : `${vip}/32`, 'dev', 'eth0'],
-    ...(action === 'add' && vip.includes(':') ? ['nodad'] : []),
-  ])
 const duplicatesOf = async (daemon: Holdfast) => (await daemon.router()).duplicates
 /** Why a duplicate may have been forgotten. */
 const changesOf = (daemon: Holdfast) => daemon.records.flatMap(({ msg, to }) => (to === undefined ? [] : [msg]))
@@ -58,14 +52,8 @@ type Scene = {
 
 /** One router, Active for so long that its own announcements are over, and a station that speaks no VRRP. */
 async function scene(vip: string, extra: Extra = {}): Promise<Scene> {
-  const built = createLab({ routers: 1, clients: ['client', 'observer', 'station'] })
+  const built = createLab({ routers: 1, clients: ['client', 'observer', 'station'], ipv6: vip.includes(':') })
   lab = built
-  if (vip.includes(':')) {
-    for (const host of built.hosts.values()) {
-      const own = `fd00:77::${host.address.split('.')[3]}/64`
-      run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', 'eth0', 'nodad'])
-    }
-  }
   const [router, station] = [built.router(1), built.host('station')]
   for (const host of [router, station]) startResponder(built, host)
   const daemon = new Holdfast(built, { host: router, priority: 200, intervalMs: STEADY, address: vip }, extra)
@@ -85,20 +73,7 @@ async function scene(vip: string, extra: Extra = {}): Promise<Scene> {
 function intrude({ lab: { client }, vip, station }: Scene): number {
   change('add', station, vip)
   const at = monotonicMs()
-  run([
-    'ip',
-    '-n',
-    client.namespace,
-    'neigh',
-    'replace',
-    vip,
-    'lladdr',
-    macOf(station),
-    'dev',
-    'eth0',
-    'nud',
-    'reachable',
-  ])
+  ip(client, `neigh replace ${vip} lladdr ${macOf(station)} dev eth0 nud reachable`)
   return at
 }
 
@@ -131,7 +106,7 @@ function questionsIn(capture: Capture, mac: string, vip: string): string[] {
 describeNetns('a station that was given the address', () => {
   describe.each([
     ['IPv4', LAB_VIP],
-    ['IPv6', TRIO_VIP6],
+    ['IPv6', LAB_VIP6],
   ])('%s', (_, vip) => {
     test('is found and named, the client is won back, and when it has gone all is well', async () => {
       // Only the radar asks: the question before an advertisement finds VRRP routers on real hardware, on veth everybody.
@@ -188,7 +163,7 @@ describeNetns('a station that was given the address', () => {
         announce: { at: ['0ms'], refresh: false },
         ...(isTold ? { onDuplicate: 'alarm' } : { duplicateAllowed: [mac] }),
       })
-      run(['ip', '-n', other.station.namespace, 'link', 'set', 'eth0', 'address', mac])
+      ip(other.station, `link set eth0 address ${mac}`)
       await sleep(500)
       const at = intrude(other)
       if (isTold) await found(other, at)
@@ -243,7 +218,7 @@ describeNetns('two routers that no longer hear each other', () => {
       )
     await Promise.all([winner.ready(), loser.ready()])
     await become('Active Backup', 'r1', 5_000)
-    for (const host of pair.routers) run(['ip', 'netns', 'exec', host.namespace, 'nft', '-f', '-'], DEAF)
+    for (const host of pair.routers) nft(host, DEAF)
     await become('Active Active', 'r1,r2', 3_000)
     const split = monotonicMs()
     await become('Active Initialize', 'r1', FOUND_WITHIN)
@@ -265,7 +240,7 @@ describeNetns('two routers that no longer hear each other', () => {
       'transitions of the loser while the cut lasts',
     ).toEqual([])
     expect([await sight(), prober.owner]).toEqual([{ r1: 'Active', r2: 'Initialize', holders: ['r1'] }, 'r1'])
-    for (const host of pair.routers) run(['ip', 'netns', 'exec', host.namespace, 'nft', 'flush', 'ruleset'])
+    for (const host of pair.routers) nft(host, 'flush ruleset')
     await become('Active Backup', 'r1', 3_000)
     expect([(await loser.router()).faults, (await loser.router()).holder.address]).toEqual([[], pair.router(1).address])
   })
@@ -274,7 +249,7 @@ describeNetns('two routers that no longer hear each other', () => {
 describeNetns('three routers, and all goes as it should', () => {
   test.each([
     ['IPv4', LAB_VIP],
-    ['IPv6', TRIO_VIP6],
+    ['IPv6', LAB_VIP6],
   ])('%s: nobody is a duplicate in a planned move, a failover, a heal and a reboot', async (_, vip) => {
     const trio = await Trio.settled(vip)
     lab = trio.lab

@@ -3,11 +3,12 @@
  * wire, and what it cannot know is said as unknown. Each test has a raw-socket end and an addon end.
  */
 import { expect, test } from 'vitest'
+import { ip } from '../../src/lab/ip.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
 import { type Address, address, type Family } from '../../src/wire/address.ts'
 import { centis } from '../../src/wire/units.ts'
 import { describeRawSocket } from '../support/require.ts'
-import { ip, until } from './linux-fixture.ts'
+import { until } from './linux-fixture.ts'
 import { GROUP, LEFT, open, RIGHT, received, socketContract, twoEnds } from './two-ends.ts'
 
 const VIP: Record<Family, Address> = { ipv4: address('198.51.100.100'), ipv6: address('2001:db8::100') }
@@ -39,7 +40,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     expect((await left.call('drain', sender, 4)).packets, 'our own packet came back').toBe(0)
     await left.call('closeAdvert', sender)
     await right.call('closeAdvert', receiver)
-    expect(ip(here, 'maddr', 'show', 'dev', 'eth0'), 'left with the socket').not.toContain(GROUP[family])
+    expect(ip(here, 'maddr show dev eth0'), 'left with the socket').not.toContain(GROUP[family])
   })
 
   test.each(['ipv4', 'ipv6'] as const)('%s: it hears the group and one host, and tells them apart', async (family) => {
@@ -93,7 +94,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     expect(await heard(1), 'before').toEqual([LEFT[family]])
 
     expect(await left.call('join', ours, group)).toBe('joined')
-    expect(ip(here, 'maddr', 'show', 'dev', 'eth0')).toContain(group)
+    expect(ip(here, 'maddr show dev eth0')).toContain(group)
     await right.call('send', theirs, datagrams)
     expect(await heard(2), 'afterwards').toEqual(targets)
     // No checksum tells whom it was for: the group is the likely one from now on.
@@ -107,7 +108,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     expect((await left.call('drain', ours, 4)).packets, 'our own packet came back').toBe(0)
     await left.call('closeAdvert', ours)
     await right.call('closeAdvert', theirs)
-    expect(ip(here, 'maddr', 'show', 'dev', 'eth0'), 'left with the socket').not.toContain(group)
+    expect(ip(here, 'maddr show dev eth0'), 'left with the socket').not.toContain(group)
   })
 
   test('a packet that waited counts as come when it is read', async () => {
@@ -129,15 +130,15 @@ describeRawSocket('raw-socket beside the addon', () => {
   test('an interface that is deleted: failures as values; opening on its successor works', async () => {
     const { here, there, left } = ends
     const add = (index: string) => {
-      ip(here, 'link', 'add', 'eth2', 'index', index, 'type', 'veth', 'peer', 'name', 'eth2', 'netns', there)
-      ip(there, 'link', 'set', 'eth2', 'up')
-      ip(here, 'link', 'set', 'eth2', 'up')
-      ip(here, 'addr', 'add', '192.0.2.1/24', 'dev', 'eth2')
+      ip(here, `link add eth2 index ${index} type veth peer name eth2 netns ${there}`)
+      ip(there, 'link set eth2 up')
+      ip(here, 'link set eth2 up')
+      ip(here, 'addr add 192.0.2.1/24 dev eth2')
     }
     add('21')
     const options = { interfaceName: 'eth2', family: 'ipv4', source: address('192.0.2.1'), group: GROUP.ipv4 } as const
     const socket = await left.open({ ...options, interfaceIndex: 21 })
-    ip(here, 'link', 'del', 'eth2')
+    ip(here, 'link del eth2')
     const datagram = { destination: GROUP.ipv4, bytes: '3133' }
     const [outcome] = await left.call('send', socket, [datagram])
     expect(outcome).toMatchObject({ ok: false, failure: { retryable: true } })
@@ -156,7 +157,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     const again = await left.open({ ...options, interfaceIndex: 22 })
     expect(await left.call('send', again, [datagram])).toEqual([{ ok: true }])
     await left.call('closeAdvert', again)
-    ip(here, 'link', 'del', 'eth2')
+    ip(here, 'link del eth2')
   })
 
   test('a flood: all are delivered or counted as lost, memory stays flat', async () => {

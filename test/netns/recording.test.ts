@@ -11,6 +11,7 @@ import { readRecording, reportWords } from '../../src/cli/explain/recorded.ts'
 import type { Story } from '../../src/explain/story.ts'
 import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
@@ -108,7 +109,7 @@ describeNetns('three that record', () => {
     lab.heal(lab.router(1))
     await settlesOn('r1')
     await pause()
-    run(['ip', '-n', lab.router(1).namespace, 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'])
+    ip(lab.router(1), `address delete ${LAB_VIP}/32 dev eth0`)
     await settlesOn('r1')
   }, 180_000)
 

@@ -7,9 +7,9 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
@@ -266,7 +266,7 @@ describeNetns('reload', () => {
   test('a bad file: the old configuration stays and everybody is told; a good one by SIGHUP ends it', async () => {
     const { lab: network, first } = await settled(1)
     const port = '127.0.0.1:9655'
-    run(['ip', '-n', first.host.namespace, 'link', 'set', 'lo', 'up'])
+    ip(first.host, 'link set lo up')
     first.daemon.terminate()
     await first.daemon.exited
     first.write([steady(200)], { api: { listen: port } })

@@ -3,9 +3,10 @@
  * that comes back (rows of docs/security.md). The clients are misled by it whatever a VRRP router does; what is shown is
  * for how long, and that holdfast makes it no worse and counts what it can hear.
  */
+
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
 import { skewTimeMs } from '../../src/lab/daemons/daemon.ts'
+import { ip, macOf } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { startResponder } from '../../src/lab/watch/probe.ts'
@@ -33,11 +34,12 @@ async function lay(...options: Parameters<typeof Siege.laid>): Promise<Siege> {
 /** To r1 alone, so that nobody else is misled: what is left is what it does to the election. */
 function repliesToR1(at: Siege, froms: readonly string[] = [FORGED_MAC]): readonly Uint8Array[] {
   const host = at.lab.router(1)
-  const to = { mac: at.mac(host), address: host.address }
+  const to = { mac: macOf(host), address: host.address }
   return froms.map((from) => arpReplyFrame(LAB_VIP, to, from))
 }
 
-const macOf = (i: number) => `02:00:00:00:${[i >> 8, i & 255].map((n) => n.toString(16).padStart(2, '0')).join(':')}`
+const inventedMac = (i: number) =>
+  `02:00:00:00:${[i >> 8, i & 255].map((n) => n.toString(16).padStart(2, '0')).join(':')}`
 
 describeNetns('somebody else says that he has the address', () => {
   test('S-12 and answers for it: the client is his as long as he repeats it, and is won back within a second', async () => {
@@ -46,8 +48,8 @@ describeNetns('somebody else says that he has the address', () => {
     const { host } = attacker
     const before = await here.accounts()
     startResponder(lab, host)
-    run(['ip', '-n', host.namespace, 'address', 'add', `${LAB_VIP}/32`, 'dev', 'eth0'])
-    const attack = attacker.keepSending([claimFrame(LAB_VIP, here.mac(host))], 50)
+    ip(host, `address add ${LAB_VIP}/32 dev eth0`)
+    const attack = attacker.keepSending([claimFrame(LAB_VIP, macOf(host))], 50)
     const answers = (name: string) =>
       eventually(
         `${name} to answer the client`,
@@ -58,7 +60,7 @@ describeNetns('somebody else says that he has the address', () => {
     await answers('attacker')
     await sleep(1_500)
     await attack.stop()
-    const { at } = await attacker.send([claimFrame(LAB_VIP, here.mac(host))])
+    const { at } = await attacker.send([claimFrame(LAB_VIP, macOf(host))])
     await answers('r1')
     const wonBack = (prober.owners.at(-1)?.at ?? Number.NaN) - at
     judgeTime('ms from his last word until r1 answered', wonBack, WON_BACK + INTERVAL + MARGIN, 'docs/profiles.md')
@@ -67,7 +69,7 @@ describeNetns('somebody else says that he has the address', () => {
     const after = await here.accounts()
     expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers of the attacker that r1 heard').toBeGreaterThan(0)
     const told = here.told(1, before.r1)
-    expect(told, 'what r1 logs').toContainEqual(`vip: ${here.mac(host)} answers for ${LAB_VIP} as well`)
+    expect(told, 'what r1 logs').toContainEqual(`vip: ${macOf(host)} answers for ${LAB_VIP} as well`)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 
@@ -91,7 +93,7 @@ describeNetns('somebody else says that he has the address', () => {
     const here = await lay()
     const before = await here.accounts()
     const memory = residentKilobytes(here.daemon(1))
-    const invented = Array.from({ length: 1_000 }, (_, i) => macOf(i))
+    const invented = Array.from({ length: 1_000 }, (_, i) => inventedMac(i))
     const { at, ms } = await here.attacker.send(repliesToR1(here, invented), 20_000, 10_000)
     await sleep(INTERVAL)
     const after = await here.accounts()

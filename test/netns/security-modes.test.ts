@@ -2,14 +2,16 @@
  * What an attacker can do to unicast routers, to version 2 with a password and to IPv6, and what one can do who is not on
  * the segment but can have packets routed into it (rows of docs/security.md).
  */
+
 import { afterEach, expect, test } from 'vitest'
-import { run } from '../../src/lab/command.ts'
+import { ip, macOf } from '../../src/lab/ip.ts'
+import { LAB_VIP6 } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judgeTime } from '../judge/time.ts'
 import { Attacker } from '../support/attacker.ts'
 import { advertisementFrame, arpReplyFrame, claimFrame, type Forgery } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
-import { downMs, INTERVAL, MARGIN, SIEGE_VIP6, Siege, type SiegeOptions, STRANGER, UNTOUCHED } from './siege.ts'
+import { downMs, INTERVAL, MARGIN, Siege, type SiegeOptions, STRANGER, UNTOUCHED } from './siege.ts'
 
 let siege: Siege | undefined
 afterEach(() => {
@@ -30,7 +32,7 @@ const PASSWORD = 'h0ldf4st'
 /** One copy for each router, as a unicast peer would send it. */
 function toEach(here: Siege, forgery: Forgery): readonly Uint8Array[] {
   return here.lab.routers.map((host) =>
-    advertisementFrame({ ...forgery, destination: host.address, destinationMac: here.mac(host) }),
+    advertisementFrame({ ...forgery, destination: host.address, destinationMac: macOf(host) }),
   )
 }
 
@@ -128,7 +130,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     const { attacker, lab } = here
     const r1 = lab.router(1)
     const before = await here.accounts()
-    const misled = arpReplyFrame(R2, { mac: here.mac(r1), address: R1 }, here.mac(attacker.host))
+    const misled = arpReplyFrame(R2, { mac: macOf(r1), address: R1 }, macOf(attacker.host))
     const attack = attacker.keepSending([misled], 200)
     const both = () => lab.holders(here.address).join() === 'r1,r2'
     await eventually('both to have the address', both, () => here.sight(), { within: 5_000 })
@@ -143,7 +145,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     expect(during.r1.since(before.r1, 'rival_answers_total'), 'r2, as r1 asked').toBeGreaterThan(0)
     await attack.stop()
     // Until the kernel of r1 finds out, or r2 is announced; an operator would remove the entry.
-    run(['ip', '-n', r1.namespace, 'neigh', 'flush', 'dev', 'eth0'])
+    ip(r1, 'neigh flush dev eth0')
     await here.calm('a misled Active')
   })
 
@@ -155,11 +157,10 @@ describeNetns('an attacker on the segment of a unicast group', () => {
       [r1, r2],
       [r2, r1],
     ] as const) {
-      const entry = ['neigh', 'replace', peer.address, 'lladdr', here.mac(peer), 'nud', 'permanent', 'dev', 'eth0']
-      run(['ip', '-n', host.namespace, ...entry])
+      ip(host, `neigh replace ${peer.address} lladdr ${macOf(peer)} nud permanent dev eth0`)
     }
     const before = await here.accounts()
-    const misled = arpReplyFrame(R2, { mac: here.mac(r1), address: R1 }, here.mac(attacker.host))
+    const misled = arpReplyFrame(R2, { mac: macOf(r1), address: R1 }, macOf(attacker.host))
     const { at } = await attacker.send([misled], 200, 200)
     expect((await here.accounts()).transitions(), 'transitions').toEqual(before.transitions())
     expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
@@ -169,34 +170,19 @@ describeNetns('an attacker on the segment of a unicast group', () => {
 /** A network behind a gateway of the segment, and somebody in it with a raw socket. */
 async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: string }> {
   const [gateway, outside] = [here.lab.host('gateway'), here.lab.host('outside')]
-  run([
-    'ip',
-    '-n',
-    gateway.namespace,
-    'link',
-    'add',
-    'out0',
-    'type',
-    'veth',
-    'peer',
-    'name',
-    'in0',
-    'netns',
-    outside.namespace,
-  ])
-  run(['ip', '-n', outside.namespace, 'link', 'set', 'eth0', 'down'])
+  ip(gateway, `link add out0 type veth peer name in0 netns ${outside.namespace}`)
+  ip(outside, 'link set eth0 down')
   for (const [host, link, own] of [
     [gateway, 'out0', '192.0.2.1/24'],
     [outside, 'in0', '192.0.2.2/24'],
   ] as const) {
-    run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', link])
-    run(['ip', '-n', host.namespace, 'link', 'set', link, 'up'])
+    ip(host, `address add ${own} dev ${link}`)
+    ip(host, `link set ${link} up`)
   }
   checkSources(here, false)
   const attacker = new Attacker(here.lab, outside, 'in0')
   await attacker.ready()
-  const [link] = JSON.parse(run(['ip', '-n', gateway.namespace, '-json', 'link', 'show', 'out0']))
-  return { attacker, gatewayMac: String(link.address) }
+  return { attacker, gatewayMac: macOf(gateway, 'out0') }
 }
 
 /** Reverse path filtering of the gateway (BCP 38). */
@@ -281,10 +267,10 @@ describeNetns('an attacker on the segment of a version 2 group with a password',
 describeNetns('an attacker on the segment of an IPv6 group', () => {
   const OWN = 'fd00:77::12'
   const six = (rest: Partial<Forgery>) =>
-    advertisementFrame({ source: 'fe80::66', priority: 255, addresses: [SIEGE_VIP6], ...rest })
+    advertisementFrame({ source: 'fe80::66', priority: 255, addresses: [LAB_VIP6], ...rest })
 
   test('S-31 S-32 S-33 hop limit 254, our own source: nothing; priority 255: it counts', async () => {
-    const here = await lay({ address: SIEGE_VIP6 })
+    const here = await lay({ address: LAB_VIP6 })
     await countsForNothing(here, [six({ ttl: 254 })], 'ttl')
     const before = await here.accounts()
     const own = before.r1.router.source ?? ''
@@ -304,9 +290,9 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
   })
 
   test('S-34 a Neighbor Advertisement for the address: nobody hears of it; the client is lost until the next one of ours', async () => {
-    const here = await lay({ address: SIEGE_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
+    const here = await lay({ address: LAB_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
     const before = await here.accounts()
-    const { at } = await here.attacker.send([claimFrame(SIEGE_VIP6)])
+    const { at } = await here.attacker.send([claimFrame(LAB_VIP6)])
     await eventually(
       'the client to be answered again',
       () => here.client(at).longestGap > 0,

@@ -8,10 +8,9 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { RouterSnapshot, Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
 import { samplesOf } from '../../src/http/metrics/samples.ts'
-import { run } from '../../src/lab/command.ts'
 import { activeDownIntervalMs, type RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
@@ -19,7 +18,6 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { Attacker } from '../support/attacker.ts'
 
 export const INTERVAL = 100
-export const SIEGE_VIP6 = 'fd00:77::100'
 /** Who sends in his own name, and who only can be invented. */
 export const STRANGER = '10.77.0.66'
 export const INVENTED: readonly string[] = Array.from({ length: 500 }, (_, i) => `10.77.${1 + (i >> 8)}.${i & 255}`)
@@ -64,13 +62,8 @@ export class Siege {
     const { address = LAB_VIP, hosts = [], priorities = PRIORITIES } = options
     this.#options = options
     this.address = address
-    this.lab = createLab({ routers: priorities.length, clients: ['client', 'observer', 'attacker', ...hosts] })
-    if (address.includes(':')) {
-      for (const host of this.lab.hosts.values()) {
-        const own = `fd00:77::${host.address.split('.')[3]}/64`
-        run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', 'eth0', 'nodad'])
-      }
-    }
+    const clients = ['client', 'observer', 'attacker', ...hosts]
+    this.lab = createLab({ routers: priorities.length, clients, ipv6: address.includes(':') })
     for (const host of this.lab.routers) startResponder(this.lab, host)
     this.prober = new Prober(this.lab, this.lab.client, address)
     this.observer = new ArpObserver(this.lab, this.lab.host('observer'), address)
@@ -167,11 +160,6 @@ export class Siege {
   async answeredAgain(since: number): Promise<number> {
     const ended = () => this.prober.gaps.find(({ to }) => to >= since)?.to
     return eventually('the client to be answered again', ended, () => this.prober.gaps, { within: WITHIN })
-  }
-
-  mac(host: Host): string {
-    const [link] = JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'eth0']))
-    return String(link.address)
   }
 
   /** What the metrics say now; the difference to another account is what an attack has caused. */

@@ -6,10 +6,10 @@
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/lab/command.ts'
 import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
+import { ip, macOf } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
@@ -78,8 +78,8 @@ export class Stage {
     })
   }
 
-  ip(name: string, ...argv: readonly string[]): string {
-    return run(['ip', '-n', this.lab.host(name).namespace, ...argv])
+  ip(name: string, command: string): string {
+    return ip(this.lab.host(name), command)
   }
 
   nft(name: string, rules: string): void {
@@ -185,9 +185,9 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   stranger: {
     make: async (stage) => {
       await stage.pair()
-      stage.ip('stranger', 'address', 'add', `${LAB_VIP}/32`, 'dev', 'eth0')
+      stage.ip('stranger', `address add ${LAB_VIP}/32 dev eth0`)
     },
-    end: async (stage) => stage.ip('stranger', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'),
+    end: async (stage) => stage.ip('stranger', `address delete ${LAB_VIP}/32 dev eth0`),
   },
   'check-fails-everywhere': {
     make: async (stage) => {
@@ -210,18 +210,18 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   'interface-missing': {
     make: async (stage) => stage.start(1, 200, { extra: { interface: 'eth9' } }),
     end: async (stage) => {
-      stage.ip('r1', 'link', 'add', 'eth9', 'type', 'veth', 'peer', 'name', 'far')
-      for (const end of ['eth9', 'far']) stage.ip('r1', 'link', 'set', end, 'up')
-      stage.ip('r1', 'address', 'add', '10.78.0.1/24', 'dev', 'eth9')
+      stage.ip('r1', 'link add eth9 type veth peer name far')
+      for (const end of ['eth9', 'far']) stage.ip('r1', `link set ${end} up`)
+      stage.ip('r1', 'address add 10.78.0.1/24 dev eth9')
     },
   },
   'source-missing': {
     make: async (stage) => {
       stage.start(1, 200)
       await stage.heldBy('r1')
-      stage.ip('r1', 'address', 'delete', `${R1}/24`, 'dev', 'eth0')
+      stage.ip('r1', `address delete ${R1}/24 dev eth0`)
     },
-    end: async (stage) => stage.ip('r1', 'address', 'add', `${R1}/24`, 'dev', 'eth0'),
+    end: async (stage) => stage.ip('r1', `address add ${R1}/24 dev eth0`),
   },
   'first-start': {
     make: async (stage) => stage.start(1, 200, { plan: { intervalMs: 3_000 } }),
@@ -270,10 +270,9 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   neighbour: {
     make: async (stage) => {
       await stage.pair()
-      const [link] = JSON.parse(stage.ip('r2', '-json', 'link', 'show', 'dev', 'eth0'))
-      stage.ip('client', 'neighbour', 'replace', LAB_VIP, 'lladdr', link.address, 'dev', 'eth0', 'nud', 'permanent')
+      stage.ip('client', `neighbour replace ${LAB_VIP} lladdr ${macOf(stage.lab.host('r2'))} dev eth0 nud permanent`)
     },
-    end: async (stage) => stage.ip('client', 'neighbour', 'delete', LAB_VIP, 'dev', 'eth0'),
+    end: async (stage) => stage.ip('client', `neighbour delete ${LAB_VIP} dev eth0`),
   },
   forwarding: { make: async (stage) => stage.write(1) },
   'left-behind': {
@@ -283,12 +282,12 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
       daemon.killAll()
       await daemon.exited
     },
-    end: async (stage) => stage.ip('r1', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0'),
+    end: async (stage) => stage.ip('r1', `address delete ${LAB_VIP}/32 dev eth0`),
   },
   removed: {
     make: async (stage) => {
       await stage.pair({ top: API })
-      stage.ip('r1', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0')
+      stage.ip('r1', `address delete ${LAB_VIP}/32 dev eth0`)
     },
   },
   'removed-again-and-again': {
@@ -299,7 +298,7 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
         async () => {
           if (stage.lab.holders(LAB_VIP).includes('r1')) {
             try {
-              stage.ip('r1', 'address', 'delete', `${LAB_VIP}/32`, 'dev', 'eth0')
+              stage.ip('r1', `address delete ${LAB_VIP}/32 dev eth0`)
             } catch {
               // Taken off by its owner between the two calls.
             }
@@ -333,16 +332,16 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
     make: async (stage) => {
       const own = 'fe80::11/64'
       for (const name of ['stranger', 'r1']) {
-        stage.ip(name, 'link', 'set', 'eth0', 'addrgenmode', 'none')
-        stage.ip(name, '-6', 'address', 'flush', 'dev', 'eth0', 'scope', 'link')
+        stage.ip(name, 'link set eth0 addrgenmode none')
+        stage.ip(name, '-6 address flush dev eth0 scope link')
       }
-      stage.ip('stranger', '-6', 'address', 'add', own, 'dev', 'eth0', 'nodad')
-      stage.ip('r1', '-6', 'address', 'add', own, 'dev', 'eth0')
+      stage.ip('stranger', `-6 address add ${own} dev eth0 nodad`)
+      stage.ip('r1', `-6 address add ${own} dev eth0`)
       stage.start(1, 200, { plan: { address: 'fd00:77::100' } })
     },
     end: async (stage) => {
-      stage.ip('r1', '-6', 'address', 'flush', 'dev', 'eth0', 'scope', 'link')
-      stage.ip('r1', '-6', 'address', 'add', 'fe80::12/64', 'dev', 'eth0')
+      stage.ip('r1', '-6 address flush dev eth0 scope link')
+      stage.ip('r1', '-6 address add fe80::12/64 dev eth0')
     },
   },
   'not-running': { make: async () => {} },

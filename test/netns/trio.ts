@@ -3,7 +3,7 @@
  * entry and an observer that has none: what every failover scenario in namespaces starts from. All that is asserted
  * comes from the kernel, the client or the observer; the daemon's own account only has to agree.
  */
-import { run } from '../../src/lab/command.ts'
+
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
@@ -20,16 +20,6 @@ export const MARGIN = 100
 
 export const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
-/** In the network fd00:77::/64, which every host of an IPv6 trio is in; its own addresses end like those of IPv4. */
-export const TRIO_VIP6 = 'fd00:77::100'
-
-function giveIpv6(lab: Lab): void {
-  for (const host of lab.hosts.values()) {
-    const own = `fd00:77::${host.address.split('.')[3]}/64`
-    run(['ip', '-n', host.namespace, 'address', 'add', own, 'dev', 'eth0', 'nodad'])
-  }
-}
-
 export class Trio {
   readonly lab: Lab
   /** The virtual address; its family is that of everything else. */
@@ -43,8 +33,7 @@ export class Trio {
   constructor(address = LAB_VIP, options: readonly string[] = []) {
     this.address = address
     this.#options = options
-    this.lab = createLab({ routers: PRIORITIES.length })
-    if (address.includes(':')) giveIpv6(this.lab)
+    this.lab = createLab({ routers: PRIORITIES.length, ipv6: address.includes(':') })
     for (const host of this.lab.routers) startResponder(this.lab, host)
     this.prober = new Prober(this.lab, this.lab.client, address)
     this.observer = new ArpObserver(this.lab, this.lab.host('observer'), address)

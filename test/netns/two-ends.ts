@@ -4,13 +4,15 @@
  * only one of the backends can (linux-sockets.test.ts, raw-socket.test.ts).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
+import { ip, nft } from '../../src/lab/ip.ts'
 import { type Address, address, type Family } from '../../src/wire/address.ts'
-import { Agent, type AgentPacket, ip, join2, makeNamespace, removeAll, run, until } from './linux-fixture.ts'
+import { Agent, type AgentPacket, until } from './linux-fixture.ts'
 
 export const GROUP: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 export const LEFT: Record<Family, Address> = { ipv4: address('198.51.100.1'), ipv6: address('fe80::1') }
 export const RIGHT: Record<Family, Address> = { ipv4: address('198.51.100.2'), ipv6: address('fe80::2') }
-/** As join2() makes it, on both sides. */
+/** As cable() makes it, on both sides. */
 export const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
 const BYTES = '31330102030405060708090a'
 
@@ -27,7 +29,7 @@ export function twoEnds(wrap: readonly string[] = []): Ends {
   beforeAll(() => {
     ends.here = makeNamespace()
     ends.there = makeNamespace()
-    join2(ends.here, ends.there)
+    cable(ends.here, ends.there)
     agents.left = new Agent(ends.here, wrap)
     agents.right = new Agent(ends.there)
   })
@@ -72,7 +74,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     ['ipv6', 'fe80::77', 'fe80::77/64'],
   ] as const)('%s: the source is the one asked for, with several on the interface', async (family, second, prefix) => {
     const { here, left, right } = ends
-    ip(here, 'addr', 'add', prefix, 'dev', 'eth0')
+    ip(here, `addr add ${prefix} dev eth0`)
     const receiver = await open(right, family, RIGHT[family], GROUP[family])
     // Whichever of the two the kernel would choose by itself, one of these is the other.
     const senders = await Promise.all([LEFT[family], address(second)].map((source) => open(left, family, source)))
@@ -82,17 +84,17 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     expect(kept.map(({ source }) => source)).toEqual([LEFT[family], LEFT[family], second, second])
     for (const sender of senders) await left.call('closeAdvert', sender)
     await right.call('closeAdvert', receiver)
-    ip(here, 'addr', 'del', prefix, 'dev', 'eth0')
+    ip(here, `addr del ${prefix} dev eth0`)
   })
 
   test('link down: sending fails as a value; up again: the same socket works both ways', async () => {
     const { here, left, right } = ends
     const ours = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const theirs = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
-    ip(here, 'link', 'set', 'eth0', 'down')
+    ip(here, 'link set eth0 down')
     const [outcome] = await left.call('send', ours, [datagram])
     expect(outcome).toMatchObject({ ok: false, failure: { syscall: sends, retryable: true } })
-    ip(here, 'link', 'set', 'eth0', 'up')
+    ip(here, 'link set eth0 up')
     await until(
       'sending works',
       () => left.call('send', ours, [datagram]),
@@ -104,19 +106,19 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     await received(left, ours)
     await left.call('closeAdvert', ours)
     await right.call('closeAdvert', theirs)
-    ip(here, 'addr', 'replace', 'fe80::1/64', 'dev', 'eth0', 'nodad')
+    ip(here, 'addr replace fe80::1/64 dev eth0 nodad')
   })
 
   test('a packet filter that refuses is a failure that may pass', async () => {
     const { here, left } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const rules = ['add table ip t', 'add chain ip t out { type filter hook output priority 0; }']
-    run(here, 'nft', [...rules, 'add rule ip t out ip protocol 112 drop'].join('; '))
+    nft(here, [...rules, 'add rule ip t out ip protocol 112 drop'].join('; '))
     const message = 'Cannot send to 224.0.0.18 on "eth0": refused by a packet filter'
     expect(await left.call('send', sender, [datagram])).toMatchObject([
       { ok: false, failure: { code: 'EPERM', message, retryable: true } },
     ])
-    run(here, 'nft', 'delete table ip t')
+    nft(here, 'delete table ip t')
     expect(await left.call('send', sender, [datagram])).toEqual([{ ok: true }])
     await left.call('closeAdvert', sender)
   })

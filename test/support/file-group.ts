@@ -5,10 +5,10 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/lab/command.ts'
 import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
+import { ip, macOf } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
@@ -44,8 +44,7 @@ function addIpv6(host: Host): void {
   const own = [`fe80::${lastPart(host)}`, `fd77::${lastPart(host)}`].map(
     (one) => `address add ${one}/64 dev eth0 nodad`,
   )
-  const lines = ['address flush dev eth0 scope link', ...own]
-  run(['ip', '-6', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  ip(host, 'address flush dev eth0 scope link', ...own)
 }
 
 type Daemon = Holdfast | Keepalived
@@ -84,17 +83,13 @@ export class FileGroup {
       mkdirSync(this.#folder(host))
       for (const check of ['serves', 'lives'] as const) this.setCheck(host.name, check, true)
     }
-    this.#names = new Map(lab.routers.map((host) => [this.#macOf(host), host.name]))
+    this.#names = new Map(lab.routers.map((host) => [macOf(host), host.name]))
     this.#observer = new ArpObserver(lab, lab.host('observer'), vip)
     this.prober = new Prober(lab, lab.client, vip)
   }
 
   #folder(host: Host): string {
     return join(this.lab.directory, `node-${host.name}`)
-  }
-
-  #macOf(host: Host): string {
-    return this.lab.exec(host, ['cat', '/sys/class/net/eth0/address']).trim()
   }
 
   #at(position: number): Node {

@@ -2,16 +2,15 @@
  * What happens to the network of a host that is relocated, as lines for ip, and where its addresses are by the kernel's own
  * account. Refuses to know what runs on it.
  */
-import { run } from '../../src/lab/command.ts'
+import { ip } from '../../src/lab/ip.ts'
 import type { Host } from '../../src/lab/lab.ts'
 
-export const batch = (host: Host, lines: readonly string[]) =>
-  run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+export const batch = (host: Host, lines: readonly string[]) => ip(host, ...lines)
 
 /** "10.77.0.100/32@br-ex", sorted as text. */
 export function addressesOf(host: Host): readonly string[] {
   const links: { ifname: string; addr_info: { local?: string; prefixlen: number; family: string }[] }[] = JSON.parse(
-    run(['ip', '-n', host.namespace, '-json', 'address']),
+    ip(host, '-json address'),
   )
   const found = links.flatMap(({ ifname, addr_info }) =>
     addr_info.flatMap(({ family, local, prefixlen }) =>

@@ -3,9 +3,9 @@
  * has the address. Decides what an accident is on a real machine (power off: the cable, all processes, then the
  * address). Refuses to know what a scenario expects, and the daemon's inside beyond its status.
  */
-import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { ip, nft } from '../../src/lab/ip.ts'
+import { createLab, type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Family } from '../../src/wire/address.ts'
 import type { Lan, LanNode, LanPlan, OpenLan } from './lan.ts'
@@ -13,7 +13,7 @@ import type { Lan, LanNode, LanPlan, OpenLan } from './lan.ts'
 /** What a node falls to without its uplink: of a tracked interface the weight is fixed when the daemon starts. */
 const DEMOTED = 50
 /** In no network of the lab: an IPv6 virtual router needs the link-local addresses and nothing else. */
-const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd00:77::100' }
+const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: LAB_VIP6 }
 /** In the order of the IPv4 addresses, because equal priorities are settled by address; what the kernel makes is not. */
 const linkLocalOf = (host: Host, reversed: boolean): string => {
   const last = Number(host.address.split('.').at(-1))
@@ -72,16 +72,13 @@ class NetnsLan implements Lan {
 
   #addUplink({ namespace }: Host): void {
     const lines = ['link add uplink type veth peer name far', 'link set uplink up', 'link set far up']
-    run(['ip', '-n', namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+    ip(namespace, ...lines)
   }
 
   #setLinkLocal(host: Host): void {
-    const lines = [
-      'link set eth0 addrgenmode none',
-      'address flush dev eth0 scope link',
-      `address add ${linkLocalOf(host, this.#reversed)}/64 dev eth0 nodad`,
-    ]
-    run(['ip', '-6', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+    const own = linkLocalOf(host, this.#reversed)
+    const flush = ['link set eth0 addrgenmode none', 'address flush dev eth0 scope link']
+    ip(host, ...flush, `address add ${own}/64 dev eth0 nodad`)
   }
 
   #member(name: string): Member {
@@ -169,7 +166,7 @@ class NetnsLan implements Lan {
     // What the kernel keeps is not part of a machine without power.
     const isVirtual = (one: string) => this.#vips.some((vip) => one.startsWith(`${vip}/`))
     for (const held of this.#lab.addresses(host).filter(isVirtual)) {
-      run(['ip', '-n', host.namespace, 'address', 'delete', held, 'dev', 'eth0'])
+      ip(host, `address delete ${held} dev eth0`)
     }
   }
 
@@ -180,14 +177,14 @@ class NetnsLan implements Lan {
     const source = family === 'ipv4' ? host.address : linkLocalOf(host, this.#reversed)
     for (const other of this.#members) {
       const rules = other.host === host ? dropAll(family) : dropAll(family, source)
-      run(['ip', 'netns', 'exec', other.host.namespace, 'nft', '-f', '-'], rules)
+      nft(other.host, rules)
     }
   }
 
   async heal(name: string): Promise<void> {
     this.#cause(`heal ${name}`)
     this.#lab.heal(this.#member(name).host)
-    for (const { host } of this.#members) run(['ip', 'netns', 'exec', host.namespace, 'nft', 'flush', 'ruleset'])
+    for (const { host } of this.#members) nft(host, 'flush ruleset')
   }
 
   /** The uplink's carrier goes or comes, so there are two values: the planned one and DEMOTED. */
@@ -197,7 +194,7 @@ class NetnsLan implements Lan {
       throw new Error(`Cannot set the priority of "${name}" to ${value}: ${node.priority} or ${DEMOTED} wanted`)
     }
     this.#cause(`priority ${name} ${value}`)
-    run(['ip', '-n', host.namespace, 'link', 'set', 'far', value === node.priority ? 'up' : 'down'])
+    ip(host, `link set far ${value === node.priority ? 'up' : 'down'}`)
   }
 
   async wait(ms: number): Promise<void> {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { run } from '../../lab/command.ts'
 import { probePath } from '../../lab/installation.ts'
-import { namespacesStarting, removeNamespace } from '../../lab/leftovers.ts'
+import { namespacesStarting, removeNamespaces } from '../../lab/leftovers.ts'
 
 /** Bits of the effective set: namespaces, links and addresses, raw sockets. */
 const CAPABILITIES = { CAP_SYS_ADMIN: 21n, CAP_NET_ADMIN: 12n, CAP_NET_RAW: 13n } as const
@@ -48,6 +48,6 @@ export function missingRequirement(prefix: string): string | undefined {
     }
     return undefined
   } finally {
-    for (const left of namespacesStarting(name)) removeNamespace(left)
+    removeNamespaces(namespacesStarting(name))
   }
 }

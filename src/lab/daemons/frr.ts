@@ -7,6 +7,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../command.ts'
+import { ip } from '../ip.ts'
 import type { Host, Lab } from '../lab.ts'
 import { LoggedProcess } from '../logged-process.ts'
 import { eventually, monotonicMs } from '../wait.ts'
@@ -196,7 +197,7 @@ function sweepFolders(): void {
 function prepareMacvlan(lab: Lab, { host, address, addresses = [address], vrid = 51 }: RouterPlan): void {
   const v6 = address.includes(':')
   const name = `vrrp${v6 ? 6 : 4}-${vrid}`
-  if (run(['ip', '-n', host.namespace, '-brief', 'link', 'show']).includes(`${name}@`)) return
+  if (ip(host, '-brief link show').includes(`${name}@`)) return
   const mac = `00:00:5e:00:0${v6 ? 2 : 1}:${vrid.toString(16).padStart(2, '0')}`
   const lines = [
     `link add ${name} link eth0 type macvlan mode bridge`,
@@ -208,5 +209,5 @@ function prepareMacvlan(lab: Lab, { host, address, addresses = [address], vrid =
   ]
   // Otherwise eth0 answers for the address with its own MAC, also where the macvlan is off.
   lab.exec(host, ['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/conf/eth0/arp_ignore'])
-  run(['ip', '-n', host.namespace, '-batch', '-'], lines.map((line) => `${line}\n`).join(''))
+  ip(host, ...lines)
 }

@@ -4,7 +4,8 @@
  */
 
 import type { Host } from '../lab.ts'
-import { numberOf, ProbeProcess, type Site } from './probe.ts'
+import type { Site } from '../namespaces.ts'
+import { numberOf, ProbeProcess } from './probe.ts'
 
 /** From `at` on, these answer. */
 export type Claim = { readonly at: number; readonly macs: readonly string[] }

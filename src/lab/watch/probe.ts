@@ -5,6 +5,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { probePath } from '../installation.ts'
+import type { Site } from '../namespaces.ts'
 import type { Host } from '../network.ts'
 
 export const PROBE_PORT = 7007
@@ -36,9 +37,6 @@ export function numberOf(fields: Fields, name: string): number {
   const value = fields[name]
   return typeof value === 'number' ? value : Number.NaN
 }
-
-/** Starts a program on a host, known by its name where there is no namespace to know it by. */
-export type Site = { spawn(host: Host | string, argv: readonly string[]): ChildProcess }
 
 /** A running holdfast-probe; hands on every line it prints as fields. */
 export class ProbeProcess {

@@ -14,7 +14,7 @@
  * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must be different ones. Names are those of
  * lab.routers, by the MAC that their eth0 has now; a router that gets a new interface must keep its MAC.
  */
-import { run } from '../command.ts'
+import { ip, macOf } from '../ip.ts'
 import type { Host, Lab } from '../lab.ts'
 import { eventually, monotonicMs } from '../wait.ts'
 import { type History, type Span, sightsOf } from './history.ts'
@@ -36,13 +36,6 @@ export type Witness = {
   stop(): Promise<readonly WitnessRecord[]>
 }
 
-const macOf = (host: Host): string => {
-  const links: { address: string }[] = JSON.parse(
-    run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'dev', 'eth0']),
-  )
-  return links[0]?.address ?? ''
-}
-
 type Claim = { readonly at: number; readonly owners: readonly string[] }
 
 /** One address. */
@@ -62,7 +55,7 @@ class Watch {
     this.address = address
     // What is sent to it goes to everybody, and no gratuitous ARP replaces it.
     const everybody = `neighbour replace ${address} lladdr ff:ff:ff:ff:ff:ff dev eth0 nud permanent`
-    run(['ip', '-n', observer.namespace, ...everybody.split(' ')])
+    ip(observer, everybody.split(' ').join(' '))
     const asks = ['arp', 'eth0', address, '--interval-ms', '1', '--fifo']
     const probes = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
     this.#processes = [

@@ -1,0 +1,49 @@
+/**
+ * Namespaces without a bridge, joined by a cable: for tests of what one process does to one link. Decides their addresses.
+ * All of them are gone after removeAll(), or when this process ends.
+ */
+import { ip } from './ip.ts'
+import { type Ended, JsonProcess, type Said } from './json-process.ts'
+import { createNamespaces } from './lab.ts'
+import type { Namespaces } from './namespaces.ts'
+
+let made: Namespaces | undefined
+
+export function namespaces(): Namespaces {
+  made ??= createNamespaces()
+  return made
+}
+
+/** Link-local addresses are usable immediately: these tests are not about duplicate address detection. */
+export const makeNamespace = (): string => namespaces().add()
+
+/** Idempotent. Ends what runs in the namespaces too. */
+export function removeAll(): void {
+  made?.destroy()
+  made = undefined
+}
+
+/** eth0, index 7, on both sides: 198.51.100.1 and fe80::1 on the left, .2 and ::2 on the right. */
+export function cable(left: string, right: string): void {
+  ip(left, `link add eth0 index 7 type veth peer name eth0 index 7 netns ${right}`)
+  for (const [name, host] of [
+    [left, 1],
+    [right, 2],
+  ] as const) {
+    ip(
+      name,
+      'link set eth0 addrgenmode none',
+      'link set eth0 up',
+      `address add 198.51.100.${host}/24 dev eth0`,
+      `address add fe80::${host}/64 dev eth0 nodad`,
+    )
+  }
+}
+
+/** A process in one of the namespaces. */
+export class Talker extends JsonProcess {
+  constructor(namespace: string, argv: readonly string[], take?: (line: Said) => void) {
+    super(namespaces(), namespace, argv, take)
+  }
+}
+export type { Ended, Said }

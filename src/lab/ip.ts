@@ -1,0 +1,69 @@
+/** iproute2 and nftables in one namespace of a lab. `where` is a host, or the name of a namespace. */
+import { run } from './command.ts'
+
+export type Where = string | { readonly namespace: string }
+
+export const namespaceOf = (where: Where): string => (typeof where === 'string' ? where : where.namespace)
+
+/**
+ * Returns what `ip` prints for these commands, each written as in a shell: `ip(host, 'link set eth0 down')`. Throws with the
+ * first complaint of `ip`; later commands are then not run.
+ */
+export function ip(where: Where, ...commands: readonly string[]): string {
+  const there = ['ip', '-n', namespaceOf(where)]
+  const [command, ...others] = commands
+  if (command === undefined) return ''
+  if (others.length === 0) return run([...there, ...command.split(' ').filter(Boolean)])
+  return run([...there, '-batch', '-'], commands.map((line) => `${line}\n`).join(''))
+}
+
+/** An address as `ip -json address show` describes it; flags such as `deprecated` are there only when they are set. */
+export type ShownAddress = {
+  readonly family: string
+  readonly local: string
+  readonly prefixlen: number
+  readonly valid_life_time: number
+  readonly [field: string]: unknown
+}
+
+/** A link as `ip -json address show` describes it. */
+export type ShownLink = {
+  readonly ifname: string
+  readonly ifindex: number
+  readonly address: string
+  readonly flags: readonly string[]
+  /** Index of the other end of a veth. */
+  readonly link_index?: number
+  readonly addr_info?: readonly ShownAddress[]
+}
+
+/** All links of the namespace, each with its addresses. */
+export function linksOf(where: Where): readonly ShownLink[] {
+  return JSON.parse(ip(where, '-json address show'))
+}
+
+export function linkOf(where: Where, name = 'eth0'): ShownLink {
+  const [link]: readonly ShownLink[] = JSON.parse(ip(where, `-json address show dev ${name}`))
+  if (link === undefined) throw new Error(`Cannot find "${name}" in ${namespaceOf(where)}`)
+  return link
+}
+
+export const macOf = (where: Where, link?: string): string => linkOf(where, link).address
+
+/** IPv4 and IPv6 addresses of the link. */
+export const shownAddresses = (where: Where, link?: string): readonly ShownAddress[] =>
+  linkOf(where, link).addr_info ?? []
+
+/** The same as `address/length`. */
+export const addressesOf = (where: Where, link?: string): string[] =>
+  shownAddresses(where, link).map(({ local, prefixlen }) => `${local}/${prefixlen}`)
+
+/** Returns what a program prints that runs in the namespace. */
+export function inside(where: Where, argv: readonly string[], input?: string): string {
+  return run(['ip', 'netns', 'exec', namespaceOf(where), ...argv], input)
+}
+
+/** Loads rules into the packet filter of the namespace: what `nft -f` reads. */
+export function nft(where: Where, rules: string): string {
+  return inside(where, ['nft', '-f', '-'], rules)
+}

@@ -1,0 +1,75 @@
+/**
+ * A process in a namespace that speaks JSON, one object a line, on standard input and output. Decides how it is addressed and
+ * waited for. Knows no message.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Where } from './ip.ts'
+import type { Site } from './namespaces.ts'
+import { eventually } from './wait.ts'
+
+export type Said = Readonly<Record<string, unknown>>
+export type Ended = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+
+export class JsonProcess {
+  /** All lines of its standard output, parsed. */
+  readonly said: Said[] = []
+  readonly stderr: string[] = []
+  readonly ended: Promise<Ended>
+  readonly #child: ChildProcess
+  readonly #name: string
+
+  /** `take` is called with each line of standard output. */
+  constructor(site: Site, where: Where, argv: readonly string[], take: (line: Said) => void = () => {}) {
+    this.#name = argv.slice(-2).join(' ')
+    this.#child = site.spawn(where, argv, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const { stdout, stderr } = this.#child
+    if (stdout === null || stderr === null) throw new Error(`Cannot talk to ${this.#name}: it has no pipes`)
+    createInterface({ input: stdout }).on('line', (text) => {
+      const line: Said = JSON.parse(text)
+      this.said.push(line)
+      take(line)
+    })
+    createInterface({ input: stderr }).on('line', (text) => this.stderr.push(text))
+    // What is told to a process that has ended is lost, as on any pipe.
+    this.#child.stdin?.on('error', () => {})
+    this.ended = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => resolve({ code, signal }))
+    })
+  }
+
+  /** `ip netns exec` becomes the program: this is the program's process. */
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  tell(line: object | string): void {
+    this.#child.stdin?.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
+  }
+
+  /** Closes its standard input. */
+  hush(): void {
+    this.#child.stdin?.end()
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** The first line that `holds`, already there or yet to come. */
+  async line(expected: string, holds: (line: Said) => boolean, within = 10_000): Promise<Said> {
+    const sight = () => ({
+      ...this.#end,
+      lines: this.said.length,
+      last: this.said.slice(-5),
+      stderr: this.stderr.slice(-3),
+    })
+    const found = () => this.said.find(holds)
+    return eventually(`${expected} from ${this.#name}`, found, sight, { within, every: 2 })
+  }
+
+  get #end(): object {
+    const { exitCode, signalCode } = this.#child
+    return exitCode === null && signalCode === null ? {} : { ended: signalCode ?? exitCode }
+  }
+}

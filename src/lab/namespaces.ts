@@ -1,0 +1,72 @@
+/**
+ * Network namespaces of one prefix and the processes in them. Decides that none of both outlives destroy(). Calls are
+ * synchronous, so that an exit handler can clean up; a command that fails throws with its complaint.
+ */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { run } from './command.ts'
+import { inside, namespaceOf, type Where } from './ip.ts'
+import { namespacesStarting, removeNamespaces } from './leftovers.ts'
+
+/** Where processes are started: a lab, or another network that has hosts. */
+export type Site = {
+  spawn(where: Where, argv: readonly string[], options?: SpawnOptions): ChildProcess
+  /** Folder in which the output of each process is kept; `undefined`: it is not. */
+  readonly logs?: string | undefined
+}
+
+export class Namespaces {
+  /** Unique on this machine. */
+  readonly prefix: string
+  readonly #children = new Set<ChildProcess>()
+  #added = 0
+
+  constructor(prefix: string) {
+    this.prefix = prefix
+  }
+
+  /** The namespace of this name; it may not exist yet. */
+  named(name: string): string {
+    return `${this.prefix}-${name}`
+  }
+
+  /** Makes a namespace with nothing but loopback in it, in which duplicate address detection is off; its name. */
+  add(): string {
+    this.#added += 1
+    const namespace = this.named(`${this.#added}`)
+    run(['ip', 'netns', 'add', namespace])
+    inside(namespace, ['sh', '-c', 'echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad; ip link set lo up'])
+    return namespace
+  }
+
+  /** Runs a command in the namespace and returns its standard output. */
+  exec(where: Where, argv: readonly string[], input?: string): string {
+    return inside(where, argv, input)
+  }
+
+  /** Starts a process in the namespace, in a process group of its own; it ends with destroy() at the latest. */
+  spawn(where: Where, argv: readonly string[], options: SpawnOptions = {}): ChildProcess {
+    const [file = '', ...rest] = this.commandOn(where, argv)
+    const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'], ...options, detached: true })
+    this.#children.add(child)
+    child.once('exit', () => this.#children.delete(child))
+    child.once('error', () => this.#children.delete(child))
+    return child
+  }
+
+  commandOn(where: Where, argv: readonly string[]): string[] {
+    return ['ip', 'netns', 'exec', namespaceOf(where), ...argv]
+  }
+
+  /** Idempotent. Kills what still runs, removes the namespaces and with them every cable. */
+  destroy(): void {
+    for (const child of this.#children) {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      } catch {
+        // It ended by itself.
+      }
+    }
+    this.#children.clear()
+    removeNamespaces(namespacesStarting(`${this.prefix}-`))
+  }
+}
