@@ -64,10 +64,13 @@ describeNetns('somebody else says that he has the address', () => {
     await answers('r1')
     const wonBack = (prober.owners.at(-1)?.at ?? Number.NaN) - at
     judgeTime('ms from his last word until r1 answered', wonBack, WON_BACK + INTERVAL + MARGIN, 'docs/profiles.md')
-    const duplicate = async () => (await here.account(1)).metric('duplicate_owner', { address: LAB_VIP }) === 1
+    const duplicate = async () => (await here.account(1)).metric('duplicate_holder', { address: LAB_VIP }) === 1
     await eventually('r1 to call it a duplicate holder', duplicate, () => here.sight(), { within: 10_000 })
     const after = await here.accounts()
-    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers of the attacker that r1 heard').toBeGreaterThan(0)
+    expect(
+      after.r1.since(before.r1, 'competing_answers_total'),
+      'answers of the attacker that r1 heard',
+    ).toBeGreaterThan(0)
     const told = here.told(1, before.r1)
     expect(told, 'what r1 logs').toContainEqual(`vip: ${macOf(host)} answers for ${LAB_VIP} as well`)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
@@ -85,7 +88,7 @@ describeNetns('somebody else says that he has the address', () => {
     )
     judgeTime('ms without an answer', here.client(at).longestGap, REFRESH + MARGIN, 'docs/security.md')
     const after = await here.accounts()
-    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers that r1 heard').toBe(0)
+    expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBe(0)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 
@@ -98,7 +101,7 @@ describeNetns('somebody else says that he has the address', () => {
     await sleep(INTERVAL)
     const after = await here.accounts()
     // Those that did not fit into the queue of the packet socket are lost without a count.
-    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers that r1 heard').toBeGreaterThan(1_000)
+    expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBeGreaterThan(1_000)
     // First: another state lifts the limits of the log, and a node that was starved has another one.
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
     expect(after.r1.lines - before.r1.lines, 'log lines of r1').toBeLessThan(300)

@@ -74,7 +74,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     const here = await lay({ unicast: true })
     const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: STRANGER, priority: 255 }))
     expect(during.router.holder, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
-    expect(during.metric('strangers', { reason: 'unlisted-peer' }), 'strangers of r1').toBe(1)
+    expect(during.metric('mismatched_routers', { reason: 'unlisted-peer' }), 'strangers of r1').toBe(1)
     const warned = here
       .daemon(1)
       .records.filter(({ warning, peer }) => warning === 'unlisted-peer' && peer === STRANGER)
@@ -142,7 +142,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     expect(during.r1.router.state, 'the better one').toBe('Active')
     const refused = { reason: 'lower-priority' }
     expect(during.r1.since(before.r1, 'advertisements_refused_total', refused), 'r2, as r1 heard it').toBeGreaterThan(0)
-    expect(during.r1.since(before.r1, 'rival_answers_total'), 'r2, as r1 asked').toBeGreaterThan(0)
+    expect(during.r1.since(before.r1, 'competing_answers_total'), 'r2, as r1 asked').toBeGreaterThan(0)
     await attack.stop()
     // Until the kernel of r1 finds out, or r2 is announced; an operator would remove the entry.
     ip(r1, 'neigh flush dev eth0')
@@ -234,7 +234,7 @@ describeNetns('an attacker who can only have packets routed to the segment', () 
     for (const name of ['r1', 'r2'] as const) {
       const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'ttl' })
       expect(counted, `counted by ${name}`).toBe(sent / 2)
-      expect(after[name].metric('strangers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
+      expect(after[name].metric('mismatched_routers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
     }
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
     expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
@@ -284,7 +284,7 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
 
     const { during } = await takesTheAddress(here, here.attacker, [six({ source: OWN.replace('12', '66') })])
-    expect(during.metric('strangers', { reason: 'address-list-mismatch' }), 'strangers of r1').toBe(0)
+    expect(during.metric('mismatched_routers', { reason: 'address-list-mismatch' }), 'strangers of r1').toBe(0)
     const warned = here.daemon(1).records.filter(({ warning }) => warning === 'source-not-link-local')
     expect(warned, 'warnings of r1').not.toEqual([])
   })
@@ -301,7 +301,7 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     )
     judgeTime('ms without an answer', here.client(at).longestGap, 1_000 + MARGIN, 'docs/profiles.md')
     const after = await here.accounts()
-    expect(after.r1.since(before.r1, 'rival_answers_total'), 'answers that r1 heard').toBe(0)
+    expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBe(0)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 })

@@ -130,7 +130,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     for (const name of ['r1', 'r2'] as const) {
       const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'ttl' })
       expect(counted, `counted by ${name}`).toBe(sent)
-      expect(after[name].metric('strangers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
+      expect(after[name].metric('mismatched_routers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
     }
     const told = siege.told(1, before.r1)
     expect(told, 'what r1 logs').toEqual([expect.stringContaining(`${STRANGER} on eth0: ttl`)])
@@ -172,7 +172,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
       expect(router.state, `state of ${name}`).toBe('Backup')
       expect(router.activeAdverIntervalMs, `interval that ${name} has learned`).toBe(40_950)
       expect(router.deadlines.activeDownInMs, `ms that ${name} will wait`).toBeGreaterThan(120_000)
-      expect(after[name].metric('strangers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(1)
+      expect(after[name].metric('mismatched_routers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(1)
     }
     expect(siege.lab.holders(siege.address), 'who has the address').toEqual([])
     // The way out without a restart is the attacker's own: an advertisement with the true interval.
@@ -309,7 +309,9 @@ describeNetns('an attacker where intervalCheck is on', () => {
           reason: 'interval-mismatch',
         })
         expect(counted, `counted by ${name}`).toBe(sent)
-        expect(after[name].metric('strangers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(1)
+        expect(after[name].metric('mismatched_routers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(
+          1,
+        )
       }
       expect(after.transitions(), 'transitions').toEqual(before.transitions())
       expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)

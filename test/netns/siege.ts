@@ -15,6 +15,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
+import type { MetricName } from '../../src/metrics/names.ts'
 import { Attacker } from '../support/attacker.ts'
 
 export const INTERVAL = 100
@@ -207,6 +208,10 @@ function framesOf(file: Buffer): readonly Uint8Array[] {
   return frames
 }
 
+type SuffixOf<Name> = Name extends `holdfast_vrrp_${infer Suffix}` ? Suffix : never
+/** A former name is not among them: samplesOf() does not give it. */
+type VrrpMetric = SuffixOf<MetricName>
+
 export type Accounts = { readonly r1: Account; readonly r2: Account; readonly transitions: () => unknown }
 
 export class Account {
@@ -229,12 +234,12 @@ export class Account {
   }
 
   /** By how much a metric has grown since another account. */
-  since(before: Account, name: string, labels: Readonly<Record<string, string>> = {}): number {
+  since(before: Account, name: VrrpMetric, labels: Readonly<Record<string, string>> = {}): number {
     return this.metric(name, labels) - before.metric(name, labels)
   }
 
   /** The sum of all series of `holdfast_vrrp_NAME` that have these labels. */
-  metric(name: string, labels: Readonly<Record<string, string>> = {}): number {
+  metric(name: VrrpMetric, labels: Readonly<Record<string, string>> = {}): number {
     const wanted = Object.entries(labels)
     return samplesOf(this.snapshot, 'test')
       .filter((sample) => sample.name === `holdfast_vrrp_${name}`)
