@@ -8,6 +8,7 @@ import type { NotifyPrograms } from '../notify/notification.ts'
 import { type Authentication, simplePassword } from '../vrrp/authentication.ts'
 import type { OnDuplicate } from '../vrrp/extensions/duplicate.ts'
 import type { Parameters, Peer, Transport } from '../vrrp/parameters.ts'
+import { optionsOf } from '../vrrp/profile.ts'
 import { type Address, address, type Family, isLinkLocal } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import { centis, millis } from '../wire/units.ts'
@@ -165,7 +166,7 @@ function resolveRouter(
     primaryAddress: source ?? NO_ADDRESS[family],
     transport: transportOf(router, family, peers),
     peers,
-    knobs: routerKnobs(router),
+    ...optionsOf(routerKnobs(router), router.version),
     authentication: authenticationOf(router),
     phase: phaseOf(router),
   }

@@ -7,7 +7,8 @@
  */
 import { gratuitousArp } from '../arp/gratuitous-arp.ts'
 import type { Event } from '../vrrp/event.ts'
-import { type Parameters, profileKnobs } from '../vrrp/parameters.ts'
+import type { Parameters } from '../vrrp/parameters.ts'
+import { optionsOf, profileKnobs } from '../vrrp/profile.ts'
 import { nextDeadline } from '../vrrp/state.ts'
 import { advertisementDatagrams } from '../vrrp/transmit.ts'
 import { address, addressBytes } from '../wire/address.ts'
@@ -73,7 +74,7 @@ const PARAMETERS: Parameters = {
   primaryAddress: SELF,
   transport: { mode: 'multicast', group: GROUP },
   peers: [{ address: PEER }],
-  knobs: profileKnobs('holdfast', 3),
+  ...optionsOf(profileKnobs('holdfast', 3), 3),
 }
 /** Milliseconds: more than every deadline of a router at an interval of one second. */
 const LONG = 5_000

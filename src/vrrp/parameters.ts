@@ -1,13 +1,12 @@
 /**
- * What a virtual router is told: RFC 9568 §6.1 plus the knobs of docs/architecture.md, Protocol decisions, and the three profiles that give them
- * their defaults. Values only. This file does not know where a parameter was configured, and `priority` is always the
- * effective one: weights and clamping happened outside.
+ * What a virtual router is configured with: the parameters of RFC 9568 §6.1, what it accepts of others, and the options of each
+ * extension. Values only. This file does not know where a parameter was configured (profile.ts has the defaults), and
+ * `priority` is always the effective one: weights and clamping happened outside.
  */
 import type { Address, Family } from '../wire/address.ts'
-import { type Centis, type Millis, millis } from '../wire/units.ts'
+import type { Centis, Millis } from '../wire/units.ts'
 import type { Authentication } from './authentication.ts'
 
-export type ProfileName = 'holdfast' | 'keepalived' | 'rfc9568'
 export type OwnAddresses = 'node' | 'installed'
 export type ChecksumForm = 'pseudo-header' | 'message-only'
 
@@ -22,60 +21,67 @@ export type Transport =
   /** `ttl`: of what we send; absent = 255 (VR-UC-03). */
   | { readonly mode: 'unicast'; readonly peers: readonly Peer[]; readonly ttl?: number }
 
-/** Everything on which the RFC, its neighbours and safety disagree (docs/architecture.md, Protocol decisions, table). */
-export type Knobs = {
-  /** IPv4 VRRPv3 checksum that we send; IPv6 always has the pseudo-header (RFC 9568 §5.2.8). */
-  readonly checksum: ChecksumForm
+/** What is accepted of others where the RFC, its neighbours and safety disagree (receive.ts). */
+export type Reception = {
   readonly checksumAccepted: 'either' | ChecksumForm
-  /** Act on a demotion of the Active after Skew_Time instead of Active_Down_Interval. */
-  readonly fastPreempt: boolean
-  /** An Active that loses sends one last advertisement. */
-  readonly lastAdvertisement: boolean
-  /** An Active that loses goes on answering until the winner has announced itself, 20 ms at most (docs/adr/0045). */
-  readonly keepUntilClaimed: boolean
-  /** Announce again when a rival is heard. */
-  readonly announceOnRival: boolean
-  /**
-   * Ask before every periodic advertisement whether somebody else answers for our addresses: a rival that yields to the
-   * advertisement without a word (keepalived) is heard of in no other way (docs/adr/0007).
-   */
-  readonly probeRivals: boolean
-  /** Ask once a second, and everybody, who else has any of our addresses: duplicate owners (docs/adr/0018). */
-  readonly radar: boolean
-  /** Equal-priority Backups expire one after the other. */
-  readonly stagger: boolean
-  /** Keep answering after shutdown or yield until the successor is heard (state Leaving). */
-  readonly leaving: boolean
-  /** Who leaves stays, without addresses, until all who follow have spoken, and has the winner of several announce again. */
-  readonly remindSuccessor: boolean
   /** Unicast sources must be listed peers. */
   readonly onlyListedPeers: boolean
   /** TTL / hop limit 255 is required in unicast too. Multicast always requires it. */
   readonly ttlCheck: boolean
   /** IPv6: the first address of an advertisement must be link-local (EID 8300). */
   readonly firstAddressLinkLocal: boolean
-  /** Do not listen to another address list than ours, unless the owner (255) says it (RFC 3768 §7.1, VR-V2-08). */
+  /** Discard an advertisement with another address list than ours, unless it is an owner's (RFC 3768 §7.1, VR-V2-08). */
   readonly addressListCheck: boolean
   /**
-   * Version 3 as well: do not listen to an advertisement with another interval than ours. Learning it (RFC 9568 §6.4.2)
-   * lets one forged packet make a Backup wait for two minutes, or for 30 ms.
+   * Version 3 as well: discard an advertisement with another interval than ours. Learning it (RFC 9568 §6.4.2) lets one
+   * forged packet make a Backup wait for two minutes, or for 30 ms.
    */
   readonly intervalCheck: boolean
   /**
-   * In unicast take IPv4 checksums of keepalived up to 1.3.6 too, whose pseudo-header names the group instead of us
+   * In unicast accept IPv4 checksums of keepalived up to 1.3.6 too, whose pseudo-header names the group instead of us
    * (VR-UC-07). Never sent.
    */
   readonly oldUnicastChecksum: boolean
-  /** Advertise at once when a lower-priority advertisement is heard while Active (new in RFC 9568 §6.4.3). */
-  readonly assertOnLower: boolean
-  /** Least spacing of those immediate advertisements per rival; 0 answers every one, as the RFC reads. */
-  readonly assertSpacing: Millis
-  /** Priority 0 counts only from the Active last accepted, or when none is known. */
-  readonly priorityZeroFromActiveOnly: boolean
-  /** Of two sync groups of equal priority the addresses of one member decide, not of each (group-tie.ts). */
-  readonly groupTie: boolean
-  /** An Active advertises a change of its effective priority at once. */
-  readonly advertisePriorityChange: boolean
+}
+
+/** What an Active does about another one (extensions/competing-active.ts). */
+export type CompetingOptions = {
+  /** Advertise immediately when a lower advertisement is heard (new in RFC 9568 §6.4.3). */
+  readonly answers: boolean
+  /** Least spacing of those advertisements for each router; 0 answers every one, as the RFC reads. */
+  readonly spacing: Millis
+  /** Announce the addresses again. */
+  readonly announces: boolean
+}
+
+/** The options of each file in extensions/; absent or false: it is off. None is on with `profile: rfc9568`. */
+export type ExtensionOptions = {
+  /** Act on a demotion of the Active after Skew_Time instead of Active_Down_Interval. */
+  readonly fastPreempt?: boolean
+  /** An Active that loses sends one last advertisement. */
+  readonly lastAdvertisement?: boolean
+  /** An Active that loses goes on answering until the winner has announced itself, 20 ms at most (docs/adr/0045). */
+  readonly gracePeriod?: boolean
+  readonly competingActive?: CompetingOptions | undefined
+  /**
+   * Ask before every periodic advertisement whether another host answers for our addresses: an Active that yields to the
+   * advertisement without one of its own (keepalived) is found in no other way (docs/adr/0007).
+   */
+  readonly silentActive?: boolean
+  /** Ask the whole LAN once a second which other host has any of our addresses (docs/adr/0018). */
+  readonly duplicateDetection?: boolean
+  /** Backups of equal priority expire one after the other. */
+  readonly stagger?: boolean
+  /** Keep answering after shutdown or yield until the successor is heard (state Leaving). */
+  readonly leaving?: boolean
+  /** A router that leaves watches all that follow it, without addresses, and has the winner of several announce again. */
+  readonly succession?: boolean
+  /** Priority 0 counts only from the Active last accepted, or if none is known. */
+  readonly releaseOfActive?: boolean
+  /** An Active advertises a change of its effective priority immediately. */
+  readonly advertiseChange?: boolean
+  /** Of two sync groups of equal priority the addresses of one member decide, not of each (sync-group/tie.ts). */
+  readonly groupTie?: boolean
 }
 
 export type Parameters = {
@@ -110,7 +116,10 @@ export type Parameters = {
   readonly peers: readonly Peer[]
   /** Version 2 only; absent = Auth Type 0 (VR-V2-04). */
   readonly authentication?: Authentication | undefined
-  readonly knobs: Knobs
+  /** IPv4 VRRPv3 checksum that we send; IPv6 always has the pseudo-header (RFC 9568 §5.2.8). */
+  readonly checksum: ChecksumForm
+  readonly reception: Reception
+  readonly extensions: ExtensionOptions
   /**
    * 0 < phase <= 1, absent = 1: the share of Advertisement_Interval until the first periodic advertisement of an Active,
    * so that many routers of one node do not all send in the same millisecond.
@@ -141,63 +150,4 @@ export function withoutPreemption(parameters: Parameters): Parameters {
   const made = { ...parameters, preempt: false }
   unpreempting.set(parameters, made)
   return made
-}
-
-const SAFE: Knobs = {
-  checksum: 'pseudo-header',
-  checksumAccepted: 'either',
-  fastPreempt: true,
-  lastAdvertisement: true,
-  keepUntilClaimed: true,
-  announceOnRival: true,
-  probeRivals: true,
-  radar: true,
-  stagger: true,
-  leaving: true,
-  remindSuccessor: false,
-  onlyListedPeers: false,
-  ttlCheck: false,
-  firstAddressLinkLocal: false,
-  addressListCheck: false,
-  intervalCheck: false,
-  oldUnicastChecksum: false,
-  assertOnLower: true,
-  assertSpacing: millis(100),
-  priorityZeroFromActiveOnly: true,
-  advertisePriorityChange: true,
-  groupTie: true,
-}
-
-/**
- * The defaults of each profile. `assertOnLower` of rfc9568 holds for version 3; RFC 3768 (version 2) is silent.
- * `addressListCheck` is the other way round: RFC 9568 §7.1 only logs another list.
- */
-export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
-  // Equal keepalived nodes take over together (docs/adr/0036); holdfast nodes do not, or tell each other.
-  if (profile === 'keepalived') return { ...SAFE, remindSuccessor: true }
-  if (profile !== 'rfc9568') return SAFE
-  return {
-    checksum: 'message-only',
-    checksumAccepted: 'either',
-    fastPreempt: false,
-    lastAdvertisement: false,
-    keepUntilClaimed: false,
-    announceOnRival: false,
-    probeRivals: false,
-    radar: false,
-    stagger: false,
-    leaving: false,
-    remindSuccessor: false,
-    onlyListedPeers: true,
-    ttlCheck: true,
-    firstAddressLinkLocal: true,
-    addressListCheck: version === 2,
-    intervalCheck: false,
-    oldUnicastChecksum: false,
-    assertOnLower: version === 3,
-    assertSpacing: millis(0),
-    priorityZeroFromActiveOnly: false,
-    advertisePriorityChange: false,
-    groupTie: false,
-  }
 }

@@ -105,19 +105,19 @@ export function receive(
   // 11. IPv6: link-local first (EID 8300).
   const addresses = addressesOf(message, family)
   const first = addresses[0]
-  if (family === 'ipv6' && parameters.knobs.firstAddressLinkLocal && (first === undefined || !isLinkLocal(first))) {
+  if (family === 'ipv6' && parameters.reception.firstAddressLinkLocal && (first === undefined || !isLinkLocal(first))) {
     return discard('first-addr-not-link-local')
   }
   // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15). Version 2: rung 18.
   if (message.version === 3 && message.interval === 0) return discard('adver-int-zero')
   // 13. Sent the way this router is configured to be spoken to (VR-UC-05).
-  const { knobs, transport } = parameters
+  const { reception, transport } = parameters
   if (transport.mode === 'unicast' && toGroup) return discard('multicast-unexpected')
   if (transport.mode === 'multicast' && !toGroup) return discard('unicast-unexpected')
   // 14. From a peer (VR-UC-02).
   const peer = transport.mode === 'multicast' ? undefined : transport.peers.find(({ address }) => address === source)
   const listed = transport.mode === 'multicast' || peer !== undefined
-  if (!listed && knobs.onlyListedPeers) return discard('unknown-peer')
+  if (!listed && reception.onlyListedPeers) return discard('unknown-peer')
   // 15. From as far away as this peer is (VR-UC-04).
   if (peer?.ttl !== undefined && !(ttl !== undefined && ttl >= peer.ttl.least && ttl <= peer.ttl.most))
     return discard('ttl-range')
@@ -125,10 +125,10 @@ export function receive(
   // version 3 where nothing is to be learned.
   const refused = authenticationFault(message, parameters)
   if (refused !== undefined) return discard(refused)
-  if ((message.version === 2 || knobs.intervalCheck) && message.interval !== parameters.advertisementInterval)
+  if ((message.version === 2 || reception.intervalCheck) && message.interval !== parameters.advertisementInterval)
     return discard('interval-mismatch')
   // 19. Our addresses, where that is asked for (VR-V2-08). An owner knows better.
-  if (knobs.addressListCheck && message.priority !== 255 && !sameSet(addresses, advertisedBy(parameters)))
+  if (reception.addressListCheck && message.priority !== 255 && !sameSet(addresses, advertisedBy(parameters)))
     return discard('address-list-mismatch')
 
   const { interval, priority } = message
@@ -143,7 +143,7 @@ export function receive(
   // EID 8298: logged for each advertisement that an owner receives, also where the content has a name of its own.
   if (warnings.includes('multiple-owners')) warnings.push('advert-received-while-owner')
   // Both verify: nothing is known about the peer (VR-CK-07). Otherwise it may refuse ours (VR-CK-10).
-  if (hasForms(message.version, family) && !forms.includes(knobs.checksum)) warnings.push('checksum-form-differs')
+  if (hasForms(message.version, family) && !forms.includes(parameters.checksum)) warnings.push('checksum-form-differs')
   if (!listed) warnings.push('unlisted-peer')
   // VR-RX-19. The operator who lists a peer by a global address has said where its advertisements come from.
   const expected = transport.mode === 'unicast' && listed
@@ -192,7 +192,9 @@ const cannotBeRouted = (ttl: number | undefined, source: Address): boolean => tt
 
 /** Whatever comes to a group was not routed; a unicast router may have peers behind routers (design: `ttlCheck`). */
 function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): boolean {
-  return toGroup || parameters === undefined || parameters.transport.mode === 'multicast' || parameters.knobs.ttlCheck
+  return (
+    toGroup || parameters === undefined || parameters.transport.mode === 'multicast' || parameters.reception.ttlCheck
+  )
 }
 
 /** Only IPv4 in version 3 has two checksums to choose from. */
@@ -205,7 +207,7 @@ function heardForms(
   parameters: Parameters | undefined,
 ): readonly HeardForm[] {
   const forms = checksumForms(bytes, { source, destination }, version)
-  const old = parameters?.knobs.oldUnicastChecksum === true && parameters.transport.mode === 'unicast'
+  const old = parameters?.reception.oldUnicastChecksum === true && parameters.transport.mode === 'unicast'
   if (!old || forms.length > 0 || !hasForms(version, familyOf(destination))) return forms
   const toGroup = checksumForms(bytes, { source, destination: vrrpGroup('ipv4') }, version)
   return toGroup.includes('pseudo-header') ? ['pseudo-header-multicast'] : []
@@ -217,7 +219,7 @@ function acceptable(
   version: 2 | 3,
   family: Family,
 ): boolean {
-  const wanted = parameters?.knobs.checksumAccepted ?? 'either'
+  const wanted = parameters?.reception.checksumAccepted ?? 'either'
   return wanted === 'either' || !hasForms(version, family) ? forms.length > 0 : forms.includes(wanted)
 }
 

@@ -19,7 +19,7 @@ export function advertisementDatagrams(
   parameters: Parameters,
   priority: number,
 ): readonly { readonly destination: Address; readonly bytes: Uint8Array; readonly ttl?: number }[] {
-  const { authentication, knobs, primaryAddress, transport } = parameters
+  const { authentication, checksum, primaryAddress, transport } = parameters
   const advertisement = advertisementOf(parameters, priority)
   const destinations = transport.mode === 'multicast' ? [transport.group] : transport.peers.map((peer) => peer.address)
   const ttl = transport.mode === 'unicast' && transport.ttl !== undefined ? { ttl: transport.ttl } : {}
@@ -29,7 +29,7 @@ export function advertisementDatagrams(
     bytes: encodeAdvertisement(advertisement, {
       source: primaryAddress,
       destination,
-      checksum: knobs.checksum,
+      checksum,
       authentication,
     }),
   }))

@@ -5,7 +5,8 @@
 import { describe, expect, test } from 'vitest'
 import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { addressesOf, readMessage, vrrpGroup } from '../../src/vrrp/packet.ts'
-import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters, Reception } from '../../src/vrrp/parameters.ts'
+import { type Knobs, optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'
 import { type IncomingPacket, type Received, receive } from '../../src/vrrp/receive.ts'
 import { address } from '../../src/wire/address.ts'
 import { readIpv4 } from '../../src/wire/ipv4.ts'
@@ -51,7 +52,7 @@ export function parametersOf(vector: PacketVector, instance: PacketInstance, pro
       instance.mode === 'multicast' ? { mode: 'multicast', group: vrrpGroup(family) } : { mode: 'unicast', peers },
     peers,
     ...(instance.auth_type === 1 ? simplePassword(instance.password ?? '') : {}),
-    knobs,
+    ...optionsOf(knobs, version),
   }
 }
 
@@ -70,7 +71,7 @@ export function incoming({ input, receiver }: PacketVector): IncomingPacket {
 export function receiveVector(
   vector: PacketVector,
   profile: ProfileName = 'rfc9568',
-  adjust: Partial<Knobs> = {},
+  adjust: Partial<Reception> = {},
 ): Received {
   const { receiver } = vector
   const find = (vrid: number) => {
@@ -79,7 +80,7 @@ export function receiveVector(
     )
     if (instance === undefined) return undefined
     const parameters = parametersOf(vector, instance, profile)
-    return { ...parameters, knobs: { ...parameters.knobs, ...adjust } }
+    return { ...parameters, reception: { ...parameters.reception, ...adjust } }
   }
   return receive(incoming(vector), find, (candidate) => candidate === address(receiver.local_address))
 }

@@ -5,7 +5,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
-import { type Knobs, type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { type Knobs, optionsOf, profileKnobs } from '../../src/vrrp/profile.ts'
 import { advertisementWarnings } from '../../src/vrrp/receive.ts'
 import type { State } from '../../src/vrrp/state.ts'
 import { type Address, address } from '../../src/wire/address.ts'
@@ -44,7 +45,7 @@ function parametersOf(config: MachineVector['config']): Parameters {
     primaryAddress: address(config.primary_address),
     transport: { mode: 'multicast', group: address(config.family === 'ipv6' ? 'ff02::12' : '224.0.0.18') },
     peers: [],
-    knobs: knobsOf(config),
+    ...optionsOf(knobsOf(config), config.version === 2 ? 2 : 3),
   }
 }
 

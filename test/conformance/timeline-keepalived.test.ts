@@ -7,19 +7,24 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ResolvedRouter } from '../../src/config/resolve.ts'
-import type { Parameters } from '../../src/vrrp/parameters.ts'
+import type { ExtensionOptions, Parameters } from '../../src/vrrp/parameters.ts'
 import { timelineVectors } from './statemachine-vectors.ts'
 import { differenceOf, NONE } from './timeline-difference.ts'
 import { readTimeline } from './timeline-file.ts'
 
 const { vectors } = timelineVectors()
 
+const without = (parameters: Parameters, name: keyof ExtensionOptions): Parameters => {
+  const { [name]: _off, ...extensions } = parameters.extensions
+  return { ...parameters, extensions }
+}
+
 /** As keepalived does it. */
 const TAKEN_BACK = {
   phase: (parameters) => ({ ...parameters, phase: 1 }),
-  leaving: ({ knobs, ...rest }) => ({ ...rest, knobs: { ...knobs, leaving: false } }),
-  lastAdvertisement: ({ knobs, ...rest }) => ({ ...rest, knobs: { ...knobs, lastAdvertisement: false } }),
-  advertisePriorityChange: ({ knobs, ...rest }) => ({ ...rest, knobs: { ...knobs, advertisePriorityChange: false } }),
+  leaving: (parameters) => without(parameters, 'leaving'),
+  lastAdvertisement: (parameters) => without(parameters, 'lastAdvertisement'),
+  advertisePriorityChange: (parameters) => without(parameters, 'advertiseChange'),
 } satisfies Record<string, (parameters: Parameters) => Parameters>
 type Purpose = keyof typeof TAKEN_BACK
 

@@ -18,7 +18,8 @@ import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event, Fault } from '../../src/vrrp/event.ts'
 import { stepGroup } from '../../src/vrrp/extensions/sync-group/sync-group.ts'
 import { encodeAdvertisement } from '../../src/vrrp/packet.ts'
-import { type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { optionsOf, profileKnobs } from '../../src/vrrp/profile.ts'
 import { receive } from '../../src/vrrp/receive.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { address } from '../../src/wire/address.ts'
@@ -50,13 +51,16 @@ function parametersOf(instance: TimelineInstance): Parameters {
     primaryAddress: address(instance.primary_address),
     transport: instance.unicast_peers === undefined ? { mode: 'multicast', group } : { mode: 'unicast', peers },
     peers,
-    knobs: {
-      ...profileKnobs('rfc9568', 3),
-      assertOnLower: instance.lower_prio_no_advert !== true,
-      announceOnRival: true,
-      lastAdvertisement: instance.higher_prio_send_advert === true,
-      onlyListedPeers: instance.check_unicast_src === true,
-    },
+    ...optionsOf(
+      {
+        ...profileKnobs('rfc9568', 3),
+        assertOnLower: instance.lower_prio_no_advert !== true,
+        announceOnRival: true,
+        lastAdvertisement: instance.higher_prio_send_advert === true,
+        onlyListedPeers: instance.check_unicast_src === true,
+      },
+      instance.version === 2 ? 2 : 3,
+    ),
   }
 }
 

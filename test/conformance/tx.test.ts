@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { VRRP_PROTOCOL, VRRP_TRAFFIC_CLASS, VRRP_TTL, vrrpGroup } from '../../src/vrrp/packet.ts'
-import { type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { optionsOf, profileKnobs } from '../../src/vrrp/profile.ts'
 import { advertisementDatagrams } from '../../src/vrrp/transmit.ts'
 import { address } from '../../src/wire/address.ts'
 import { multicastMac } from '../../src/wire/mac.ts'
@@ -13,10 +14,11 @@ import { type TxVector, txVectors } from './vector-file.ts'
 
 function parametersOf({ config }: TxVector): Parameters {
   const peers = (config.unicast_peers ?? []).map((peer) => ({ address: address(peer) }))
+  const version = config.version === 2 ? 2 : 3
   return {
     vrid: config.vrid,
     family: config.family,
-    version: config.version === 2 ? 2 : 3,
+    version,
     priority: config.priority,
     advertisementInterval: centis(config.advertisement_interval_cs),
     addresses: config.addresses.map(address),
@@ -28,7 +30,8 @@ function parametersOf({ config }: TxVector): Parameters {
       config.mode === 'unicast' ? { mode: 'unicast', peers } : { mode: 'multicast', group: vrrpGroup(config.family) },
     peers,
     ...(config.auth_type === 1 ? simplePassword(config.password ?? '') : {}),
-    knobs: { ...profileKnobs('rfc9568', config.version === 2 ? 2 : 3), checksum: config.checksum },
+    ...optionsOf(profileKnobs('rfc9568', version), version),
+    checksum: config.checksum,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Who the three nodes are: priorities, profile, what may happen. Decided here: what is worth exploring, and nothing else. */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'
-import { type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { type FaultKind, LONGEST_WAIT, type Setting, type Who } from './world.ts'
@@ -53,7 +54,7 @@ function setting({ name, profile, priorities, lowered, version = 3, preempt = tr
     primaryAddress: sourceOf(who),
     transport: { mode: 'multicast', group: vrrpGroup('ipv4') },
     peers: peers ? OWN.filter((_, other) => other !== who).map((other) => ({ address: other })) : [],
-    knobs,
+    ...optionsOf(knobs, version),
   })
   const [interval, shortest] = [Math.max(...intervals), Math.min(...intervals)]
   return {

@@ -8,7 +8,8 @@ import { announcementOffsets } from '../../src/arp/announcement.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
 import { extendedStep as step } from '../../src/vrrp/extensions/index.ts'
-import { ownsAddresses, type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import { ownsAddresses, type Parameters } from '../../src/vrrp/parameters.ts'
+import { optionsOf, profileKnobs } from '../../src/vrrp/profile.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import { centis, millis, plus } from '../../src/wire/units.ts'
@@ -51,7 +52,7 @@ const parameters: fc.Arbitrary<Parameters> = fc
       primaryAddress: SELF,
       transport: unicast ? { mode: 'unicast', peers } : { mode: 'multicast', group: address('224.0.0.18') },
       peers,
-      knobs: { ...profileKnobs(profile, version), ...switched },
+      ...optionsOf({ ...profileKnobs(profile, version), ...switched }, version),
     }
   })
 
@@ -274,7 +275,11 @@ describe('announcements over rivals', () => {
     fc.assert(
       fc.property(sample, ({ told, start, packets }) => {
         // Lower than any Active: whatever is heard is a rival.
-        const us: Parameters = { ...told, priority: 255, knobs: { ...profileKnobs('holdfast', told.version) } }
+        const us: Parameters = {
+          ...told,
+          priority: 255,
+          ...optionsOf(profileKnobs('holdfast', told.version), told.version),
+        }
         let now = millis(start)
         let [state] = step(INITIAL_STATE, { kind: 'startup' }, us, now)
         const batches: number[] = []

@@ -107,9 +107,9 @@ describe('receive', () => {
     )
     fc.assert(
       fc.property(strict, ({ bit, checksum, flipped, listener, packet }) => {
-        const { knobs } = parametersFor({ knobs: { checksumAccepted: checksum } })
-        expect(hear(packet, { ...listener, knobs }), 'before the flip').toMatchObject({ kind: 'accepted' })
-        expect(hear(flipped, { ...listener, knobs }), `bit ${bit} of ${toHex(packet.bytes)}`).toMatchObject({
+        const { reception } = parametersFor({ knobs: { checksumAccepted: checksum } })
+        expect(hear(packet, { ...listener, reception }), 'before the flip').toMatchObject({ kind: 'accepted' })
+        expect(hear(flipped, { ...listener, reception }), `bit ${bit} of ${toHex(packet.bytes)}`).toMatchObject({
           kind: 'discarded',
         })
       }),

@@ -10,7 +10,8 @@ import { extendedStep as step } from '../../src/vrrp/extensions/index.ts'
 import { activeDownDelay } from '../../src/vrrp/extensions/stagger.ts'
 import type { Member } from '../../src/vrrp/extensions/sync-group/member.ts'
 import { type GroupStep, settleGroup, stepGroup } from '../../src/vrrp/extensions/sync-group/sync-group.ts'
-import { type Parameters, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { optionsOf, profileKnobs } from '../../src/vrrp/profile.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import { centis, centisToMillis, type Millis, millis, plus } from '../../src/wire/units.ts'
@@ -49,7 +50,7 @@ const told: fc.Arbitrary<Parameters> = fc
       primaryAddress: SELF,
       transport: unicast ? { mode: 'unicast', peers } : { mode: 'multicast', group: address('224.0.0.18') },
       peers,
-      knobs: { ...profileKnobs(profile, version), leaving },
+      ...optionsOf({ ...profileKnobs(profile, version), leaving }, version),
     }
   })
 

@@ -11,7 +11,7 @@
  *   priority a 50 · run 1s · until active=b within 4s
  *   longest                               longest time nobody, two or more answered since the last `longest`
  */
-import type { ProfileName } from '../../src/vrrp/parameters.ts'
+import type { ProfileName } from '../../src/vrrp/profile.ts'
 import { type LanSpec, type NodeSpec, VirtualLan } from '../support/virtual-lan.ts'
 import type { MemberSpec } from '../support/virtual-member.ts'
 

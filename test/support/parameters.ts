@@ -1,10 +1,11 @@
 /** One virtual router as tests usually want it; every test says only what matters to it. */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'
-import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { type Knobs, optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'
 import { address, type Family } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 
-type Wanted = Partial<Omit<Parameters, 'knobs'>> & {
+type Wanted = Partial<Parameters> & {
   readonly profile?: ProfileName
   readonly knobs?: Partial<Knobs>
 }
@@ -15,11 +16,11 @@ const ADDRESSES: Record<Family, { readonly own: string; readonly virtual: readon
 }
 
 export function parametersFor(wanted: Wanted = {}): Parameters {
-  const { family = 'ipv4', knobs, profile = 'holdfast', ...rest } = wanted
+  const { family = 'ipv4', knobs, profile = 'holdfast', version = 3, ...rest } = wanted
   return {
     vrid: 51,
     family,
-    version: 3,
+    version,
     priority: 100,
     advertisementInterval: centis(100),
     addresses: ADDRESSES[family].virtual.map(address),
@@ -29,7 +30,7 @@ export function parametersFor(wanted: Wanted = {}): Parameters {
     primaryAddress: address(ADDRESSES[family].own),
     transport: { mode: 'multicast', group: vrrpGroup(family) },
     peers: [],
+    ...optionsOf({ ...profileKnobs(profile, version), ...knobs }, version),
     ...rest,
-    knobs: { ...profileKnobs(profile, rest.version ?? 3), ...knobs },
   }
 }

@@ -5,7 +5,8 @@
  * long nobody or two did, and what was sent. Bounded: a LAN that does not come to rest fails.
  */
 
-import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../src/vrrp/parameters.ts'
+import { type Knobs, optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'
 import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { type Address, address, isMulticast } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
@@ -97,7 +98,7 @@ export class VirtualLan {
           primaryAddress: own,
           transport: { mode: 'multicast', group: GROUP[part.family] },
           peers: peers ? all.filter((other) => other !== own).map((other) => ({ address: other })) : [],
-          knobs: { ...profileKnobs(profile, 3), ...knobs },
+          ...optionsOf({ ...profileKnobs(profile, 3), ...knobs }, 3),
         }
         return new VirtualMember(part.name, part.wire, parameters)
       }

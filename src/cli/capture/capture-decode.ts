@@ -16,7 +16,8 @@ import {
   versionOf,
   vrrpGroup,
 } from '../../vrrp/packet.ts'
-import { type Parameters, profileKnobs } from '../../vrrp/parameters.ts'
+import type { Parameters } from '../../vrrp/parameters.ts'
+import { optionsOf, profileKnobs } from '../../vrrp/profile.ts'
 import { type IncomingPacket, receive } from '../../vrrp/receive.ts'
 import { type Address, address, addressFromBytes, type Family, isMulticast } from '../../wire/address.ts'
 import { concatBytes, viewOf } from '../../wire/bytes.ts'
@@ -217,7 +218,7 @@ function impartial(
       : { mode: 'unicast', peers: [{ address: source }] },
     peers: [],
     authentication: octets === undefined ? undefined : { type: 'simple', octets },
-    knobs: profileKnobs('holdfast', version),
+    ...optionsOf(profileKnobs('holdfast', version), version),
   }
 }
 

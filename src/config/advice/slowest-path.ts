@@ -59,13 +59,13 @@ function detectionOf({ cadence, timeout, rule, probe }: CheckSpec): readonly Par
 
 /** Undefined: it never moves. The successor is a node like this one, and the last in rank. */
 function moveOf(parameters: Parameters, weight: number): readonly Part[] | undefined {
-  const { priority, advertisementInterval: interval, version, knobs, preempt, preemptDelay, peers } = parameters
-  const rank = knobs.stagger && preempt ? Math.max(0, peers.length - 1) : 0
+  const { priority, advertisementInterval: interval, version, extensions, preempt, preemptDelay, peers } = parameters
+  const rank = extensions.stagger === true && preempt ? Math.max(0, peers.length - 1) : 0
   const stagger = { ms: rank * staggerStep(interval, peers.length), what: 'stagger' }
   const skew = { ms: skewTime(priority, interval, version), what: 'Skew_Time of the successor' }
   if (weight === 0) return [skew, stagger]
   if (!preempt) return undefined
-  if (knobs.fastPreempt && preemptDelay === 0) return [skew, stagger]
+  if (extensions.fastPreempt === true && preemptDelay === 0) return [skew, stagger]
   return [
     { ms: preemptDelay, what: 'preemptDelay' },
     { ms: activeDownInterval(priority, interval, version), what: 'Active_Down_Interval of the successor' },

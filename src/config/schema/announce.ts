@@ -4,7 +4,7 @@
  * does not know frames, nor how many an interface may send at once.
  */
 import * as z from 'zod'
-import type { ProfileName } from '../../vrrp/parameters.ts'
+import type { ProfileName } from '../../vrrp/profile.ts'
 import type { Family } from '../../wire/address.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 import { duration, list, section, whole } from './field.ts'

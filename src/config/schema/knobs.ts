@@ -3,7 +3,7 @@
  * says otherwise (docs/architecture.md, Protocol decisions). This file does not know what a knob does.
  */
 import type * as z from 'zod'
-import { type Knobs, type ProfileName, profileKnobs } from '../../vrrp/parameters.ts'
+import { type Knobs, type ProfileName, profileKnobs } from '../../vrrp/profile.ts'
 import { duration, flag, oneOf } from './field.ts'
 import { type TransportKeys, unicastOf } from './transport.ts'
 

@@ -4,7 +4,8 @@
  * installed as written (design: Addresses). This file does not know which addresses go into a packet.
  */
 import * as z from 'zod'
-import type { OwnAddresses, ProfileName } from '../../vrrp/parameters.ts'
+import type { OwnAddresses } from '../../vrrp/parameters.ts'
+import type { ProfileName } from '../../vrrp/profile.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
 import { hostPrefixLength } from '../network.ts'
 import type { Path } from '../problem.ts'

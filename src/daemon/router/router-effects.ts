@@ -126,7 +126,7 @@ function probe(router: ActingRouter, io: RouterIo): Act {
 function advertisement(router: ActingRouter, effect: EffectOf['sendAdvertisement'], place: Place): readonly Order[] {
   const { io, parameters } = place
   const send: Order = (now) => advertise(router, effect, place, now)
-  if (io === undefined || !parameters.knobs.probeRivals || !UNANNOUNCED.has(effect.reason)) return [send]
+  if (io === undefined || parameters.extensions.silentActive !== true || !UNANNOUNCED.has(effect.reason)) return [send]
   const question =
     (frames: (now: Millis) => readonly Uint8Array[]): Order =>
     (now) => {

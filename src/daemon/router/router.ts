@@ -176,7 +176,7 @@ export class Router {
 
   /** It asks who else has its addresses (docs/adr/0007). */
   get asks(): boolean {
-    return this.#state.name === 'Active' && this.#parameters.knobs.probeRivals
+    return this.#state.name === 'Active' && this.#parameters.extensions.silentActive === true
   }
 
   /** It asks, and `peer` is a router that may have been Active meanwhile. */

@@ -16,10 +16,10 @@ export function heldBy(state: State, parameters: Parameters, now: Millis): HeldB
   if (state.name !== 'Backup' || state.ownerChangedAt === undefined || state.regularDownAt !== undefined)
     return undefined
   const { active, ownerChangedAt } = state
-  const { knobs, minHold, priority } = parameters
+  const { extensions, minHold, priority } = parameters
   const movedAgoMs = now - ownerChangedAt
   const isBelow = active !== undefined && outranks(priority, active.priority, parameters)
-  if (!isBelow || !knobs.fastPreempt || movedAgoMs >= minHold) return undefined
+  if (!isBelow || extensions.fastPreempt !== true || movedAgoMs >= minHold) return undefined
   return { why: 'minHold', forMs: minHold, movedAgoMs: Math.round(movedAgoMs) }
 }
 

@@ -10,7 +10,7 @@ import type { Address, Family } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
 import type { Effect } from '../effect.ts'
 import { advertise, type Step } from '../fsm.ts'
-import type { Parameters } from '../parameters.ts'
+import type { CompetingOptions, Parameters } from '../parameters.ts'
 import type { Active, Answered } from '../state.ts'
 import type { Extension } from './extension.ts'
 
@@ -18,8 +18,7 @@ type Question = Pick<Answered, 'to' | 'source'>
 
 export const competingActive: Extension = {
   name: 'competing-active',
-  isOn: ({ knobs, version }) =>
-    knobs.announceOnRival || knobs.assertSpacing > 0 || knobs.assertOnLower !== (version === 3),
+  isOn: ({ extensions }) => extensions.competingActive !== undefined,
   isPending: { Active: ({ asserted }) => asserted.length > 0 },
   wraps: {
     Active: {
@@ -38,6 +37,10 @@ export const competingActive: Extension = {
   },
 }
 
+/** Off, with answers of before that are still remembered: as the RFC has it. */
+const optionsOf = ({ extensions, version }: Parameters): CompetingOptions =>
+  extensions.competingActive ?? { answers: version === 3, spacing: millis(0), announces: false }
+
 /** (775): `effects` says so, and has the answer of the RFC. */
 function hearLower(
   state: Active,
@@ -48,7 +51,7 @@ function hearLower(
 ): Step {
   const question = { to: 'rival', source } as const
   const refused = effects.filter(({ kind }) => kind === 'refused')
-  if (!parameters.knobs.assertOnLower) return announceToo([state, refused], parameters, now)
+  if (!optionsOf(parameters).answers) return announceToo([state, refused], parameters, now)
   if (answerableAt(state, question, parameters) > now) {
     return announceToo([answerLate(state, question, parameters, now), refused], parameters, now)
   }
@@ -73,18 +76,18 @@ function hearRelease(state: Active, source: Address, parameters: Parameters, now
 
 function announceToo(
   [state, effects]: readonly [Active, readonly Effect[]],
-  { family, knobs }: Parameters,
+  parameters: Parameters,
   now: Millis,
 ): Step {
-  if (!knobs.announceOnRival) return [state, effects]
-  const [announced, announcement] = announceOverCompetitor(state, family, now)
+  if (!optionsOf(parameters).announces) return [state, effects]
+  const [announced, announcement] = announceOverCompetitor(state, parameters.family, now)
   return [announced, announcement.length === 0 ? effects : [...effects, ...announcement]]
 }
 
 // Answers out of turn -------------------------------------------------------------------------------------------------
 
-const answerSpacing = ({ knobs, advertisementInterval }: Parameters): number =>
-  Math.min(knobs.assertSpacing, centisToMillis(advertisementInterval))
+const answerSpacing = (parameters: Parameters): number =>
+  Math.min(optionsOf(parameters).spacing, centisToMillis(parameters.advertisementInterval))
 
 const same = (a: Question, b: Question): boolean => a.source === b.source && a.to === b.to
 

@@ -31,15 +31,15 @@ export function keptByLoser(
   parameters: Parameters,
   now: Millis,
 ): readonly Kept[] | undefined {
-  const { addresses, knobs } = parameters
+  const { addresses, extensions } = parameters
   const offAt = plus(heardAt, LONGEST)
-  const lingers = knobs.keepUntilClaimed && !ownsAddresses(parameters) && now - since >= RACE && now < offAt
+  const lingers = extensions.gracePeriod === true && !ownsAddresses(parameters) && now - since >= RACE && now < offAt
   return lingers ? addresses.map((address) => ({ address, offAt })) : undefined
 }
 
 export const gracePeriod: Extension = {
   name: 'grace-period',
-  isOn: ({ knobs }) => knobs.keepUntilClaimed,
+  isOn: ({ extensions }) => extensions.gracePeriod === true,
   isPending: { Backup: isLingering },
   wraps: {
     Active: {

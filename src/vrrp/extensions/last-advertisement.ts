@@ -8,7 +8,7 @@ import type { Extension } from './extension.ts'
 
 export const lastAdvertisement: Extension = {
   name: 'last-advertisement',
-  isOn: ({ knobs }) => knobs.lastAdvertisement,
+  isOn: ({ extensions }) => extensions.lastAdvertisement === true,
   wraps: {
     Active: {
       advertisementReceived: (inner, state, event, parameters, now) => {

@@ -30,7 +30,7 @@ export type Successor = NonNullable<Leaving['successor']>
 
 export const leaving: Extension = {
   name: 'leaving',
-  isOn: ({ knobs }) => knobs.leaving,
+  isOn: ({ extensions }) => extensions.leaving === true,
   isPending: { Leaving: () => true },
   wraps: {
     Active: {

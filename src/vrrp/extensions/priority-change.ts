@@ -24,7 +24,7 @@ export const priorityChange: Extension = {
 
 export const advertiseChange: Extension = {
   name: 'advertise-change',
-  isOn: ({ knobs }) => knobs.advertisePriorityChange,
+  isOn: ({ extensions }) => extensions.advertiseChange === true,
   wraps: {
     Active: {
       priorityChanged: (_inner, state, _event, parameters, now) => {
@@ -65,7 +65,7 @@ export function advertiseSoon(
   now: Millis,
   reason: Extract<AdvertisementReason, 'priorityChanged' | 'parametersChanged'>,
 ): Step {
-  if (!parameters.knobs.advertisePriorityChange) return [state, []]
+  if (parameters.extensions.advertiseChange !== true) return [state, []]
   const interval = centisToMillis(parameters.advertisementInterval)
   if (state.changeSentAt !== undefined && now - state.changeSentAt < interval) return [state, []]
   return [{ ...state, changeSentAt: now }, [advertise(parameters, reason)]]

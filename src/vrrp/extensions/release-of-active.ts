@@ -8,7 +8,7 @@ import type { Extension } from './extension.ts'
 
 export const releaseOfActive: Extension = {
   name: 'release-of-active',
-  isOn: ({ knobs }) => knobs.priorityZeroFromActiveOnly,
+  isOn: ({ extensions }) => extensions.releaseOfActive === true,
   wraps: {
     Backup: {
       advertisementReceived: (inner, state, event, parameters, now) => {

@@ -14,7 +14,7 @@ import type { Extension } from './extension.ts'
 
 export const silentActive: Extension = {
   name: 'silent-active',
-  isOn: ({ knobs }) => knobs.probeRivals,
+  isOn: ({ extensions }) => extensions.silentActive === true,
   wraps: {
     Active: {
       rivalAnswered: (_inner, state, event, parameters, now) => hearAnswer(state, event, parameters, now),

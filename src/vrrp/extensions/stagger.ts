@@ -17,8 +17,8 @@ export function staggerStep(interval: Centis, peers: number): Millis {
 
 /** Returns what this router adds to an expiry. Zero without preemption: there the first to speak stays Active. */
 export function staggerDelay(parameters: Parameters, interval: Centis, lastActive: Address | undefined): Millis {
-  const { knobs, peers, preempt, priority, primaryAddress } = parameters
-  if (!knobs.stagger || !preempt || priority === 255) return millis(0)
+  const { extensions, peers, preempt, priority, primaryAddress } = parameters
+  if (extensions.stagger !== true || !preempt || priority === 255) return millis(0)
   const ahead = contenders(peers, priority).filter(
     (peer) => peer.address !== lastActive && compareAddresses(peer.address, primaryAddress) > 0,
   )
@@ -54,7 +54,7 @@ export function staggerEntry(entered: Step, parameters: Parameters, now: Millis)
 
 export const stagger: Extension = {
   name: 'stagger',
-  isOn: ({ knobs, peers }) => knobs.stagger && peers.length > 0,
+  isOn: ({ extensions, peers }) => extensions.stagger === true && peers.length > 0,
   wraps: {
     Initialize: {
       startup: (inner, state, event, parameters, now) => {

@@ -22,14 +22,14 @@ const REMINDER = 1
 
 export const succession: Extension = {
   name: 'succession',
-  isOn: ({ knobs }) => knobs.remindSuccessor,
+  isOn: ({ extensions }) => extensions.succession === true,
   isPending: { Leaving: (state) => state.succession !== undefined },
   wraps: {
     Leaving: {
       advertisementReceived: (inner, state, event, parameters, now) => {
         const { source, advertisement, receivedAt } = event
         const isOther = advertisement.priority > 0 && source !== parameters.primaryAddress
-        if (!isOther || !parameters.knobs.remindSuccessor) return inner(state, event, parameters, now)
+        if (!isOther || parameters.extensions.succession !== true) return inner(state, event, parameters, now)
         const { interval, priority } = advertisement
         const heard = { source, priority, interval, heardAt: receivedAt }
         const next = hearSuccessor(state, bestOf(state.successor, heard), receivedAt, parameters)

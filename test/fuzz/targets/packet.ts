@@ -145,7 +145,7 @@ function acceptable(rest: Uint8Array, given: Parameters): boolean {
   if (packet === undefined) return false
   const { destination, message, source, ttl } = packet
   const [first = 0, vrid = 0, priority = 0, count = 0] = message
-  const { authentication, family, knobs, transport, version } = given
+  const { authentication, family, reception, transport, version } = given
   if (message.length < 8 || vrid === 0 || nobodys(vrid) || first !== version * 16 + 1) return false
   const size = source.length
   if (message.length !== 8 + size * count + (version === 2 ? 8 : 0)) return false
@@ -157,38 +157,38 @@ function acceptable(rest: Uint8Array, given: Parameters): boolean {
   if (isGroup !== toGroup || toGroup !== (transport.mode === 'multicast')) return false
   const linkLocal = (octets: Uint8Array) => size === 16 && octets[0] === 0xfe && (octets[1] ?? 0) >> 6 === 2
   const far = ttl !== 255 && !(ttl === undefined && linkLocal(source))
-  if (far && (transport.mode === 'multicast' || knobs.ttlCheck)) return false
+  if (far && (transport.mode === 'multicast' || reception.ttlCheck)) return false
   if (transport.mode === 'unicast') {
     const peer = transport.peers.find(({ address: listed }) => listed === from)
-    if (peer === undefined && knobs.onlyListedPeers) return false
+    if (peer === undefined && reception.onlyListedPeers) return false
     if (peer?.ttl !== undefined && (ttl === undefined || ttl < peer.ttl.least || ttl > peer.ttl.most)) return false
   }
   if (!sumsUp(packet, given)) return false
   const interval = version === 3 ? number16(message, 4) % 4096 : (message[5] ?? 0) * 100
   if (version === 3 && (count === 0 || interval === 0)) return false
-  if ((version === 2 || knobs.intervalCheck) && interval !== given.advertisementInterval) return false
+  if ((version === 2 || reception.intervalCheck) && interval !== given.advertisementInterval) return false
   if (version === 2) {
     if (message[4] !== (authentication === undefined ? 0 : 1)) return false
     const data = [...message.subarray(message.length - 8)]
     if (authentication !== undefined && !same(data, authentication.octets)) return false
   }
-  if (size === 16 && knobs.firstAddressLinkLocal && !linkLocal(message.subarray(8))) return false
-  if (!knobs.addressListCheck || priority === 255) return true
+  if (size === 16 && reception.firstAddressLinkLocal && !linkLocal(message.subarray(8))) return false
+  if (!reception.addressListCheck || priority === 255) return true
   const said = new Set(
     Array.from({ length: count }, (_, i) => addressFromBytes(message.slice(8 + size * i).subarray(0, size))),
   )
   return same([...said].sort(), [...new Set(given.advertised ?? given.addresses)].sort())
 }
 
-function sumsUp({ destination, message, source }: Opened, { knobs, transport, version }: Parameters): boolean {
+function sumsUp({ destination, message, source }: Opened, { reception, transport, version }: Parameters): boolean {
   const bare = sumOf(message) === 0xffff
   if (version === 2) return bare
   const withHeader = (to: Uint8Array) => sumOf(pseudoHeader(source, to, message.length), message) === 0xffff
   const whole = withHeader(destination)
   if (source.length === 16) return whole
-  if (knobs.checksumAccepted === 'message-only') return bare
-  if (knobs.checksumAccepted === 'pseudo-header') return whole
-  const old = knobs.oldUnicastChecksum && transport.mode === 'unicast'
+  if (reception.checksumAccepted === 'message-only') return bare
+  if (reception.checksumAccepted === 'pseudo-header') return whole
+  const old = reception.oldUnicastChecksum && transport.mode === 'unicast'
   return bare || whole || (old && withHeader(addressBytes(vrrpGroup('ipv4'))))
 }
 

@@ -124,7 +124,10 @@ describe('YAML', () => {
     expect(theirs.map(({ parameters }) => parameters.transport.mode)).toEqual(['multicast'])
     const [own] = routers
     const [other] = theirs
-    expect({ ...own?.parameters.knobs, stagger: false }).toEqual(other?.parameters.knobs)
+    const { stagger, ...others } = own?.parameters.extensions ?? {}
+    expect([stagger, others]).toEqual([true, other?.parameters.extensions])
+    expect(own?.parameters.reception).toEqual(other?.parameters.reception)
+    expect(own?.parameters.checksum).toBe(other?.parameters.checksum)
   })
 
   test('the first peer, the last and another one: no router is made anew, so none leaves its address', () => {
@@ -191,7 +194,7 @@ describe('YAML', () => {
     expect(text).not.toMatch(/authentication|keepalived|version: 2/)
     const { routers, said } = resolved(parseConfig(text), renderedNode('master-openstack-dualstack'))
     expect(said).toEqual([])
-    expect(routers.map(({ parameters }) => [parameters.version, parameters.knobs.stagger])).toEqual(
+    expect(routers.map(({ parameters }) => [parameters.version, parameters.extensions.stagger])).toEqual(
       Array.from({ length: 4 }, () => [3, true]),
     )
   })

@@ -135,7 +135,7 @@ describe('version 2', () => {
     const checked = (keys: string) => {
       const parsed = parseConfig(`virtualRouters:\n  - { ${keys} }\n`)
       const routers = 'config' in parsed ? resolveRouters(parsed.config, { interfaces: [] }).routers : []
-      return routers[0]?.parameters.knobs.addressListCheck
+      return routers[0]?.parameters.reception.addressListCheck
     }
     expect([checked(v2), checked(`${v2}, profile: keepalived`), checked(`${V4}, profile: rfc9568`)]).toEqual([
       false,

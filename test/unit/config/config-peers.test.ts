@@ -36,9 +36,9 @@ describe('minTtl and maxTtl', () => {
 
   test('turn on the check of the source, unless the file says otherwise', () => {
     const ranged = unicast('[{ address: 10.0.0.2, minTtl: 250 }]')
-    expect(parametersOf(ranged).knobs.onlyListedPeers).toBe(true)
-    expect(parametersOf(`${ranged}, onlyListedPeers: false`).knobs.onlyListedPeers).toBe(false)
-    expect(parametersOf(unicast('[10.0.0.2]')).knobs.onlyListedPeers).toBe(false)
+    expect(parametersOf(ranged).reception.onlyListedPeers).toBe(true)
+    expect(parametersOf(`${ranged}, onlyListedPeers: false`).reception.onlyListedPeers).toBe(false)
+    expect(parametersOf(unicast('[10.0.0.2]')).reception.onlyListedPeers).toBe(false)
   })
 
   test.each([

@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { jsonSchema } from '../../../src/config/config.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
-import { profileKnobs } from '../../../src/vrrp/parameters.ts'
+import { profileKnobs } from '../../../src/vrrp/profile.ts'
 import { schemaKeys } from '../../support/schema-keys.ts'
 
 const DOCS = join(import.meta.dirname, '../../../docs')

@@ -4,8 +4,10 @@ import type { NodeView } from '../../../src/config/node-view.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { environmentProblems, type Resolution, resolveRouters } from '../../../src/config/resolve.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
-import { profileKnobs } from '../../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../../src/vrrp/parameters.ts'
+import { optionsOf, profileKnobs } from '../../../src/vrrp/profile.ts'
 import { address } from '../../../src/wire/address.ts'
+import { millis } from '../../../src/wire/units.ts'
 
 /** `node('eth0 10.0.0.11/24 10.0.1.1/24', 'eth1')` */
 function node(...interfaces: string[]): NodeView {
@@ -42,6 +44,8 @@ function resolve(view: NodeView, ...routers: string[]) {
 const API = 'name: api, vrid: 51, addresses: [10.0.0.200/24]'
 const LAN = node('lo 127.0.0.1/8', 'eth0 10.0.0.11/24', 'eth1 192.168.1.11/24')
 
+const optionsIn = ({ checksum, extensions, reception }: Parameters) => ({ checksum, extensions, reception })
+
 describe('parameters', () => {
   test('of a plain multicast router', () => {
     const { router, problems } = resolve(LAN, `${API}, interface: eth0, priority: 90, advertisementInterval: 100ms`)
@@ -66,7 +70,7 @@ describe('parameters', () => {
         primaryAddress: '10.0.0.11',
         transport: { mode: 'multicast', group: '224.0.0.18' },
         peers: [],
-        knobs: profileKnobs('holdfast', 3),
+        ...optionsOf(profileKnobs('holdfast', 3), 3),
         authentication: undefined,
         phase: 0.625,
       },
@@ -84,17 +88,14 @@ describe('parameters', () => {
     'profile %s gives the knobs, a key alone overrides',
     (name) => {
       const { router } = resolve(LAN, `${API}, interface: eth0, profile: ${name}`)
-      expect(router.parameters.knobs).toEqual(profileKnobs(name, 3))
+      expect(optionsIn(router.parameters)).toEqual(optionsOf(profileKnobs(name, 3), 3))
       const flipped = !profileKnobs(name, 3).fastPreempt
       const other = resolve(
         LAN,
         `${API}, interface: eth0, profile: ${name}, fastPreempt: ${flipped}, assertSpacing: 5ms`,
       )
-      expect(other.router.parameters.knobs).toEqual({
-        ...profileKnobs(name, 3),
-        fastPreempt: flipped,
-        assertSpacing: 5,
-      })
+      const knobs = { ...profileKnobs(name, 3), fastPreempt: flipped, assertSpacing: millis(5) }
+      expect(optionsIn(other.router.parameters)).toEqual(optionsOf(knobs, 3))
     },
   )
 

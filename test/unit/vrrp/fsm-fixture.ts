@@ -3,7 +3,8 @@
  * Active_Down_Interval 3500 ms, and the values of every state with defaults. No expectation is computed here.
  */
 import type { Absence, Event } from '../../../src/vrrp/event.ts'
-import { type Knobs, type Parameters, type ProfileName, profileKnobs } from '../../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../../src/vrrp/parameters.ts'
+import { type Knobs, optionsOf, type ProfileName, profileKnobs } from '../../../src/vrrp/profile.ts'
 import type { Active, Backup, Initialize, Leaving, Returning } from '../../../src/vrrp/state.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
 import { centis, millis } from '../../../src/wire/units.ts'
@@ -25,13 +26,13 @@ export const ms = millis
 
 export function parameters(
   profile: ProfileName,
-  overrides: Partial<Omit<Parameters, 'knobs'>> & { knobs?: Partial<Knobs> } = {},
+  overrides: Partial<Parameters> & { knobs?: Partial<Knobs> } = {},
 ): Parameters {
-  const { knobs, ...rest } = overrides
+  const { knobs, version = 3, ...rest } = overrides
   return {
     vrid: 51,
     family: 'ipv4',
-    version: 3,
+    version,
     priority: 128,
     advertisementInterval: centis(100),
     addresses: VIPS,
@@ -41,8 +42,8 @@ export function parameters(
     primaryAddress: SELF,
     transport: { mode: 'multicast', group: address('224.0.0.18') },
     peers: [],
+    ...optionsOf({ ...profileKnobs(profile, version), ...knobs }, version),
     ...rest,
-    knobs: { ...profileKnobs(profile, overrides.version ?? 3), ...knobs },
   }
 }
 

@@ -368,7 +368,7 @@ describe('addressListCheck (VR-V2-08)', () => {
     ['rfc9568', 2, true],
     ['rfc9568', 3, false],
   ] as const)('profile %s, version %i: %s', (profile, version, expected) => {
-    expect(parametersFor({ profile, version }).knobs.addressListCheck).toBe(expected)
+    expect(parametersFor({ profile, version }).reception.addressListCheck).toBe(expected)
   })
 })
 

@@ -85,7 +85,7 @@ export class DuplicateDetection {
   begin(now: Millis): void {
     this.#stop()
     const { parameters, io } = this.#router
-    if (!parameters.knobs.radar || io === undefined) return
+    if (parameters.extensions.duplicateDetection !== true || io === undefined) return
     this.#detection = startDetection(parameters.addresses, now, io.detection.firstDelay())
   }
 
@@ -98,7 +98,7 @@ export class DuplicateDetection {
   follow(now: Millis): void {
     const { parameters, spec, state } = this.#router
     const { onDuplicate } = spec
-    if (!parameters.knobs.radar) this.#stop()
+    if (parameters.extensions.duplicateDetection !== true) this.#stop()
     else if (this.#detection === undefined) {
       if (state.name === 'Active') this.begin(now)
     } else {

@@ -20,7 +20,8 @@ type Received = Extract<Event, { kind: 'advertisementReceived' }>
 
 export const fastPreempt: Extension = {
   name: 'fast-preempt',
-  isOn: ({ assured, knobs, priority }) => knobs.fastPreempt || (assured !== undefined && assured < priority),
+  isOn: ({ assured, extensions, priority }) =>
+    extensions.fastPreempt === true || (assured !== undefined && assured < priority),
   isPending: { Backup: ({ regularDownAt }) => regularDownAt !== undefined },
   wraps: {
     Backup: {
@@ -66,14 +67,14 @@ function hearLower(
 ): readonly [Backup, readonly Effect[]] {
   const { source, advertisement } = event
   const { active, activeAdverInterval: interval } = state
-  const { priority, version, knobs, assured = priority } = parameters
+  const { priority, version, extensions, assured = priority } = parameters
   const isDemotion = active?.source === source && !outranks(priority, active.priority, parameters)
   if (!isDemotion || state.downReason === 'activeReleased' || isOwner(parameters)) return [known, []]
   const isSure = outranks(assured, advertisement.priority, parameters)
   // Line (470) waits for no answer; but a backend that all have lost is found out before the timer runs out.
   const ask = isSure || state.activeDownAt <= now ? [] : [asking(millis(state.activeDownAt - now))]
   const isSettled = now - state.enteredAt >= activeDownInterval(priority, interval, version)
-  if (!knobs.fastPreempt || !isSettled) return [known, ask]
+  if (extensions.fastPreempt !== true || !isSettled) return [known, ask]
   if (state.ownerChangedAt !== undefined && now - state.ownerChangedAt < parameters.minHold) {
     return [known, [{ kind: 'moveSuppressed', reason: 'minHold', source, at: now }, ...ask]]
   }
@@ -101,7 +102,8 @@ function takeBack(state: Backup, parameters: Parameters, now: Millis): Step {
  */
 export function withdrawn(state: Backup, parameters: Parameters): Backup | undefined {
   const { active, activeAdverInterval: interval } = state
-  if (!parameters.knobs.fastPreempt || active === undefined || state.downReason === 'activeReleased') return undefined
+  if (parameters.extensions.fastPreempt !== true) return undefined
+  if (active === undefined || state.downReason === 'activeReleased') return undefined
   return {
     ...withdraw(state),
     activeDownAt: plus(active.heardAt, activeDownDelay(parameters, interval, active.source)),

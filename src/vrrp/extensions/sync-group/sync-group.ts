@@ -197,6 +197,6 @@ function askAll(member: Moving, tied: boolean, now: Millis): Moving {
 
 function announceAsWell(member: Moving, now: Millis): Moving {
   const { state, parameters } = member
-  if (state.name !== 'Active' || !parameters.knobs.announceOnRival) return member
+  if (state.name !== 'Active' || parameters.extensions.competingActive?.announces !== true) return member
   return enter(member, announceOverCompetitor(state, parameters.family, now))
 }

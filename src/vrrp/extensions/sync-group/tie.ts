@@ -21,7 +21,8 @@ export type Tie = 'ask' | 'wait' | 'lost'
 /** What row A5 means for a member of a group; undefined: it is no such tie, or this member decides itself. */
 export function tieOf(members: readonly Tied[], subject: Tied, event: Event, now: Millis): Tie | undefined {
   const { parameters, state } = subject
-  if (event.kind !== 'advertisementReceived' || state.name !== 'Active' || !parameters.knobs.groupTie) return undefined
+  if (event.kind !== 'advertisementReceived' || state.name !== 'Active' || parameters.extensions.groupTie !== true)
+    return undefined
   const above = compareAddresses(event.source, parameters.primaryAddress) > 0
   if (event.advertisement.priority !== parameters.priority || !above || decider(members) === subject) return undefined
   const interval = centisToMillis(parameters.advertisementInterval)

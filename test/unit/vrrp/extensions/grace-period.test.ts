@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
-import { profileKnobs } from '../../../../src/vrrp/parameters.ts'
+import { profileKnobs } from '../../../../src/vrrp/profile.ts'
 import { type Backup, nextDeadline } from '../../../../src/vrrp/state.ts'
 import {
   ABOVE,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
-import type { Knobs, Parameters } from '../../../../src/vrrp/parameters.ts'
+import type { Parameters } from '../../../../src/vrrp/parameters.ts'
 import type { State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'
 import { centis } from '../../../../src/wire/units.ts'
@@ -26,14 +26,14 @@ import {
   VIP2,
 } from '../fsm-fixture.ts'
 
-type Overrides = Partial<Omit<Parameters, 'knobs'>> & { knobs?: Partial<Knobs> }
+type Overrides = Partial<Parameters>
 
+const OFF = { fastPreempt: false, announceOnRival: false, leaving: false }
 const VIP3 = address('198.51.100.3')
 const OLD = parameters('holdfast')
 
 function reload(state: State, change: Overrides, now: number, before: Parameters = OLD) {
-  const { knobs, ...rest } = change
-  const next: Parameters = { ...before, ...rest, knobs: { ...before.knobs, ...knobs } }
+  const next: Parameters = { ...before, ...change }
   return step(state, { kind: 'parametersChanged', previous: before }, next, ms(now))
 }
 
@@ -57,7 +57,7 @@ describe('nothing that is said, nothing that is held', () => {
     ['preemptDelay', { preemptDelay: ms(5000) }],
     ['minHold', { minHold: ms(1) }],
     ['phase', { phase: 0.5 }],
-    ['a knob', { knobs: { fastPreempt: false, announceOnRival: false, leaving: false } }],
+    ['options', { extensions: parameters('holdfast', { knobs: OFF }).extensions }],
     ['the order of the addresses', { addresses: [VIP2, VIP] }],
   ]
   const states: [string, State][] = [

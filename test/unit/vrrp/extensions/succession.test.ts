@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../../src/vrrp/event.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
-import { profileKnobs } from '../../../../src/vrrp/parameters.ts'
+import { profileKnobs } from '../../../../src/vrrp/profile.ts'
 import { nextDeadline, type State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'
 import { ABOVE, BELOW, claimOf, heard, leaving, ms, OTHER, parameters, tick, VIP, VIP2 } from '../fsm-fixture.ts'
