@@ -9,7 +9,7 @@ import type { Desired } from '../../src/cluster/decisions/engine/desired.ts'
 import { type DocumentOptions, documentText } from '../../src/cluster/decisions/engine/document.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/text/yaml.ts'
-import { longestOf, sightsOf, spans, sumOf, within } from '../../src/lab/watch/history.ts'
+import { longestOf, spansIn, sumOf } from '../../src/lab/watch/history.ts'
 import { streamOf } from '../../src/simulator/chance.ts'
 import { INDEX } from '../../src/simulator/kernel.ts'
 import { SimulatedNode } from '../../src/simulator/node.ts'
@@ -75,8 +75,7 @@ export class PlayedCluster {
   /** ms from `since` until now in which so many had it: together, and the longest at once. */
   spans(vip: string, wanted: (owners: number) => boolean, since: number): { total: number; longest: number } {
     const moments = this.witness.moments.get(address(vip)) ?? []
-    const { now } = this.time
-    const found = spans(within(sightsOf(moments, now), { from: since, to: now }), wanted, 0)
+    const found = spansIn(moments, wanted, { from: since, to: this.time.now })
     return { total: rounded(sumOf(found)), longest: rounded(longestOf(found)) }
   }
 

@@ -3,6 +3,7 @@
  * an observer beside them. Decides what the file says (OpenShift's, with two checks that a test can fail), how a node's
  * holdfast gets its own /run, and who is taken for an owner: whose kernel answers. Refuses to know what happens to them.
  */
+
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
@@ -12,9 +13,9 @@ import { ip, macOf } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
+import { type Change, longestOf, spansIn } from '../../src/lab/watch/history.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import type { Family } from '../../src/wire/address.ts'
-import { longestSpan, type Span } from './span.ts'
 
 export type FileKind = 'holdfast' | 'keepalived'
 
@@ -220,14 +221,14 @@ export class FileGroup {
   }
 
   /** Whose kernel answers, over time; a node whose daemon was killed is no owner until the daemon is back. */
-  owners(): Span[] {
+  owners(): Change[] {
     const { claims } = this.#observer
     const turns = this.#deaths.flatMap(({ from, to }) => [from, to]).filter(Number.isFinite)
     const atTurns = turns.map((at) => ({ at, macs: claims.findLast((claim) => claim.at <= at)?.macs ?? [] }))
     const inOrder = [...claims, ...atTurns].sort((one, other) => one.at - other.at)
     return inOrder.map(({ at, macs }) => {
       const names = macs.map((mac) => this.#names.get(mac) ?? mac)
-      return { at, nodes: names.filter((name) => !this.#isDead(name, at)).sort() }
+      return { at, owners: names.filter((name) => !this.#isDead(name, at)).sort() }
     })
   }
 
@@ -237,18 +238,17 @@ export class FileGroup {
 
   owner(): string | undefined {
     const last = this.owners().at(-1)
-    return last?.nodes.length === 1 ? last.nodes[0] : undefined
+    return last?.owners.length === 1 ? last.owners[0] : undefined
   }
 
   longest(wanted: (count: number) => boolean, from: number, to: number): number {
-    return longestSpan(this.owners(), wanted, from, to)
+    return longestOf(spansIn(this.owners(), wanted, { from, to }))
   }
 
   /** Who was one of two or more at some time in the window. */
   rivals(from: number, to: number): string[] {
-    const spans = this.owners()
-    const within = spans.filter(({ at, nodes }, i) => nodes.length > 1 && at < to && (spans[i + 1]?.at ?? to) > from)
-    return [...new Set(within.flatMap(({ nodes }) => nodes))].sort()
+    const found = spansIn(this.owners(), (count) => count > 1, { from, to })
+    return [...new Set(found.flatMap(({ owners }) => owners))].sort()
   }
 
   /** Probes without an answer in silences that overlap the window, and the longest of these. */
@@ -261,7 +261,7 @@ export class FileGroup {
   async settles(occasion: string, steady: number, within: number, passes = (_name: string) => true): Promise<string> {
     const look = () => {
       const last = this.owners().at(-1)
-      const [name, ...others] = last?.nodes ?? []
+      const [name, ...others] = last?.owners ?? []
       if (last === undefined || name === undefined || others.length > 0) return undefined
       const settled = monotonicMs() - last.at >= steady && this.prober.owner === name && passes(name)
       return settled && this.#clientSendsTo() === name ? name : undefined
@@ -279,9 +279,9 @@ export class FileGroup {
 
   /** Who answered from when on, and what daemons logged, in ms since `from`: for the reader of a failure. */
   story(from: number, to: number): string[] {
-    const answered = this.owners().map(({ at, nodes }) => ({
+    const answered = this.owners().map(({ at, owners }) => ({
       at,
-      text: `answered by ${nodes.join(' and ') || 'nobody'}`,
+      text: `answered by ${owners.join(' and ') || 'nobody'}`,
     }))
     const logged = this.#nodes.flatMap(({ host, everyDaemon }) =>
       everyDaemon.flatMap(({ lines }) => lines.map(({ at, text }) => ({ at, text: `${host.name}: ${text}` }))),

@@ -96,7 +96,7 @@ class Course {
     const until = monotonicMs()
     const moved = group
       .owners()
-      .find((span) => span.at >= at && span.nodes.length > 0 && !span.nodes.includes(from ?? ''))
+      .find((span) => span.at >= at && span.owners.length > 0 && !span.owners.includes(from ?? ''))
     const took = moved === undefined ? 0 : moved.at - at
     this.measured.push({
       ...{ event, outcome, from, to, kind: this.kindOf(from ?? to) },

@@ -5,12 +5,12 @@
  * long nobody or two did, and what was sent. Bounded: a LAN that does not come to rest fails.
  */
 
+import { type Change, longestOf, spansIn } from '../../src/lab/watch/history.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { type Knobs, optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'
 import { activeDownInterval } from '../../src/vrrp/timers.ts'
 import { type Address, address, isMulticast } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
-import { longestSpan, type Span } from './span.ts'
 import { VirtualGuardian } from './virtual-guardian.ts'
 import { ALONE, type MemberSpec, ownAddress, VirtualMember, virtualAddresses } from './virtual-member.ts'
 import { type Delivery, VirtualNode } from './virtual-node.ts'
@@ -59,10 +59,10 @@ export class VirtualLan {
   readonly nodes: readonly VirtualNode[]
   readonly notes: Note[] = []
   /** Who answered for the VIP, and who was Active. */
-  readonly answering: Span[] = [{ at: 0, nodes: [] }]
-  readonly reigning: Span[] = [{ at: 0, nodes: [] }]
+  readonly answering: Change[] = [{ at: 0, owners: [] }]
+  readonly reigning: Change[] = [{ at: 0, owners: [] }]
   /** By router: who answered for its addresses. */
-  readonly answeringFor = new Map<string, Span[]>()
+  readonly answeringFor = new Map<string, Change[]>()
   /** Of 0 to 1: how many deliveries are lost. */
   loss = 0
   readonly #latency: number
@@ -120,7 +120,7 @@ export class VirtualLan {
             this.#deliver(node, from, { kind: 'claim', wire: from.wire, address: claimed, at: 0 }),
           note: (text) => this.notes.push({ at: this.now, node: name, text }),
           answers: () => this.#recordAnswers(),
-          changed: () => this.reigning.push({ at: this.now, nodes: this.active }),
+          changed: () => this.reigning.push({ at: this.now, owners: this.active }),
         },
         guarded ? new VirtualGuardian(activeDownInterval(priority, centis(interval), 3)) : undefined,
       )
@@ -275,13 +275,13 @@ export class VirtualLan {
 
   /** The longest time from `since` on in which the number of answering nodes (for one router) satisfied `wanted`. */
   longest(wanted: (count: number) => boolean, since = 0, member?: string): number {
-    const spans = member === undefined ? this.answering : (this.answeringFor.get(member) ?? [{ at: 0, nodes: [] }])
-    return longestSpan(spans, wanted, since, this.now)
+    const changes = member === undefined ? this.answering : (this.answeringFor.get(member) ?? [{ at: 0, owners: [] }])
+    return longestOf(spansIn(changes, wanted, { from: since, to: this.now }))
   }
 
   /** The same for the nodes in state Active. */
   longestReign(wanted: (count: number) => boolean, since = 0): number {
-    return longestSpan(this.reigning, wanted, since, this.now)
+    return longestOf(spansIn(this.reigning, wanted, { from: since, to: this.now }))
   }
 
   /** Plans, packets and announcements: everything that is due first comes first, and arrivals before deadlines. */
@@ -347,12 +347,12 @@ export class VirtualLan {
 
   #recordAnswers(): void {
     const { holders, answering, now } = this
-    if (answering.at(-1)?.nodes.join(' ') !== holders.join(' ')) answering.push({ at: now, nodes: holders })
+    if (answering.at(-1)?.owners.join(' ') !== holders.join(' ')) answering.push({ at: now, owners: holders })
     for (const { name } of this.#parts) {
-      const spans = this.answeringFor.get(name) ?? [{ at: 0, nodes: [] }]
+      const spans = this.answeringFor.get(name) ?? [{ at: 0, owners: [] }]
       this.answeringFor.set(name, spans)
-      const nodes = this.holdersOf(name)
-      if (spans.at(-1)?.nodes.join(' ') !== nodes.join(' ')) spans.push({ at: now, nodes })
+      const owners = this.holdersOf(name)
+      if (spans.at(-1)?.owners.join(' ') !== owners.join(' ')) spans.push({ at: now, owners })
     }
   }
 

@@ -5,6 +5,7 @@
 
 import type { Host } from '../lab.ts'
 import type { Site } from '../namespaces.ts'
+import { type Span, spansIn, sumOf } from './history.ts'
 import { numberOf, ProbeProcess } from './probe.ts'
 
 /** From `at` on, these answer. */
@@ -29,22 +30,17 @@ export class ArpObserver {
 
   /** Milliseconds of the window in which two or more answered, to the 10 ms of a round. */
   overlap(from: number, to: number): number {
-    let sum = 0
-    for (const [i, { at, macs }] of this.claims.entries()) {
-      const until = Math.min(this.claims[i + 1]?.at ?? to, to)
-      if (macs.length > 1) sum += Math.max(0, until - Math.max(at, from))
-    }
-    return sum
+    return this.#sum((count) => count > 1, { from, to })
   }
 
   /** Milliseconds of the window in which nobody answered. */
   silence(from: number, to: number): number {
-    let sum = 0
-    for (const [i, { at, macs }] of this.claims.entries()) {
-      const until = Math.min(this.claims[i + 1]?.at ?? to, to)
-      if (macs.length === 0) sum += Math.max(0, until - Math.max(at, from))
-    }
-    return sum
+    return this.#sum((count) => count === 0, { from, to })
+  }
+
+  #sum(wanted: (count: number) => boolean, window: Span): number {
+    const changes = this.claims.map(({ at, macs }) => ({ at, owners: macs }))
+    return sumOf(spansIn(changes, wanted, window))
   }
 
   stop(): Promise<void> {

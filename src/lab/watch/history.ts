@@ -28,9 +28,12 @@ export const lengthOf = ({ from, to }: Span): number => to - from
 export const sumOf = (spans: readonly Span[]): number => spans.reduce((sum, span) => sum + lengthOf(span), 0)
 export const longestOf = (spans: readonly Span[]): number => Math.max(0, ...spans.map(lengthOf))
 
+/** From `at` on, these nodes answer. */
+export type Change = { readonly at: number; readonly owners: readonly string[] }
+
 /** Returns the sights between changes. The last one ends at `to`. */
-export function sightsOf(changes: readonly { readonly at: number; readonly owners: readonly string[] }[], to: number) {
-  return changes.map(({ at, owners }, i): Sight => ({ from: at, to: Math.max(at, changes[i + 1]?.at ?? to), owners }))
+export function sightsOf(changes: readonly Change[], to: number): Sight[] {
+  return changes.map(({ at, owners }, i) => ({ from: at, to: Math.max(at, changes[i + 1]?.at ?? to), owners }))
 }
 
 /** Returns the sights within the window, cut at its ends. */
@@ -60,3 +63,7 @@ export function joined(sights: readonly Sight[], joins: number): Sight[] {
   }
   return found
 }
+
+/** Returns the sights of the window with a wanted number of owners, from one change to the next. */
+export const spansIn = (changes: readonly Change[], wanted: (count: number) => boolean, window: Span): Sight[] =>
+  spans(within(sightsOf(changes, window.to), window), wanted, 0)

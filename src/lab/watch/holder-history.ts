@@ -4,7 +4,7 @@
  */
 import type { Host, Lab } from '../lab.ts'
 import { LoggedProcess } from '../logged-process.ts'
-import { sightsOf, spans, sumOf, within } from './history.ts'
+import { spansIn, sumOf } from './history.ts'
 
 export type HolderAccount = {
   /** ms in sum between the two moments. */
@@ -43,9 +43,8 @@ export class HolderHistory {
       else now.delete(host)
       changes.push({ at, owners: [...now] })
     }
-    const sights = within(sightsOf(changes, Number.POSITIVE_INFINITY), { from, to })
-    const sum = (wanted: (count: number) => boolean) => sumOf(spans(sights, wanted, 0))
-    const holders = sights.at(-1)?.owners ?? []
+    const sum = (wanted: (count: number) => boolean) => sumOf(spansIn(changes, wanted, { from, to }))
+    const holders = changes.findLast(({ at }) => at <= to)?.owners ?? []
     return { nobody: sum((count) => count === 0), several: sum((count) => count > 1), holders }
   }
 }

@@ -17,7 +17,7 @@
 import { ip, macOf } from '../ip.ts'
 import type { Host, Lab } from '../lab.ts'
 import { eventually, monotonicMs } from '../wait.ts'
-import { type History, type Span, sightsOf } from './history.ts'
+import { type Change, type History, type Span, sightsOf } from './history.ts'
 import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from './probe.ts'
 
 /** `duplicates`: UDP probes that two services answered, about one for each ms. */
@@ -36,13 +36,11 @@ export type Witness = {
   stop(): Promise<readonly WitnessRecord[]>
 }
 
-type Claim = { readonly at: number; readonly owners: readonly string[] }
-
 /** One address. */
 class Watch {
   readonly address: string
   readonly from = monotonicMs()
-  readonly #claims: Claim[] = []
+  readonly #claims: Change[] = []
   readonly #unanswered: Span[] = []
   readonly #stranded: Span[] = []
   readonly #blind: Span[] = []
