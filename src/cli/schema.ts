@@ -5,7 +5,7 @@
 import * as z from 'zod'
 import { EXIT } from '../app/exit-code.ts'
 import { jsonSchema } from '../config/config.ts'
-import { eventPageSchema, webhookBodySchema } from '../events/event.ts'
+import { eventPageSchema, webhookBodySchema } from '../events/event-page.ts'
 import { statusSchema } from '../http/status-schema.ts'
 import type { CommandResult } from './command.ts'
 

@@ -1,8 +1,7 @@
 /**
  * What a node remembers of its routers: one zod schema is the types, the lines of the journal's file, the answers of
  * /v1/events and their published JSON Schema. Decided here: which facts there are, and what each one carries. `because`
- * is the number of the event that led to this one, so that a story can be followed back to where it began.
- * Refuses to know who records, keeps, serves or tells them.
+ * is the number of the event that led to this one: a story goes back by it to where it began.
  */
 import * as z from 'zod'
 
@@ -260,26 +259,6 @@ export type Fact = JournalEvent extends infer E
     : never
   : never
 
-/** The answer of /v1/events. */
-export const eventPageSchema = z.object({
-  version: z.literal(1),
-  hostname: z.string(),
-  now: z.object({ at: moment, monotonicMs: z.number() }).describe("This node's clocks when it answered"),
-  file: z.string().nullable().describe('Where the journal is kept; null: in memory alone'),
-  oldest: z.int().nullable().describe('Number of the oldest event in memory; null: there is none'),
-  latest: z.int().nullable(),
-  events: z.array(eventSchema),
-})
-export type EventPage = z.output<typeof eventPageSchema>
-
-const loosePageSchema = eventPageSchema.extend({ events: z.array(z.unknown()) })
-
-/** Undefined: it is something else. Source: a daemon, perhaps of another version. */
-export function readEventPage(value: unknown): EventPage | undefined {
-  const read = loosePageSchema.safeParse(value)
-  return read.success ? { ...read.data, events: read.data.events.flatMap((each) => readEvent(each) ?? []) } : undefined
-}
-
 /** Kinds and faults of events before 0.2.0: journals on disks have them, and nodes that are not upgraded yet. */
 function namedAsNow(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
@@ -295,12 +274,3 @@ export function readEvent(value: unknown): JournalEvent | undefined {
   const read = eventSchema.safeParse(namedAsNow(value))
   return read.success ? read.data : undefined
 }
-
-/** What is posted to a webhook: one event, as a schema that is published (`holdfast schema webhook`). Version 1 only grows. */
-export const webhookBodySchema = z.object({
-  version: z.literal(1),
-  id: z.string().describe('The same in every attempt, and in the header Idempotency-Key'),
-  node: z.string().describe('Host name of the node on which it happened'),
-  event: eventSchema,
-})
-export type WebhookBody = z.output<typeof webhookBodySchema>

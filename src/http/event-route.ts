@@ -4,7 +4,8 @@
  * what is read and what is heard. Refuses to know where events come from and what they say.
  */
 import type { Chronicle } from '../daemon/telemetry/chronicle.ts'
-import type { EventPage, JournalEvent } from '../events/event.ts'
+import type { JournalEvent } from '../events/event.ts'
+import type { EventPage } from '../events/event-page.ts'
 import { type EventQuestion, eventQuestion } from './event-question.ts'
 import { EVENTS, type EventStream, type StreamClient } from './event-stream.ts'
 import { type Asked, type Handler, json, text } from './server.ts'

@@ -3,7 +3,8 @@
  * what a health check's target or a program has said, and no path of a URL, which may hold a token. The reason of a result is a word of ours, its detail is not.
  */
 import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
-import type { EventPage, JournalEvent } from '../events/event.ts'
+import type { JournalEvent } from '../events/event.ts'
+import type { EventPage } from '../events/event-page.ts'
 import { whereOf } from '../notify/webhook.ts'
 
 export function publicStatus(snapshot: Snapshot): Snapshot {

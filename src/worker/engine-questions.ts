@@ -3,7 +3,8 @@
  * numbers. Refuses to know who wants to know.
  */
 import { assembled, type EngineReport, type ReportPart } from '../daemon/telemetry/report.ts'
-import type { EventPage, JournalEvent } from '../events/event.ts'
+import type { JournalEvent } from '../events/event.ts'
+import type { EventPage } from '../events/event-page.ts'
 import type { EventQuestion } from '../http/event-question.ts'
 import type { EngineAnswer, EngineQuestion, WorkerMessage } from './worker-message.ts'
 

@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { WebhookSnapshot } from '../daemon/telemetry/snapshot.ts'
-import type { JournalEvent, WebhookBody } from '../events/event.ts'
+import type { JournalEvent } from '../events/event.ts'
+import type { WebhookBody } from '../events/event-page.ts'
 import { monotonicNow } from '../healthcheck/probe.ts'
 import { publicEvent } from '../http/public-view.ts'
 import {

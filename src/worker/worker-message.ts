@@ -1,6 +1,7 @@
 /** What engine and worker say to each other. Values only; neither side shares memory with the other. */
 import type { EngineReport, ReportPart } from '../daemon/telemetry/report.ts'
-import type { EventPage, JournalEvent } from '../events/event.ts'
+import type { JournalEvent } from '../events/event.ts'
+import type { EventPage } from '../events/event-page.ts'
 import type { FreshConfig, ReadOrder } from '../files/fresh-configuration.ts'
 import type { CheckNews, CheckOrder } from '../healthcheck/check-message.ts'
 import type { Refusal } from '../healthcheck/programs/launched-programs.ts'

@@ -1,7 +1,8 @@
 /** Events of a real daemon at a real receiver, which is not there at first, then fails, then works. */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { type JournalEvent, webhookBodySchema } from '../../src/events/event.ts'
+import type { JournalEvent } from '../../src/events/event.ts'
+import { webhookBodySchema } from '../../src/events/event-page.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'

@@ -4,7 +4,8 @@
  * its own file is believed. Refuses to know what the events are wanted for.
  */
 import { dirname, join } from 'node:path'
-import { type EventPage, type JournalEvent, readEventPage } from '../../events/event.ts'
+import type { JournalEvent } from '../../events/event.ts'
+import { type EventPage, readEventPage } from '../../events/event-page.ts'
 import { readJournalFile } from '../../events/journal-file.ts'
 import { ask } from '../../files/control-client.ts'
 

@@ -5,7 +5,8 @@
  */
 
 import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'
-import { type JournalEvent, readEventPage } from '../../events/event.ts'
+import type { JournalEvent } from '../../events/event.ts'
+import { readEventPage } from '../../events/event-page.ts'
 import { ask } from '../../files/control-client.ts'
 import { becauseOf, failedChecksOf, groupsOf, holdersOf, namesOf } from '../../http/page/cluster.js'
 import { headlineOf } from '../../http/page/headline.js'

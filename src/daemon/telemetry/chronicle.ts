@@ -6,7 +6,8 @@
  */
 import { hostname } from 'node:os'
 import { causeOf } from '../../events/cause.ts'
-import type { EventPage, Fact, JournalEvent } from '../../events/event.ts'
+import type { Fact, JournalEvent } from '../../events/event.ts'
+import type { EventPage } from '../../events/event-page.ts'
 
 export type EventListener = (event: JournalEvent) => void
 

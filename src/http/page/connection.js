@@ -7,7 +7,7 @@ import { Turns } from './turns.js'
 
 /** @typedef {import('./memory.js').Memory} Memory */
 /** @typedef {import('../../events/event.ts').JournalEvent} JournalEvent */
-/** @typedef {import('../../events/event.ts').EventPage} EventPage */
+/** @typedef {import('../../events/event-page.ts').EventPage} EventPage */
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
 /** @typedef {import('../peers/peers.ts').PeersAnswer} PeersAnswer */
 /**

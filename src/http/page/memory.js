@@ -5,7 +5,7 @@
 
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
 /** @typedef {import('../../events/event.ts').JournalEvent} JournalEvent */
-/** @typedef {import('../../events/event.ts').EventPage} EventPage */
+/** @typedef {import('../../events/event-page.ts').EventPage} EventPage */
 /** @typedef {import('../peers/peer-status.ts').PeerStatus} NodeStatus */
 /** @typedef {import('../peers/peers.ts').PeersAnswer} PeersAnswer */
 /** @typedef {{ readonly at: number, readonly state: string, readonly reason: string }} Sighting */

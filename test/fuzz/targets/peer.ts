@@ -5,7 +5,7 @@
 
 import { readIntent } from '../../../src/cluster/decisions/status/intent.ts'
 import { readPublished } from '../../../src/cluster/decisions/status/published-status.ts'
-import { readEventPage } from '../../../src/events/event.ts'
+import { readEventPage } from '../../../src/events/event-page.ts'
 import { readPeerStatus } from '../../../src/http/peers/peer-status.ts'
 import { must, octets, same, type Target, textOf } from '../target.ts'
 

@@ -1,7 +1,8 @@
 /** The engine's side of the webhook: what goes to the worker, and what becomes of it when a thread dies. */
 import { expect, test } from 'vitest'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
-import { type Fact, webhookBodySchema } from '../../../src/events/event.ts'
+import type { Fact } from '../../../src/events/event.ts'
+import { webhookBodySchema } from '../../../src/events/event-page.ts'
 import type { WebhookOrder, WebhookSpec } from '../../../src/notify/webhook.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { MOST_WAITING, WebhookThread } from '../../../src/worker/webhook-thread.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Chronicle, MOST_KEPT } from '../../../src/daemon/telemetry/chronicle.ts'
-import { eventPageSchema, type JournalEvent } from '../../../src/events/event.ts'
+import type { JournalEvent } from '../../../src/events/event.ts'
+import { eventPageSchema } from '../../../src/events/event-page.ts'
 
 function chronicle() {
   let now = 0

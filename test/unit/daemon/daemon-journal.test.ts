@@ -1,7 +1,8 @@
 /** What the engine writes down of what happens to it, each with what led to it: the chains that `holdfast explain` follows. */
 import { describe, expect, test } from 'vitest'
 import { MOST_KEPT } from '../../../src/daemon/telemetry/chronicle.ts'
-import { eventPageSchema, type JournalEvent } from '../../../src/events/event.ts'
+import type { JournalEvent } from '../../../src/events/event.ts'
+import { eventPageSchema } from '../../../src/events/event-page.ts'
 import { FakeWorld, link, PEER, present, ROUTER, type RouterConfig, VIP, type WorldOptions } from './fake-world.ts'
 
 const DOWN = 3_500

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { SCHEMA_NAMES, schemaCommand } from '../../../src/cli/schema.ts'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
-import { eventPageSchema } from '../../../src/events/event.ts'
+import { eventPageSchema } from '../../../src/events/event-page.ts'
 import { withFormerNames } from '../../../src/http/former-names.ts'
 import { publicPage, publicStatus } from '../../../src/http/public-view.ts'
 import { statusSchema } from '../../../src/http/status-schema.ts'
