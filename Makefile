@@ -9,7 +9,7 @@ REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts --
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: ## three nodes in network namespaces, one failover, measured (root)
+demo: ## three nodes in network namespaces, two failovers, measured (root)
 	@scripts/setup.sh runtime
 	@bin/holdfast demo
 

@@ -1,5 +1,5 @@
 /**
- * How many announcement frames one interface may send (design: first frames of a takeover in one batch of up to 256,
+ * How many announcement frames one interface may send (docs/architecture.md, Announcements: first frames of a takeover in one batch of up to 256,
  * then 2 000 a second; repeats 200 a second), so that 255 virtual routers that move at once do not drown the LAN or
  * their own advertisements. A value: offer what is wanted, take what may go, ask when to come back. It knows no frame
  * and no clock, and no router beyond the name it is given.

@@ -190,7 +190,7 @@ const expectedGroup = (parameters: Parameters | undefined, family: Family): Addr
 /** Nobody said how far it came, but no router forwards a packet with a link-local source (RFC 4291 §2.5.6). */
 const cannotBeRouted = (ttl: number | undefined, source: Address): boolean => ttl === undefined && isLinkLocal(source)
 
-/** Whatever comes to a group was not routed; a unicast router may have peers behind routers (design: `ttlCheck`). */
+/** Whatever comes to a group was not routed; a unicast router may have peers behind routers (`ttlCheck`). */
 function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): boolean {
   return (
     toGroup || parameters === undefined || parameters.transport.mode === 'multicast' || parameters.reception.ttlCheck

@@ -1,6 +1,6 @@
 /**
  * A tracked interface with a weight: the Active lowers its own priority, says so at once, and the better Backup acts on
- * that demotion after Skew_Time instead of waiting out Active_Down_Interval (design: fastPreempt). Seen by a client,
+ * that demotion after Skew_Time instead of waiting out Active_Down_Interval (docs/architecture.md). Seen by a client,
  * by the kernel, and on the wire.
  */
 import { afterEach, expect, test } from 'vitest'

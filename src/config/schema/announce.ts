@@ -1,6 +1,6 @@
 /**
  * When and how often an Active announces its addresses: the keys of `announce`, and what the profile makes of those that
- * are not written. Decided here: the schedule of each profile (design: announcements; VR-GARP-01, -02, -04). This file
+ * are not written. Decided here: the schedule of each profile (docs/architecture.md, Announcements; VR-GARP-01, -02, -04). This file
  * does not know frames, nor how many an interface may send at once.
  */
 import * as z from 'zod'

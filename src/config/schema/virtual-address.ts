@@ -1,7 +1,7 @@
 /**
  * One virtual address as a file writes it, and what that means for the kernel: where it is installed, as which network
  * and with which label. Decided here: that a prefix selects the network and nothing else, unless the file wants it
- * installed as written (design: Addresses). This file does not know which addresses go into a packet.
+ * installed as written (docs/architecture.md, Addresses). This file does not know which addresses go into a packet.
  */
 import * as z from 'zod'
 import type { OwnAddresses } from '../../vrrp/parameters.ts'

@@ -110,7 +110,7 @@ function newAddressRequest(flags: number, wanted: WantedAddress, sequence: numbe
   const value = addressBytes(wanted.address)
   const v6 = value.length === 16
   const valid = lifetime ?? FOREVER
-  // With a shorter prefix than a host's somebody wants its network as well (design: Addresses, as written).
+  // With a shorter prefix than a host's somebody wants its network as well (docs/architecture.md, Addresses).
   const alone = wanted.prefixLength === 8 * value.length ? IFA_F_NOPREFIXROUTE : 0
   const label =
     wanted.label === undefined || v6 ? [] : [Uint8Array.from([...wanted.label, '\0'], (char) => char.charCodeAt(0))]
