@@ -251,6 +251,35 @@ const roomOf = (path: string): string => {
   return nested in PLAN ? nested : first
 }
 
+/** The files that a file imports, by their paths. */
+const importedBy = (file: string): readonly string[] =>
+  importsOf(file).flatMap((target) => (target.startsWith('.') ? normalize(join(dirname(file), target)) : []))
+
+/** Files that import each other, directly or by others (strongly connected components, Tarjan 1972). */
+function circlesIn(all: readonly string[], importsFrom = importedBy): readonly (readonly string[])[] {
+  const order = new Map<string, number>()
+  const open: string[] = []
+  const circles: string[][] = []
+  const visit = (file: string): number => {
+    const number = order.size
+    order.set(file, number)
+    open.push(file)
+    let low = number
+    for (const target of importsFrom(file)) {
+      if (!all.includes(target)) continue
+      if (!order.has(target)) low = Math.min(low, visit(target))
+      else if (open.includes(target)) low = Math.min(low, order.get(target) ?? low)
+    }
+    if (low === number) {
+      const circle = open.splice(open.indexOf(file))
+      if (circle.length > 1) circles.push(circle)
+    }
+    return low
+  }
+  for (const file of all) if (!order.has(file)) visit(file)
+  return circles
+}
+
 describe('architecture', () => {
   test.each(SHARED_WITH_PAGE)('%s imports only modules that need no browser', (path) => {
     const folder = dirname(join(SRC, path))
@@ -314,6 +343,16 @@ describe('architecture', () => {
       expect(wrong).toEqual([])
     },
   )
+
+  test('no files of src import each other in a circle, types included', () => {
+    expect(circlesIn(files).map((circle) => circle.map((file) => relative(SRC, file)))).toEqual([])
+  })
+
+  test('a circle is found among files that are in none', () => {
+    const imports: Record<string, readonly string[]> = { a: ['b', 'd'], b: ['c'], c: ['a', 'd'], d: ['e'], e: [] }
+    const found = circlesIn(Object.keys(imports), (file) => imports[file] ?? [])
+    expect(found.map((circle) => [...circle].sort())).toEqual([['a', 'b', 'c']])
+  })
 
   test('the product name of the machine-room peers stays out of the core', () => {
     // Words: RFC 9568 says Active; keepalived's word belongs to its own reader (docs/architecture.md, Protocol decisions).

@@ -43,7 +43,6 @@ import type { Recorder } from './telemetry/recorder.ts'
 import type { ConfigSnapshot, SurroundingsSnapshot } from './telemetry/snapshot.ts'
 import { takeoverTimes } from './telemetry/takeover-watch.ts'
 import { TurnLoop } from './turn-loop.ts'
-import type { Turns } from './turns.ts'
 
 export type DaemonPorts = {
   readonly clock: Clock
@@ -97,6 +96,7 @@ export type EngineOwner = {
 }
 
 export class Engine {
+  readonly turns: TurnLoop
   readonly view = new NetworkView()
   readonly board = new CheckBoard()
   readonly runner: EffectRunner
@@ -112,82 +112,62 @@ export class Engine {
   readonly leftovers: Leftovers
   readonly admission: Admission
   readonly networkEvents: NetworkEvents
+  readonly absence: AbsenceWatch
   readonly guardianWatch: GuardianWatch
-  readonly turns: TurnLoop
   readonly status: EngineStatus
 
   constructor(ports: DaemonPorts, options: DaemonOptions, owner: EngineOwner) {
-    const { checks, clock, network, recorder, sockets, guardian } = ports
+    const { addressMemory: memory = NO_MEMORY, checks, clock, guardian, network, recorder, sockets } = ports
     const { random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
-    const { view } = this
+    const { drainBeforeExpire } = options
+    const onIdle = (now: Millis) => owner.onIdle(now)
+    this.turns = new TurnLoop({ clock, network, wakeUp, recorder, drainBeforeExpire, onIdle }, this)
+    const { board, turns, view } = this
     const config = () => owner.config
     const isStopping = () => owner.isStopping
     const ownChanges = new OwnChanges()
     const writer = new AddressWriter(network, view, ownChanges)
     this.runner = new EffectRunner(writer)
-    const { runner } = this
-    const turns = this.#turnsOfLater()
     this.files = new AddressFiles(ports.addressFiles, recorder)
     this.resolution = new NodeResolution(config(), view, this.files)
-    const memory = ports.addressMemory ?? NO_MEMORY
     this.ledger = new AddressLedger(memory)
-    const events = new SegmentEvents(turns, recorder)
-    const { onClaim, onFailure, onPeerReached, onReadable } = events
-    const sharedBySegments = { sockets, view, recorder, random, writer }
-    this.segments = new Segments({ ...sharedBySegments, onClaim, onFailure, onPeerReached, onReadable })
+    const { onClaim, onFailure, onPeerReached } = new SegmentEvents(turns, recorder)
+    const listeners = { onClaim, onFailure, onPeerReached }
+    this.segments = new Segments({ sockets, view, recorder, random, writer, turns, ...listeners })
     this.notices = new Notices({ port: ports.notify, clock, recorder, schedule })
     const takeovers = takeoverTimes(clock)
+    const { ledger, notices, resolution, runner, segments } = this
     this.registry = new Registry({
       ...{ recorder, guardian, runner, takeovers },
       onTransition: (router, entered) => {
-        this.turns.markChanged()
-        this.notices.transition(router, entered, { departing: this.registry.departing, stopping: isStopping() })
+        turns.markChanged()
+        notices.transition(router, entered, { departing: this.registry.departing, stopping: isStopping() })
       },
       onAskChecks: (router, within) => this.health.ask(router, within),
     })
-    const { ledger, notices, registry, resolution, segments } = this
-    const trackers = new Trackers(view, this.board)
+    const { registry } = this
+    const trackers = new Trackers(view, board)
     this.placement = new Placement({ resolution, segments, view, ledger, trackers, recorder })
-    const { placement } = this
-    this.health = new HealthWatch({ checks, board: this.board, trackers, registry, recorder, schedule, turns })
+    this.health = new HealthWatch({ checks, board, trackers, registry, recorder, schedule, turns })
     this.stale = new StaleAddresses({ view, registry, memory, ledger, recorder, writer })
     this.leftovers = new Leftovers({ recorder, view, registry, writer })
-    const { leftovers, stale } = this
-    const onAdmitted = () => this.turns.markChanged()
-    const departures = { config, isStopping, resolution, placement, registry, leftovers, notices, runner }
-    this.admission = new Admission({ ...departures, onAdmitted })
-    this.networkEvents = new NetworkEvents({ network, view, recorder, ownChanges, config, placement, registry, stale })
+    const { leftovers, placement, stale } = this
+    const shared = { config, resolution, placement, registry }
+    const onAdmitted = () => turns.markChanged()
+    this.admission = new Admission({ ...shared, isStopping, leftovers, notices, runner, onAdmitted })
+    this.networkEvents = new NetworkEvents({ ...shared, network, view, recorder, ownChanges, stale })
     const groups = () => (options.noticeAbsence === false ? [] : registry.groups)
-    const absence = new AbsenceWatch({ clock, guardian, groups })
+    this.absence = new AbsenceWatch({ clock, guardian, groups })
     this.guardianWatch = new GuardianWatch({
       ...{ clock, guardian, schedule, onBeat: ports.onBeat },
       onLook: () => {
-        if (absence.sleptUnnoticed) this.turns.end(this.turns.begin())
+        if (this.absence.sleptUnnoticed) turns.end(turns.begin())
       },
       shortestLifetime: () => shortestLifetime(registry),
       onLost: (silence) => owner.onGuardianLost(silence),
     })
-    this.turns = new TurnLoop({
-      ...{ clock, network, wakeUp, recorder, runner, segments, registry, leftovers, notices, absence },
-      ...{ admission: this.admission, health: this.health, guardianWatch: this.guardianWatch },
-      drainBeforeExpire: options.drainBeforeExpire,
-      onIdle: (now) => owner.onIdle(now),
-    })
-    const { lateness } = this.turns
-    this.status = new EngineStatus({ ports, registry, segments, board: this.board, notices, lateness, takeovers })
-  }
-
-  /** The turn loop comes last, because it needs all parts; the parts that end turns get it by this. */
-  #turnsOfLater(): Turns {
-    const engine = this
-    return {
-      begin: () => engine.turns.begin(),
-      endWoken: (now) => engine.turns.endWoken(now),
-      alarmBy: (at) => engine.turns.alarmBy(at),
-      get isBusy() {
-        return engine.turns.isBusy
-      },
-    }
+    const { lateness } = turns
+    this.status = new EngineStatus({ ports, registry, segments, board, notices, lateness, takeovers })
   }
 }
 

@@ -13,6 +13,7 @@ import type { Trackers } from './health/trackers.ts'
 import type { Segments } from './lan/segments.ts'
 import { interfaceFor, type NodeResolution } from './node-resolution.ts'
 import type { Link } from './ports.ts'
+import { postEvent } from './router/post-event.ts'
 import type { Router } from './router/router.ts'
 import type { Recorder } from './telemetry/recorder.ts'
 
@@ -101,7 +102,8 @@ export class Placement {
     // (VR-TRK-09), and does not advertise another one first.
     for (const { router, faults, tracking, lost } of found) {
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
-      router.followTrackers(tracking, now)
+      const changed = router.adoptTracking(tracking, now)
+      if (changed !== undefined) postEvent(router, changed, now)
       if (lost) segments.detach(router)
     }
     // A router that starts because its last fault is cleared must find its socket open, and no other fault behind it.

@@ -125,7 +125,7 @@ class Stage {
       recorder,
       random: () => 0,
       writer: { apply: (steps) => this.#apply(steps) },
-      onReadable: () => {},
+      turns: { begin: () => this.#now, endWoken: () => {}, isBusy: false, alarmBy: () => {} },
       onFailure: () => {},
       onPeerReached: () => {},
       onClaim: (segment, claim, heardAt) => {
@@ -177,10 +177,10 @@ class Stage {
   }
 
   lowerPriority(): void {
-    this.#router.followTrackers(untracked(90), this.#now)
-    this.#endTurn()
-    this.#router.followTrackers(untracked(100), this.#now)
-    this.#endTurn()
+    for (const priority of [90, 100]) {
+      const changed = this.#router.adoptTracking(untracked(priority), this.#now)
+      if (changed !== undefined) this.post(changed)
+    }
   }
 
   yield(): void {

@@ -29,6 +29,14 @@ export type TurnContext = {
   readonly network: Pick<NetworkPort, 'drain'>
   readonly wakeUp: MakeWakeUp
   readonly recorder: Recorder
+  /** False in tests alone: decides on the timer, as a daemon without ground rule 2 would. */
+  readonly drainBeforeExpire: boolean
+  /** Called after a turn in which a state changed, if every router is in Initialize. */
+  readonly onIdle: (now: Millis) => void
+}
+
+/** Parts of the engine that a turn goes through. They are read in a turn, and made after the turn loop: most of them end turns. */
+export type TurnParts = {
   readonly runner: EffectRunner
   readonly segments: Segments
   readonly registry: Registry
@@ -38,37 +46,35 @@ export type TurnContext = {
   readonly notices: Notices
   readonly absence: AbsenceWatch
   readonly guardianWatch: GuardianWatch
-  /** False in tests alone: decides on the timer, as a daemon without ground rule 2 would. */
-  readonly drainBeforeExpire: boolean
-  /** After a turn in which a state changed, if every router is in Initialize. */
-  readonly onIdle: (now: Millis) => void
 }
 
 export class TurnLoop implements Turns {
   /** Seconds by which alarms came late. */
   readonly lateness = new Histogram(METRICS.holdfast_engine_timer_lateness_seconds.buckets)
   readonly #context: TurnContext
+  readonly #parts: TurnParts
   readonly #alarm: Alarm
   readonly #latenessNews: LatenessNews
   /** An alarm is being served: its announcements come after its decisions. */
   #serving = false
   #stateChanged = false
 
-  constructor(context: TurnContext) {
+  constructor(context: TurnContext, parts: TurnParts) {
     this.#context = context
+    this.#parts = parts
     this.#latenessNews = new LatenessNews(context.recorder.chronicle)
     this.#alarm = new Alarm(context.clock, (now, lateMs) => this.#serveAlarm(now, lateMs), context.wakeUp)
   }
 
   begin(now = this.#context.clock.now()): Millis {
     // A turn of health checks that changes nothing begins and does not end.
-    if (this.#context.absence.notice(now)) this.#alarm.sooner(now)
+    if (this.#parts.absence.notice(now)) this.#alarm.sooner(now)
     return now
   }
 
   /** Runs the effects of the turn, then what has to wait for them, and sets the alarm. */
   end(now: Millis): void {
-    const { admission, notices, registry, runner, segments } = this.#context
+    const { absence, admission, notices, registry, runner, segments } = this.#parts
     runner.run(now)
     if (this.#context.drainBeforeExpire) this.#hearBeforeAnswering(now)
     if (registry.departing.size > 0) admission.releaseDeparted(now)
@@ -80,13 +86,13 @@ export class TurnLoop implements Turns {
     // After the first announcements (VR-NTF-08).
     notices.settle(registry)
     const nearest = this.#nearestDeadline()
-    this.#context.absence.alarmAt = nearest
+    absence.alarmAt = nearest
     this.#alarm.set(nearest)
   }
 
   endWoken(now: Millis): void {
     this.end(now)
-    this.#context.guardianWatch.glance(now)
+    this.#parts.guardianWatch.glance(now)
   }
 
   /** A state changed, or may have: the turn ends with a look at all of them. */
@@ -95,7 +101,7 @@ export class TurnLoop implements Turns {
   }
 
   get isBusy(): boolean {
-    return !this.#context.runner.idle
+    return !this.#parts.runner.idle
   }
 
   /** An alarm is being served, and ends its turn. */
@@ -113,12 +119,12 @@ export class TurnLoop implements Turns {
   }
 
   #serveAlarm(firedAt: Millis, lateMs: number): void {
-    const { admission, clock, guardianWatch, health, leftovers, segments } = this.#context
+    const { admission, guardianWatch, health, leftovers, segments } = this.#parts
     this.lateness.observe(lateMs / 1_000)
     this.begin(firedAt)
     this.#serving = true
     this.#drain(firedAt)
-    const now = clock.now()
+    const now = this.#context.clock.now()
     health.runDue(now)
     this.#expire(now)
     for (const { detection } of segments.all) detection.advance(now)
@@ -136,14 +142,14 @@ export class TurnLoop implements Turns {
    * silence on a dead link proves nothing.
    */
   #drain(firedAt: Millis): void {
-    const { drainBeforeExpire, network, segments } = this.#context
+    const { drainBeforeExpire, network } = this.#context
     if (!drainBeforeExpire) return
     network.drain()
-    for (const { reception } of segments.all) reception.drain(firedAt)
+    for (const { reception } of this.#parts.segments.all) reception.drain(firedAt)
   }
 
   #expire(now: Millis): void {
-    for (const router of this.#context.registry.all) {
+    for (const router of this.#parts.registry.all) {
       const deadline = nextDeadline(router.state)
       if (deadline !== undefined && deadline <= now) {
         const receptionLost = this.#context.drainBeforeExpire && router.mayHaveMissed(now - deadline)
@@ -159,21 +165,21 @@ export class TurnLoop implements Turns {
    * are about to go.
    */
   #hearBeforeAnswering(now: Millis): void {
-    const { runner, segments } = this.#context
+    const { runner, segments } = this.#parts
     for (const { announcements, reception } of segments.all)
       if (announcements.answersRival(now)) reception.drain(now, READ_BATCHES)
     runner.run(now)
   }
 
   #settleStates(now: Millis): void {
-    const { onIdle, registry, segments } = this.#context
+    const { registry, segments } = this.#parts
     this.#stateChanged = false
     for (const segment of segments.all) segment.watchClaims()
-    if (registry.all.every((router) => router.state.name === 'Initialize')) onIdle(now)
+    if (registry.all.every((router) => router.state.name === 'Initialize')) this.#context.onIdle(now)
   }
 
   #nearestDeadline(): Millis | undefined {
-    const { health, leftovers, registry, segments } = this.#context
+    const { health, leftovers, registry, segments } = this.#parts
     let nearest = sooner(sooner(segments.openAgainAt, leftovers.nextAt), health.nextAt)
     for (const router of registry.all) nearest = sooner(nearest, router.nextDeadline())
     for (const { announcements, detection } of segments.all)
@@ -182,7 +188,7 @@ export class TurnLoop implements Turns {
   }
 
   #shortestInterval(): number {
-    const { all } = this.#context.registry
+    const { all } = this.#parts.registry
     return Math.min(...all.map(({ parameters }) => centisToMillis(parameters.advertisementInterval)))
   }
 }

@@ -165,7 +165,8 @@ function followTrackers(routers: readonly Router[], trackers: Trackers, now: Mil
   })
   for (const { router, tracking } of found) {
     for (const { fault, present, canSend } of tracking.faults) if (present) router.setFault(fault, true, canSend, now)
-    router.followTrackers(tracking, now)
+    const changed = router.adoptTracking(tracking, now)
+    if (changed !== undefined) postEvent(router, changed, now)
   }
   for (const { router, tracking } of found) {
     for (const { fault, present } of tracking.faults) if (!present) router.setFault(fault, false, false, now)

@@ -13,6 +13,7 @@ import type { Router } from '../router/router.ts'
 import { DiscardNews } from '../telemetry/discard-news.ts'
 import { Counters, type Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
+import type { Turns } from '../turns.ts'
 import { Backlog } from './backlog.ts'
 import { describeMismatch, isMismatch } from './mismatched-routers.ts'
 
@@ -40,6 +41,7 @@ export class Reception {
   /** Packets that were not valid, by reason. */
   readonly discarded = new Counters()
   readonly #lan: Lan
+  readonly #turns: Pick<Turns, 'begin' | 'endWoken'>
   readonly #recorder: Recorder
   readonly #discards: DiscardNews
   readonly #backlog = new Backlog()
@@ -49,7 +51,8 @@ export class Reception {
   #unreported = 0
   readonly #lossBucket = new TokenBucket(RATES.packetsLost)
 
-  constructor(lan: Lan, recorder: Recorder) {
+  constructor(lan: Lan, turns: Pick<Turns, 'begin' | 'endWoken'>, recorder: Recorder) {
+    this.#turns = turns
     this.#discards = new DiscardNews(() => lan.interfaceName, recorder.chronicle, recorder.elapsed)
     this.#lan = lan
     this.#recorder = recorder
@@ -68,6 +71,13 @@ export class Reception {
   /** Packets wait, were dropped, or may have been: silence proves nothing (ground rule 2). */
   get isIncomplete(): boolean {
     return this.#backlog.mayHide
+  }
+
+  /** Call it while packets wait between deadlines: one turn for some of them. */
+  readonly read = (): void => {
+    const now = this.#turns.begin()
+    this.drain(now, READ_BATCHES)
+    this.#turns.endWoken(now)
   }
 
   /** Posts what waits, up to so many batches, and begins no batch later than DRAIN_TIME after `now`. */

@@ -1,7 +1,6 @@
 /**
- * What the sockets of the segments report outside an alarm: packets that wait, claims of other hosts, peers that are reached
- * again, and failures. Decided here: which routers each of it is for, and whether it ends a turn or only brings an alarm
- * forward. Refuses to know what a packet or a claim means, and what the end of a turn does.
+ * What the sockets of the segments report besides packets: claims of other hosts, peers that are reached again, and failures. Decided here: which routers each of it is for, and whether it ends a turn or only brings an alarm
+ * forward. Refuses to know what a claim means, and what the end of a turn does.
  */
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -11,22 +10,15 @@ import type { Router } from '../router/router.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import type { Turns } from '../turns.ts'
 import type { HeardClaim } from './arp-listener.ts'
-import { READ_BATCHES } from './reception.ts'
 import type { Segment, SegmentContext } from './segment.ts'
 
-export class SegmentEvents implements Pick<SegmentContext, 'onClaim' | 'onFailure' | 'onPeerReached' | 'onReadable'> {
+export class SegmentEvents implements Pick<SegmentContext, 'onClaim' | 'onFailure' | 'onPeerReached'> {
   readonly #turns: Turns
   readonly #recorder: Recorder
 
   constructor(turns: Turns, recorder: Recorder) {
     this.#turns = turns
     this.#recorder = recorder
-  }
-
-  readonly onReadable = ({ reception }: Segment): void => {
-    const now = this.#turns.begin()
-    reception.drain(now, READ_BATCHES)
-    this.#turns.endWoken(now)
   }
 
   readonly onFailure = ({ interfaceName }: Segment, { code, message }: Failure): void => {

@@ -23,6 +23,7 @@ import type {
 import type { Router } from '../router/router.ts'
 import type { RouterIo } from '../router/router-io.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
+import type { Turns } from '../turns.ts'
 import { Announcements, spacingOf } from './announcements.ts'
 import { Announcer } from './announcer.ts'
 import { ArpListener, type HeardClaim } from './arp-listener.ts'
@@ -40,8 +41,7 @@ export type SegmentContext = {
   /** Returns a number from 0 to 1. */
   readonly random: () => number
   readonly writer: Writer
-  /** Packets wait. */
-  readonly onReadable: (segment: Segment) => void
+  readonly turns: Turns
   readonly onFailure: (segment: Segment, failure: Failure) => void
   /** Another host claims to have an address. */
   readonly onClaim: (segment: Segment, claim: HeardClaim, heardAt: Millis) => void
@@ -73,10 +73,10 @@ export class Segment implements RouterIo {
     this.source = source
     this.#link = link
     this.#context = context
-    const { recorder, sockets, view } = context
+    const { recorder, sockets, turns, view } = context
     const onFailure = (failure: Failure) => context.onFailure(this, failure)
     const spacing = (of: Family) => spacingOf(this.routers.values(), of)
-    this.reception = new Reception(this, recorder)
+    this.reception = new Reception(this, turns, recorder)
     this.detection = new DetectionSchedule(() => this.routers.values(), context.random)
     this.announcer = new Announcer(
       (frames) => this.#frames?.send(frames) ?? [],
@@ -182,7 +182,7 @@ export class Segment implements RouterIo {
     const { family, source } = this
     const { sockets } = this.#context
     const onFailure = (failure: Failure) => this.#context.onFailure(this, failure)
-    const onReadable = () => this.#context.onReadable(this)
+    const onReadable = this.reception.read
     const common = { interfaceIndex, interfaceName, family, onFailure }
     const advertisements = sockets.openAdvertisementSocket({ ...common, source, group, onReadable })
     if ('code' in advertisements) return advertisements

@@ -39,7 +39,8 @@ export function endYield(members: Members, name: string | undefined, now: Millis
   if (yielding.length === 0) return `${name ?? members[0]?.name} does not yield`
   for (const member of yielding) {
     member.priority.yieldUntil(now)
-    member.endYield(now)
+    const ended = member.endYield(now)
+    if (ended !== undefined) postEvent(member, ended, now)
   }
   return undefined
 }

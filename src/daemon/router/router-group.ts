@@ -58,6 +58,8 @@ export class RouterGroup implements Membership<Router> {
   }
 
   step(member: Router, event: Event, now: Millis): readonly GroupStep[] {
+    // The lifetime and the grace of the plan follow from the priority.
+    if (event.kind === 'priorityChanged' && member.holds) this.cleanup.armLater()
     return this.#permitted(stepGroup(this.#members, this.#members.indexOf(member), event, now), now)
   }
 

@@ -329,7 +329,8 @@ export class Router {
     const repair = this.duty.takeRepair(now)
     if (repair !== undefined) this.#runner.add(this, [() => repair()])
     this.duty.endFaults(now)
-    this.endYield(now)
+    const yieldEnded = this.endYield(now)
+    if (yieldEnded !== undefined) postEvent(this, yieldEnded, now)
     this.#priorityNews.catchUp(this, now)
     this.history.catchUp(this, now)
     this.activesNews.look(this, now)
@@ -339,10 +340,13 @@ export class Router {
 
   // Priority -----------------------------------------------------------------------------------------------------------
 
-  /** Base priority and trackers have another result, which is in force unless the router yields. */
-  followTrackers(tracking: Tracking, now: Millis): void {
+  /**
+   * Base priority and trackers have another result, which is in force unless the router yields. Returns the event to post if
+   * the priority in force changed.
+   */
+  adoptTracking(tracking: Tracking, now: Millis): Event | undefined {
     this.priority.track(tracking)
-    if (this.priority.yieldingUntil === undefined) this.#adoptPriority('tracking', now)
+    return this.priority.yieldingUntil === undefined ? this.#adoptPriority('tracking', now) : undefined
   }
 
   /** The priority is 1 until then. Posts nothing: the release says it. */
@@ -354,21 +358,19 @@ export class Router {
     this.#parameters = { ...this.#parameters, priority, assured }
   }
 
-  /** Ends a yield whose time is over. */
-  endYield(now: Millis): void {
-    if (this.priority.endYield(now)) this.#adoptPriority('yieldOver', now)
+  /** Ends a yield whose time is over. Returns the event to post if the priority in force changed. */
+  endYield(now: Millis): Event | undefined {
+    return this.priority.endYield(now) ? this.#adoptPriority('yieldOver', now) : undefined
   }
 
-  #adoptPriority(why: 'tracking' | 'yieldOver', now: Millis): void {
+  #adoptPriority(why: 'tracking' | 'yieldOver', now: Millis): Event | undefined {
     const { assured, priority } = this.priority.inForce
     const before = this.#parameters
-    if (priority === before.priority && assured === before.assured) return
+    if (priority === before.priority && assured === before.assured) return undefined
     this.#parameters = { ...before, priority, assured }
-    if (priority === before.priority) return
+    if (priority === before.priority) return undefined
     this.#priorityNews.changed(this, before.priority, why, now)
-    postEvent(this, { kind: 'priorityChanged', previous: before.priority }, now)
-    // The lifetime and the grace of the plan follow from it.
-    if (this.holds) this.#group.cleanup.armLater()
+    return { kind: 'priorityChanged', previous: before.priority }
   }
 
   /** Returns the priority in force with another base priority. */

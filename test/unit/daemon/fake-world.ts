@@ -182,6 +182,8 @@ export class FakeWorld {
   readonly lifetimes = new Map<string, number | undefined>()
   /** Before a question goes out. */
   onAsk: (() => void) | undefined
+  /** Before an announcement goes out. */
+  onAnnounce: (() => void) | undefined
   /** Before the kernel carries out a batch. */
   onApply: (() => void) | undefined
   /** Before it takes an advertisement. */
@@ -546,6 +548,7 @@ export class FakeWorld {
       this.asked.push({ at: this.now, address: target, to: macFromBytes(frame.subarray(0, 6)), from })
       return { ok: true }
     }
+    this.onAnnounce?.()
     const { address: claimed = 'nothing', mac = 'nobody' } = claimOf(frame) ?? {}
     this.calls.push(`announce ${interfaceName} ${claimed}`)
     this.announced.push({ at: this.now, address: claimed, mac })
