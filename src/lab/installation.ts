@@ -11,6 +11,9 @@ export function packageRoot(): string {
   return directory
 }
 
+/** The program of this package. */
+export const holdfastProgram = (): string => join(packageRoot(), 'bin', 'holdfast')
+
 export function probePath(): string {
   const path = join(packageRoot(), 'native', 'prebuilds', `linux-${arch}`, 'holdfast-probe')
   if (!existsSync(path))

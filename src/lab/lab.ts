@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { holdfastProgram } from './installation.ts'
 import { ip } from './ip.ts'
 import { cleanUpAtEnd, sweepLeftovers } from './leftovers.ts'
 import { Namespaces } from './namespaces.ts'
@@ -23,6 +24,8 @@ export type LabOptions = {
   readonly ipv6?: boolean
 }
 
+/** The program that tests start: HOLDFAST_BIN names another build than this one. */
+export const HOLDFAST = process.env.HOLDFAST_BIN ?? holdfastProgram()
 export const LAB_VIP = '10.77.0.100'
 export const LAB_VIP6 = 'fd00:77::100'
 const PREFIX = 'hflab'
@@ -80,6 +83,7 @@ export class Lab extends Network {
   readonly directory: string
   /** Folder of the processes' logs; `undefined` where nothing is kept. */
   readonly logs: string | undefined
+  readonly program = HOLDFAST
   readonly #wire: ChildProcess
   readonly #forget = cleanUpAtEnd(() => this.destroy())
 

@@ -12,6 +12,8 @@ export type Site = {
   spawn(where: Where, argv: readonly string[], options?: SpawnOptions): ChildProcess
   /** Folder in which the output of each process is kept; `undefined`: it is not. */
   readonly logs?: string | undefined
+  /** The holdfast that is started here; by default that of this package. */
+  readonly program?: string
 }
 
 export class Namespaces {

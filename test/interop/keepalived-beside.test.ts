@@ -9,14 +9,13 @@ import { afterEach, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
 
 /** What a careful operator gives the daemon: then the descriptors of a root with all capabilities cannot be read. */
 const LEAST = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
 
 let lab: Lab | undefined
 afterEach(() => {
@@ -70,7 +69,7 @@ describeInterop('keepalived on the same node', () => {
     expect(lab.addresses(lab.router(1)), 'the addresses of keepalived').toEqual(before)
     expect(await keepalived.state()).toBe('Active')
 
-    const checked = spawnSync('ip', ['netns', 'exec', ours.host.namespace, BIN, 'check', '--node', daemon.file], {
+    const checked = spawnSync('ip', ['netns', 'exec', ours.host.namespace, HOLDFAST, 'check', '--node', daemon.file], {
       encoding: 'utf8',
     })
     expect([checked.status, checked.stdout]).toEqual([

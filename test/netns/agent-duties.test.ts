@@ -7,8 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { packageRoot } from '../../src/lab/installation.ts'
-import { LAB_VIP } from '../../src/lab/lab.ts'
+import { HOLDFAST, LAB_VIP } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { createAuthority } from '../support/certificates.ts'
@@ -16,7 +15,6 @@ import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = { within: 40_000, every: 50 }
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
 const CRICTL = '#!/bin/sh\ncat "$CRICTL_SAYS/$1.json"\n'
 /** Of the node, each a folder of the test's in the agent's own mounts. */
@@ -56,7 +54,7 @@ async function prepared() {
   )
   const start = (words: readonly string[], env: Readonly<Record<string, string>> = {}) => {
     const own = ['--api-vips', LAB_VIP, '--ingress-vips', INGRESS_VIP, '--name', 'ostest', '--stable-for=500ms']
-    const argv = [BIN, 'agent', at('kubeconfig'), ...words, ...own, '--check-interval=300ms']
+    const argv = [HOLDFAST, 'agent', at('kubeconfig'), ...words, ...own, '--check-interval=300ms']
     const shell = [
       'unshare',
       '--mount',

@@ -2,6 +2,7 @@
  * `holdfast agent --print` on a machine with an address, in the words of dynkeepalived's pod: the text that the cluster's own
  * templates render for that node, with nodes from a list and from what was remembered.
  */
+
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,10 +10,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeNamespace, removeAll } from '../../src/lab/cable.ts'
 import { ip } from '../../src/lab/ip.ts'
+import { HOLDFAST } from '../../src/lab/lab.ts'
 import { sample } from '../support/keepalived-text.ts'
 import { describeNetns } from '../support/require.ts'
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
 const POD = ['/nowhere/kubeconfig', '/config/keepalived.conf.tmpl', '/nowhere/keepalived.conf']
 const VIPS = ['--api-vips=192.168.111.5', '--ingress-vips=192.168.111.4', '--name', 'ostest']
 
@@ -48,7 +49,7 @@ describeNetns('agent --print', () => {
     ;[namespace, worker] = [makeNamespace(), makeNamespace()]
     folder = mkdtempSync(join(tmpdir(), 'hf-print-'))
     // The name decides, as for keepalived.
-    symlinkSync(BIN, file('dynkeepalived'))
+    symlinkSync(HOLDFAST, file('dynkeepalived'))
     writeFileSync(file('nodes.json'), JSON.stringify({ kind: 'NodeList', items: NODES }))
     for (const [at, v4, v6] of [
       [namespace, '192.168.111.20/24', `${NET6}:14/64`],
@@ -118,7 +119,7 @@ describeNetns('agent --print', () => {
     const printed = agent([...VIPS, '--print=yaml', '--nodes', file('nodes.json')])
     expect(printed.status).toBe(0)
     writeFileSync(file('printed.yaml'), printed.stdout)
-    const checked = spawnSync(BIN, ['check', file('printed.yaml')], { encoding: 'utf8' })
+    const checked = spawnSync(HOLDFAST, ['check', file('printed.yaml')], { encoding: 'utf8' })
     expect([checked.status, checked.stderr]).toEqual([0, ''])
   })
 

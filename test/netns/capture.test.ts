@@ -8,9 +8,8 @@ import { afterEach, expect, test } from 'vitest'
 import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
 import { neighborSolicitation } from '../../src/arp/neighbor-solicitation.ts'
 import { startDaemon } from '../../src/lab/daemons/start-daemon.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
 import { ip } from '../../src/lab/ip.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { decode, faults } from '../../src/lab/watch/capture.ts'
@@ -24,7 +23,6 @@ import { describeCapture } from '../support/require.ts'
 import { Agent } from './linux-fixture.ts'
 
 const WITHIN = 10_000
-const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 
 type Line = Readonly<Record<string, unknown>>
 

@@ -23,12 +23,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const COMMANDS = ['run', 'check', 'status', 'yield', 'reload', 'stop', 'capture', 'demo', 'schema']
 const BAD = `virtualRouters:
   - name: api
@@ -48,7 +47,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-function holdfast(argv: readonly string[], command: readonly string[] = [BIN], cwd = directory): Result {
+function holdfast(argv: readonly string[], command: readonly string[] = [HOLDFAST], cwd = directory): Result {
   const [file = '', ...rest] = [...command, ...argv]
   const { status, stdout, stderr } = spawnSync(file, rest, { cwd, encoding: 'utf8', timeout: 20_000 })
   return { status, stdout, stderr }
@@ -83,7 +82,7 @@ describe('words', () => {
   test('from another directory, through links, under another name', () => {
     const other = join(directory, 'elsewhere')
     mkdirSync(other, { recursive: true })
-    symlinkSync(BIN, join(other, 'first'))
+    symlinkSync(HOLDFAST, join(other, 'first'))
     symlinkSync('first', join(other, 'hf'))
     const version = holdfast(['--version'], ['./hf'], other)
     expect([version.status, version.stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
@@ -155,7 +154,7 @@ describeNetns('a daemon', () => {
   }
 
   /** On the router, in front of bin/holdfast. */
-  const onRouter = (...words: readonly string[]) => lab.commandOn(lab.router(1), [...words, BIN])
+  const onRouter = (...words: readonly string[]) => lab.commandOn(lab.router(1), [...words, HOLDFAST])
 
   async function running(name = 'r1'): Promise<Holdfast> {
     const daemon = new Holdfast(lab, plan())
@@ -224,7 +223,7 @@ describeNetns('a daemon', () => {
   test('of two that are started at once exactly one runs', async () => {
     const files = ['first', 'second'].map((name) => configFile(name))
     for (let round = 1; round <= 8; round++) {
-      const both = files.map((file) => new LoggedProcess(lab, lab.router(1), [BIN, 'run', '-c', file]))
+      const both = files.map((file) => new LoggedProcess(lab, lab.router(1), [HOLDFAST, 'run', '-c', file]))
       const said = () => both.map(({ exit, lines }) => ({ exit, lines: lines.slice(-3).map(({ text }) => text) }))
       await eventually(`round ${round}: the VIP to be held`, () => lab.holders(LAB_VIP).length === 1, said, {
         within: 5_000,
@@ -286,7 +285,7 @@ describeNetns('a daemon', () => {
     execFileSync('mkfifo', [fifo])
     const holder = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec sleep 60 <${fifo}`])
     const file = configFile('unread')
-    const daemon = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec ${BIN} run -c ${file} >${fifo}`])
+    const daemon = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec ${HOLDFAST} run -c ${file} >${fifo}`])
     const status = () => {
       const { stdout } = holdfast(['status', '--json', '-s', join(lab.directory, 'unread', 'holdfast.sock')])
       const snapshot: Snapshot | undefined = stdout === '' ? undefined : JSON.parse(stdout)
@@ -334,7 +333,7 @@ describeNetns('a daemon', () => {
     const daemon = new LoggedProcess(
       lab,
       lab.router(1),
-      ['sh', '-c', `exec ${BIN} run -c ${configFile(place)} >${fifo} 2>${fifo}`],
+      ['sh', '-c', `exec ${HOLDFAST} run -c ${configFile(place)} >${fifo} 2>${fifo}`],
       { NODE_OPTIONS: `--import=${preload}` },
     )
     const holders = () => lab.holders(LAB_VIP)
@@ -360,7 +359,7 @@ describeNetns('a daemon', () => {
       () => blocker.lines,
       { within: 5_000 },
     )
-    const daemon = new LoggedProcess(lab, lab.router(1), [BIN, 'run', '-c', configFile('listen', listen)])
+    const daemon = new LoggedProcess(lab, lab.router(1), [HOLDFAST, 'run', '-c', configFile('listen', listen)])
     const lines = () => daemon.lines.map(({ text }) => text)
     await eventually(
       'a line that says the port is in use',

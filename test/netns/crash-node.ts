@@ -2,13 +2,13 @@
  * One node of the crash matrix: bin/holdfast run with a virtual router for each column, whose engine and guardian can be
  * hurt one by one. Decides its configuration and how the engine is told to misbehave; refuses to know what should follow.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
+import { HoldfastProcess, minimal } from '../../src/lab/daemons/holdfast-process.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import type { Host, Lab } from '../../src/lab/lab.ts'
-import { LoggedProcess } from '../../src/lab/logged-process.ts'
-import { snapshotOf } from '../../src/lab/status.ts'
+import type { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { monotonicMs } from '../../src/lab/wait.ts'
 
 /** An address with its own interval. All are of one engine: what hits one hits all, and no more than it must. */
@@ -32,43 +32,33 @@ export type NodeOptions = {
 
 export type Victim = 'engine' | 'guardian'
 
-const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
-
 export class CrashNode {
   readonly host: Host
   readonly #lab: Lab
   readonly #options: NodeOptions
   readonly #directory: string
-  #process: LoggedProcess | undefined
+  #daemon: HoldfastProcess | undefined
 
   constructor(lab: Lab, host: Host, options: NodeOptions) {
     this.#lab = lab
     this.host = host
     this.#options = options
     this.#directory = join(lab.directory, `crash-${host.name}`)
-    mkdirSync(this.#directory, { recursive: true })
   }
 
   /** `more`: options of Node itself. */
   start(more = ''): void {
     const { columns, priority, extra = {}, options = [] } = this.#options
+    const common = { interface: 'eth0', priority }
     const virtualRouters = columns.map(({ vip, vrid, interval }) => ({
-      ...{
-        name: `${vip.includes(':') ? 'v6' : 'v4'}-${interval}`,
-        vrid,
-        interface: 'eth0',
-        addresses: [vip],
-        priority,
-      },
+      ...{ name: `${vip.includes(':') ? 'v6' : 'v4'}-${interval}`, vrid, addresses: [vip], ...common },
       ...{ advertisementInterval: `${interval}ms`, ...extra },
     }))
-    const runDirectory = this.#directory
-    const file = join(runDirectory, 'holdfast.yaml')
-    writeFileSync(file, JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters }))
+    const directory = this.#directory
     const preload = join(packageRoot(), 'test', 'support', 'misbehaving-engine.mjs')
-    this.#process = new LoggedProcess(this.#lab, this.host, [HOLDFAST, 'run', '-c', file, ...options], {
-      NODE_OPTIONS: `--import=${preload} ${more}`.trim(),
-      MISBEHAVIOUR: this.#orders,
+    this.#daemon = new HoldfastProcess(this.#lab, this.host, {
+      ...{ directory, configuration: { ...minimal(directory), virtualRouters }, flags: options },
+      environment: { NODE_OPTIONS: `--import=${preload} ${more}`.trim(), MISBEHAVIOUR: this.#orders },
     })
   }
 
@@ -77,12 +67,12 @@ export class CrashNode {
   }
 
   get process(): LoggedProcess {
-    if (this.#process === undefined) throw new Error(`Cannot use the daemon on ${this.host.name}: it was not started`)
-    return this.#process
+    if (this.#daemon === undefined) throw new Error(`Cannot use the daemon on ${this.host.name}: it was not started`)
+    return this.#daemon.process
   }
 
   get ended(): boolean {
-    return this.#process === undefined || this.#process.exit !== undefined
+    return this.#daemon === undefined || this.process.exit !== undefined
   }
 
   #pid(victim: Victim): number {
@@ -130,7 +120,7 @@ export class CrashNode {
     throw new Error(`Cannot make the engine on ${this.host.name} ${order}: it did not say so within 2 s`)
   }
 
-  snapshot(): Promise<Snapshot | undefined> {
-    return snapshotOf(join(this.#directory, 'holdfast.sock'))
+  async snapshot(): Promise<Snapshot | undefined> {
+    return this.#daemon?.snapshot()
   }
 }

@@ -9,15 +9,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
 import { inside, ip } from '../../src/lab/ip.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { describeNetns } from '../support/require.ts'
 
-const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 const INTERVAL = 500
 /** Three intervals and more. */
 const DURATION = '2s'

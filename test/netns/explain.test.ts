@@ -13,7 +13,7 @@ import type { Story } from '../../src/explain/story.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { ip } from '../../src/lab/ip.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
@@ -23,7 +23,6 @@ const INTERVAL = 1_000
 const WITHIN = 20_000
 const YIELD = 8_000
 const PORT = 9655
-const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 
 describeNetns('holdfast explain names the fault', () => {
   let lab: Lab

@@ -3,56 +3,30 @@
  * account of the kernels. Decides how that is sampled so that no overlap is invented; refuses to know what is allowed.
  */
 import { execFile } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
+import { HoldfastProcess, minimal } from '../../src/lab/daemons/holdfast-process.ts'
 import type { Host, Lab } from '../../src/lab/lab.ts'
-import { LoggedProcess } from '../../src/lab/logged-process.ts'
-import { snapshotOf } from '../../src/lab/status.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 
 export const COUNT = 255
 const GROUP_OF = 15
 export const VIPS: readonly string[] = Array.from({ length: COUNT }, (_, i) => `10.88.0.${i + 1}`)
-const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 const execute = promisify(execFile)
 
-export class FleetNode {
-  readonly host: Host
-  readonly process: LoggedProcess
-  readonly #socket: string
-
+export class FleetNode extends HoldfastProcess {
   /** `grouped`: 17 sync groups of 15. */
   constructor(lab: Lab, host: Host, priority: number, grouped = false) {
-    this.host = host
-    const runDirectory = join(lab.directory, `fleet-${host.name}`)
-    mkdirSync(runDirectory, { recursive: true })
-    this.#socket = join(runDirectory, 'holdfast.sock')
-    const virtualRouters = VIPS.map((vip, i) => ({
-      name: `r${i + 1}`,
-      vrid: i + 1,
-      interface: 'eth0',
-      addresses: [vip],
-      priority,
-      peers: lab.routers.filter((other) => other !== host).map(({ address }) => address),
-    }))
-    const file = join(runDirectory, 'holdfast.yaml')
+    const directory = join(lab.directory, `fleet-${host.name}`)
+    const peers = lab.routers.filter((other) => other !== host).map(({ address }) => address)
+    const common = { interface: 'eth0', priority, peers }
+    const virtualRouters = VIPS.map((vip, i) => ({ name: `r${i + 1}`, vrid: i + 1, addresses: [vip], ...common }))
     const names = virtualRouters.map(({ name }) => name)
     const groups = names.flatMap((_, i) =>
       i % GROUP_OF === 0 ? [{ name: `g${i / GROUP_OF}`, members: names.slice(i, i + GROUP_OF) }] : [],
     )
     const syncGroups = grouped ? groups : []
-    writeFileSync(
-      file,
-      JSON.stringify({ version: 1, runDirectory, api: { listen: false }, virtualRouters, syncGroups }),
-    )
-    this.process = new LoggedProcess(lab, host, [HOLDFAST, 'run', '-c', file])
-  }
-
-  snapshot(): Promise<Snapshot | undefined> {
-    return snapshotOf(this.#socket)
+    super(lab, host, { directory, configuration: { ...minimal(directory), virtualRouters, syncGroups } })
   }
 
   /** "Active 255", "Backup 254, Initialize 1". */
@@ -62,14 +36,11 @@ export class FleetNode {
     return [...counts].map(([state, count]) => `${state} ${count}`).join(', ')
   }
 
-  /** Log records of level warn (40) and above, in words, each of the kind once. */
+  /** Log records of level warn (40) and above, and lines that are no records; each of the kind once. */
   get complaints(): string[] {
-    const all = this.process.lines.flatMap(({ text }) => {
-      const record: unknown = text.startsWith('{') ? JSON.parse(text) : { level: 99, msg: text }
-      if (typeof record !== 'object' || record === null || !('level' in record && 'msg' in record)) return [text]
-      return Number(record.level) >= 40 ? [String(record.msg).replace(/^r\d+( \(g\d+\))?: /, 'r*: ')] : []
-    })
-    return [...new Set(all)]
+    const bare = this.lastLines().filter((text) => !text.startsWith('{'))
+    const records = this.records.filter(({ level }) => level >= 40)
+    return [...new Set([...bare, ...records.map(({ msg }) => msg.replace(/^r\d+( \(g\d+\))?: /, 'r*: '))])]
   }
 }
 

@@ -7,8 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { ask } from '../../src/files/control-client.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { snapshotOf } from '../../src/lab/status.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
@@ -16,7 +15,6 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { instanceOf } from '../support/keepalived-refusals.ts'
 import { describeNetns } from '../support/require.ts'
 
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const WITHIN = 30_000
 /** A folder /run of its own: a keepalived file cannot name another one. */
 const OWN_RUN = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /run && exec "$@"', 'sh']
@@ -44,7 +42,7 @@ class Node {
     this.host = lab.router(position)
     this.file = join(lab.directory, `${this.host.name}.conf`)
     writeFileSync(this.file, good(priority))
-    const argv = [...OWN_RUN, BIN, 'run', '-f', this.file, '--listen', 'false']
+    const argv = [...OWN_RUN, HOLDFAST, 'run', '-f', this.file, '--listen', 'false']
     this.process = new LoggedProcess(lab, this.host, argv)
   }
 
@@ -62,7 +60,7 @@ class Node {
   }
 
   command(...argv: readonly string[]) {
-    const { status, stdout, stderr } = spawnSync(BIN, [...argv, '-s', this.socket], {
+    const { status, stdout, stderr } = spawnSync(HOLDFAST, [...argv, '-s', this.socket], {
       encoding: 'utf8',
       timeout: WITHIN,
     })

@@ -4,19 +4,17 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { describeNetns } from '../support/require.ts'
 
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const WITHIN = 15_000
 const TEXT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}([+-]\d\d:\d\d) (DEBUG|INFO |WARN |ERROR) \S/
 /** Shown without a change: what is wrong with the zone shows as well. */
 const ZONE = 'Asia/Kathmandu'
 
 const command = (...argv: string[]) => {
-  const { status, stdout, stderr } = spawnSync(BIN, argv, { encoding: 'utf8', timeout: 30_000 })
+  const { status, stdout, stderr } = spawnSync(HOLDFAST, argv, { encoding: 'utf8', timeout: 30_000 })
   return { status, lines: `${stdout}${stderr}`.trim().split('\n') }
 }
 
@@ -95,7 +93,7 @@ describeNetns('the log of a daemon', () => {
     const run = join(lab.directory, 'run')
     mkdirSync(run)
     const place = ['-c', join(lab.directory, 'managed.yaml'), '--run-directory', run, '--listen', 'false']
-    const daemon = new LoggedProcess(lab, lab.router(1), [BIN, 'run', '--managed', ...place])
+    const daemon = new LoggedProcess(lab, lab.router(1), [HOLDFAST, 'run', '--managed', ...place])
     await daemon.line(/^\{.*idle until a configuration is handed over/, WITHIN)
     const socket = join(run, 'holdfast.sock')
     const configure = (log: object) => {
@@ -125,7 +123,7 @@ describeNetns('the log of a daemon', () => {
       mkdirSync(directory)
       writeFileSync(file, holdfastConfig(plan(position, 100), directory))
       // A pseudo-terminal for standard output and standard error alike.
-      const typed = ['env', 'TERM=xterm', ...environment, BIN, 'run', '-c', file].join(' ')
+      const typed = ['env', 'TERM=xterm', ...environment, HOLDFAST, 'run', '-c', file].join(' ')
       return new LoggedProcess(lab, lab.router(position), ['script', '-qefc', typed, '/dev/null'])
     }
     const colored = onTerminal(1)

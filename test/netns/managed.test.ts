@@ -10,15 +10,13 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
 import { ask } from '../../src/files/control-client.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { snapshotOf } from '../../src/lab/status.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const WITHIN = 15_000
 /** A busy machine must not make an engine late: that is another test's. */
 const INTERVAL = 1_000
@@ -48,14 +46,14 @@ class Node {
 
   start(): LoggedProcess {
     const place = ['-c', this.memory, '--run-directory', join(this.directory, 'run'), '--listen', 'false']
-    this.process = new LoggedProcess(this.#lab, this.host, [BIN, 'run', '--managed', ...place])
+    this.process = new LoggedProcess(this.#lab, this.host, [HOLDFAST, 'run', '--managed', ...place])
     return this.process
   }
 
   /** The command with this text at its standard input. */
   configure(text: string, ...words: readonly string[]) {
     const command = ['configure', '-', '--socket', this.socket, ...words]
-    const { status, stdout, stderr } = spawnSync(BIN, command, { encoding: 'utf8', input: text, timeout: 30_000 })
+    const { status, stdout, stderr } = spawnSync(HOLDFAST, command, { encoding: 'utf8', input: text, timeout: 30_000 })
     return { status, stdout, stderr }
   }
 
@@ -232,7 +230,7 @@ describeNetns('managed', () => {
     const { config } = await node.answers('a start with half a file')
     expect(config).toMatchObject({ hash: null, managed: { waits: expect.stringContaining('Cannot use ') } })
     expect(node.process.lines.some(({ text: line }) => line.includes('managed.yaml:2:5: '))).toBe(true)
-    const reload = spawnSync(BIN, ['reload', '--socket', node.socket], { encoding: 'utf8', timeout: 30_000 })
+    const reload = spawnSync(HOLDFAST, ['reload', '--socket', node.socket], { encoding: 'utf8', timeout: 30_000 })
     expect(reload.status, 'a reload of half a file').toBe(78)
 
     const whole = text(node, 200, [node.host.address, '10.77.0.50'])
@@ -254,7 +252,7 @@ describeNetns('managed', () => {
     const file = join(network.directory, 'own.yaml')
     const run = join(network.directory, 'own')
     writeFileSync(file, JSON.stringify({ runDirectory: run, api: { listen: false }, virtualRouters: [] }))
-    const daemon = new LoggedProcess(network, host, [BIN, 'run', '-c', file])
+    const daemon = new LoggedProcess(network, host, [HOLDFAST, 'run', '-c', file])
     const socket = join(run, 'holdfast.sock')
     await eventually(
       'the engine to answer',
@@ -262,7 +260,7 @@ describeNetns('managed', () => {
       () => daemon.lines.slice(-3),
       { within: WITHIN },
     )
-    const refused = spawnSync(BIN, ['configure', file, '--socket', socket], { encoding: 'utf8', timeout: 30_000 })
+    const refused = spawnSync(HOLDFAST, ['configure', file, '--socket', socket], { encoding: 'utf8', timeout: 30_000 })
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('(403)')])
     expect(refused.stderr).toContain('The configuration of this engine is a file')
     daemon.signal('SIGTERM')

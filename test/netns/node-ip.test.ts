@@ -2,6 +2,7 @@
  * `holdfast node-ip` on real links, addresses and routes: the cases of upstream's choice, laid down with ip(8) in a network
  * namespace each, and what `set` writes. Left out, with the reason, is what no kernel takes.
  */
+
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,10 +10,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeNamespace, removeAll } from '../../src/lab/cable.ts'
 import { inside, ip } from '../../src/lab/ip.ts'
+import { HOLDFAST } from '../../src/lab/lab.ts'
 import { type CaseLink, type CaseRoute, clusterCases } from '../support/cluster-cases.ts'
 import { describeNetns } from '../support/require.ts'
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
 
 type Case = {
   readonly vips: readonly string[]
@@ -68,7 +68,7 @@ function layOut({ links, routes }: Case): string {
 
 function nodeIp(namespace: string, ...words: readonly string[]): Answer {
   const env = { ...process.env, NODEIP_HINT: '', KUBELET_NODEIP_HINT: '' }
-  const argv = ['netns', 'exec', namespace, BIN, 'node-ip', ...words]
+  const argv = ['netns', 'exec', namespace, HOLDFAST, 'node-ip', ...words]
   return spawnSync('ip', argv, { encoding: 'utf8', env, timeout: 20_000 })
 }
 
@@ -148,7 +148,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     test('set writes whole files with the modes of files that all read, once per boot', () => {
       const first = spawnSync(
         'sh',
-        ['-c', `umask 077; exec ip netns exec ${namespace} ${BIN} node-ip set --root ${root} 10.0.0.100`],
+        ['-c', `umask 077; exec ip netns exec ${namespace} ${HOLDFAST} node-ip set --root ${root} 10.0.0.100`],
         {
           encoding: 'utf8',
         },
@@ -179,7 +179,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       const script = [
         'mount -t tmpfs none /run && mount -t tmpfs none /etc/systemd',
         'for name in eth0 eth1; do echo 0 > /proc/sys/net/ipv4/conf/$name/forwarding; done',
-        `${BIN} node-ip set 10.0.0.100`,
+        `${HOLDFAST} node-ip set 10.0.0.100`,
         'cat /proc/sys/net/ipv4/conf/eth0/forwarding /proc/sys/net/ipv6/conf/eth0/forwarding',
         'cat /proc/sys/net/ipv4/conf/eth1/forwarding /run/nodeip-configuration/primary-ip',
       ].join(' && ')
@@ -193,7 +193,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       const script = [
         'mount -t tmpfs none /run && mount -t tmpfs none /etc/systemd',
         ...before,
-        `status=0; ${BIN} node-ip set 10.0.0.100 >/dev/null || status=$?`,
+        `status=0; ${HOLDFAST} node-ip set 10.0.0.100 >/dev/null || status=$?`,
         `echo "$status $(cat ${primary} 2>/dev/null)"`,
       ].join('\n')
       const { stdout, stderr } = spawnSync('ip', ['netns', 'exec', namespace, 'unshare', '-m', 'sh', '-ec', script], {
@@ -293,7 +293,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
         setTimeout(() => resolve(void ip(namespace, 'route add default via 10.0.0.1')), 500)
       })
       const { spawn } = await import('node:child_process')
-      const child = spawn('ip', ['netns', 'exec', namespace, BIN, 'node-ip', 'show', '-r', '--root', root])
+      const child = spawn('ip', ['netns', 'exec', namespace, HOLDFAST, 'node-ip', 'show', '-r', '--root', root])
       let out = ''
       child.stdout.on('data', (chunk) => {
         out += String(chunk)

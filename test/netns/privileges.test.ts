@@ -9,13 +9,11 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { convertCommand } from '../../src/cli/convert.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 
-const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 const NOBODY = 65_534
 const OTHER = 4_711
 const TWO = '-all,+net_admin,+net_raw'

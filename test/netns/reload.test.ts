@@ -8,9 +8,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
 import { ip } from '../../src/lab/ip.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
@@ -18,7 +17,6 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const INTERVAL = 1_000
 const PRIORITIES = [200, 150, 100] as const
 const WITHIN = 10_000
@@ -93,7 +91,7 @@ class Node {
 
   command(...words: readonly string[]) {
     const [word = '', ...rest] = words
-    return spawnSync(BIN, [word, ...rest, '--socket', this.daemon.socket], { encoding: 'utf8', timeout: 30_000 })
+    return spawnSync(HOLDFAST, [word, ...rest, '--socket', this.daemon.socket], { encoding: 'utf8', timeout: 30_000 })
   }
 
   /** Writes, reloads, and returns what the command said. */
@@ -270,7 +268,7 @@ describeNetns('reload', () => {
     first.daemon.terminate()
     await first.daemon.exited
     first.write([steady(200)], { api: { listen: port } })
-    const daemon = new LoggedProcess(network, first.host, [BIN, 'run', '-c', first.file])
+    const daemon = new LoggedProcess(network, first.host, [HOLDFAST, 'run', '-c', first.file])
     await first.becomes('vip', 'Active', 'its second start')
     const metrics = () => {
       const script = `console.log(await (await fetch('http://${port}/metrics')).text())`

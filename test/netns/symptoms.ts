@@ -8,13 +8,11 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
 import { ip, macOf } from '../../src/lab/ip.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 
-const HOLDFAST = process.env.HOLDFAST_BIN ?? join(packageRoot(), 'bin', 'holdfast')
 /** Long enough that busy cores do not make an Active late. */
 const INTERVAL = 500
 const [FILE, SOCKET, JOURNAL] = [

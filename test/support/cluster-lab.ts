@@ -7,8 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
-import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { snapshotOf } from '../../src/lab/status.ts'
 import { eventually } from '../../src/lab/wait.ts'
@@ -16,7 +15,6 @@ import { writeKubeconfig } from './kube-api/kubeconfig.ts'
 import { NODES, type NodePlan, nodeObject } from './kube-api/node-object.ts'
 import { KubeApi, type KubeApiOptions } from './kube-api/server.ts'
 
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const PORT = join(import.meta.dirname, 'kube-api', 'port.mjs')
 const READY_PORTS = join(import.meta.dirname, 'ready-ports.mjs')
 const API_PORT = 6443
@@ -141,7 +139,7 @@ export class LabNode {
 
   startEngine(): LoggedProcess {
     const place = ['-c', this.memory, '--run-directory', this.#run, '--listen', 'false']
-    this.engine = new LoggedProcess(this.#lab, this.host, [...this.wrapper, BIN, 'run', '--managed', ...place])
+    this.engine = new LoggedProcess(this.#lab, this.host, [...this.wrapper, HOLDFAST, 'run', '--managed', ...place])
     return this.engine
   }
 
@@ -153,7 +151,7 @@ export class LabNode {
     const listen = ['--listen', `127.0.0.1:${this.metricsPort}`]
     const argv = [
       ...this.wrapper,
-      BIN,
+      HOLDFAST,
       'agent',
       this.#kubeconfig,
       ...words,

@@ -5,12 +5,10 @@
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lab/installation.ts'
-import type { Lab } from '../../src/lab/lab.ts'
+import { HOLDFAST, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import type { ClusterLab, LabNode } from './cluster-lab.ts'
 
-const BIN = join(packageRoot(), 'bin', 'holdfast')
 const POD = join(import.meta.dirname, 'keepalived-pod.mjs')
 /** Each is up while a file of its name is there. */
 const SCRIPTS = ['chk_ocp_script', 'chk_ocp_script_both', 'chk_mcs_script', 'chk_default_ingress'] as const
@@ -63,7 +61,7 @@ export class KeepalivedPod {
     const { api, ingress } = this.node.vips
     const words = ['--api-vips', api, '--ingress-vips', ingress, '--name', 'ostest']
     const env = { NODE_NAME: this.node.name, ENABLE_UNICAST: 'yes' }
-    this.monitor = this.#within([BIN, 'dynkeepalived', ...files, ...words], env)
+    this.monitor = this.#within([HOLDFAST, 'dynkeepalived', ...files, ...words], env)
     return this.monitor
   }
 

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { EXIT } from '../../app/exit-code.ts'
 import { sweepLeftovers } from '../../lab/leftovers.ts'
 import { Network } from '../../lab/network.ts'
-import { DemoNode } from '../../lab/node.ts'
 import { Prober } from '../../lab/watch/probe.ts'
+import { DemoNode } from './demo-node.ts'
 import { missingRequirement } from './demo-requirement.ts'
 
 const PREFIX = 'hfdemo'
@@ -156,7 +156,7 @@ class Story {
   }
 
   async #states(): Promise<string> {
-    return (await Promise.all(this.#nodes.map(async (node) => (await node.state()) ?? 'starting'))).join(' ')
+    return (await Promise.all(this.#nodes.map((node) => node.state()))).join(' ')
   }
 
   async #until(expected: string, look: () => boolean | Promise<boolean>, within = 10_000): Promise<void> {

@@ -1,0 +1,140 @@
+/**
+ * One `bin/holdfast run` in a namespace: its file, its log, its status over the control socket, its signals. Decides where its
+ * files are. Knows no configuration.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
+import { holdfastProgram } from '../installation.ts'
+import { LoggedProcess } from '../logged-process.ts'
+import type { Site } from '../namespaces.ts'
+import type { Host } from '../network.ts'
+import { snapshotOf } from '../status.ts'
+import { eventually } from '../wait.ts'
+
+export type Start = {
+  /** The daemon's runDirectory; holds its file too. */
+  readonly directory: string
+  /** What the file says; JSON is YAML. Absent: the file is there. */
+  readonly configuration?: object | string
+  /** Further options of `holdfast run`. */
+  readonly flags?: readonly string[]
+  /** Command that starts it. */
+  readonly launcher?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export type LogRecord = Readonly<Record<string, unknown>> & {
+  readonly msg: string
+  readonly level: number
+  readonly at: number
+}
+
+/** What every configuration of a lab has: no listener, and the folder of the files. */
+export const minimal = (runDirectory: string) => ({ version: 1, runDirectory, api: { listen: false } })
+
+export class HoldfastProcess {
+  readonly host: Host
+  readonly directory: string
+  readonly file: string
+  readonly socket: string
+  readonly process: LoggedProcess
+
+  constructor(site: Site, host: Host, start: Start) {
+    const { configuration, directory, environment, flags = [], launcher = [] } = start
+    this.host = host
+    this.directory = directory
+    this.file = join(directory, 'holdfast.yaml')
+    this.socket = join(directory, 'holdfast.sock')
+    // The journal of an earlier life stays, as it does on a node.
+    mkdirSync(directory, { recursive: true })
+    if (configuration !== undefined) this.write(configuration)
+    const argv = [...launcher, site.program ?? holdfastProgram(), 'run', '-c', this.file, ...flags]
+    this.process = new LoggedProcess(site, host, argv, environment)
+  }
+
+  /** Writes the file. The daemon does not read it before a reload. */
+  write(configuration: object | string): void {
+    writeFileSync(this.file, typeof configuration === 'string' ? configuration : JSON.stringify(configuration, null, 2))
+  }
+
+  get lines() {
+    return this.process.lines
+  }
+
+  get exited() {
+    return this.process.exited
+  }
+
+  /** `undefined` while the daemon does not answer. */
+  snapshot(): Promise<Snapshot | undefined> {
+    return snapshotOf(this.socket)
+  }
+
+  /** State of the first router; Initialize while the daemon does not answer. */
+  async state(): Promise<string> {
+    return (await this.snapshot())?.routers[0]?.state ?? 'Initialize'
+  }
+
+  /** The first router's account of itself. Throws when the daemon has ended, or does not answer for 10 s. */
+  async router(): Promise<RouterSnapshot> {
+    // On a busy machine one question may time out.
+    const look = async () => {
+      const router = (await this.snapshot())?.routers[0]
+      if (router === undefined && this.process.exit !== undefined)
+        throw new Error(`Cannot get the status of holdfast on ${this.host.name} at ${this.socket}`)
+      return router
+    }
+    const expected = `holdfast on ${this.host.name} to tell its status at ${this.socket}`
+    return eventually(expected, look, () => this.lastLines(3), { within: 10_000, every: 50 })
+  }
+
+  /** Until the state machine of the first router runs: Backup or later. Throws when the daemon ends before. */
+  async ready(within = 10_000): Promise<void> {
+    const runs = async () => {
+      if (this.process.exit !== undefined)
+        throw new Error(`holdfast on ${this.host.name} ended: ${this.lastLines().join('\n')}`)
+      return (await this.state()) !== 'Initialize'
+    }
+    const expected = `holdfast on ${this.host.name} to run its state machine`
+    await eventually(expected, runs, () => this.lastLines(5), { within, every: 20 })
+  }
+
+  lastLines(count = Number.POSITIVE_INFINITY): string[] {
+    return this.lines.slice(-count).map(({ text }) => text)
+  }
+
+  /** The log lines that are records, with the time at which they reached us. */
+  get records(): LogRecord[] {
+    return this.lines.flatMap(({ at, text }) => {
+      try {
+        const value: unknown = JSON.parse(text)
+        if (typeof value !== 'object' || value === null || !('msg' in value) || !('level' in value)) return []
+        return [{ ...value, msg: String(value.msg), level: Number(value.level), at }]
+      } catch {
+        return []
+      }
+    })
+  }
+
+  terminate(): number {
+    return this.process.signal('SIGTERM')
+  }
+
+  /** SIGKILL of the process that speaks VRRP, as a crash would be: its guardian lives. */
+  killEngine(): number {
+    return this.process.signalChild('SIGKILL')
+  }
+
+  killAll(): number {
+    return this.process.killFamily()
+  }
+
+  freeze(): number {
+    return this.process.signalChild('SIGSTOP')
+  }
+
+  thaw(): number {
+    return this.process.signalChild('SIGCONT')
+  }
+}
