@@ -62,7 +62,7 @@ export const patienceOf = (lifetime: number): number => Math.max(1_000, lifetime
 export const RESOLVES_AGAIN = 1_000
 /** So many advertisements in a row are not lost: 0.3 ^ 12 < 1e-6. */
 const EXCHANGES = 12
-/** An address that another program removed is put back and announced at once (docs/operations.md): by then. */
+/** An address that another program removed is put back and announced immediately (docs/operations.md): by then. */
 const INSTALLED = 10
 
 export const limit = (length: number, after = length): Limit => ({ length, after })
@@ -192,7 +192,7 @@ const BOUNDS = {
     source: 'RFC 9568 §6.1: what is late by less than Active_Down_Interval moves nothing',
   }),
   'address deleted': ({ one, packet }) => {
-    return { two: one, none: limit(INSTALLED + packet), source: 'docs/operations.md: put back at once' }
+    return { two: one, none: limit(INSTALLED + packet), source: 'docs/operations.md: put back immediately' }
   },
   'no CPU': () => ({ two: limit(RELEASED), none: limit(RELEASED), source: 'both sides of an exchange are late' }),
   outranked: ({ one, settled }) => ({

@@ -80,8 +80,8 @@ export function judge<F>(rules: Rules<F>, { happened, histories, window }: Evide
 }
 
 const WHAT: Readonly<Record<Question, string>> = {
-  two: 'two answering',
-  none: 'nobody answering',
+  two: 'two nodes answering',
+  none: 'no node answering',
   client: 'the client unanswered',
 }
 

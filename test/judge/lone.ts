@@ -107,7 +107,7 @@ export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
     const gone = ms > 0 ? Math.max(deadline, ms) + RELEASED : RELEASED
     return moved(overlap, released, gone, ms + released + RELEASED)
   }
-  // Asleep for less than two intervals nobody can miss it, for less than three it depends on when.
+  // No node can miss it if it sleeps for less than two intervals. Below three it depends on the moment.
   if (ms < 2 * interval) return QUIET
   const surely = ms >= deadline
   const absence = (surely ? next.skew : Math.max(next.skew, QUESTION)) + handover

@@ -93,13 +93,13 @@ export function kindTable<F extends Named>(
     return widest === undefined ? '' : allowed(widest, true)
   }
   const row = (name: string, { injected, longest: most, missed, violations }: KindAccount) => [
-    ...[name, `${injected}${missed > 0 ? ` (${missed} met nobody)` : ''}`, violations],
+    ...[name, `${injected}${missed > 0 ? ` (${missed} met nothing)` : ''}`, violations],
     ...[inMs(most.two), bound(name, 'two'), inMs(most.none), inMs(most.client), bound(name, 'none')],
   ]
   const all = { injected: done.length, missed: 0, violations: verdict.violations.length }
   const head = ['fault', 'injected', 'violations', 'longest two, ms', 'bound']
   return table(
-    [...head, 'longest nobody, ms', 'client unanswered, ms', 'bound'],
+    [...head, 'longest without an answer, ms', 'client unanswered, ms', 'bound'],
     [
       ...kinds.map((kind) => row(kind, accountOf(verdict, done, kind))).filter(([, injected]) => injected !== '0'),
       row('no fault near', accountOf(verdict, done)),
@@ -111,10 +111,10 @@ export function kindTable<F extends Named>(
 /** Returns the table of docs/reliability.md: what each fault may cost, and which promise says so. */
 export function boundsTable(rows: readonly { readonly name: string; readonly bound: Bound }[]): string {
   return table(
-    ['fault', 'two, ms', 'nobody, ms', 'a client with an entry, if different', 'promise'],
+    ['fault', 'two, ms', 'no node, ms', 'a client with an entry, if different', 'promise'],
     rows.map(({ name, bound: { client, none, source, two } }) => {
-      const [nobody, entry] = [allowed(none, false), allowed(client, false)]
-      return [name, allowed(two, false), nobody, entry === nobody ? '' : entry, source]
+      const [without, entry] = [allowed(none, false), allowed(client, false)]
+      return [name, allowed(two, false), without, entry === without ? '' : entry, source]
     }),
   )
 }

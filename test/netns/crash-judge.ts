@@ -119,17 +119,17 @@ function endings(
   const found: (string | false)[] = [
     tooLong &&
       `expected r1 without the address ${ms(bounds.gone)} after the fault, saw ${gone === undefined ? 'it stay' : ms(gone)}`,
-    last?.owners.join() !== owner && `expected ${owner || 'nobody'} in the end, saw ${last?.owners.join() || 'nobody'}`,
+    last?.owners.join() !== owner && `expected ${owner || 'no node'} in the end, saw ${last?.owners.join() || 'none'}`,
     last?.owners.join() === owner &&
       last.from > end + settled &&
-      `expected ${owner || 'nobody'} ${ms(settled)} after the fault's end, saw it after ${ms(last.from - end)}`,
+      `expected ${owner || 'no node'} ${ms(settled)} after the fault's end, saw it after ${ms(last.from - end)}`,
     holders.join() !== owner &&
-      `expected the address in the kernel of ${owner || 'nobody'}, saw ${holders.join() || 'none'}`,
+      `expected the address in the kernel of ${owner || 'no node'}, saw ${holders.join() || 'none'}`,
   ]
   return found.filter((text) => text !== false)
 }
 
-/** What r1 says of it, for whoever has to find out why. */
+/** What r1 logs of it. */
 function said({ at, lines, until }: Observed): string[] {
   return lines.flatMap(({ at: moment, text }) => {
     if (moment < at || moment > until) return []
@@ -140,7 +140,7 @@ function said({ at, lines, until }: Observed): string[] {
 
 function storyOf(owners: readonly Sight[], at: number): string {
   const lasting = owners.filter((sight) => lengthOf(sight) >= 1)
-  return lasting.map((one) => `${one.owners.join('+') || 'nobody'} from ${(one.from - at).toFixed(0)}`).join(', ')
+  return lasting.map((one) => `${one.owners.join('+') || 'none'} from ${(one.from - at).toFixed(0)}`).join(', ')
 }
 
 function goneAfter(owners: readonly Sight[], bounds: Outcome, at: number): number | undefined {
@@ -181,7 +181,8 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
       deeds.push({ text: `expected ${expected}, ${said}`, late: excuse })
     if (word.node !== 'r1') add('no priority 0 of a node that nothing was done to', late)
     else if (bounds.stays) add('no priority 0', late)
-    else if (fault.engine === 'dies' && fault.guardian === 'dies') add('no priority 0 where nobody is left to send it')
+    else if (fault.engine === 'dies' && fault.guardian === 'dies')
+      add('no priority 0 where no process is left to send it')
     else if (fault.engine === 'stops' && !late) add(`nothing executed within ${deadline} ms after an advertisement`)
     else if (fault.engine === 'stops' && word.at > end && age > deadline + grace + SENDING)
       add('no priority 0 of a node that was away')

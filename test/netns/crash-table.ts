@@ -24,6 +24,6 @@ export function crashTable(cells: readonly Cell[]): string {
   })
   const pressure = cells.reduce((sum, { loss }) => sum + pressureOf(loss), 0) / Math.max(1, cells.length)
   const head = ['fault', 'adverts', 'runs', 'two answer: median / p95 / max', 'bound']
-  const more = ['nobody answers: median / p95 / max', 'bound', 'missed']
+  const more = ['no node answers: median / p95 / max', 'bound', 'missed']
   return `${table([...head, ...more], rows)}\n\nCPU pressure during these runs: ${pressure.toFixed(0)} % on average.\n`
 }

@@ -23,7 +23,7 @@ import {
 export const HANDOVER = 30
 /** The winner of a duel has the last word so long after every packet of the loser (src/vrrp/extensions/competing-active.ts). */
 const LAST_WORD = 50
-/** Whoever answers nobody is given up by a client after so long (witness.ts), and asked for within a second. */
+/** A client gives up a node that does not answer after so long (witness.ts), and asks for another within a second. */
 const GIVEN_UP = 9_000
 /** keepalived's parent starts a VRRP process that has died, which looks at its addresses some 0.1 s later (keepalived-node.ts). */
 const RESPAWN = 100
@@ -32,7 +32,7 @@ const ASKED_EVERY = 45
 
 /** Repeated announcements are paced at 200 a second (docs/architecture.md, Protocol decisions). */
 const PACE = 5
-/** First ones go at once up to a number, the others at 2 000 a second; a leaver waits for none longer than so (vrrp/extensions/leaving.ts). */
+/** First ones go together up to a number, the others at 2 000 a second; a node that leaves waits for none longer than so (vrrp/extensions/leaving.ts). */
 const [AT_ONCE, FIRST_PACE, LONGEST_WAIT] = [256, 0.5, 100]
 
 const ACCIDENTS: Readonly<Record<FaultKind, Accident>> = {
@@ -67,7 +67,7 @@ const DIVIDING: ReadonlySet<FaultKind> = new Set([
   ...(['routers parted', 'deaf', 'mute', 'deaf to VRRP', 'mute in VRRP', 'cut off', 'pause', 'suspend'] as const),
   ...ASTRAY,
 ])
-/** Whoever goes by it says nothing, or nobody hears it. */
+/** A node that goes by it sends no release, or no other node receives it. */
 const SILENT: ReadonlySet<FaultKind> = new Set([
   ...(['power off', 'link down', 'crash both', 'freeze both', 'pause', 'suspend', 'cut off'] as const),
   ...(['mute', 'mute in VRRP', ...ASTRAY] as const),
@@ -79,7 +79,7 @@ export type Facts = Pick<
   'interval' | 'skew' | 'down' | 'stagger' | 'lifetime' | 'pacing' | 'unannounced'
 > & { readonly keepalived: ReadonlySet<string>; readonly unicast: boolean }
 
-/** `interval` in ms, `lowest`: the lowest priority that anybody can have, `addresses`: of one node. */
+/** `interval` in ms, `lowest`: the lowest priority that a node can have, `addresses`: of one node. */
 export function factsOf(specs: readonly NodeSpec[], interval: number, lowest: number, addresses: number): Facts {
   const others = specs.length - 1
   const skew = ((256 - lowest) * interval) / 256
@@ -96,7 +96,7 @@ export function factsOf(specs: readonly NodeSpec[], interval: number, lowest: nu
 /**
  * With these faults in force. A client may be led astray for as long as it takes to give up where a node goes while another one is
  * Active that knows nothing of it, and so has no reason to announce; and beside two of keepalived: of such equals that take over
- * together each announces at once and again after 5 s only, and one that loses to another says nothing. Or beside one, which yields
+ * together each announces immediately and again after 5 s only, and one that loses to another says nothing. Or beside one, which yields
  * in silence to a unicast router that did not ask before this advertisement.
  */
 export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circumstances & Facts {
@@ -112,7 +112,7 @@ export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circums
 }
 
 /**
- * Whoever goes in the time in which two are Active. When they hear each other again and it says so, the other one announces
+ * A node goes while two are Active. When they receive each other again and one says so, the other one announces
  * (docs/adr/0053): that has a bound like anything else.
  */
 function divides(one: Fault, other: Fault, { down, stagger }: Facts): boolean {
@@ -137,9 +137,9 @@ type Limited = Omit<Derived, 'source'>
 export const quietOf = (facts: Facts): Limits => quietIn(circumstancesOf(facts, []))
 
 /**
- * What keepalived forces where a fault hits its own node (docs/simulate.md). Nobody takes the address off a node whose process is
+ * What keepalived forces where a fault hits its own node (docs/simulate.md). Nothing removes the address from a node whose process is
  * stopped or killed: that stays until it goes on, or is started again. It has none of the ways of leaving without a gap. A
- * killed VRRP process is started again by its parent, which takes the address off then; an address that somebody else took off
+ * killed VRRP process is started again by its parent, which removes the address then; an address that another program removed
  * comes back with an election. Everything else is as on any other node.
  */
 const NEIGHBOUR: Partial<Record<FaultKind, (on: Circumstances & ReturnType<typeof stepsIn>) => Limited>> = {

@@ -30,10 +30,10 @@ test('an address that moves to the successor after Skew_Time is as it has to be'
 
 test('an absence and an overlap that are too long are late', () => {
   expect(told({ record: seen(history(['r1', 1_060], ['', 1_160], ['r2', 3_000])) }).late).toEqual([
-    'v at 10 ms: expected nobody answering for at most 66 ms, saw 100.0 ms',
+    'v at 10 ms: expected no node answering for at most 66 ms, saw 100.0 ms',
   ])
   expect(told({ record: seen(history(['r1', 1_060], ['r1 r2', 1_080], ['r2', 3_000])) }).late).toEqual([
-    'v at 10 ms: expected two answering for at most 3 ms by r1 and r2, saw 20.0 ms',
+    'v at 10 ms: expected two nodes answering for at most 3 ms by r1 and r2, saw 20.0 ms',
   ])
 })
 

@@ -57,28 +57,28 @@ describe('the verdict', () => {
 
   test('two on a quiet LAN is one', () => {
     const owners = history(['r1', 1_000], ['r1 r2', 1_030], ['r2', 10_000])
-    expect(told(owners, [])).toEqual(['two: two answering for at most 25 ms: 30.0 ms'])
+    expect(told(owners, [])).toEqual(['two: two nodes answering for at most 25 ms: 30.0 ms'])
   })
 
-  test('nobody for longer than Active_Down_Interval after a link went', () => {
+  test('no answer for longer than Active_Down_Interval after a link went', () => {
     const flap = [done('link flap', 1_000, 3_000)]
     expect(told(history(['r1', 1_000], ['', 1_380], ['r2', 10_000]), flap)).toEqual([])
     expect(told(history(['r1', 1_000], ['', 1_400], ['r2', 10_000]), flap)).toEqual([
-      'none: nobody answering for at most 386 ms: 400.0 ms',
+      'none: no node answering for at most 386 ms: 400.0 ms',
     ])
   })
 
   test('what UDP says counts as well as ARP', () => {
     const owners = history(['r1', 10_000])
     const hole = [{ from: 2_000, to: 2_040 }]
-    expect(told(owners, [], { unanswered: hole })).toEqual(['none: nobody answering for at most 25 ms: 40.0 ms'])
+    expect(told(owners, [], { unanswered: hole })).toEqual(['none: no node answering for at most 25 ms: 40.0 ms'])
     expect(told(owners, [], { stranded: hole })).toEqual(['client: the client unanswered for at most 25 ms: 40.0 ms'])
   })
 
   test('what ARP and UDP saw of one time is one outage', () => {
     const owners = history(['r1', 2_000], ['', 2_020], ['r1', 10_000])
     expect(told(owners, [], { unanswered: [{ from: 2_010, to: 2_030 }] })).toEqual([
-      'none: nobody answering for at most 25 ms: 30.0 ms',
+      'none: no node answering for at most 25 ms: 30.0 ms',
     ])
   })
 
@@ -87,7 +87,7 @@ describe('the verdict', () => {
     const owners = history(['r1', 1_000], ['', 1_390], ['r2', 10_000])
     const injected = [done('link flap', 1_000, 1_100), done('link flap', 1_450, 1_900)]
     expect(told(owners, injected, { unanswered: [{ from: 1_389, to: 1_700 }] })).toEqual([
-      'none: nobody answering for at most 386 ms: 390.0 ms',
+      'none: no node answering for at most 386 ms: 390.0 ms',
     ])
   })
 
@@ -102,14 +102,14 @@ describe('the verdict', () => {
     const cut = [done('partition', 1_000, 4_000, 'routers')]
     expect(told(history(['r1', 1_300], ['r1 r2 r3', 4_100], ['r1', 10_000]), cut)).toEqual([])
     expect(told(history(['r1', 1_300], ['r1 r2 r3', 4_200], ['r1', 10_000]), cut)).toEqual([
-      'two: two answering for at most 125 ms outside the fault: 200.0 ms of 2900.0',
+      'two: two nodes answering for at most 125 ms outside the fault: 200.0 ms of 2900.0',
     ])
   })
 
   test('a dead node that keeps the address for longer than its lifetime', () => {
     const owners = history(['r1', 1_300], ['r1 r2', 4_000], ['r2', 10_000])
     expect(told(owners, [done('kill group', 1_000, 1_000)])).toEqual([
-      'two: two answering for at most 2200 ms: 2700.0 ms',
+      'two: two nodes answering for at most 2200 ms: 2700.0 ms',
     ])
   })
 
@@ -117,14 +117,14 @@ describe('the verdict', () => {
     const frozen = [done('freeze both', 1_000, 2_000)]
     expect(told(history(['r1', 1_340], ['r1 r2', 2_040], ['r2', 10_000]), frozen)).toEqual([])
     expect(told(history(['r1', 1_340], ['r1 r2', 2_090], ['r2', 10_000]), frozen)).toEqual([
-      'two: two answering for at most 50 ms after the end: 90.0 ms of 750.0',
+      'two: two nodes answering for at most 50 ms after the end: 90.0 ms of 750.0',
     ])
   })
 
   test('a frozen Backup that takes over for a moment from an Active that it could have heard', () => {
     const owners = history(['r2', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
     expect(told(owners, [done('freeze engine', 1_000, 1_995)])).toEqual([
-      'two: two answering for at most 0 ms: 10.0 ms',
+      'two: two nodes answering for at most 0 ms: 10.0 ms',
     ])
     const rightful = history(['r2', 1_200], ['r1', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
     expect(told(rightful, [done('freeze engine', 1_000, 1_995)])).toEqual([])
@@ -136,14 +136,14 @@ describe('the verdict', () => {
     const both = [done('kill engine', 1_000, 1_000), done('link flap', 1_050, 2_000)]
     expect(told(history(['r1', 1_000], ['', 1_460], ['r3', 10_000]), both)).toEqual([])
     expect(told(history(['r1', 1_000], ['', 1_480], ['r3', 10_000]), both)).toEqual([
-      'none: nobody answering for at most 472 ms: 480.0 ms',
+      'none: no node answering for at most 472 ms: 480.0 ms',
     ])
   })
 
   test('a fault that is over excuses nothing', () => {
     const owners = history(['r1', 5_000], ['', 5_200], ['r1', 10_000])
     expect(told(owners, [done('link flap', 1_000, 2_000)])).toEqual([
-      'none: nobody answering for at most 25 ms: 200.0 ms',
+      'none: no node answering for at most 25 ms: 200.0 ms',
     ])
   })
 

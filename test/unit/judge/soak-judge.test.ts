@@ -197,15 +197,15 @@ describe('answers', () => {
       ['r1 r2', 1_050],
       ['r2', 10_000],
     ] as const
-    expect(told(done('stop', 1_000), ...steps)).toEqual(['two: two answering for at most 25 ms: 40.0 ms'])
+    expect(told(done('stop', 1_000), ...steps)).toEqual(['two: two nodes answering for at most 25 ms: 40.0 ms'])
     expect(told(done('kill engine', 1_000), ...steps)).toEqual([])
   })
 
-  test('nobody for longer than Active_Down_Interval after a cut is seen', () => {
+  test('no answer for longer than Active_Down_Interval after a cut is seen', () => {
     const cut = done('partition', 1_000, 3_000)
     expect(told(cut, ['r1', 1_001], ['', 1_060], ['r2', 10_000])).toEqual([])
     expect(told(cut, ['r1', 1_001], ['', 1_070], ['r2', 10_000])).toEqual([
-      'none: nobody answering for at most 61 ms: 69.0 ms',
+      'none: no node answering for at most 61 ms: 69.0 ms',
     ])
   })
 
@@ -216,12 +216,12 @@ describe('answers', () => {
       ['r1', 10_000],
     ] as const
     expect(told(done('reload, same file', 1_000), ...steps)).toEqual([
-      'none: nobody answering for at most 0 ms: 4.0 ms',
+      'none: no node answering for at most 0 ms: 4.0 ms',
     ])
     expect(told(done('reload, other priority', 1_000), ...steps)).toEqual([])
   })
 
-  test('a failover after which nobody else answers, and a step that met nobody, have shown nothing', () => {
+  test('a failover after which no other node answers, and a step that met no process, have shown nothing', () => {
     const records = [record(['r1', 10_000])]
     expect(idleSteps([done('yield', 1_000, 3_500)], records, 4_500)).toEqual([
       '#1 yield on r1: expected another node to answer for v within 4500 ms, saw none',
