@@ -25,6 +25,8 @@ case $mode in
     needs="$needs systemctl:systemd nsenter:util-linux"
     # What looks at the status page.
     needs="$needs chromium:chromium"
+    # What keeps a process in a system call, as a busy kernel does.
+    needs="$needs strace:strace"
     # What the optional package raw-socket is built with.
     needs="$needs g++:g++ make:make python3:python3"
     ;;

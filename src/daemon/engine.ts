@@ -159,7 +159,7 @@ export class Engine {
     const groups = () => (options.noticeAbsence === false ? [] : registry.groups)
     this.absence = new AbsenceWatch({ clock, guardian, groups })
     this.guardianWatch = new GuardianWatch({
-      ...{ clock, guardian, schedule, onBeat: ports.onBeat },
+      ...{ clock, guardian, recorder, schedule, onBeat: ports.onBeat },
       onLook: () => {
         if (this.absence.sleptUnnoticed) turns.end(turns.begin())
       },

@@ -63,7 +63,7 @@ export const LOG_FIELDS = {
   result: field('string', 'Result of a notify program, such as `ok` or `timeout`'),
   router: field('string', 'Name of the virtual router'),
   scheduling: field('object', 'Scheduling policy and priority of engine and guardian'),
-  silent: field('number', 'Milliseconds for which the engine had not advertised'),
+  silent: field('number', 'Milliseconds for which the engine had not advertised, or its guardian gave no sign of life'),
   since: field('string', 'Time since which a result holds (ISO 8601)'),
   snapshot: field('object', 'Everything about a router, as in `holdfast status --json`'),
   socket: field('string', 'Path of a unix socket'),

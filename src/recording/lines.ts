@@ -126,7 +126,7 @@ export const inputSchema = z.discriminatedUnion('in', [
     entries: z.array(shaped<LedgerEntry>(z.looseObject({ address: addressLine }))),
     problem: z.string().optional(),
   }),
-  input('beat', { silent: moment.optional() }),
+  input('beat', { silent: moment.optional(), changing: z.literal(true).optional() }),
   input('word', {
     unit: z.int(),
     state: z.custom<PlanState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),

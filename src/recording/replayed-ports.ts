@@ -308,7 +308,10 @@ export class ReplayedPorts {
         this.#onCall = onCall
         return outcome({ out: 'listen' }, isWell)
       },
-      beat: () => asks('beat')?.silent,
+      beat: () => {
+        const { silent, changing = false } = asks('beat') ?? {}
+        return silent === undefined ? undefined : { silent, isChanging: changing }
+      },
       get executions() {
         return look().executions
       },

@@ -350,9 +350,9 @@ function tapedGuardian(tape: Tape, guardian: GuardianPort): GuardianPort {
       return isHeard
     },
     beat(now) {
-      const silent = guardian.beat(now)
-      tape.answer({ in: 'beat', silent })
-      return silent
+      const beat = guardian.beat(now)
+      tape.answer({ in: 'beat', silent: beat?.silent, ...(beat?.isChanging === true ? { changing: true } : {}) })
+      return beat
     },
     get executions() {
       return tape.isInside ? look().executions : guardian.executions

@@ -4,7 +4,7 @@
  * that a channel can be full, and that a word can be busy, is not modelled.
  */
 import type { CleanupPlan, GuardianPort } from '../daemon/ports.ts'
-import { millis } from '../wire/units.ts'
+import { type Millis, millis } from '../wire/units.ts'
 import type { Kernel } from './kernel.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
 import type { Cancel } from './virtual-time.ts'
@@ -139,7 +139,7 @@ export class Guardian {
         this.#onCall = onCall
         return true
       },
-      beat: (now) => (this.#alive ? millis(this.#stoppedAt === undefined ? 0 : now - this.#stoppedAt) : undefined),
+      beat: (now) => (this.#alive ? { silent: this.#silentAt(now), isChanging: false } : undefined),
       get guarded() {
         return isAlive()
       },
@@ -147,6 +147,10 @@ export class Guardian {
         return isAlive()
       },
     }
+  }
+
+  #silentAt(now: Millis): Millis {
+    return millis(this.#stoppedAt === undefined ? 0 : now - this.#stoppedAt)
   }
 
   /** A deadline that moved away costs one look. */

@@ -58,7 +58,7 @@ function sent(interval: number): void {
 }
 
 function silence(): void {
-  const silent = guardian.beat(clock.now())
+  const silent = guardian.beat(clock.now())?.silent
   if (told || (silent !== undefined && silent < 1000)) return
   told = true
   say({ guardian: silent === undefined ? 'gone' : 'silent', now: clock.now() })

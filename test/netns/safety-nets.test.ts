@@ -3,6 +3,7 @@
  * stopped, a process group that is killed; and what people and programs see of the lifetime. Judged from outside: a client
  * that asks every millisecond, an observer without a neighbour entry, ip(8). Where everything works is failover.test.ts.
  */
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -149,6 +150,30 @@ describeNetns('the nets under a VIP', () => {
     }
     expect(await r1.exited).toMatchObject({ code: 1 })
     expect(existsSync(`/proc/${engine}`)).toBe(false)
+  })
+
+  test('the kernel keeps the guardian in a renewal: the engine stays, and says why it waits', async () => {
+    const { group, r1 } = await settled()
+    const engine = engineOf(r1)
+    const [, guardian = ''] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${engine}/status`, 'utf8')) ?? []
+    // As while another process holds the kernel's lock for network settings; each node of the machine would notice that.
+    const delay = ['-e', 'trace=sendmsg', '-e', 'inject=sendmsg:delay_enter=1600ms:when=2']
+    const tracer = spawn('strace', ['-qq', '-o', '/dev/null', '-p', guardian, ...delay], { stdio: 'ignore' })
+    const at = monotonicMs()
+    try {
+      await eventually(
+        'the engine to say why it waits',
+        () => said(r1, 'The kernel has kept the guardian from changing addresses').length === 1,
+        () => r1.lines.slice(-5),
+        { within: WITHIN },
+      )
+      await sleep(3_000)
+    } finally {
+      tracer.kill('SIGINT')
+    }
+    expect([r1.process.exit, await r1.state()]).toEqual([undefined, 'Active'])
+    expect((await group.daemon(2).router()).state, 'r2').toBe('Backup')
+    expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
   })
 
   test('the whole process group killed: the kernel drops the VIP when its lifetime is over', async () => {

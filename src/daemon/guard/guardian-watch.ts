@@ -7,7 +7,8 @@
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
-import type { Clock, GuardianPort } from '../ports.ts'
+import type { Clock, GuardianBeat, GuardianPort } from '../ports.ts'
+import type { Recorder } from '../telemetry/recorder.ts'
 
 /** The guardian beats that often (native/guardian/heartbeat.h): a silence is one when the next beat has not come either. */
 const BEAT = 250
@@ -20,11 +21,17 @@ const SHARE = 0.4
 /** So much later than planned a look says that we did not run ourselves. */
 const LATE = 250
 const LEAST_PATIENCE = 1_000
+/**
+ * For a guardian that is changing addresses: it waits for the kernel, which has one lock for network settings (RTNL). While
+ * another process holds the lock, for example to delete thousands of links, nobody can change an address, and no lifetime ends.
+ */
+const KERNEL_PATIENCE = 10_000
 
 export type GuardianWatchContext = {
   readonly clock: Clock
   readonly guardian: GuardianPort
   readonly schedule: Schedule
+  readonly recorder: Pick<Recorder, 'log'>
   /** Before each look for which we were woken. */
   readonly onLook: () => void
   /** With each beat, every LONGEST at the latest: for whoever has to look at something now and then. */
@@ -46,6 +53,7 @@ export class GuardianWatch {
   #heardAt = 0
   /** The look before found it silent: it has had one more beat's time. */
   #isDoubted = false
+  #isKept = false
 
   constructor(context: GuardianWatchContext) {
     this.#context = context
@@ -89,14 +97,14 @@ export class GuardianWatch {
   }
 
   #judge(): void {
-    const { clock, onLost, schedule, shortestLifetime, guardian } = this.#context
+    const { clock, guardian, onLost, schedule } = this.#context
     const now = clock.now()
-    const silence = guardian.beat(now)
-    if (silence === undefined) return onLost(undefined)
-    this.#heardAt = Math.max(this.#heardAt, now - silence)
+    const beat = guardian.beat(now)
+    if (beat === undefined) return onLost(undefined)
+    this.#heardAt = Math.max(this.#heardAt, now - beat.silent)
     if (now - this.#dueAt > LATE) this.#heardAt = now
-    const patience = Math.max(LEAST_PATIENCE, ((shortestLifetime() ?? 0) * 1000) / 2)
     const silent = now - this.#heardAt
+    const patience = this.#patienceFor(silent, beat)
     if (silent > patience && this.#isDoubted) return onLost(silent)
     this.#isDoubted = silent > patience
     this.#lookedAt = now
@@ -104,6 +112,22 @@ export class GuardianWatch {
     this.#dueAt = now + wait
     this.#cancel = schedule(() => this.#look(), wait)
     this.#context.onBeat?.()
+  }
+
+  #patienceFor(silent: number, { isChanging }: GuardianBeat): number {
+    const { shortestLifetime } = this.#context
+    const usual = Math.max(LEAST_PATIENCE, ((shortestLifetime() ?? 0) * 1000) / 2)
+    const isKept = isChanging && silent > usual
+    if (isKept && !this.#isKept) this.#logKept(Math.round(silent))
+    this.#isKept = isKept
+    return isKept ? Math.max(usual, KERNEL_PATIENCE) : usual
+  }
+
+  /** Once for each change of addresses that takes so long that the guardian would count as silent. */
+  #logKept(silent: number): void {
+    const why = 'another process holds its lock for network settings'
+    const message = `The kernel has kept the guardian from changing addresses for ${silent} ms: ${why}`
+    this.#context.recorder.log('warn', message, { silent })
   }
 
   get #longest(): number {

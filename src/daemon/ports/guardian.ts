@@ -39,6 +39,13 @@ export type PlanGuard = {
 /** Executed: the guardian removed the addresses while the engine was away; ground rule 3 says how to come back. */
 export type PlanState = 'withdrawn' | 'armed' | 'executed'
 
+export type GuardianBeat = {
+  /** Milliseconds since the guardian's last beat. */
+  readonly silent: Millis
+  /** The guardian has begun a change of addresses, and the kernel has not completed it. */
+  readonly isChanging: boolean
+}
+
 export type GuardianPort = {
   /** Replaces the unit's plan. Returns false if the one before was executed and is not acknowledged: nothing is armed. */
   arm(plan: CleanupPlan): boolean
@@ -63,8 +70,8 @@ export type GuardianPort = {
    * noticed without a look.
    */
   listen(onCall: () => void): boolean
-  /** Reports that the engine lives. Returns how long the guardian has been silent; `undefined` if there is none. */
-  beat(now: Millis): Millis | undefined
+  /** Reports that the engine lives. Returns the guardian's sign of life; `undefined` if there is no guardian. */
+  beat(now: Millis): GuardianBeat | undefined
   /** False without shared memory: no deadline is kept and no lifetime renewed, so install no address with one. */
   readonly guarded: boolean
   /** False when no guardian is listening (started without one, or it has died). */

@@ -29,6 +29,9 @@ const MOST_UNTOLD = 16
 /** Milliseconds for which a renewal or an execution that is under way may keep us (docs/architecture.md). */
 const PATIENCE = 5
 
+/** Two beats of the guardian, in milliseconds: with less it is not worth a look at its words. */
+const SILENT = 500
+
 export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }
 export type Guardian = GuardianPort & {
   /** Words for the service manager (sd_notify(3)), in their order; those of a channel that stays full are lost. */
@@ -155,6 +158,8 @@ export function openGuardian(
   const patience = (): number => (fd === undefined ? 0 : PATIENCE)
   const has = (word: number | undefined, bit: number): boolean => ((word ?? 0) & bit) !== 0
 
+  const isChanging = (): boolean => [...held].some((unit) => has(words?.word(unit), WORD.busy))
+
   /**
    * The word first, then the will: the guardian acts for a word only by the will of the same generation, so that between
    * the two it renews nothing that the new will may leave out, and the message finds a word to look at.
@@ -233,7 +238,9 @@ export function openGuardian(
     beat(now) {
       const heard = words?.beat(now)
       look()
-      return heard === undefined || fd === undefined ? undefined : millis(Math.max(0, now - heard))
+      if (heard === undefined || fd === undefined) return undefined
+      const silent = millis(Math.max(0, now - heard))
+      return { silent, isChanging: silent > SILENT && isChanging() }
     },
     get guarded() {
       return fd !== undefined && words !== undefined

@@ -186,9 +186,15 @@ test('beats: ours is written, the silence of the other is what it did not write'
   const channel = openSync(join(directory, 'fifo'), constants.O_RDWR | constants.O_NONBLOCK)
   const words = openGuardianWords(loadNative(), String(openSync(join(directory, 'words'), 'r+')))
   const both = openGuardian(String(channel), (one) => faults.push(one), words)
-  expect([both.beat(millis(41_500)), faults]).toEqual([1500, []])
-  both.release()
+  expect([both.beat(millis(41_500)), faults]).toEqual([{ silent: 1500, isChanging: false }, []])
   expect(at(8, 8).readBigUInt64LE()).toBe(41_500_000_000n)
+  both.arm(WILL)
+  set(word() | BUSY)
+  expect(both.beat(millis(41_500)), 'in a change of addresses').toEqual({ silent: 1500, isChanging: true })
+  expect(both.beat(millis(40_100)), 'which is no news yet').toEqual({ silent: 100, isChanging: false })
+  set(word() & ~BUSY)
+  expect(both.beat(millis(41_500)), 'silent for another reason').toEqual({ silent: 1500, isChanging: false })
+  both.release()
 })
 
 test('a guardian that is gone: no beat, no guard, no waiting for a word that it left busy', () => {

@@ -649,6 +649,26 @@ describe('the guardian', () => {
       expect([world.router().state, world.forsaken], `${patience + 255} ms`).toEqual(['Leaving', 1])
     })
 
+    test('kept by the kernel in a change of addresses: it has 10 s, and one log line', () => {
+      const world = heardWorld({ advertisementInterval: '100ms' })
+      world.advance(50_000)
+      const kept = () => world.records.filter(({ message }) => message.startsWith('The kernel has kept the guardian'))
+      for (const ms of [1_300, 9_900]) {
+        world.guardianStoppedAt = world.now
+        world.guardianIsChanging = true
+        world.advance(ms)
+        expect([world.router().state, world.forsaken], `kept for ${ms} ms`).toEqual(['Active', 0])
+        world.guardianStoppedAt = undefined
+        world.guardianIsChanging = false
+        world.advance(5_000)
+      }
+      expect(kept().map(({ level }) => level)).toEqual(['warn', 'warn'])
+      world.guardianStoppedAt = world.now
+      world.guardianIsChanging = true
+      world.advance(10_500)
+      expect(world.forsaken, 'kept for longer').toBe(1)
+    })
+
     test('frozen together with the daemon, and thawed a moment before the look: it is given time to beat', () => {
       const world = heardWorld({ advertisementInterval: '10s' })
       world.advance(50_000)

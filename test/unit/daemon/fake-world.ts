@@ -171,6 +171,8 @@ export class FakeWorld {
   guardianCalls: () => void = () => {}
   /** Nobody sees that before he tries to reach it. */
   #guardianIsMissed = false
+  /** The kernel keeps it in a change of addresses. */
+  guardianIsChanging = false
   /** A busy word: renewals under way, that long. */
   busy = false
   /** Before a will is taken. */
@@ -706,7 +708,8 @@ export class FakeWorld {
         this.beats.push(now)
         this.#guardianIsMissed = this.guardianIsGone
         if (!guarded()) return undefined
-        return millis(this.guardianStoppedAt === undefined ? 0 : now - this.guardianStoppedAt)
+        const silent = millis(this.guardianStoppedAt === undefined ? 0 : now - this.guardianStoppedAt)
+        return { silent, isChanging: this.guardianIsChanging }
       },
       get executions(): number {
         return executions()
