@@ -1,17 +1,20 @@
 /**
- * One timer for the nearest deadline of everything (docs/architecture.md: a timer is a hint, a deadline is a fact). Early ticks
- * only re-arm; what is late is the listener's business, who drains before he decides. This file does not know whose
- * deadlines they are, and what wakes it (docs/adr/0047).
+ * One timer for the nearest deadline of all (a timer is a hint, a deadline is a fact). An early tick only re-arms; a
+ * late one is the listener's business, which drains before it decides. This file does not know the owners of the
+ * deadlines, nor what wakes it (docs/adr/0047).
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Clock, MakeWakeUp, WakeUp } from './ports.ts'
 
-/** Longer waits are cut: setTimeout takes 31 bits, and a suspended machine should look at its clock now and then. */
+/**
+ * Milliseconds. Longer waits are cut: setTimeout takes 31 bits, and a suspended machine should look at its clock now
+ * and then.
+ */
 const LONGEST_WAIT = 60_000
-/** Before somebody who does not move a deadline that has passed is asked again. */
+/** Milliseconds before the listener is called again that has not moved a deadline in the past. */
 const LEAST_WAIT = 1
 
-/** setTimeout, or a test's virtual one; the result takes it back. */
+/** setTimeout, or a test's virtual one. Returns how to cancel it. */
 export type Schedule = (callback: () => void, wait: number) => () => void
 
 export const onTheEventLoop: Schedule = (callback, wait) => {
@@ -20,8 +23,8 @@ export const onTheEventLoop: Schedule = (callback, wait) => {
 }
 
 /**
- * Whole milliseconds, to the nearest: rounded down, nearly every deadline costs a second tick and is no earlier for it
- * (measured at 10 ms: 1.9 ticks and 0.6 ms late; so 1.25 ticks and 0.55 ms; rounded up 1.0 and 0.8 ms).
+ * Rounds to the nearest millisecond: rounded down, nearly every deadline costs a second tick and is no earlier for it
+ * (measured at 10 ms: 1.9 ticks and 0.6 ms late; to the nearest 1.25 ticks and 0.55 ms; rounded up 1.0 and 0.8 ms).
  */
 export const wakeUpBy =
   (schedule: Schedule): MakeWakeUp =>
@@ -46,7 +49,7 @@ export class Alarm {
   #at: Millis | undefined
   #isSet = false
 
-  /** `onDue` hears how late it is called. */
+  /** `onDue` gets the milliseconds by which it is late. */
   constructor(
     clock: Pick<Clock, 'now'>,
     onDue: (now: Millis, lateMs: number) => void,
@@ -57,7 +60,7 @@ export class Alarm {
     this.#wakeUp = makeWakeUp(() => this.#tick())
   }
 
-  /** Replaces the deadline; undefined = nothing to wait for. */
+  /** Replaces the deadline; `undefined` = nothing to wait for. */
   set(at: Millis | undefined): void {
     if (at === this.#at && this.#isSet) return
     this.#at = at
@@ -66,7 +69,7 @@ export class Alarm {
     this.#wakeUp.clear()
   }
 
-  /** Another deadline, besides the one there is. */
+  /** Adds a deadline to the one there is. */
   sooner(at: Millis): void {
     if (this.#at === undefined || at < this.#at) this.set(at)
   }

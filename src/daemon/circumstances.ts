@@ -1,6 +1,7 @@
 /**
  * What the links, addresses and health checks of this node mean for one virtual router: the faults it has or has not,
- * and the priority that its trackers leave it. Values only: who raises them, and in which order, is the daemon's business.
+ * and the priority that its trackers leave it. Values only: which part raises them, and in which order, is the daemon's
+ * business.
  */
 import { datagramLength } from '../config/datagram.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -18,7 +19,7 @@ export type Circumstances = {
   readonly tracking: Tracking
 }
 
-/** Where a router is to run: the interface and the source, as far as they are there. */
+/** Place where a router is to run: the interface and the source, as far as they are there. */
 export type Place = {
   readonly link: Link | undefined
   readonly source: Address | undefined
@@ -26,7 +27,7 @@ export type Place = {
   readonly taken: boolean
 }
 
-/** Fragments are not for every receiver (VR-PKT-10). */
+/** Reports whether an advertisement would be sent in fragments, which not every receiver takes (VR-PKT-10). */
 const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean => mtu > 0 && datagramLength(parameters) > mtu
 
 export function circumstancesOf(
@@ -46,15 +47,15 @@ export function circumstancesOf(
     // Nothing can be sent once the link is gone or down; without a source address neither.
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },
     { fault: 'linkDown', present: link !== undefined && !isUp(link), canSend: false },
-    // It can say that it goes, which is more than silence: a port still sends, and hears nobody.
+    // It can send priority 0, which is more than silence: a port still sends, and receives nothing.
     { fault: 'interfaceIsPort', present: link?.portOf !== undefined, canSend: true },
     { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
     { fault: 'vridTaken', present: taken, canSend: false },
     { fault: 'configured', present: configuredFault !== undefined, canSend: true },
-    // The kernel sends it in fragments, and a neighbour that reassembles them learns of the priority 0.
+    // The kernel sends it in fragments, and a peer that reassembles them hears the priority 0.
     { fault: 'messageTooLarge', present: link !== undefined && isTooLarge(parameters, link), canSend: true },
   ] as const
-  // As keepalived has it: who cannot have all of its addresses has none of them.
+  // As in keepalived: a router that cannot have all of its addresses has none of them.
   const places = [...new Set(forms.flatMap(({ interfaceName }) => interfaceName ?? []))]
   const unplaced = places.map((name) => ({
     fault: `addressInterfaceDown:${name}` as const,

@@ -1,7 +1,7 @@
 /**
- * From one configuration to the next while the daemon runs (VR-CFG-08): who goes, who comes, who is told new parameters,
+ * From one configuration to the next while the daemon runs (VR-CFG-08): which routers go, come, or get new parameters,
  * and in which order, so that a router that means the same is not touched. Decided here: what is more than a change of
- * parameters. Refuses to know files, and what a router does with what it is told.
+ * parameters. Refuses to know files, and what a router does with new parameters.
  */
 import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
@@ -38,10 +38,13 @@ export type ReloadReport =
     }
   | { readonly ok: false; readonly reason: string }
 
-/** Who has handed it over, in his own words. `again`: the same text as before, which is nothing to be remembered. */
+/**
+ * The process that has handed the configuration over, as it names itself. `again`: the same text as before, which no
+ * event reports.
+ */
 export type Bearer = { readonly by: string | null; readonly revision: string | null; readonly again: boolean }
 
-/** As the journal tells it. */
+/** Returns the fields of an event. */
 export const bearerWords = (bearer: Bearer | undefined): { readonly by?: string; readonly revision?: string } => ({
   ...(bearer?.by == null ? {} : { by: bearer.by }),
   ...(bearer?.revision == null ? {} : { revision: bearer.revision }),
@@ -54,9 +57,9 @@ export type ReloadPlan = {
   readonly changing: readonly string[]
 }
 
-/** What the routers have to do with it. */
+/** What the routers of now mean for a plan. */
 export type Present = {
-  /** Addresses for which somebody on his way out still answers, and which he will take off. */
+  /** Addresses for which a departing router still answers, and which it will remove. */
   readonly held: ReadonlySet<Address>
   /** Routers that the next configuration brings to another interface than the one where they are. */
   readonly elsewhere: ReadonlySet<string>
@@ -68,7 +71,7 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
   const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
   const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
   const isAnother = (name: string): boolean => {
-    // `auto` in another network: nobody may be Active on a LAN to which he has not listened.
+    // `auto` in another network: no router may be Active on a LAN to which it has not listened.
     if (elsewhere.has(name)) return true
     const [then, now] = [before.get(name), after.get(name)]
     // Another source is another socket, and another side of every tie-break.
@@ -91,7 +94,7 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
   }
 }
 
-/** Addresses that another router had: whoever gets them waits until that one has left them. */
+/** Returns addresses that another router had: the router that gets one waits until that router has left it. */
 function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {
   const holder = new Map(old.virtualRouters.flatMap((router) => heldAddresses(router).map((vip) => [vip, router.name])))
   return new Set(
@@ -127,7 +130,7 @@ export function applyReload(
   const departed = plan.departing.flatMap((name) => registry.depart(name) ?? [])
   // Before the first of the new addresses can be installed.
   ledger.cover(resolution)
-  // Who goes must be alone before it is told: a group leaves together.
+  // A departing router must be alone before it is shut down: a group leaves together.
   registry.regroup(next.syncGroups, now)
   for (const router of departed) postEvent(router, { kind: 'shutdown' }, now)
   const dropped = resolution.flatMap((resolved) => {
@@ -152,7 +155,7 @@ function change(router: Router, resolved: ResolvedRouter, placement: Placement, 
   return io === undefined || ownsAddresses(previous) ? [] : router.places.all(dropped, io)
 }
 
-/** What is tracked no longer cannot be in the way: nobody else would ever clear that fault. */
+/** Clears the faults of what is tracked no longer: nothing else would ever clear them. */
 function dropTrackers(router: Router, now: Millis): void {
   const tracked = new Set<string>(router.priority.tracking.faults.map(({ fault }) => fault))
   for (const fault of router.faults) {

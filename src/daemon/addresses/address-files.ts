@@ -1,6 +1,6 @@
 /**
- * What the files of `interface: { holding: FILE }` say, as far as this engine has heard, and which of it is in force: the
- * last address that an interface of this node had. Decided here: that only what is new is told, once. Refuses to know
+ * Content of the files of `interface: { holding: FILE }`, as far as this engine has heard, and which of it is in force:
+ * the last address that an interface of this node had. Decided here: that only news are reported, once. Refuses to know
  * how a file is read or watched, and what an address means for a router.
  */
 import type { NamedAddress } from '../../config/named-address.ts'
@@ -18,12 +18,12 @@ export class AddressFiles {
     this.#recorder = recorder
   }
 
-  /** By path; those that are followed. */
+  /** Followed files, by path. */
   get named(): ReadonlyMap<string, NamedAddress> {
     return this.#named
   }
 
-  /** These and no others; `onNews` is asked with every later news of one of them. */
+  /** Follows these files and no others; calls `onNews` with every later news of one of them. */
   follow(files: readonly string[], onNews: (file: string, reading: NamedAddress['reading']) => void): void {
     if (files.length === 0 && this.#named.size === 0) return
     const read = this.#port?.follow(files, onNews)
@@ -34,7 +34,7 @@ export class AddressFiles {
     this.#named = new Map(entries)
   }
 
-  /** False: that is known, or nobody asks for it any more. */
+  /** Returns false if the content is known, or the file is followed no longer. */
   take(file: string, reading: NamedAddress['reading']): boolean {
     const before = this.#named.get(file)
     if (before === undefined || isSame(before.reading, reading)) return false
@@ -51,7 +51,7 @@ export class AddressFiles {
     return true
   }
 
-  /** What an interface has is in force from now on, and what was before is that no more. */
+  /** Puts the address in force that an interface has, and ends the one before. */
   settle(isHere: (address: Address) => boolean): void {
     for (const [file, named] of this.#named) {
       const { inForce, reading } = named

@@ -1,6 +1,6 @@
 /**
- * The kernel's address flags (IFA_F_… of linux/if_addr.h) as words, for log lines: they are all that netlink tells about
- * who added an address. Decides nothing.
+ * The kernel's address flags (IFA_F_… of linux/if_addr.h) as text, for log lines: netlink reports nothing else about
+ * the program that added an address. Decides nothing.
  */
 const NAMES: readonly (readonly [bit: number, name: string])[] = [
   [0x01, 'secondary'],

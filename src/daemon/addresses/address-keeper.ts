@@ -1,7 +1,7 @@
 /**
- * One router's addresses as a target state (docs/architecture.md): brings the kernel to what is wanted, tries again what
- * failed, and undoes what somebody else did. Decided here: when there is another try, and what a failed one means.
- * Refuses to know states, advertisements and the last will; the router tells it what is wanted.
+ * One router's addresses as a target state: brings the kernel to what is wanted, tries again what failed, and undoes
+ * what another program did. Decided here: when there is another try, and what a failed one means. Refuses to know
+ * states, advertisements and the cleanup plan; the router names what is wanted.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Address } from '../../wire/address.ts'
@@ -17,30 +17,33 @@ import { MOST_RESTORATIONS, type Pause, RestorationLimit } from './restoration-l
 export type AddressIo = Base & {
   where(address: Address): readonly PresentAddress[]
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
-  /** What to call an interface in a sentence. */
+  /** Returns the name of an interface for a sentence. */
   nameOf(interfaceIndex: number): string
 }
 
 export type AddressTarget = {
   readonly io: AddressIo
-  /** Ours to add and remove. */
+  /** Addresses that the router adds and removes. */
   readonly managed: readonly Address[]
   /** Those of them that should be here now. */
   readonly wanted: readonly WantedAddress[]
-  /** Where one of them is when it is here; undefined: nowhere. */
+  /** Returns the place of an address when it is here; `undefined`: nowhere. */
   readonly placeOf: (address: Address) => WantedAddress | undefined
-  /** What is added is dropped by the kernel after so many seconds, unless the guardian renews it; undefined = never. */
+  /** Seconds after which the kernel drops an added address, unless the guardian renews it; `undefined` = never. */
   readonly lifetime: number | undefined
-  /** False: there is nobody to renew any more. What the kernel has dropped then stays off. */
+  /** False: no guardian renews addresses any more. What the kernel has dropped then stays off. */
   readonly mayAdd: boolean
 }
 
-/** Ground rule 6: one retry. A removal is tried on for ever. */
+/** Milliseconds. Ground rule 6: one retry. A removal is tried for ever. */
 const REPAIR_AFTER = 10
 const REPAIR_AGAIN = 1_000
-/** A guardian that was held up for longer than its renewal lasts looks at the word and takes its work back itself. */
+/**
+ * Milliseconds in which a guardian that was held up for longer than its renewal lasts reads the word and undoes its
+ * work itself.
+ */
 const AFTERTHOUGHT = 50
-/** So long an address that appears is not called somebody else's. */
+/** Milliseconds in which an address that appears does not count as added by another program. */
 const DOUBT = 1_000
 
 export class AddressKeeper {
@@ -59,59 +62,59 @@ export class AddressKeeper {
     this.#recorder = recorder
   }
 
-  /** The addresses are not as they should be; the next try. */
+  /** Time of the next try, while the addresses are not as they should be. */
   get repairAt(): Millis | undefined {
     return this.#repairAt
   }
 
-  /** What was taken off is taken off once more, unseen; the next try. */
+  /** Time at which removed addresses are removed once more, unseen. */
   get afterthoughtAt(): Millis | undefined {
     return this.#afterthoughtAt
   }
 
-  /** Somebody who was late may have put an address back: also where no notification says so, a moment from now. */
+  /** A late guardian may have put an address back: looks again a moment from now, even without a notification. */
   doubtRemoval(now: Millis): void {
     this.#afterthoughtAt = plus(now, AFTERTHOUGHT)
     this.#doubtedUntil = plus(now, DOUBT)
   }
 
-  /** True when it is due; it is then the caller's. */
+  /** Returns true once when the second removal is due. */
   takeAfterthought(now: Millis): boolean {
     if (this.#afterthoughtAt === undefined || now < this.#afterthoughtAt) return false
     this.#afterthoughtAt = undefined
     return true
   }
 
-  /** An address could not be removed: its last will must stay with the guardian until it is gone. */
+  /** An address could not be removed: the cleanup plan must stay with the guardian until it is gone. */
   get stuck(): boolean {
     return this.#stuck
   }
 
-  /** Somebody else removes addresses faster than it makes sense to put them back. */
+  /** Another program removes addresses faster than it makes sense to put them back. */
   get restorationsPaused(): Pause | undefined {
     return this.#limit.pause
   }
 
-  /** True when the pause is over; it is then the caller's to go on. */
+  /** Returns true once when the pause is over. */
   takePauseEnd(now: Millis): boolean {
     return this.#limit.takeEnd(now)
   }
 
-  /** True when the try is due; it is then the caller's. */
+  /** Returns true once when the try is due. */
   takeRepair(now: Millis): boolean {
     if (this.#repairAt === undefined || now < this.#repairAt) return false
     this.#repairAt = undefined
     return true
   }
 
-  /** Asks for every address, also for those that we believe to have: a router that advertises must not be mistaken. */
+  /** Adds every address, also those that the view has already: a router that advertises must not be mistaken. */
   installSteps(target: AddressTarget): readonly AddressStep[] {
     const removals = stepsTo(target).filter(({ action }) => action === 'remove')
     const { lifetime } = target
     return [...removals, ...target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted, lifetime }))]
   }
 
-  /** What came of installSteps(). */
+  /** Takes the outcomes of installSteps(). */
   installed(outcomes: readonly AddressOutcome[], now: Millis, mayRetry: boolean): 'installed' | 'retrying' | 'failed' {
     if (this.#failedOf(outcomes).length === 0) {
       this.#stuck = false
@@ -122,7 +125,7 @@ export class AddressKeeper {
     return 'retrying'
   }
 
-  /** Unconditionally: what the kernel has counts, not what we believe it has. */
+  /** Removes unconditionally: what the kernel has counts, not what the view has. */
   removalSteps({ placeOf }: AddressTarget, addresses: readonly Address[]): readonly AddressStep[] {
     return addresses.flatMap((address) => {
       const place = placeOf(address)
@@ -130,14 +133,17 @@ export class AddressKeeper {
     })
   }
 
-  /** What came of removalSteps(). */
+  /** Takes the outcomes of removalSteps(). */
   removed(outcomes: readonly AddressOutcome[], now: Millis): void {
     if (this.#failedOf(outcomes).length === 0) return
     this.#stuck = true
     this.#repairAt = plus(now, REPAIR_AFTER)
   }
 
-  /** Two hosts that answer are worse than any number of retries (ground rule 4). True when nothing is left. */
+  /**
+   * Removes what is left: two hosts that answer are worse than any number of retries (ground rule 4). Returns true when
+   * nothing is left.
+   */
   finishRemoval(target: AddressTarget, now: Millis): boolean {
     if (!this.#reach(target)) {
       this.#repairAt = plus(now, REPAIR_AGAIN)
@@ -148,8 +154,8 @@ export class AddressKeeper {
   }
 
   /**
-   * Undoes, counts and tells a foreign change. Restored: an address was put back, so the LAN must hear of it. Paused:
-   * one that should be here is not and is not put back.
+   * Undoes, counts and reports a foreign change. Restored: an address was put back, so the LAN must hear of it. Paused:
+   * an address that should be here is not, and is not put back.
    */
   restore(target: AddressTarget, state: string, now: Millis): 'unchanged' | 'restored' | 'paused' {
     const due = stepsTo(target)
@@ -164,7 +170,7 @@ export class AddressKeeper {
     return steps.some((step) => step.action === 'add' && !failed.includes(step)) ? 'restored' : 'unchanged'
   }
 
-  /** Netlink says what was done and where, not who did it. */
+  /** Netlink reports what was done and where, not which program did it. */
   #tell(
     io: AddressIo,
     { action, address, interfaceIndex, prefixLength }: AddressStep,
@@ -220,7 +226,7 @@ export class AddressKeeper {
     return this.#failedOf(io.apply(steps))
   }
 
-  /** Returns the steps that failed, each told. */
+  /** Returns the steps that failed, each logged. */
   #failedOf(outcomes: readonly AddressOutcome[]): readonly AddressStep[] {
     return outcomes.flatMap((outcome) => {
       if (outcome.ok) return []

@@ -1,7 +1,7 @@
 /**
- * Where in the kernel each address of one router is to be, and how: interface, prefix length, label. Remembers what it
- * was told of addresses that a reload has dropped, because somebody still has to take them off. Refuses to know which of
- * them are wanted now.
+ * Where in the kernel each address of one router is to be, and how: interface, prefix length, label. Remembers
+ * addresses that a reload has dropped, because they still have to be removed. Refuses to know which of them are wanted
+ * now.
  */
 import type { AddressForm } from '../../config/schema/virtual-address.ts'
 import type { Address } from '../../wire/address.ts'
@@ -10,7 +10,7 @@ import type { WantedAddress } from '../ports.ts'
 /** The interface of the router, and how others are found. */
 export type Base = {
   readonly interfaceIndex: number
-  /** Undefined: there is none of that name. */
+  /** Returns `undefined` if there is no interface of that name. */
   indexOf(interfaceName: string): number | undefined
 }
 
@@ -25,7 +25,7 @@ export class AddressPlaces {
     for (const [address, form] of formsBy(forms)) this.#forms.set(address, form)
   }
 
-  /** Undefined: its interface is not there, so the address cannot be either. */
+  /** Returns `undefined` if its interface is not there, so the address cannot be either. */
   at(address: Address, base: Base): WantedAddress | undefined {
     const form = this.#forms.get(address)
     if (form === undefined) return undefined
@@ -35,7 +35,7 @@ export class AddressPlaces {
     return { interfaceIndex, address, prefixLength, ...(label === undefined ? {} : { label }) }
   }
 
-  /** Of those that have one. */
+  /** Returns the places of those addresses that have one. */
   all(addresses: readonly Address[], base: Base): readonly WantedAddress[] {
     return addresses.flatMap((address) => this.at(address, base) ?? [])
   }

@@ -1,8 +1,7 @@
 /**
- * Which of the kernel's address notifications are echoes of our own requests, told apart from somebody else's changes
- * by exact address, prefix and interface, first in first out. Only whether a change is *called* foreign is decided here;
- * the view follows every notification, because their order is the kernel's. Refuses to know what a foreign change
- * leads to.
+ * Tells echoes of our own requests among the kernel's address notifications from changes of other programs, by exact
+ * address, prefix and interface, first in first out. Decides only whether a change is called foreign; the view follows
+ * every notification, because their order is the kernel's. Refuses to know what a foreign change leads to.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AddressStep, PresentAddress } from '../ports.ts'
@@ -15,7 +14,7 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: Place) => `${interface
 export class OwnChanges {
   readonly #expected = new Map<string, Notification[]>()
 
-  /** A step that changed something in the kernel. */
+  /** Expects the notification of a step that changed something in the kernel. */
   expect(step: AddressStep): void {
     const key = keyOf(step)
     const kind = step.action === 'add' ? 'addressAdded' : 'addressRemoved'
@@ -23,14 +22,14 @@ export class OwnChanges {
   }
 
   /**
-   * A renewal, or any other change in place, from before a removal of ours of which we have not been told yet: nothing can
-   * be added in between without that.
+   * Reports whether it is a renewal, or another change in place, from before a removal of ours that the kernel has not
+   * reported yet: nothing can be added in between without that report.
    */
   isOutdated(kind: Notification, present: PresentAddress): boolean {
     return kind === 'addressAdded' && this.#expected.get(keyOf(present))?.[0] === 'addressRemoved'
   }
 
-  /** True once for every expected notification, in the order in which they were caused. */
+  /** Returns true once for every expected notification, in the order in which they were caused. */
   isEcho(kind: Notification, present: PresentAddress): boolean {
     const key = keyOf(present)
     const [next, ...rest] = this.#expectedOf(key, kind, present)
@@ -41,8 +40,8 @@ export class OwnChanges {
   }
 
   /**
-   * The kernel tells of an added IPv6 address from a work queue: removed before that ran, it is never told of. Waiting
-   * for that notification for ever would take a later change of somebody else for our own.
+   * The kernel reports an added IPv6 address from a work queue: an address that was removed before that ran is never
+   * reported. Waiting for that report for ever would take a later foreign change for our own.
    */
   #expectedOf(key: string, kind: Notification, { address }: PresentAddress): readonly Notification[] {
     const expected = this.#expected.get(key) ?? []
@@ -54,7 +53,7 @@ export class OwnChanges {
     return left
   }
 
-  /** After a new look at the whole node: what was on its way may have been lost. */
+  /** Forgets all, after a new look at the whole node: what was on its way may have been lost. */
   clear(): void {
     this.#expected.clear()
   }

@@ -1,7 +1,7 @@
 /**
- * From the addresses that are there to those that should be: steps as data, for whoever runs them. PURE.
- * Decided here: what may be removed (a managed VIP that is on the wrong interface or has the wrong prefix, or that
- * nobody wants), and the order. Refused here: every address of the node itself, and how a step is carried out.
+ * From the addresses that are there to those that should be: steps as data. PURE. Decided here: what may be removed (a
+ * managed VIP that is on the wrong interface, has the wrong prefix, or is not wanted), and the order. Refused here:
+ * every address of the node itself, and how a step is carried out.
  */
 import { OTHERS_INSTALL } from '../../config/network.ts'
 import { type Address, isLinkLocal } from '../../wire/address.ts'
@@ -10,7 +10,7 @@ import type { AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
 export type Reconciliation = {
   /** VIPs of the routers that are Active now. */
   readonly wanted: readonly WantedAddress[]
-  /** Every VIP that is ours to remove: the configured ones and those an earlier life left. */
+  /** Every VIP that holdfast removes: the configured ones and those of an earlier run. */
   readonly managed: ReadonlySet<Address>
   readonly present: readonly PresentAddress[]
 }
@@ -31,9 +31,10 @@ function unique<T extends WantedAddress>(list: readonly T[]): readonly T[] {
 }
 
 /**
- * May a managed address that is here be removed? A link-local one belongs to its interface: on another one than the
- * router's it is somebody else's, as the fe80::1 of a bridge, unless it has the form in which we install (/128,
- * deprecated). `interfaceIndex` undefined: no router has an interface yet. `name`: the interface that has the address.
+ * Reports whether a managed address that is here may be removed. A link-local address belongs to its interface: on
+ * another one than the router's it is not ours, as the fe80::1 of a bridge, unless it has the form in which we install
+ * (/128, deprecated). `interfaceIndex`: `undefined` while no router has an interface. `name`: the interface that has
+ * the address.
  */
 export function isOurs(present: PresentAddress, interfaceIndex: number | undefined, name: string | undefined): boolean {
   if (present.interfaceIndex === interfaceIndex) return true
@@ -43,8 +44,8 @@ export function isOurs(present: PresentAddress, interfaceIndex: number | undefin
 }
 
 /**
- * Removals first: an IPv6 address cannot be added while it is there with another prefix, and a VIP on two interfaces
- * answers on both. Then the additions in the order wanted. No steps when all is as it should be.
+ * Returns removals first: an IPv6 address cannot be added while it is there with another prefix, and a VIP on two
+ * interfaces answers on both. Then the additions in the order wanted. No steps when all is as it should be.
  */
 export function reconcile({ wanted, managed, present }: Reconciliation): readonly AddressStep[] {
   const target = new Set(wanted.map(keyOf))
