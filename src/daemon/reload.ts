@@ -77,19 +77,19 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
     // Another source is another socket, and another side of every tie-break.
     return then !== undefined && now !== undefined && (sourceOf(then) !== sourceOf(now) || gains(then, now, moved))
   }
-  const anew = [...recreated, ...changed.filter(isAnother)]
+  const replaced = [...recreated, ...changed.filter(isAnother)]
   const changing = changed.filter((name) => !isAnother(name))
   const list = (change: RouterChange['change'], names: readonly string[]) =>
     names.map((router): RouterChange => ({ router, change }))
   const changes = [
     ...list('removed', removed),
-    ...list('recreated', anew),
+    ...list('recreated', replaced),
     ...list('changed', changing),
     ...list('added', added),
   ]
   return {
     report: { ok: true, changes, unchanged: unchanged.length, groupsChanged, checksChanged, restartOnly },
-    departing: [...removed, ...anew],
+    departing: [...removed, ...replaced],
     changing,
   }
 }

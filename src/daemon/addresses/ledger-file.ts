@@ -10,7 +10,7 @@ import { parseAddress } from '../../wire/address.ts'
 import type { AddressMemory, LedgerEntry } from './ledger.ts'
 
 const FILE = 'addresses.json'
-/** A disk that has not answered for so long is told, in milliseconds. */
+/** Milliseconds after which a disk that has not answered is reported. */
 const SLOW = 5_000
 /** Between two attempts at a disk that refuses, in milliseconds. */
 const RETRY = 10_000
@@ -86,7 +86,7 @@ export class LedgerFile implements AddressMemory {
       await rename(fresh, this.#path)
       return undefined
     } catch (error) {
-      // Half a list on a full disk helps nobody; that it cannot be removed either is no news.
+      // Half a list on a full disk is of no use; that it cannot be removed either is no news.
       await rm(fresh, { force: true }).catch(() => {})
       return error
     }
@@ -97,7 +97,7 @@ export class LedgerFile implements AddressMemory {
   }
 }
 
-/** Source: an earlier life of the daemon, or anybody with write access: entries that do not parse are dropped. */
+/** Reads the list of an earlier run, or of any program with write access: entries that do not parse are dropped. */
 export function readLedger(directory: string): { entries: LedgerEntry[]; problem: string | undefined } {
   let text: string
   try {

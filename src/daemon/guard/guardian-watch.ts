@@ -1,24 +1,28 @@
 /**
- * Engine and guardian beat to each other (docs/architecture.md). Decided here: when a guardian counts as lost, which is no more
- * than a look at the clock says: this process, or the whole container, may have been the one that was frozen; and when to
- * look. The end of a guardian is heard, so a look is only for one that is stopped: due when it could be silent for too long, and
- * put off by every look that a turn makes which is awake anyway. Refuses to know what an engine does that has lost its
- * guardian.
+ * Engine and guardian send each other beats. Decided here: when a guardian counts as lost, which needs more than one
+ * look at the clock, because this process, or the whole container, may have been frozen; and when to look. The death of
+ * a guardian is heard, so a look is only for a stopped one: it is due when the guardian could be silent for too long,
+ * and put off by every look of a turn that is awake anyway. Refuses to know what an engine without a guardian does.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
 import type { Clock, GuardianBeat, GuardianPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
-/** The guardian beats that often (native/guardian/heartbeat.h): a silence is one when the next beat has not come either. */
+/**
+ * Milliseconds between two beats of the guardian (native/guardian/heartbeat.h): it is silent when the next beat has not
+ * come either.
+ */
 const BEAT = 250
-/** Between two looks: the guardian tells of an engine that has not beaten for 2 s. */
+/** Milliseconds between two looks: the guardian reports an engine that has not beaten for 2 s. */
 const LONGEST = 1_500
-/** Where the end of the guardian, or of a suspension, is not heard. */
+/** The same where the death of the guardian, or a suspension, is not heard. */
 const LONGEST_UNHEARD = 250
-/** Of it, until a look that somebody else's alarm makes early saves the one that would have woken us. */
+/**
+ * Share of it after which a turn of another reason takes the look, and saves the one that would have woken the engine.
+ */
 const SHARE = 0.4
-/** So much later than planned a look says that we did not run ourselves. */
+/** Milliseconds by which a look comes late when this process did not run itself. */
 const LATE = 250
 const LEAST_PATIENCE = 1_000
 /**
@@ -32,13 +36,13 @@ export type GuardianWatchContext = {
   readonly guardian: GuardianPort
   readonly schedule: Schedule
   readonly recorder: Pick<Recorder, 'log'>
-  /** Before each look for which we were woken. */
+  /** Called before each look for which the engine was woken. */
   readonly onLook: () => void
-  /** With each beat, every LONGEST at the latest: for whoever has to look at something now and then. */
+  /** Called with each beat, every LONGEST at the latest: for a look at something else now and then. */
   readonly onBeat?: (() => void) | undefined
-  /** Of all addresses that have one, in seconds. */
+  /** Returns the shortest lifetime of all addresses in seconds; `undefined` if none has one. */
   readonly shortestLifetime: () => number | undefined
-  /** Once. `silence`: for so many ms; undefined: it is gone. */
+  /** Called once. `silence`: for so many milliseconds; `undefined`: the guardian has died. */
   readonly onLost: (silence: number | undefined) => void
 }
 
@@ -47,11 +51,11 @@ export class GuardianWatch {
   #cancel: (() => void) | undefined
   #isHeard = false
   #lookedAt = 0
-  /** When the next look was planned for. */
+  /** Time for which the next look was planned. */
   #dueAt = 0
-  /** It was heard, or could not be, because we slept. */
+  /** Time at which the guardian was heard, or could not be, because this process slept. */
   #heardAt = 0
-  /** The look before found it silent: it has had one more beat's time. */
+  /** The last look found it silent: it has had the time of one more beat. */
   #isDoubted = false
   #isKept = false
 
@@ -59,7 +63,7 @@ export class GuardianWatch {
     this.#context = context
   }
 
-  /** Whoever was started without one, or without shared memory, goes on as he is. */
+  /** Starts the looks. An engine that was started without a guardian, or without shared memory, goes on without. */
   start(): void {
     const { clock, guardian } = this.#context
     if (!guardian.guarded) return
@@ -75,14 +79,14 @@ export class GuardianWatch {
     this.#cancel = undefined
   }
 
-  /** We are awake anyway, and have looked at the clock: the same look, if it is due soon. Never later than without. */
+  /** A turn is awake and has read the clock: takes the look if it is due soon, and never later than without. */
   glance(now: Millis): void {
     if (this.#cancel === undefined || this.#isDoubted || now - this.#lookedAt < SHARE * this.#longest) return
     this.stop()
     this.#judge()
   }
 
-  /** Nothing but its end is certain yet: a guardian that calls beats as well, and one that is doubted has its time. */
+  /** A call means the death of the guardian, or a beat: a guardian that is doubted gets its time again. */
   #called(): void {
     if (this.#cancel === undefined) return
     this.stop()

@@ -1,7 +1,7 @@
 /**
- * The engine's memory of all checks: what each was told to be last, until when that stands, and what combinations make
- * of it. Decided here: what changed, and that an engine that was late itself first reads what waits before it doubts
- * its checks. Refuses to know threads, weights and routers; it is told the time.
+ * The engine's memory of all checks: the last result of each, until when it counts, and what combinations make of it.
+ * Decided here: what changed, and that an engine that was late itself first reads what waits before it doubts its
+ * checks. Refuses to know threads, weights and routers; it is told the time.
  */
 import { type Check, nameOf } from '../../config/checks.ts'
 import type { CheckSpec, HealthRule } from '../../healthcheck/check.ts'
@@ -11,21 +11,21 @@ import { combined, type Known } from '../../healthcheck/combination.ts'
 import { doubtAt, type HeldHealth, hearReport, heldAt, startHeld } from '../../healthcheck/held-health.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 
-/** What a check counts as. `weight`: what a file of weights holds, of such a check alone. */
+/** What a check counts as. `weight`: the content of a file of weights, for such a check alone. */
 export type CheckState = Known & { readonly weight: number | undefined; readonly since: Millis }
 
 export type CheckChange = {
   readonly name: string
   readonly from: CheckState
   readonly to: CheckState
-  /** Of a probe that has been heard of. */
+  /** Last report of a probe; `undefined` if there was none. */
   readonly report: CheckReport | undefined
 }
 
 type Probe = { readonly spec: CheckSpec; held: HeldHealth; state: CheckState }
 type Combination = { readonly mode: 'all' | 'any'; readonly members: readonly string[]; state: CheckState }
 
-/** An engine that comes so much too late was not running: what its checks said meanwhile waits to be read. */
+/** Milliseconds. An engine that is later than this was not running: results of the meantime wait to be read. */
 const LATE = 100
 
 export class CheckBoard {
@@ -35,7 +35,10 @@ export class CheckBoard {
   #doubtAt: Millis | undefined
   #readUntil: Millis | undefined
 
-  /** From now on these; what is known of a check of the same name goes on, and of one that has only lost its name. */
+  /**
+   * Takes these checks from now on. A check of the same name, or one that has only lost its name, keeps what is known
+   * of it.
+   */
   set(checks: readonly Check[], now: Millis): void {
     const before = new Map(this.#probes)
     const names = new Set(checks.map(nameOf))
@@ -61,7 +64,7 @@ export class CheckBoard {
     this.#rearm()
   }
 
-  /** What changed by it: the check itself, and combinations. */
+  /** Returns the changed checks and combinations. */
   hear(reports: readonly CheckReport[], now: Millis): readonly CheckChange[] {
     const changes = reports.flatMap((report) => {
       const probe = this.#probes.get(report.check)
@@ -73,12 +76,15 @@ export class CheckBoard {
     return this.#withCombinations(changes, now)
   }
 
-  /** When doubt() has something to do. */
+  /** Time at which doubt() has something to do. */
   get doubtAt(): Millis | undefined {
     return this.#readUntil ?? this.#doubtAt
   }
 
-  /** Nothing was heard for longer than a result may stand. */
+  /**
+   * Returns the checks whose last result counts no longer, because nothing was heard for too long, and changed
+   * combinations.
+   */
   doubt(now: Millis): readonly CheckChange[] {
     const readUntil = this.#readUntil
     if (readUntil !== undefined && now < readUntil) return []
@@ -93,12 +99,12 @@ export class CheckBoard {
     return this.#withCombinations(changes, now)
   }
 
-  /** Undefined: there is no such check. */
+  /** Returns `undefined` if there is no such check. */
   of(name: string): CheckState | undefined {
     return (this.#probes.get(name) ?? this.#combinations.get(name))?.state
   }
 
-  /** The same if these probes were down, or up. */
+  /** Returns the states as if these probes were down, or up. */
   assuming(standing: 'up' | 'down', probes: ReadonlySet<string>): (name: string) => CheckState | undefined {
     const find = (name: string): CheckState | undefined => {
       const state = this.of(name)
@@ -117,7 +123,7 @@ export class CheckBoard {
     return find
   }
 
-  /** The probes that a check consists of: itself, or what it combines. */
+  /** Returns the probes of which a check consists: itself, or what it combines. */
   probesOf(name: string): readonly string[] {
     const members = this.#combinations.get(name)?.members
     return members === undefined
@@ -142,7 +148,7 @@ export class CheckBoard {
     return [...this.#probes.values()].map(({ spec }) => spec)
   }
 
-  /** Where whoever starts to check takes over: nothing moves by that alone. */
+  /** Returns the results from which a thread that starts to check goes on: nothing changes by the start alone. */
   formerly(): readonly Formerly[] {
     return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
       const { since, standing, weight } = state
@@ -178,7 +184,7 @@ export class CheckBoard {
   }
 }
 
-/** All of a check but its name. */
+/** Returns all of a check but its name. */
 const asked = (spec: CheckSpec): string => JSON.stringify({ ...spec, name: undefined })
 
 const UNDECIDED = (now: Millis): CheckState => ({
@@ -204,7 +210,7 @@ function stateOf(spec: CheckSpec, held: HeldHealth, before: CheckState | undefin
   return { ...known, weight, since: known.verdict === before?.verdict ? before.since : since }
 }
 
-/** Before the first word of the thread: what `initial` says is known without it. */
+/** Returns the state before the first report of the thread: `initial` counts without it. */
 function atFirst(held: HeldHealth, rule: HealthRule, now: Millis): Known {
   const known = heldAt(held, rule, now)
   const { initial } = rule

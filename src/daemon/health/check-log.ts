@@ -1,7 +1,7 @@
 /**
- * Verdicts of health checks for people: one line for each change, with what the last run found and what that does to the
- * routers that track it. Decided here: how many lines a check that flaps gets, that the last one told is how things are,
- * and the words. Refuses to know how anything is added up.
+ * Results of health checks for people: one line for each change, with the result of the last run and what it means for
+ * the routers that track the check. Decided here: how many lines a check that flaps gets, that the last line is true,
+ * and the text. Refuses to know how priorities are added up.
  */
 
 import { checkEffectWords } from '../../events/check-words.ts'
@@ -46,14 +46,14 @@ export class CheckLog {
     }
   }
 
-  /** Now and then: what the log says last must be so. */
+  /** Logs the results in force where the last line names another one, and there is room for a line. */
   catchUp(now: Millis): void {
     for (const told of this.#told.values()) {
       if (told.silent > 0 && told.bucket.has(now)) this.#line(told, now)
     }
   }
 
-  /** Checks that are no more. */
+  /** Forgets checks that are gone. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name)
   }
@@ -91,7 +91,10 @@ export class CheckLog {
   }
 }
 
-/** `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`, `no result for 13 s, still counted as up`. */
+/**
+ * Returns `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`, `no result for 13 s, still
+ * counted as up`.
+ */
 function resultWords({ report, to }: CheckChange, from: Verdict, now: Millis): string {
   const last = report?.last
   if (to.verdict === 'unknown') {
@@ -101,7 +104,7 @@ function resultWords({ report, to }: CheckChange, from: Verdict, now: Millis): s
   const detail = last === undefined || last.ok ? '' : last.detail
   if (from === 'undecided')
     return `first result: ${to.verdict}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
-  // All of the silent changes have led back to the verdict that was logged.
+  // The changes without a line have led back to the logged result.
   const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
   return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
 }

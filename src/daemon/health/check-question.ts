@@ -1,7 +1,8 @@
 /**
- * The checks that lift a router's priority, asked once more before it takes over by fastPreempt (docs/architecture.md, Protocol decisions,
- * docs/adr/0025). Decided here: which question an answer belongs to, that only the last one of a router counts, and how
- * long before the router acts the thread has to say who was slow. Refuses to know how checks run, and what a router does with the answer.
+ * The checks that lift a router's priority, run once more before it takes over by fastPreempt (docs/architecture.md,
+ * Protocol decisions, docs/adr/0025). Decided here: which question an answer belongs to, that only the last question of
+ * a router counts, and how long before the router acts the thread has to name the slow ones. Refuses to know how checks
+ * run, and what a router does with the answer.
  */
 import type { Asked } from '../../healthcheck/check-message.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -10,8 +11,8 @@ import type { Router } from '../router/router.ts'
 import type { Trackers } from './trackers.ts'
 
 /**
- * Who has not answered by then is named by a timer of the thread, in a message, to an event loop that may be at work: at
- * the end of the wait itself that is too late, and one slow check would stand for all. A quarter of a short wait.
+ * Milliseconds. The thread names slow checks by a timer, in a message, to an event loop that may be busy: at the end of
+ * the wait itself that is too late, and one slow check would count for all. A quarter of a short wait.
  */
 const ON_THE_WAY = 20
 
@@ -37,7 +38,7 @@ export class CheckQuestions {
     checks?.askOnceMore(id, probes, answerWithin(within))
   }
 
-  /** `answered`: the probes that ran once more in time. Undefined: nobody waits for it any more. */
+  /** Takes the probes that ran once more in time. Returns `undefined` if no router waits for the answer any more. */
   answer(id: number, answered: ReadonlySet<string>): Answer | undefined {
     const question = this.#open.get(id)
     if (question === undefined) return undefined
@@ -49,7 +50,7 @@ export class CheckQuestions {
     return { router, assured: this.#trackers.assured(basePriority, track, silent) }
   }
 
-  /** Nobody answers any more: the routers find out by their deadlines. */
+  /** Forgets all questions, because no answer comes any more: the routers notice it by their deadlines. */
   forget(): void {
     this.#open.clear()
   }

@@ -1,7 +1,7 @@
 /**
- * The engine's side of the health checks: what is heard of them becomes priorities and faults of the routers that track
- * them, in one turn. Decided here: when the checks are set, asked and stopped, and that a daemon that leaves listens to
- * none (docs/architecture.md, Leaving). Refuses to know how a check runs and what a router does with a priority.
+ * The engine's side of the health checks: their results become priorities and faults of the routers that track them, in
+ * one turn. Decided here: when the checks are set, asked and stopped, and that a daemon that leaves takes no result
+ * (docs/architecture.md, Leaving). Refuses to know how a check runs and what a router does with a priority.
  */
 import { checksOf, nameOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'
@@ -20,11 +20,11 @@ import { type CheckEffect, CheckLog } from './check-log.ts'
 import { CheckQuestions } from './check-question.ts'
 import type { Trackers } from './trackers.ts'
 
-/** After that whoever waits for the end of the checks has waited long enough. */
+/** Milliseconds that stop() waits for the end of the checks. */
 const LONGEST_STOP = 1_000
 
 export type HealthWatchContext = {
-  /** Undefined: no check has ever a result. */
+  /** `undefined`: no check ever has a result. */
   readonly checks: CheckPort | undefined
   readonly board: CheckBoard
   readonly trackers: Trackers
@@ -46,21 +46,21 @@ export class HealthWatch {
     this.#questions = new CheckQuestions(context.trackers)
   }
 
-  /** Before the first router looks at what it tracks. */
+  /** Call it before the first router reads what it tracks. */
   know(config: Config, now: Millis): void {
     const checks = checksOf(config)
     this.#context.board.set(checks, now)
     this.#log.keep(new Set(checks.map(nameOf)))
   }
 
-  /** When the routers are there: their first advertisements come first. */
+  /** Call it when the routers are there: their first advertisements come first. */
   start(): void {
     const { checks } = this.#context
     checks?.onNews((news) => this.#take(news))
     this.#set()
   }
 
-  /** After know() with another configuration. */
+  /** Call it after know() with another configuration. */
   reload(changed: readonly string[]): void {
     if (changed.length > 0) this.#set()
   }
@@ -86,7 +86,7 @@ export class HealthWatch {
     })
   }
 
-  /** Nothing was heard for so long that what was heard does not stand any more. */
+  /** Time at which a result counts no longer, because nothing was heard for so long. */
   get nextAt(): Millis | undefined {
     return this.#stopped ? undefined : this.#context.board.doubtAt
   }
@@ -95,7 +95,7 @@ export class HealthWatch {
     if (!this.#stopped) this.#follow(this.#context.board.doubt(now), now)
   }
 
-  /** The effect `askChecks` of a router. */
+  /** Carries out the effect `askChecks` of a router. */
   ask(router: Router, within: Millis): void {
     this.#questions.ask(router, within, this.#context.checks)
   }
@@ -123,7 +123,7 @@ export class HealthWatch {
     this.#follow(changes, now)
     const answer = id === undefined ? undefined : this.#questions.answer(id, new Set(reports.map(({ check }) => check)))
     if (answer !== undefined) postEvent(answer.router, { kind: 'checksAnswered', assured: answer.assured }, now)
-    // A beat that says what is known moves no deadline that an alarm would come too late for.
+    // A beat without news moves no deadline for which an alarm would come too late.
     if (changes.length > 0 || answer !== undefined) turns.endWoken(now)
   }
 
@@ -137,7 +137,7 @@ export class HealthWatch {
     followTrackers(tracking, trackers, now)
   }
 
-  /** By what the board says now: the routers may be told a moment later. */
+  /** Returns the effects by what the board has now: the routers may get them a moment later. */
   #effectsOf(check: string): readonly CheckEffect[] {
     const { registry, trackers } = this.#context
     return [...registry.routers.values()].flatMap((router): CheckEffect[] => {
@@ -156,7 +156,9 @@ export class HealthWatch {
 const tracks = ({ spec }: Router, wanted: (check: string) => boolean): boolean =>
   spec.track.some((tracker) => !isInterface(tracker) && wanted(tracker.healthcheck))
 
-/** In the order of Placement.refresh(): a fault that goes may start its router. */
+/**
+ * Has the routers follow their trackers, in the order of Placement.refresh(): a fault that goes may start its router.
+ */
 function followTrackers(routers: readonly Router[], trackers: Trackers, now: Millis): void {
   const found = routers.map((router) => {
     const { basePriority, track } = router.spec

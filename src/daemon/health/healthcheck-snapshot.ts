@@ -1,7 +1,7 @@
 /**
- * What the daemon says of its health checks: a value that is JSON as it stands, the same for `holdfast status`, the API
- * and the metrics. Decided here: what of a check may be shown at all. A URL may carry a password, an argument a token
- * and a header a key: none of them is in here. Refuses to know who reads it.
+ * Builds the snapshots of health checks: values that are JSON as they stand, for `holdfast status`, API and metrics.
+ * Decided here: what of a check may be shown at all. A URL may carry a password, an argument a token and a header a
+ * key: none of them is in here. Refuses to know who reads it.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import type { CheckReport } from '../../healthcheck/check-report.ts'
@@ -14,48 +14,48 @@ import type { CheckBoard, CheckState } from './check-board.ts'
 export type HealthcheckSnapshot = {
   readonly name: string
   readonly kind: ProbeSpec['kind'] | 'all' | 'any'
-  /** What it looks at, in words; of a combination its members. */
+  /** Text of what it looks at; of a combination its members. */
   readonly target: string
   readonly verdict: Verdict
-  /** What it counts as: an unknown check may still stand as it did before. */
+  /** What it counts as: an unknown check may still count as it did before. */
   readonly standing: Standing
-  /** Of the verdict. */
+  /** Time of the result. */
   readonly since: string
-  /** Null: no run has ended yet, or it is a combination. */
+  /** `null`: no run has ended yet, or it is a combination. */
   readonly last: {
     readonly at: string
     readonly ok: boolean
     readonly reason: Reason
-    /** For people. May hold what a target or a program has said: never for those who are not known. */
+    /** For people. May hold what a target or a program has written: never for readers who are not authorised. */
     readonly detail?: string
     readonly latencyMs: number
   } | null
-  /** What a file of weights holds. */
+  /** Content of a file of weights. */
   readonly weight: number | null
-  /** Events are listened for; otherwise only polls notice. */
+  /** Events are listened for; otherwise only polls notice a change. */
   readonly watched: boolean
   readonly runs: number
   readonly skipped: number
   readonly results: Readonly<Partial<Record<Reason, number>>>
-  /** Since the thread has last spoken of it; null: never. */
+  /** Milliseconds since the last report of the thread; `null`: there was none. */
   readonly heardMsAgo: number | null
   /** Combinations that it is a member of. */
   readonly partOf: readonly string[]
-  /** Who tracks it, and what it does there now. */
+  /** Routers that track it, and what it does there now. */
   readonly routers: readonly {
     readonly router: string
-    /** To the priority. */
+    /** What it adds to the priority. */
     readonly adds: number
     /** It has no weight: the router is in fault while it is down. */
     readonly required: boolean
-    /** The fault that it is the reason of. */
+    /** Fault that it causes. */
     readonly fault: string | null
   }[]
 }
 
 /**
- * Since when by the wall clock, the same each time: what is worked out anew from two clocks differs by a millisecond now and
- * then, and whoever watches the figure would see changes. A clock that was set makes it another one.
+ * Wall clock times of results, the same each time: a time calculated from two clocks differs by a millisecond now and
+ * then, and a reader would see changes. A clock that was set makes it another one.
  */
 export class WallClock {
   readonly #known = new Map<string, { readonly since: Millis; readonly at: number }>()
@@ -68,13 +68,13 @@ export class WallClock {
     return new Date(holds ? known.at : fresh).toISOString()
   }
 
-  /** Of checks that are no more nothing is kept. */
+  /** Forgets checks that are gone. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
   }
 }
 
-/** More than what NTP slews within the life of a verdict, as a rule. */
+/** Milliseconds: more than NTP slews within the life of a result, as a rule. */
 const CLOCK_SET = 1_000
 
 export function healthcheckSnapshots(
@@ -134,7 +134,7 @@ function lastOf(report: CheckReport | undefined, wall: number): HealthcheckSnaps
 
 type Effects = HealthcheckSnapshot['routers']
 
-/** By check. */
+/** Returns the effects by check. */
 function effectsOf(routers: readonly Router[]): ReadonlyMap<string, Effects> {
   const all = new Map<string, Effects[number][]>()
   for (const { name: router, priority, faults } of routers) {
@@ -169,7 +169,7 @@ function targetOf(probe: ProbeSpec): string {
   }
 }
 
-/** No user, no password and no query. */
+/** Returns the URL without user, password and query. */
 function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return 'no URL'
   const { protocol, host, pathname } = new URL(url)

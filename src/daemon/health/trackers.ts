@@ -1,6 +1,6 @@
 /**
- * The links and health checks of this node as those that track them see them. Decided here: what a priority is worth
- * that checks lift. Refuses to know which router tracks what, and when anybody looks.
+ * The links and health checks of this node as trackers see them. Decided here: which priority is certain while checks
+ * lift it. Refuses to know which router tracks what, and when.
  */
 import { isInterface, type Track, trackerKey } from '../../config/schema/track.ts'
 import type { Asked } from '../../healthcheck/check-message.ts'
@@ -27,7 +27,7 @@ export class Trackers {
     return { ...tracking, assured: Math.min(assured, priority) }
   }
 
-  /** The priority if these probes had changed; what a reload took away is no certainty at all. */
+  /** Returns the priority if these probes had changed; what a reload removed is no certainty at all. */
   assured(base: number, track: readonly Track[], { up, down }: Asked): number {
     const failed = this.#board.assuming('down', new Set(up))
     const recovered = this.#board.assuming('up', new Set(down))
@@ -48,7 +48,7 @@ export class Trackers {
     return [...new Set(checks.flatMap((check) => this.#board.probesOf(check)))]
   }
 
-  /** What of these parts goes on counting when a reload brings these trackers; undefined: all that matters is known. */
+  /** Returns the parts that count on when a reload brings these trackers; `undefined` if all that matters is known. */
   replaced(parts: readonly Part[], track: readonly Track[]): Replaced | undefined {
     const stay = new Set(track.map(trackerKey))
     const gone = parts.filter(({ kind, name, adds }) => adds !== 0 && !stay.has(`${kind} ${name}`))

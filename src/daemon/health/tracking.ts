@@ -1,5 +1,5 @@
 /**
- * What everything that a virtual router tracks comes to: its effective priority as a sum with a name for each part, and
+ * The result of everything that a virtual router tracks: its effective priority as a sum with a name for each part, and
  * the faults (VR-TRK-01…09). Interfaces and health checks are one list here. Values only: this file does not know where
  * a state comes from, nor what a changed priority or a fault leads to.
  */
@@ -10,40 +10,40 @@ import type { CheckState } from './check-board.ts'
 
 export type TrackedStates = {
   readonly isUp: (interfaceName: string) => boolean
-  /** Undefined: there is no such check. */
+  /** Returns `undefined` if there is no such check. */
   readonly check: (name: string) => CheckState | undefined
 }
 
 export type TrackedFault = { readonly fault: Fault; readonly present: boolean; readonly canSend: true }
 
-/** Of a weight that is not 0. */
+/** Part of a weight that is not 0. */
 export type Part = {
   readonly kind: 'interface' | 'healthcheck'
   readonly name: string
-  /** To the priority, now. */
+  /** What it adds to the priority now. */
   readonly adds: number
 }
 
-/** Trackers that a reload took away, as long as nothing is known yet of those that it brought. */
+/** Trackers that a reload removed, while nothing is known yet of those that it brought. */
 export type Replaced = {
-  /** As they stood then. */
+  /** As they counted then. */
   readonly parts: readonly Part[]
-  /** Health checks without a result; none of them counts before all of them are decided. */
+  /** Health checks without a result; none of them counts before all of them have one. */
   readonly by: readonly string[]
 }
 
-/** Health checks that a priority is the higher for: those that are up, and those that are down and reversed. */
+/** Health checks that raise the priority: those that are up, and those that are down and reversed. */
 export type Lifting = { readonly up: readonly string[]; readonly down: readonly string[] }
 
 export type Tracking = {
   readonly priority: number
-  /** Before clamping: base and all parts. */
+  /** Base and all parts, before clamping. */
   readonly sum: number
   readonly parts: readonly Part[]
   readonly faults: readonly TrackedFault[]
-  /** Whose next result would lower the priority if it were another one. */
+  /** Checks whose next result could lower the priority. */
   readonly lifting: Lifting
-  /** What the priority would be if all of those had changed. */
+  /** The priority if all of those had changed. */
   readonly assured: number
 }
 
@@ -57,9 +57,9 @@ export const untracked = (priority: number): Tracking => ({
 })
 
 /**
- * `starts`: the router is in Initialize. There it waits for the first result of a check without weight (VR-TRK-05); one
- * that runs when a reload makes it track such a check goes on until there is a result. `replaced`: what a running router
- * goes by until there is one, because a priority that falls for a moment moves the addresses.
+ * `starts`: the router is in Initialize. There it waits for the first result of a check without weight (VR-TRK-05); a
+ * running router that a reload makes track such a check goes on until there is a result. `replaced`: what a running
+ * router goes by until then, because a priority that falls for a moment moves the addresses.
  */
 export function trackingOf(
   base: number,
@@ -114,12 +114,15 @@ export function trackingOf(
   return { priority, sum, parts, faults, lifting }
 }
 
-/** Of two states of a check the one that is worse for whoever tracks it. */
+/** Returns the state that is worse for a router that tracks it. */
 export function worseOf(tracker: TrackedHealthcheck, one: CheckState, other: CheckState): CheckState {
   return addsOf(whatItSays(tracker, one)) <= addsOf(whatItSays(tracker, other)) ? one : other
 }
 
-/** Nothing known says nothing (VR-TRK-05). A file of weights that cannot be read counts as any check that is down. */
+/**
+ * Returns `undefined` for a check without a result, which contributes no weight (VR-TRK-05). A file of weights that
+ * cannot be read counts as any check that is down.
+ */
 function whatItSays({ weight, reverse }: TrackedHealthcheck, state: CheckState): Contribution | undefined {
   if (state.standing === 'nothing') return undefined
   if (state.weight !== undefined && state.standing === 'up') return { weight, reverse, content: state.weight }

@@ -1,5 +1,5 @@
 /**
- * One router's advertisements on their way out: encoded once as long as they say the same, counted, and told when the
+ * One router's advertisements on their way out: encoded once as long as they are the same, counted, and logged when the
  * kernel does not take them. When and why to send is the state machine's, through which socket is the segment's.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -8,7 +8,7 @@ import type { Datagram, SendOutcome } from '../ports.ts'
 import { Counters, type Recorder } from '../telemetry/recorder.ts'
 
 export class Advertiser {
-  /** By kind: advertisement, priorityZero; one for each destination. */
+  /** By kind (advertisement, priorityZero); one for each destination. */
   readonly sent = new Counters()
   /** By error code. */
   readonly failures = new Counters()
@@ -21,7 +21,7 @@ export class Advertiser {
     this.#recorder = recorder
   }
 
-  /** What came of sending datagrams(). */
+  /** Takes the outcomes of sending datagrams(). */
   sentAs(priority: number, datagrams: readonly Datagram[], outcomes: readonly SendOutcome[]): void {
     this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
     outcomes.forEach((outcome, i) => {
@@ -36,7 +36,7 @@ export class Advertiser {
     })
   }
 
-  /** An Active says the same again and again. */
+  /** Returns one datagram for each destination: an Active sends the same again and again. */
   datagrams(parameters: Parameters, priority: number): readonly Datagram[] {
     if (this.#encoded?.parameters !== parameters || this.#encoded.priority !== priority) {
       this.#encoded = { parameters, priority, datagrams: advertisementDatagrams(parameters, priority) }

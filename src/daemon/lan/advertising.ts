@@ -1,7 +1,7 @@
 /**
- * The routers that advertise for one VRID now, each since when without a gap: two of them at the same time are two Actives,
- * which a Backup hears even though it follows one. Decided here: how long both must advertise, so that an ordinary move is not
- * taken for it. Bounded, because sources can be invented. Refuses to know what is done about it.
+ * Routers that advertise for one VRID now, and since when without a gap: two of them at the same time are two Actives,
+ * which a Backup hears even though it follows one. Decided here: how long both must advertise, so that an ordinary move
+ * is not taken for it. Bounded, because sources can be invented. Refuses to know what follows from it.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
@@ -17,14 +17,14 @@ const NONE: readonly OtherActive[] = []
 type Advertising = { priority: number; since: Millis; heardAt: Millis }
 
 export type OtherActive = { readonly address: Address; readonly priority: number; readonly heardAt: Millis } & {
-  /** Since when it advertises beside another Active. */
+  /** Time since which it advertises beside another Active. */
   readonly besideSince: Millis
 }
 
 export class AdvertisingRouters {
   readonly #routers = new Map<Address, Advertising>()
 
-  /** An advertisement that has passed the checks of RFC 9568 §7.1; priority 0 is the last one of an Active. */
+  /** Takes an advertisement that has passed the checks of RFC 9568 §7.1; priority 0 is the last one of an Active. */
   note(source: Address, priority: number, heardAt: Millis, parameters: Parameters): void {
     const known = this.#routers.get(source)
     if (priority === 0) {
@@ -39,7 +39,10 @@ export class AdvertisingRouters {
     }
   }
 
-  /** Returns the Actives beside this node, or beside the one that it follows. `activeSince`: of this router, if it is Active. */
+  /**
+   * Returns the Actives beside this node, or beside the one that it follows. `activeSince`: of this router, if it is
+   * Active.
+   */
   beside(state: State, parameters: Parameters, activeSince: Millis, now: Millis): readonly OtherActive[] {
     const isFresh = ({ heardAt }: Advertising) => now - heardAt <= patience(parameters)
     const followed = state.name === 'Backup' ? state.active?.source : undefined

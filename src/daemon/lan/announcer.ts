@@ -1,6 +1,6 @@
 /**
- * Gratuitous ARP and unsolicited Neighbor Advertisements of one segment: keeps each router's plans (arp/), paces them
- * together and sends what is due. A router that leaves Active takes its plans and what waits with it (VR-GARP-05).
+ * Gratuitous ARP and unsolicited Neighbor Advertisements of one interface: keeps each router's plans (arp/), paces them
+ * together and sends what is due. A router that leaves Active loses its plans and what waits (VR-GARP-05).
  */
 import {
   type AnnouncementPlan,
@@ -32,32 +32,32 @@ export type Announced = {
   readonly name: string
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** As often as there are to be frames. */
+  /** Offsets of the frames for each address. */
   readonly at: readonly Millis[]
   readonly refresh: Millis | undefined
   /** 1 by default. */
   readonly refreshCopies?: number | undefined
-  /** As `at`, when a rival was heard; by default what arp/announcement.ts says. */
+  /** As `at`, when a competing Active was heard; by default that of arp/announcement.ts. */
   readonly onRival?: readonly Millis[] | undefined
-  /** The first frame for this address has left, of one round or another. */
+  /** Called when the first frame for an address has left, of whichever round. */
   readonly onFirst?: ((address: Address) => void) | undefined
 }
 
-/** Why there can be several at once: one for each reason. `duplicate` is about some addresses only. */
+/** Reasons of a plan; a router may have one of each. `duplicate` is about some addresses only. */
 const REASONS = ['takeover', 'rival', 'duplicate'] as const
 type Reason = (typeof REASONS)[number]
 type Plans = { [reason in Reason]?: AnnouncementPlan }
 
-/** How long an announcement waits for the kernel to be ready for what it will cause. */
+/** Milliseconds that an announcement waits for the kernel to be ready for what it will cause. */
 const PATIENCE = 50
 
 export class Announcer {
   /** By kind: gratuitousArp, neighborAdvertisement, failed. */
   readonly sent = new Counters()
   readonly #plans = new Map<string, Plans>()
-  /** By name. */
+  /** By name of the router. */
   readonly #onFirst = new Map<string, (address: Address) => void>()
-  /** What nextAt() has found, for as long as no plan changes: every turn asks, and a plan's next frame is a minute away. */
+  /** Last result of nextAt(), as long as no plan changes: every turn asks, and a plan's next frame is a minute away. */
   #known: { readonly nextAt: Millis | undefined } | undefined
   #pacer: Pacer = IDLE_PACER
   readonly #send: (frames: readonly Uint8Array[]) => readonly SendOutcome[]
@@ -67,9 +67,9 @@ export class Announcer {
   readonly #spacing: () => number | undefined
 
   /**
-   * `isReady`: packets to the address arrive here. The kernel adds the local route of an IPv6 address, and tells of it,
-   * some time after it has accepted the address: a client that follows the announcement before that is not answered.
-   * `spacing`: between any two frames; undefined = the pacer's own rates.
+   * `isReady` reports whether packets to the address arrive here: the kernel adds the local route of an IPv6 address,
+   * and reports it, some time after it has accepted the address, and a client that follows the announcement before that
+   * gets no answer. `spacing` returns the milliseconds between any two frames; `undefined` = the pacer's own rates.
    */
   constructor(
     send: (frames: readonly Uint8Array[]) => readonly SendOutcome[],
@@ -83,7 +83,10 @@ export class Announcer {
     this.#spacing = spacing
   }
 
-  /** Due at once; sent by run() at the end of the turn, because advertisements go before all of them. */
+  /**
+   * Plans announcements that are due now. run() sends them at the end of the turn, because advertisements go before all
+   * of them.
+   */
   announce(announced: Announced, reason: Reason, now: Millis): void {
     const { name, family, addresses, onFirst, onRival, refreshCopies: everyCopies } = announced
     if (onFirst !== undefined) this.#onFirst.set(name, onFirst)
@@ -95,7 +98,7 @@ export class Announcer {
     this.#known = undefined
   }
 
-  /** What is planned names no address that the router has no more, and goes on with the period of now. */
+  /** Follows another list of addresses and refresh period. */
   reschedule(
     { name, addresses, refresh, refreshCopies }: Pick<Announced, 'name' | 'addresses' | 'refresh' | 'refreshCopies'>,
     now: Millis,
@@ -131,7 +134,7 @@ export class Announcer {
         const plan = plans[reason]
         if (plan === undefined) continue
         const planned = nextAnnouncementAt(plan)
-        // Nobody looks whether the kernel is ready for what is not the next anyway: it can only be later for that.
+        // Whether the kernel is ready matters for the next plan alone: it can only make others later.
         if (planned === undefined || (nearest !== undefined && planned >= nearest)) continue
         const dueAt = this.#dueAt(plan)
         isCertain &&= dueAt === planned
@@ -142,7 +145,7 @@ export class Announcer {
     return nearest
   }
 
-  /** The first word to a rival is due. */
+  /** Reports whether the first announcement over a competing Active is due. */
   answersRival(now: Millis): boolean {
     for (const { rival } of this.#plans.values()) {
       const at = rival?.fresh === true ? nextAnnouncementAt(rival) : undefined
@@ -166,7 +169,7 @@ export class Announcer {
         for (const { address, copy, first } of result.due) wanted.push({ owner, address, copy, first })
       }
     }
-    // Together: each offer looks at all that waits already.
+    // All together, because each offer looks at everything that waits.
     this.#pacer = offerAnnouncements(this.#pacer, wanted)
     const taken = takeAnnouncements(this.#pacer, now, this.#spacing())
     this.#pacer = taken.pacer

@@ -1,7 +1,7 @@
 /**
- * Who else says that he has one of our addresses, on one segment. Listens no more than somebody needs: every ARP packet
- * of a LAN would wake the engine. Decided here: what may wake it when, and whose frames are no news. Refuses to know
- * states and what a claim leads to.
+ * Claims of other hosts to our addresses, by ARP and Neighbor Discovery, on one interface. Listens to no more than a
+ * router needs: every ARP packet of a LAN would wake the engine. Decided here: which frames wake it when, and whose are
+ * no news. Refuses to know states and what a claim leads to.
  */
 import { type Claim, claimOf, isAnswerTo } from '../../arp/probe.ts'
 import type { Family } from '../../wire/address.ts'
@@ -10,17 +10,20 @@ import type { Millis } from '../../wire/units.ts'
 import type { Failure, FrameSocket, Hears, Link, SocketPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
-/** An answer that comes later than so many ms after a question was given to another one. */
+/** Milliseconds. An answer that comes later after a question was given to another question. */
 export const ANSWERED_WITHIN = 50
 
-/** `isAnswer`: we have asked; otherwise it was said to everybody. */
+/** `isAnswer`: to a question of ours; otherwise it was sent to every host. */
 export type HeardClaim = Claim & { readonly isAnswer: boolean }
 
 export type ArpListenerContext = {
   readonly sockets: Pick<SocketPort, 'openFrameSocket'>
   readonly recorder: Recorder
   readonly onFailure: (failure: Failure) => void
-  /** Of any interface of this node: two in one LAN answer for each other's addresses (arp_ignore 0). */
+  /**
+   * Reports whether it is a MAC of this node: two interfaces in one LAN answer for each other's addresses (arp_ignore
+   * 0).
+   */
   readonly isOurs: (mac: Mac) => boolean
   readonly onClaim: (claim: HeardClaim, heardAt: Millis) => void
 }
@@ -28,7 +31,7 @@ export type ArpListenerContext = {
 export class ArpListener {
   readonly #family: Family
   readonly #context: ArpListenerContext
-  /** The interface as it is now: its MAC may change under us. */
+  /** Returns the interface as it is now: its MAC may change. */
   readonly #link: () => Link
   #hears: Hears = 'nothing'
   #socket: FrameSocket | undefined
@@ -40,8 +43,8 @@ export class ArpListener {
   }
 
   /**
-   * Idempotent. A socket that cannot be opened is told and does without: the advertisements alone decide. One that is open
-   * stays: whoever has just become Active, or leaves and waits for its successor, has no time to close it.
+   * Idempotent. A socket that cannot be opened is logged, and the advertisements alone decide. An open one stays: a
+   * router that has just become Active, or leaves and waits for its successor, has no time to close it.
    */
   listen(hears: Hears): void {
     if (hears === this.#hears) return

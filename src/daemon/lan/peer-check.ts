@@ -1,6 +1,6 @@
 /**
  * Which of the peers' nodes answer at all: an Active asks each of them for its own address right after every periodic
- * advertisement, and an answer after some silence is the end of a cut (docs/adr/0022). Decided here: which frame asks whom,
+ * advertisement, and an answer after some silence is the end of a cut (docs/adr/0022). Decided here: which frame asks which host,
  * and how long a silence may be one. Knows the peers by their addresses; refuses to know routers, states, sockets, and what
  * follows from an answer.
  */
@@ -53,11 +53,11 @@ export class PeerCheck {
       })
       if (familyOf(peer) === 'ipv6') return [neighborSolicitation({ target: peer, source, mac: ours })]
       // A silent peer may have got another MAC.
-      const whom = [
+      const targets = [
         ...(mac === undefined ? [] : [mac]),
         ...(mac !== undefined && unansweredSince === undefined ? [] : [BROADCAST_MAC]),
       ]
-      return whom.map((to) => arpQuestion({ address: peer, source, mac: ours, to }))
+      return targets.map((to) => arpQuestion({ address: peer, source, mac: ours, to }))
     })
   }
 

@@ -1,7 +1,7 @@
 /**
- * Which unicast peers the kernel reaches, on one segment. What is sent to one that it does not reach waits in the
- * kernel and goes out when it answers, behind our back: nobody was asked right before (docs/adr/0016). Decided here:
- * when a peer counts as reached again. Refuses to know states, and what is done then.
+ * Unicast peers that the kernel reaches, on one interface. A packet to a peer that it does not reach waits in the
+ * kernel and goes out when the peer answers, without a question right before it (docs/adr/0016). Decided here: when a
+ * peer counts as reached again. Refuses to know states, and what follows.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Failure, Link, NeighborResolution, NeighborWatch, SocketPort } from '../ports.ts'
@@ -19,7 +19,7 @@ export class PeerWatch {
   readonly #family: Family
   readonly #link: () => Link
   readonly #context: PeerWatchContext
-  /** As last told; a peer that is not in here has not been spoken of. */
+  /** As last reported; no entry: the kernel has not reported the peer yet. */
   readonly #reached = new Map<Address, boolean>()
   #on = false
   #watch: NeighborWatch | undefined
@@ -30,7 +30,7 @@ export class PeerWatch {
     this.#context = context
   }
 
-  /** Idempotent. A socket that cannot be opened is told and does without: then the questions have to do. */
+  /** Idempotent. A socket that cannot be opened is logged, and the questions have to do. */
   watch(wanted: boolean): void {
     if (wanted === this.#on) return
     this.close()
@@ -56,7 +56,7 @@ export class PeerWatch {
     this.#reached.clear()
   }
 
-  /** What was lost may have been that a peer is reached again; of the others the next news tells. */
+  /** The lost notifications may have reported that a peer is reached again; the next ones report the others. */
   #suspect(): void {
     const unreached = [...this.#reached].filter(([, reached]) => !reached)
     this.#reached.clear()
@@ -64,8 +64,8 @@ export class PeerWatch {
   }
 
   /**
-   * Nothing is told of an entry that is new and not resolved yet, so the first news may be the end of a cut: one
-   * announcement too many is better. Not where the kernel only makes sure: that one it reached before.
+   * The kernel does not report an entry that is new and not resolved yet, so the first report may be the end of a cut:
+   * one announcement too many is better. Not where the kernel only makes sure: it reached that peer before.
    */
   #hear(address: Address, resolution: NeighborResolution): void {
     if (!this.#context.isPeer(address)) return

@@ -130,9 +130,9 @@ function questionsOf(
   const [address] = addresses
   if (address === undefined) return []
   if (family === 'ipv6') return [neighborSolicitation({ target: address, source, mac })]
-  const whom =
+  const targets =
     transport.mode === 'multicast' ? [multicastMac(transport.group), virtualRouterMac(vrid, family)] : [BROADCAST_MAC]
-  return whom.map((to) => arpProbe({ address, mac, to }))
+  return targets.map((to) => arpProbe({ address, mac, to }))
 }
 
 class BucketByVrid {

@@ -1,6 +1,6 @@
 /**
- * What a state means for the addresses of a router: which of them are in the kernel because of it, and who waits for
- * what. PURE. Decides no transition.
+ * What a state means for the addresses of a router: which of them are in the kernel because of it, and whether the
+ * router waits for claims of other hosts. PURE. Decides no transition.
  */
 import { isLingering } from '../../vrrp/extensions/grace-period.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'

@@ -22,7 +22,7 @@ import type { Recorder } from '../telemetry/recorder.ts'
 import type { RouterCounters } from '../telemetry/router-counters.ts'
 import { suppressionWords } from '../telemetry/suppressed-move.ts'
 import type { TakeoverWatch } from '../telemetry/takeover-watch.ts'
-import type { Entered, Teller, TransitionHistory } from '../telemetry/transition-history.ts'
+import type { Entered, MovedRouter, TransitionHistory } from '../telemetry/transition-history.ts'
 import type { RouterIo, Tenant } from './router-io.ts'
 
 type EffectOf = { readonly [K in Effect['kind']]: Extract<Effect, { readonly kind: K }> }
@@ -43,7 +43,7 @@ export type Executors = {
 /** A virtual router, as its effects need it. */
 export type ActingRouter = Claimant &
   Tenant &
-  Teller & {
+  MovedRouter & {
     readonly state: State
     readonly group: {
       readonly name: string | undefined

@@ -73,7 +73,7 @@ export class RouterGroup implements Membership<Router> {
     if (first !== undefined) postEvent(first, { kind: 'shutdown' }, now)
   }
 
-  /** Nobody may begin to hold addresses while the guardian is held up in an execution: the same deadline asks again. */
+  /** No member may begin to hold addresses while the guardian is held up in an execution: the same deadline asks again. */
   #permitted(steps: readonly GroupStep[], now: Millis): readonly GroupStep[] {
     const begins = steps.some(({ state }, i) => holdsIn(state) && this.#members[i]?.holds === false)
     if (!begins || this.cleanup.mayBegin()) return steps
@@ -111,7 +111,7 @@ export class RouterGroup implements Membership<Router> {
   }
 
   /**
-   * The guardian has acted for this engine: each member that held an address is told, once, before it reads that the address
+   * The guardian has acted for this engine: each member that held an address hears of it once, before it reads that the address
    * is gone.
    */
   noticeExecution(now: Millis): boolean {

@@ -174,7 +174,7 @@ export class Router {
     return heldIn(this.#state, this.#parameters)
   }
 
-  /** It asks who else has its addresses (docs/adr/0007). */
+  /** It asks which other host has its addresses (docs/adr/0007). */
   get asks(): boolean {
     return this.#state.name === 'Active' && this.#parameters.extensions.silentActive === true
   }
@@ -187,7 +187,7 @@ export class Router {
   nextDeadline(): Millis | undefined {
     const { absence, history, priority } = this
     const own = sooner(nextDeadline(this.#state), this.duty.nextAt)
-    return sooner(sooner(own, priority.yieldingUntil), sooner(history.untoldUntil, absence.aliveAt))
+    return sooner(sooner(own, priority.yieldingUntil), sooner(history.catchUpAt, absence.aliveAt))
   }
 
   /** A decision that is so late, or comes after dropped packets, may lack something that was sent (ground rule 2). */

@@ -1,8 +1,8 @@
 /**
- * Two or more routers that advertise as Active at the same time, for the journal and the log: also a third node sees such a
- * split brain, which changes neither its state nor the Active that it follows. Decided here: that one line tells of its
- * begin, of another set of routers, and of its end, and how many lines a LAN with changing routers causes. How long both must
- * advertise is decided in lan/advertising.ts.
+ * Two or more routers that advertise as Active at the same time, for the journal and the log: also a third node sees
+ * such a split brain, which changes neither its state nor the Active that it follows. Decided here: one line for its
+ * begin, for another set of routers, and for its end, and how many lines a LAN with changing routers causes. How long
+ * both must advertise is decided in lan/advertising.ts.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -23,19 +23,22 @@ export class ActivesNews {
   readonly #recorder: Recorder
   /** Sources can be invented, and routers can come and go with every packet. */
   readonly #bucket = new TokenBucket(RATES.actives)
-  /** As it was last recorded; empty while one router at most is Active. */
+  /** As last recorded; empty while one router at most is Active. */
   #told: Actives = []
   #since: number | undefined
-  /** Last advertisement of an Active beside the first one. */
+  /** Time of the last advertisement of an Active beside the first one. */
   #heardAt = Number.NEGATIVE_INFINITY
-  /** First look at this router as Active. */
+  /** Time of the first look at this router as Active. */
   #activeSince: Millis | undefined
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder
   }
 
-  /** Costs little while nothing is wrong: it runs for each advertisement. */
+  /**
+   * Compares the routers that advertise now with the recorded ones. Costs little while nothing is wrong: it runs for
+   * each advertisement.
+   */
   look(router: Listener, now: Millis): void {
     const { advertising, parameters, state } = router
     // By its own looks: the history has a transition only at the end of the turn.
@@ -46,12 +49,12 @@ export class ActivesNews {
     const actives =
       others.length === 0 ? [] : [first(router), ...others.map(({ address: peer, priority }) => ({ peer, priority }))]
     if (isSame(actives, this.#told)) return
-    // What is not told now is told by a later look.
+    // A later look reports what is left out now.
     if (!this.#bucket.has(now)) return
     this.#bucket.spend(now)
     this.#since ??= Math.min(now, ...others.map(({ besideSince }) => besideSince))
     const present = actives.length > 0
-    // That it is over shows only when the next advertisement is missing for Active_Down_Interval.
+    // The end shows only when the next advertisement is missing for Active_Down_Interval.
     const forMs = Math.round((present ? now : this.#heardAt) - this.#since)
     const about = present ? actives : this.#told
     const news = { present, actives: about, forMs }
@@ -79,17 +82,17 @@ export class ActivesNews {
 
 type News = Pick<EventOf<'twoActives'>, 'actives' | 'forMs' | 'present'>
 
-/** The Active that this router follows, or the router itself. */
+/** Returns the Active that this router follows, or the router itself. */
 function first({ parameters, state }: Listener): Actives[number] {
   if (state.name === 'Backup' && state.active !== undefined)
     return { peer: state.active.source, priority: state.active.priority }
   return { peer: parameters.primaryAddress, priority: parameters.priority }
 }
 
-/** The winner by RFC 9568 §6.4.3 comes first: the others would be Backup if they received its advertisements. */
+/** Sorts the winner by RFC 9568 §6.4.3 first: the others would be Backup if they received its advertisements. */
 const byRank = (one: Actives[number], other: Actives[number]): number =>
   other.priority - one.priority || compareAddresses(address(other.peer), address(one.peer))
 
-/** The same routers; which one is followed, and their priorities, change by themselves. */
+/** Compares the sets of routers: which one is followed, and their priorities, change by themselves. */
 const isSame = (one: Actives, other: Actives): boolean =>
   one.length === other.length && one.every(({ peer }) => other.some((each) => each.peer === peer))

@@ -1,8 +1,8 @@
 /**
  * The event journal in memory: gives each fact its number and both clocks, keeps the last ones, and hands them to
- * whoever listens (the file, the API). Recording costs an object and no system call, because it happens between a
- * decision and the next packet. Decided here: how many are kept, and that numbers go on where an earlier life ended.
- * Refuses to know files, and what an event means.
+ * listeners (the file, the API). Recording costs an object and no system call, because it happens between a decision
+ * and the next packet. Decided here: how many are kept, and that numbers go on where an earlier run ended. Refuses to
+ * know files, and what an event means.
  */
 import { hostname } from 'node:os'
 import { causeOf } from '../../events/cause.ts'
@@ -11,9 +11,9 @@ import type { EventPage } from '../../events/event-page.ts'
 
 export type EventListener = (event: JournalEvent) => void
 
-/** A day of a quiet cluster, or the last minutes of a noisy one; some 500 octets each. */
+/** Events of a day of a quiet cluster, or of the last minutes of a noisy one; some 500 octets each. */
 export const MOST_KEPT = 1_000
-/** Of one page. */
+/** Events of one page. */
 export const LARGEST_PAGE = 1_000
 
 export type ChronicleClock = {
@@ -32,7 +32,7 @@ export class Chronicle {
   readonly #clock: ChronicleClock
   #events: JournalEvent[] = []
   #latest = 0
-  /** Where the journal is kept, for whoever asks. */
+  /** Path of the journal, for readers of a page; `null`: events are in memory alone. */
   file: string | null = null
   readonly #listeners = new Set<EventListener>()
 
@@ -53,8 +53,8 @@ export class Chronicle {
   }
 
   /**
-   * What an earlier life has left: what was recorded meanwhile is numbered behind it. Once, before anybody listens or
-   * has asked.
+   * Takes the events of an earlier run: those recorded meanwhile are numbered behind them. Call it once, before a
+   * listener or a reader comes.
    */
   continue(earlier: readonly JournalEvent[]): void {
     const base = earlier.at(-1)?.seq ?? 0
@@ -67,7 +67,7 @@ export class Chronicle {
     this.#latest += base
   }
 
-  /** Those after this number, the oldest first; without one the last ones. At most LARGEST_PAGE. */
+  /** Returns the events after this number, the oldest first; without a number the last ones. At most LARGEST_PAGE. */
   read({ after, limit = LARGEST_PAGE }: { readonly after?: number; readonly limit?: number } = {}): EventPage {
     const kept = this.#events.slice(-MOST_KEPT)
     const most = Math.max(0, Math.min(limit, LARGEST_PAGE))
@@ -86,7 +86,7 @@ export class Chronicle {
     }
   }
 
-  /** Called for each event while it is recorded: must not throw, nor take long. Returns how to end it. */
+  /** Calls `listener` with each event while it is recorded: it must not throw, nor take long. Returns how to end it. */
   subscribe(listener: EventListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

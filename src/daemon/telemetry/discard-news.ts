@@ -1,7 +1,7 @@
 /**
- * Bursts of packets of one interface that were not listened to, for the journal: the first of each reason at once, then
- * one event in a while with how many there were. By reason, of which there are few, because sources can be invented.
- * Refuses to know why a packet is bad.
+ * Bursts of discarded packets of one interface, for the journal: the first of each reason immediately, then one event
+ * in a while with how many there were. By reason, of which there are few, because sources can be invented. Refuses to
+ * know why a packet is bad.
  */
 import type { DiscardReason } from '../../vrrp/advertisement.ts'
 import type { Address } from '../../wire/address.ts'

@@ -1,13 +1,13 @@
 /**
- * An engine that woke late, for the journal: the machine did not give it the processor, or it was stopped for a moment. Decided
- * here: what is late (half an interval, which is what the alert HoldfastTimerLate means as well), and how much of it is
- * recorded. Being away so long that others may have taken over is absence-watch.ts's.
+ * An engine that woke late, for the journal: the machine did not give it the processor, or it was stopped for a moment.
+ * Decided here: what is late (half an interval, as for the alert HoldfastTimerLate), and how many events there are. An
+ * absence so long that others may have taken over is guard/absence-watch.ts's.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
-/** A busy machine is late by some ms all day; half a second is late for everybody. */
+/** Milliseconds. A busy machine is late by some all day; half a second is late for every router. */
 const LEAST = 50
 const MOST = 500
 
@@ -19,7 +19,7 @@ export class LatenessNews {
     this.#chronicle = chronicle
   }
 
-  /** `shortest`: of the intervals of all routers, in milliseconds; asked only when it may matter. */
+  /** `shortest` returns the shortest interval of all routers in milliseconds; called only when it may matter. */
   note(late: number, shortest: () => number, now: Millis): void {
     if (late < LEAST || late < Math.min(MOST, shortest() / 2)) return
     const refused = this.#bucket.take(now)

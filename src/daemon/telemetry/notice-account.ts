@@ -1,6 +1,6 @@
 /**
- * What became of notifications, for log, status and metrics. Decided here: a line for each run, but not without end, and
- * counters that a reload does not reset for a name that stays. Refuses to know why somebody was notified.
+ * Results of notifications, for log, status and metrics. Decided here: a line for each run, but not without end, and
+ * counters that a reload does not reset for a name that stays. Refuses to know why there was a notification.
  */
 import type { NotifyEvent, NotifySubject } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -16,13 +16,13 @@ export type NoticeSnapshot = {
   readonly waiting: number
   /** Runs of programs by how they ended; `superseded` and `postedAgain` are notifications. */
   readonly runs: Readonly<Record<string, number>>
-  /** Null: nothing has been run so far. */
+  /** `null`: no program has been run so far. */
   readonly last: {
     readonly at: string
     readonly event: NotifyEvent
     readonly ok: boolean
     readonly reason: string
-    /** For people: the program and what it said. Never for those who are not known. */
+    /** For people: the program and its output. Never for readers who are not authorised. */
     readonly detail?: string
     readonly latencyMs: number
   } | null
@@ -46,7 +46,7 @@ export class NoticeAccounts {
     this.#recorder = recorder
   }
 
-  /** Those of the configuration; what is under way of others is still told. */
+  /** Keeps the accounts of the configuration, and those of notifications under way. */
   keep(lanes: readonly { readonly lane: string; readonly subject: NotifySubject }[]): void {
     const names = new Set([...lanes, ...this.#open.values()].map(({ lane }) => lane))
     for (const lane of this.#accounts.keys()) if (!names.has(lane)) this.#accounts.delete(lane)

@@ -1,8 +1,8 @@
 /**
- * Which changes of state are told to programs, of routers and of sync groups (VR-NTF-03, -04). Decided here: what counts as
- * a change, that a group's word comes after those of its members, and that posting is the last thing of a turn
- * (VR-NTF-08). Nothing waits for a program but the end of the daemon, and that not for long. Refuses to know what a state is
- * called outside, how programs are run, and what became of a run (notice-account.ts).
+ * Which changes of state programs are notified of, of routers and of sync groups (VR-NTF-03, -04). Decided here: what
+ * counts as a change, that the notification of a group comes after those of its members, and that posting is the last
+ * act of a turn (VR-NTF-08). Only the end of the daemon waits for a program, and that not for long. Refuses to know
+ * names of states for programs, how programs are run, and the result of a run (notice-account.ts).
  */
 import type { Config } from '../../config/config.ts'
 import { planOf } from '../../notify/keepalived-words.ts'
@@ -21,20 +21,20 @@ import type { Recorder } from './recorder.ts'
 import type { Entered } from './transition-history.ts'
 
 /**
- * From the end of the last router to the end of the daemon. keepalived gives them 1 s; who waits for us (a kubelet, systemd)
- * waits for 30 s and more, and the addresses are off by then.
+ * Milliseconds from the end of the last router to the end of the daemon. keepalived gives its programs 1 s; a kubelet
+ * or systemd waits 30 s and more for us, and the addresses are removed by then.
  */
 export const LONGEST_LAST_WORD = 5_000
 
 export type NoticesContext = {
-  /** Undefined: nobody is told of anything. */
+  /** `undefined`: no program is notified. */
   readonly port: NotifyPort | undefined
   readonly clock: Clock
   readonly recorder: Recorder
   readonly schedule: Schedule
 }
 
-/** Which routers there are, and how it stands with the daemon. */
+/** The routers, and whether the daemon is stopping. */
 export type House = {
   readonly all: readonly Router[]
   readonly departing: ReadonlySet<Router>
@@ -59,7 +59,7 @@ export class Notices {
   readonly #context: NoticesContext
   readonly #accounts: NoticeAccounts
   #groupPrograms: ReadonlyMap<string, NotifyPrograms | undefined> = new Map()
-  /** What a router was last told to be; nothing yet, of one that has not started, or waits for a first result. */
+  /** Last notified state of a router; none while it has not started, or waits for a first result. */
   readonly #told = new WeakMap<Router, NotifyEvent>()
   readonly #groupTold = new Map<string, NotifyEvent>()
   #lanes: readonly ConfiguredLane[] = []
@@ -70,7 +70,7 @@ export class Notices {
   #lastId = 0
   readonly #pending = new Set<number>()
   #onEmpty: () => void = () => {}
-  /** Whoever asks twice waits for the same end. */
+  /** A second call waits for the same end. */
   #finished: Promise<void> | undefined
 
   constructor(context: NoticesContext) {
@@ -79,7 +79,7 @@ export class Notices {
     context.port?.onNews((news) => this.#hear(news))
   }
 
-  /** Before the routers of this configuration do anything. */
+  /** Call it before the routers of this configuration do anything. */
   know({ syncGroups, virtualRouters }: Config): void {
     this.#groupPrograms = new Map(syncGroups.map(({ name, notify }) => [name, notify]))
     for (const name of this.#groupTold.keys()) if (!this.#groupPrograms.has(name)) this.#groupTold.delete(name)
@@ -87,26 +87,26 @@ export class Notices {
     this.#accounts.keep(this.#lanes)
   }
 
-  /** When they have: launchers are made that will be needed. */
+  /** Call it when they have: makes the launchers that will be needed. */
   prepare(): void {
     this.#context.port?.set(this.#lanes.map(({ lane, set }) => ({ lane, set })))
   }
 
-  /** After what it did on the network. */
+  /** Call it after what the transition did on the network. */
   transition(router: Router, { priority, to }: Entered, house: Pick<House, 'departing' | 'stopping'>): void {
-    // What a router is on its way to shows when it is there.
+    // The state for which the router is on its way is notified when it is reached.
     if (to === 'Leaving' || to === 'Returning') return
     if (to !== 'Initialize') this.#note(router, to === 'Active' ? 'active' : 'backup', priority)
     else if (house.stopping) this.#note(router, 'stop', priority)
     else if (!house.departing.has(router)) this.#note(router, 'fault', priority)
   }
 
-  /** Nothing is left of it. */
+  /** The router is gone. */
   removed(router: Router): void {
     if (this.#told.get(router) !== 'stop') this.#note(router, 'removed')
   }
 
-  /** The end of a turn: what has come together is posted. */
+  /** Posts what has come together. Call it at the end of a turn. */
   settle({ all }: Pick<House, 'all'>): void {
     if (all !== this.#routers) {
       this.#routers = all
@@ -120,12 +120,12 @@ export class Notices {
     for (const notice of this.#notices.splice(0)) this.#post(notice)
   }
 
-  /** Every router is at its end: also those that were in fault say so. */
+  /** Notifies the stop of every router, also of those in fault. */
   stop(all: readonly Router[]): void {
     for (const router of all) if (this.#told.get(router) !== 'stop') this.#note(router, 'stop')
   }
 
-  /** Settles when the last word has been said, or in LONGEST_LAST_WORD; then nothing is run any more. */
+  /** Settles when the last notification has ended, or in LONGEST_LAST_WORD; then no program is run any more. */
   finish(): Promise<void> {
     this.#finished ??= this.#finish()
     return this.#finished
@@ -209,7 +209,10 @@ export class Notices {
   }
 }
 
-/** Not to know yet whether a check fails is no fault to be told (keepalived 2.2.7 says nothing until its first result). */
+/**
+ * Reports whether a fault is to be notified. A check without a result is none (keepalived 2.2.7 notifies nothing until
+ * its first result).
+ */
 function isInFault({ state }: Router): boolean {
   return state.name === 'Initialize' && state.faults.some((fault) => !fault.startsWith('healthcheckUndecided:'))
 }

@@ -1,8 +1,8 @@
 /**
- * What another router said, for the journal, when it changes who answers for the addresses or might: the one that a
- * Backup follows becomes another one, raises or lowers its priority, or lets go; a rival of an Active. Decided here: what
- * of thousands of advertisements is news, and how much of it is recorded when there is no end of it. Costs a comparison
- * where there is none. Refuses to know what follows from it.
+ * Advertisements of other routers for the journal, when they change which node answers for the addresses, or might: the
+ * Active that a Backup follows becomes another one, raises or lowers its priority, or releases; an Active hears a
+ * competing one. Decided here: which of thousands of advertisements are news, and how many events there are. Costs a
+ * comparison while there is none. Refuses to know what follows from it.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Event } from '../../vrrp/event.ts'
@@ -13,7 +13,7 @@ import type { Chronicle } from './chronicle.ts'
 import { heldBy } from './suppressed-move.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
-/** A rival that stays is one piece of news in this time. */
+/** Milliseconds in which a competing Active that stays is one event. */
 const RIVAL_PACE = 2_000
 
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
@@ -22,7 +22,7 @@ type News = Pick<EventOf<'peerHeard'>, 'news' | 'previous'>
 
 export class PeerNews {
   readonly #chronicle: Chronicle
-  /** A neighbour can change his priority with every packet. */
+  /** A peer can change its priority with every packet. */
   readonly #bucket = new TokenBucket(RATES.peer)
   #rival: { readonly source: string; readonly at: Millis } | undefined
 

@@ -1,7 +1,8 @@
 /**
- * What happened, for people: counters that never forget and log records at a bounded rate. Writing a record down is cheap;
- * who reads it is attached after the start and is never called during a turn, because neither the first advertisement nor
- * the announcements of a takeover must wait for it. This file does not know how a log line looks or what a metric is called.
+ * What happened, for people: counters and log records at a bounded rate. Writing a record down is cheap; its reader is
+ * attached after the start and never called during a turn, because neither the first advertisement nor the
+ * announcements of a takeover must wait for it. This file does not know how a log line looks or what a metric is
+ * called.
  */
 
 import type { LogFields } from '../log-fields.ts'
@@ -17,10 +18,10 @@ export type LogRecord = {
   readonly fields: LogFields
 }
 export type LogSink = (record: LogRecord) => void
-/** Calls back once whoever calls now is done. */
+/** Calls back once the caller is done. */
 export type Later = (callback: () => void) => void
 
-/** Kept until a sink is attached; enough for a start with 255 routers. */
+/** Records kept until a sink is attached; enough for a start with 255 routers. */
 const BACKLOG = 1_000
 /** Keys remembered at once: a flood from invented sources must not cost memory. */
 const MOST_KEYS = 256
@@ -30,17 +31,17 @@ export class Recorder {
   #waiting: LogRecord[] = []
   /** By key. */
   readonly #limits = new Map<string, TokenBucket>()
-  /** Milliseconds that only go forward: a stepped wall clock must not silence a day of warnings. */
+  /** Returns milliseconds that only go forward: a stepped wall clock must not silence a day of warnings. */
   readonly elapsed: () => number
   readonly #later: Later
   readonly #wall: () => number
   /** Time before which no bucket of #limits is full: to look for one would only cost a flood's victim time. */
   #fullUntil = 0
-  /** Whose limit was lifted since then. */
+  /** Number of lifted limits since then. */
   #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
-  /** Records that nobody will read: the backlog was full, or the sink refused them. */
+  /** Records that are lost: the backlog was full, or the sink refused them. */
   lost = 0
-  /** What happened, for whoever asks later why. */
+  /** Events of this node. */
   readonly chronicle: Chronicle
 
   constructor(
@@ -60,7 +61,7 @@ export class Recorder {
     else if (this.#waiting.push(record) === 1 && this.#sink !== undefined) this.#later(this.#deliver)
   }
 
-  /** For what a peer can cause as often as he likes (VR-RX-21). `key` names reason and source. */
+  /** Logs what a peer can cause as often as it likes, at a bounded rate (VR-RX-21). `key` names reason and source. */
   logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
     const now = this.elapsed()
     let bucket = this.#limits.get(key)
@@ -76,8 +77,9 @@ export class Recorder {
   }
 
   /**
-   * The situation of `subject`, the first word of its keys, changed (new state, new Active): speak again (VR-RX-21).
-   * For as many keys as there are, in each quiet time: who makes a router change its state makes no more lines than that.
+   * The situation of `subject`, the first word of its keys, changed (new state, new Active): logs again immediately
+   * (VR-RX-21). Lifts as many limits as there are keys in each quiet time: a neighbour that makes a router change its
+   * state causes no more lines than that.
    */
   liftLimits(subject: string): void {
     const now = this.elapsed()
@@ -108,7 +110,7 @@ export class Recorder {
     if (this.#waiting.length > 0) this.#later(this.#deliver)
   }
 
-  /** At the end, when nothing waits behind it. */
+  /** Delivers what waits. Call it at the end, when nothing waits behind it. */
   flush(): void {
     this.#deliver()
   }

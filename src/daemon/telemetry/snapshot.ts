@@ -1,6 +1,6 @@
 /**
- * What the daemon says of itself: a value that is JSON as it stands, versioned, the same for `holdfast status`, the
- * API and the metrics. Deadlines are remaining milliseconds, because nobody outside shares our clock.
+ * The snapshot of the daemon, as types: a value that is JSON as it stands, versioned, the same for `holdfast status`,
+ * the API and the metrics. Deadlines are remaining milliseconds, because no reader shares our clock.
  */
 
 import type { JournalSnapshot } from '../../events/journal-file.ts'
@@ -14,7 +14,7 @@ export type MismatchedRouterSnapshot = {
   readonly reason: Mismatch
   /** VRRP version of its last packet. */
   readonly version: number | null
-  /** Its advertisements count in the election all the same. */
+  /** Its advertisements count in the election. */
   readonly listenedTo: boolean
   readonly count: number
   readonly lastHeardMsAgo: number
@@ -23,11 +23,14 @@ export type MismatchedRouterSnapshot = {
 export type DuplicateSnapshot = {
   readonly address: string
   readonly mac: string
-  /** Heard to advertise for the VRID, or a listed peer (priority null: not heard); null: it speaks no VRRP that we hear. */
+  /**
+   * Router behind the MAC, heard to advertise for the VRID, or a listed peer (priority `null`: not heard). `null`: no
+   * VRRP was heard from it.
+   */
   readonly router: {
     readonly address: string
     readonly priority: number | null
-    /** Age of its last advertisement, which has that priority; `null`: none was heard. */
+    /** Age of its last advertisement, which has that priority; `null`: there was none. */
     readonly heardMsAgo: number | null
   } | null
   readonly foundMsAgo: number
@@ -44,7 +47,7 @@ export type CompetingAnswerSnapshot = {
 export type OtherActiveSnapshot = {
   readonly address: string
   readonly priority: number
-  /** How long it advertises beside another Active. */
+  /** Milliseconds for which it advertises beside another Active. */
   readonly forMs: number
   readonly heardMsAgo: number
 }
@@ -53,31 +56,31 @@ export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
 
 export type RouterSnapshot = {
   readonly name: string
-  /** A reload has taken it out of the configuration, or its successor of the same name waits until it is gone. */
+  /** A reload has removed it from the configuration, or a router of the same name waits until it is gone. */
   readonly departing: boolean
-  /** Of the sync group; null: it moves alone. */
+  /** Name of the sync group; `null`: it moves alone. */
   readonly group: string | null
   readonly vrid: number
   readonly family: string
   readonly version: number
   readonly interface: string | null
-  /** Of `interface: { holding: … }`; null: that is not written. */
+  /** `interface: { holding: … }`; `null`: the configuration has none. */
   readonly holding: {
-    /** Which says the address; null: the configuration itself does. */
+    /** File that names the address; `null`: the configuration itself does. */
     readonly file: string | null
     readonly address: string | null
-    /** Why it is not as the file has it; null: it is. */
+    /** Why it is not as the file names it; `null`: it is. */
     readonly problem: string | null
   } | null
   readonly state: StateName
   readonly since: string
   readonly reason: string
   readonly faults: readonly string[]
-  /** The words of its configuration about the fault `configured`; null: it has none. */
+  /** Text of its configuration about the fault `configured`; `null`: it has none. */
   readonly configuredFault: string | null
   readonly priority: { readonly base: number; readonly effective: number }
   readonly tracking: {
-    /** Base and parts, before it is kept between 1 and 254; while the router yields it is not in force. */
+    /** Base and parts, before clamping to 1–254; not in force while the router yields. */
     readonly sum: number
     /** What each tracker with a weight adds now. */
     readonly parts: readonly {
@@ -88,9 +91,9 @@ export type RouterSnapshot = {
       readonly weight: number | null
     }[]
   }
-  /** Why the effective priority is 1, and for how long; wall clock. */
+  /** End of a yield, for which the effective priority is 1; wall clock. */
   readonly yieldingUntil: string | null
-  /** Who answers for the addresses, as far as this node knows; `self` when it does. */
+  /** The router that answers for the addresses, as far as this node knows; `self` when it is this one. */
   readonly holder: {
     readonly self: boolean
     readonly address: string | null
@@ -101,35 +104,41 @@ export type RouterSnapshot = {
   readonly transport: string
   readonly advertisementIntervalMs: number
   readonly activeAdverIntervalMs: number | null
-  /** Why a Backup that is better than the Active leaves the addresses there: the setting. Null: it is not, or does not. */
+  /**
+   * Setting because of which a Backup that is better than the Active leaves the addresses there; `null`: it is not
+   * better, or takes over.
+   */
   readonly heldBack: HeldBack | null
   /** Remaining milliseconds, negative when overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
-  /** Of the addresses in the kernel, unless the guardian renews them; null: they stay. */
+  /** Lifetime of the addresses in the kernel, unless the guardian renews them; `null`: they stay. */
   readonly lifetimeSeconds: number | null
-  /** Who speaks for the VRID of this router and is not, or not quite, of its group; the one heard last comes first. */
+  /**
+   * Mismatched routers: those with the VRID of this router and another version, password, interval or address list; the
+   * one heard last comes first.
+   */
   readonly mismatchedRouters: readonly MismatchedRouterSnapshot[]
-  /** Other hosts that answer for an address that we hold, or have yielded to them. */
+  /** Other hosts that answer for an address that this router holds, or has yielded to them. */
   readonly duplicates: readonly DuplicateSnapshot[]
-  /** The other host that answered last while this node was Active; `null`: none has in the last 10 s. */
+  /** The other host that answered last while this router was Active; `null`: none has in the last 10 s. */
   readonly competingAnswer: CompetingAnswerSnapshot | null
   /** Routers that advertise as Active beside this one, or beside the one that it follows. */
   readonly otherActives: readonly OtherActiveSnapshot[]
-  /** Somebody else keeps removing an address: the router has resigned for so long. */
+  /** Another program keeps removing an address: the router has resigned for so long. */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
     readonly received: number
-    /** Of them, with priority 0: somebody resigned. */
+    /** Advertisements of `received` with priority 0. */
     readonly receivedZero: number
-    /** Times that another host answered for an address while this node was Active. */
+    /** Times that another host answered for an address while this router was Active. */
     readonly competingAnswers: number
-    /** Times that the guardian took the addresses off because this engine was late. */
+    /** Times that the guardian removed the addresses because this engine was late. */
     readonly cleanupPlansExecuted: number
     readonly sent: Readonly<Record<string, number>>
     readonly sendFailures: Readonly<Record<string, number>>
     readonly refused: Readonly<Record<string, number>>
-    /** Takeovers from an Active below us that did not happen, or not yet. */
+    /** Takeovers from an Active below this router that did not happen, or not yet. */
     readonly suppressed: Readonly<Record<string, number>>
     readonly discarded: Readonly<Record<string, number>>
     readonly warnings: Readonly<Record<string, number>>
@@ -147,7 +156,7 @@ export type InterfaceSnapshot = {
   readonly announced: Readonly<Record<string, number>>
 }
 
-/** A fault of the file, as `holdfast check` would tell it. */
+/** A problem of the file, as `holdfast check` reports it. */
 export type ConfigProblem = {
   readonly file?: string
   /** 1-based; 0 where there is no text to point at. */
@@ -167,37 +176,37 @@ export type ImportedSnapshot = {
 }
 
 export type ConfigSnapshot = {
-  /** Null: the configuration came from no file. */
+  /** `null`: the configuration came from no file. */
   readonly file: string | null
-  /** Of the text in force, 12 hexadecimal digits. */
+  /** 12 hexadecimal digits of the text in force. */
   readonly hash: string | null
   readonly loadedAt: string
   /** By how they ended. */
   readonly reloads: { readonly ok: number; readonly failed: number }
-  /** Null: there was none. A failed one has left the configuration in force as it was. */
+  /** `null`: there was none. A failed one has left the configuration in force as it was. */
   readonly lastReload: {
     readonly at: string
     readonly ok: boolean
-    /** In words, of a failed one. */
+    /** Text, of a failed one. */
     readonly reason: string | null
-    /** The first of them; `holdfast check` tells all. */
+    /** The first problems; `holdfast check` reports all. */
     readonly problems: readonly ConfigProblem[]
   } | null
-  /** Of keepalived's file: what became of its keywords, in numbers. Null: it is YAML. */
+  /** Keywords of keepalived's file, counted by their handling; `null`: it is YAML. */
   readonly imported: ImportedSnapshot | null
-  /** Since when nothing of it is in force, because somebody has said stop to keepalived's socket; a reload ends that. */
+  /** Time since which no router is in force, because keepalived's socket received stop; a reload ends that. */
   readonly stoppedAt: string | null
-  /** Null: the file is somebody's, and nothing is handed over. */
+  /** `null`: the file is an operator's, and nothing is handed over. */
   readonly managed: ManagedSnapshot | null
 }
 
-/** Of an engine to which its configuration is handed (docs/adr/0052). */
+/** State of an engine to which its configuration is handed over (docs/adr/0052). */
 export type ManagedSnapshot = {
-  /** What is in force was handed over in this life. Null: it was remembered, or there is none. */
+  /** The configuration in force was handed over in this run; `null`: it was remembered, or there is none. */
   readonly handedOver: {
-    /** When the engine last took it. */
+    /** Time at which the engine last took it. */
     readonly at: string
-    /** As they call themselves. */
+    /** As the process names itself. */
     readonly by: string | null
     readonly revision: string | null
   } | null
@@ -208,9 +217,9 @@ export type ManagedSnapshot = {
     readonly invalid: number
     readonly failed: number
   }
-  /** Why what is in force is not in the file; null: it is. */
+  /** Why the configuration in force is not in the file; `null`: it is. */
   readonly notKept: string | null
-  /** Why nothing is in force; null: something is. */
+  /** Why no configuration is in force; `null`: one is. */
   readonly waits: string | null
 }
 
@@ -220,41 +229,41 @@ export type SchedulingSnapshot = {
   /** 1 to 99 of a real-time policy, 0 otherwise. */
   readonly priority: number
   readonly realtimeAsked: boolean
-  /** Null: there is none. */
+  /** `null`: there is none. */
   readonly guardian: { readonly policy: string; readonly priority: number } | null
 }
 
 /** Events on their way to a URL. */
 export type WebhookSnapshot = {
-  /** Without credentials and query. */
+  /** URL without credentials and query. */
   readonly to: string
   /** The last attempt did not arrive. */
   readonly failing: boolean
   readonly waiting: number
   readonly delivered: number
-  /** Lost: the receiver does not want them, they were too old, too many waited. */
+  /** Lost events: the receiver refused them, they were too old, too many waited. */
   readonly refused: number
   readonly expired: number
   readonly overflow: number
-  /** Each was followed by another one. */
+  /** Each was followed by another attempt. */
   readonly failedAttempts: number
 }
 
-/** What the engine does not see itself. */
+/** Parts of the snapshot that the engine does not see itself. */
 export type SurroundingsSnapshot = {
   /** Connections to the control socket by users who may not command. */
   readonly controlRefused: number
   /** keepalived with VRRP in this network namespace, which `--force` has accepted at the start. */
   readonly keepalivedBeside: readonly { readonly pid: number; readonly name: string }[]
-  /** Of the engine's main thread and of its guardian. Null: nobody has looked. */
+  /** Scheduling of the engine's main thread and of its guardian; `null`: it was not read. */
   readonly scheduling: SchedulingSnapshot | null
-  /** Null: nobody is posted anything. */
+  /** `null`: no webhook is configured. */
   readonly webhook: WebhookSnapshot | null
-  /** Null: events are in memory alone. */
+  /** `null`: events are in memory alone. */
   readonly journal: JournalSnapshot | null
 }
 
-/** Of a daemon that nobody has told. */
+/** Surroundings of a daemon that gets none. */
 export const NO_SURROUNDINGS: SurroundingsSnapshot = {
   controlRefused: 0,
   keepalivedBeside: [],
@@ -272,8 +281,8 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly startedAt: string
   readonly takenAt: string
   /**
-   * Who stands behind this engine. Guarded: it keeps deadlines and renews lifetimes; armed: only our death executes the
-   * last will; none: nobody, a crash leaves addresses behind.
+   * What is behind this engine. Guarded: a guardian keeps deadlines and renews lifetimes. Armed: only the death of the
+   * engine executes the cleanup plan. None: a crash leaves addresses behind.
    */
   readonly guardian: 'none' | 'armed' | 'guarded'
   readonly logRecordsLost: number
@@ -282,13 +291,13 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly groups: readonly GroupSnapshot[]
   readonly interfaces: readonly InterfaceSnapshot[]
   readonly healthchecks: readonly HealthcheckSnapshot[]
-  /** Of routers and groups with programs to be told. */
+  /** Of routers and groups with programs to notify. */
   readonly notifications: readonly NoticeSnapshot[]
 }
 
-/** The little of it that costs next to nothing. */
+/** The part of a snapshot that costs next to nothing. */
 export type Standing = Pick<RouterSnapshot, 'name' | 'state' | 'faults'> & {
   readonly addresses: readonly string[]
-  /** The Active that a Backup listens to. */
+  /** The Active that a Backup follows. */
   readonly follows: string | null
 }

@@ -1,6 +1,7 @@
 /**
- * Why a Backup does not take over at once from an Active that is below it: the text for the log, and for the journal how
- * long ago the addresses moved (minHold). Refuses to decide whether it takes over (vrrp/extensions/preemption/fast-preempt.ts). PURE.
+ * Why a Backup does not yet take over from an Active that is below it: the text for the log, and for the journal how
+ * long ago the addresses moved (minHold). Refuses to decide whether it takes over
+ * (vrrp/extensions/preemption/fast-preempt.ts). PURE.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { MoveSuppression } from '../../vrrp/effect.ts'

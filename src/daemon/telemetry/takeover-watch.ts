@@ -1,7 +1,7 @@
 /**
- * How long a router takes from the decision to be Active to saying so, having its addresses and announcing them. Measured
- * by the clock and not by the turn, because the calls in between are what takes the time. Decided here: which phases
- * there are, and that one that is not reached is not counted. Refuses to know what happens in a phase.
+ * How long a router takes from the decision to be Active until it has advertised, has its addresses and has announced
+ * them. Measured by the clock and not by the turn, because the calls in between take the time. Decided here: which
+ * phases there are, and that a phase that is not reached is not counted. Refuses to know what happens in a phase.
  */
 import { Histogram } from '../../metrics/histogram.ts'
 import { METRICS } from '../../metrics/names.ts'
@@ -9,7 +9,7 @@ import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock } from '../ports.ts'
 
-/** Each from the decision on. */
+/** Phases, each from the decision on. */
 export type TakeoverPhase =
   /** The first advertisement has left. */
   | 'advertised'
@@ -17,7 +17,7 @@ export type TakeoverPhase =
   | 'addresses'
   /** The first gratuitous ARP or Neighbor Advertisement has left. */
   | 'firstAnnouncement'
-  /** One has for every address. */
+  /** One has left for every address. */
   | 'announced'
 
 /** Of all routers together. */
@@ -44,7 +44,7 @@ export class TakeoverWatch {
   #addresses = 0
   readonly #onAnnounced: (addresses: number) => void
 
-  /** `onAnnounced`: all of them have been, so many. */
+  /** `onAnnounced`: called with their number when all addresses have been announced. */
   constructor(times: TakeoverTimes, onAnnounced: (addresses: number) => void) {
     this.#times = times
     this.#onAnnounced = onAnnounced
@@ -77,7 +77,7 @@ export class TakeoverWatch {
     this.#onAnnounced(this.#addresses)
   }
 
-  /** It is Active no more, or begins anew: what was not reached by now never is. */
+  /** The router is not Active any more, or begins again: phases that were not reached are not counted. */
   end(): void {
     this.#decidedAt = undefined
     this.#ahead.clear()

@@ -1,8 +1,8 @@
 /**
- * How a router came to where it is: its last transition, how often each one happened, and the telling of each, with the
- * neighbours that speak for our VRID and were not listened to. Decided here: which transitions are worth a warning, and
- * how many are told when there is no end of them.
- * Refuses to know why a state changes and what it changes on the network.
+ * How a router came into its state: its last transition, how often each one happened, and the line and event of each;
+ * with the mismatched routers that were not listened to. Decided here: which transitions are worth a warning, and how
+ * many lines there are when there is no end of them. Refuses to know why a state changes and what it changes on the
+ * network.
  */
 import type { Effect } from '../../vrrp/effect.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -17,17 +17,17 @@ export type Transition = Extract<Effect, { kind: 'transition' }>
 /** A state that a router has entered, and the priority in force at that moment. */
 export type Entered = Pick<Transition, 'to'> & { readonly priority: number }
 
-/** A transition that has been made, where and behind whom. */
-export type Made = {
+/** A transition that has been made, and where. */
+export type MadeTransition = {
   readonly transition: Transition
   readonly interfaceName: string | undefined
-  /** Whom the router followed until then. */
+  /** The Active that the router followed until then. */
   readonly followed: HeardActive | undefined
   readonly at: Millis
 }
 
-/** What the router is called and how it was set when it happened. */
-export type Teller = {
+/** The router as it was at the transition. */
+export type MovedRouter = {
   readonly name: string
   readonly title: string
   readonly group: { readonly name: string | undefined }
@@ -38,50 +38,50 @@ export class TransitionHistory {
   /** Last transition, for status: when (monotonic and wall clock) and why. */
   since: { readonly at: Millis; readonly epoch: number; readonly reason: string }
   readonly transitions = new Counters()
-  /** Who speaks for our VRID and is not, or not quite, of our group. */
+  /** Routers with our VRID that do not belong to our group, or not quite. */
   readonly mismatched = new MismatchedRouters()
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.transition)
-  /** The last transition, when it was one too many to be told. */
-  #untold: Made | undefined
-  /** Transitions that nobody was told of. */
-  #silent = 0
+  /** Last transition, if it was one too many for a line. */
+  #suppressed: MadeTransition | undefined
+  /** Transitions without a line. */
+  #suppressedCount = 0
 
   constructor(recorder: Recorder, now: Millis) {
     this.#recorder = recorder
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
   }
 
-  /** When the state is told that nobody was told of. */
-  get untoldUntil(): Millis | undefined {
-    return this.#untold === undefined ? undefined : millis(this.#bucket.nextAt)
+  /** Time at which the suppressed transition will be logged. */
+  get catchUpAt(): Millis | undefined {
+    return this.#suppressed === undefined ? undefined : millis(this.#bucket.nextAt)
   }
 
-  /** What the log says last must be so. */
-  catchUp(teller: Teller, now: Millis): void {
-    const { untoldUntil } = this
-    if (this.#untold === undefined || untoldUntil === undefined || now < untoldUntil) return
-    this.#silent--
-    this.#tell(this.#untold, teller, now)
+  /** Logs the suppressed transition, so that the last line names the state. */
+  catchUp(router: MovedRouter, now: Millis): void {
+    const { catchUpAt } = this
+    if (this.#suppressed === undefined || catchUpAt === undefined || now < catchUpAt) return
+    this.#suppressedCount--
+    this.#tell(this.#suppressed, router, now)
   }
 
-  tell(made: Made, teller: Teller, now: Millis): void {
+  tell(made: MadeTransition, router: MovedRouter, now: Millis): void {
     const { from, to, reason } = made.transition
     this.since = { at: now, epoch: Date.now(), reason }
     this.transitions.add(`${from} ${to} ${reason}`)
-    if (this.#bucket.has(now)) return this.#tell(made, teller, now)
-    this.#untold = made
-    this.#silent++
+    if (this.#bucket.has(now)) return this.#tell(made, router, now)
+    this.#suppressed = made
+    this.#suppressedCount++
   }
 
-  #tell(made: Made, teller: Teller, now: Millis): void {
+  #tell(made: MadeTransition, router: MovedRouter, now: Millis): void {
     const { interfaceName } = made
     const { from, to, reason, peer } = made.transition
-    const { group, name, parameters, title } = teller
-    const silent = this.#silent
-    this.#record(made, teller)
-    this.#silent = 0
-    this.#untold = undefined
+    const { group, name, parameters, title } = router
+    const silent = this.#suppressedCount
+    this.#record(made, router)
+    this.#suppressedCount = 0
+    this.#suppressed = undefined
     this.#bucket.spend(now)
     this.#recorder.liftLimits(name)
     if (interfaceName !== undefined) this.#recorder.liftLimits(`discard ${interfaceName}`)
@@ -105,7 +105,7 @@ export class TransitionHistory {
     })
   }
 
-  #record({ at, followed, interfaceName, transition }: Made, { group, name, parameters }: Teller): void {
+  #record({ at, followed, interfaceName, transition }: MadeTransition, { group, name, parameters }: MovedRouter): void {
     const { from, to, reason, peer } = transition
     const { addresses, advertisementInterval, primaryAddress, priority, vrid } = parameters
     this.#recorder.chronicle.record({
@@ -120,11 +120,11 @@ export class TransitionHistory {
         ? {}
         : { heard: { peer: followed.source, priority: followed.priority, agoMs: rounded(at - followed.heardAt) } }),
       decidedMs: rounded(at),
-      ...(this.#silent === 0 ? {} : { suppressed: this.#silent }),
+      ...(this.#suppressedCount === 0 ? {} : { suppressed: this.#suppressedCount }),
     })
   }
 
-  /** Neighbours that speak for our VRID although we act as if nobody did. */
+  /** Returns mismatched routers that advertise for our VRID while this router acts as if there were none. */
   #unheeded({ advertisementInterval, priority, version }: Parameters, now: Millis): readonly string[] {
     const since = plus(now, -activeDownInterval(priority, advertisementInterval, version))
     return this.mismatched.unheeded(since).map(({ address, reason }) => `${address} (${reason})`)

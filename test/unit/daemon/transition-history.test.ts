@@ -46,7 +46,7 @@ test('the last one is told when its time has come, with how many were not', () =
   const now = flap(30, 0)
   expect(records).toHaveLength(20)
   expect(records.at(-1)?.fields).toMatchObject({ to: 'Active' })
-  const until = history.untoldUntil
+  const until = history.catchUpAt
   expect(until).toBe(1_000)
   history.catchUp(teller, ms(999))
   expect(records).toHaveLength(20)
@@ -56,7 +56,7 @@ test('the last one is told when its time has come, with how many were not', () =
     message: 'api: Backup → Active: activeReleased, after 9 transitions that were not told',
     fields: { suppressed: 9 },
   })
-  expect(history.untoldUntil).toBeUndefined()
+  expect(history.catchUpAt).toBeUndefined()
 })
 
 test('after 20 s of calm all twenty are there again, and a calm history asks for no time', () => {
@@ -66,5 +66,5 @@ test('after 20 s of calm all twenty are there again, and a calm history asks for
   flap(20, 22_000)
   expect(records.length - before).toBe(20)
   expect(records.slice(before).every(({ fields }) => fields.suppressed === undefined)).toBe(true)
-  expect(history.untoldUntil).toBeUndefined()
+  expect(history.catchUpAt).toBeUndefined()
 })

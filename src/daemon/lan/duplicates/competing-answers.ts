@@ -1,6 +1,6 @@
 /**
  * Another host that answers for an address of one router while the router is Active: what the answer means for the
- * state, and who the host is, for people. Decided here: whether an answer belongs to the question that the router asked
+ * state, and which host it is, for people. Decided here: whether an answer belongs to the question that the router asked
  * before its advertisement (docs/adr/0007), and when such a host counts as gone. Refuses to know frames, and what the
  * state machine does about a competing Active (vrrp/extensions/silent-active.ts).
  */
@@ -54,7 +54,7 @@ export class CompetingAnswers {
     this.#recorder = recorder
   }
 
-  /** The router asks who else has its first address. */
+  /** The router asks which other host has its first address. */
   asked(now: Millis): void {
     this.#askedAt = now
   }
