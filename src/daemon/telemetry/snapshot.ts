@@ -23,10 +23,7 @@ export type MismatchedRouterSnapshot = {
 export type DuplicateSnapshot = {
   readonly address: string
   readonly mac: string
-  /**
-   * Router behind the MAC, heard to advertise for the VRID, or a listed peer (priority `null`: not heard). `null`: no
-   * VRRP was heard from it.
-   */
+  /** Router behind the MAC: heard to advertise (priority `null`: not heard), or listed; `null`: it speaks no VRRP. */
   readonly router: {
     readonly address: string
     readonly priority: number | null
@@ -104,20 +101,14 @@ export type RouterSnapshot = {
   readonly transport: string
   readonly advertisementIntervalMs: number
   readonly activeAdverIntervalMs: number | null
-  /**
-   * Setting because of which a Backup that is better than the Active leaves the addresses there; `null`: it is not
-   * better, or takes over.
-   */
+  /** Setting that keeps a Backup which is better than the Active from preempting; `null`: none does. */
   readonly heldBack: HeldBack | null
   /** Remaining milliseconds, negative when overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
   /** Lifetime of the addresses in the kernel, unless the guardian renews them; `null`: they stay. */
   readonly lifetimeSeconds: number | null
-  /**
-   * Mismatched routers: those with the VRID of this router and another version, password, interval or address list; the
-   * one heard last comes first.
-   */
+  /** Mismatched routers (docs/glossary.md); the one heard last comes first. */
   readonly mismatchedRouters: readonly MismatchedRouterSnapshot[]
   /** Other hosts that answer for an address that this router holds, or has yielded to them. */
   readonly duplicates: readonly DuplicateSnapshot[]

@@ -20,12 +20,8 @@ import {
   withPatience,
 } from '../../../arp/duplicate-detection.ts'
 import type { Fault } from '../../../vrrp/event.ts'
-import {
-  answerToDuplicate,
-  type DuplicateRival,
-  type OnDuplicate,
-  outranks,
-} from '../../../vrrp/extensions/duplicate.ts'
+import type { DuplicateRival, OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
+import { answerToDuplicate, outranks } from '../../../vrrp/extensions/duplicate.ts'
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { State } from '../../../vrrp/state.ts'
 import type { Address } from '../../../wire/address.ts'
