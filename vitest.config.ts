@@ -84,6 +84,8 @@ const WAITING = [
   'test/netns/owner-status.test.ts',
   'test/netns/keepalived-reload.test.ts',
   'test/netns/log.test.ts',
+  'test/netns/open-connections.test.ts',
+  'test/netns/quiet-lan.test.ts',
   'test/netns/journald.test.ts',
   'test/netns/presets.test.ts',
   'test/netns/native-addon.test.ts',

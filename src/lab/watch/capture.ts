@@ -15,6 +15,7 @@ const FLUSHED = 400
 const FIELDS = {
   at: ['frame.time_epoch'],
   mac: ['eth.src'],
+  toMac: ['eth.dst'],
   source: ['ip.src', 'ipv6.src'],
   destination: ['ip.dst', 'ipv6.dst'],
   ttl: ['ip.ttl', 'ipv6.hlim'],
@@ -95,6 +96,7 @@ export function decode(path: string): Frame[] {
     return {
       at: cell('at'),
       mac: cell('mac'),
+      toMac: cell('toMac'),
       source: cell('source'),
       destination: cell('destination'),
       ttl: cell('ttl'),
