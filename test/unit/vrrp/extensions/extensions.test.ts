@@ -1,0 +1,160 @@
+/**
+ * How the extensions become one machine: which are on in which profile, which cells more than one of them wraps and in which
+ * order, and that none is left of them where none is on. What each does is in the test beside it.
+ */
+import { describe, expect, test } from 'vitest'
+import { EVENT_KINDS } from '../../../../src/vrrp/event.ts'
+import { always, compose, wrappersOf } from '../../../../src/vrrp/extensions/extension.ts'
+import { EXTENSIONS, extendedStep, extensionsOf } from '../../../../src/vrrp/extensions/index.ts'
+import { step } from '../../../../src/vrrp/fsm.ts'
+import { STATE_NAMES } from '../../../../src/vrrp/state.ts'
+import { ABOVE, active, backup, heard, leaving, ms, parameters, shutdown, tick, VIP } from '../fsm-fixture.ts'
+
+/** They answer facts that the RFC does not know, so no profile turns them off. */
+const IN_EVERY_PROFILE = ['faults', 'lost-packets', 'yield', 'returning', 'priority-change', 'reload']
+
+const namesOf = (...told: Parameters<typeof parameters>) => extensionsOf(parameters(...told)).map(({ name }) => name)
+
+describe('which extensions are on', () => {
+  test('with profile rfc9568 none of those that have an option', () => {
+    expect(namesOf('rfc9568')).toEqual(IN_EVERY_PROFILE)
+    expect(namesOf('rfc9568', { version: 2 })).toEqual(IN_EVERY_PROFILE)
+    expect(parameters('rfc9568').extensions).toEqual({})
+    expect(EXTENSIONS.filter(({ isOn }) => isOn === always).map(({ name }) => name)).toEqual(IN_EVERY_PROFILE)
+  })
+
+  test('with profile holdfast and keepalived those of the table in docs/profiles.md', () => {
+    const safe = ['release-of-active', 'last-advertisement', 'fast-preempt', 'competing-active', 'silent-active']
+    const more = ['grace-period', 'leaving', 'advertise-change']
+    expect(new Set(namesOf('holdfast'))).toEqual(new Set([...IN_EVERY_PROFILE, ...safe, ...more]))
+    expect(new Set(namesOf('keepalived'))).toEqual(new Set([...namesOf('holdfast'), 'succession']))
+  })
+
+  test.each([
+    ['phase', { phase: 0.5 }],
+    ['margin', { margin: 1 }],
+    ['preempt-delay', { preemptDelay: ms(1000) }],
+    ['fast-preempt', { assured: 100 }],
+    ['stagger', { peers: [{ address: ABOVE }], extensions: { stagger: true } }],
+  ])('%s by its own option', (name, option) => {
+    expect(namesOf('rfc9568', option)).toContain(name)
+    expect(namesOf('rfc9568')).not.toContain(name)
+  })
+})
+
+describe('composition', () => {
+  test('of no extension is the state machine of the RFC itself', () => {
+    expect(compose([])).toBe(step)
+  })
+
+  test('the first extension is the outermost, and one that holds an event back keeps it from those inside', () => {
+    const calls: string[] = []
+    const note = (name: string, goesOn: boolean) => ({
+      name,
+      isOn: always,
+      wraps: {
+        Active: {
+          shutdown: (...[inner, state, event, told, now]: Parameters<Wrapped>) => {
+            calls.push(name)
+            return goesOn ? inner(state, event, told, now) : ([state, []] as const)
+          },
+        },
+      },
+    })
+    const composed = compose([note('a', true), note('b', false), note('c', true)])
+    expect(composed(active(), shutdown, parameters('rfc9568'), ms(0))).toEqual([active(), []])
+    expect(calls).toEqual(['a', 'b'])
+  })
+
+  test('with profile rfc9568 the only cells of the RFC with a wrapper wait for facts that the RFC does not know', () => {
+    const on = extensionsOf(parameters('rfc9568'))
+    const cells = (['Initialize', 'Backup', 'Active'] as const).flatMap((name) =>
+      (['startup', 'shutdown', 'advertisementReceived', 'deadlineReached'] as const)
+        .map((kind) => [`${name} ${kind}`, wrappersOf(on, name, kind)] as const)
+        .filter(([, wrappers]) => wrappers.length > 0),
+    )
+    expect(cells).toEqual([
+      // A fault stands.
+      ['Initialize startup', ['faults']],
+      // Packets were lost.
+      ['Backup deadlineReached', ['lost-packets']],
+    ])
+  })
+
+  /**
+   * Outermost first, and why in this order:
+   * - grace-period is outside of all, because a Backup that still answers is a Backup in everything else;
+   * - lost-packets before fast-preempt: a deadline that is put off does not ask what the checks have answered;
+   * - release-of-active before stagger: it compares two deadlines that both have their stagger;
+   * - stagger before margin and preempt-delay, which follow as if Preempt_Mode were False: that is no reason for no stagger;
+   * - margin before preempt-delay: within the margin no delay runs;
+   * - stagger before competing-active: it staggers a Backup that has just been entered, and nothing of an Active;
+   * - succession before leaving, and leaving before yield: the inner one answers where the outer one does not.
+   * Faults, phase, last-advertisement, and fast-preempt beside the others of (470) may stand in any order.
+   */
+  test('no other cell has two wrappers, and these have them in this order', () => {
+    const cells = STATE_NAMES.flatMap((name) =>
+      EVENT_KINDS.map((kind) => [`${name} ${kind}`, wrappersOf(EXTENSIONS, name, kind)] as const).filter(
+        ([, wrappers]) => wrappers.length > 1,
+      ),
+    )
+    expect(Object.fromEntries(cells)).toEqual({
+      'Initialize startup': ['faults', 'phase', 'stagger'],
+      'Backup advertisementReceived': [
+        'grace-period',
+        'release-of-active',
+        'stagger',
+        'margin',
+        'preempt-delay',
+        'fast-preempt',
+      ],
+      'Backup deadlineReached': ['grace-period', 'lost-packets', 'phase', 'fast-preempt'],
+      'Backup checksAnswered': ['grace-period', 'fast-preempt'],
+      'Backup priorityChanged': ['grace-period', 'priority-change'],
+      'Backup parametersChanged': ['grace-period', 'reload'],
+      'Backup faultRaised': ['grace-period', 'faults'],
+      'Active advertisementReceived': ['grace-period', 'last-advertisement', 'stagger', 'competing-active'],
+      'Active yield': ['leaving', 'yield'],
+      'Leaving advertisementReceived': ['succession', 'leaving'],
+      'Leaving deadlineReached': ['succession', 'leaving'],
+    })
+  })
+})
+
+type Wrapped = NonNullable<NonNullable<(typeof EXTENSIONS)[number]['wraps']['Active']>['shutdown']>
+
+/** A reload gives a state other parameters, and may turn off what is in the middle of something. */
+describe('an extension that is off ends what it has begun', () => {
+  const off = parameters('rfc9568')
+
+  test('Leaving goes on to its end', () => {
+    const [next, effects] = extendedStep(leaving({ reason: 'shutdown' }), tick, off, ms(2000))
+    expect(next.name).toBe('Initialize')
+    expect(effects.map(({ kind }) => kind)).toEqual(['removeAddresses', 'transition'])
+  })
+
+  test('the grace period takes its addresses off', () => {
+    const losing = backup({ activeDownAt: ms(9000), kept: [{ address: VIP, offAt: ms(20) }] })
+    const [next, effects] = extendedStep(losing, tick, off, ms(20))
+    expect(next).toEqual(backup({ activeDownAt: ms(9000) }))
+    expect(effects).toEqual([{ kind: 'removeAddresses', addresses: [VIP] }])
+  })
+
+  test('a fast preemption whose checks have not answered is withdrawn at its deadline', () => {
+    const pending = backup({
+      active: { source: ABOVE, priority: 50, heardAt: ms(0) },
+      activeDownAt: ms(500),
+      regularDownAt: ms(3500),
+      downReason: 'activeDemoted',
+      asksChecks: true,
+    })
+    const [next, effects] = extendedStep(pending, tick, off, ms(500))
+    expect(next).toMatchObject({ name: 'Backup', activeDownAt: 3500, regularDownAt: undefined })
+    expect(effects).toEqual([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE, at: 500 }])
+  })
+
+  test('answers to competing routers are forgotten with the first one that the RFC asks for', () => {
+    const answered = active({ asserted: [{ to: 'rival', source: ABOVE, at: ms(0) }] })
+    expect(extendedStep(answered, heard(ABOVE, 0, 10), off, ms(10))[0]).toMatchObject({ asserted: [] })
+  })
+})
