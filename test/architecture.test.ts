@@ -22,16 +22,18 @@ const PLAN: Record<string, Rule> = {
   base: { folders: [], ...PURE },
   wire: { folders: [], packages: ['ipaddr.js'] },
   vrrp: { folders: ['wire'], ...PURE },
+  // Wrappers around the state machine, which does not know them (docs/adr/0079).
+  'vrrp/extensions': { folders: ['wire', 'vrrp'], ...PURE },
   arp: { folders: ['wire'], ...PURE },
   healthcheck: { folders: ['wire'], packages: ['node:'] },
   // Programs and webhooks that are notified of state changes (docs/adr/0029).
   notify: { folders: ['wire', 'healthcheck'], packages: ['node:'] },
-  config: { folders: ['wire', 'vrrp', 'healthcheck', 'notify'], packages: ['yaml', 'zod'] },
+  config: { folders: ['wire', 'vrrp', 'vrrp/extensions', 'healthcheck', 'notify'], packages: ['yaml', 'zod'] },
   metrics: { folders: [], packages: ['prom-client'] },
   // What a node remembers: events as values, and the file that keeps them (docs/adr/0039).
   events: { folders: [], packages: ['node:', 'zod'] },
   daemon: {
-    folders: ['wire', 'vrrp', 'arp', 'config', 'healthcheck', 'events', 'metrics', 'notify'],
+    folders: ['wire', 'vrrp', 'vrrp/extensions', 'arp', 'config', 'healthcheck', 'events', 'metrics', 'notify'],
     packages: ['node:'],
   },
   linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
