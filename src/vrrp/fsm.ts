@@ -10,9 +10,10 @@
  * Rule 3: this file does not know what an interface, a socket or a clock is. The time is an argument. A timer is a
  * deadline in the state; a `deadlineReached` that comes early or twice changes nothing.
  *
- * The standing duties of a state are not here: (305)–(340) and (605)–(650) follow from the addresses being on the interface
- * or not, so the effects `installAddresses` and `removeAddresses` switch them. Gratuitous ARP and unsolicited Neighbor
- * Advertisements are the effect `announce`; the join of (390) comes with the installed address.
+ * The standing duties of a state are not here: they follow from the addresses being on the interface or not, so the effects
+ * `installAddresses` and `removeAddresses` switch them. Of a Backup they are (305), (310), (315), (320), (325), (335) and
+ * (340); of an Active (605), (610), (615), (620), (625), (630), (635), (645) and (650). Gratuitous ARP and unsolicited
+ * Neighbor Advertisements are the effect `announce`; the join of (390) comes with the installed address.
  */
 import { compareAddresses } from '../wire/address.ts'
 import { type Centis, centisToMillis, type Millis, plus } from '../wire/units.ts'
@@ -216,7 +217,7 @@ export function becomeActive(
     // (110), (370)
     advertise(parameters, advertisement),
     { kind: 'installAddresses' },
-    // (115)–(135), (375)–(400)
+    // (115), (120), (125), (130), (135); (375), (380), (385), (390), (395), (400)
     { kind: 'announce', reason: 'takeover' },
     // (145), (410)
     { kind: 'transition', from, to: 'Active', reason },

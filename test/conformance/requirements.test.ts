@@ -64,3 +64,14 @@ test('every file that it names exists', () => {
   expect(paths.length).toBeGreaterThan(20)
   expect([...new Set(paths)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
+
+test('src/vrrp/fsm.ts cites every line of §6.4 that the page names', () => {
+  const table = text.slice(
+    text.indexOf('| row | lines'),
+    text.indexOf('| requirement | what', text.indexOf('| row | lines')),
+  )
+  const lines = new Set([...table.matchAll(/\(\d{3}\)/g)].map(([line]) => line))
+  const code = readFileSync(join(ROOT, 'src/vrrp/fsm.ts'), 'utf8')
+  expect(lines.size, 'lines in the table').toBeGreaterThan(40)
+  expect([...lines].filter((line) => !code.includes(line))).toEqual([])
+})

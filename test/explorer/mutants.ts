@@ -5,24 +5,24 @@ import { plus } from '../../src/wire/units.ts'
 import type { Machine } from './node-step.ts'
 
 export const MUTANTS: Readonly<Record<string, Machine>> = {
-  /** Rows A4 and A5 are missing. */
+  /** Lines (725) and (735) are missing. */
   'an Active that hears nobody': (state, event, parameters, now) =>
     state.name === 'Active' && event.kind === 'advertisementReceived' && event.advertisement.priority > 0
       ? [state, []]
       : step(state, event, parameters, now),
-  /** Row A5 is the wrong way round: of two equals both go on. */
+  /** Line (735) is the wrong way round: of two equals both go on. */
   'an Active that never yields to an equal': (state, event, parameters, now) =>
     state.name === 'Active' &&
     event.kind === 'advertisementReceived' &&
     event.advertisement.priority === parameters.priority
       ? [state, []]
       : step(state, event, parameters, now),
-  /** Row B2 is missing. */
+  /** Line (365) is missing. */
   'a Backup that never expires': (state, event, parameters, now) =>
     state.name === 'Backup' && event.kind === 'deadlineReached' && state.kept === undefined
       ? [{ ...state, activeDownAt: plus(now, 4_000) }, []]
       : step(state, event, parameters, now),
-  /** Row B4 does not restart the timer. */
+  /** Line (445) does not restart the timer. */
   'a Backup that does not follow': (state, event, parameters, now) => {
     const [next, effects] = step(state, event, parameters, now)
     if (state.name !== 'Backup' || next.name !== 'Backup' || event.kind !== 'advertisementReceived')
@@ -44,7 +44,7 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
     state.name === 'Leaving' && event.kind === 'claimHeard'
       ? [{ ...state, kept: [] }, []]
       : step(state, event, parameters, now),
-  /** Row B4 without Active_Adver_Interval (RFC 9568 §6.4.2). */
+  /** Line (445) without Active_Adver_Interval (RFC 9568 §6.4.2). */
   'a Backup that learns no interval': (state, event, parameters, now) => {
     if (state.name !== 'Backup' || event.kind !== 'advertisementReceived') return step(state, event, parameters, now)
     const advertisement = { ...event.advertisement, interval: parameters.advertisementInterval }

@@ -69,7 +69,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
         expect(lan.node('a').state.name).toBe('Backup')
         expect(saidBy(lan, 'a', back), 'what "a" says on its return').toEqual([])
         expect(lan.longest(several, since), 'ms with two answering').toBe(0)
-        // Row B5: the better one, after a whole Active_Down_Interval.
+        // Line (470): the better one, after a whole Active_Down_Interval.
         lan.runUntil('"a" to have everything', () => lan.isAll(['a']), 5 * interval)
         expect(lan.now - back, 'ms until it is Active again').toBeGreaterThan(3 * interval - RETURN)
         lan.run(10 * interval)
@@ -233,7 +233,7 @@ describe('any engines frozen at any time, on a LAN that works', () => {
   }
 
   /**
-   * A better one that has waited its Active_Down_Interval (row B5) does not ask whether the worse one is frozen just then:
+   * A better one that has waited its Active_Down_Interval (470) does not ask whether the worse one is frozen just then:
    * that one's will ends it. Without preemption a takeover is behind a will or a release.
    */
   test('two answer until they have told each other, or until a will is executed; in the end one has everything', () => {

@@ -235,7 +235,7 @@ class Walk {
     const slowest = Math.max(
       ...this.members.map(({ state }) => {
         if (state.name !== 'Backup') return this.now
-        // One that waits has waited already; one whose checks do not answer waits as long as row B5 does.
+        // One that waits has waited already; one whose checks do not answer waits as long as line (470) does.
         if (state.heldSince !== undefined) return this.now
         return state.asksChecks === true ? (state.regularDownAt ?? state.activeDownAt) : state.activeDownAt
       }),

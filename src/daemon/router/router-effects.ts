@@ -184,7 +184,7 @@ function enter(
   })
 }
 
-/** Row I3 of RFC 9568 §6.4.1. Normal during a start or a fault, so it is for `log.level: debug`. */
+/** Initialize answers nothing (RFC 9568 §6.4.1). Normal during a start or a fault, so it is for `log.level: debug`. */
 function logIgnored({ name, state }: ActingRouter, recorder: Recorder, source: Address): void {
   const faults = state.name === 'Initialize' ? state.faults : []
   const why = faults.length === 0 ? 'it has not started' : `in fault (${faults.join(', ')})`

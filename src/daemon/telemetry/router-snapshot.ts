@@ -186,7 +186,7 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
   }
 }
 
-/** As row B4 and VR-PRE-02 decide it; an owner is held back by nothing (RFC 9568 §6.1). */
+/** As line (445) and VR-PRE-02 decide it; an owner is held back by nothing (RFC 9568 §6.1). */
 function heldBackOf(state: State, parameters: Parameters): HeldBack | undefined {
   const { preempt, preemptDelay, priority } = parameters
   if (state.name !== 'Backup' || state.active === undefined || isOwner(parameters)) return undefined

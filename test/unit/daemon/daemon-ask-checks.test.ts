@@ -44,7 +44,7 @@ test('the check that makes the difference is asked, for as long as fastPreempt w
   expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
 })
 
-test('no answer: not now; the peer that goes on with less is replaced when row B5 says', () => {
+test('no answer: not now; the peer that goes on with less is replaced when line (470) says', () => {
   const world = demotedPeer(tracked)
   world.advance(SKEW + 1)
   expect([world.router().state, world.router().counters.suppressed]).toEqual(['Backup', { checksUnanswered: 1 }])

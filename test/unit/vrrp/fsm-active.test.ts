@@ -1,4 +1,4 @@
-/** RFC 9568 §6.4.3: rows A1–A9 and every other event; rivals as docs/architecture.md, Protocol decisions spaces them. */
+/** RFC 9568 §6.4.3: each line and every other event. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
@@ -40,7 +40,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     expect(nextDeadline(active())).toBe(1000)
   })
 
-  test('A2: at the deadline: one advertisement, the next on the grid of the last', () => {
+  test('(680) at the deadline: one advertisement, the next on the grid of the last', () => {
     expect(step(active(), tick, told, ms(1007))).toEqual([
       active({ adverAt: ms(2000) }),
       [{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }],
@@ -48,14 +48,14 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     expect(step(active(), tick, told, ms(1000))[0]).toEqual(active({ adverAt: ms(2000) }))
   })
 
-  test('A2: ticks that were slept through are not made up for; lost reception does not matter', () => {
+  test('(680) ticks that were slept through are not made up for; lost reception does not matter', () => {
     expect(step(active(), tickAfterLoss, told, ms(4321))).toEqual([
       active({ adverAt: ms(5000) }),
       [{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }],
     ])
   })
 
-  test('A2: rounding of moments that are no dyadic fractions makes one tick, not two', () => {
+  test('(680) rounding of moments that are no dyadic fractions makes one tick, not two', () => {
     const fast = parameters(profile, { advertisementInterval: centis(1) })
     // In doubles their difference is less than 500 × 10 ms, and the sum of 500 intervals no later than the second.
     const previous = ms(6029.427083333333)
@@ -64,11 +64,11 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     expect(nextDeadline(next), 'the next deadline').toBeCloseTo(11_039.427, 3)
   })
 
-  test('A2: an early tick does nothing', () => {
+  test('(680) an early tick does nothing', () => {
     expect(step(active(), tick, told, ms(999.999))).toEqual([active(), []])
   })
 
-  test('A3: priority 0: advertise now, Adver_Timer restarts, whoever said it', () => {
+  test('(705) priority 0: advertise now, Adver_Timer restarts, whoever said it', () => {
     // Backups are silent: whoever says it was Active beside us and has led clients to itself (docs/adr/0053).
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     for (const source of [ABOVE, BELOW]) {
@@ -82,8 +82,8 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   })
 
   test.each([
-    ['A4: higher priority', BELOW, 129, 'higherPriorityHeard'],
-    ['A5: equal priority, greater address', ABOVE, 128, 'higherAddressHeard'],
+    ['(725) higher priority', BELOW, 129, 'higherPriorityHeard'],
+    ['(735) equal priority, greater address', ABOVE, 128, 'higherAddressHeard'],
   ] as const)(
     '%s: addresses off, Backup with the interval and time of the packet',
     (_name, source, priority, reason) => {
@@ -104,7 +104,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     },
   )
 
-  test('A4: Preempt_Mode is not considered (VR-FSM-26); version 2 learns no interval', () => {
+  test('(725) Preempt_Mode is not considered (VR-FSM-26); version 2 learns no interval', () => {
     const old = parameters(profile, { version: 2, preempt: false, knobs: { keepUntilClaimed: false } })
     const [next] = step(active(), heard(ABOVE, 200, 300, 200), old, ms(300))
     expect(next).toEqual(
@@ -123,14 +123,14 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     ['10.0.0.10', '10.0.0.9', 'Backup'],
     ['fe80::a', 'fe80::10', 'Active'],
     ['fe80::1:0', 'fe80::10', 'Backup'],
-  ])('A5, A6: %s heard by %s → %s: unsigned, in network order', (source, own, expected) => {
+  ])('(735), (775) %s heard by %s → %s: unsigned, in network order', (source, own, expected) => {
     const us = parameters(profile, { primaryAddress: address(own) })
     expect(step(active(), heard(address(source), 128, 300), us, ms(300))[0].name).toBe(expected)
   })
 
   test.each([
-    ['A6: equal priority, smaller address', BELOW, 128, 'lower-address'],
-    ['A7: lower priority', ABOVE, 127, 'lower-priority'],
+    ['(775) equal priority, smaller address', BELOW, 128, 'lower-address'],
+    ['(775) lower priority', ABOVE, 127, 'lower-priority'],
   ] as const)('%s: refused, advertise at once, Adver_Timer unchanged', (_name, source, priority, reason) => {
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     const remembered =
@@ -147,7 +147,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     ])
   })
 
-  test.each([0, 128, 255])('A8: priority %i from our own address is not answered (VR-RX-16)', (priority) => {
+  test.each([0, 128, 255])('priority %i from our own address is not answered (VR-RX-16)', (priority) => {
     expect(step(active(), heard(SELF, priority, 300), told, ms(300))).toEqual([
       active(),
       [{ kind: 'refused', reason: 'self-originated', source: SELF }],
@@ -200,7 +200,7 @@ const atOnce: Effect[] = [
   { kind: 'transition', from: 'Active', to: 'Initialize', reason: 'shutdown' },
 ]
 
-describe('A1: shutdown', () => {
+describe('(655) shutdown', () => {
   test('by the letter: priority 0, addresses off, Initialize', () => {
     expect(step(active(), shutdown, parameters('rfc9568'), ms(300))).toEqual([initialize(), atOnce])
   })

@@ -1,4 +1,4 @@
-/** RFC 9568 §6.4.2 (EID 7949): rows B1–B6 and every other event: exact next state and ordered effects. */
+/** RFC 9568 §6.4.2 (EID 7949): each line and every other event: exact next state and ordered effects. */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
 import { nextDeadline } from '../../../src/vrrp/state.ts'
@@ -41,14 +41,14 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     expect(nextDeadline(following)).toBe(4500)
   })
 
-  test('B1: shutdown: nothing is sent', () => {
+  test('(345) shutdown: nothing is sent', () => {
     expect(step(following, shutdown, told, ms(1200))).toEqual([
       initialize(),
       [{ kind: 'transition', from: 'Backup', to: 'Initialize', reason: 'shutdown' }],
     ])
   })
 
-  test('B2: at the deadline: advertisement, addresses, announcement, Active with its own interval', () => {
+  test('(365) at the deadline: advertisement, addresses, announcement, Active with its own interval', () => {
     const learned = backup({ ...following, activeAdverInterval: centis(300) })
     expect(step(learned, tick, told, ms(4500))).toEqual([
       active({ since: ms(4500), adverAt: ms(5500) }),
@@ -61,19 +61,19 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     ])
   })
 
-  test.each(['activeReleased', 'lowerPriorityActive', 'activeDemoted'] as const)('B2: says why: %s', (reason) => {
+  test.each(['activeReleased', 'lowerPriorityActive', 'activeDemoted'] as const)('(365) says why: %s', (reason) => {
     const [, effects] = step(backup({ downReason: reason }), tick, told, ms(3500))
     expect(effects.at(-1)).toEqual({ kind: 'transition', from: 'Backup', to: 'Active', reason })
   })
 
-  test('B2: an early tick does nothing, a late one dates from now', () => {
+  test('(365) an early tick does nothing, a late one dates from now', () => {
     expect(step(following, tick, told, ms(4499.999))).toEqual([following, []])
     expect(step(following, tickAfterLoss, told, ms(4499.999))).toEqual([following, []])
     const [late] = step(following, tick, told, ms(4600))
     expect(late).toEqual(active({ since: ms(4600), adverAt: ms(5600) }))
   })
 
-  test('B2: lost reception moves the deadline once, to now + Active_Down_Interval, then it decides', () => {
+  test('(365) lost reception moves the deadline once, to now + Active_Down_Interval, then it decides', () => {
     const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
     expect(step(following, tickAfterLoss, told, ms(4600))).toEqual([extended, []])
     expect(step(extended, tickAfterLoss, told, ms(8100))[0]).toEqual(active({ since: ms(8100), adverAt: ms(9100) }))
@@ -84,24 +84,24 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     )
   })
 
-  test('B2: lost reception counts the learned interval', () => {
+  test('(365) lost reception counts the learned interval', () => {
     const learned = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
     const [next] = step(learned, tickAfterLoss, told, ms(8000))
     expect(next).toEqual({ ...learned, activeDownAt: ms(15_000), extended: true })
   })
 
-  test('B3: priority 0 of the Active: Skew_Time from when it arrived', () => {
+  test('(425) priority 0 of the Active: Skew_Time from when it arrived', () => {
     const expected = backup({ ...following, activeDownAt: ms(1700), downReason: 'activeReleased' })
     expect(step(following, heard(ABOVE, 0, 1200), told, ms(1230))).toEqual([expected, []])
   })
 
-  test('B3: Skew_Time of the learned interval, not of the packet, which teaches nothing', () => {
+  test('(425) Skew_Time of the learned interval, not of the packet, which teaches nothing', () => {
     const learned = backup({ ...following, activeAdverInterval: centis(300), activeDownAt: ms(11_500) })
     const [next] = step(learned, heard(ABOVE, 0, 2000, 100), told, ms(2000))
     expect(next).toEqual({ ...learned, activeDownAt: ms(3500), downReason: 'activeReleased' })
   })
 
-  test('B3: priority 0 may lengthen what is left, with Preempt_Mode False too', () => {
+  test('(425) priority 0 may lengthen what is left, with Preempt_Mode False too', () => {
     const late = backup({ ...following, activeDownAt: ms(1300) })
     const stays = parameters(profile, { preempt: false })
     for (const knows of [told, stays]) {
@@ -110,13 +110,13 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     }
   })
 
-  test('B3: when no Active is known anybody may say it', () => {
+  test('(425) when no Active is known anybody may say it', () => {
     const [next, effects] = step(backup(), heard(OTHER, 0, 100), told, ms(100))
     expect(next).toEqual(backup({ activeDownAt: ms(600), downReason: 'activeReleased' }))
     expect(effects).toEqual([])
   })
 
-  test('B4: higher priority: learn its interval, restart from when it arrived', () => {
+  test('(445) higher priority: learn its interval, restart from when it arrived', () => {
     const expected = backup({
       active: { source: ABOVE, priority: 129, heardAt: ms(800) },
       activeAdverInterval: centis(200),
@@ -128,19 +128,19 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
   test.each([
     ['above', ABOVE],
     ['below', BELOW],
-  ])('B4: equal priority wins, from an address %s ours', (_name, source) => {
+  ])('(445) equal priority wins, from an address %s ours', (_name, source) => {
     const [next, effects] = step(backup(), heard(source, 128, 800), told, ms(800))
     expect(next).toEqual(backup({ active: { source, priority: 128, heardAt: ms(800) }, activeDownAt: ms(4300) }))
     expect(effects).toEqual([])
   })
 
-  test('B4: version 2 learns no interval', () => {
+  test('(445) version 2 learns no interval', () => {
     const old = parameters(profile, { version: 2 })
     const [next] = step(backup(), heard(ABOVE, 200, 800, 300), old, ms(800))
     expect(next).toEqual(backup({ active: { source: ABOVE, priority: 200, heardAt: ms(800) }, activeDownAt: ms(4300) }))
   })
 
-  test('B4: Preempt_Mode False follows a lower priority and learns from it', () => {
+  test('(445) Preempt_Mode False follows a lower priority and learns from it', () => {
     const stays = parameters(profile, { preempt: false })
     const [next, effects] = step(backup(), heard(BELOW, 1, 800, 50), stays, ms(800))
     expect(next).toEqual(
@@ -153,34 +153,34 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     expect(effects).toEqual([])
   })
 
-  test('B4: an advertisement takes back a release', () => {
+  test('(445) an advertisement takes back a release', () => {
     const [next] = step(released, heard(ABOVE, 200, 1600), told, ms(1600))
     expect(next).toEqual(
       backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1600) }, activeDownAt: ms(5100) }),
     )
   })
 
-  test('B5: lower priority: discarded, the timer keeps running, nothing is learned', () => {
+  test('(470) lower priority: discarded, the timer keeps running, nothing is learned', () => {
     expect(step(backup(), heard(ABOVE, 127, 800, 200), told, ms(800))).toEqual([
       backup({ downReason: 'lowerPriorityActive' }),
       [{ kind: 'refused', reason: 'lower-priority', source: ABOVE }],
     ])
   })
 
-  test('B5: an owner preempts regardless of Preempt_Mode and preemptDelay (RFC 9568 §6.1)', () => {
+  test('(470) an owner preempts regardless of Preempt_Mode and preemptDelay (RFC 9568 §6.1)', () => {
     const owner = parameters(profile, { priority: 255, preempt: false, preemptDelay: ms(60_000) })
     const [next, effects] = step(backup(), heard(ABOVE, 254, 800), owner, ms(800))
     expect(next).toEqual(backup({ downReason: 'lowerPriorityActive' }))
     expect(effects).toEqual([{ kind: 'refused', reason: 'lower-priority', source: ABOVE }])
   })
 
-  test('B5: a lower router does not hide that the Active was released', () => {
+  test('(470) a lower router does not hide that the Active was released', () => {
     const [next, effects] = step(released, heard(BELOW, 1, 1600), told, ms(1600))
     expect(next).toEqual(released)
     expect(effects).toEqual([{ kind: 'refused', reason: 'lower-priority', source: BELOW }])
   })
 
-  test.each([0, 1, 128, 200, 255])('B6: priority %i from our own address is not processed', (priority) => {
+  test.each([0, 1, 128, 200, 255])('priority %i from our own address is not processed', (priority) => {
     expect(step(following, heard(SELF, priority, 1200), told, ms(1200))).toEqual([
       following,
       [{ kind: 'refused', reason: 'self-originated', source: SELF }],

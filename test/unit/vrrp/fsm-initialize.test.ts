@@ -1,4 +1,4 @@
-/** RFC 9568 §6.4.1 (EID 7947): rows I1–I4 and every other event; faults are reasons to stay (VR-TRK-06). */
+/** RFC 9568 §6.4.1 (EID 7947): each line and every other event; faults are reasons to stay (VR-TRK-06). */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
 import { INITIAL_STATE, nextDeadline } from '../../../src/vrrp/state.ts'
@@ -35,7 +35,7 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
     expect(nextDeadline(INITIAL_STATE)).toBeUndefined()
   })
 
-  test('I1: startup as owner: advertisement, addresses, announcement, Active', () => {
+  test('(105) startup as owner: advertisement, addresses, announcement, Active', () => {
     expect(step(initialize(), startup, owner, ms(70))).toEqual([
       active({ since: ms(70), adverAt: ms(1070) }),
       [
@@ -47,33 +47,33 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
     ])
   })
 
-  test('I2: startup otherwise: own interval, full Active_Down_Interval, nothing on the wire', () => {
+  test('(150) startup otherwise: own interval, full Active_Down_Interval, nothing on the wire', () => {
     expect(step(initialize(), startup, told, ms(70))).toEqual([
       backup({ enteredAt: ms(70), activeDownAt: ms(3570) }),
       [{ kind: 'transition', from: 'Initialize', to: 'Backup', reason: 'startup' }],
     ])
   })
 
-  test('I2: 254 is no owner', () => {
+  test('(150) 254 is no owner', () => {
     const [next] = step(initialize(), startup, parameters(profile, { priority: 254 }), ms(0))
     // Skew_Time of 254: 7.8125 ms.
     expect(next).toEqual(backup({ activeDownAt: ms(3007.8125) }))
   })
 
-  test('I2: version 2 does not scale Skew_Time by the interval (RFC 3768 §6.1)', () => {
+  test('(150) version 2 does not scale Skew_Time by the interval (RFC 3768 §6.1)', () => {
     const slow = parameters(profile, { version: 2, advertisementInterval: centis(300) })
     const [next] = step(initialize(), startup, slow, ms(0))
     expect(next).toEqual(backup({ activeAdverInterval: centis(300), activeDownAt: ms(9500) }))
   })
 
-  test('I3: an advertisement is ignored, and said to be', () => {
+  test('an advertisement is ignored, and said to be', () => {
     expect(step(initialize(), heard(ABOVE, 200, 50), told, ms(50))).toEqual([
       initialize(),
       [{ kind: 'refused', reason: 'initialize', source: ABOVE }],
     ])
   })
 
-  test('I4: shutdown does nothing, and cancels a startup that waits for a fault to clear', () => {
+  test('shutdown does nothing, and cancels a startup that waits for a fault to clear', () => {
     expect(step(initialize(), shutdown, told, ms(50))).toEqual([initialize(), []])
     const waiting = initialize({ stopped: false, faults: ['linkDown'] })
     expect(step(waiting, shutdown, told, ms(50))).toEqual([initialize({ faults: ['linkDown'] }), []])

@@ -79,7 +79,7 @@ function blockMissing(member: Moving, missing: readonly GroupFault[]): Moving {
 }
 
 function startTogether(members: readonly Moving[], reason: StartReason, now: Millis): readonly Moving[] {
-  // An owner is Active from its start (row I1), but only among owners: the others have to wait for silence.
+  // An owner is Active from its start (105), but only among owners: the others have to wait for silence.
   const owners = members.every(
     ({ state, parameters }) => isOwner(parameters) && (state.name === 'Initialize' || state.name === 'Active'),
   )

@@ -80,7 +80,7 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     )
   const moved = post(subject, event, now)
   if (moved.state.name === 'Active' && state.name !== 'Active') return rise(members, subject, moved, now)
-  // VR-SG-02, rows A4 and A5: one has lost, all step down.
+  // VR-SG-02, lines (725) and (735): one has lost, all step down.
   if (moved.state.name === 'Backup' && state.name === 'Active') {
     const heardAt = event.kind === 'advertisementReceived' ? event.receivedAt : undefined
     const goes = (other: Moving) => stepDown(other, subject.name, now, heardAt)

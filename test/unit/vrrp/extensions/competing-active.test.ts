@@ -221,7 +221,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     })
   })
 
-  describe('that say priority 0 (row A3)', () => {
+  describe('that say priority 0 (705)', () => {
     const zero = (state: State, source: typeof ABOVE, at: number, knows = told) =>
       step(state, heard(source, 0, at), knows, ms(at))
     const reply: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }

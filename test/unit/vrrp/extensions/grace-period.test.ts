@@ -1,5 +1,5 @@
 /**
- * Rows A4 and A5 with `keepUntilClaimed` (docs/adr/0045): who has lost is a Backup in all that it says and decides, and
+ * Lines (725) and (735) with `keepUntilClaimed` (docs/adr/0045): who has lost is a Backup in all that it says and decides, and
  * answers until the winner has announced itself.
  */
 import { describe, expect, test } from 'vitest'

@@ -12,7 +12,7 @@ describe('priority 0 in Backup', () => {
   const letter = parameters('rfc9568')
   const safe = parameters('holdfast')
 
-  test('from another than the Active: row B3 by the letter, refused by holdfast (docs/architecture.md, Protocol decisions)', () => {
+  test('from another than the Active: line (425) by the letter, refused by holdfast (docs/architecture.md, Protocol decisions)', () => {
     const zero = heard(OTHER, 0, 1200)
     const obeyed = backup({ ...following, activeDownAt: ms(1700), downReason: 'activeReleased' })
     expect(step(following, zero, letter, ms(1200))).toEqual([obeyed, []])

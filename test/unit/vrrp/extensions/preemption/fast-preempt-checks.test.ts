@@ -39,7 +39,7 @@ describe('an advantage that rests on checks', () => {
     expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
   })
 
-  test('no answer: row B5 decides, as without fastPreempt', () => {
+  test('no answer: line (470) decides, as without fastPreempt', () => {
     const [back, effects] = step(asking, tick, lifted, ms(11_500))
     expect(back).toMatchObject({ name: 'Backup', ...regular })
     expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
@@ -51,7 +51,7 @@ describe('an advantage that rests on checks', () => {
     })
   })
 
-  test('no answer, and row B5 is due as well', () => {
+  test('no answer, and line (470) is due as well', () => {
     expect(step(asking, tick, lifted, ms(13_500))[1].at(-1)).toMatchObject({ reason: 'lowerPriorityActive' })
   })
 
@@ -76,7 +76,7 @@ describe('an advantage that rests on checks', () => {
     expect(acts).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
   })
 
-  test('row B5 does not wait for an answer, but a failure may keep it as well', () => {
+  test('line (470) does not wait for an answer, but a failure may keep it as well', () => {
     const ask: Effect = { kind: 'askChecks', within: ms(100) }
     const nearly = backup({ ...following, activeDownAt: ms(11_100) })
     const young = backup({ ...nearly, enteredAt: ms(10_900) })
@@ -105,7 +105,7 @@ describe('an advantage that rests on checks', () => {
     expect(step(extended, tick, lifted, ms(15_000))[0].name).toBe('Active')
   })
 
-  test('a sync group goes together, or as row B5 says', () => {
+  test('a sync group goes together, or as line (470) says', () => {
     const members = ['V1', 'V2'].map((name) => ({ name, state: asking, parameters: lifted }))
     const play = (events: readonly (readonly [number, Event, number])[]) => {
       let now: readonly Member[] = members
@@ -123,7 +123,7 @@ describe('an advantage that rests on checks', () => {
     const second = [1, answeredWith(128), 11_060] as const
     expect(play([first, second, ...both])).toEqual(['Active', 'Active'])
     expect(play([first, ...both]), 'one was not answered').toEqual(['Backup', 'Backup'])
-    expect(play([first, ...both, [1, tick, 13_500]]), 'until row B5 lets it go').toEqual(['Active', 'Active'])
+    expect(play([first, ...both, [1, tick, 13_500]]), 'until line (470) lets it go').toEqual(['Active', 'Active'])
   })
 })
 

@@ -13,7 +13,7 @@ const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1
 const demotion = heard(ABOVE, 50, 11_000)
 const refusal: Effect = { kind: 'refused', reason: 'lower-priority', source: ABOVE }
 const demotedActive = { source: ABOVE, priority: 50, heardAt: ms(11_000) }
-/** Row B5: remembered, but the timer keeps running. */
+/** Line (470): remembered, but the timer keeps running. */
 const waits = backup({ ...following, active: demotedActive, downReason: 'lowerPriorityActive' })
 /** Acts after Skew_Time. */
 const acts = backup({
@@ -47,7 +47,7 @@ describe('fastPreempt', () => {
     })
   })
 
-  test('never later than row B5', () => {
+  test('never later than line (470)', () => {
     const nearly = backup({ ...following, activeDownAt: ms(11_100) })
     expect(step(nearly, demotion, safe, ms(11_000))[0]).toEqual({
       ...acts,
@@ -61,7 +61,7 @@ describe('fastPreempt', () => {
     expect(step(equal, demotion, safe, ms(11_002))[0]).toEqual(acts)
   })
 
-  describe('each condition switched off alone leaves row B5', () => {
+  describe('each condition switched off alone leaves line (470)', () => {
     const refuses = (state = following, knows = safe, now = 11_002) => step(state, demotion, knows, ms(now))
 
     test('the knob', () => {
@@ -135,7 +135,7 @@ describe('fastPreempt', () => {
       expect(refuses(released)[0]).toEqual({ ...released, active: demotedActive })
     })
 
-    test('an owner: row B5 is as fast as its priority makes it', () => {
+    test('an owner: line (470) is as fast as its priority makes it', () => {
       const owner = parameters('holdfast', { priority: 255 })
       const other = backup({ ...following, active: { source: ABOVE, priority: 255, heardAt: ms(10_000) } })
       expect(refuses(other, owner)[0]).toEqual(waits)
@@ -155,7 +155,7 @@ describe('fastPreempt', () => {
       expect(step(acts, heard(OTHER, 60, 11_400), safe, ms(11_400))[0]).toEqual(acts)
     })
 
-    test('the Active is back above us: row B4', () => {
+    test('the Active is back above us: line (445)', () => {
       expect(step(acts, heard(ABOVE, 200, 11_400), safe, ms(11_400))[0]).toEqual(
         backup({ active: { source: ABOVE, priority: 200, heardAt: ms(11_400) }, activeDownAt: ms(14_900) }),
       )
@@ -191,7 +191,7 @@ describe('fastPreempt', () => {
     })
   })
 
-  test('row B5 runs out on an Active that we no longer beat: it is given its interval', () => {
+  test('line (470) runs out on an Active that we no longer beat: it is given its interval', () => {
     const lowered = parameters('holdfast', { priority: 50 })
     expect(step(waits, priorityFrom(128), lowered, ms(11_200))[0]).toEqual(
       backup({ ...following, active: demotedActive, activeDownAt: ms(14_804.6875) }),

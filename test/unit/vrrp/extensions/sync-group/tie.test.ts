@@ -13,7 +13,7 @@ const both = [active(), active()]
 const refused: Effect = { kind: 'refused', reason: 'tie-of-group', source: ABOVE }
 const said: Effect = { kind: 'sendAdvertisement', priority: EQUAL, reason: 'rivalHeard' }
 
-describe('a tie that row A5 would lose', () => {
+describe('a tie that line (735) would lose', () => {
   test('heard by the deciding member: all step down', () => {
     const steps = stepGroup(group(both), 0, heard(ABOVE, EQUAL, 500), ms(500))
     expect(steps.map(({ state }) => state.name)).toEqual(['Backup', 'Backup'])
@@ -34,7 +34,7 @@ describe('a tie that row A5 would lose', () => {
     ])
   })
 
-  test('after it the rival is still there: then row A5 holds (the deciding network is cut)', () => {
+  test('after it the rival is still there: then line (735) holds (the deciding network is cut)', () => {
     const steps = stepGroup(group([active(), active({ tiedAt: ms(500) })]), 1, heard(ABOVE, EQUAL, 1500), ms(1500))
     expect(steps.map(({ state }) => state.name)).toEqual(['Backup', 'Backup'])
     expect(steps[0]?.state).toEqual(
@@ -79,7 +79,7 @@ describe('what is no tie', () => {
     expect(second?.effects[0]).toEqual({ kind: 'refused', reason: 'lower-address', source: BELOW })
   })
 
-  test('a router that is alone steps down (row A5)', () => {
+  test('a router that is alone steps down (735)', () => {
     expect(stepGroup(group([active()]), 0, heard(ABOVE, EQUAL, 500), ms(500))[0]?.state.name).toBe('Backup')
   })
 
