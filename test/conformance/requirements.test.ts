@@ -65,7 +65,7 @@ test('every file that it names exists', () => {
   expect([...new Set(paths)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('src/vrrp/fsm.ts cites every line of §6.4 that the page names', () => {
+test('src/vrrp/fsm.ts cites every line of RFC 9568 §6.4 that the page names', () => {
   const table = text.slice(
     text.indexOf('| row | lines'),
     text.indexOf('| requirement | what', text.indexOf('| row | lines')),

@@ -14,10 +14,9 @@ import {
   withoutAllowed,
   withPatience,
 } from '../../../src/arp/duplicate-detection.ts'
-import { answerToDuplicate, type OnDuplicate } from '../../../src/vrrp/extensions/duplicate.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
 import { type Mac, macFromBytes } from '../../../src/wire/mac.ts'
-import { ABOVE, BELOW, ms, OTHER, parameters, VIP, VIP2, VIPS } from '../vrrp/fsm-fixture.ts'
+import { ms, VIP, VIP2, VIPS } from '../vrrp/fsm-fixture.ts'
 
 const mac = (last: number): Mac => macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, last))
 const OURS = mac(1)
@@ -231,26 +230,4 @@ test('a flood of MACs: little is remembered, and nobody asks faster', () => {
     }),
     { numRuns: 100 },
   )
-})
-
-describe('onDuplicate', () => {
-  const us = parameters('holdfast')
-  const by = (source: Address, priority: number) => ({ source, priority })
-
-  test.each([
-    ['yield', 'a higher priority', by(BELOW, 200), 'yield'],
-    ['yield', 'an equal one with a higher address', by(ABOVE, 128), 'yield'],
-    ['yield', 'an equal one with a lower address', by(BELOW, 128), 'announce'],
-    ['yield', 'a lower priority', by(OTHER, 100), 'announce'],
-    ['yield', 'somebody unknown', undefined, 'announce'],
-    ['announce', 'a higher priority', by(ABOVE, 200), 'announce'],
-    ['alarm', 'a lower priority', by(OTHER, 100), 'alarm'],
-  ] satisfies [OnDuplicate, string, unknown, OnDuplicate][])('%s against %s', (wanted, _word, rival, expected) => {
-    expect(answerToDuplicate(wanted, us, rival)).toBe(expected)
-  })
-
-  test('an owner does not give up what is its own', () => {
-    const owner = parameters('holdfast', { priority: 255 })
-    expect(answerToDuplicate('yield', owner, by(ABOVE, 255))).toBe('announce')
-  })
 })

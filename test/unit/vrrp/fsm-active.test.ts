@@ -13,14 +13,11 @@ import {
   claimOf,
   heard,
   initialize,
-  installFailed,
   leaving,
-  linkDown,
   linkUp,
   ms,
   PROFILES,
   parameters,
-  priorityFrom,
   SELF,
   shutdown,
   startup,
@@ -28,7 +25,6 @@ import {
   tickAfterLoss,
   VIP,
   VIPS,
-  yielded,
 } from './fsm-fixture.ts'
 
 const removed: Effect = { kind: 'removeAddresses', addresses: VIPS }
@@ -88,7 +84,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     '%s: addresses off, Backup with the interval and time of the packet',
     (_name, source, priority, reason) => {
       // The last advertisement comes after the addresses are off (docs/architecture.md, Rivals); the RFC has none. Read 30 ms late:
-      // too late to wait for the winner's announcement (fsm-lingering.test.ts).
+      // too late to wait for the winner's announcement (extensions/grace-period.test.ts).
       const last: Effect[] =
         profile === 'holdfast' ? [{ kind: 'sendAdvertisement', priority: 128, reason: 'lost' }] : []
       expect(step(active(), heard(source, priority, 300, 200), told, ms(330))).toEqual([
@@ -169,22 +165,6 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     expect(step(active(), heard(ABOVE, 254, 300), owner, ms(300))[0].name).toBe('Active')
   })
 
-  test('fault: addresses first, priority 0 where it can be sent, Initialize', () => {
-    const gone: Effect = { kind: 'transition', from: 'Active', to: 'Initialize', reason: 'linkDown' }
-    expect(step(active(), linkDown, told, ms(300))).toEqual([
-      initialize({ stopped: false, faults: ['linkDown'] }),
-      [removed, gone],
-    ])
-    expect(step(active(), installFailed, told, ms(300))).toEqual([
-      initialize({ stopped: false, faults: ['addressInstallFailed'] }),
-      [
-        removed,
-        { kind: 'sendAdvertisement', priority: 0, reason: 'fault' },
-        { kind: 'transition', from: 'Active', to: 'Initialize', reason: 'addressInstallFailed' },
-      ],
-    ])
-  })
-
   test.each([
     ['startup', startup],
     ['claimHeard', claimOf(VIP, 300)],
@@ -222,53 +202,5 @@ describe('(655) shutdown', () => {
     expect(step(active(), shutdown, alone, ms(300))).toEqual([initialize(), atOnce])
     const paired = parameters('holdfast', { transport: { mode: 'unicast', peers: [{ address: ABOVE }] } })
     expect(step(active(), shutdown, paired, ms(300))[0].name).toBe('Leaving')
-  })
-})
-
-describe('yield', () => {
-  test('holdfast: priority 0, then Leaving', () => {
-    expect(step(active(), yielded, parameters('holdfast', { priority: 1 }), ms(300))).toEqual([
-      leaving({ reason: 'yield', until: ms(2300), repeatAt: ms(302) }),
-      [
-        { kind: 'sendAdvertisement', priority: 0, reason: 'yield' },
-        { kind: 'transition', from: 'Active', to: 'Leaving', reason: 'yield' },
-      ],
-    ])
-  })
-
-  test('without the leaving knob: priority 0, addresses off, Backup', () => {
-    // Priority 1: Skew_Time 996.09375 ms.
-    expect(step(active(), yielded, parameters('rfc9568', { priority: 1 }), ms(300))).toEqual([
-      backup({ enteredAt: ms(300), activeDownAt: ms(4296.09375), ownerChangedAt: ms(300) }),
-      [
-        { kind: 'sendAdvertisement', priority: 0, reason: 'yield' },
-        removed,
-        { kind: 'transition', from: 'Active', to: 'Backup', reason: 'yield' },
-      ],
-    ])
-  })
-
-  test.each(PROFILES)('an owner stays, %s', (profile) => {
-    expect(step(active(), yielded, parameters(profile, { priority: 255 }), ms(300))).toEqual([active(), []])
-  })
-})
-
-describe('priorityChanged while Active', () => {
-  const send: Effect = { kind: 'sendAdvertisement', priority: 40, reason: 'priorityChanged' }
-  const demoted = parameters('holdfast', { priority: 40 })
-
-  test('by the letter the next scheduled advertisement carries it (VR-TM-07)', () => {
-    const letter = parameters('rfc9568', { priority: 40 })
-    expect(step(active(), priorityFrom(128), letter, ms(300))).toEqual([active(), []])
-    expect(step(active(), tick, letter, ms(1000))[1]).toEqual([
-      { kind: 'sendAdvertisement', priority: 40, reason: 'periodic' },
-    ])
-  })
-
-  test('holdfast tells the LAN at once, at most once an interval; Adver_Timer unchanged', () => {
-    const told = active({ changeSentAt: ms(300) })
-    expect(step(active(), priorityFrom(128), demoted, ms(300))).toEqual([told, [send]])
-    expect(step(told, priorityFrom(50), demoted, ms(1299))).toEqual([told, []])
-    expect(step(told, priorityFrom(50), demoted, ms(1300))).toEqual([active({ changeSentAt: ms(1300) }), [send]])
   })
 })

@@ -12,14 +12,11 @@ import {
   claimOf,
   heard,
   initialize,
-  installFailed,
-  linkDown,
   linkUp,
   ms,
   OTHER,
   PROFILES,
   parameters,
-  priorityFrom,
   reached,
   SELF,
   shutdown,
@@ -71,23 +68,6 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     expect(step(following, tickAfterLoss, told, ms(4499.999))).toEqual([following, []])
     const [late] = step(following, tick, told, ms(4600))
     expect(late).toEqual(active({ since: ms(4600), adverAt: ms(5600) }))
-  })
-
-  test('(365) lost reception moves the deadline once, to now + Active_Down_Interval, then it decides', () => {
-    const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
-    expect(step(following, tickAfterLoss, told, ms(4600))).toEqual([extended, []])
-    expect(step(extended, tickAfterLoss, told, ms(8100))[0]).toEqual(active({ since: ms(8100), adverAt: ms(9100) }))
-    // An accepted advertisement gives the benefit back.
-    const [again] = step(extended, heard(ABOVE, 200, 5000), told, ms(5000))
-    expect(again).toEqual(
-      backup({ active: { source: ABOVE, priority: 200, heardAt: ms(5000) }, activeDownAt: ms(8500) }),
-    )
-  })
-
-  test('(365) lost reception counts the learned interval', () => {
-    const learned = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
-    const [next] = step(learned, tickAfterLoss, told, ms(8000))
-    expect(next).toEqual({ ...learned, activeDownAt: ms(15_000), extended: true })
   })
 
   test('(425) priority 0 of the Active: Skew_Time from when it arrived', () => {
@@ -184,68 +164,6 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     expect(step(following, heard(SELF, priority, 1200), told, ms(1200))).toEqual([
       following,
       [{ kind: 'refused', reason: 'self-originated', source: SELF }],
-    ])
-  })
-
-  test('preemptDelay: lower advertisements are followed until it ends, counted from the first (VR-PRE-02)', () => {
-    const patient = parameters(profile, { preemptDelay: ms(2000) })
-    const [first] = step(backup(), heard(BELOW, 100, 500), patient, ms(510))
-    const follows = (at: number) =>
-      backup({
-        active: { source: BELOW, priority: 100, heardAt: ms(at) },
-        activeDownAt: ms(at + 3500),
-        preemptAt: ms(2500),
-      })
-    expect(first).toEqual(follows(500))
-    const [last, none] = step(first, heard(BELOW, 100, 2500), patient, ms(2500))
-    expect([last, none]).toEqual([follows(2500), []])
-    const [after, refused] = step(last, heard(BELOW, 100, 3500), patient, ms(3500))
-    expect(after).toEqual({
-      ...follows(2500),
-      active: { source: BELOW, priority: 100, heardAt: ms(3500) },
-      downReason: 'lowerPriorityActive',
-    })
-    expect(refused).toEqual([{ kind: 'refused', reason: 'lower-priority', source: BELOW }])
-  })
-
-  test('preemptDelay is cancelled by an equal or higher priority, and delays neither expiry nor priority 0', () => {
-    const patient = parameters(profile, { preemptDelay: ms(2000) })
-    const waiting = backup({
-      active: { source: BELOW, priority: 100, heardAt: ms(500) },
-      activeDownAt: ms(4000),
-      preemptAt: ms(2500),
-    })
-    const [cancelled] = step(waiting, heard(BELOW, 128, 1500), patient, ms(1500))
-    expect(cancelled).toEqual(
-      backup({ active: { source: BELOW, priority: 128, heardAt: ms(1500) }, activeDownAt: ms(5000) }),
-    )
-    const [zero] = step(waiting, heard(BELOW, 0, 1500), patient, ms(1500))
-    expect(zero).toEqual({ ...waiting, activeDownAt: ms(2000), downReason: 'activeReleased' })
-    expect(step(backup(), tick, patient, ms(3500))[0].name).toBe('Active')
-  })
-
-  test('priorityChanged moves the running timer by the difference of the two intervals (VR-TM-06)', () => {
-    // 128 → 192: Skew_Time 500 → 250 ms.
-    const [raised, effects] = step(following, priorityFrom(128), parameters(profile, { priority: 192 }), ms(1500))
-    expect([raised, effects]).toEqual([backup({ ...following, activeDownAt: ms(4250) }), []])
-    const [lowered] = step(following, priorityFrom(128), parameters(profile, { priority: 64 }), ms(1500))
-    expect(lowered).toEqual(backup({ ...following, activeDownAt: ms(4750) }))
-    // Moved, not restarted: also a deadline that is not the Active's last advertisement + Active_Down_Interval.
-    const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
-    const [moved] = step(extended, priorityFrom(128), parameters(profile, { priority: 64 }), ms(4700))
-    expect(moved).toEqual({ ...extended, activeDownAt: ms(8350) })
-    const learned = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
-    const [scaled] = step(learned, priorityFrom(128), parameters(profile, { priority: 64 }), ms(1500))
-    expect(scaled).toEqual({ ...learned, activeDownAt: ms(8500) })
-  })
-
-  test.each([
-    ['linkDown', linkDown, 'linkDown'],
-    ['addressInstallFailed', installFailed, 'addressInstallFailed'],
-  ] as const)('%s: Initialize with that reason, nothing is sent', (_name, event, fault) => {
-    expect(step(following, event, told, ms(1500))).toEqual([
-      initialize({ stopped: false, faults: [fault] }),
-      [{ kind: 'transition', from: 'Backup', to: 'Initialize', reason: fault }],
     ])
   })
 

@@ -11,8 +11,6 @@ import {
   claimOf,
   heard,
   initialize,
-  linkDown,
-  linkUp,
   ms,
   PROFILES,
   parameters,
@@ -77,34 +75,6 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
     expect(step(initialize(), shutdown, told, ms(50))).toEqual([initialize(), []])
     const waiting = initialize({ stopped: false, faults: ['linkDown'] })
     expect(step(waiting, shutdown, told, ms(50))).toEqual([initialize({ faults: ['linkDown'] }), []])
-  })
-
-  test('startup with a fault waits; the last fault that clears starts, as at start', () => {
-    const faulty = initialize({ faults: ['linkDown', 'sourceAddressMissing'] })
-    const waiting = initialize({ stopped: false, faults: ['linkDown', 'sourceAddressMissing'] })
-    expect(step(faulty, startup, told, ms(10))).toEqual([waiting, []])
-    const one = initialize({ stopped: false, faults: ['sourceAddressMissing'] })
-    expect(step(waiting, linkUp, told, ms(20))).toEqual([one, []])
-    const cleared = { kind: 'faultCleared', fault: 'sourceAddressMissing' } as const
-    expect(step(one, cleared, told, ms(30))).toEqual([
-      backup({ enteredAt: ms(30), activeDownAt: ms(3530) }),
-      [{ kind: 'transition', from: 'Initialize', to: 'Backup', reason: 'faultCleared' }],
-    ])
-    const [next, effects] = step(one, cleared, owner, ms(30))
-    expect(next).toEqual(active({ since: ms(30), adverAt: ms(1030) }))
-    expect(effects.map(({ kind }) => kind)).toEqual(['sendAdvertisement', 'installAddresses', 'announce', 'transition'])
-  })
-
-  test('a fault is kept once; clearing it while stopped does not start', () => {
-    const faulty = initialize({ faults: ['linkDown'] })
-    expect(step(initialize(), linkDown, told, ms(10))).toEqual([faulty, []])
-    expect(step(faulty, linkDown, told, ms(10))).toEqual([faulty, []])
-    expect(step(faulty, linkUp, told, ms(10))).toEqual([initialize(), []])
-    const tracked = { kind: 'faultRaised', fault: 'trackedInterfaceDown:eth1', canSend: true } as const
-    expect(step(faulty, tracked, told, ms(10))).toEqual([
-      initialize({ faults: ['linkDown', 'trackedInterfaceDown:eth1'] }),
-      [],
-    ])
   })
 
   test.each([

@@ -1,25 +1,11 @@
 /** Rivals of an Active (docs/architecture.md, Protocol decisions): answered and announced, spaced, bounded. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
-import type { Event } from '../../../../src/vrrp/event.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import type { State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'
 import { centis } from '../../../../src/wire/units.ts'
-import {
-  ABOVE,
-  active,
-  answered,
-  BELOW,
-  heard,
-  ms,
-  OTHER,
-  parameters,
-  reached,
-  tick,
-  VIP,
-  yielded,
-} from '../fsm-fixture.ts'
+import { ABOVE, active, BELOW, heard, ms, OTHER, parameters, tick } from '../fsm-fixture.ts'
 
 describe('rivals (docs/architecture.md, Protocol decisions)', () => {
   const told = parameters('holdfast')
@@ -131,94 +117,6 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
       .sent.flat()
       .filter(({ kind }) => kind === 'announce')
     expect(batches, 'announcement batches in 3 s').toHaveLength(3 + 60)
-  })
-
-  describe('that answer our question (docs/adr/0007)', () => {
-    const asked = (at: number, state: State = active(), knows = told) => step(state, answered(VIP, at), knows, ms(at))
-
-    test('are announced over at once, then once a second as long as they answer', () => {
-      const [first, effects] = asked(100)
-      expect([first, effects]).toEqual([active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) }), [announce]])
-      expect(asked(1099, first)).toEqual([{ ...first, rivalAnsweredAt: ms(1099) }, []])
-      expect(asked(1100, first)).toEqual([active({ rivalAnnouncedAt: ms(1100), rivalPaidAt: ms(1150) }), [announce]])
-    })
-
-    test('after an announcement for their advertisement wait for that one to have its repeats', () => {
-      const { state } = hearing(active(), [[ABOVE, 100]])
-      expect(asked(150, state)).toEqual([{ ...state, rivalAnsweredAt: ms(150) }, []])
-    })
-
-    test('after an announcement for their advertisement do not wait in IPv6, whose repeats come a second later', () => {
-      const knows = { ...told, family: 'ipv6' as const }
-      const { state } = hearing(active(), [[ABOVE, 100]], knows)
-      const [first, effects] = asked(117, state, knows)
-      expect(effects).toEqual([announce])
-      const [goesOn, silent] = asked(217, first, knows)
-      expect([goesOn, silent], 'as long as they answer').toEqual([{ ...first, rivalAnsweredAt: ms(217) }, []])
-      expect(asked(1117, goesOn, knows)[1]).toEqual([announce])
-    })
-
-    test('are new when a question went unanswered: cuts that are healed twice in a second', () => {
-      const often = parameters('holdfast', { advertisementInterval: centis(10) })
-      const [first] = asked(100, active(), often)
-      const [goesOn, silent] = asked(200, first, often)
-      expect([goesOn, silent]).toEqual([{ ...first, rivalAnsweredAt: ms(200) }, []])
-      expect(asked(399, goesOn, often)).toEqual([{ ...goesOn, rivalAnsweredAt: ms(399) }, []])
-      const again = active({ rivalAnnouncedAt: ms(400), rivalPaidAt: ms(450) })
-      expect(asked(400, goesOn, often)).toEqual([again, [announce]])
-    })
-
-    test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0012)', () => {
-      const event: Event = { kind: 'rivalAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
-      const [next, effects] = step(active(), event, { ...told, family: 'ipv6' }, ms(100))
-      expect(effects).toEqual([{ ...announce, after: 1200 }])
-      expect(step(active(), event, told, ms(100))).toEqual([{ ...next, rivalAnsweredAt: undefined }, [announce]])
-    })
-
-    test('are nothing to a router that does not ask', () => {
-      expect(asked(100, active(), parameters('rfc9568'))).toEqual([active(), []])
-      const silent = parameters('holdfast', { knobs: { probeRivals: false } })
-      expect(asked(100, active(), silent)).toEqual([active(), []])
-    })
-  })
-
-  describe('that may have been behind a peer that was not reached (docs/adr/0016)', () => {
-    const reach = (at: number, state: State = active(), knows = told) => step(state, reached, knows, ms(at))
-
-    test('are announced over at once, with nothing sent and no deadline moved', () => {
-      const over = active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) })
-      expect(reach(100)).toEqual([over, [announce]])
-    })
-
-    test('are bounded as rivals are: three batches at once, then one in 50 ms; one for what is told together', () => {
-      let state: State = active()
-      const at: number[] = []
-      for (let now = 100; now < 3100; now++) {
-        for (const _ of [1, 2]) {
-          const [next, effects] = reach(now, state)
-          state = next
-          for (const effect of effects) {
-            expect(effect).toEqual(announce)
-            at.push(now)
-          }
-        }
-      }
-      expect(at.slice(0, 5)).toEqual([100, 101, 102, 150, 200])
-      expect(at, 'announcement batches in 3 s').toHaveLength(2 + 60)
-    })
-
-    test('are nothing while the takeover announces itself', () => {
-      expect(reach(49)).toEqual([active(), []])
-      expect(reach(50)[1]).toEqual([announce])
-    })
-
-    test('are nothing to a router that does not ask, nor to one that leaves', () => {
-      expect(reach(100, active(), parameters('rfc9568'))).toEqual([active(), []])
-      expect(reach(100, active(), parameters('holdfast', { knobs: { probeRivals: false } }))).toEqual([active(), []])
-      const [leaving] = step(active(), yielded, told, ms(100))
-      expect(leaving.name).toBe('Leaving')
-      expect(reach(101, leaving)).toEqual([leaving, []])
-    })
   })
 
   describe('that say priority 0 (705)', () => {

@@ -14,13 +14,10 @@ import {
   DOWN,
   initialize,
   leaving,
-  linkDown,
   ms,
-  PROFILES,
   parameters,
   priorityFrom,
   SKEW,
-  startup,
   tick,
   VIP,
   VIP2,
@@ -264,28 +261,5 @@ describe('Leaving and Initialize', () => {
     const faulty = initialize({ faults: ['linkDown'], stopped: false })
     const [next] = reload(faulty, { priority: 255, addresses: [VIP3] }, 1)
     expect(next).toBe(faulty)
-  })
-})
-
-describe.each(PROFILES)('phase, %s', (profile) => {
-  const told = parameters(profile, { phase: 0.25 })
-
-  test('only the first periodic advertisement is earlier; the grid goes on from it', () => {
-    const [next] = step(backup(), tick, told, ms(DOWN))
-    expect(next).toEqual(active({ since: ms(DOWN), adverAt: ms(DOWN + 250) }))
-    expect(step(next, tick, told, ms(DOWN + 250))[0]).toMatchObject({ adverAt: DOWN + 1250 })
-  })
-
-  test('an owner at its start', () => {
-    const owner = parameters(profile, { priority: 255, phase: 0.5 })
-    expect(step(initialize(), startup, owner, ms(0))[0]).toMatchObject({ name: 'Active', adverAt: 500 })
-  })
-
-  test('absent or 1 is Advertisement_Interval, and nothing else starts earlier', () => {
-    const whole = parameters(profile, { phase: 1 })
-    expect(step(backup(), tick, whole, ms(DOWN))).toEqual(step(backup(), tick, parameters(profile), ms(DOWN)))
-    expect(step(active(), tick, told, ms(1000))).toEqual(step(active(), tick, whole, ms(1000)))
-    expect(step(active(), linkDown, told, ms(1))).toEqual(step(active(), linkDown, whole, ms(1)))
-    expect(step(initialize(), startup, told, ms(0))).toEqual(step(initialize(), startup, whole, ms(0)))
   })
 })

@@ -127,42 +127,6 @@ describe('an advantage that rests on checks', () => {
   })
 })
 
-describe('margin', () => {
-  const wide = parameters('holdfast', { margin: 20 })
-  const spared = (at: number): Effect => ({ kind: 'moveSuppressed', reason: 'margin', source: ABOVE, at: ms(at) })
-
-  test('an Active within it is followed, and that is said once', () => {
-    const [once, effects] = step(following, heard(ABOVE, 108, 11_000), wide, ms(11_000))
-    expect(effects).toEqual([spared(11_000)])
-    expect(once).toMatchObject({ activeDownAt: 14_500, active: { priority: 108 } })
-    expect(step(once, heard(ABOVE, 127, 12_000), wide, ms(12_000))[1]).toEqual([])
-    const [above] = step(once, heard(ABOVE, 128, 12_000), wide, ms(12_000))
-    expect(step(above, heard(ABOVE, 108, 13_000), wide, ms(13_000))[1], 'said again').toEqual([spared(13_000)])
-  })
-
-  test('one more is enough', () => {
-    const [acts] = step(following, heard(ABOVE, 107, 11_000), wide, ms(11_000))
-    expect(acts).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
-  })
-
-  test('an own priority that falls into it takes fastPreempt back', () => {
-    const [acts] = step(following, heard(ABOVE, 107, 11_000), wide, ms(11_000))
-    const [back] = step(acts, priorityFrom(128), { ...wide, priority: 127 }, ms(11_100))
-    expect(back).toMatchObject({ regularDownAt: undefined, downReason: 'activeSilent' })
-  })
-
-  test('silence and a release count as always', () => {
-    const [once] = step(following, heard(ABOVE, 108, 11_000), wide, ms(11_000))
-    expect(step(once, tick, wide, ms(14_500))[0].name).toBe('Active')
-    expect(step(once, heard(ABOVE, 0, 12_000), wide, ms(12_000))[0]).toMatchObject({ activeDownAt: 12_500 })
-  })
-
-  test('an owner has no use for it (RFC 9568 §6.1)', () => {
-    const owner = parameters('holdfast', { priority: 255, margin: 20 })
-    expect(step(following, heard(ABOVE, 254, 11_000), owner, ms(11_000))[1]).toEqual([refusal])
-  })
-})
-
 test('minHold is told when it keeps fastPreempt from acting', () => {
   const recent = backup({ ...following, ownerChangedAt: ms(5_000) })
   const [waits, effects] = step(recent, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
