@@ -147,7 +147,6 @@ const LONG_FUNCTIONS: Record<string, string> = {
   'recording/taped-ports.ts tapedGuardian': 'to be split',
   'simulator/simulation.ts injectNode': 'to be split',
   'simulator/sockets.ts port': 'to be split',
-  'vrrp/receive.ts receive': 'to be split',
   'worker/worker.ts runWorker': 'to be split',
 }
 

@@ -1,5 +1,5 @@
 /**
- * The valid values behind VRRP bytes: what a router says, and why a packet was not listened to.
+ * The valid values behind VRRP bytes: what a router advertises, and why a packet was discarded.
  * Reasons and warnings are literals because each is also a metric label, a log field and a line of the vectors.
  */
 import type { Address } from '../wire/address.ts'
@@ -56,7 +56,7 @@ export const REFUSAL_REASONS = [
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
-/** What an accepted packet deserves to be told about. */
+/** What is reported of an accepted packet. */
 export type ReceiveWarning =
   /** Version 3 only; version 2 discards it. */
   | 'interval-mismatch'

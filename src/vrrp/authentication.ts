@@ -13,7 +13,7 @@ export type Authentication = {
   readonly octets: readonly number[]
 }
 
-/** `cut`: the password has more octets (UTF-8) than count, which the operator should be told. */
+/** `cut`: the password has more octets (UTF-8) than count, so the operator gets a warning. */
 export function simplePassword(text: string): { readonly authentication: Authentication; readonly cut: boolean } {
   const all = [...text].flatMap(utf8)
   const octets = Array.from({ length: AUTHENTICATION_LENGTH }, (_, i) => all[i] ?? 0)

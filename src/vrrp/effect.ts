@@ -1,7 +1,7 @@
 /**
  * What a virtual router wants done, as orders. Their order in the list is the contract of this folder and is tested:
- * on becoming Active it is advertisement, addresses, announcement, notification (RFC 9568 §6.4.2; VR-TX-09: the old
- * Active must hear of it before two hosts answer).
+ * on becoming Active it is advertisement, addresses, announcement, notification (RFC 9568 §6.4.2; VR-TX-09: the former
+ * Active must receive the advertisement before two hosts answer).
  */
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -16,7 +16,7 @@ export type AdvertisementReason =
   | 'priorityZeroHeard'
   | 'rivalHeard'
   | 'lost'
-  /** By one that leaves: several have followed, and clients may have heard a loser last. */
+  /** By a router that leaves: several have followed, and clients may have heard a loser last. */
   | 'contested'
   | 'priorityChanged'
   | 'parametersChanged'
@@ -31,7 +31,7 @@ export type TransitionReason =
   | 'owner'
   /** Active_Down_Timer ran out and nothing had been heard. */
   | 'activeSilent'
-  /** The Active said priority 0. */
+  /** The Active sent priority 0. */
   | 'activeReleased'
   /** The Active is there, but with a lower priority than ours. */
   | 'lowerPriorityActive'
@@ -45,33 +45,33 @@ export type TransitionReason =
   | 'noSuccessor'
   | 'faultCleared'
   | Absence
-  /** After an absence: nothing was heard, and nobody answered for the addresses. */
+  /** After an absence: nothing was heard, and no host answered for the addresses. */
   | 'nobodyElse'
   /** After an absence: another router advertises. */
   | 'activeHeard'
   /** After an absence: another host has one of the addresses. */
   | 'addressClaimed'
-  /** After an absence: what was said meanwhile may have been lost, in our queue or on a dead link. */
+  /** After an absence: advertisements sent meanwhile may have been lost, in our queue or on a dead link. */
   | 'receptionLost'
   | 'linkWasDown'
   | Fault
 
 /** Why an Active that is below us is left alone for now. */
 export type MoveSuppression =
-  /** The owner has changed a moment ago. */
+  /** The holder has changed a moment ago. */
   | 'minHold'
-  /** Our advantage is not greater than what is asked of one. */
+  /** Our advantage is not greater than the margin. */
   | 'margin'
-  /** The checks that give us the advantage did not say in time that they still hold. */
+  /** The checks that give us the advantage did not confirm it in time. */
   | 'checksUnanswered'
 
 export type Effect =
   | { readonly kind: 'sendAdvertisement'; readonly priority: number; readonly reason: AdvertisementReason }
   | { readonly kind: 'installAddresses' }
-  /** Ask the LAN who has our addresses; an answer comes back as `rivalAnswered`. */
+  /** Ask the LAN for our addresses; an answer comes back as `addressAnswered`. */
   | { readonly kind: 'probeAddresses' }
   | { readonly kind: 'removeAddresses'; readonly addresses: readonly Address[] }
-  /** `after`: not at once, and not at all by one that is not Active any more by then. */
+  /** `after`: not immediately, and not at all if the router is no longer Active by then. */
   | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival'; readonly after?: Millis }
   | {
       readonly kind: 'transition'
@@ -83,7 +83,7 @@ export type Effect =
     }
   /** A valid packet that changed nothing (the "discard" of RFC 9568 §6.4). */
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly source: Address }
-  /** Have the checks run once more that give us the advantage: `checksAnswered`, of no use later than that. */
+  /** Run the checks that give us the advantage once more: `checksAnswered`, of no use later than that. */
   | { readonly kind: 'askChecks'; readonly within: Millis }
-  /** Once for each move that does not happen, or not yet. */
+  /** Sent once for each move that does not happen, or not yet. */
   | { readonly kind: 'moveSuppressed'; readonly reason: MoveSuppression; readonly source: Address; readonly at: Millis }

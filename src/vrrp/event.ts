@@ -1,6 +1,7 @@
 /**
- * What can happen to a virtual router, as facts. Advertisements have passed receive.ts. Nothing here says where a
- * fact came from: a socket, a test and a simulator post the same values.
+ * What can happen to a virtual router, as facts. `startup`, `shutdown`, `advertisementReceived` and `deadlineReached` are the
+ * events of RFC 9568 §6.4 (fsm.ts); the others belong to extensions/. Advertisements have passed receive.ts. Refuses to know
+ * where a fact came from: a socket, a test and a simulator post the same values.
  */
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -12,7 +13,7 @@ export type GroupFault = `syncGroup:${string}`
 
 /** Why a router cannot take part; each is also the reason of the transition it causes. */
 export type Fault =
-  /** The configuration says that it takes no part. */
+  /** The configuration turns the router off. */
   | 'configured'
   | 'interfaceMissing'
   | 'linkDown'
@@ -24,7 +25,7 @@ export type Fault =
   | 'vridTaken'
   /** The advertisement does not fit into the interface's MTU (VR-PKT-10). */
   | 'messageTooLarge'
-  /** Somebody else removes our addresses again and again. */
+  /** Another program removes our addresses again and again. */
   | 'restorationsPaused'
   | 'addressInstallFailed'
   /** Another router has our addresses and would win, but its advertisements do not reach us. */
@@ -52,23 +53,23 @@ export type Event =
       /** Dates the next deadline; whether the packet counts does not depend on it (ground rule 2). */
       readonly receivedAt: Millis
     }
-  /** Somebody else's gratuitous ARP or Neighbor Advertisement for one of our addresses. */
+  /** A gratuitous ARP or Neighbor Advertisement of another host for one of our addresses. */
   | { readonly kind: 'claimHeard'; readonly address: Address; readonly heardAt: Millis }
-  /** Somebody else answered the question who has one of our addresses, while we have it or want it back. */
+  /** Another host answered our question for one of our addresses, while we have it or want it back. */
   | {
-      readonly kind: 'rivalAnswered'
+      readonly kind: 'addressAnswered'
       readonly address: Address
       readonly heardAt: Millis
-      /** It said that the address is at the virtual MAC of this VRID (RFC 9568 §7.3). */
+      /** The answer names the virtual MAC of this VRID (RFC 9568 §7.3). */
       readonly virtualMac?: boolean
     }
-  /** What could not leave for this unicast peer has left, also what was said before. */
+  /** Packets to this unicast peer that had to wait have left, the earlier ones too. */
   | { readonly kind: 'peerReached'; readonly peer: Address }
   | {
       readonly kind: 'deadlineReached'
       /**
-       * Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. Of the latter
-       * whoever is Returning was told: there only the queue counts, which was empty all the time if it is empty now.
+       * Packets were lost in the kernel's queue, or this process slept longer than Active_Down_Interval. For a router in
+       * Returning only the queue counts: it knows that it slept, and the queue was empty all the time if it is empty now.
        */
       readonly receptionLost: boolean
     }
@@ -80,8 +81,8 @@ export type Event =
       readonly linkWasUp: boolean
     }
   /**
-   * To `askChecks`. Failures have been told before, as a changed priority. `assured`: our priority if whoever has not
-   * answered in time had failed.
+   * The answer to `askChecks`. Failures have come before, as a changed priority. `assured`: our priority if each check that
+   * has not answered in time had failed.
    */
   | { readonly kind: 'checksAnswered'; readonly assured: number }
   /** `parameters.priority` is the new one. */
@@ -98,7 +99,7 @@ export const EVENT_KINDS = Object.keys({
   yield: true,
   advertisementReceived: true,
   claimHeard: true,
-  rivalAnswered: true,
+  addressAnswered: true,
   peerReached: true,
   deadlineReached: true,
   absenceNoticed: true,

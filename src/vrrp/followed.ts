@@ -1,6 +1,6 @@
 /**
  * Which router a Backup takes for the Active. RFC 9568 §6.4.2 restarts a timer and needs no name for the sender; status, the
- * reason of a transition and the extensions do. Decided here: who that is, and what is noted of a refused advertisement.
+ * reason of a transition and the extensions do. Decided here: which router that is, and what is noted of a refused advertisement.
  * No timer depends on it.
  */
 import { compareAddresses } from '../wire/address.ts'

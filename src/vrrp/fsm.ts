@@ -79,7 +79,7 @@ export function start(parameters: Parameters, now: Millis, reason: 'startup' | '
     active: undefined,
     // (155) Active_Adver_Interval := Advertisement_Interval; (160) and (165) are in enterBackup.
     activeAdverInterval: parameters.advertisementInterval,
-    ownerChanged: false,
+    holderChanged: false,
   })
 }
 
@@ -110,7 +110,7 @@ function backupReceives(state: Backup, event: Received, parameters: Parameters, 
     const skew = skewTime(parameters.priority, state.activeAdverInterval, parameters.version)
     return [{ ...state, activeDownAt: plus(receivedAt, skew), downReason: 'activeReleased' }, []]
   }
-  // (440), (445) An owner preempts whatever Preempt_Mode says (§6.1).
+  // (440), (445) An owner preempts whatever Preempt_Mode is (§6.1).
   const preempts = parameters.preempt || isOwner(parameters)
   if (!preempts || advertisement.priority >= parameters.priority) return [follow(state, event, parameters, now), []]
   // (465): (470) discarded, the timer keeps running.
@@ -131,7 +131,7 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
     activeDownAt: plus(event.receivedAt, activeDownInterval(priority, activeAdverInterval, version)),
     downReason: 'activeSilent',
     active,
-    ownerChangedAt: changed ? now : state.ownerChangedAt,
+    holderChangedAt: changed ? now : state.holderChangedAt,
   })
 }
 
@@ -191,7 +191,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
       active: { source, priority: advertisement.priority, heardAt: receivedAt },
       // (745)
       activeAdverInterval: version === 3 ? advertisement.interval : parameters.advertisementInterval,
-      ownerChanged: true,
+      holderChanged: true,
     })
     return [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]]
   }
@@ -232,7 +232,7 @@ export type BackupEntry = {
   readonly active: HeardActive | undefined
   readonly activeAdverInterval: Centis
   /** The holder of the addresses has just changed (minHold of extensions/preemption/fast-preempt.ts). */
-  readonly ownerChanged: boolean
+  readonly holderChanged: boolean
 }
 
 /** (160)–(165) and (745)–(765). The caller removes the addresses first. */
@@ -246,7 +246,7 @@ export function enterBackup(parameters: Parameters, now: Millis, entry: BackupEn
     activeDownAt: plus(active?.heardAt ?? now, wait),
     downReason: 'activeSilent',
     active,
-    ownerChangedAt: entry.ownerChanged ? now : undefined,
+    holderChangedAt: entry.holderChanged ? now : undefined,
   })
   // (165), (765)
   return [next, [{ kind: 'transition', from, to: 'Backup', reason, peer: active?.source }]]

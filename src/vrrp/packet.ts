@@ -1,6 +1,6 @@
 /**
  * The VRRP message, version 3 (RFC 9568 §5) and version 2 (RFC 3768 §5, IPv4 only): octets to fields and back. Reading
- * has two steps: `readMessage` says what stands in the octets and only refuses what cannot be read at all; whether the
+ * has two steps: `readMessage` returns the fields of the octets and only refuses what cannot be read at all; whether the
  * values are acceptable is decided in receive.ts, in its own order. This file refuses to know who sent the message and
  * which router it is for. The versions share the first four octets and the addresses; they differ in what the fifth and
  * sixth octet say, in eight octets of authentication at the end, and in what the checksum covers.
@@ -43,7 +43,7 @@ export type Message = {
 
 export type MessageFault = 'truncated' | 'version' | 'type' | 'length'
 
-/** Auth Type (RFC 2338 §5.3.6); 2 was the IP Authentication Header and is spoken by nobody. */
+/** Auth Type (RFC 2338 §5.3.6); 2 was the IP Authentication Header, which no implementation sends. */
 export const AUTH_NONE = 0
 export const AUTH_SIMPLE = 1
 
@@ -63,7 +63,7 @@ export function messageLength(of: Pick<Parameters, 'addresses' | 'advertised' | 
   return lengthOf(of.version, of.family, advertisedBy(of).length)
 }
 
-/** The version that stands in the message, whether or not anybody can read it. */
+/** Returns the version in the message, whether or not it can be read. */
 export const versionOf = (bytes: Uint8Array): number | undefined => (bytes[0] === undefined ? undefined : bytes[0] >> 4)
 
 /**

@@ -91,8 +91,8 @@ export type Parameters = {
   /** Effective priority, 1–254, or 255 for the address owner. */
   readonly priority: number
   /**
-   * What priority 255 says of the addresses; absent = node, as RFC 9568 §6.1 has it: they are there without us. installed:
-   * they come and go like those of any other router, as in keepalived. Without 255 it says nothing.
+   * What priority 255 means for the addresses; absent = node, as RFC 9568 §6.1 has it: they are there without us. installed:
+   * they come and go like those of any other router, as in keepalived. Without 255 it means nothing.
    */
   readonly ownAddresses?: OwnAddresses | undefined
   readonly advertisementInterval: Centis
@@ -103,7 +103,7 @@ export type Parameters = {
   readonly preempt: boolean
   /** Follow lower-priority advertisements this long before preempting (VR-PRE-02); 0 = off. */
   readonly preemptDelay: Millis
-  /** No fastPreempt within this time of the last owner change seen. */
+  /** No fastPreempt within this time of the last change of the holder. */
   readonly minHold: Millis
   /** Preempt only an Active whose priority is lower than ours by more than this; absent = 0, as the RFC has it. */
   readonly margin?: number | undefined
@@ -112,7 +112,7 @@ export type Parameters = {
   /** Source of our advertisements and our side of the tie-break. */
   readonly primaryAddress: Address
   readonly transport: Transport
-  /** Who else may take over, for the stagger: unicast peers, or the hint beside multicast. */
+  /** Other routers that may take over, for the stagger: unicast peers, or the hint beside multicast. */
   readonly peers: readonly Peer[]
   /** Version 2 only; absent = Auth Type 0 (VR-V2-04). */
   readonly authentication?: Authentication | undefined
@@ -130,14 +130,14 @@ export type Parameters = {
 export const advertisedBy = ({ addresses, advertised }: Pick<Parameters, 'addresses' | 'advertised'>) =>
   advertised ?? addresses
 
-/** In the election (RFC 9568 §6.4): Active from its start, never outranked, never aside. Says nothing of who installs. */
+/** Whether the router is Active from its start, never outranked and never aside (RFC 9568 §6.4). It may still install its addresses. */
 export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255
 
-/** The addresses are the node's own (RFC 9568 §1.7): nobody of ours installs them, renews them or takes them off. */
+/** Whether the addresses are the node's own (RFC 9568 §1.7): holdfast does not install, renew or remove them. */
 export const ownsAddresses = (parameters: Parameters): boolean =>
   isOwner(parameters) && parameters.ownAddresses !== 'installed'
 
-/** `own`: a priority of ours; the advantage that is enough to preempt that Active. */
+/** Whether the priority `own` of ours is enough to preempt an Active of priority `active`. */
 export const outranks = (own: number, active: number, { margin = 0 }: Pick<Parameters, 'margin'>): boolean =>
   own === 255 ? active < own : own > active + margin
 

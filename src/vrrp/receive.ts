@@ -21,7 +21,7 @@ import {
   versionOf,
   vrrpGroup,
 } from './packet.ts'
-import { advertisedBy, type ChecksumForm, isOwner, type Parameters } from './parameters.ts'
+import { advertisedBy, type ChecksumForm, isOwner, type Parameters, type Peer } from './parameters.ts'
 
 /** What a raw socket of protocol 112 hands over. */
 export type IncomingPacket = {
@@ -53,7 +53,7 @@ export type Discarded = {
 }
 export type Received = Accepted | Discarded
 
-/** The VRRP message with what the IP header said about it. */
+/** The VRRP message with the facts of its IP header. */
 type Enclosed = {
   readonly source: Address
   readonly destination: Address
@@ -77,8 +77,8 @@ export function receive(
   if (typeof enclosed === 'string') return { kind: 'discarded', reason: enclosed, vrid: undefined, version: undefined }
   const { destination, message: bytes, source, ttl } = enclosed
 
-  // The VRID is checked late (rung 9), but the rungs before it have knobs that belong to the router it names. A lie
-  // here only chooses by which router's rules the packet is discarded.
+  // The VRID is checked late (rung 9), but the rungs before it have options of the router that it names. A wrong one
+  // only chooses by which router's rules the packet is discarded.
   const vrid = bytes[1]
   const version = versionOf(bytes)
   const discard = (reason: DiscardReason): Discarded => ({ kind: 'discarded', reason, vrid, version })
@@ -91,14 +91,14 @@ export function receive(
   if (toGroup && destination !== expectedGroup(parameters, family)) return discard('destination')
   // 4. From this link (RFC 9568 §7.1, VR-RX-02, VR-UC-03).
   if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup) && !cannotBeRouted(ttl, source)) return discard('ttl')
-  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). Where nobody runs the VRID no version is wrong that exists:
+  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). If we do not run the VRID, any version that exists is right:
   // another group's version is not our business.
   const message = readMessage(bytes, family, parameters?.version ?? (version === 2 ? 2 : 3))
   if (typeof message === 'string') return discard(message)
   // 8. Checksum (VR-CK-01 to VR-CK-08).
   const forms = heardForms(bytes, { source, destination }, message.version, parameters)
   if (!acceptable(forms, parameters, message.version, family)) return discard('checksum')
-  // 9. A virtual router that we run (VR-RX-09). VRID 0 belongs to nobody (VR-PKT-04).
+  // 9. A virtual router that we run (VR-RX-09). No router has VRID 0 (VR-PKT-04).
   if (parameters === undefined) return discard('vrid-unknown')
   // 10. At least one address (EID 8299); RFC 3768 does not ask for one (VR-V2-09).
   if (message.version === 3 && message.count === 0) return discard('addr-count-zero')
@@ -110,53 +110,71 @@ export function receive(
   }
   // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15). Version 2: rung 18.
   if (message.version === 3 && message.interval === 0) return discard('adver-int-zero')
-  // 13. Sent the way this router is configured to be spoken to (VR-UC-05).
-  const { reception, transport } = parameters
-  if (transport.mode === 'unicast' && toGroup) return discard('multicast-unexpected')
-  if (transport.mode === 'multicast' && !toGroup) return discard('unicast-unexpected')
-  // 14. From a peer (VR-UC-02).
-  const peer = transport.mode === 'multicast' ? undefined : transport.peers.find(({ address }) => address === source)
-  const listed = transport.mode === 'multicast' || peer !== undefined
-  if (!listed && reception.onlyListedPeers) return discard('unknown-peer')
-  // 15. From as far away as this peer is (VR-UC-04).
-  if (peer?.ttl !== undefined && !(ttl !== undefined && ttl >= peer.ttl.least && ttl <= peer.ttl.most))
-    return discard('ttl-range')
-  // 16.–18. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned; in
-  // version 3 where nothing is to be learned.
-  const refused = authenticationFault(message, parameters)
-  if (refused !== undefined) return discard(refused)
-  if ((message.version === 2 || reception.intervalCheck) && message.interval !== parameters.advertisementInterval)
-    return discard('interval-mismatch')
-  // 19. Our addresses, where that is asked for (VR-V2-08). An owner knows better.
-  if (reception.addressListCheck && message.priority !== 255 && !sameSet(addresses, advertisedBy(parameters)))
-    return discard('address-list-mismatch')
+  const reason = configuredRefusal(parameters, { source, ttl, toGroup }, message, addresses)
+  if (reason !== undefined) return discard(reason)
 
   const { interval, priority } = message
-  const advertisement: Advertisement = {
-    version: message.version,
-    vrid: message.vrid,
-    priority,
-    interval,
-    addresses,
-  }
+  const advertisement: Advertisement = { version: message.version, vrid: message.vrid, priority, interval, addresses }
   const warnings = [...advertisementWarnings(advertisement, parameters)]
   // EID 8298: logged for each advertisement that an owner receives, also where the content has a name of its own.
   if (warnings.includes('multiple-owners')) warnings.push('advert-received-while-owner')
   // Both verify: nothing is known about the peer (VR-CK-07). Otherwise it may refuse ours (VR-CK-10).
   if (hasForms(message.version, family) && !forms.includes(parameters.checksum)) warnings.push('checksum-form-differs')
-  if (!listed) warnings.push('unlisted-peer')
-  // VR-RX-19. The operator who lists a peer by a global address has said where its advertisements come from.
-  const expected = transport.mode === 'unicast' && listed
-  if (family === 'ipv6' && !isLinkLocal(source) && !expected) warnings.push('source-not-link-local')
+  warnings.push(...sourceWarnings(parameters, source))
   return { kind: 'accepted', source, advertisement, checksumForms: forms, warnings }
 }
 
-/** What the content of a valid advertisement deserves to be told about; none of it stops the advertisement. */
+type Sent = { readonly source: Address; readonly ttl: number | undefined; readonly toGroup: boolean }
+
+/** Rungs 13 to 19: how this router is configured to be reached, by which routers, and with which content. */
+function configuredRefusal(
+  parameters: Parameters,
+  { source, ttl, toGroup }: Sent,
+  message: Message,
+  addresses: readonly Address[],
+): DiscardReason | undefined {
+  const { reception, transport } = parameters
+  // 13. Sent to the group or to this host, as configured (VR-UC-05).
+  if (transport.mode === 'unicast' && toGroup) return 'multicast-unexpected'
+  if (transport.mode === 'multicast' && !toGroup) return 'unicast-unexpected'
+  // 14. From a peer (VR-UC-02).
+  if (!isListed(parameters, source) && reception.onlyListedPeers) return 'unknown-peer'
+  // 15. From as far away as this peer is (VR-UC-04).
+  const range = peerAt(parameters, source)?.ttl
+  if (range !== undefined && !(ttl !== undefined && ttl >= range.least && ttl <= range.most)) return 'ttl-range'
+  // 16.–18. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned; in
+  // version 3 where nothing is to be learned.
+  const fault = authenticationFault(message, parameters)
+  if (fault !== undefined) return fault
+  if ((message.version === 2 || reception.intervalCheck) && message.interval !== parameters.advertisementInterval)
+    return 'interval-mismatch'
+  // 19. Our addresses, where that is required (VR-V2-08), except from an owner.
+  const isChecked = reception.addressListCheck && message.priority !== 255
+  return isChecked && !sameSet(addresses, advertisedBy(parameters)) ? 'address-list-mismatch' : undefined
+}
+
+const peerAt = ({ transport }: Parameters, source: Address): Peer | undefined =>
+  transport.mode === 'multicast' ? undefined : transport.peers.find(({ address }) => address === source)
+
+const isListed = (parameters: Parameters, source: Address): boolean =>
+  parameters.transport.mode === 'multicast' || peerAt(parameters, source) !== undefined
+
+function sourceWarnings(parameters: Parameters, source: Address): readonly ReceiveWarning[] {
+  const warnings: ReceiveWarning[] = []
+  const listed = isListed(parameters, source)
+  if (!listed) warnings.push('unlisted-peer')
+  // VR-RX-19. A peer that is listed by a global address is expected to advertise from it.
+  const expected = parameters.transport.mode === 'unicast' && listed
+  if (parameters.family === 'ipv6' && !isLinkLocal(source) && !expected) warnings.push('source-not-link-local')
+  return warnings
+}
+
+/** Returns what is reported of a valid advertisement's content; none of it stops the advertisement. */
 export function advertisementWarnings(advertisement: Advertisement, parameters: Parameters): readonly ReceiveWarning[] {
   const warnings: ReceiveWarning[] = []
   // RFC 9568 §7.1: log it, and learn it all the same (VR-RX-12).
   if (advertisement.interval !== parameters.advertisementInterval) warnings.push('interval-mismatch')
-  // An empty list (version 2, VR-V2-09) differs from each list: its own name says more.
+  // An empty list (version 2, VR-V2-09) differs from each list, so it has a name of its own.
   if (advertisement.addresses.length === 0) warnings.push('addr-count-zero')
   else if (!sameSet(advertisement.addresses, advertisedBy(parameters))) warnings.push('address-list-mismatch')
   // EID 8298: an owner logs and goes on; two owners are settled by address (VR-RX-11).
@@ -187,7 +205,7 @@ function openIpv6({ bytes, destination, source, ttl }: IncomingPacket): Enclosed
 const expectedGroup = (parameters: Parameters | undefined, family: Family): Address =>
   parameters?.transport.mode === 'multicast' ? parameters.transport.group : vrrpGroup(family)
 
-/** Nobody said how far it came, but no router forwards a packet with a link-local source (RFC 4291 §2.5.6). */
+/** The distance is unknown, but no router forwards a packet with a link-local source (RFC 4291 §2.5.6). */
 const cannotBeRouted = (ttl: number | undefined, source: Address): boolean => ttl === undefined && isLinkLocal(source)
 
 /** Whatever comes to a group was not routed; a unicast router may have peers behind routers (`ttlCheck`). */

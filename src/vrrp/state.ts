@@ -38,7 +38,7 @@ export type Backup = {
   readonly downReason: TransitionReason
   readonly active: HeardActive | undefined
   /** The last time that the followed router became another one, or that this router stopped being it. */
-  readonly ownerChangedAt: Millis | undefined
+  readonly holderChangedAt: Millis | undefined
 
   // Extensions:
 
@@ -60,7 +60,7 @@ export type Backup = {
 
 /** A release is a question of its own: a router that was answered as a competing Active and then leaves is answered once more. */
 export type Answered = {
-  readonly to: 'rival' | 'release'
+  readonly to: 'competing' | 'release'
   readonly source: Address
   readonly at: Millis
 }
@@ -78,11 +78,11 @@ export type Active = {
   /** competing-active.ts: the routers that were answered out of turn, and when; forgotten after the spacing. */
   readonly asserted: readonly Answered[]
   /** competing-active.ts: the last announcement over a competing Active. */
-  readonly rivalAnnouncedAt: Millis | undefined
+  readonly announcedOverAt: Millis | undefined
   /** competing-active.ts: when the time that such announcements cost is over; absent until the first. */
-  readonly rivalPaidAt?: Millis | undefined
+  readonly announcementsPaidAt?: Millis | undefined
   /** silent-active.ts: the last answer to our question without an announcement, because it had been there all the time. */
-  readonly rivalAnsweredAt?: Millis | undefined
+  readonly silentAnswerAt?: Millis | undefined
   /** sync-group/tie.ts: when a tie was first left to another member of the group. */
   readonly tiedAt?: Millis | undefined
 }
@@ -136,7 +136,7 @@ export const INITIAL_STATE: Initialize = { name: 'Initialize', faults: [], stopp
 
 type Fields = Pick<
   Backup,
-  'enteredAt' | 'activeAdverInterval' | 'activeDownAt' | 'downReason' | 'active' | 'ownerChangedAt'
+  'enteredAt' | 'activeAdverInterval' | 'activeDownAt' | 'downReason' | 'active' | 'holderChangedAt'
 >
 
 /** Returns a Backup in which no extension is at work. Every field is written out: a spread costs fifty times as much. */
@@ -148,7 +148,7 @@ export function plainBackup(fields: Fields): Backup {
     activeDownAt: fields.activeDownAt,
     downReason: fields.downReason,
     active: fields.active,
-    ownerChangedAt: fields.ownerChangedAt,
+    holderChangedAt: fields.holderChangedAt,
     regularDownAt: undefined,
     asksChecks: undefined,
     preemptAt: undefined,
@@ -165,9 +165,9 @@ export const plainActive = (since: Millis, adverAt: Millis): Active => ({
   adverAt,
   changeSentAt: undefined,
   asserted: [],
-  rivalAnnouncedAt: undefined,
-  rivalPaidAt: undefined,
-  rivalAnsweredAt: undefined,
+  announcedOverAt: undefined,
+  announcementsPaidAt: undefined,
+  silentAnswerAt: undefined,
   tiedAt: undefined,
 })
 
@@ -179,9 +179,9 @@ export function withAdverAt(state: Active, adverAt: Millis): Active {
     adverAt,
     changeSentAt: state.changeSentAt,
     asserted: state.asserted,
-    rivalAnnouncedAt: state.rivalAnnouncedAt,
-    rivalPaidAt: state.rivalPaidAt,
-    rivalAnsweredAt: state.rivalAnsweredAt,
+    announcedOverAt: state.announcedOverAt,
+    announcementsPaidAt: state.announcementsPaidAt,
+    silentAnswerAt: state.silentAnswerAt,
     tiedAt: state.tiedAt,
   }
   return next

@@ -250,7 +250,7 @@ function hear(world: World, who: Who, { from, said, receivedAt }: Queued, settin
   }
   const [address] = spoken.addresses
   if (address === undefined) throw new Error('a router has an address')
-  const kind = said.kind === 'claim' ? 'claimHeard' : 'rivalAnswered'
+  const kind = said.kind === 'claim' ? 'claimHeard' : 'addressAnswered'
   return post(world, who, { kind, address, heardAt: receivedAt }, setting, machine)
 }
 

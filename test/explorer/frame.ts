@@ -39,14 +39,14 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
     }
     case 'Active': {
       const { name, since: began, adverAt, changeSentAt, asserted } = state
-      // Of announcements only: rivalAnnouncedAt, rivalPaidAt, rivalAnsweredAt. Of sync groups: tiedAt.
-      const { rivalAnnouncedAt: _a, rivalPaidAt: _p, rivalAnsweredAt: _r, tiedAt: _t, ...others } = state
+      // Of announcements only: announcedOverAt, announcementsPaidAt, silentAnswerAt. Of sync groups: tiedAt.
+      const { announcedOverAt: _a, announcementsPaidAt: _p, silentAnswerAt: _r, tiedAt: _t, ...others } = state
       const { name: _n, since: _s, adverAt: _v, changeSentAt: _c, asserted: _d, ...rest } = others
       nothingElse(rest)
       const changed = maybe(changeSentAt)
       return {
         name,
-        // keptByLoser(): 100 ms.
+        // keptAfterLosing(): 100 ms.
         since: atLeast(began, 100),
         // wasSilentTooLong(): beyond two intervals, and then it counts anew.
         adverAt: atLeast(adverAt, 2 * interval + 1),
@@ -55,12 +55,12 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
         asserted: asserted
           .map(({ to, source, at }) => ({ to, source, at: since(at) }))
           .filter(({ at }) => 0 - at < Math.min(100, interval)),
-        rivalAnnouncedAt: undefined,
+        announcedOverAt: undefined,
       }
     }
     case 'Backup': {
       const { name, enteredAt, activeAdverInterval, activeDownAt, downReason, regularDownAt, ...second } = state
-      const { active, ownerChangedAt, preemptAt, extended, heldSince, asksChecks, spared, kept, ...rest } = second
+      const { active, holderChangedAt, preemptAt, extended, heldSince, asksChecks, spared, kept, ...rest } = second
       nothingElse(rest)
       return {
         name,
@@ -72,8 +72,8 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
         regularDownAt: maybe(regularDownAt),
         active: active === undefined ? undefined : heard(active),
         // fastPreempt(): minHold, beyond which it is as if there had been none.
-        ownerChangedAt:
-          ownerChangedAt === undefined || elapsed - ownerChangedAt >= minHold ? undefined : since(ownerChangedAt),
+        holderChangedAt:
+          holderChangedAt === undefined || elapsed - holderChangedAt >= minHold ? undefined : since(holderChangedAt),
         preemptAt: maybe(preemptAt),
         extended,
         heldSince: maybe(heldSince),

@@ -37,7 +37,7 @@ function textOf(event: Event): string {
     case 'deadlineReached':
       return `${event.kind} ${event.receptionLost}`
     case 'claimHeard':
-    case 'rivalAnswered':
+    case 'addressAnswered':
       return `${event.kind} ${event.heardAt}`
     default:
       return JSON.stringify(event)

@@ -97,7 +97,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
         { kind: 'peerReached', peer: address('198.51.100.9') },
       ),
       fc.record({
-        kind: fc.constantFrom('claimHeard' as const, 'rivalAnswered' as const),
+        kind: fc.constantFrom('claimHeard' as const, 'addressAnswered' as const),
         address: fc.constantFrom(...VIPS, address('198.51.100.9')),
         heardAt: fc.constant(millis(0)),
       }),
@@ -288,7 +288,7 @@ describe('announcements over rivals', () => {
           now = plus(now, one.gap)
           const advertisement = { version: us.version, vrid: 51, priority: 1, interval: centis(100), addresses: VIPS }
           const event: Event = one.asked
-            ? { kind: 'rivalAnswered', address: VIPS[0] ?? SELF, heardAt: now }
+            ? { kind: 'addressAnswered', address: VIPS[0] ?? SELF, heardAt: now }
             : { kind: 'advertisementReceived', source: one.source, advertisement, receivedAt: now }
           const [next, effects] = step(state, event, us, now)
           state = next

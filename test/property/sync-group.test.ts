@@ -94,7 +94,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
               cleared ? { kind: 'faultCleared', fault } : { kind: 'faultRaised', fault, canSend },
           ),
         fc.record({
-          kind: fc.constantFrom('claimHeard' as const, 'rivalAnswered' as const),
+          kind: fc.constantFrom('claimHeard' as const, 'addressAnswered' as const),
           address: fc.constantFrom(...VIPS),
           heardAt: fc.constant(millis(0)),
         }),

@@ -8,7 +8,7 @@
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
-import { isLingering } from '../../src/vrrp/extensions/grace-period.ts'
+import { isInGracePeriod } from '../../src/vrrp/extensions/grace-period.ts'
 import { wasSilentTooLong } from '../../src/vrrp/extensions/returning.ts'
 import { stepGroup } from '../../src/vrrp/extensions/sync-group/sync-group.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
@@ -292,7 +292,7 @@ export class VirtualNode {
     this.members.forEach((member, i) => {
       const state = steps[i]?.state ?? member.state
       // As daemon/guard/absence-deadline.ts has it.
-      if (isLingering(state) && member.state.name === 'Active') this.#guardian?.promise(member.name, at + 70)
+      if (isInGracePeriod(state) && member.state.name === 'Active') this.#guardian?.promise(member.name, at + 70)
       changed ||= state.name !== member.state.name
       member.state = state
     })
@@ -314,7 +314,9 @@ export class VirtualNode {
         if (effect !== undefined) this.#run(member, effect)
       })
     }
-    if (this.members.every(({ state }) => state.name !== 'Active' && state.name !== 'Leaving' && !isLingering(state))) {
+    if (
+      this.members.every(({ state }) => state.name !== 'Active' && state.name !== 'Leaving' && !isInGracePeriod(state))
+    ) {
       this.#guardian?.withdraw()
     }
   }

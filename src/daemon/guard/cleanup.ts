@@ -4,7 +4,7 @@
  * deadline, or the end of it. Refuses to know what is in a plan (cleanup-plan.ts), and what the members do after the
  * guardian has executed one.
  */
-import { isLingering } from '../../vrrp/extensions/grace-period.ts'
+import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import { ownsAddresses } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
@@ -129,7 +129,7 @@ export class Cleanup {
       absence.leave(interval, now)
       this.moveDeadlineLater()
     }
-    if (isLingering(state) && before.name === 'Active') {
+    if (isInGracePeriod(state) && before.name === 'Active') {
       absence.linger(interval, now)
       // A nearer deadline, and no priority 0: a router that has lost has nothing to release.
       this.armLater()

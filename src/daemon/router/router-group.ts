@@ -93,7 +93,7 @@ export class RouterGroup implements Membership<Router> {
       if (member === undefined || !starts[i]) return one
       const { advertisementInterval: activeAdverInterval } = member.parameters
       const entry = { from: 'Initialize', reason: 'faultCleared', active: undefined, activeAdverInterval } as const
-      const [state, effects] = enterBackup(member.parameters, now, { ...entry, ownerChanged: false })
+      const [state, effects] = enterBackup(member.parameters, now, { ...entry, holderChanged: false })
       return { state, effects }
     })
   }

@@ -6,7 +6,7 @@
  */
 import type { Held } from '../../config/holding.ts'
 import type { Event, Fault } from '../../vrrp/event.ts'
-import { isLingering } from '../../vrrp/extensions/grace-period.ts'
+import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import { type HeardActive, INITIAL_STATE, nextDeadline, type State } from '../../vrrp/state.ts'
@@ -211,7 +211,7 @@ export class Router {
     this.gaps.follow(before, state)
     this.#state = state
     // Before the last advertisement, which the winner answers with its claims; no transition reports the end of it.
-    if (isLingering(state) !== isLingering(before)) this.#io?.watchClaims()
+    if (isInGracePeriod(state) !== isInGracePeriod(before)) this.#io?.watchClaims()
     this.#order(effects, before.name === 'Backup' ? before.active : undefined)
     const wasInFault = before.name === 'Initialize' && before.faults.length > 0
     if (wasInFault && state.name !== 'Initialize') this.#announceSource()
@@ -304,7 +304,7 @@ export class Router {
   /** After moveTo() to another interface or source address: the announcements begin again. */
   takeAddressesAlong(): void {
     // Until the successor is heard; its end removes them where the router is then, and nowhere else.
-    if (this.#state.name === 'Leaving' || isLingering(this.#state)) this.#order([INSTALL], undefined)
+    if (this.#state.name === 'Leaving' || isInGracePeriod(this.#state)) this.#order([INSTALL], undefined)
     if (this.#state.name === 'Active') this.#order([INSTALL, TAKEOVER], undefined)
   }
 

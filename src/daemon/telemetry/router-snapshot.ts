@@ -3,7 +3,7 @@
  * are written. What each field means is snapshot.ts's.
  */
 import { isInterface, type Track } from '../../config/schema/track.ts'
-import { isLingering } from '../../vrrp/extensions/grace-period.ts'
+import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import { isOwner, outranks, ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import type { Kept, State } from '../../vrrp/state.ts'
 import type { Address } from '../../wire/address.ts'
@@ -176,7 +176,7 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
         activeDownInMs: round(state.activeDownAt - now),
         ...(state.preemptAt === undefined ? {} : { preemptInMs: round(state.preemptAt - now) }),
         ...(state.regularDownAt === undefined ? {} : { regularDownInMs: round(state.regularDownAt - now) }),
-        ...(isLingering(state) ? { addressesOffInMs: round(lastOf(state.kept) - now) } : {}),
+        ...(isInGracePeriod(state) ? { addressesOffInMs: round(lastOf(state.kept) - now) } : {}),
       }
     case 'Active':
       return { adverInMs: round(state.adverAt - now) }

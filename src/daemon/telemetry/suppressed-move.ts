@@ -14,11 +14,11 @@ type HeldBy = NonNullable<EventOf<'peerHeard'>['heldBy']>
 
 /** Returns why a demoted Active is not replaced sooner; `undefined` where minHold is not the reason. */
 export function heldBy(state: State, parameters: Parameters, now: Millis): HeldBy | undefined {
-  if (state.name !== 'Backup' || state.ownerChangedAt === undefined || state.regularDownAt !== undefined)
+  if (state.name !== 'Backup' || state.holderChangedAt === undefined || state.regularDownAt !== undefined)
     return undefined
-  const { active, ownerChangedAt } = state
+  const { active, holderChangedAt } = state
   const { extensions, minHold, priority } = parameters
-  const movedAgoMs = now - ownerChangedAt
+  const movedAgoMs = now - holderChangedAt
   const isBelow = active !== undefined && outranks(priority, active.priority, parameters)
   if (!isBelow || extensions.fastPreempt !== true || movedAgoMs >= minHold) return undefined
   return { why: 'minHold', forMs: minHold, movedAgoMs: Math.round(movedAgoMs) }
@@ -35,7 +35,7 @@ export function suppressionWords(
   const dropped = `${source} has priority ${theirs ?? 'below ours'} (we have ${parameters.priority})`
   if (reason === 'margin') return `${dropped}: the advantage over it is not greater than the margin`
   if (reason === 'checksUnanswered') return `${dropped}, but the health checks did not confirm our priority in time`
-  const ago = state.name === 'Backup' && state.ownerChangedAt !== undefined ? now - state.ownerChangedAt : 0
+  const ago = state.name === 'Backup' && state.holderChangedAt !== undefined ? now - state.holderChangedAt : 0
   const wait = state.name === 'Backup' ? state.activeDownAt - now : 0
   return `${source} dropped to ${theirs} (we have ${parameters.priority}), but the VIP moved ${seconds(ago)} ago: waiting up to ${seconds(wait)} (minHold)`
 }

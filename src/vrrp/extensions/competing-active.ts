@@ -41,7 +41,7 @@ export const competingActive: Extension = {
 const optionsOf = ({ extensions, version }: Parameters): CompetingOptions =>
   extensions.competingActive ?? { answers: version === 3, spacing: millis(0), announces: false }
 
-/** (775): `effects` says so, and has the answer of the RFC. */
+/** (775): `effects` has the refusal, and the answer of the RFC. */
 function hearLower(
   state: Active,
   source: Address,
@@ -49,7 +49,7 @@ function hearLower(
   parameters: Parameters,
   now: Millis,
 ): Step {
-  const question = { to: 'rival', source } as const
+  const question = { to: 'competing', source } as const
   const refused = effects.filter(({ kind }) => kind === 'refused')
   if (!optionsOf(parameters).answers) return announceToo([state, refused], parameters, now)
   if (answerableAt(state, question, parameters) > now) {
@@ -143,17 +143,17 @@ export function announceOverCompetitor(
   family: Family,
   now: Millis,
 ): readonly [Active, readonly Effect[]] {
-  const { rivalAnnouncedAt } = state
+  const { announcedOverAt } = state
   // What was queued together (one turn, one `now`) causes one batch: it is sent when all of it was heard. One that is
   // still to come follows this packet, too.
-  if (rivalAnnouncedAt !== undefined && rivalAnnouncedAt >= now) return [state, []]
-  const paidAt = plus(millis(Math.max(state.rivalPaidAt ?? now, now)), ANNOUNCE_SPACING)
+  if (announcedOverAt !== undefined && announcedOverAt >= now) return [state, []]
+  const paidAt = plus(millis(Math.max(state.announcementsPaidAt ?? now, now)), ANNOUNCE_SPACING)
   const early = paidAt - now - ANNOUNCE_CREDIT
   if (early > 0) {
     if (family === 'ipv4') return [state, []]
     const after = millis(early)
-    const later = { ...state, rivalAnnouncedAt: plus(now, early), rivalPaidAt: paidAt }
+    const later = { ...state, announcedOverAt: plus(now, early), announcementsPaidAt: paidAt }
     return [later, [{ kind: 'announce', reason: 'rival', after }]]
   }
-  return [{ ...state, rivalAnnouncedAt: now, rivalPaidAt: paidAt }, [{ kind: 'announce', reason: 'rival' }]]
+  return [{ ...state, announcedOverAt: now, announcementsPaidAt: paidAt }, [{ kind: 'announce', reason: 'rival' }]]
 }

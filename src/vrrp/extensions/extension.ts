@@ -42,7 +42,7 @@ export type Extension = {
 /** For an extension without an option: it answers facts that the RFC does not know. */
 export const always = (): boolean => true
 
-/** Returns one wrapper for every event of a state, where `applies` says so; other events go on to the machine inside. */
+/** Returns one wrapper for every event of a state, if `applies` returns true; other events go on to the machine inside. */
 export function everyEvent<N extends Name, S extends Called<N>>(
   applies: (state: State) => state is S,
   wrapper: (inner: (state: Called<N>) => Step, state: S, event: Event, parameters: Parameters, now: Millis) => Step,

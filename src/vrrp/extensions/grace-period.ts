@@ -1,6 +1,6 @@
 /**
- * Grace period (docs/adr/0045): a router that has lost (740)–(765) goes on answering for each address until the winner has told
- * the LAN where it is now, for 20 ms at most. Meanwhile it follows the winner as any Backup does. Decided here: which
+ * Grace period (docs/adr/0045): a router that has lost (740)–(765) goes on answering for each address until the winner has
+ * announced it, for 20 ms at most. Meanwhile it follows the winner as any Backup does. Decided here: which
  * router does so, and until when. Refuses to know what a Backup does about an event, and what the winner does about the
  * last advertisement. Option: `keepUntilClaimed`. A reload that turns it off ends no grace period.
  */
@@ -19,13 +19,14 @@ const LONGEST = 20
 /** Equals whose timers end together on a busy machine: one of them goes immediately, before clients have learned its claim. */
 const RACE = 100
 
-type Lingering = Backup & { readonly kept: readonly Kept[] }
+type InGracePeriod = Backup & { readonly kept: readonly Kept[] }
 
 /** Whether a Backup still answers for addresses. */
-export const isLingering = (state: State): state is Lingering => state.name === 'Backup' && state.kept !== undefined
+export const isInGracePeriod = (state: State): state is InGracePeriod =>
+  state.name === 'Backup' && state.kept !== undefined
 
 /** Returns the addresses that a router which has just lost answers for; `undefined` if it answers no more. */
-export function keptByLoser(
+export function keptAfterLosing(
   { since }: Active,
   heardAt: Millis,
   parameters: Parameters,
@@ -33,33 +34,33 @@ export function keptByLoser(
 ): readonly Kept[] | undefined {
   const { addresses, extensions } = parameters
   const offAt = plus(heardAt, LONGEST)
-  const lingers = extensions.gracePeriod === true && !ownsAddresses(parameters) && now - since >= RACE && now < offAt
-  return lingers ? addresses.map((address) => ({ address, offAt })) : undefined
+  const isKept = extensions.gracePeriod === true && !ownsAddresses(parameters) && now - since >= RACE && now < offAt
+  return isKept ? addresses.map((address) => ({ address, offAt })) : undefined
 }
 
 export const gracePeriod: Extension = {
   name: 'grace-period',
   isOn: ({ extensions }) => extensions.gracePeriod === true,
-  isPending: { Backup: isLingering },
+  isPending: { Backup: isInGracePeriod },
   wraps: {
     Active: {
       advertisementReceived: (inner, state, event, parameters, now) => {
         const [next, effects] = inner(state, event, parameters, now)
         if (next.name !== 'Backup') return [next, effects]
-        const kept = keptByLoser(state, event.receivedAt, parameters, now)
+        const kept = keptAfterLosing(state, event.receivedAt, parameters, now)
         if (kept === undefined) return [next, effects]
         // They go later, each with the winner's claim.
         return [{ ...next, kept }, effects.filter(({ kind }) => kind !== 'removeAddresses')]
       },
     },
-    Backup: everyEvent(isLingering, stepLingering),
+    Backup: everyEvent(isInGracePeriod, stepInGracePeriod),
   },
 }
 
 /** `asBackup`: what the event means for a Backup that answers for nothing, which is what it means here. */
-function stepLingering(
+function stepInGracePeriod(
   asBackup: (state: Backup) => Step,
-  state: Lingering,
+  state: InGracePeriod,
   event: Event,
   parameters: Parameters,
   now: Millis,
@@ -81,10 +82,10 @@ function staysFor(event: Event, { address, offAt }: Kept, parameters: Parameters
   return now < offAt
 }
 
-const still = <S extends State>(state: S, kept: readonly Kept[]): S | Lingering =>
+const still = <S extends State>(state: S, kept: readonly Kept[]): S | InGracePeriod =>
   state.name === 'Backup' && kept.length > 0 ? { ...state, kept } : state
 
-function claimed(state: Lingering, { address, heardAt }: Extract<Event, { kind: 'claimHeard' }>): Backup {
+function claimed(state: InGracePeriod, { address, heardAt }: Extract<Event, { kind: 'claimHeard' }>): Backup {
   const off = plus(heardAt, OFF_AFTER_CLAIM)
   const kept = state.kept.map((each) =>
     each.address === address ? { address, offAt: millis(Math.min(each.offAt, off)) } : each,

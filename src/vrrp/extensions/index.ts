@@ -27,7 +27,7 @@ import { stagger } from './stagger.ts'
 import { succession } from './succession.ts'
 import { yieldAside } from './yield.ts'
 
-/** Outermost first. Where two wrap the same cell, extensions.test.ts says why they stand in this order. */
+/** Outermost first. Where two wrap the same cell, test/unit/vrrp/extensions/extensions.test.ts has the reason for their order. */
 export const EXTENSIONS: readonly Extension[] = [
   gracePeriod,
   faults,

@@ -189,7 +189,7 @@ export function follow(
     reason: 'successorHeard',
     active: { source: successor.source, priority: successor.priority, heardAt: successor.heardAt },
     activeAdverInterval: parameters.version === 3 ? successor.interval : parameters.advertisementInterval,
-    ownerChanged: true,
+    holderChanged: true,
   })
   return [next, [...effects, ...entered]]
 }
@@ -201,7 +201,7 @@ export function giveWay(state: Leaving, parameters: Parameters, now: Millis): St
     reason: 'noSuccessor',
     active: undefined,
     activeAdverInterval: parameters.advertisementInterval,
-    ownerChanged: true,
+    holderChanged: true,
   })
   return [next, [...removal(state.kept), ...entered]]
 }

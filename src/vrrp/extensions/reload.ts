@@ -53,7 +53,7 @@ function activeChanges(state: Active, previous: Parameters, parameters: Paramete
   const sooner = adverAt < state.adverAt ? { ...state, adverAt: millis(adverAt) } : state
   const [next, sent] = advertiseSoon(sooner, parameters, now, othersChanged ? 'parametersChanged' : 'priorityChanged')
   const effects: Effect[] = []
-  // First, so that another router that is to hold it finds nobody else here who answers.
+  // First, so that another router of this node that is to hold it finds no other one that answers.
   // What was the node's own stays there.
   if (removed.length > 0 && !ownsAddresses(previous)) effects.push({ kind: 'removeAddresses', addresses: removed })
   effects.push(...sent)

@@ -38,7 +38,7 @@ export const returning: Extension = {
     Returning: {
       advertisementReceived: (_inner, state, event, parameters, now) => hear(state, event, parameters, now),
       claimHeard: (_inner, state, event, parameters, now) => hearHolder(state, event.address, parameters, now),
-      rivalAnswered: (_inner, state, event, parameters, now) => hearHolder(state, event.address, parameters, now),
+      addressAnswered: (_inner, state, event, parameters, now) => hearHolder(state, event.address, parameters, now),
       deadlineReached: (_inner, state, event, parameters, now) => {
         return now < state.until ? [state, []] : expire(state, event.receptionLost, parameters, now)
       },
@@ -101,7 +101,7 @@ export function retreat(parameters: Parameters, now: Millis, reason: TransitionR
     reason,
     active: active?.heard,
     activeAdverInterval: active?.interval ?? parameters.advertisementInterval,
-    ownerChanged: true,
+    holderChanged: true,
   })
 }
 

@@ -17,7 +17,7 @@ export const silentActive: Extension = {
   isOn: ({ extensions }) => extensions.silentActive === true,
   wraps: {
     Active: {
-      rivalAnswered: (_inner, state, event, parameters, now) => hearAnswer(state, event, parameters, now),
+      addressAnswered: (_inner, state, event, parameters, now) => hearAnswer(state, event, parameters, now),
       peerReached: (_inner, state, _event, parameters, now) => reachPeer(state, parameters, now),
     },
   },
@@ -29,7 +29,7 @@ const ANSWER_SPACING = 1_000
 const REPEATS_TAKE = 200
 /** Intervals until an Active has advertised for certain although its first advertisement was lost. */
 const MUTE_START = 1.2
-type RivalAnswered = Extract<Event, { readonly kind: 'rivalAnswered' }>
+type RivalAnswered = Extract<Event, { readonly kind: 'addressAnswered' }>
 
 /**
  * Our question has found another host that has our address. Only its advertisement shows whether it yields, if one comes. FRR's
@@ -37,19 +37,19 @@ type RivalAnswered = Extract<Event, { readonly kind: 'rivalAnswered' }>
  * that. A host that answers like FRR is given that interval, or our announcement would come before its own.
  */
 function hearAnswer(state: Active, event: RivalAnswered, parameters: Parameters, now: Millis): Step {
-  const { rivalAnsweredAt, ...before } = state
-  const { rivalAnnouncedAt } = before
+  const { silentAnswerAt, ...before } = state
+  const { announcedOverAt } = before
   const repeatsSoon = parameters.family === 'ipv4'
-  if (rivalAnnouncedAt !== undefined && now - rivalAnnouncedAt < ANSWER_SPACING) {
+  if (announcedOverAt !== undefined && now - announcedOverAt < ANSWER_SPACING) {
     // Repeats of a batch still come; in IPv6 a second later, so there a batch is enough only if an answer has caused it.
-    const announcedAt = repeatsSoon ? rivalAnnouncedAt : Number.NEGATIVE_INFINITY
+    const announcedAt = repeatsSoon ? announcedOverAt : Number.NEGATIVE_INFINITY
     // A question without an answer in between: the first host has gone, and this is another cut that was healed.
-    const silence = now - Math.max(announcedAt, rivalAnsweredAt ?? announcedAt)
+    const silence = now - Math.max(announcedAt, silentAnswerAt ?? announcedAt)
     const unasked = Math.max(1.5 * centisToMillis(parameters.advertisementInterval), REPEATS_TAKE)
-    if (silence < unasked) return [{ ...state, rivalAnsweredAt: now }, []]
+    if (silence < unasked) return [{ ...state, silentAnswerAt: now }, []]
   }
   const [next, effects] = announceOverCompetitor(
-    repeatsSoon ? before : { ...before, rivalAnsweredAt: now },
+    repeatsSoon ? before : { ...before, silentAnswerAt: now },
     parameters.family,
     now,
   )

@@ -21,7 +21,7 @@ export const yieldAside: Extension = {
           reason: 'yield',
           active: undefined,
           activeAdverInterval: parameters.advertisementInterval,
-          ownerChanged: true,
+          holderChanged: true,
         })
         const release: Effect = { kind: 'sendAdvertisement', priority: 0, reason: 'yield' }
         return [next, [release, { kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]]

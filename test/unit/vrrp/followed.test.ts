@@ -25,7 +25,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
       backup({
         active: { source: ABOVE, priority: 200, heardAt: ms(1999) },
         activeDownAt: ms(5499),
-        ownerChangedAt: ms(1999),
+        holderChangedAt: ms(1999),
       }),
     )
   })
@@ -40,7 +40,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
         backup({
           active: { source: OTHER, priority, heardAt: ms(at) },
           activeDownAt: ms(at + 3500),
-          ownerChangedAt: ms(at + 3),
+          holderChangedAt: ms(at + 3),
         }),
       )
     }
@@ -64,7 +64,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
       backup({
         active: { source: OTHER, priority: 150, heardAt: ms(1600) },
         activeDownAt: ms(5100),
-        ownerChangedAt: ms(1600),
+        holderChangedAt: ms(1600),
       }),
     )
     const [zero, effects] = step(next, heard(OTHER, 0, 1700), told, ms(1700))

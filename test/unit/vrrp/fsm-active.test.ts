@@ -69,7 +69,8 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     for (const source of [ABOVE, BELOW]) {
       const asserted = [{ to: 'release' as const, source, at: ms(410) }]
-      const remembered = profile === 'holdfast' ? { asserted, rivalAnnouncedAt: ms(410), rivalPaidAt: ms(460) } : {}
+      const remembered =
+        profile === 'holdfast' ? { asserted, announcedOverAt: ms(410), announcementsPaidAt: ms(460) } : {}
       expect(step(active(), heard(source, 0, 400, 4095), told, ms(410))).toEqual([
         active({ adverAt: ms(1410), ...remembered }),
         [{ kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }, ...announced],
@@ -93,7 +94,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
           activeAdverInterval: centis(200),
           activeDownAt: ms(7300),
           active: { source, priority, heardAt: ms(300) },
-          ownerChangedAt: ms(330),
+          holderChangedAt: ms(330),
         }),
         [removed, ...last, { kind: 'transition', from: 'Active', to: 'Backup', reason, peer: source }],
       ])
@@ -108,7 +109,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
         enteredAt: ms(300),
         activeDownAt: ms(3800),
         active: { source: ABOVE, priority: 200, heardAt: ms(300) },
-        ownerChangedAt: ms(300),
+        holderChangedAt: ms(300),
       }),
     )
   })
@@ -131,7 +132,11 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     const remembered =
       profile === 'holdfast'
-        ? { asserted: [{ to: 'rival' as const, source, at: ms(320) }], rivalAnnouncedAt: ms(320), rivalPaidAt: ms(370) }
+        ? {
+            asserted: [{ to: 'competing' as const, source, at: ms(320) }],
+            announcedOverAt: ms(320),
+            announcementsPaidAt: ms(370),
+          }
         : {}
     expect(step(active(), heard(source, priority, 300), told, ms(320))).toEqual([
       active(remembered),
@@ -158,7 +163,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
         // Skew_Time of 255: 3.90625 ms.
         activeDownAt: ms(3303.90625),
         active: { source: ABOVE, priority: 255, heardAt: ms(300) },
-        ownerChangedAt: ms(300),
+        holderChangedAt: ms(300),
       }),
     )
     expect(step(active(), heard(BELOW, 255, 300), owner, ms(300))[0].name).toBe('Active')

@@ -171,7 +171,7 @@ describe.each(PROFILES)('Backup, %s', (profile) => {
     ['startup', startup],
     ['yield', yielded],
     ['claimHeard', claimOf(VIP, 1500)],
-    ['rivalAnswered', answered(VIP, 1500)],
+    ['addressAnswered', answered(VIP, 1500)],
     ['peerReached', reached],
     ['faultCleared', linkUp],
   ])('%s does nothing', (_name, event) => {

@@ -61,7 +61,7 @@ export function backup(overrides: Partial<Backup> = {}): Backup {
     downReason: 'activeSilent',
     regularDownAt: undefined,
     active: undefined,
-    ownerChangedAt: undefined,
+    holderChangedAt: undefined,
     preemptAt: undefined,
     extended: false,
     ...overrides,
@@ -76,7 +76,7 @@ export function active(overrides: Partial<Active> = {}): Active {
     adverAt: ms(1000),
     changeSentAt: undefined,
     asserted: [],
-    rivalAnnouncedAt: undefined,
+    announcedOverAt: undefined,
     ...overrides,
   }
 }
@@ -122,7 +122,7 @@ export const claimOf = (claimed: Address, at: number): Event => ({
   heardAt: ms(at),
 })
 export const answered = (rival: Address, at: number): Event => ({
-  kind: 'rivalAnswered',
+  kind: 'addressAnswered',
   address: rival,
   heardAt: ms(at),
 })

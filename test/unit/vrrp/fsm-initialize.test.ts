@@ -80,7 +80,7 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
   test.each([
     ['yield', yielded],
     ['claimHeard', claimOf(VIP, 50)],
-    ['rivalAnswered', answered(VIP, 50)],
+    ['addressAnswered', answered(VIP, 50)],
     ['peerReached', reached],
     ['deadlineReached', tick],
     ['deadlineReached after loss', tickAfterLoss],

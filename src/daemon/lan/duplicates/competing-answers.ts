@@ -68,7 +68,7 @@ export class CompetingAnswers {
     this.#router.counters.countCompetingAnswer()
     if (this.#belongsToQuestion({ address, mac }, heardAt)) {
       const { family, vrid } = this.#router.parameters
-      this.#post({ kind: 'rivalAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
+      this.#post({ kind: 'addressAnswered', address, heardAt, virtualMac: mac === virtualRouterMac(vrid, family) }, now)
     }
     const since = heardAt - this.#router.history.since.at
     if (since >= HANDOVER) this.#note(address, mac, heardAt)

@@ -20,7 +20,7 @@ import {
   withPatience,
 } from '../../../arp/duplicate-detection.ts'
 import type { Fault } from '../../../vrrp/event.ts'
-import type { DuplicateRival, OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
+import type { DuplicateRouter, OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
 import { answerToDuplicate, outranks } from '../../../vrrp/extensions/duplicate.ts'
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { State } from '../../../vrrp/state.ts'
@@ -225,7 +225,7 @@ export class DuplicateDetection {
   }
 
   /** Returns `undefined` if no priority was heard of the host at this MAC. */
-  #competitorAt(mac: Mac, now: Millis): DuplicateRival | undefined {
+  #competitorAt(mac: Mac, now: Millis): DuplicateRouter | undefined {
     const { source, priority } = this.#routers.behind(mac, now) ?? {}
     return source === undefined || priority === undefined ? undefined : { source, priority }
   }

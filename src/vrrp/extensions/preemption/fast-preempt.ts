@@ -75,7 +75,7 @@ function hearLower(
   const ask = isSure || state.activeDownAt <= now ? [] : [asking(millis(state.activeDownAt - now))]
   const isSettled = now - state.enteredAt >= activeDownInterval(priority, interval, version)
   if (extensions.fastPreempt !== true || !isSettled) return [known, ask]
-  if (state.ownerChangedAt !== undefined && now - state.ownerChangedAt < parameters.minHold) {
+  if (state.holderChangedAt !== undefined && now - state.holderChangedAt < parameters.minHold) {
     return [known, [{ kind: 'moveSuppressed', reason: 'minHold', source, at: now }, ...ask]]
   }
   const soon = plus(now, releasedDelay(parameters, interval, source))
@@ -87,7 +87,7 @@ function hearLower(
 
 const asking = (within: Millis): Effect => ({ kind: 'askChecks', within })
 
-/** The checks have not said that the advantage still holds: line (470) decides, as if there were no fastPreempt. */
+/** The checks have not confirmed the advantage: line (470) decides, as if there were no fastPreempt. */
 function takeBack(state: Backup, parameters: Parameters, now: Millis): Step {
   const { active, regularDownAt = state.activeDownAt } = state
   if (regularDownAt <= now) return becomeActive(parameters, now, 'Backup', 'lowerPriorityActive')

@@ -1,7 +1,7 @@
 /**
- * What all members of a sync group have to agree about (VR-SG-01): to start together, to be kept in Initialize by one that
- * is missing, and not to be torn apart. Asked after every event; most of the time there is nothing to do. Refuses to know
- * what an event means for one member (fsm.ts), or for the others (sync-group.ts).
+ * What all members of a sync group have to agree about (VR-SG-01): to start together, to be kept in Initialize by a member that
+ * is missing, and not to be torn apart. Runs after every event; most of the time there is nothing to do. Refuses to know
+ * what an event means for one member (index.ts), or for the others (sync-group.ts).
  */
 import type { Millis } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -14,7 +14,7 @@ import { enter, groupFault, type Moving, post, stepDown } from './member.ts'
 
 export type StartReason = 'startup' | 'faultCleared'
 
-/** By list: each of 255 members is asked at every event of any, and its list may name 254 others. */
+/** By list: every event of a group asks each of up to 255 members, and its list may name 254 others. */
 const own = new WeakMap<readonly Fault[], readonly Fault[]>()
 
 function ownFaults({ faults }: Initialize): readonly Fault[] {
@@ -25,13 +25,13 @@ function ownFaults({ faults }: Initialize): readonly Fault[] {
   return found
 }
 
-/** Faulty for a reason of its own, not started, or on its way to the end. */
+/** Whether a member has a fault of its own, has not started, or is on its way to the end. */
 function isMissing({ state }: Moving): boolean {
   if (state.name === 'Initialize') return state.stopped || ownFaults(state).length > 0
   return state.name === 'Leaving' && state.reason === 'shutdown'
 }
 
-/** All take part, and are not torn apart; or all are on their way to the end. What is left is looked at closely. */
+/** Whether all members take part and are not torn apart, or all are on their way to the end: then there is nothing to do. */
 function isSettled(members: readonly Moving[]): boolean {
   let [active, backup, ending] = [0, 0, 0]
   for (const { state } of members) {
@@ -54,7 +54,7 @@ export function settle(members: readonly Moving[], reason: StartReason, now: Mil
 
 /** VR-SG-01: a member that is missing keeps the others in Initialize, with a fault that names it. */
 function blockAll(members: readonly Moving[], missing: readonly Moving[], now: Millis): readonly Moving[] {
-  // Who is not missing lacks all of them: one list for all of these, because there may be 254.
+  // A member that is not missing lacks all of these: one list for all such members, because there may be 254.
   const faults = missing.map(({ name }) => groupFault(name))
   return members.map((member) => {
     if (isMissing(member)) return blockMissing(member, faults)
@@ -67,7 +67,7 @@ function blockAll(members: readonly Moving[], missing: readonly Moving[], now: M
   })
 }
 
-/** It has reasons of its own, and lists the others' after them. */
+/** A missing member has reasons of its own, and lists the others after them. */
 function blockMissing(member: Moving, missing: readonly GroupFault[]): Moving {
   const { name, state } = member
   if (state.name !== 'Initialize') return member
@@ -94,14 +94,14 @@ function startTogether(members: readonly Moving[], reason: StartReason, now: Mil
         reason,
         active: undefined,
         activeAdverInterval: parameters.advertisementInterval,
-        ownerChanged: false,
+        holderChanged: false,
       }),
     )
   })
 }
 
 /**
- * One has heard that somebody is there, so all give up returning. An Active among Backups, which only a reload makes, goes
+ * A member has heard another router, so all give up returning. An Active among Backups, which only a reload makes, goes
  * without a gap and comes back when all of them want to.
  */
 function stepAside(member: Moving, name: string, now: Millis): Moving {

@@ -1,6 +1,6 @@
 /**
- * A member of a sync group in the middle of a step: its state so far and what it owes for it, and what more than one rule
- * does to it. Refuses to know the rules themselves (sync-group.ts, agreement.ts).
+ * A member of a sync group in the middle of a step: its state so far and its effects, and what more than one rule does to it.
+ * Refuses to know the rules themselves (sync-group.ts, agreement.ts).
  */
 import type { Millis } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -9,21 +9,21 @@ import type { Step } from '../../fsm.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { State } from '../../state.ts'
 import { enterBackup } from '../enter.ts'
-import { keptByLoser } from '../grace-period.ts'
+import { keptAfterLosing } from '../grace-period.ts'
 import { extendedStep } from '../index.ts'
 
 export type Member = {
   readonly name: string
   readonly state: State
   readonly parameters: Parameters
-  /** False: its own link is down, so that it cannot say priority 0 when another member fails. */
+  /** False: its own link is down, so that it cannot send priority 0 when another member fails. */
   readonly canSend?: boolean | undefined
 }
 
-/** A member in the middle of a step: its state so far, and what it owes for it. */
+/** A member in the middle of a step: its state so far, and its effects. */
 export type Moving = Pick<Member, 'name' | 'state' | 'parameters'> & {
   readonly effects: readonly Effect[]
-  /** Asked only when it matters: most events of a group of 255 end with the one that they are for. */
+  /** A function, because most events of a group of 255 concern one member only. */
   readonly canSend: () => boolean
 }
 
@@ -46,19 +46,19 @@ export const post = (member: Moving, event: Event, now: Millis): Moving =>
 export const groupFault = (name: string): GroupFault => `syncGroup:${name}`
 
 /**
- * Without priority 0 and without a last advertisement: the one that heard the winner speaks for all (VR-SG-02). `heardAt`:
- * when that was, if it is why; the winner's claims come on each network.
+ * Steps a member down without priority 0 and without a last advertisement: the member that heard the winner sends it (VR-SG-02).
+ * `heardAt`: time of that advertisement, if one is the reason; the winner's claims come on each network.
  */
 export function stepDown(member: Moving, name: string, now: Millis, heardAt?: Millis): Moving {
   const { parameters, state } = member
   const kept =
-    heardAt === undefined || state.name !== 'Active' ? undefined : keptByLoser(state, heardAt, parameters, now)
+    heardAt === undefined || state.name !== 'Active' ? undefined : keptAfterLosing(state, heardAt, parameters, now)
   const [next, entered] = enterBackup(parameters, now, {
     from: 'Active',
     reason: groupFault(name),
     active: undefined,
     activeAdverInterval: parameters.advertisementInterval,
-    ownerChanged: true,
+    holderChanged: true,
   })
   if (kept !== undefined && next.name === 'Backup') return enter(member, [{ ...next, kept }, entered])
   return enter(member, [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]])

@@ -1,13 +1,14 @@
 /**
- * A sync group (VR-SG-01…06): several virtual routers that are Active together or not at all. Every member is stepped
- * by fsm.ts as if it were alone; this file decides what that means for the others and holds back who may not go alone.
- * Timers are fsm.ts's, ties of equal groups group-tie.ts's, what all have to agree about is group-agreement.ts's; which
- * routers form a group, and on which interfaces they live, is not known here. The caller runs the effects in rounds
- * (first ones of all members, then second ones), so that every advertisement of a takeover goes before the first address.
+ * A sync group (VR-SG-01…06): several virtual routers that are Active together or not at all. Each member steps as if it were
+ * alone (index.ts). Decided here: what that means for the others, and that no member goes alone. Ties of equal groups are in
+ * tie.ts, what all members have to agree about is in agreement.ts. Refuses to know which routers form a group, and on which
+ * interfaces they are. The caller runs the effects in rounds (first ones of all members, then second ones), so that every
+ * advertisement of a takeover goes before the first address.
  */
 import { type Millis, millis, plus } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
 import type { Event } from '../../event.ts'
+import { advertise } from '../../fsm.ts'
 import { isOwner, ownsAddresses, type Parameters } from '../../parameters.ts'
 import type { Backup, State } from '../../state.ts'
 import { announceOverCompetitor } from '../competing-active.ts'
@@ -22,7 +23,7 @@ import { rememberTie, tieOf } from './tie.ts'
 
 export type GroupStep = { readonly state: State; readonly effects: readonly Effect[] }
 
-/** One entry a member, in their order; `index` says for whom the event is. With one member it is `step`. */
+/** Returns one step for each member, in their order. `index`: the member of the event. With one member it is `extendedStep`. */
 export function stepGroup(members: readonly Member[], index: number, event: Event, now: Millis): readonly GroupStep[] {
   const alone = members.length === 1 ? members[index] : undefined
   if (alone !== undefined) {
@@ -37,8 +38,8 @@ export function stepGroup(members: readonly Member[], index: number, event: Even
 }
 
 /**
- * After a reload has made other groups of running routers: brings the members of one to where a group can be. Faults
- * that came from a former group are dropped. Good for a group of one as well.
+ * Brings the members of a group that a reload has made of running routers to states that a group can have. Faults that came
+ * from a former group are dropped. Works for a group of one as well.
  */
 export function settleGroup(
   members: readonly Member[],
@@ -59,7 +60,7 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     members.map((member) => (member === subject ? moved : others(member)))
   if (event.kind === 'shutdown') return leaveTogether(members, event, now)
   if (event.kind === 'yield') {
-    // Who owns his addresses cannot step aside (RFC 9568 §6.1), and nobody of a group goes alone.
+    // An owner cannot step aside (RFC 9568 §6.1), and no member of a group goes alone.
     const bound = members.some(({ state, parameters }) => state.name === 'Active' && isOwner(parameters))
     return bound ? members : leaveTogether(members, event, now)
   }
@@ -80,15 +81,15 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     )
   const moved = post(subject, event, now)
   if (moved.state.name === 'Active' && state.name !== 'Active') return rise(members, subject, moved, now)
-  // VR-SG-02, lines (725) and (735): one has lost, all step down.
+  // VR-SG-02: one member has lost (725), (735), so all step down.
   if (moved.state.name === 'Backup' && state.name === 'Active') {
     const heardAt = event.kind === 'advertisementReceived' ? event.receivedAt : undefined
     const goes = (other: Moving) => stepDown(other, subject.name, now, heardAt)
     return instead(moved, (other) => (other.state.name === 'Active' ? goes(other) : other))
   }
-  // VR-SG-06: who follows the rival on one member's network may do so on the others'.
-  const rival = event.kind === 'advertisementReceived' && moved.effects.some(({ kind }) => kind === 'announce')
-  return rival ? instead(moved, (other) => announceAsWell(other, now)) : instead(moved)
+  // VR-SG-06: a client that follows the competing Active on one member's network may do so on the others'.
+  const announces = event.kind === 'advertisementReceived' && moved.effects.some(({ kind }) => kind === 'announce')
+  return announces ? instead(moved, (other) => announceAsWell(other, now)) : instead(moved)
 }
 
 /** Yield and shutdown mean the whole group; all wait equally long, so that they give up together. */
@@ -104,8 +105,8 @@ function leaveTogether(members: readonly Moving[], event: Event, now: Millis): r
 }
 
 /**
- * Who was away was it with all its members (ground rule 3). Only where all addresses are the node's own need
- * nobody listen first.
+ * A group that was away was so with all its members (ground rule 3). Only if all addresses are the node's own, no member has
+ * to listen first.
  */
 function returnTogether(
   members: readonly Moving[],
@@ -115,7 +116,7 @@ function returnTogether(
   const owners = members.every(({ parameters }) => ownsAddresses(parameters))
   const listens = ({ state }: Moving) => state.name === 'Active' && !owners
   const moved = members.map((member) => (listens(member) ? member : post(member, event, now)))
-  // One whose successor was there already, so there is nothing to listen for. Only a reload puts it beside an Active.
+  // A member whose successor was there already: there is nothing to listen for. Only a reload puts it beside an Active.
   const followed = moved.find(({ state }) => state.name === 'Backup')
   return moved.map((member) => {
     if (!listens(member)) return member
@@ -124,11 +125,11 @@ function returnTogether(
   })
 }
 
-/** VR-SG-03: `moved` is Active as far as it alone is concerned. With all the others it is; otherwise it waits. */
+/** VR-SG-03: `moved` is Active as far as it alone is concerned. If all the others are ready it is; otherwise it waits. */
 function rise(members: readonly Moving[], subject: Moving, moved: Moving, now: Millis): readonly Moving[] {
   const others = members.filter((member) => member !== subject)
   if (others.every(wantsActive)) return members.map((member) => (member === subject ? moved : activate(member, now)))
-  // Each has to have drained and asked for itself: its silence says nothing about the others' networks.
+  // Each has to have drained and asked for itself: silence on one network proves nothing about the others.
   const listening = others.every((other) => other.state.name === 'Returning' || wantsActive(other))
   return members.map((member) => (member === subject ? wait(member, listening, now) : member))
 }
@@ -191,8 +192,7 @@ function refuseTie(member: Moving, event: Event): Moving {
 function askAll(member: Moving, tied: boolean, now: Millis): Moving {
   const { state, parameters } = member
   if (state.name !== 'Active') return member
-  const said: Effect = { kind: 'sendAdvertisement', priority: parameters.priority, reason: 'rivalHeard' }
-  return enter(member, [tied ? rememberTie(state, now) : state, [said]])
+  return enter(member, [tied ? rememberTie(state, now) : state, [advertise(parameters, 'rivalHeard')]])
 }
 
 function announceAsWell(member: Moving, now: Millis): Moving {

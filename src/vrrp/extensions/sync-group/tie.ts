@@ -1,8 +1,8 @@
 /**
- * Who wins between two sync groups of equal priority. RFC 9568 §6.4.3 compares addresses, and those of the members may
- * be ordered differently in two families or networks: then each group loses with another member, both step down, and
- * both come back together, again and again. So one member decides, the same one on every node: the lowest VRID, IPv4
- * before IPv6. Where its network does not reach the rival, line (735) of the others holds an interval later.
+ * Tie: which of two sync groups of equal priority wins. RFC 9568 §6.4.3 compares addresses, and those of the members may be
+ * ordered differently in two families or networks: then each group loses with another member, both step down, and both come
+ * back together, again and again. So one member decides, the same one on every node: the lowest VRID, IPv4 before IPv6. If
+ * its network does not reach the other group, line (735) of the others holds an interval later. Option: `groupTie`.
  */
 import { compareAddresses } from '../../../wire/address.ts'
 import { centisToMillis, type Millis } from '../../../wire/units.ts'
@@ -10,15 +10,15 @@ import type { Event } from '../../event.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { Active, State } from '../../state.ts'
 
-/** Those of a rival that was heard longer ago than this are another story. */
+/** Intervals. A tie that was heard longer ago than this is over. */
 const FORGOTTEN_AFTER = 4
 
 type Tied = { readonly state: State; readonly parameters: Parameters }
 
-/** `ask`: it is new, say ours on all networks, so that the rival's deciding member hears it. */
+/** `ask`: it is new; advertise on all networks, so that the deciding member of the other group hears it. */
 export type Tie = 'ask' | 'wait' | 'lost'
 
-/** What line (735) means for a member of a group; undefined: it is no such tie, or this member decides itself. */
+/** Returns what line (735) means for a member of a group; `undefined` if it is no such tie, or this member decides itself. */
 export function tieOf(members: readonly Tied[], subject: Tied, event: Event, now: Millis): Tie | undefined {
   const { parameters, state } = subject
   if (event.kind !== 'advertisementReceived' || state.name !== 'Active' || parameters.extensions.groupTie !== true)

@@ -67,9 +67,9 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     expect(sent).toEqual([[answer, announce], [answer], [answer], [announce]])
     expect(state).toEqual(
       active({
-        asserted: [ABOVE, OTHER, BELOW].map((source) => ({ to: 'rival', source, at: ms(100) })),
-        rivalAnnouncedAt: ms(101),
-        rivalPaidAt: ms(200),
+        asserted: [ABOVE, OTHER, BELOW].map((source) => ({ to: 'competing', source, at: ms(100) })),
+        announcedOverAt: ms(101),
+        announcementsPaidAt: ms(200),
       }),
     )
   })
@@ -130,14 +130,14 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
         active({
           adverAt: ms(1100),
           asserted: [{ to: 'release', source: ABOVE, at: ms(100) }],
-          rivalAnnouncedAt: ms(100),
-          rivalPaidAt: ms(150),
+          announcedOverAt: ms(100),
+          announcementsPaidAt: ms(150),
         }),
         [reply, announce],
       ])
       // The copy is announced over as the first one is: who leaves answers for its addresses until it has heard us.
       const [second, more] = zero(first, ABOVE, 102)
-      const over = { rivalAnnouncedAt: ms(102), rivalPaidAt: ms(200) }
+      const over = { announcedOverAt: ms(102), announcementsPaidAt: ms(200) }
       expect([second, more]).toEqual([{ ...first, ...over, adverAt: ms(200) }, [announce]])
       expect(zero(second, ABOVE, 102.5)[0], 'a third one does not put the answer off').toMatchObject({ adverAt: 200 })
       const [third, sent] = step(second, tick, told, ms(200))

@@ -154,7 +154,7 @@ describe('an extension that is off ends what it has begun', () => {
   })
 
   test('answers to competing routers are forgotten with the first one that the RFC asks for', () => {
-    const answered = active({ asserted: [{ to: 'rival', source: ABOVE, at: ms(0) }] })
+    const answered = active({ asserted: [{ to: 'competing', source: ABOVE, at: ms(0) }] })
     expect(extendedStep(answered, heard(ABOVE, 0, 10), off, ms(10))[0]).toMatchObject({ asserted: [] })
   })
 })

@@ -34,7 +34,7 @@ const lingering = (overrides: Partial<Backup> = {}) =>
     enteredAt: ms(300),
     activeDownAt: ms(3800),
     active: { source: ABOVE, priority: 200, heardAt: ms(300) },
-    ownerChangedAt: ms(300),
+    holderChangedAt: ms(300),
     kept: both,
     ...overrides,
   })

@@ -212,7 +212,7 @@ describe('the end of a yield', () => {
         activeAdverInterval: centis(200),
         activeDownAt: ms(8302.1875),
         active: { source: ABOVE, priority: 100, heardAt: ms(310) },
-        ownerChangedAt: ms(321),
+        holderChangedAt: ms(321),
       }),
       [remove(...VIPS), { kind: 'transition', from: 'Leaving', to: 'Backup', reason: 'successorHeard', peer: ABOVE }],
     ])
@@ -225,7 +225,7 @@ describe('the end of a yield', () => {
         enteredAt: ms(9000),
         activeDownAt: ms(12_996.09375),
         active: { source: ABOVE, priority: 100, heardAt: ms(9000) },
-        ownerChangedAt: ms(9000),
+        holderChangedAt: ms(9000),
       }),
     )
     // Without loss it has been silent for too long: the next tick decides.
@@ -247,7 +247,7 @@ describe('the end of a yield', () => {
         enteredAt: ms(905),
         activeDownAt: ms(4896.09375),
         active: { source: ABOVE, priority: 100, heardAt: ms(900) },
-        ownerChangedAt: ms(905),
+        holderChangedAt: ms(905),
       }),
     )
     expect(effects).toEqual([

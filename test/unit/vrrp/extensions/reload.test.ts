@@ -43,7 +43,7 @@ const announced: Effect = { kind: 'announce', reason: 'takeover' }
 const installed: Effect = { kind: 'installAddresses' }
 const removed = (...addresses: (typeof VIP)[]): Effect => ({ kind: 'removeAddresses', addresses })
 
-const ACTIVE = active({ asserted: [{ to: 'rival', source: BELOW, at: ms(300) }] })
+const ACTIVE = active({ asserted: [{ to: 'competing', source: BELOW, at: ms(300) }] })
 const FOLLOWING = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(0) } })
 
 describe('nothing that is said, nothing that is held', () => {

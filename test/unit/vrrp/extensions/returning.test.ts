@@ -112,7 +112,7 @@ describe('nobody there', () => {
       for (const phase of ['drain', 'probe'] as const) {
         const [next, effects] = step({ ...state, phase }, event, TOLD, ms(9020))
         const activeDownAt = ms(9020 + DOWN)
-        expect(next).toEqual(backup({ enteredAt: ms(9020), activeDownAt, ownerChangedAt: ms(9020), extended }))
+        expect(next).toEqual(backup({ enteredAt: ms(9020), activeDownAt, holderChangedAt: ms(9020), extended }))
         expect(effects).toEqual([{ kind: 'transition', from: 'Returning', to: 'Backup', reason }])
       }
     },

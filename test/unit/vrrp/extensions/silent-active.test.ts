@@ -17,14 +17,17 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
 
   test('are announced over at once, then once a second as long as they answer', () => {
     const [first, effects] = asked(100)
-    expect([first, effects]).toEqual([active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) }), [announce]])
-    expect(asked(1099, first)).toEqual([{ ...first, rivalAnsweredAt: ms(1099) }, []])
-    expect(asked(1100, first)).toEqual([active({ rivalAnnouncedAt: ms(1100), rivalPaidAt: ms(1150) }), [announce]])
+    expect([first, effects]).toEqual([active({ announcedOverAt: ms(100), announcementsPaidAt: ms(150) }), [announce]])
+    expect(asked(1099, first)).toEqual([{ ...first, silentAnswerAt: ms(1099) }, []])
+    expect(asked(1100, first)).toEqual([
+      active({ announcedOverAt: ms(1100), announcementsPaidAt: ms(1150) }),
+      [announce],
+    ])
   })
 
   test('after an announcement for their advertisement wait for that one to have its repeats', () => {
     const state = heardAt100()
-    expect(asked(150, state)).toEqual([{ ...state, rivalAnsweredAt: ms(150) }, []])
+    expect(asked(150, state)).toEqual([{ ...state, silentAnswerAt: ms(150) }, []])
   })
 
   test('after an announcement for their advertisement do not wait in IPv6, whose repeats come a second later', () => {
@@ -33,7 +36,7 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
     const [first, effects] = asked(117, state, knows)
     expect(effects).toEqual([announce])
     const [goesOn, silent] = asked(217, first, knows)
-    expect([goesOn, silent], 'as long as they answer').toEqual([{ ...first, rivalAnsweredAt: ms(217) }, []])
+    expect([goesOn, silent], 'as long as they answer').toEqual([{ ...first, silentAnswerAt: ms(217) }, []])
     expect(asked(1117, goesOn, knows)[1]).toEqual([announce])
   })
 
@@ -41,17 +44,17 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
     const often = parameters('holdfast', { advertisementInterval: centis(10) })
     const [first] = asked(100, active(), often)
     const [goesOn, silent] = asked(200, first, often)
-    expect([goesOn, silent]).toEqual([{ ...first, rivalAnsweredAt: ms(200) }, []])
-    expect(asked(399, goesOn, often)).toEqual([{ ...goesOn, rivalAnsweredAt: ms(399) }, []])
-    const again = active({ rivalAnnouncedAt: ms(400), rivalPaidAt: ms(450) })
+    expect([goesOn, silent]).toEqual([{ ...first, silentAnswerAt: ms(200) }, []])
+    expect(asked(399, goesOn, often)).toEqual([{ ...goesOn, silentAnswerAt: ms(399) }, []])
+    const again = active({ announcedOverAt: ms(400), announcementsPaidAt: ms(450) })
     expect(asked(400, goesOn, often)).toEqual([again, [announce]])
   })
 
   test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0012)', () => {
-    const event: Event = { kind: 'rivalAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
+    const event: Event = { kind: 'addressAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
     const [next, effects] = step(active(), event, { ...told, family: 'ipv6' }, ms(100))
     expect(effects).toEqual([{ ...announce, after: 1200 }])
-    expect(step(active(), event, told, ms(100))).toEqual([{ ...next, rivalAnsweredAt: undefined }, [announce]])
+    expect(step(active(), event, told, ms(100))).toEqual([{ ...next, silentAnswerAt: undefined }, [announce]])
   })
 
   test('are nothing to a router that does not ask', () => {
@@ -65,7 +68,7 @@ describe('peers that were not reached for a while, and may have been Active (doc
   const reach = (at: number, state: State = active(), knows = told) => step(state, reached, knows, ms(at))
 
   test('are announced over at once, with nothing sent and no deadline moved', () => {
-    const over = active({ rivalAnnouncedAt: ms(100), rivalPaidAt: ms(150) })
+    const over = active({ announcedOverAt: ms(100), announcementsPaidAt: ms(150) })
     expect(reach(100)).toEqual([over, [announce]])
   })
 

@@ -17,7 +17,7 @@ describe('yield', () => {
   test('without the leaving knob: priority 0, addresses off, Backup', () => {
     // Priority 1: Skew_Time 996.09375 ms.
     expect(step(active(), yielded, parameters('rfc9568', { priority: 1 }), ms(300))).toEqual([
-      backup({ enteredAt: ms(300), activeDownAt: ms(4296.09375), ownerChangedAt: ms(300) }),
+      backup({ enteredAt: ms(300), activeDownAt: ms(4296.09375), holderChangedAt: ms(300) }),
       [
         { kind: 'sendAdvertisement', priority: 0, reason: 'yield' },
         { kind: 'removeAddresses', addresses: VIPS },

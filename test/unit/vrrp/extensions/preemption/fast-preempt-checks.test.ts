@@ -128,7 +128,7 @@ describe('an advantage that rests on checks', () => {
 })
 
 test('minHold is told when it keeps fastPreempt from acting', () => {
-  const recent = backup({ ...following, ownerChangedAt: ms(5_000) })
+  const recent = backup({ ...following, holderChangedAt: ms(5_000) })
   const [waits, effects] = step(recent, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
   const held: Effect = { kind: 'moveSuppressed', reason: 'minHold', source: ABOVE, at: ms(11_000) }
   expect(effects).toEqual([refusal, held, { kind: 'askChecks', within: 2_500 }])

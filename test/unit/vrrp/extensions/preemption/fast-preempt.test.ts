@@ -119,14 +119,14 @@ describe('fastPreempt', () => {
     })
 
     test('minHold since the last change of owner that was seen', () => {
-      const moved = backup({ ...following, ownerChangedAt: ms(1002.5) })
-      expect(refuses(moved)[0]).toEqual({ ...waits, ownerChangedAt: ms(1002.5) })
-      const held = backup({ ...following, ownerChangedAt: ms(1002) })
-      expect(refuses(held)[0]).toEqual({ ...acts, ownerChangedAt: ms(1002) })
+      const moved = backup({ ...following, holderChangedAt: ms(1002.5) })
+      expect(refuses(moved)[0]).toEqual({ ...waits, holderChangedAt: ms(1002.5) })
+      const held = backup({ ...following, holderChangedAt: ms(1002) })
+      expect(refuses(held)[0]).toEqual({ ...acts, holderChangedAt: ms(1002) })
       const short = parameters('holdfast', { minHold: ms(0) })
-      expect(refuses(backup({ ...following, ownerChangedAt: ms(11_002) }), short)[0]).toEqual({
+      expect(refuses(backup({ ...following, holderChangedAt: ms(11_002) }), short)[0]).toEqual({
         ...acts,
-        ownerChangedAt: ms(11_002),
+        holderChangedAt: ms(11_002),
       })
     })
 

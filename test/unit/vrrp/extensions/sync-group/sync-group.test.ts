@@ -189,7 +189,7 @@ describe('losing (VR-SG-02)', () => {
     ])
     const kept = VIPS.map((vip) => ({ address: vip, offAt: ms(720) }))
     expect(states(steps.slice(1, 2))).toEqual([
-      backup({ enteredAt: ms(700), activeDownAt: ms(700 + DOWN), ownerChangedAt: ms(700), kept }),
+      backup({ enteredAt: ms(700), activeDownAt: ms(700 + DOWN), holderChangedAt: ms(700), kept }),
     ])
   })
 
@@ -331,7 +331,7 @@ describe('leaving together', () => {
     const steps = stepGroup(group([found, away]), 1, tick, ms(2000))
     expect(states(steps)).toEqual([
       found,
-      backup({ enteredAt: ms(2000), activeDownAt: ms(2000 + DOWN), ownerChangedAt: ms(2000) }),
+      backup({ enteredAt: ms(2000), activeDownAt: ms(2000 + DOWN), holderChangedAt: ms(2000) }),
     ])
     expect(effects(steps)).toEqual([[], ['remove 2', 'Leaving → Backup noSuccessor']])
   })
@@ -356,7 +356,7 @@ describe('rivals (VR-SG-06)', () => {
       ['announce rival'],
       ['refused lower-priority', 'send 128 rivalHeard', 'announce rival'],
     ])
-    expect(steps[0]?.state).toEqual(active({ rivalAnnouncedAt: ms(300), rivalPaidAt: ms(350) }))
+    expect(steps[0]?.state).toEqual(active({ announcedOverAt: ms(300), announcementsPaidAt: ms(350) }))
   })
 
   test('not where the profile does not, and not for an answer to our own question', () => {

@@ -41,7 +41,7 @@ describe('a tie that line (735) would lose', () => {
       backup({
         enteredAt: ms(1500),
         activeDownAt: ms(1500 + DOWN),
-        ownerChangedAt: ms(1500),
+        holderChangedAt: ms(1500),
         kept: VIPS.map((vip) => ({ address: vip, offAt: ms(1520) })),
       }),
     )
