@@ -99,6 +99,7 @@ const WAITING = [
   'test/netns/native-bin.test.ts',
   'test/netns/linux-guardian.test.ts',
   'test/interop/keepalived-beside.test.ts',
+  'test/netns/node-versions.test.ts',
   'test/netns/webhook.test.ts',
   'test/netns/agent-keepalived.test.ts',
   'test/netns/linux-neighbors.test.ts',
