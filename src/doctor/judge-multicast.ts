@@ -162,21 +162,29 @@ const spoken = ({ addresses, intervalMs, mac, priority, source, version, vrid }:
   `VRID ${vrid} is spoken by ${source} (${mac}): VRRPv${version}, priority ${priority}, every ${intervalMs} ms, for ${addresses.length === 0 ? 'no address' : addresses.join(', ')}`
 
 function heardFinding(heard: HeardRouter, mine: readonly PlannedRouter[], about: string): Finding {
+  const router = mine.find((one) => one.vrid === heard.vrid)
+  return router === undefined ? otherVrid(heard, mine, about) : sameVrid(heard, router, about)
+}
+
+/** Judges a router whose VRID no router of the configuration has. */
+function otherVrid(heard: HeardRouter, mine: readonly PlannedRouter[], about: string): Finding {
+  const { addresses, discard, source, vrid } = heard
+  const check = 'vrid'
+  const ours = mine.filter(({ held }) => held.some(({ address }) => addresses.includes(address)))
+  if (ours.length > 0) {
+    const found = `${spoken(heard)}: these are addresses of "${ours.map(({ name }) => name).join('", "')}", which has another VRID`
+    return { check, level: 'error', about, found, advice: 'Give the routers of one address one VRID on all nodes' }
+  }
+  if (discard !== undefined) {
+    const found = `VRID ${vrid} of ${source}: everybody discards its packets (${discard})`
+    return { check, level: 'note', about, found }
+  }
+  return { check, level: mine.length === 0 ? 'note' : 'ok', about, found: spoken(heard) }
+}
+
+function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Finding {
   const { addresses, discard, intervalMs, priority, source, version, vrid } = heard
   const check = 'vrid'
-  const router = mine.find((one) => one.vrid === vrid)
-  if (router === undefined) {
-    const ours = mine.filter(({ held }) => held.some(({ address }) => addresses.includes(address)))
-    if (ours.length > 0) {
-      const found = `${spoken(heard)}: these are addresses of "${ours.map(({ name }) => name).join('", "')}", which has another VRID`
-      return { check, level: 'error', about, found, advice: 'Give the routers of one address one VRID on all nodes' }
-    }
-    if (discard !== undefined) {
-      const found = `VRID ${vrid} of ${source}: everybody discards its packets (${discard})`
-      return { check, level: 'note', about, found }
-    }
-    return { check, level: mine.length === 0 ? 'note' : 'ok', about, found: spoken(heard) }
-  }
   const named = `"${router.name}"`
   const listed = router.peers.includes(source)
   if (discard !== undefined && discard !== 'version') {

@@ -1,7 +1,7 @@
 /**
  * The first sentence of an incident: what moved from where to where, and why. Decided here: the words of each cause. PURE.
  */
-import type { EventKind } from '../events/event.ts'
+import type { EventKind, JournalEvent } from '../events/event.ts'
 import type { Cause } from './cause.ts'
 import type { Incident } from './incident.ts'
 import type { Told } from './timeline.ts'
@@ -146,73 +146,61 @@ const ROOTS: Readonly<Partial<Record<Cause, readonly EventKind[]>>> = {
   discarded: ['packetsDiscarded'],
 }
 
-/** The end of the sentence that says why an address has moved. */
-function why(cause: Cause, from: string, to: string, first: Told | undefined): string {
-  const event = first?.event
-  switch (cause) {
-    case 'started':
-      return `${to} had started and no other router was Active`
-    case 'stopped':
-      return `${from} was told to stop${event?.kind === 'stopOrdered' ? ` (${event.trigger})` : ''}`
-    case 'yielded':
-      return event?.kind === 'yieldOrdered'
-        ? `an operator had ${from} yield`
-        : `yield period ended on ${first?.node.name ?? to}`
-    case 'engineDied':
-      return event?.kind === 'crashed'
-        ? `the engine of ${from} crashed by an uncaught exception (${event.error}); its guardian released the VIP`
-        : `the engine of ${from} crashed or was killed; its guardian released the VIP`
-    case 'engineAway':
-      return `the engine of ${from} did not run (frozen, no CPU, or the machine was paused)`
-    case 'nodeDied':
-      return `${from} died: engine and guardian at once, or the whole machine`
-    case 'cut':
-      return `advertisements of ${from} did not reach ${to}, although ${from} was Active all the time: the network between them was cut`
-    case 'lossy':
-      return `advertisements of ${from} were lost on the way to ${to}, although ${from} was Active all the time: the network between them loses packets`
-    case 'discarded':
-      return `${to} discards the advertisements of another router${event?.kind === 'packetsDiscarded' ? ` (${event.reason})` : ''}`
-    case 'carrierLost':
-      return `${from} lost its link`
-    case 'interfaceGone':
-      return `the interface of ${from} was removed`
-    case 'networkMoved':
-      return `the interface of ${from} lost its own address, or became the port of a bridge or bond${event?.kind === 'faultChanged' ? ` (${event.fault})` : ''}`
-    case 'forged':
-      return `a forged release (priority 0) was sent in the name of ${from}, which had not sent it`
-    case 'checkFailed':
-      return event?.kind === 'checkChanged'
-        ? `health check ${event.check} failed on ${first?.node.name}`
-        : `a health check failed on ${from}`
-    case 'checkPassed':
-      return event?.kind === 'checkChanged'
-        ? `health check ${event.check} passed on ${first?.node.name}`
-        : `a health check passed on ${to}`
-    case 'interfaceTracked':
-      return `a tracked interface changed on ${first?.node.name ?? to}`
-    case 'reloaded':
-      return `a reload changed the configuration on ${first?.node.name ?? from}`
-    case 'preempted':
-      return `${to} has the higher priority`
-    case 'fault':
-      return `${from} was in fault`
-    case 'guardianLost':
-      return `${from} lost its guardian and stopped`
-    case 'duplicateHolder':
-      return `another host had the address of ${from} as well`
-    case 'foreignChange':
-      return `another program kept removing the address on ${from}`
-    case 'died':
-      return `${from} crashed or was killed`
-    case 'released':
-    case 'silent':
-    case 'rejected':
-    case 'outranked':
-    case 'rival':
-    case 'healed':
-    case 'twoActives':
-    case 'reloadFailed':
-    case 'unknown':
-      return 'the reason is in no journal'
-  }
+/** The nodes of a move, and the first event that led to it. */
+type Moved = {
+  readonly from: string
+  readonly to: string
+  readonly event?: JournalEvent | undefined
+  readonly at: string | undefined
 }
+
+const UNKNOWN = () => 'the reason is in no journal'
+
+/** The end of the sentence that says why an address has moved. */
+const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
+  started: ({ to }) => `${to} had started and no other router was Active`,
+  stopped: ({ from, event }) => `${from} was told to stop${event?.kind === 'stopOrdered' ? ` (${event.trigger})` : ''}`,
+  yielded: ({ from, to, event, at = to }) =>
+    event?.kind === 'yieldOrdered' ? `an operator had ${from} yield` : `yield period ended on ${at}`,
+  engineDied: ({ from, event }) =>
+    event?.kind === 'crashed'
+      ? `the engine of ${from} crashed by an uncaught exception (${event.error}); its guardian released the VIP`
+      : `the engine of ${from} crashed or was killed; its guardian released the VIP`,
+  engineAway: ({ from }) => `the engine of ${from} did not run (frozen, no CPU, or the machine was paused)`,
+  nodeDied: ({ from }) => `${from} died: engine and guardian at once, or the whole machine`,
+  cut: ({ from, to }) =>
+    `advertisements of ${from} did not reach ${to}, although ${from} was Active all the time: the network between them was cut`,
+  lossy: ({ from, to }) =>
+    `advertisements of ${from} were lost on the way to ${to}, although ${from} was Active all the time: the network between them loses packets`,
+  discarded: ({ to, event }) =>
+    `${to} discards the advertisements of another router${event?.kind === 'packetsDiscarded' ? ` (${event.reason})` : ''}`,
+  carrierLost: ({ from }) => `${from} lost its link`,
+  interfaceGone: ({ from }) => `the interface of ${from} was removed`,
+  networkMoved: ({ from, event }) =>
+    `the interface of ${from} lost its own address, or became the port of a bridge or bond${event?.kind === 'faultChanged' ? ` (${event.fault})` : ''}`,
+  forged: ({ from }) => `a forged release (priority 0) was sent in the name of ${from}, which had not sent it`,
+  checkFailed: ({ from, event, at }) =>
+    event?.kind === 'checkChanged' ? `health check ${event.check} failed on ${at}` : `a health check failed on ${from}`,
+  checkPassed: ({ to, event, at }) =>
+    event?.kind === 'checkChanged' ? `health check ${event.check} passed on ${at}` : `a health check passed on ${to}`,
+  interfaceTracked: ({ to, at = to }) => `a tracked interface changed on ${at}`,
+  reloaded: ({ from, at = from }) => `a reload changed the configuration on ${at}`,
+  preempted: ({ to }) => `${to} has the higher priority`,
+  fault: ({ from }) => `${from} was in fault`,
+  guardianLost: ({ from }) => `${from} lost its guardian and stopped`,
+  duplicateHolder: ({ from }) => `another host had the address of ${from} as well`,
+  foreignChange: ({ from }) => `another program kept removing the address on ${from}`,
+  died: ({ from }) => `${from} crashed or was killed`,
+  released: UNKNOWN,
+  silent: UNKNOWN,
+  rejected: UNKNOWN,
+  outranked: UNKNOWN,
+  rival: UNKNOWN,
+  healed: UNKNOWN,
+  twoActives: UNKNOWN,
+  reloadFailed: UNKNOWN,
+  unknown: UNKNOWN,
+}
+
+const why = (cause: Cause, from: string, to: string, first: Told | undefined): string =>
+  WHY[cause]({ from, to, event: first?.event, at: first?.node.name })

@@ -42,6 +42,33 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
       return event.address === undefined ? `${event.file}: ${event.problem}` : `${event.file} says ${event.address}`
     case 'faultChanged':
       return wordsOfFault(event)
+    case 'reloaded':
+      if (!event.ok) return reasonOfFailedReload(event)
+      return event.by === undefined
+        ? `reloads its configuration: ${changes(event)}`
+        : `takes a configuration from ${event.by}: ${changes(event)}`
+    case 'journalGap':
+      return `${plural(event.lost, 'event is', 'events are')} missing in the journal's file: ${event.why}`
+    default:
+      return observationWords(event, nameOf)
+  }
+}
+
+type Observation = EventOf<
+  | 'peerHeard'
+  | 'absence'
+  | 'engineLate'
+  | 'advertisementsMissed'
+  | 'foreignChange'
+  | 'duplicateHolder'
+  | 'twoActives'
+  | 'packetsDiscarded'
+  | 'packetsLost'
+>
+
+/** Says what the node observed of other routers, other programs, and its own delays. */
+function observationWords(event: Observation, nameOf: NameOf): string {
+  switch (event.kind) {
     case 'peerHeard':
       return heardWords(event, nameOf)
     case 'absence':
@@ -62,13 +89,6 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
       return `discards ${plural(event.count, 'packet', 'packets')} on ${event.interface}, the last of ${nameOf(event.source)}: ${event.reason}`
     case 'packetsLost':
       return `the kernel dropped ${plural(event.count, 'packet', 'packets')} on ${event.interface}: the receive queue was full`
-    case 'reloaded':
-      if (!event.ok) return reasonOfFailedReload(event)
-      return event.by === undefined
-        ? `reloads its configuration: ${changes(event)}`
-        : `takes a configuration from ${event.by}: ${changes(event)}`
-    case 'journalGap':
-      return `${plural(event.lost, 'event is', 'events are')} missing in the journal's file: ${event.why}`
   }
 }
 

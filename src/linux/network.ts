@@ -37,7 +37,11 @@ export function openNetwork(
   // First the monitor: every change from now on is either in a list or in its queue.
   const monitor = openMonitorSocket(native)
   const requests = openRequestSocket(native, clock)
-  const secondaries = new PromoteSecondaries({ ask: requests.ask, read: readPromoteSecondaries, onProblem })
+  const secondaries = new PromoteSecondaries({
+    ask: (wanted) => requests.ask(wanted),
+    read: readPromoteSecondaries,
+    onProblem,
+  })
   const pending: NetworkEvent[] = []
   let deliver: ((event: NetworkEvent) => void) | undefined
   let lookAgain: NodeJS.Timeout | undefined

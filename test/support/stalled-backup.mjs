@@ -39,7 +39,9 @@ const sockets = {
     if ('code' in socket) return socket
     if (raw !== undefined) openWitness(options)
     return {
-      ...socket,
+      send: (datagrams) => socket.send(datagrams),
+      join: (group) => socket.join(group),
+      close: () => socket.close(),
       drain(batches, deliver) {
         return socket.drain(batches, (packet) => {
           if (raw === undefined) heard.push(packet.receivedAt)

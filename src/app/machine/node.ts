@@ -43,7 +43,11 @@ export function lookOnce(port: NetworkPort): Look {
   const [links, addresses] = [port.links(), port.addresses()]
   let [firstLinks, firstAddresses] = [links, addresses]
   const network: NetworkPort = {
-    ...port,
+    apply: (steps, nameOf) => port.apply(steps, nameOf),
+    settle: (interfaceIndex) => port.settle(interfaceIndex),
+    watch: (deliver) => port.watch(deliver),
+    drain: () => port.drain(),
+    close: () => port.close(),
     links() {
       const known = firstLinks
       firstLinks = undefined

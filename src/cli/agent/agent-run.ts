@@ -4,55 +4,30 @@
  * nodes. Refuses to decide anything about VRRP.
  */
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT } from '../../app/exit-code.ts'
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
-import type { Machine } from '../../cluster/decisions/engine/desired-state.ts'
-import { wantedMode } from '../../cluster/decisions/engine/mode.ts'
 import type { Elsewhere } from '../../cluster/decisions/engine/platform.ts'
 import { vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
 import { chosenVrids } from '../../cluster/decisions/engine/vrid.ts'
 import { Account } from '../../cluster/runtime/account.ts'
-import { Agent } from '../../cluster/runtime/agent.ts'
+import type { Agent } from '../../cluster/runtime/agent.ts'
 import { clusterAccess, serverIn } from '../../cluster/runtime/api/cluster-access.ts'
-import { ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
+import { type ClusterAccess, ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
 import { watchDebugFlag } from '../../cluster/runtime/api/flag-watch.ts'
 import { watchInfrastructure } from '../../cluster/runtime/api/infrastructure-watch.ts'
-import { watchNodes } from '../../cluster/runtime/api/node-watch.ts'
-import { wasStopped, watchBootstrap } from '../../cluster/runtime/bootstrap-duty.ts'
-import type { EngineDoor } from '../../cluster/runtime/engine-door.ts'
-import { openKeepalivedDoor } from '../../cluster/runtime/keepalived-door.ts'
-import { keepalivedEngine } from '../../cluster/runtime/keepalived-engine.ts'
-import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
+import { type NodeWatchPorts, watchNodes } from '../../cluster/runtime/api/node-watch.ts'
+import { watchBootstrap } from '../../cluster/runtime/bootstrap-duty.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
-import { rememberedPeers, rememberPeers } from '../../cluster/runtime/peer-memory.ts'
 import { watchRuntime } from '../../cluster/runtime/runtime-facts.ts'
 import { openSentinel } from '../../cluster/runtime/sentinel.ts'
-import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
-import type { StatusDuty } from '../../cluster/runtime/status/status-duty.ts'
-import { Wishes } from '../../cluster/runtime/status/wishes.ts'
 import type { CommandResult } from '../command.ts'
-import { readNodeTables } from '../node-tables.ts'
-import {
-  clusterName,
-  clusterOf,
-  firstMode,
-  grouping,
-  isFollowed,
-  KEEPALIVED_FOLDER,
-  localApi,
-  offPremises,
-  ownName,
-} from './agent-cluster.ts'
+import { clusterName, isFollowed, localApi, offPremises } from './agent-cluster.ts'
 import { type AgentLog, openAgentLog } from './agent-log.ts'
+import { type AgentParts, agentParts } from './agent-parts.ts'
 import { openStatus } from './agent-status.ts'
-import { holdfastEngine } from './holdfast-engine.ts'
 
-/** Milliseconds. Addresses move under a running cluster. */
-const LOOK_EVERY = 1_000
 const NAME_AGAIN = 5_000
-const modeText = (name: string): string | undefined => textIn(join(KEEPALIVED_FOLDER, name))
 
 export async function agentRun(settings: AgentSettings, notes: readonly string[]): Promise<CommandResult> {
   const verbose = settings.bootstrap || /^(yes|true)$/i.test(process.env.ENABLE_NODEIP_DEBUG ?? '')
@@ -83,84 +58,68 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
     log('error', vrids)
     return EXIT.usage
   }
-  const remembered = rememberedPeers(settings.stateDirectory)
-  if (typeof remembered === 'string') log('warn', remembered)
-  const rememberedWishes = rememberedIntent(settings.stateDirectory)
-  if (typeof rememberedWishes === 'string') log('warn', rememberedWishes)
-  const isStopped = settings.bootstrap && wasStopped(settings.stateDirectory)
-  const door = doorOf(settings, log, isStopped)
-  const { grouped, notes } = grouping(settings)
-  for (const note of notes) log('warn', note)
-  const wishes = new Wishes({
-    directory: settings.stateDirectory,
-    remembered: typeof rememberedWishes === 'object' ? rememberedWishes : {},
-    isFollowed: isFollowed(settings),
-    isStopped: isStopped && settings.handOver.to === 'engine',
-    onIntent: (intent) => agent.wants(intent),
-    log,
-  })
-  const agent = new Agent(
-    {
-      intent: wishes.intent,
-      cluster: clusterOf(
-        settings,
-        { name, vrids, nodeName: ownName(settings), grouped },
-        settings.bootstrap ? 'bootstrap' : undefined,
-      ),
-      mode: firstMode(settings, name),
-      remembered: typeof remembered === 'string' ? undefined : remembered,
-      stableFor: settings.stableFor,
-      lookEvery: LOOK_EVERY,
-    },
-    {
-      ...{ door: door.engine, account, log, machine: machineNow },
-      wantedMode: () => wantedMode(...modeTexts()),
-      persist: (peers) => rememberPeers(settings.stateDirectory, peers),
-      now: () => ({ monotonic: performance.now(), wall: Date.now() }),
-      onNodes: (known) => status?.nodesAre(known),
-    },
-  )
+  const parts = agentParts(settings, { name, vrids }, { account, log })
+  const { agent, door, status, wishes } = parts
   if (wishes.elsewhere !== undefined) log('warn', `nodes hold no VIPs, as remembered: ${wishes.elsewhere.message}`)
-  let status: StatusDuty | undefined
   const access = clusterAccess({ kubeconfig: settings.kubeconfig, local: localApi(settings) })
+  const elsewhere = offPremises(settings)
+  watchNodesOf(access, agent, { account, log }, signal)
+  watchFacts(settings, log, signal)
+  if (settings.bootstrap && elsewhere === undefined)
+    void watchBootstrap({ ...settings, wishes, say: door.say, log, localApi: localApi(settings) }, signal)
+  watchCluster(settings, new ClusterClient(access), parts, { account, log, verbose }, signal)
+  if (elsewhere === undefined) await agent.run(signal)
+  else {
+    log('warn', `${elsewhere}: nothing is handed over`, { platform: settings.platform })
+    if (!signal.aborted) await once(signal, 'abort')
+  }
+  status.duty?.end()
+  metrics?.close()
+  return EXIT.ok
+}
+
+type Reports = { readonly account: Account; readonly log: AgentLog['log'] }
+
+/** Watches the nodes, on which the peers depend. A failure is logged once for each kind. */
+function watchNodesOf(access: ClusterAccess, agent: Agent, { account, log }: Reports, signal: AbortSignal): void {
   const client = new ClusterClient(access, {}, ({ kind, message }) => {
     account.failed(kind)
     log('debug', message, { kind })
   })
   let lastKind = ''
-  const nodes = watchNodes(
-    client,
-    {
-      take: (event) => agent.take(event),
-      onFailure({ kind, message }, waits) {
-        log(kind === lastKind ? 'debug' : 'warn', message, { kind, againInMs: Math.round(waits) })
-        lastKind = kind
-      },
-      onPhase(phase) {
-        account.phase = phase
-        if (phase === 'watching' && lastKind !== '') {
-          lastKind = ''
-          log('info', 'the nodes are watched again')
-        }
-      },
+  const listener: NodeWatchPorts = {
+    take: (event) => agent.take(event),
+    onFailure({ kind, message }, waits) {
+      log(kind === lastKind ? 'debug' : 'warn', message, { kind, againInMs: Math.round(waits) })
+      lastKind = kind
     },
-    signal,
-  )
-  const duties = [nodes, ...factsOf(settings, log, signal)]
-  const elsewhere = offPremises(settings)
-  if (settings.bootstrap && elsewhere === undefined)
-    duties.push(watchBootstrap({ ...settings, wishes, say: door.say, log, localApi: localApi(settings) }, signal))
-  // What a cluster may not have, or may not allow, is no failure of ours.
-  const quiet = new ClusterClient(access)
+    onPhase(phase) {
+      account.phase = phase
+      if (phase !== 'watching' || lastKind === '') return
+      lastKind = ''
+      log('info', 'the nodes are watched again')
+    },
+  }
+  void watchNodes(client, listener, signal)
+}
+
+/** Watches what a cluster may not have, or may not allow: that such a request fails is no failure of the agent. */
+function watchCluster(
+  settings: AgentSettings,
+  client: ClusterClient,
+  { status, wishes }: AgentParts,
+  { account, log, verbose }: Reports & Pick<AgentLog, 'verbose'>,
+  signal: AbortSignal,
+): void {
   const onAnswer = (found: Elsewhere | undefined) => {
     wishes.elsewhereIs(found)
-    status?.elsewhereIs(found)
+    status.duty?.elsewhereIs(found)
   }
-  duties.push(watchInfrastructure(quiet, onAnswer, signal))
+  void watchInfrastructure(client, onAnswer, signal)
   if (settings.handOver.to === 'engine' && isFollowed(settings)) {
     const { socket } = settings.handOver
     const duty = openStatus(settings, {
-      ...{ socket, client: quiet, log, wishes, remembered: wishes.ingressHa },
+      ...{ socket, client, log, wishes, remembered: wishes.ingressHa },
       onFailure: ({ kind }) => account.statusFailed(kind),
     })
     const { owner, intent } = duty
@@ -170,20 +129,12 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
       events: owner.events,
     })
     duty.elsewhereIs(wishes.elsewhere)
-    status = duty
+    status.duty = duty
   }
   if (settings.podNamespace !== undefined) {
     const told = { onDebug: verbose, onFailure: ({ message }: Error) => log('debug', message) }
-    duties.push(watchDebugFlag(quiet, settings.podNamespace, told, signal))
+    void watchDebugFlag(client, settings.podNamespace, told, signal)
   }
-  if (elsewhere === undefined) await agent.run(signal)
-  else {
-    log('warn', `${elsewhere}: nothing is handed over`, { platform: settings.platform })
-    if (!signal.aborted) await once(signal, 'abort')
-  }
-  status?.end()
-  metrics?.close()
-  return EXIT.ok
 }
 
 /** A kubeconfig may come when we are already there. Undefined: told to end before. */
@@ -199,38 +150,16 @@ async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: Abo
   return undefined
 }
 
-type Door = { readonly engine: EngineDoor; readonly say: ((word: 'stop' | 'reload') => void) | undefined }
-
-function doorOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): Door {
-  if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
-  const keepalived = openKeepalivedDoor({ ...handOver, isStopped, tell: (message) => log('warn', message) })
-  return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.say(word) }
-}
-
-function machineNow(): Machine | string {
-  try {
-    const tables = readNodeTables()
-    return tables === undefined ? 'the kernel gave no complete answer' : machineWith(tables.view)
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
-}
-
-const modeTexts = (): [string | undefined, string | undefined] => [
-  modeText('monitor-user.conf'),
-  modeText('monitor.conf'),
-]
-
-/** What the engine's checks read of this node, beside its VIPs. */
-function factsOf(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): Promise<void>[] {
+/** Keeps the facts about this node that the engine's checks read. */
+function watchFacts(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): void {
   const tell = (message: string) => log('warn', message)
   const runtime = watchRuntime({ tell })
   signal.addEventListener('abort', () => runtime.close(), { once: true })
   const [vip] = vipPairs(settings.vips).pairs
-  if (vip?.api === undefined) return []
+  if (vip?.api === undefined) return
   const { apiPort, lbPort, checkInterval } = settings
   const look = openSentinel({ redirect: { vip: vip.api, apiPort, lbPort }, tell })
-  return [every(checkInterval, async () => void (await look()), signal)]
+  void every(checkInterval, async () => void (await look()), signal)
 }
 
 async function every(ms: number, look: () => Promise<void>, signal: AbortSignal): Promise<void> {

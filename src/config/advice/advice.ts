@@ -7,6 +7,7 @@ import { simplePassword } from '../../vrrp/authentication.ts'
 import { staggerStep } from '../../vrrp/extensions/stagger.ts'
 import { familyOf } from '../../wire/address.ts'
 import { centis } from '../../wire/units.ts'
+import type { VirtualRouter } from '../config.ts'
 import { datagramLength, USUAL_MTU } from '../datagram.ts'
 import { nameOfInterface } from '../holding.ts'
 import { familyOfAll, scopeOf } from '../network.ts'
@@ -21,13 +22,32 @@ import { type Placed, peerList } from './contradiction.ts'
 /** Below this a scheduler that is busy elsewhere can look like a dead Active. */
 const REALTIME_BELOW = 100
 
+/** Where a warning or a note of one router goes. */
+type Sink = {
+  warn(key: string, message: string): void
+  note(key: string, message: string): void
+}
+
 export function advice(placed: Placed, locate: Locate): Remark[] {
   const { router, path } = placed
   const problems: Remark[] = []
-  const warn = (key: string, message: string) => problems.push(problemAt(locate, [...path, key], 'warning', message))
-  const note = (key: string, message: string) => problems.push(noteAt(locate, [...path, key], message))
-  const owner = router.priority === 255
+  const sink: Sink = {
+    warn: (key, message) => problems.push(problemAt(locate, [...path, key], 'warning', message)),
+    note: (key, message) => problems.push(noteAt(locate, [...path, key], message)),
+  }
+  withoutEffect(router, sink)
+  timingAdvice(router, sink)
+  addressAdvice(router, sink)
+  problems.push(...networkAdvice(placed, locate))
+  sizeAdvice(router, sink)
+  peerAdvice(router, sink)
+  problems.push(...staggerAdvice(placed, locate))
+  return problems
+}
 
+/** Warns of keys that change nothing beside another key. */
+function withoutEffect(router: VirtualRouter, { warn }: Sink): void {
+  const owner = router.priority === 255
   if (owner && !router.preempt)
     warn('preempt', `"preempt: false" has no effect on "${router.name}": an address owner always preempts`)
   if (owner && router.track.some(({ weight }) => weight !== 0))
@@ -42,6 +62,9 @@ export function advice(placed: Placed, locate: Locate): Remark[] {
   const on = nameOfInterface(router)
   if (interfacesIn(router.track).some((tracker) => tracker.interface === on))
     warn('track', `"${router.name}" need not track "${on}": it is in fault without its own interface anyway`)
+}
+
+function timingAdvice(router: VirtualRouter, { warn }: Sink): void {
   if (router.advertisementInterval < REALTIME_BELOW)
     warn(
       'advertisementInterval',
@@ -50,6 +73,9 @@ export function advice(placed: Placed, locate: Locate): Remark[] {
     )
   if (router.authentication !== undefined && simplePassword(router.authentication.password).cut)
     warn('authentication', `Only the first 8 octets of the password of "${router.name}" count`)
+}
+
+function addressAdvice(router: VirtualRouter, { note }: Sink): void {
   if (
     familyOfAll(router.addresses) === 'ipv6' &&
     router.firstAddressLinkLocal === undefined &&
@@ -61,18 +87,21 @@ export function advice(placed: Placed, locate: Locate): Remark[] {
       `"${router.name}" has no link-local virtual address, which RFC 9568 §5.2.9 wants first; routers of another make may ` +
         'refuse its advertisements',
     )
-  const [asNetwork] =
-    ownAddressesOf(router) === 'node' || !installsAsWritten(router) ? [] : allAddresses(router).filter(isIpv4Network)
-  if (asNetwork !== undefined)
-    problems.push(
-      problemAt(
-        locate,
-        [...path, ...asNetwork.path],
-        'warning',
-        `${asNetwork.entry.address} is installed as /${asNetwork.entry.prefixLength}, as keepalived does. If the node's own ` +
-          'address in that network is removed, Linux removes this one too. Write /32 to avoid it.',
-      ),
-    )
+}
+
+/** Warns of the first address that is installed with the prefix of a network: it is then secondary to the node's own. */
+function networkAdvice({ router, path }: Placed, locate: Locate): Remark[] {
+  if (ownAddressesOf(router) === 'node' || !installsAsWritten(router)) return []
+  const [asNetwork] = allAddresses(router).filter(isIpv4Network)
+  if (asNetwork === undefined) return []
+  const { entry, path: own } = asNetwork
+  const message =
+    `${entry.address} is installed as /${entry.prefixLength}, as keepalived does. If the node's own ` +
+    'address in that network is removed, Linux removes this one too. Write /32 to avoid it.'
+  return [problemAt(locate, [...path, ...own], 'warning', message)]
+}
+
+function sizeAdvice(router: VirtualRouter, { warn }: Sink): void {
   const octets = datagramLength({
     addresses: router.addresses.map(({ address }) => address),
     family: familyOfAll(router.addresses),
@@ -84,20 +113,19 @@ export function advice(placed: Placed, locate: Locate): Remark[] {
       `"${router.name}" advertises ${router.addresses.length} addresses in packets of ${octets} octets: ` +
         `an interface with the usual MTU of ${USUAL_MTU} cannot carry them`,
     )
+}
+
+function peerAdvice(router: VirtualRouter, { note, warn }: Sink): void {
   const unicast = unicastOf(router)
-  if (unicast !== undefined) {
-    const { peers } = unicast
-    if (peers.length === 0)
-      warn('transport', `"${router.name}" has no unicast peers: it will be alone and become Active`)
-    if (peers.length > 0 && router.ttlCheck === undefined && !routerKnobs(router).ttlCheck)
-      note(
-        'transport',
-        `"${router.name}" accepts unicast advertisements from beyond the LAN; "ttlCheck: true" refuses them, if all peers ` +
-          'are on this LAN and send TTL 255',
-      )
-  }
-  problems.push(...staggerAdvice(placed, locate))
-  return problems
+  if (unicast === undefined) return
+  if (unicast.peers.length === 0)
+    warn('transport', `"${router.name}" has no unicast peers: it will be alone and become Active`)
+  else if (router.ttlCheck === undefined && !routerKnobs(router).ttlCheck)
+    note(
+      'transport',
+      `"${router.name}" accepts unicast advertisements from beyond the LAN; "ttlCheck: true" refuses them, if all peers ` +
+        'are on this LAN and send TTL 255',
+    )
 }
 
 const isIpv4Network = ({ entry: { address, prefixLength = 32 } }: PlacedAddress): boolean =>

@@ -6,7 +6,7 @@
  */
 import type { KernelClock } from '../clock.ts'
 import { ERRNO } from '../failure.ts'
-import type { NativeAddon } from '../native.ts'
+import type { NativeAddon, NativeSocket } from '../native.ts'
 import { readMeta } from '../sockets/meta-record.ts'
 import { AF, netlinkPort, netlinkSockaddr } from '../sockets/sockaddr.ts'
 import { OPTION, setNumber, setReceiveBuffer } from '../sockets/socket-option.ts'
@@ -67,41 +67,75 @@ export function openRequestSocket(native: NativeAddon, clock: KernelClock): Requ
   const { socket, receive } = openSocket(native, REQUEST_BATCH, REQUEST_SIZE)
   // An error then comes without our request behind it, and its ACK stays small.
   setNumber(socket, OPTION.netlinkCapAck, 1)
-  let sequence = 0
-  const next = (): number => {
-    sequence = (sequence + 1) >>> 0
-    return sequence
+  return new Requests(socket, receive, clock)
+}
+
+class Requests implements RequestSocket {
+  readonly #socket: NativeSocket
+  readonly #receive: () => Received
+  readonly #clock: KernelClock
+  #sequence = 0
+
+  constructor(socket: NativeSocket, receive: () => Received, clock: KernelClock) {
+    this.#socket = socket
+    this.#receive = receive
+    this.#clock = clock
   }
 
-  /** Until `take` says that it has all it wants. False: nothing came for ANSWER_LIMIT_MS. */
-  function collect(take: (envelopes: readonly Envelope[] | undefined) => boolean): boolean {
-    let limit = clock.now() + ANSWER_LIMIT_MS
-    while (clock.now() < limit) {
-      const { count, envelopes } = receive()
+  ask(requests: readonly MakeRequest[]): readonly number[] {
+    const answers: number[] = []
+    for (let at = 0; at < requests.length; at += IN_FLIGHT) {
+      answers.push(...this.#askSome(requests.slice(at, at + IN_FLIGHT)))
+    }
+    return answers
+  }
+
+  dump(request: MakeRequest): readonly NetlinkMessage[] | undefined {
+    for (let attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+      const messages = this.#dumpOnce(request)
+      if (messages !== undefined) return messages
+    }
+    return undefined
+  }
+
+  close(): void {
+    this.#socket.close()
+  }
+
+  #next(): number {
+    this.#sequence = (this.#sequence + 1) >>> 0
+    return this.#sequence
+  }
+
+  /** Receives until `take` returns that it has all it wants. Returns false if nothing came for ANSWER_LIMIT_MS. */
+  #collect(take: (envelopes: readonly Envelope[] | undefined) => boolean): boolean {
+    let limit = this.#clock.now() + ANSWER_LIMIT_MS
+    while (this.#clock.now() < limit) {
+      const { count, envelopes } = this.#receive()
       if (count === -ERRNO.EBADF) return false
       for (let i = 0; i < count; i++) if (take(envelopes(i))) return true
-      if (count > 0) limit = clock.now() + ANSWER_LIMIT_MS
+      if (count > 0) limit = this.#clock.now() + ANSWER_LIMIT_MS
       else pause()
     }
     return false
   }
 
-  function askSome(requests: readonly MakeRequest[]): readonly number[] {
+  #askSome(requests: readonly MakeRequest[]): readonly number[] {
     const open = new Map<number, number>()
     const answers: number[] = requests.map(() => ERRNO.ETIMEDOUT)
     const messages = requests.map((make, i) => {
-      const number = next()
+      const number = this.#next()
       open.set(number, i)
       return make(number)
     })
-    const first = sequence - requests.length + 1
-    for (const [i, result] of socket.send(messages)?.entries() ?? []) {
+    const first = this.#sequence - requests.length + 1
+    for (const [i, result] of this.#socket.send(messages)?.entries() ?? []) {
       if (result >= 0) continue
       answers[i] = -result
       open.delete((first + i) >>> 0)
     }
     if (open.size === 0) return answers
-    collect((envelopes) => {
+    this.#collect((envelopes) => {
       for (const { sequence: number, message } of envelopes ?? []) {
         const i = open.get(number)
         if (i === undefined || message.kind !== 'ack') continue
@@ -113,13 +147,13 @@ export function openRequestSocket(native: NativeAddon, clock: KernelClock): Requ
     return answers
   }
 
-  function dumpOnce(request: MakeRequest): readonly NetlinkMessage[] | undefined {
-    const number = next()
+  #dumpOnce(request: MakeRequest): readonly NetlinkMessage[] | undefined {
+    const number = this.#next()
     const messages: NetlinkMessage[] = []
     let whole = true
-    const sent = socket.send([request(number)])?.[0] ?? 0
+    const sent = this.#socket.send([request(number)])?.[0] ?? 0
     if (sent < 0) return undefined
-    const finished = collect((envelopes) => {
+    const finished = this.#collect((envelopes) => {
       if (envelopes === undefined) whole = false
       for (const { sequence: answers, interrupted, message } of envelopes ?? []) {
         if (answers !== number) continue
@@ -133,24 +167,6 @@ export function openRequestSocket(native: NativeAddon, clock: KernelClock): Requ
       return false
     })
     return finished && whole ? messages : undefined
-  }
-
-  return {
-    ask(requests) {
-      const answers: number[] = []
-      for (let at = 0; at < requests.length; at += IN_FLIGHT) {
-        answers.push(...askSome(requests.slice(at, at + IN_FLIGHT)))
-      }
-      return answers
-    },
-    dump(request) {
-      for (let attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
-        const messages = dumpOnce(request)
-        if (messages !== undefined) return messages
-      }
-      return undefined
-    },
-    close: () => socket.close(),
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   AdvertisementSocket,
   AdvertisementSocketOptions,
   Clock,
+  Datagram,
   Failure,
   ReceivedPacket,
   SendOutcome,
@@ -56,7 +57,7 @@ export function openRawAdvertisementSocket(
     prepare(socket, options, (next) => {
       action = next
     })
-    return assemble(socket, clock, options)
+    return new PackageAdvertisementSocket(socket, clock, options)
   } catch (error) {
     socket?.close()
     return failureFrom(error, action)
@@ -93,115 +94,122 @@ function prepare(
   }
 }
 
-function assemble(
-  socket: PackageSocket,
-  clock: Clock,
-  {
-    family,
-    group: joined,
-    interfaceIndex,
-    interfaceName,
-    onFailure,
-    onReadable,
-    source: own,
-  }: AdvertisementSocketOptions,
-): AdvertisementSocket {
-  let group = joined
-  const buffer = new Uint8Array(SIZE[family])
-  const failed = (errno: number, syscall: string): void =>
-    onFailure(failureOf(errno, { action: `receive on "${interfaceName}"`, syscall }))
-  let dropped = 0
-  let draining = false
-  let closed = false
+class PackageAdvertisementSocket implements AdvertisementSocket {
+  readonly #socket: PackageSocket
+  readonly #clock: Clock
+  readonly #options: AdvertisementSocketOptions
+  readonly #buffer: Uint8Array
+  #group: Address | undefined
+  #dropped = 0
+  #isDraining = false
+  #isClosed = false
 
-  function packetOf(length: number, receivedAt: ReceivedPacket['receivedAt']): ReceivedPacket | undefined {
-    const bytes = buffer.subarray(0, length)
+  constructor(socket: PackageSocket, clock: Clock, options: AdvertisementSocketOptions) {
+    this.#socket = socket
+    this.#clock = clock
+    this.#options = options
+    this.#buffer = new Uint8Array(SIZE[options.family])
+    this.#group = options.group
+    socket.start(options.onReadable, (errno) => this.#failed(errno, 'poll'))
+  }
+
+  drain(
+    maxBatches: number,
+    deliver: (packet: ReceivedPacket) => void,
+    until = millis(Number.POSITIVE_INFINITY),
+  ): ReturnType<AdvertisementSocket['drain']> {
+    if (this.#isDraining) throw new Error('Cannot drain an advertisement socket while it delivers')
+    let packets = 0
+    let empty = this.#isClosed
+    let now = this.#clock.now()
+    this.#isDraining = true
+    try {
+      for (let read = 0; read < maxBatches * BATCH && !empty && !this.#isClosed; read++) {
+        if (read % BATCH === 0) {
+          now = this.#clock.now()
+          if (read > 0 && now >= until) break
+        }
+        const length = this.#socket.receive(this.#buffer)
+        if (length === -ERRNO.EAGAIN) {
+          empty = true
+        } else if (length < 0) {
+          this.#failed(length, 'recvfrom')
+          break
+        } else {
+          const packet = this.#packetOf(length, now)
+          if (packet === undefined) continue
+          packets++
+          deliver(packet)
+        }
+      }
+    } finally {
+      this.#isDraining = false
+    }
+    return { packets, empty, lost: this.#isClosed ? 0 : this.#lostSince() }
+  }
+
+  send(datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    const { interfaceName, source } = this.#options
+    return datagrams.map(({ destination, bytes: message, ttl }): SendOutcome => {
+      const packet = ipPacket({ source, destination, protocol: IPPROTO_VRRP, message, ttl })
+      const result = this.#socket.send(packet, destination)
+      if (result >= 0) return { ok: true }
+      const action = `send to ${destination} on "${interfaceName}"`
+      return { ok: false, failure: failureOf(result, { action, syscall: 'sendto' }) }
+    })
+  }
+
+  join(wanted: Address): Failure | undefined {
+    const { interfaceIndex, interfaceName } = this.#options
+    try {
+      joinGroup(this.#socket, wanted, interfaceIndex)
+      this.#group = wanted
+      return undefined
+    } catch (error) {
+      return failureFrom(error, `join ${wanted} on "${interfaceName}"`)
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#socket.close()
+  }
+
+  #failed(errno: number, syscall: string): void {
+    const { interfaceName, onFailure } = this.#options
+    onFailure(failureOf(errno, { action: `receive on "${interfaceName}"`, syscall }))
+  }
+
+  #packetOf(length: number, receivedAt: ReceivedPacket['receivedAt']): ReceivedPacket | undefined {
+    const { family } = this.#options
+    const bytes = this.#buffer.subarray(0, length)
     if (family === 'ipv4') {
       if (length < 20) return undefined
       const source = addressFromBytes(bytes.subarray(12, 16))
       return { family, source, destination: addressFromBytes(bytes.subarray(16, 20)), ttl: bytes[8], bytes, receivedAt }
     }
-    const source = parseAddress(socket.source)
+    const source = parseAddress(this.#socket.source)
     if (source === undefined) return undefined
-    return { family, source, destination: vouchedFor(bytes, source), ttl: undefined, bytes, receivedAt }
+    return { family, source, destination: this.#vouchedFor(bytes, source), ttl: undefined, bytes, receivedAt }
   }
 
   /**
-   * The address for which the checksum holds. When it holds for none the packet is broken, and whoever judges it says
-   * so for the address that is the likely one.
+   * Returns the address for which the checksum holds. If it holds for none, the packet is broken, and its judge says so for
+   * the address that is the likely one.
    */
-  function vouchedFor(message: Uint8Array, source: Address): Address {
+  #vouchedFor(message: Uint8Array, source: Address): Address {
+    const { source: own } = this.#options
     const sum = wordSum(message)
-    const likely = group ?? own
-    // An IPv6 raw socket hears every group that somebody on this node has joined, whatever IPV6_MULTICAST_ALL says.
+    const likely = this.#group ?? own
+    // An IPv6 raw socket hears every group that any program on this node has joined, whatever IPV6_MULTICAST_ALL says.
     const holds = (to: Address) => checksumHolds(sum + pseudoHeaderSum(source, to, IPPROTO_VRRP, message.length))
     return [likely, own, VRRP_GROUP].find(holds) ?? likely
   }
 
-  function lostSince(): number {
-    const drops = socket.drops()
-    const lost = (drops - dropped) >>> 0
-    dropped = drops
+  #lostSince(): number {
+    const drops = this.#socket.drops()
+    const lost = (drops - this.#dropped) >>> 0
+    this.#dropped = drops
     return lost
   }
-
-  const advertisements: AdvertisementSocket = {
-    drain(maxBatches, deliver, until = millis(Number.POSITIVE_INFINITY)) {
-      if (draining) throw new Error('Cannot drain an advertisement socket while it delivers')
-      let packets = 0
-      let empty = closed
-      let now = clock.now()
-      draining = true
-      try {
-        for (let read = 0; read < maxBatches * BATCH && !empty && !closed; read++) {
-          if (read % BATCH === 0) {
-            now = clock.now()
-            if (read > 0 && now >= until) break
-          }
-          const length = socket.receive(buffer)
-          if (length === -ERRNO.EAGAIN) {
-            empty = true
-          } else if (length < 0) {
-            failed(length, 'recvfrom')
-            break
-          } else {
-            const packet = packetOf(length, now)
-            if (packet === undefined) continue
-            packets++
-            deliver(packet)
-          }
-        }
-      } finally {
-        draining = false
-      }
-      return { packets, empty, lost: closed ? 0 : lostSince() }
-    },
-
-    send(datagrams) {
-      return datagrams.map(({ destination, bytes: message, ttl }): SendOutcome => {
-        const packet = ipPacket({ source: own, destination, protocol: IPPROTO_VRRP, message, ttl })
-        const result = socket.send(packet, destination)
-        if (result >= 0) return { ok: true }
-        const action = `send to ${destination} on "${interfaceName}"`
-        return { ok: false, failure: failureOf(result, { action, syscall: 'sendto' }) }
-      })
-    },
-
-    join(wanted) {
-      try {
-        joinGroup(socket, wanted, interfaceIndex)
-        group = wanted
-        return undefined
-      } catch (error) {
-        return failureFrom(error, `join ${wanted} on "${interfaceName}"`)
-      }
-    },
-
-    close() {
-      closed = true
-      socket.close()
-    },
-  }
-  socket.start(onReadable, (errno) => failed(errno, 'poll'))
-  return advertisements
 }

@@ -145,70 +145,86 @@ export function openPackageSocket(
   const { wrap } = attempt('socket', () => createSocket({ protocol, addressFamily, bufferSize: 1 }))
   // The package's own listener would receive into a buffer of its own.
   wrap.removeAllListeners()
-  const meminfo = new Uint8Array(DROPS + 4)
-  const pending = new Uint8Array(4)
-  let length = 0
-  let dropped = 0
-  let counts = true
-  let source = ''
-  let closed = false
-  const received = (_: Uint8Array, octets: number, from: string): void => {
-    length = octets
-    source = from
+  return new BindingSocket(wrap)
+}
+
+class BindingSocket implements PackageSocket {
+  readonly #binding: Binding
+  readonly #meminfo = new Uint8Array(DROPS + 4)
+  readonly #pending = new Uint8Array(4)
+  #length = 0
+  #dropped = 0
+  /** The kernel says how many packets it has dropped. */
+  #counts = true
+  #source = ''
+  #isTold = false
+  #isClosed = false
+  readonly #received = (_: Uint8Array, octets: number, from: string): void => {
+    this.#length = octets
+    this.#source = from
   }
-  return {
-    setOption(level, name, value) {
-      attempt('setsockopt', () => wrap.setOption(level, name, value, value.length))
-    },
-    start(onReadable, onError) {
-      let told = false
-      // The binding calls from outside of any callback scope of Node: promises that are settled there would wait for
-      // another event. An immediate runs in the same turn of the loop, after all sockets have been looked at.
-      wrap.on('recvReady', () => {
-        if (told) return
-        told = true
-        setImmediate(() => {
-          told = false
-          if (!closed) onReadable()
-        })
+
+  constructor(binding: Binding) {
+    this.#binding = binding
+  }
+
+  setOption(level: number, name: number, value: Uint8Array): void {
+    attempt('setsockopt', () => this.#binding.setOption(level, name, value, value.length))
+  }
+
+  /**
+   * The binding calls from outside of any callback scope of Node: promises that are settled there would wait for another
+   * event. An immediate runs in the same turn of the loop, after all sockets have been looked at.
+   */
+  start(onReadable: () => void, onError: (errno: number) => void): void {
+    this.#binding.on('recvReady', () => {
+      if (this.#isTold) return
+      this.#isTold = true
+      setImmediate(() => {
+        this.#isTold = false
+        if (!this.#isClosed) onReadable()
       })
-      wrap.on('error', () => {
-        setImmediate(() => {
-          if (closed) return
-          // Reading it clears it.
-          attempt('getsockopt', () => wrap.getOption(...SO_ERROR, pending, pending.length))
-          // libuv has stopped watching; the socket itself is as good as before.
-          wrap.pause(false, true)
-          onError(new DataView(pending.buffer).getUint32(0, true))
-        })
+    })
+    this.#binding.on('error', () => {
+      setImmediate(() => {
+        if (this.#isClosed) return
+        // Reading it clears it.
+        attempt('getsockopt', () => this.#binding.getOption(...SO_ERROR, this.#pending, this.#pending.length))
+        // libuv has stopped watching; the socket itself is as good as before.
+        this.#binding.pause(false, true)
+        onError(new DataView(this.#pending.buffer).getUint32(0, true))
       })
-    },
-    receive(buffer) {
-      if (closed) return -ERRNO.EBADF
-      const failed = outcomeOf(() => wrap.recv(buffer, received))
-      return failed === 0 ? length : failed
-    },
-    get source() {
-      return source
-    },
-    drops() {
-      // A kernel that does not tell has dropped nothing that we know of.
-      if (!closed && counts) {
-        const failed = outcomeOf(() => wrap.getOption(...SO_MEMINFO, meminfo, meminfo.length))
-        if (failed === 0) dropped = new DataView(meminfo.buffer).getUint32(DROPS, true)
-        else counts = false
-      }
-      return dropped
-    },
-    send(bytes, destination) {
-      if (closed) return -ERRNO.EBADF
-      return outcomeOf(() => wrap.send(bytes, 0, bytes.length, destination, nothing))
-    },
-    close() {
-      if (closed) return
-      closed = true
-      wrap.removeAllListeners()
-      wrap.close()
-    },
+    })
+  }
+
+  receive(buffer: Uint8Array): number {
+    if (this.#isClosed) return -ERRNO.EBADF
+    const failed = outcomeOf(() => this.#binding.recv(buffer, this.#received))
+    return failed === 0 ? this.#length : failed
+  }
+
+  get source(): string {
+    return this.#source
+  }
+
+  /** Goes on with the last number where the kernel does not tell. */
+  drops(): number {
+    if (this.#isClosed || !this.#counts) return this.#dropped
+    const failed = outcomeOf(() => this.#binding.getOption(...SO_MEMINFO, this.#meminfo, this.#meminfo.length))
+    if (failed === 0) this.#dropped = new DataView(this.#meminfo.buffer).getUint32(DROPS, true)
+    else this.#counts = false
+    return this.#dropped
+  }
+
+  send(bytes: Uint8Array, destination: string): number {
+    if (this.#isClosed) return -ERRNO.EBADF
+    return outcomeOf(() => this.#binding.send(bytes, 0, bytes.length, destination, nothing))
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#binding.removeAllListeners()
+    this.#binding.close()
   }
 }

@@ -40,32 +40,181 @@ export function openAdvertisementSocket(
   try {
     receiver = openReceiver(native, options, progress)
     const sender = openSender(native, options, progress)
-    return assemble(receiver, sender, clock, options, (ttl) => openSender(native, options, progress, ttl))
+    const senders = new Senders(sender, options, (ttl) => openSender(native, options, progress, ttl))
+    return new KernelAdvertisementSocket(receiver, senders, clock, options)
   } catch (error) {
     receiver?.close()
     return failureFrom(error, action)
   }
 }
 
-function assemble(
-  receiver: NativeSocket,
-  sender: NativeSocket,
-  clock: KernelClock,
-  { family, interfaceIndex, interfaceName, onReadable, onFailure }: AdvertisementSocketOptions,
-  openFor: (ttl: number) => NativeSocket,
-): AdvertisementSocket {
-  const meta = readMeta(receiver, SIZE[family])
-  const targets = new Map<Address, Uint8Array>()
-  const opened = clock.pair()
-  let mark: DrainMark = { offset: clockOffset(opened), emptyAt: opened.monotonic }
-  let overflow = 0
-  let draining = false
-  let closed = false
+/** The sending side: one socket, and one more for each other TTL than 255 (VR-UC-03), which few routers have. */
+class Senders {
+  readonly #sender: NativeSocket
+  readonly #interfaceIndex: number
+  readonly #interfaceName: string
+  readonly #openFor: (ttl: number) => NativeSocket
+  readonly #byTtl = new Map<number, NativeSocket>()
+  readonly #targets = new Map<Address, Uint8Array>()
+  /** The messages of the last call: an Active sends the same list again and again. */
+  #before: { readonly datagrams: readonly Datagram[] } & Message = { datagrams: [], bytes: [], addresses: [] }
 
-  const failed = (errno: number, syscall: string): void =>
+  constructor(
+    sender: NativeSocket,
+    { interfaceIndex, interfaceName }: AdvertisementSocketOptions,
+    openFor: (ttl: number) => NativeSocket,
+  ) {
+    this.#sender = sender
+    this.#interfaceIndex = interfaceIndex
+    this.#interfaceName = interfaceName
+    this.#openFor = openFor
+  }
+
+  send(datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    if (this.#before.datagrams === datagrams || datagrams.every(({ ttl }) => ttl === undefined))
+      return this.#sendThrough(this.#sender, datagrams)
+    const sent = new Map<Datagram, SendOutcome>()
+    for (const ttl of new Set(datagrams.map((datagram) => datagram.ttl))) {
+      const those = datagrams.filter((datagram) => datagram.ttl === ttl)
+      const outcomes = ttl === undefined ? this.#sendThrough(this.#sender, those) : this.#sendWith(ttl, those)
+      outcomes.forEach((outcome, i) => {
+        const datagram = those[i]
+        if (datagram !== undefined) sent.set(datagram, outcome)
+      })
+    }
+    return datagrams.flatMap((datagram) => sent.get(datagram) ?? [])
+  }
+
+  close(): void {
+    this.#sender.close()
+    for (const each of this.#byTtl.values()) each.close()
+  }
+
+  #sendWith(ttl: number, datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    try {
+      const from = this.#byTtl.get(ttl) ?? this.#openFor(ttl)
+      this.#byTtl.set(ttl, from)
+      return this.#sendThrough(from, datagrams)
+    } catch (error) {
+      const failure = failureFrom(error, `send with TTL ${ttl} on "${this.#interfaceName}"`)
+      return datagrams.map(() => ({ ok: false, failure }))
+    }
+  }
+
+  #sendThrough(from: NativeSocket, datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    const { addresses, bytes } = this.#messagesOf(datagrams)
+    const results = from.send(bytes, addresses)
+    if (results === undefined) return datagrams.map(() => SENT)
+    return datagrams.map(({ destination }, i) => {
+      const result = results[i] ?? 0
+      if (result >= 0) return SENT
+      const action = `send to ${destination} on "${this.#interfaceName}"`
+      return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
+    })
+  }
+
+  #messagesOf(datagrams: readonly Datagram[]): Message {
+    if (this.#before.datagrams === datagrams) return this.#before
+    const addresses = datagrams.map(({ destination }) => {
+      const known = this.#targets.get(destination) ?? ipSockaddr(destination, this.#interfaceIndex)
+      this.#targets.set(destination, known)
+      return known
+    })
+    this.#before = { datagrams, bytes: datagrams.map(({ bytes }) => bytes), addresses }
+    return this.#before
+  }
+}
+
+class KernelAdvertisementSocket implements AdvertisementSocket {
+  readonly #receiver: NativeSocket
+  readonly #senders: Senders
+  readonly #clock: KernelClock
+  readonly #options: AdvertisementSocketOptions
+  readonly #meta: ReturnType<typeof readMeta>
+  #mark: DrainMark
+  #overflow = 0
+  #isDraining = false
+  #isClosed = false
+
+  constructor(receiver: NativeSocket, senders: Senders, clock: KernelClock, options: AdvertisementSocketOptions) {
+    this.#receiver = receiver
+    this.#senders = senders
+    this.#clock = clock
+    this.#options = options
+    this.#meta = readMeta(receiver, SIZE[options.family])
+    const opened = clock.pair()
+    this.#mark = { offset: clockOffset(opened), emptyAt: opened.monotonic }
+    receiver.start(options.onReadable, (errno) => this.#failed(errno, 'poll'))
+  }
+
+  drain(
+    maxBatches: number,
+    deliver: (packet: ReceivedPacket) => void,
+    until = millis(Number.POSITIVE_INFINITY),
+  ): ReturnType<AdvertisementSocket['drain']> {
+    // The buffers are shared: a drain inside a delivery would overwrite the packet being delivered.
+    if (this.#isDraining) throw new Error('Cannot drain an advertisement socket while it delivers')
+    const mark = this.#mark
+    const meta = this.#meta
+    let packets = 0
+    let lost = 0
+    let { offset, emptyAt } = mark
+    let empty = this.#isClosed
+    this.#isDraining = true
+    try {
+      for (let batch = 0; batch < maxBatches && !empty && !this.#isClosed; batch++) {
+        const clocks = this.#clock.pair()
+        if (batch > 0 && clocks.monotonic >= until) break
+        const count = this.#receiver.receive()
+        offset = clockOffset(clocks)
+        if (count < 0) this.#failed(count, 'recvmmsg')
+        for (let i = 0; i < count && !this.#isClosed; i++) {
+          lost += this.#lostUntil(i)
+          const packet = this.#packetAt(i, receiveTime(meta.realtime(i), clocks, mark))
+          if (packet === undefined) continue
+          packets++
+          deliver(packet)
+        }
+        if (count >= 0 && count < BATCH) {
+          empty = true
+          emptyAt = clocks.monotonic
+        }
+      }
+    } finally {
+      this.#isDraining = false
+      this.#mark = { offset, emptyAt }
+    }
+    return { packets, empty, lost }
+  }
+
+  send(datagrams: readonly Datagram[]): readonly SendOutcome[] {
+    return this.#senders.send(datagrams)
+  }
+
+  join(group: Address): Failure | undefined {
+    const { interfaceIndex, interfaceName } = this.#options
+    try {
+      joinGroup(this.#receiver, group, interfaceIndex)
+      return undefined
+    } catch (error) {
+      return failureFrom(error, `join ${group} on "${interfaceName}"`)
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#receiver.close()
+    this.#senders.close()
+  }
+
+  #failed(errno: number, syscall: string): void {
+    const { interfaceName, onFailure } = this.#options
     onFailure(failureOf(errno, { action: `receive on "${interfaceName}"`, syscall }))
+  }
 
-  function packetAt(index: number, receivedAt: ReceivedPacket['receivedAt']): ReceivedPacket | undefined {
+  #packetAt(index: number, receivedAt: ReceivedPacket['receivedAt']): ReceivedPacket | undefined {
+    const { family, interfaceIndex } = this.#options
+    const meta = this.#meta
     // Queued between socket() and SO_BINDTODEVICE, from any interface.
     const arrival = meta.interfaceIndex(index)
     if (arrival !== 0 && arrival !== interfaceIndex) return undefined
@@ -76,121 +225,11 @@ function assemble(
   }
 
   /** The kernel's counter wraps at 2³², and it is left out until the first drop. */
-  function lostUntil(index: number): number {
-    const counter = meta.overflow(index)
+  #lostUntil(index: number): number {
+    const counter = this.#meta.overflow(index)
     if (counter === 0) return 0
-    const lost = (counter - overflow) >>> 0
-    overflow = counter
+    const lost = (counter - this.#overflow) >>> 0
+    this.#overflow = counter
     return lost
   }
-
-  /** With another TTL than 255 (VR-UC-03); few routers have one. */
-  const senders = new Map<number, NativeSocket>()
-
-  /** An Active says the same again and again. */
-  let before: { readonly datagrams: readonly Datagram[] } & Message = { datagrams: [], bytes: [], addresses: [] }
-
-  function messagesOf(datagrams: readonly Datagram[]): Message {
-    if (before.datagrams === datagrams) return before
-    const addresses = datagrams.map(({ destination }) => {
-      const known = targets.get(destination) ?? ipSockaddr(destination, interfaceIndex)
-      targets.set(destination, known)
-      return known
-    })
-    before = { datagrams, bytes: datagrams.map(({ bytes }) => bytes), addresses }
-    return before
-  }
-
-  function sendThrough(from: NativeSocket, datagrams: readonly Datagram[]): readonly SendOutcome[] {
-    const { addresses, bytes } = messagesOf(datagrams)
-    const results = from.send(bytes, addresses)
-    if (results === undefined) return datagrams.map(() => SENT)
-    return datagrams.map(({ destination }, i) => {
-      const result = results[i] ?? 0
-      if (result >= 0) return SENT
-      const action = `send to ${destination} on "${interfaceName}"`
-      return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
-    })
-  }
-
-  function sendWith(ttl: number, datagrams: readonly Datagram[]): readonly SendOutcome[] {
-    try {
-      const from = senders.get(ttl) ?? openFor(ttl)
-      senders.set(ttl, from)
-      return sendThrough(from, datagrams)
-    } catch (error) {
-      const failure = failureFrom(error, `send with TTL ${ttl} on "${interfaceName}"`)
-      return datagrams.map(() => ({ ok: false, failure }))
-    }
-  }
-
-  const socket: AdvertisementSocket = {
-    drain(maxBatches, deliver, until = millis(Number.POSITIVE_INFINITY)) {
-      // The buffers are shared: a drain inside a delivery would overwrite the packet being delivered.
-      if (draining) throw new Error('Cannot drain an advertisement socket while it delivers')
-      let packets = 0
-      let lost = 0
-      let offset = mark.offset
-      let emptyAt = mark.emptyAt
-      let empty = closed
-      draining = true
-      try {
-        for (let batch = 0; batch < maxBatches && !empty && !closed; batch++) {
-          const clocks = clock.pair()
-          if (batch > 0 && clocks.monotonic >= until) break
-          const count = receiver.receive()
-          offset = clockOffset(clocks)
-          if (count < 0) failed(count, 'recvmmsg')
-          for (let i = 0; i < count && !closed; i++) {
-            lost += lostUntil(i)
-            const packet = packetAt(i, receiveTime(meta.realtime(i), clocks, mark))
-            if (packet === undefined) continue
-            packets++
-            deliver(packet)
-          }
-          if (count >= 0 && count < BATCH) {
-            empty = true
-            emptyAt = clocks.monotonic
-          }
-        }
-      } finally {
-        draining = false
-        mark = { offset, emptyAt }
-      }
-      return { packets, empty, lost }
-    },
-
-    send(datagrams) {
-      if (before.datagrams === datagrams || datagrams.every(({ ttl }) => ttl === undefined))
-        return sendThrough(sender, datagrams)
-      const sent = new Map<Datagram, SendOutcome>()
-      for (const ttl of new Set(datagrams.map((datagram) => datagram.ttl))) {
-        const those = datagrams.filter((datagram) => datagram.ttl === ttl)
-        const outcomes = ttl === undefined ? sendThrough(sender, those) : sendWith(ttl, those)
-        outcomes.forEach((outcome, i) => {
-          const datagram = those[i]
-          if (datagram !== undefined) sent.set(datagram, outcome)
-        })
-      }
-      return datagrams.flatMap((datagram) => sent.get(datagram) ?? [])
-    },
-
-    join(group) {
-      try {
-        joinGroup(receiver, group, interfaceIndex)
-        return undefined
-      } catch (error) {
-        return failureFrom(error, `join ${group} on "${interfaceName}"`)
-      }
-    },
-
-    close() {
-      closed = true
-      receiver.close()
-      sender.close()
-      for (const each of senders.values()) each.close()
-    },
-  }
-  receiver.start(onReadable, (errno) => failed(errno, 'poll'))
-  return socket
 }

@@ -42,89 +42,117 @@ const SPREAD = 240
 type Fields = Readonly<Record<string, unknown>>
 
 /** Ends when `signal` says so; never rejects for what the API does. */
-export async function watchObjects<T>(
+export function watchObjects<T>(
   client: Pick<ClusterClient, 'ask' | 'stream'>,
   plan: WatchPlan<T>,
   signal: AbortSignal,
   patience: Patience = PATIENCE,
 ): Promise<void> {
-  let objects = new Map<string, T>()
-  /** Undefined: to be listed. */
-  let version: string | undefined
-  let failures = 0
+  return new ObjectWatch(client, plan, signal, patience).run()
+}
 
-  async function list(): Promise<string> {
+class ObjectWatch<T> {
+  readonly #client: Pick<ClusterClient, 'ask' | 'stream'>
+  readonly #plan: WatchPlan<T>
+  readonly #signal: AbortSignal
+  readonly #patience: Patience
+  #objects = new Map<string, T>()
+  /** Version of the last list or event. `undefined`: the collection has to be listed. */
+  #version: string | undefined
+  /** Failures in a row. */
+  #failures = 0
+
+  constructor(
+    client: Pick<ClusterClient, 'ask' | 'stream'>,
+    plan: WatchPlan<T>,
+    signal: AbortSignal,
+    patience: Patience,
+  ) {
+    this.#client = client
+    this.#plan = plan
+    this.#signal = signal
+    this.#patience = patience
+  }
+
+  async run(): Promise<void> {
+    while (!this.#signal.aborted) {
+      try {
+        this.#version ??= await this.#list()
+        await this.#watch(this.#version)
+      } catch (error) {
+        if (this.#signal.aborted) return
+        if (!(error instanceof ApiFailure)) throw error
+        await this.#wait(error)
+      }
+    }
+  }
+
+  async #wait(failure: ApiFailure): Promise<void> {
+    // After an event that makes no sense, what was missed is unknown.
+    if (failure.kind === 'gone' || failure.kind === 'garbage') this.#version = undefined
+    const wait = Math.max(waitAfter(this.#failures, this.#patience), failure.retryAfter ?? 0)
+    this.#failures++
+    this.#plan.onPhase?.('waiting')
+    this.#plan.onFailure(failure, wait, this.#failures)
+    await sleep(wait, undefined, { signal: this.#signal }).catch(() => {})
+  }
+
+  async #list(): Promise<string> {
+    const plan = this.#plan
     plan.onPhase?.('listing')
-    const { items, metadata } = fieldsOf(await client.ask({ path: pathOf(plan, {}) }, signal))
+    const { items, metadata } = fieldsOf(await this.#client.ask({ path: pathOf(plan, {}) }, this.#signal))
     const listed = fieldsOf(metadata).resourceVersion
     if (!Array.isArray(items) || typeof listed !== 'string')
       throw new ApiFailure('garbage', `Cannot read ${plan.path}: it is no list with a version`)
     const next = new Map<string, T>()
-    for (const item of items) keep(next, item, objects)
-    objects = next
-    plan.onObjects(objects)
+    for (const item of items) this.#keep(next, item, this.#objects)
+    this.#objects = next
+    plan.onObjects(next)
     return listed
   }
 
-  function keep(into: Map<string, T>, object: unknown, earlier: ReadonlyMap<string, T>): void {
+  #keep(into: Map<string, T>, object: unknown, earlier: ReadonlyMap<string, T>): void {
     const key = keyOf(object)
-    const value = plan.read(object, key === undefined ? undefined : earlier.get(key))
+    const value = this.#plan.read(object, key === undefined ? undefined : earlier.get(key))
     if (value !== undefined && key !== undefined) into.set(key, value)
   }
 
-  async function watch(from: string): Promise<void> {
-    const timeoutSeconds = String(Math.round(SHORTEST_WATCH + SPREAD * patience.random()))
+  async #watch(from: string): Promise<void> {
+    const { path } = this.#plan
+    const { random, settled } = this.#patience
+    const timeoutSeconds = String(Math.round(SHORTEST_WATCH + SPREAD * random()))
     const query = { watch: 'true', allowWatchBookmarks: 'true', resourceVersion: from, timeoutSeconds }
     const startedAt = performance.now()
     let heard = false
-    await client.stream(pathOf(plan, query), {
-      signal,
-      onOpen: () => plan.onPhase?.('watching'),
+    await this.#client.stream(pathOf(this.#plan, query), {
+      signal: this.#signal,
+      onOpen: () => this.#plan.onPhase?.('watching'),
       onLine: (line) => {
-        take(eventIn(line, plan.path))
+        this.#take(eventIn(line, path))
         heard = true
-        failures = 0
+        this.#failures = 0
       },
     })
-    if (performance.now() - startedAt >= patience.settled) failures = 0
-    // One that ends at once, again and again, would be polling.
-    else if (!heard) throw new ApiFailure('cut', `The watch of ${plan.path} was ended at once`)
+    if (performance.now() - startedAt >= settled) this.#failures = 0
+    // One that ends immediately, again and again, would be polling.
+    else if (!heard) throw new ApiFailure('cut', `The watch of ${path} was ended at once`)
   }
 
-  function take({ type, object }: { type: string; object: unknown }): void {
-    if (type === 'ERROR') throw told(object, plan.path)
+  #take({ type, object }: { type: string; object: unknown }): void {
+    const { path } = this.#plan
+    if (type === 'ERROR') throw told(object, path)
     const next = fieldsOf(fieldsOf(object).metadata).resourceVersion
     if (typeof next !== 'string')
-      throw new ApiFailure(
-        'garbage',
-        `An event of ${plan.path} has no version: ${JSON.stringify(object)?.slice(0, 120)}`,
-      )
+      throw new ApiFailure('garbage', `An event of ${path} has no version: ${JSON.stringify(object)?.slice(0, 120)}`)
     const key = keyOf(object)
-    const before = key === undefined ? undefined : objects.get(key)
-    if (type === 'ADDED' || type === 'MODIFIED') keep(objects, object, objects)
-    else if (type === 'DELETED' && key !== undefined) objects.delete(key)
-    else if (type !== 'BOOKMARK') throw new ApiFailure('garbage', `An event of ${plan.path} is a ${type}`)
-    version = next
+    const before = key === undefined ? undefined : this.#objects.get(key)
+    if (type === 'ADDED' || type === 'MODIFIED') this.#keep(this.#objects, object, this.#objects)
+    else if (type === 'DELETED' && key !== undefined) this.#objects.delete(key)
+    else if (type !== 'BOOKMARK') throw new ApiFailure('garbage', `An event of ${path} is a ${type}`)
+    this.#version = next
     if (type === 'BOOKMARK' || key === undefined) return
-    const changed = objects.get(key) ?? before
-    if (changed !== undefined) plan.onObjects(objects, { object: changed, gone: type === 'DELETED' })
-  }
-
-  while (!signal.aborted) {
-    try {
-      version ??= await list()
-      await watch(version)
-    } catch (error) {
-      if (signal.aborted) return
-      if (!(error instanceof ApiFailure)) throw error
-      // Of what makes no sense, nobody knows what was missed.
-      if (error.kind === 'gone' || error.kind === 'garbage') version = undefined
-      const wait = Math.max(waitAfter(failures, patience), error.retryAfter ?? 0)
-      failures++
-      plan.onPhase?.('waiting')
-      plan.onFailure(error, wait, failures)
-      await sleep(wait, undefined, { signal }).catch(() => {})
-    }
+    const changed = this.#objects.get(key) ?? before
+    if (changed !== undefined) this.#plan.onObjects(this.#objects, { object: changed, gone: type === 'DELETED' })
   }
 }
 

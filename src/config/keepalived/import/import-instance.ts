@@ -58,10 +58,7 @@ export function instanceOf(
       ledger.fail(line.at, `vrrp_instance ${word}: virtual_ipaddress is required, with an address`, false)
     return { line, word, name, router: undefined, refusal: undefined, weighted: false }
   }
-  const state = section.word('state') && section.line('state')
-  const startsActive = state?.words[1]?.text === 'MASTER'
-  if (state !== undefined && !startsActive && state.words[1]?.text !== 'BACKUP')
-    section.ignore(state, 'MASTER or BACKUP wanted', state.words[1])
+  const { startAs, startsActive } = initialState(section)
   // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
   const priority = section.integer('priority', 1, 255, always(100)) ?? { value: startsActive ? 255 : 100, at: line.at }
   const tracks = tracksOf(section, checks, priority.value === 255)
@@ -78,7 +75,7 @@ export function instanceOf(
     priority: written(priority.value, priority.at),
     advertisementInterval: intervalOf(section, version.value),
     authentication,
-    startAs: state && startsActive ? written('active', state.at) : undefined,
+    startAs,
     ...preemption(section, startsActive, priority.value),
     transport: transportOf(section, family, refusals),
     announce: announceOf(section, globals, device.value),
@@ -86,17 +83,25 @@ export function instanceOf(
     track: tracks.entries.length === 0 ? undefined : written(tracks.entries, line.at),
     ...knobsOf(section, globals, family, line),
   }
+  const refusal = refuse(refusals, ledger)
+  return { line, word, name, router: mapping(fields, line.at), refusal, weighted: tracks.weighted }
+}
+
+function initialState(section: Section): { readonly startAs: Written | undefined; readonly startsActive: boolean } {
+  const state = section.word('state') && section.line('state')
+  const [, word] = state?.words ?? []
+  const startsActive = word?.text === 'MASTER'
+  if (state !== undefined && !startsActive && word?.text !== 'BACKUP')
+    section.ignore(state, 'MASTER or BACKUP wanted', word)
+  return { startAs: state && startsActive ? written('active', state.at) : undefined, startsActive }
+}
+
+/** Returns the first refusal with its place; the ledger has all of them. */
+function refuse(refusals: readonly Refusal[], ledger: Ledger): string | undefined {
+  for (const { line, message } of refusals) ledger.refuse(line, message)
   const [first] = refusals
-  for (const { line: refused, message } of refusals) ledger.refuse(refused, message)
   const place = first?.line.at
-  return {
-    line,
-    word,
-    name,
-    router: mapping(fields, line.at),
-    refusal: first && place && `${place.file ?? ''}:${place.line}: ${first.message}`,
-    weighted: tracks.weighted,
-  }
+  return first && place && `${place.file ?? ''}:${place.line}: ${first.message}`
 }
 
 function addressesOf(section: Section, refusals: Refusal[]): readonly ImportedAddress[] {

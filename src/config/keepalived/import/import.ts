@@ -47,14 +47,9 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
       return name
     },
   }
-  const routerNames = new ItemNames()
-  const instances = new Map<string, Instance>()
-  for (const line of named(section, 'vrrp_instance', ledger)) {
-    const word = line.words[1]?.text ?? ''
-    const name = routerNames.give(word, 'router')
-    if (name !== word) ledger.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" here`)
-    instances.set(word, instanceOf(line, name, globals, checks, ledger, surroundings))
-  }
+  const instances = instancesIn(section, ledger, (line, name) =>
+    instanceOf(line, name, globals, checks, ledger, surroundings),
+  )
   const groupNames = new ItemNames()
   const groups = named(section, 'vrrp_sync_group', ledger).map((line) =>
     groupOf(
@@ -86,6 +81,23 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
     at,
   )
   return { document, fates: ledger.fates, notes: ledger.notes, warnings: [...ledger.notes, ...ledger.told] }
+}
+
+/** Returns the instances by their names in the file. */
+function instancesIn(
+  section: Section,
+  ledger: Ledger,
+  read: (line: Line, name: string) => Instance,
+): ReadonlyMap<string, Instance> {
+  const names = new ItemNames()
+  const instances = new Map<string, Instance>()
+  for (const line of named(section, 'vrrp_instance', ledger)) {
+    const word = line.words[1]?.text ?? ''
+    const name = names.give(word, 'router')
+    if (name !== word) ledger.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" here`)
+    instances.set(word, read(line, name))
+  }
+  return instances
 }
 
 /** keepalived skips a block that has no name, and the second of a name. */

@@ -1,0 +1,102 @@
+/**
+ * The agent and what it needs before it asks the cluster: its memory, its wishes, the engine that it hands over to. Decided
+ * here: which of it comes from the settings, and which from the files of an earlier run.
+ */
+import { join } from 'node:path'
+import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
+import type { Machine } from '../../cluster/decisions/engine/desired-state.ts'
+import { wantedMode } from '../../cluster/decisions/engine/mode.ts'
+import type { Vrids } from '../../cluster/decisions/engine/vrid.ts'
+import type { Account } from '../../cluster/runtime/account.ts'
+import { Agent } from '../../cluster/runtime/agent.ts'
+import { wasStopped } from '../../cluster/runtime/bootstrap-duty.ts'
+import type { EngineDoor } from '../../cluster/runtime/engine-door.ts'
+import { openKeepalivedDoor } from '../../cluster/runtime/keepalived-door.ts'
+import { keepalivedEngine } from '../../cluster/runtime/keepalived-engine.ts'
+import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
+import { rememberedPeers, rememberPeers } from '../../cluster/runtime/peer-memory.ts'
+import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
+import type { StatusDuty } from '../../cluster/runtime/status/status-duty.ts'
+import { Wishes } from '../../cluster/runtime/status/wishes.ts'
+import { readNodeTables } from '../node-tables.ts'
+import { clusterOf, firstMode, grouping, isFollowed, KEEPALIVED_FOLDER, ownName } from './agent-cluster.ts'
+import type { AgentLog } from './agent-log.ts'
+import { holdfastEngine } from './holdfast-engine.ts'
+
+/** Milliseconds. Addresses move under a running cluster. */
+const LOOK_EVERY = 1_000
+
+export type AgentParts = {
+  readonly agent: Agent
+  readonly wishes: Wishes
+  readonly door: Door
+  /** The duty to report to the API comes later, and not everywhere. */
+  readonly status: { duty?: StatusDuty }
+}
+
+export function agentParts(
+  settings: AgentSettings,
+  { name, vrids }: { readonly name: string; readonly vrids: Vrids },
+  { account, log }: { readonly account: Account; readonly log: AgentLog['log'] },
+): AgentParts {
+  const { stateDirectory: directory } = settings
+  const remembered = rememberedPeers(directory)
+  if (typeof remembered === 'string') log('warn', remembered)
+  const rememberedWishes = rememberedIntent(directory)
+  if (typeof rememberedWishes === 'string') log('warn', rememberedWishes)
+  const isStopped = settings.bootstrap && wasStopped(directory)
+  const door = doorOf(settings, log, isStopped)
+  const { grouped, notes } = grouping(settings)
+  for (const note of notes) log('warn', note)
+  const status: AgentParts['status'] = {}
+  const wishes = new Wishes({
+    ...{ directory, log },
+    remembered: typeof rememberedWishes === 'object' ? rememberedWishes : {},
+    isFollowed: isFollowed(settings),
+    isStopped: isStopped && settings.handOver.to === 'engine',
+    onIntent: (intent) => agent.wants(intent),
+  })
+  const role = settings.bootstrap ? 'bootstrap' : undefined
+  const agent = new Agent(
+    {
+      intent: wishes.intent,
+      cluster: clusterOf(settings, { name, vrids, nodeName: ownName(settings), grouped }, role),
+      mode: firstMode(settings, name),
+      remembered: typeof remembered === 'string' ? undefined : remembered,
+      stableFor: settings.stableFor,
+      lookEvery: LOOK_EVERY,
+    },
+    {
+      ...{ door: door.engine, account, log, machine: machineNow },
+      wantedMode: () => wantedMode(...modeTexts()),
+      persist: (peers) => rememberPeers(directory, peers),
+      now: () => ({ monotonic: performance.now(), wall: Date.now() }),
+      onNodes: (known) => status.duty?.nodesAre(known),
+    },
+  )
+  return { agent, wishes, door, status }
+}
+
+export type Door = { readonly engine: EngineDoor; readonly say: ((word: 'stop' | 'reload') => void) | undefined }
+
+function doorOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): Door {
+  if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
+  const keepalived = openKeepalivedDoor({ ...handOver, isStopped, tell: (message) => log('warn', message) })
+  return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.say(word) }
+}
+
+function machineNow(): Machine | string {
+  try {
+    const tables = readNodeTables()
+    return tables === undefined ? 'the kernel gave no complete answer' : machineWith(tables.view)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const modeTexts = (): [string | undefined, string | undefined] => [
+  modeText('monitor-user.conf'),
+  modeText('monitor.conf'),
+]
+
+const modeText = (name: string): string | undefined => textIn(join(KEEPALIVED_FOLDER, name))
