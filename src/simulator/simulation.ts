@@ -7,13 +7,15 @@ import { parseConfig } from '../config/text/yaml.ts'
 import type { Tape } from '../recording/tape.ts'
 import { address } from '../wire/address.ts'
 import { hashOf, streamOf } from './chance.ts'
+import { inject } from './injection.ts'
 import { KeepalivedNode } from './keepalived/keepalived-node.ts'
-import { INDEX } from './kernel.ts'
-import { type Machine, type MachineContext, STARTS } from './machine.ts'
-import { SimulatedNode, type Without } from './node.ts'
+import type { Without } from './node/engine-life.ts'
+import { INDEX } from './node/kernel.ts'
+import type { Machine, MachineContext } from './node/machine.ts'
+import { SimulatedNode } from './node/node.ts'
 import type { Fault, NodeSpec, Scenario } from './scenario.ts'
 import { VirtualTime } from './virtual-time.ts'
-import { FAIR, Wire } from './wire.ts'
+import { Wire } from './wire.ts'
 import { type Moment, Witness } from './witness.ts'
 
 export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number }
@@ -167,7 +169,7 @@ class Simulation {
   #inject(fault: Fault): void {
     const node = this.#nodes.find(({ name }) => name === fault.node)
     this.#note(fault.node ?? 'LAN', `fault: ${fault.kind} for ${fault.ms} ms`)
-    const undo = node === undefined ? this.#injectLan(fault) : this.#injectNode(fault, node)
+    const undo = inject(fault, node, { time: this.#time, wire: this.#wire, witness: this.#witness, nodes: this.#nodes })
     const end = this.#time.now + fault.ms
     this.#injected.push({ fault, at: this.#time.now, end })
     if (fault.ms === 0) return undo()
@@ -175,98 +177,6 @@ class Simulation {
       this.#note(fault.node ?? 'LAN', `fault ends: ${fault.kind}`)
       undo()
     })
-  }
-
-  #injectLan({ amount = 0, kind }: Fault): () => void {
-    if (kind === 'loss') return this.#wire.change({ ...FAIR, loss: amount })
-    if (kind === 'delay') return this.#wire.change({ ...FAIR, delay: amount })
-    if (kind === 'duplicates') return this.#wire.change({ ...FAIR, twice: amount })
-    throw new Error(`Cannot inject "${kind}": it needs a node`)
-  }
-
-  #injectNode({ amount = 0, checks, kind, ms }: Fault, node: Machine): () => void {
-    const again = () => void this.#time.after(STARTS, () => node.start())
-    const others = [...this.#nodes.filter((other) => other !== node).map(({ name }) => name)]
-    const all = [...others, this.#witness.name]
-    const cuts = (to: readonly string[], direction: 'in' | 'out' | 'both', vrrpOnly = false) =>
-      this.#wire.cut(
-        to.flatMap((other) => [
-          ...(direction === 'in' ? [] : [{ from: node.name, to: other, vrrpOnly }]),
-          ...(direction === 'out' ? [] : [{ from: other, to: node.name, vrrpOnly }]),
-        ]),
-      )
-    const before = node.config
-    switch (kind) {
-      case 'crash engine':
-        node.killEngine()
-        return again
-      case 'crash guardian':
-        node.killGuardian()
-        return again
-      case 'crash both':
-        node.killBoth()
-        return again
-      case 'power off':
-        node.powerOff()
-        return () => node.powerOn()
-      case 'stop':
-        node.terminate()
-        return again
-      case 'freeze engine':
-        node.freezeEngine()
-        return () => node.thawEngine()
-      case 'freeze guardian':
-        node.freezeGuardian()
-        // An engine that has left since is started again.
-        return () => {
-          node.thawGuardian()
-          again()
-        }
-      case 'freeze both':
-        node.freezeEngine()
-        node.freezeGuardian()
-        return () => {
-          node.thawGuardian()
-          node.thawEngine()
-        }
-      case 'pause':
-      case 'suspend':
-        node.stand()
-        return () => node.goOn(kind === 'suspend')
-      case 'link down':
-        node.kernel.setCarrier(false)
-        return () => node.kernel.setCarrier(true)
-      case 'cut off':
-        return cuts(all, 'both')
-      case 'routers parted':
-        return cuts(others, 'both')
-      case 'deaf':
-        return cuts(all, 'in')
-      case 'mute':
-        return cuts(all, 'out')
-      case 'deaf to VRRP':
-        return cuts(all, 'in', true)
-      case 'mute in VRRP':
-        return cuts(all, 'out', true)
-      case 'clock step':
-        node.clock.stepWall(amount)
-        return () => {}
-      case 'service down':
-        node.setService(false, checks)
-        return () => node.setService(true, checks)
-      case 'VIP deleted':
-        for (const present of node.kernel.addresses)
-          if (this.#witness.moments.has(present.address)) node.kernel.remove(present)
-        return () => {}
-      case 'demoted':
-        node.reload({ ...before, virtualRouters: before.virtualRouters.map((one) => ({ ...one, priority: amount })) })
-        return () => node.reload(before)
-      case 'yield':
-        node.yield(Math.max(1, ms))
-        return () => {}
-      default:
-        throw new Error(`Cannot inject "${kind}" on ${node.name}`)
-    }
   }
 
   #standings(): EndStanding[] {

@@ -6,8 +6,8 @@
 import { claimOf } from '../arp/probe.ts'
 import type { Address } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
-import { macOf } from './kernel.ts'
-import type { Machine } from './machine.ts'
+import { macOf } from './node/kernel.ts'
+import type { Machine } from './node/machine.ts'
 import type { Cancel, VirtualTime } from './virtual-time.ts'
 import type { Carried, Station, Wire } from './wire.ts'
 

@@ -2,7 +2,7 @@
  * The simulator as the judge sees it: which accident each of its faults is, for any number of nodes, priorities and intervals, and what
  * keepalived forces where a fault hits its own node. PURE. Refuses to know who answered.
  */
-import { STARTS } from '../../src/simulator/machine.ts'
+import { STARTS } from '../../src/simulator/node/machine.ts'
 import type { Fault, FaultKind, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 import {
   type Accident,

@@ -2,7 +2,7 @@
  * Does an extension of the protocol earn its place? The same histories with it and without it, and what that changes: how long
  * two or nobody answered, or a client was unanswered. Decided here: what counts as worse. Refuses to know what is printed.
  */
-import type { Without } from '../../src/simulator/node.ts'
+import type { Without } from '../../src/simulator/node/engine-life.ts'
 import type { Scenario } from '../../src/simulator/scenario.ts'
 import { type Account, type SimulateOptions, simulate } from '../../src/simulator/simulation.ts'
 import { type Question, spansOf, WANTED } from '../../src/simulator/spans.ts'

@@ -3,7 +3,7 @@
  * them. And a history that fails is made small without losing what is wrong with it.
  */
 import { describe, expect, test } from 'vitest'
-import type { Without } from '../../src/simulator/node.ts'
+import type { Without } from '../../src/simulator/node/engine-life.ts'
 import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 import { simulate } from '../../src/simulator/simulation.ts'
 import { judge } from './judge.ts'

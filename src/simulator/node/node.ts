@@ -3,18 +3,14 @@
  * Decided here: what each fault does to which of the three, and that an engine that throws is a defect. Refuses to know when a
  * fault comes, and who answers.
  */
-import type { Config } from '../config/config.ts'
-import type { LedgerEntry } from '../daemon/addresses/ledger.ts'
-import { Daemon, type DaemonOptions, type DaemonPorts } from '../daemon/daemon.ts'
-import { type Later, Recorder } from '../daemon/telemetry/recorder.ts'
-import type { Tape } from '../recording/tape.ts'
-import { type EngineOrders, tapedDaemon } from '../recording/taped-daemon.ts'
-import { Checks } from './checks.ts'
+import type { Config } from '../../config/config.ts'
+import type { LedgerEntry } from '../../daemon/addresses/ledger.ts'
+import type { Daemon } from '../../daemon/daemon.ts'
+import type { Carried } from '../wire.ts'
+import { type Life, type NodeContext, newLife } from './engine-life.ts'
 import { Guardian } from './guardian.ts'
 import { Timers } from './local-clock.ts'
-import { Machine, type MachineContext, STARTS, type Standing } from './machine.ts'
-import { Sockets } from './sockets.ts'
-import type { Carried } from './wire.ts'
+import { Machine, STARTS, type Standing } from './machine.ts'
 
 /** From the call of the event loop until the engine runs. */
 const WAKES = 0.02
@@ -22,27 +18,6 @@ const WAKES = 0.02
 const NOTICED = 0.3
 /** As in native/guardian/heartbeat.h. */
 const BEAT = 250
-
-/** What a node does not have, so that a test can show that it would be missed. */
-export type Without = 'guardian' | 'lifetime' | 'drain' | 'absence'
-
-export type NodeContext = MachineContext & {
-  readonly without: Without | undefined
-  /** Of each life of the engine of that node. */
-  readonly tapeOf?: ((node: string) => Tape) | undefined
-}
-
-type Life = {
-  readonly daemon: Daemon
-  readonly orders: EngineOrders
-  readonly tape: Tape | undefined
-  readonly timers: Timers
-  readonly sockets: Sockets
-  readonly checks: Checks
-  readonly recorder: Recorder
-  readonly inbox: (() => void)[]
-  leaving: boolean
-}
 
 export class SimulatedNode extends Machine {
   #serviceIsWell = true
@@ -89,85 +64,32 @@ export class SimulatedNode extends Machine {
     if (this.#life?.leaving === true) this.#startsAgain = true
     if (this.#life !== undefined || !this.powered) return
     this.#startsAgain = false
-    const { chance, lateness, note, time, without } = this.#context
-    const { clock, kernel } = this
+    const { note, without } = this.#context
+    const { clock, kernel, name } = this
     const send = (carried: Carried) => this.send(carried)
-    const guardian = new Guardian({
-      ...{ clock, kernel, send, timers: new Timers(time, clock, () => 0.1 * chance()) },
-      note: (text) => note(this.name, text),
+    this.#guardian = new Guardian({
+      ...{ clock, kernel, send, timers: new Timers(this.#context.time, clock, () => 0.1 * this.#context.chance()) },
+      note: (text) => note(name, text),
       executes: without !== 'guardian',
     })
-    const timers = new Timers(time, clock, () => lateness * chance())
-    const onReadable = () => this.wake()
-    const carrier = () => kernel.carrier
-    const sockets = new Sockets({ clock, mac: kernel.mac, carrier, send, onReadable })
-    const inbox: (() => void)[] = []
-    const checks = new Checks({
-      ...{ clock, timers, chance, isWell: (check) => this.#serviceIsWell && !this.#failing.has(check) },
-      post: (act) => {
-        inbox.push(act)
-        this.wake()
-      },
-    })
-    const tape = this.#context.tapeOf?.(this.name)
-    const elapsed = () => clock.now()
-    const later: Later = (deliver) => {
-      this.#tell = deliver
-    }
-    const clocks = { wall: () => clock.wall(), monotonic: elapsed }
-    const recorder = tape?.recorder(elapsed, later, clocks) ?? new Recorder(elapsed, later, clocks)
-    recorder.attach(({ message }) => note(this.name, message))
-    const ports: DaemonPorts = {
-      ...{ checks, recorder, random: chance },
-      clock: { now: () => clock.now(), asleep: () => clock.asleep() },
-      network: kernel.port(),
-      sockets: sockets.port(),
-      guardian: this.#guarded(guardian),
-      addressMemory: {
+    const life = newLife(this.#context, {
+      ...{ name, clock, kernel, send, config: this.#config, guardian: this.#guardian },
+      memory: {
         read: () => ({ entries: this.#memory, problem: undefined }),
         write: (entries) => {
           this.#memory = entries
         },
       },
-      schedule: (callback, wait) => timers.after(wait, () => this.#turn(callback)),
-      onForsaken: () => {
-        if (this.#life !== undefined) this.#life.leaving = true
+      isWell: (check) => this.#serviceIsWell && !this.#failing.has(check),
+      wake: () => this.wake(),
+      turn: (act) => this.#turn(act),
+      later: (deliver) => {
+        this.#tell = deliver
       },
-    }
-    const options: DaemonOptions = { drainBeforeExpire: without !== 'drain', noticeAbsence: without !== 'absence' }
-    const { daemon, orders } = this.#made(ports, options, tape)
-    this.#guardian = guardian
-    this.#life = { daemon, orders, tape, timers, sockets, checks, recorder, inbox, leaving: false }
-    note(this.name, 'starts')
-    this.#turn(() => orders.start())
-  }
-
-  #made(ports: DaemonPorts, options: DaemonOptions, tape: Tape | undefined) {
-    if (tape !== undefined) return tapedDaemon(tape, this.#config, ports, options)
-    const daemon = new Daemon(this.#config, ports, options)
-    return { daemon, orders: daemon }
-  }
-
-  /** Its calls come by the event loop. */
-  #guarded(guardian: Guardian) {
-    const port = guardian.port()
-    return {
-      ...port,
-      listen: (onCall: () => void) =>
-        port.listen(() => {
-          this.#life?.inbox.push(onCall)
-          this.wake()
-        }),
-      get executions() {
-        return port.executions
-      },
-      get guarded() {
-        return port.guarded
-      },
-      get armed() {
-        return port.armed
-      },
-    }
+    })
+    this.#life = life
+    note(name, 'starts')
+    this.#turn(() => life.orders.start())
   }
 
   /** SIGTERM. */

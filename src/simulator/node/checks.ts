@@ -2,16 +2,16 @@
  * The thread that checks, on a simulated node: the daemon's own rules and schedule (src/healthcheck) on virtual time, against
  * services that are well or not. Decided here: how long a run takes. Refuses to know what is asked.
  */
-import type { CheckPort, CheckPortNews } from '../daemon/ports.ts'
-import type { CheckSpec } from '../healthcheck/check.ts'
-import type { CheckReport } from '../healthcheck/check-report.ts'
-import { type Health, isChanging, resumeHealth, standingOf, startHealth, stepHealth } from '../healthcheck/health.ts'
-import { beginRun, endRun, promptRun, type Schedule, startSchedule } from '../healthcheck/schedule.ts'
-import type { Millis } from '../wire/units.ts'
-import { millis } from '../wire/units.ts'
-import type { Chance } from './chance.ts'
+import type { CheckPort, CheckPortNews } from '../../daemon/ports.ts'
+import type { CheckSpec } from '../../healthcheck/check.ts'
+import type { CheckReport } from '../../healthcheck/check-report.ts'
+import { type Health, isChanging, resumeHealth, standingOf, startHealth, stepHealth } from '../../healthcheck/health.ts'
+import { beginRun, endRun, promptRun, type Schedule, startSchedule } from '../../healthcheck/schedule.ts'
+import type { Millis } from '../../wire/units.ts'
+import { millis } from '../../wire/units.ts'
+import type { Chance } from '../chance.ts'
+import type { Cancel } from '../virtual-time.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
-import type { Cancel } from './virtual-time.ts'
 
 const LATENCY = 2
 /** Changed or not: the sign that the thread lives. */

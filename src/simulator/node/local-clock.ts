@@ -3,8 +3,8 @@
  * the timers that go by it. Decided here: who has its timers held back while it does not run (a stopped process), and that those come
  * first when it goes on. Refuses to know whose they are.
  */
-import { type Millis, millis } from '../wire/units.ts'
-import type { Cancel, VirtualTime } from './virtual-time.ts'
+import { type Millis, millis } from '../../wire/units.ts'
+import type { Cancel, VirtualTime } from '../virtual-time.ts'
 
 /** Nobody's clock begins at 0: a deadline that was counted from there would be found out. */
 const ORIGIN = 50_000

@@ -3,12 +3,12 @@
  * and what is done when the engine is gone or late. It may be stopped and killed itself. Refuses to know what a will says;
  * that a channel can be full, and that a word can be busy, is not modelled.
  */
-import type { CleanupPlan, GuardianPort } from '../daemon/ports.ts'
-import { type Millis, millis } from '../wire/units.ts'
+import type { CleanupPlan, GuardianPort } from '../../daemon/ports.ts'
+import { type Millis, millis } from '../../wire/units.ts'
+import type { Cancel } from '../virtual-time.ts'
+import type { Carried } from '../wire.ts'
 import type { Kernel } from './kernel.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
-import type { Cancel } from './virtual-time.ts'
-import type { Carried } from './wire.ts'
 
 const RENEWALS = 3
 

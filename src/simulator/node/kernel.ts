@@ -3,8 +3,8 @@
  * is read, and answers to ARP and Neighbor Discovery for whatever is installed, whoever runs or does not. Refuses to know
  * processes and virtual routers.
  */
-import { arpRequest, readArp } from '../arp/arp-packet.ts'
-import { icmpv6Frame } from '../arp/icmpv6-frame.ts'
+import { arpRequest, readArp } from '../../arp/arp-packet.ts'
+import { icmpv6Frame } from '../../arp/icmpv6-frame.ts'
 import type {
   AddressOutcome,
   AddressStep,
@@ -13,12 +13,12 @@ import type {
   NetworkPort,
   PresentAddress,
   WantedAddress,
-} from '../daemon/ports.ts'
-import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
-import { concatBytes } from '../wire/bytes.ts'
-import { type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
+} from '../../daemon/ports.ts'
+import { type Address, addressBytes, addressFromBytes } from '../../wire/address.ts'
+import { concatBytes } from '../../wire/bytes.ts'
+import { type Mac, macBytes, macFromBytes } from '../../wire/mac.ts'
+import type { Cancel } from '../virtual-time.ts'
 import type { Timers } from './local-clock.ts'
-import type { Cancel } from './virtual-time.ts'
 
 export const INDEX = 2
 const ARP_REPLY = 2

@@ -2,14 +2,14 @@
  * A node of a simulation without what runs on it: its clock, its kernel, its power and its place on the LAN. Decided here: what
  * is left when its processes are gone, and that whoever stands still hears nothing. Refuses to know which daemon it is for.
  */
-import type { Config } from '../config/config.ts'
-import type { PresentAddress } from '../daemon/ports.ts'
-import type { Mac } from '../wire/mac.ts'
-import type { Chance } from './chance.ts'
+import type { Config } from '../../config/config.ts'
+import type { PresentAddress } from '../../daemon/ports.ts'
+import type { Mac } from '../../wire/mac.ts'
+import type { Chance } from '../chance.ts'
+import type { VirtualTime } from '../virtual-time.ts'
+import type { Carried, Station, Wire } from '../wire.ts'
 import { Kernel, macOf } from './kernel.ts'
 import { LocalClock, Timers } from './local-clock.ts'
-import type { VirtualTime } from './virtual-time.ts'
-import type { Carried, Station, Wire } from './wire.ts'
 
 /** A process that ends is started again by whoever watches it, and a start takes so long. */
 export const STARTS = 150
