@@ -3,12 +3,20 @@
  * (also when a delivery asks for more of them) and what happens when the kernel gives no complete list. Refused here:
  * which interface or address matters.
  */
-import type { NetworkEvent, NetworkPort } from '../daemon/ports.ts'
+import type {
+  AddressOutcome,
+  AddressStep,
+  Link,
+  NameOf,
+  NetworkEvent,
+  NetworkPort,
+  PresentAddress,
+} from '../daemon/ports.ts'
 import { applySteps, waitForKernel } from './addresses.ts'
 import type { KernelClock } from './clock.ts'
 import type { NativeAddon } from './native.ts'
 import type { NetlinkMessage } from './netlink/message.ts'
-import { openMonitorSocket, openRequestSocket } from './netlink/socket.ts'
+import { type MonitorSocket, openMonitorSocket, openRequestSocket, type RequestSocket } from './netlink/socket.ts'
 import { PromoteSecondaries, readPromoteSecondaries } from './promote-secondaries.ts'
 import { readAddresses, readLinks } from './tables.ts'
 
@@ -36,60 +44,76 @@ export function openNetwork(
 ): NetworkPort {
   // First the monitor: every change from now on is either in a list or in its queue.
   const monitor = openMonitorSocket(native)
-  const requests = openRequestSocket(native, clock)
-  const secondaries = new PromoteSecondaries({
-    ask: (wanted) => requests.ask(wanted),
-    read: readPromoteSecondaries,
-    onProblem,
-  })
-  const pending: NetworkEvent[] = []
-  let deliver: ((event: NetworkEvent) => void) | undefined
-  let lookAgain: NodeJS.Timeout | undefined
+  return new KernelNetwork(monitor, openRequestSocket(native, clock), onProblem)
+}
+
+class KernelNetwork implements NetworkPort {
+  readonly #monitor: MonitorSocket
+  readonly #requests: RequestSocket
+  readonly #secondaries: PromoteSecondaries
+  readonly #pending: NetworkEvent[] = []
+  #deliver: ((event: NetworkEvent) => void) | undefined
+  #lookAgain: NodeJS.Timeout | undefined
+
+  constructor(monitor: MonitorSocket, requests: RequestSocket, onProblem: (message: string) => void) {
+    this.#monitor = monitor
+    this.#requests = requests
+    const ask: RequestSocket['ask'] = (wanted) => requests.ask(wanted)
+    this.#secondaries = new PromoteSecondaries({ ask, read: readPromoteSecondaries, onProblem })
+  }
+
+  links(): readonly Link[] | undefined {
+    return this.#lookAgainUnless(readLinks(this.#requests))
+  }
+
+  addresses(): readonly PresentAddress[] | undefined {
+    return this.#lookAgainUnless(readAddresses(this.#requests))
+  }
+
+  apply(steps: readonly AddressStep[], nameOf: NameOf): readonly AddressOutcome[] {
+    for (const step of steps) this.#secondaries.prepare(step, nameOf)
+    return applySteps(this.#requests, steps, nameOf)
+  }
+
+  settle(interfaceIndex: number): void {
+    waitForKernel(this.#requests, interfaceIndex)
+  }
+
+  watch(deliver: (event: NetworkEvent) => void): void {
+    this.#deliver = deliver
+    this.drain()
+    this.#monitor.start(() => this.drain())
+  }
 
   /** A delivery may drain again: what it brings comes behind what is still waiting. */
-  function drain(): void {
-    if (deliver === undefined) return
-    const { messages, lost } = monitor.take()
+  drain(): void {
+    if (this.#deliver === undefined) return
+    const { messages, lost } = this.#monitor.take()
     for (const message of messages) {
       const event = eventOf(message)
-      if (event !== undefined) pending.push(event)
+      if (event !== undefined) this.#pending.push(event)
     }
-    if (lost) pending.push({ kind: 'resync' })
-    for (let event = pending.shift(); event !== undefined; event = pending.shift()) deliver(event)
+    if (lost) this.#pending.push({ kind: 'resync' })
+    for (let event = this.#pending.shift(); event !== undefined; event = this.#pending.shift()) this.#deliver?.(event)
+  }
+
+  close(): void {
+    this.#deliver = undefined
+    this.#secondaries.restore()
+    clearTimeout(this.#lookAgain)
+    this.#monitor.close()
+    this.#requests.close()
   }
 
   /** The table kept changing under every dump: another look soon. */
-  function lookAgainUnless<T>(list: T | undefined): T | undefined {
+  #lookAgainUnless<T>(list: T | undefined): T | undefined {
     if (list === undefined) {
-      lookAgain ??= setTimeout(() => {
-        lookAgain = undefined
-        pending.push({ kind: 'resync' })
-        drain()
+      this.#lookAgain ??= setTimeout(() => {
+        this.#lookAgain = undefined
+        this.#pending.push({ kind: 'resync' })
+        this.drain()
       }, LOOK_AGAIN_MS)
     }
     return list
-  }
-
-  return {
-    links: () => lookAgainUnless(readLinks(requests)),
-    addresses: () => lookAgainUnless(readAddresses(requests)),
-    apply(steps, nameOf) {
-      for (const step of steps) secondaries.prepare(step, nameOf)
-      return applySteps(requests, steps, nameOf)
-    },
-    settle: (interfaceIndex) => waitForKernel(requests, interfaceIndex),
-    watch(next) {
-      deliver = next
-      drain()
-      monitor.start(drain)
-    },
-    drain,
-    close() {
-      deliver = undefined
-      secondaries.restore()
-      clearTimeout(lookAgain)
-      monitor.close()
-      requests.close()
-    },
   }
 }

@@ -13,32 +13,15 @@ import type {
   CheckPort,
   FrameSocket,
   FrameSocketOptions,
-  GuardianPort,
   NeighborWatchOptions,
   NetworkPort,
   NotifyPort,
   SocketPort,
 } from '../daemon/ports.ts'
-import type { Recorder } from '../daemon/telemetry/recorder.ts'
-import type { Input, InputOf, NewOutput } from './lines.ts'
+import type { Input, InputOf } from './lines.ts'
 import * as outputs from './outputs.ts'
-import type { ReplayedClocks } from './replayed-clocks.ts'
-import { WillWords } from './will-words.ts'
-
-export type Playback = {
-  readonly clocks: ReplayedClocks
-  readonly recorder: Recorder
-  /** It is compared. */
-  did(output: NewOutput): void
-  /** The same, and what came of it then. */
-  outcome<T>(output: NewOutput, read: (answer: unknown) => T): T
-  /** What it was told when it asked, of those that are meant; undefined: it was not told anything. */
-  told<K extends Input['in']>(kind: K, isMeant?: (input: InputOf<K>) => boolean): InputOf<K> | undefined
-  /** The same, where it was told always. */
-  asks<K extends Input['in']>(kind: K): InputOf<K> | undefined
-  /** Whoever is called may come back: with these, of that socket where it is one. */
-  within(kinds: ReadonlySet<Input['in']>, socket?: number): void
-}
+import type { Playback } from './playback.ts'
+import { ReplayedGuardian } from './replayed-guardian.ts'
 
 type Options = AdvertisementSocketOptions | FrameSocketOptions | NeighborWatchOptions
 
@@ -48,9 +31,6 @@ const RECEIVED: ReadonlySet<Input['in']> = new Set(['packet', 'failed'])
 /** Of whoever is called by the engine and may turn round to it. */
 const OTHERS: ReadonlySet<Input['in']> = new Set(['fact', 'stop', 'close', 'yield', 'reload', 'checked', 'notified'])
 
-/** Undefined: it went well. */
-const isWell = (answer: unknown): boolean => answer === undefined
-
 export class ReplayedPorts {
   readonly #playback: Playback
   readonly #timers = new Map<number, () => void>()
@@ -58,25 +38,24 @@ export class ReplayedPorts {
   readonly #sockets = new Map<number, Options>()
   #socketCount = 0
   readonly #delivering = new Map<number, Parameters<AdvertisementSocket['drain']>[1]>()
-  readonly #words = new WillWords()
-  readonly #guardian = { guarded: false, executions: 0 }
+  readonly #guardian: ReplayedGuardian
   #onTick: () => void = () => {}
   #onNetwork: Parameters<NetworkPort['watch']>[0] | undefined
   #onNamed: Parameters<AddressFilePort['follow']>[1] | undefined
-  #onCall: (() => void) | undefined
   #onChecks: Parameters<CheckPort['onNews']>[0] | undefined
   #onChecksStopped: (() => void) | undefined
   #onNotified: Parameters<NotifyPort['onNews']>[0] | undefined
 
   constructor(playback: Playback) {
     this.#playback = playback
+    this.#guardian = new ReplayedGuardian(playback)
   }
 
   /** `has`: those that the engine had then and could do without. */
   ports(has: InputOf<'create'>['has']): DaemonPorts {
     const { clocks, did, recorder, within } = this.#playback
     return {
-      ...{ recorder, network: this.#network(), sockets: this.#socketPort(), guardian: this.#guardianPort() },
+      ...{ recorder, network: this.#network(), sockets: this.#socketPort(), guardian: this.#guardian },
       clock: { now: () => clocks.now(), asleep: () => clocks.asleep() },
       random: () => clocks.read('random'),
       wakeUp: (onTick) => {
@@ -117,7 +96,7 @@ export class ReplayedPorts {
       case 'named':
         return call(this.#onNamed, input.file, input.reading)
       case 'called':
-        return call(this.#onCall)
+        return this.#guardian.called()
       case 'checked':
         return call(this.#onChecks, input.news)
       case 'checksStopped':
@@ -270,57 +249,6 @@ export class ReplayedPorts {
         this.#onNotified = listener
       },
       stop: () => did({ out: 'stopNotify' }),
-    }
-  }
-
-  #guardianPort(): GuardianPort {
-    const { asks, did, outcome, told } = this.#playback
-    const words = this.#words
-    const look = () => {
-      const { executions, guarded } = told('guardian') ?? this.#guardian
-      return Object.assign(this.#guardian, { executions, guarded })
-    }
-    return {
-      arm: (will) => {
-        const armed = outcome(outputs.willed(will, outputs.plainHex), isWell)
-        words.armed(will.unit, armed)
-        return armed
-      },
-      stepDown: (unit) => {
-        words.withdrawn(unit)
-        return outcome({ out: 'stepDown', unit }, outputs.steppedDown)
-      },
-      withdraw: (unit) => {
-        words.withdrawn(unit)
-        did({ out: 'withdraw', unit })
-      },
-      sent: (unit, at) => did({ out: 'promise', unit, at }),
-      state: (unit) => {
-        const word = told('word', (said) => said.unit === unit)
-        if (word !== undefined) words.set(word.unit, word.state)
-        return words.of(unit)
-      },
-      acknowledge: (unit) => {
-        words.withdrawn(unit)
-        return outcome({ out: 'acknowledge', unit }, isWell)
-      },
-      listen: (onCall) => {
-        this.#onCall = onCall
-        return outcome({ out: 'listen' }, isWell)
-      },
-      beat: () => {
-        const { silent, changing = false } = asks('beat') ?? {}
-        return silent === undefined ? undefined : { silent, isChanging: changing }
-      },
-      get executions() {
-        return look().executions
-      },
-      get guarded() {
-        return look().guarded
-      },
-      get armed() {
-        return look().guarded
-      },
     }
   }
 }

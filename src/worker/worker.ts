@@ -34,92 +34,128 @@ export type WorkerPorts = {
 
 type Tell = (message: WorkerMessage) => void
 
-export function runWorker({ engine, settings, dropPrivileges, openStream, streamPair, watchEnd }: WorkerPorts): void {
-  const tell: Tell = (message) => engine.postMessage(message)
-  let kept: string | undefined
-  try {
-    dropPrivileges()
-  } catch (error) {
-    kept = wordsOf(error)
+export function runWorker(ports: WorkerPorts): void {
+  const worker = new EngineWorker(ports)
+  ports.engine.on('message', (message: EngineMessage) => worker.take(message))
+}
+
+type MessageOf<K extends EngineMessage['kind']> = Extract<EngineMessage, { kind: K }>
+
+class EngineWorker {
+  readonly #ports: WorkerPorts
+  readonly #tell: Tell
+  /** Why this thread keeps its privileges; `undefined`: it has dropped them. */
+  readonly #kept: string | undefined
+  readonly #launches: LaunchRequests
+  readonly #latencies = new CheckLatencies()
+  readonly #questions: EngineQuestions
+  readonly #report: PortSources['report']
+  #checks: Promise<CheckService> | undefined
+  #checking: CheckService | undefined
+  #notices: Promise<NotifyService> | undefined
+  #webhook: Promise<WebhookService> | undefined
+  #metrics: Promise<MetricsPage> | undefined
+
+  constructor(ports: WorkerPorts) {
+    this.#ports = ports
+    const tell: Tell = (message) => ports.engine.postMessage(message)
+    this.#tell = tell
+    this.#kept = failureOf(ports.dropPrivileges)
+    this.#launches = new LaunchRequests(ports.streamPair, tell)
+    this.#questions = new EngineQuestions((message) => {
+      // The engine receives the results before the question, and its answer has them.
+      if (message.kind === 'asked' && message.question.about === 'report') this.#checking?.tellAll()
+      tell(message)
+    })
+    this.#report = sharedAnswer(() => this.#questions.report(), ENGINE_PAUSE)
   }
-  const launches = new LaunchRequests(streamPair, tell)
-  let checks: Promise<CheckService> | undefined
-  let checking: CheckService | undefined
-  let notices: Promise<NotifyService> | undefined
-  let webhook: Promise<WebhookService> | undefined
-  const latencies = new CheckLatencies()
-  const questions = new EngineQuestions((message) => {
-    // The engine hears it before the question, and answers with what is so now.
-    if (message.kind === 'asked' && message.question.about === 'report') checking?.tellAll()
-    tell(message)
-  })
-  const report = sharedAnswer(() => questions.report(), ENGINE_PAUSE)
-  let metrics: Promise<MetricsPage> | undefined
-  const metricsPage = () => {
-    metrics ??= import('../http/metrics/metrics-page.ts').then(
-      ({ MetricsPage }) => new MetricsPage(settings, { report, latencies }),
-    )
-    return metrics
-  }
-  engine.on('message', (message: EngineMessage) => {
+
+  take(message: EngineMessage): void {
     switch (message.kind) {
       case 'parse':
-        void parse(message, tell)
-        break
+        return void parse(message, this.#tell)
       case 'dump':
-        void dump(message, tell)
-        break
+        return void dump(message, this.#tell)
       case 'expose':
-        void expose(message.id, metricsPage, tell)
-        break
+        return void expose(message.id, () => this.#metricsPage(), this.#tell)
       case 'checkOrder':
-        checks ??= startChecks(
-          tell,
-          { launch: (programs) => launches.launch(programs), openStream, watchEnd },
-          latencies,
-        )
-        // The engine notices the silence of a thread that cannot check.
-        void checks
-          .then((service) => {
-            checking = service
-            return service.obey(message.order)
-          })
-          .catch((error) => tell({ kind: 'failed', message: `Cannot check anything: ${wordsOf(error)}` }))
-        break
+        return this.#check(message)
       case 'notifyOrder':
-        notices ??= startNotices(tell, launches)
-        void notices
-          .then((service) => service.obey(message.order))
-          .catch((error) => tell({ kind: 'failed', message: `Cannot notify anybody: ${wordsOf(error)}` }))
-        break
+        return this.#notify(message)
       case 'webhookOrder':
-        webhook ??= startWebhook(tell, settings)
-        void webhook
-          .then((service) => service.obey(message.order))
-          .catch((error) => tell({ kind: 'failed', message: `Cannot post any event: ${wordsOf(error)}` }))
-        break
+        return this.#post(message)
       case 'wordWanted':
-        tell({ kind: 'word' })
-        break
+        return this.#tell({ kind: 'word' })
       case 'launched':
-        launches.answered(message)
-        break
+        return this.#launches.answered(message)
       case 'serve':
-        if (kept === undefined)
-          void afterFirstResults(checks).then(() => serve(settings, { questions, report, metricsPage }, tell))
-        else
-          tell({ kind: 'failed', message: `${cannotOpen(settings)}: the worker thread keeps its privileges: ${kept}` })
-        break
+        return this.#serve()
       case 'reported':
-        questions.reported(message.id, message.part)
-        break
+        return this.#questions.reported(message.id, message.part)
       case 'answered':
-        questions.answered(message.id, message.answer)
-        break
+        return this.#questions.answered(message.id, message.answer)
       case 'happened':
-        questions.happened(message.event)
+        return this.#questions.happened(message.event)
     }
-  })
+  }
+
+  #check({ order }: MessageOf<'checkOrder'>): void {
+    const { openStream, watchEnd } = this.#ports
+    const probing: ProbePorts = { launch: (programs) => this.#launches.launch(programs), openStream, watchEnd }
+    this.#checks ??= startChecks(this.#tell, probing, this.#latencies)
+    const obeyed = this.#checks.then((service) => {
+      this.#checking = service
+      return service.obey(order)
+    })
+    // The engine notices the silence of a thread that cannot check.
+    this.#failing(obeyed, 'Cannot check anything')
+  }
+
+  #notify({ order }: MessageOf<'notifyOrder'>): void {
+    this.#notices ??= startNotices(this.#tell, this.#launches)
+    this.#failing(
+      this.#notices.then((service) => service.obey(order)),
+      'Cannot notify anybody',
+    )
+  }
+
+  #post({ order }: MessageOf<'webhookOrder'>): void {
+    this.#webhook ??= startWebhook(this.#tell, this.#ports.settings)
+    this.#failing(
+      this.#webhook.then((service) => service.obey(order)),
+      'Cannot post any event',
+    )
+  }
+
+  #failing(work: Promise<unknown>, what: string): void {
+    void work.catch((error) => this.#tell({ kind: 'failed', message: `${what}: ${wordsOf(error)}` }))
+  }
+
+  #serve(): void {
+    const { settings } = this.#ports
+    if (this.#kept !== undefined) {
+      const message = `${cannotOpen(settings)}: the worker thread keeps its privileges: ${this.#kept}`
+      return this.#tell({ kind: 'failed', message })
+    }
+    const sources = { questions: this.#questions, report: this.#report, metricsPage: () => this.#metricsPage() }
+    void afterFirstResults(this.#checks).then(() => serve(settings, sources, this.#tell))
+  }
+
+  #metricsPage(): Promise<MetricsPage> {
+    this.#metrics ??= import('../http/metrics/metrics-page.ts').then(
+      ({ MetricsPage }) => new MetricsPage(this.#ports.settings, { report: this.#report, latencies: this.#latencies }),
+    )
+    return this.#metrics
+  }
+}
+
+function failureOf(action: () => void): string | undefined {
+  try {
+    action()
+    return undefined
+  } catch (error) {
+    return wordsOf(error)
+  }
 }
 
 async function startChecks(tell: Tell, ports: ProbePorts, latencies: CheckLatencies): Promise<CheckService> {

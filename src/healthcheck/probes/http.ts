@@ -30,76 +30,88 @@ export type HttpPorts = {
 }
 
 /** Throws TypeError or SyntaxError for a URL or a pattern that is none. */
-export function httpProbe(spec: HttpSpec, { openStream, resolve }: HttpPorts = {}): Probe {
-  const first = firstOrder(spec)
-  const matcher = spec.body === undefined ? undefined : matcherOf(spec.body)
-  const questionOf = (order: HttpOrder): Question => ({
-    order,
-    bytes: requestOf(order),
-    matcher,
-    follows: spec.redirects > 0,
-  })
-  const firstQuestion = questionOf(first)
-  const home = endpointOf(first.url, spec, true, resolve)
-  const others = new Map<string, Endpoint>()
+export function httpProbe(spec: HttpSpec, ports: HttpPorts = {}): Probe {
+  const probe = new HttpProbe(spec, ports)
+  return {
+    start: (cutoff) => asRun(probe.ask(cutoff)),
+    events: spec.events ? (onEvent) => probe.idle(onEvent) : undefined,
+  }
+}
 
-  function endpointFor(url: URL): Endpoint {
-    if (url.origin === first.url.origin) return home
-    const known = others.get(url.origin)
-    if (known !== undefined) return known
-    if (others.size >= MOST_ORIGINS) others.clear()
-    const fresh = endpointOf(url, spec, false, resolve)
-    others.set(url.origin, fresh)
-    return fresh
+type Verdict = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'>
+
+class HttpProbe {
+  readonly #spec: HttpSpec
+  readonly #ports: HttpPorts
+  readonly #first: HttpOrder
+  readonly #matcher: ReturnType<typeof matcherOf> | undefined
+  readonly #firstQuestion: Question
+  readonly #home: Endpoint
+  /** Where redirects led, by origin. */
+  readonly #others = new Map<string, Endpoint>()
+
+  constructor(spec: HttpSpec, ports: HttpPorts) {
+    this.#spec = spec
+    this.#ports = ports
+    this.#first = firstOrder(spec)
+    this.#matcher = spec.body === undefined ? undefined : matcherOf(spec.body)
+    this.#firstQuestion = this.#questionOf(this.#first)
+    this.#home = endpointOf(this.#first.url, spec, true, ports.resolve)
   }
 
-  async function ask(cutoff: Cutoff): Promise<ProbeResult> {
+  async ask(cutoff: Cutoff): Promise<ProbeResult> {
     const startedAt = monotonicNow()
-    const result = (outcome: ProbeResult['outcome'], reason: ProbeResult['reason'], detail: string): ProbeResult => ({
-      outcome,
-      reason,
-      detail,
-      latency: millis(monotonicNow() - startedAt),
+    const verdict = await this.#verdict(cutoff).catch((error: unknown): Verdict => {
+      const { outcome, reason, message: detail } = asFailedProbe(error)
+      return { outcome, reason, detail }
     })
-    try {
-      let question = firstQuestion
-      for (let hops = 0; ; hops++) {
-        const { order } = question
-        const { status, location, body } = await exchange(question, endpointFor(order.url), cutoff, openStream)
-        if (spec.redirects > 0 && location !== undefined && isRedirect(status)) {
-          if (hops >= spec.redirects) throw new FailedProbe('tooManyRedirects', `More than ${spec.redirects} redirects`)
-          question = questionOf(redirected(order, status, location))
-          continue
-        }
-        if (!spec.status.some(([from, to]) => status >= from && status <= to)) {
-          return result(
-            'fail',
-            'status',
-            `${formatUrl(order.url)} answered ${status}, wanted ${formatRanges(spec.status)}`,
-          )
-        }
-        if (matcher !== undefined && !matcher.matches(body)) {
-          return result(
-            'fail',
-            'contentMissing',
-            `${matcher.wanted} is not in the answer (${status}) of ${formatUrl(order.url)}`,
-          )
-        }
-        return result('ok', 'ok', `${status}`)
+    return { ...verdict, latency: millis(monotonicNow() - startedAt) }
+  }
+
+  /** Holds a connection whose end is an event. */
+  idle(onEvent: () => void): IdleConnection {
+    return new IdleConnection((signal) => openConnection(this.#home, signal), onEvent)
+  }
+
+  /** Rejects with FailedProbe and with what the connection rejects. */
+  async #verdict(cutoff: Cutoff): Promise<Verdict> {
+    const { redirects, status: wanted } = this.#spec
+    let question = this.#firstQuestion
+    for (let hops = 0; ; hops++) {
+      const { order } = question
+      const answer = await exchange(question, this.#endpointFor(order.url), cutoff, this.#ports.openStream)
+      const { status, location, body } = answer
+      if (redirects > 0 && location !== undefined && isRedirect(status)) {
+        if (hops >= redirects) throw new FailedProbe('tooManyRedirects', `More than ${redirects} redirects`)
+        question = this.#questionOf(redirected(order, status, location))
+        continue
       }
-    } catch (error) {
-      const { outcome, reason, message } = asFailedProbe(error)
-      return result(outcome, reason, message)
+      const url = formatUrl(order.url)
+      if (!wanted.some(([from, to]) => status >= from && status <= to))
+        return fail('status', `${url} answered ${status}, wanted ${formatRanges(wanted)}`)
+      const matcher = this.#matcher
+      if (matcher !== undefined && !matcher.matches(body))
+        return fail('contentMissing', `${matcher.wanted} is not in the answer (${status}) of ${url}`)
+      return { outcome: 'ok', reason: 'ok', detail: `${status}` }
     }
   }
 
-  return {
-    start: (cutoff) => asRun(ask(cutoff)),
-    events: spec.events
-      ? (onEvent) => new IdleConnection((signal) => openConnection(home, signal), onEvent)
-      : undefined,
+  #questionOf(order: HttpOrder): Question {
+    return { order, bytes: requestOf(order), matcher: this.#matcher, follows: this.#spec.redirects > 0 }
+  }
+
+  #endpointFor(url: URL): Endpoint {
+    if (url.origin === this.#first.url.origin) return this.#home
+    const known = this.#others.get(url.origin)
+    if (known !== undefined) return known
+    if (this.#others.size >= MOST_ORIGINS) this.#others.clear()
+    const fresh = endpointOf(url, this.#spec, false, this.#ports.resolve)
+    this.#others.set(url.origin, fresh)
+    return fresh
   }
 }
+
+const fail = (reason: ProbeResult['reason'], detail: string): Verdict => ({ outcome: 'fail', reason, detail })
 
 /** Credentials of the URL become a header, as curl has it, and stay out of every message. */
 function firstOrder({ url: text, method, headers }: HttpSpec): HttpOrder {

@@ -4,7 +4,7 @@
  */
 import { closeSync } from 'node:fs'
 import type { GuardianWords, NativeAddon } from '../native.ts'
-import type { GuardianFault } from './guardian.ts'
+import type { GuardianFault } from './guardian-channel.ts'
 
 /** Undefined, after a fault where there should be one: started without a guardian, or by one that is older. */
 export function openGuardianWords(
