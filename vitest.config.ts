@@ -131,8 +131,8 @@ const LONG_ALONE = [
   'test/soak/**/*.test.ts',
 ]
 
-/** Files of `waiting` that run together on two cores. On average one of them takes a fifth of a CPU. */
-const WAIT_TOGETHER = 6
+/** Files of `waiting` that run together on two cores. On average one takes a fifth of a CPU, but those of test/interop play several pairs at once. */
+const WAIT_TOGETHER = 4
 
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
