@@ -18,10 +18,13 @@ import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** An Active that is kept from running for three of them takes its addresses off, which busy cores bring about at 100 ms. */
-const INTERVAL = 1_000
+/**
+ * An Active that is kept from running for three of them takes its addresses off, which busy cores bring about at 100 ms. With
+ * real-time priority they do not at 250 ms.
+ */
+const INTERVAL = 250
 const WITHIN = 20_000
-const YIELD = 8_000
+const YIELD = 4_000
 const PORT = 9655
 
 describeNetns('holdfast explain names the fault', () => {
@@ -32,7 +35,7 @@ describeNetns('holdfast explain names the fault', () => {
   const healthy = () => join(lab.directory, 'healthy')
 
   const start = (position: number, priority: number) => {
-    const plan = { host: lab.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP }
+    const plan = { host: lab.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP, realtime: true }
     const healthchecks = [{ name: 'service', file: healthy(), interval: '100ms' }]
     const isFirst = position === 1
     const track = isFirst ? { track: [{ healthcheck: 'service', weight: 50 }] } : {}
@@ -53,19 +56,19 @@ describeNetns('holdfast explain names the fault', () => {
     })
 
   /** Journals are written behind the daemon's work. */
-  async function story(since: number, wanted: Cause): Promise<Story> {
+  async function story(since: number, wanted: Cause, headline: RegExp): Promise<Story> {
     const directories = [dirname(second.socket), dirname(first.socket)]
     const [own = '', peer = ''] = directories
     const options = { router: 'vip', since: new Date(since).toISOString(), peers: [peer], asksPeers: false, json: true }
     let told: Story | undefined
     await eventually(
-      `the story to name ${wanted}`,
+      `the story to name ${wanted}: ${headline}`,
       async () => {
         const places = { socket: join(own, 'holdfast.sock'), file: join(own, 'events.jsonl') }
         const { stdout } = await explainCommand({ ...options, ...places })
         const read: Story = JSON.parse(stdout)
         told = read
-        return read.incidents.some(({ cause }) => cause === wanted)
+        return read.incidents.some((incident) => incident.cause === wanted && headline.test(incident.headline))
       },
       () => told?.incidents.map(({ cause, headline }) => ({ cause, headline })),
       { within: 5_000, every: 250 },
@@ -210,20 +213,6 @@ describeNetns('holdfast explain names the fault', () => {
       undo: async () => {},
     },
     {
-      fault: 'two that are configured differently',
-      cause: 'discarded',
-      headline: /came to .*: .* discards the advertisements of another router \(version\)/,
-      inflict: async () => {
-        first.reload({ ...first.plan, version: 2 })
-        const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
-        await eventually('r1 to be Active in version 2', isAlone, sight, { within: WITHIN })
-      },
-      undo: async () => {
-        first.reload(first.plan)
-        await settlesOn('r1')
-      },
-    },
-    {
       fault: 'a reload of a file that is wrong',
       cause: 'reloadFailed',
       headline: /cannot reload its configuration \(invalid: /,
@@ -305,7 +294,23 @@ describeNetns('holdfast explain names the fault', () => {
         first.killAll()
         await answeredBy('r2')
       },
-      undo: async () => {},
+      undo: again,
+    },
+    // Last, because a takeover soon after it is explained by it.
+    {
+      fault: 'two that are configured differently',
+      cause: 'discarded',
+      headline: /came to .*: .* discards the advertisements of another router \(version\)/,
+      inflict: async () => {
+        // Version 2 knows whole seconds.
+        first.reload({ ...first.plan, version: 2, intervalMs: 1_000 })
+        const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
+        await eventually('r1 to be Active in version 2', isAlone, sight, { within: WITHIN })
+      },
+      undo: async () => {
+        first.reload(first.plan)
+        await settlesOn('r1')
+      },
     },
   ]
 
@@ -365,11 +370,9 @@ describeNetns('holdfast explain names the fault', () => {
         expect(told()).not.toContain('Nothing has happened')
       }
       await row.later?.()
-      const told = await story(since, cause)
+      const told = await story(since, cause, headline)
       if (row.now !== undefined)
         expect(told.now).toContainEqual(expect.objectContaining({ words: expect.stringMatching(row.now) }))
-      const named = told.incidents.filter((incident) => incident.cause === cause)
-      expect(named.map((incident) => incident.headline).join('\n')).toMatch(headline)
       await undo()
       // A Backup that has just become one does not take over at once (fastPreempt).
       await sleep(4 * INTERVAL)
