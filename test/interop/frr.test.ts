@@ -4,5 +4,5 @@ import { matchesOf } from './match.ts'
 import { playMatches } from './matrix.ts'
 
 describeFrr('beside FRR', () => {
-  playMatches([...matchesOf('frr', 'v3 IPv4'), ...matchesOf('frr', 'v3 IPv6')], 2)
+  playMatches([...matchesOf('frr', 'v3 IPv4'), ...matchesOf('frr', 'v3 IPv6')], 4)
 })

@@ -7,5 +7,5 @@ import { matchesOf } from './match.ts'
 import { playMatches } from './matrix.ts'
 
 describeInterop('beside keepalived', () => {
-  playMatches([...matchesOf('keepalived', 'v3 IPv4'), ...matchesOf('keepalived', 'v3 IPv6')], 2)
+  playMatches([...matchesOf('keepalived', 'v3 IPv4'), ...matchesOf('keepalived', 'v3 IPv6')], 4)
 })

@@ -25,30 +25,45 @@ const SLACK = 1_000
 /** The same; whoever takes the address off first leaves the client for a Skew_Time, 600 ms. */
 const HANDED_OVER = 300
 
-type Context = Pick<TestContext, 'onTestFinished'>
+/** What the wire must show of a step, checked when the capture has ended. */
+type Check = (frames: readonly Frame[]) => void
+type Step = (group: Pair) => Promise<Check>
+const NOTHING: Check = () => {}
 
-async function open(match: Match, { onTestFinished }: Context): Promise<Pair> {
+/** Of the capture's clock, in s. */
+const now = (): number => Date.now() / 1_000
+const since = (frames: readonly Frame[], at: number) => frames.filter((frame) => Number(frame.at) >= at)
+
+/** One LAN, one start of the daemons, one capture: the steps follow each other, as accidents do on a node. */
+async function play(match: Match, steps: readonly Step[], { onTestFinished }: TestContext): Promise<void> {
   const group = new Pair(match)
   onTestFinished(() => group.lab.destroy())
   await group.listen()
-  return group
+  const checks: { readonly until: number; readonly check: Check }[] = []
+  for (const step of steps) {
+    const check = await step(group)
+    checks.push({ until: now(), check })
+  }
+  const frames = await group.wireIsClean()
+  for (const { check, until } of checks) check(frames.filter(({ at }) => Number(at) < until))
 }
 
-async function elects(match: Match, context: Context): Promise<void> {
-  const group = await open(match, context)
+const elects: Step = async (group) => {
+  const { high, low, protocol } = group.match
   await group.start('high')
   await group.settlesOn('high', 'it started alone')
   await group.start('low')
-  await sleep(Math.max(1_000, 1.5 * activeDownIntervalOf(match.protocol, PRIORITY.low)))
-  await group.settlesOn('high', `${match.low} joined`)
+  await sleep(Math.max(1_000, 1.5 * activeDownIntervalOf(protocol, PRIORITY.low)))
+  await group.settlesOn('high', `${low} joined`)
   await group.bothAreContent()
-  const frames = await group.wireIsClean()
-  expect(group.from('low', frames), `advertisements of ${match.low} beside a better router`).toEqual([])
+  return (frames) => {
+    expect(group.from('high', frames).length, `advertisements of ${high}`).toBeGreaterThan(0)
+    expect(group.from('low', frames), `advertisements of ${low} beside a better router`).toEqual([])
+  }
 }
 
-async function preempts(match: Match, context: Context): Promise<void> {
-  const { high, low } = match
-  const group = await open(match, context)
+const preempts: Step = async (group) => {
+  const { high, low } = group.match
   await group.start('low')
   await group.settlesOn('low', 'it started alone')
   await group.start('high')
@@ -56,15 +71,16 @@ async function preempts(match: Match, context: Context): Promise<void> {
   await sleep(Math.max(500, 1.5 * group.intervalMs))
   await group.settlesOn('high', 'it preempted')
   await group.bothAreContent()
-  const frames = await group.wireIsClean()
-  const last = group.from('low', frames).at(-1)
-  const first = sinceSilence(group.from('high', frames), 3 * group.intervalMs)
-  // The loser may send one last advertisement when its addresses are off (docs/architecture.md, Protocol decisions), no more.
-  const late = group.from('low', frames).filter(({ at }) => Number(at) > Number(first?.at))
-  expect(
-    late.length,
-    `advertisements of ${low} after the first of ${high}; last at ${last?.at}, first at ${first?.at}`,
-  ).toBeLessThanOrEqual(2)
+  return (frames) => {
+    const last = group.from('low', frames).at(-1)
+    const first = sinceSilence(group.from('high', frames), 3 * group.intervalMs)
+    // The loser may send one last advertisement when its addresses are off (docs/architecture.md, Protocol decisions), no more.
+    const late = group.from('low', frames).filter(({ at }) => Number(at) > Number(first?.at))
+    expect(
+      late.length,
+      `advertisements of ${low} after the first of ${high}; last at ${last?.at}, first at ${first?.at}`,
+    ).toBeLessThanOrEqual(2)
+  }
 }
 
 /**
@@ -76,79 +92,80 @@ function sinceSilence(frames: readonly Frame[], silence: number): Frame | undefi
   return begins.at(-1)
 }
 
-/** All processes of the Active die at once, as when its container is killed. */
-async function takesOver(match: Match, context: Context): Promise<void> {
-  const { high, low, protocol } = match
-  const group = await open(match, context)
-  await Promise.all([group.start('low'), group.start('high')])
-  await group.settlesOn('high', 'both started')
+async function comesBack(group: Pair, after: string): Promise<void> {
+  await group.start('high')
+  await group.settlesOn('high', `it was started again after ${after}`)
   await group.bothAreContent()
+}
+
+/** All processes of the Active die at once, as when its container is killed. */
+const takesOver: Step = async (group) => {
+  const { high, low, protocol } = group.match
   const at = group.daemon('high').killAll()
   await group.moves('low', `to be Active after ${high} was killed`)
   const down = activeDownIntervalOf(protocol, PRIORITY.low)
-  expect(group.movedAfter('high', at), `ms until ${low} answered the client`).toBeLessThan(down + SLACK)
+  expect(group.movedAfter('high', at), `ms from the kill of ${high} until ${low} answered the client`).toBeLessThan(
+    down + SLACK,
+  )
   // The dead node's kernel keeps the address: the next start of its daemon clears that up.
   await group.bothAreContent()
-  await group.start('high')
-  await group.settlesOn('high', 'it was started again')
-  await group.bothAreContent()
-  await group.wireIsClean()
+  await comesBack(group, 'it was killed')
+  return NOTHING
 }
 
 /** The engine alone dies: the last will says priority 0 in its place, in the neighbour's dialect. */
-async function leavesByItsWill(match: Match, context: Context): Promise<void> {
-  const group = await open(match, context)
-  await Promise.all([group.start('low'), group.start('high')])
-  await group.settlesOn('high', 'both started')
-  const at = group.daemon('high').killEngine()
+const leavesByItsWill: Step = async (group) => {
+  const killed = now()
+  const leaver = group.daemon('high')
+  const at = leaver.killEngine()
   await group.settlesOn('low', 'the engine was killed')
-  expect(group.movedAfter('high', at), 'ms until the successor answered the client').toBeLessThan(
-    activeDownIntervalOf(match.protocol, PRIORITY.low) - group.intervalMs,
-  )
+  expect(
+    group.movedAfter('high', at),
+    'ms from the kill of the engine until the successor answered the client',
+  ).toBeLessThan(activeDownIntervalOf(group.match.protocol, PRIORITY.low) - group.intervalMs)
   await group.bothAreContent()
-  const frames = await group.wireIsClean()
-  const zero = group.from('high', frames).filter(({ priority }) => priority === '0')
-  expect(zero.length, 'advertisements of priority 0 in its name').toBeGreaterThan(0)
+  const over = now()
+  await leaver.exited
+  await comesBack(group, 'its engine was killed')
+  return (frames) => {
+    const meanwhile = since(group.from('high', frames), killed).filter((frame) => Number(frame.at) < over)
+    const zero = meanwhile.filter(({ priority }) => priority === '0')
+    expect(zero.length, 'advertisements of priority 0 in its name').toBeGreaterThan(0)
+  }
 }
 
-async function leaves(match: Match, context: Context): Promise<void> {
-  const { high, low, protocol } = match
-  const group = await open(match, context)
-  await group.start('high')
-  await group.settlesOn('high', 'it started alone')
-  await group.start('low')
-  // A newcomer must have heard the Active: it would take the end of its own start-up for a takeover otherwise.
+const leaves: Step = async (group) => {
+  const { high, low, protocol } = group.match
+  // A router that has just begun must have heard the other one first.
   await sleep(2 * group.intervalMs)
   const leaver = group.daemon('high')
   await group.bothAreContent()
+  const left = now()
   const at = leaver.terminate()
   await group.settlesOn('low', `${high} was told to leave`)
   const skew = skewTimeOf(protocol, PRIORITY.low)
-  expect(group.movedAfter('high', at), `ms until ${low} answered the client`).toBeLessThan(skew + SLACK)
+  expect(group.movedAfter('high', at), `ms from SIGTERM of ${high} until ${low} answered the client`).toBeLessThan(
+    skew + SLACK,
+  )
   // holdfast answers until its successor is announced; the others take the address off first.
   const silence = leaver instanceof Holdfast ? HANDED_OVER : skew + SLACK
-  expect(group.silenceSince(at), 'ms in which the client got no answer').toBeLessThan(silence)
+  expect(group.silenceSince(at), `ms in which the client got no answer when ${high} left`).toBeLessThan(silence)
   if (high !== 'frr')
     expect(await leaver.exited, `the end of ${high} after SIGTERM`).toMatchObject({ code: 0, signal: null })
   await group.bothAreContent()
-  await group.start('high')
-  await group.settlesOn('high', 'it was started again')
-  await group.bothAreContent()
-
-  const frames = await group.wireIsClean()
-  const zero = group.from('high', frames).find(({ priority }) => priority === '0')
-  const successor = group.from('low', frames)[0]
-  expect(zero, `an advertisement of priority 0 from ${high}`).toBeDefined()
-  expect(Number(zero?.at), `priority 0 of ${high} before the first advertisement of ${low}`).toBeLessThan(
-    Number(successor?.at),
-  )
+  await comesBack(group, 'it was told to leave')
+  return (frames) => {
+    const zero = since(group.from('high', frames), left).find(({ priority }) => priority === '0')
+    const successor = since(group.from('low', frames), left)[0]
+    expect(zero, `an advertisement of priority 0 from ${high}`).toBeDefined()
+    expect(Number(zero?.at), `priority 0 of ${high} before the first advertisement of ${low}`).toBeLessThan(
+      Number(successor?.at),
+    )
+  }
 }
 
-async function heals(match: Match, context: Context): Promise<void> {
-  const { high } = match
-  const group = await open(match, context)
-  await Promise.all([group.start('low'), group.start('high')])
-  await group.settlesOn('high', 'both started')
+const heals: Step = async (group) => {
+  const { high } = group.match
   await sleep(ANNOUNCED)
   const healedAt: number[] = []
   // A cut costs seconds where the interval is one.
@@ -158,7 +175,7 @@ async function heals(match: Match, context: Context): Promise<void> {
     await group.moves('low', `to answer the client while ${high} is cut off`)
     const later = (phase + (group.intervalMs > 100 ? 0 : 3)) * group.intervalMs
     await sleep(later)
-    healedAt.push(Date.now() / 1_000)
+    healedAt.push(now())
     const at = group.lab.heal(group.high.host)
     const occasion = `a heal ${later.toFixed(0)} ms after the split`
     await group.isElected('high', occasion)
@@ -170,26 +187,29 @@ async function heals(match: Match, context: Context): Promise<void> {
     await sleep(2 * group.intervalMs)
   }
   await group.bothAreContent()
-  const frames = await group.wireIsClean()
-  if (high === 'frr')
-    expect(
-      group.announcedByFrr(frames).filter(({ at }) => Number(at) > Number(healedAt[0])),
-      'announcements of FRR 8.4 after a heal that it won: it is known to send none',
-    ).toEqual([])
+  return (frames) => {
+    if (high === 'frr')
+      expect(
+        since(group.announcedByFrr(frames), healedAt[0] ?? 0),
+        'announcements of FRR 8.4 after a heal that it won: it is known to send none',
+      ).toEqual([])
+  }
 }
 
-/** Five tests a row, six where ours is the one that dies. `beside`: so many at once, because they wait more than they work. */
+/** Two tests a row. `beside`: so many at once, because they wait more than they work. */
 export function playMatches(matches: readonly Match[], beside: number): void {
   const turns = new Turns(beside)
   for (const match of matches) {
     const { high, low, name } = match
-    const play = (title: string, body: (match: Match, context: Context) => Promise<void>) =>
-      turns.test(`${name}: ${title}`, (context) => body(match, context))
-    play(`${high} is elected before ${low}, which never speaks`, elects)
-    play(`${high} comes second and preempts ${low}`, preempts)
-    play(`${low} takes over from a killed ${high} and gives it back`, takesOver)
-    if (high === 'holdfast') play(`${low} follows the last will of ${high}`, leavesByItsWill)
-    play(`${high} leaves, ${low} follows, ${high} comes back`, leaves)
-    play(`${low} is Active beside a cut off ${high} and gives way after the heal`, heals)
+    const [dies, byWill] =
+      high === 'holdfast' ? [', with its engine killed', [leavesByItsWill]] : ['', [] as readonly Step[]]
+    turns.test(
+      `${name}: ${high} is elected before ${low}, which never speaks; killed${dies} and told to leave, it is followed and comes back`,
+      (context) => play(match, [elects, takesOver, ...byWill, leaves], context),
+    )
+    turns.test(
+      `${name}: ${high} comes second and preempts ${low}, which is Active beside it while it is cut off and gives way after the heal`,
+      (context) => play(match, [preempts, heals], context),
+    )
   }
 }

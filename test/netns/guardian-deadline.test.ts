@@ -5,19 +5,17 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll, Talker } from '../../src/lab/cable.ts'
-import { ip, linkOf } from '../../src/lab/ip.ts'
+import { ip, linkOf, shownAddresses } from '../../src/lab/ip.ts'
 import type { Said } from '../../src/lab/json-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judge, judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 import type { Order } from './guarded-engine.ts'
+import { runSource } from './linux-fixture.ts'
 import { agent, GUARDIAN } from './native-fixture.ts'
 
 const VIPS = ['198.51.100.200', '198.51.100.201', '2001:db8::200']
-const RUNNER = `
-  const { runnerImport } = await import('vite')
-  await runnerImport(process.argv[1], { configFile: false, logLevel: 'error' })
-`
+const ENGINE = runSource(join(import.meta.dirname, 'guarded-engine.ts'))
 /** `ip addr` itself, and the moment between two looks. */
 const LOOKING = 15
 /**
@@ -27,8 +25,6 @@ const LOOKING = 15
 const NOTICED = 500
 /** The kernel looks for expired addresses at a whole second, by a coarse timer, and not again within a second. */
 const KERNEL = 1250
-
-type Present = { readonly local: string; readonly valid_life_time: number; readonly tentative?: boolean }
 
 describeNetns('a guardian with deadlines', () => {
   let here = ''
@@ -63,15 +59,11 @@ describeNetns('a guardian with deadlines', () => {
     if (name === 'SIGSTOP') stopped.add(pid)
   }
 
-  function present(): readonly Present[] {
-    const [link]: { addr_info: Present[] }[] = JSON.parse(ip(here, '-json addr show dev eth0'))
-    return (link?.addr_info ?? []).filter(({ local }) => VIPS.includes(local))
-  }
+  const present = () => shownAddresses(here).filter(({ local }) => VIPS.includes(local))
 
   /** The engine, with all VIPs on. */
   async function owner(interval: number, more: Partial<NonNullable<Order['take']>> = {}) {
-    const node = [process.execPath, '--input-type=module', '-e', RUNNER, join(import.meta.dirname, 'guarded-engine.ts')]
-    const talker = new Talker(here, [GUARDIAN, '--', ...node])
+    const talker = new Talker(here, [GUARDIAN, '--', ...ENGINE])
     running = talker
     const pid = Number((await talker.line('ready', ({ ready }) => ready === true)).pid)
     const order = (wanted: Order): void => talker.tell(wanted)
