@@ -208,7 +208,7 @@ export default defineConfig({
       ),
       group(5, 'long', 3, LONG),
       group(6, 'long-alone', 1, LONG_ALONE),
-      group(7, 'container', 2, CONTAINER, [], ['test/container/build-image.ts']),
+      group(7, 'container', 1, CONTAINER, [], ['test/container/build-image.ts']),
     ],
   },
 })
