@@ -2,7 +2,9 @@
  * The listeners of a running daemon: the control socket on the engine's own thread, and the worker that serves the port.
  * Decided here: which command answers what, and that a listener that does not open is a line in the log.
  */
+
 import type { Server } from 'node:http'
+import { messageOf } from '../base/message-of.ts'
 import type { Config } from '../config/config.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
 import type { Command, Commands, LargeCommand, Reply } from '../http/server.ts'
@@ -27,7 +29,7 @@ export async function openListeners(
   try {
     server = await openSocket(socket, engine, isManaged)
   } catch (error) {
-    recorder.log('error', error instanceof Error ? error.message : String(error), { socket })
+    recorder.log('error', messageOf(error), { socket })
   }
   worker.serve()
   return {

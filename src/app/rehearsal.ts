@@ -4,6 +4,7 @@
  * learned (scripts/loader.cjs). Refuses to know what is played.
  */
 
+import { messageOf } from '../base/message-of.ts'
 import { rehearsal } from '../daemon/rehearsal.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import { openClock } from '../linux/clock.ts'
@@ -29,7 +30,7 @@ export function startRehearsal(recorder: Recorder, onEnd: () => void): void {
         return
       }
     } catch (error) {
-      recorder.log('error', `Cannot rehearse: ${error instanceof Error ? error.message : String(error)}`)
+      recorder.log('error', `Cannot rehearse: ${messageOf(error)}`)
     }
     onEnd()
   }

@@ -2,6 +2,7 @@
  * `holdfast run --record FILE`: wiring of engine, tape and file. Decided here: a recording is worth less than the daemon, so
  * that one which cannot be made, or has to end, is a line in the log and nothing else. Refuses to know lines.
  */
+import { messageOf } from '../base/message-of.ts'
 import type { Config } from '../config/config.ts'
 import { Daemon, type DaemonPorts } from '../daemon/daemon.ts'
 import { Recorder } from '../daemon/telemetry/recorder.ts'
@@ -53,7 +54,7 @@ export async function taping(order: RecordOrder | undefined): Promise<Taping> {
         file = RecordingFile.open({ ...order, version: VERSION, onEnd })
       } catch (error) {
         tape.off()
-        const why = error instanceof Error ? error.message : String(error)
+        const why = messageOf(error)
         recorder.log('error', `${why}; the daemon runs without a recording`, { recording: path })
         return untaped(recorder).made(config, ports)
       }

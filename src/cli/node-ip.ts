@@ -3,10 +3,12 @@
  * for all who read it, or explained address by address. Decided here: when to look again, and that what is written is
  * whole. The choice is kubernetes/node-ip's.
  */
+
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT } from '../app/exit-code.ts'
+import { messageOf } from '../base/message-of.ts'
 import { type NodeFile, nodeFiles, PRIMARY } from '../cluster/decisions/node-ip/files.ts'
 import { environmentIn, type Hint, hintIn } from '../cluster/decisions/node-ip/hint.ts'
 import { type Selection, selectNodeAddresses, type Wishes } from '../cluster/decisions/node-ip/selection.ts'
@@ -126,7 +128,7 @@ function set(selection: Selection, { wishes }: Question, options: NodeIpOptions)
       if (done !== undefined) lines.push(done)
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     return {
       exitCode: EXIT.failure,
       stdout: '',

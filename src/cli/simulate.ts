@@ -2,9 +2,11 @@
  * `holdfast simulate SCENARIO`: the engine itself on simulated nodes with configurations of one's own, and what a LAN would
  * have seen (docs/simulate.md). Reads files and says what is wrong with them; asks nobody and changes nothing.
  */
+
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { EXIT } from '../app/exit-code.ts'
+import { messageOf } from '../base/message-of.ts'
 import { checksOf, nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
 import { configFrom } from '../config/configuration.ts'
@@ -42,7 +44,7 @@ export function simulateCommand(file: string, options: SimulateOptions = {}): Co
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     return { exitCode: EXIT.configuration, stdout: '', stderr: `holdfast: Cannot read ${file}: ${why}\n` }
   }
   const read = readPlan(text, file)

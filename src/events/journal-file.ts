@@ -4,9 +4,11 @@
  * disk, and that one which is full or read-only costs events in the file, counted and told, and nothing else. Refuses to
  * know what an event means.
  */
+
 import { constants, writeSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { messageOf } from '../base/message-of.ts'
 import type { JournalEvent } from './event.ts'
 import { readEvent } from './event.ts'
 
@@ -157,7 +159,7 @@ export class JournalFile {
   }
 
   async #fail(events: number, error: unknown): Promise<void> {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     this.#lose(events, why)
     if (performance.now() < this.#notBefore) return
     this.#notBefore = performance.now() + TRY_AGAIN

@@ -3,8 +3,10 @@
  * the operator like any other, so it comes back as one: every command reports it in the same words. This file does not
  * know what a configuration means, nor whether it is read at start, for a check or for a reload (docs/adr/0010).
  */
+
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { messageOf } from '../base/message-of.ts'
 import type { ParsedConfig } from '../config/configuration.ts'
 import type { Problem } from '../config/problem.ts'
 import { parseConfig } from '../config/text/yaml.ts'
@@ -36,7 +38,7 @@ export function loadConfig(file: string, read: (file: string) => string = readTe
 
 export function problemOfReading(file: string, error: unknown): Problem {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const reason = WORDS[code] ?? (error instanceof Error ? error.message : String(error))
+  const reason = WORDS[code] ?? messageOf(error)
   const message = `Cannot read the configuration: ${reason}${code === '' ? '' : ` (${code})`}`
   return { file, line: 0, column: 0, path: '', message, severity: 'error' }
 }

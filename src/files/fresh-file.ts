@@ -5,10 +5,12 @@
  * calls are asynchronous; whether the text is to be found after a power failure as well is the caller's to say. Refuses
  * to know what is in it.
  */
+
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { messageOf } from '../base/message-of.ts'
 
 /** What a dump shows is for whoever may command the daemon. */
 const MODE = 0o600
@@ -30,7 +32,7 @@ export async function replaceFile(path: string, text: string, durable = false): 
     if (durable) await syncFolder(dirname(path))
   } catch (cause) {
     await rm(fresh, { force: true }).catch(() => {})
-    throw new Error(`Cannot write ${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(`Cannot write ${path}: ${messageOf(cause)}`, { cause })
   }
 }
 

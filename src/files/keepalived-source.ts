@@ -3,9 +3,11 @@
  * the PATH. Decided here: only regular files that nobody means to execute are read, as keepalived does, and no file
  * beyond a size. This file does not know what the files say.
  */
+
 import { accessSync, closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { messageOf } from '../base/message-of.ts'
 import type { Inclusion, KeepalivedSource, Surroundings } from '../config/keepalived/source.ts'
 import { alternatives, isWild, matcherOf } from '../config/keepalived/text/glob.ts'
 
@@ -85,7 +87,7 @@ export function readIncluded(file: string): { readonly text: string } | { readon
       closeSync(descriptor)
     }
   } catch (error) {
-    return { reason: error instanceof Error ? error.message : String(error) }
+    return { reason: messageOf(error) }
   }
 }
 

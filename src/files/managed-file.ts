@@ -4,8 +4,10 @@
  * hangs and comes back leaves no older text behind; who waits is told after a while that it is not kept; what could not be
  * written is tried again. Refuses to know what the text says.
  */
+
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../base/message-of.ts'
 import { replaceFile } from './fresh-file.ts'
 
 const LONGEST_WAIT = 5_000
@@ -58,7 +60,7 @@ export class ManagedFile {
         if (isOurs && this.#writing === undefined) await rm(join(folder, found), { force: true })
       }
     } catch (error) {
-      this.#options.onProblem(`Cannot use ${folder}: ${error instanceof Error ? error.message : String(error)}`)
+      this.#options.onProblem(`Cannot use ${folder}: ${messageOf(error)}`)
     }
   }
 
@@ -97,7 +99,7 @@ export class ManagedFile {
         await mkdir(dirname(this.path), { recursive: true, mode: 0o700 })
         await this.#put(this.path, wanted.text)
       } catch (error) {
-        this.#fail(error instanceof Error ? error.message : String(error))
+        this.#fail(messageOf(error))
         this.#again = setTimeout(() => this.#begin(), this.#options.tryAgain ?? TRY_AGAIN).unref()
         break
       }

@@ -3,9 +3,11 @@
  * who it is (SO_PEERCRED); mode 0600 keeps the others from connecting at all. A socket file that an earlier life left is
  * taken over; one that somebody still listens on is not. Refuses to know what is said over it.
  */
+
 import { mkdirSync, statSync, unlinkSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { dirname } from 'node:path'
+import { messageOf } from '../base/message-of.ts'
 import { unsafeFolder } from './socket-folder.ts'
 
 export type ControlPeer = { readonly pid: number; readonly uid: number }
@@ -20,7 +22,7 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   } catch (cause) {
-    throw new Error(`Cannot listen on ${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(`Cannot listen on ${path}: ${messageOf(cause)}`, { cause })
   }
   const unsafe = unsafeFolder(path)
   if (unsafe !== undefined) onUnsafe(unsafe)
@@ -48,7 +50,7 @@ export async function unusableSocket(path: string): Promise<string | undefined> 
   try {
     await listenPrivately(probe, path, () => {})
   } catch (error) {
-    return `${error instanceof Error ? error.message : String(error)}: without its socket "holdfast status" and a liveness probe get no answer. Remove what is there, make room, or set api.socket`
+    return `${messageOf(error)}: without its socket "holdfast status" and a liveness probe get no answer. Remove what is there, make room, or set api.socket`
   }
   await new Promise((resolve) => probe.close(resolve))
   return undefined
@@ -64,7 +66,7 @@ function removeStale(path: string): void {
   try {
     unlinkSync(path)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = messageOf(cause)
     throw new Error(`Cannot listen on ${path}: a socket of an earlier run is there (${why})`, { cause })
   }
 }

@@ -3,6 +3,7 @@
  * Decided here: which reason an error has. Refuses to know sockets, and whether a reason is the target's fault in the
  * eyes of a router.
  */
+import { messageOf } from '../base/message-of.ts'
 import type { Reason } from './probe-result.ts'
 
 /** Thrown inside a probe and caught by it: the run's result is already known. */
@@ -52,8 +53,6 @@ export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
   return ''
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 export function asFailedProbe(error: unknown): FailedProbe {
   if (error instanceof FailedProbe) return error

@@ -1,4 +1,5 @@
 /** From what is asked to who asks it. A specification that no probe can be made of becomes one that says why. */
+import { messageOf } from '../base/message-of.ts'
 import type { ProbeSpec } from './check.ts'
 import type { OpenStream } from './connection/stream.ts'
 import { impossibleProbe, type Probe, type WatchEnd } from './probe.ts'
@@ -33,6 +34,6 @@ export function probeOf(spec: ProbeSpec, { launch, openStream, watchEnd }: Probe
     }
   } catch (error) {
     // URLs and patterns are the operator's; the configuration reports them with their place before they come here.
-    return impossibleProbe('notPossible', error instanceof Error ? error.message : String(error))
+    return impossibleProbe('notPossible', messageOf(error))
   }
 }

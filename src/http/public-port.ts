@@ -2,8 +2,10 @@
  * The TCP side of the API: metrics, status, events and liveness for whoever reaches the port. Decided here: how often the
  * engine may be asked, whoever asks; when the engine is silent the answer says so with 503. Refuses to know threads.
  */
+
 import type { IncomingMessage } from 'node:http'
 import { hostname } from 'node:os'
+import { messageOf } from '../base/message-of.ts'
 import type { EngineReport } from '../daemon/telemetry/report.ts'
 import type { JournalEvent } from '../events/event.ts'
 import type { EventPage } from '../events/event-page.ts'
@@ -106,7 +108,7 @@ function pageOr(tell: (news: PortNews) => void): Routes {
   try {
     return pageRoutes()
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     tell({ kind: 'failed', message: `Cannot serve the status page: ${why}` })
     return {}
   }

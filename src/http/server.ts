@@ -4,6 +4,7 @@
  * are those of one operator and one Prometheus (docs/adr/0019). Where an answer comes from, what a command does and who
  * is refused is the caller's business; an engine that does not answer is said to be dead instead of being quoted.
  */
+
 import { isUtf8 } from 'node:buffer'
 import {
   createServer,
@@ -13,6 +14,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
+import { messageOf } from '../base/message-of.ts'
 import { EVENTS, type EventStream, EventStreams } from './event-stream.ts'
 import { endLateRequests } from './late-request.ts'
 import { targetOf } from './request-target.ts'
@@ -143,7 +145,7 @@ async function replyTo(routes: Routes, commands: Commands, request: IncomingMess
       return await carryOut(command, request, new URLSearchParams(query))
     }
   } catch (error) {
-    return text(503, error instanceof Error ? error.message : String(error))
+    return text(503, messageOf(error))
   }
   if (command !== undefined) return { ...text(405, 'Only POST is answered here'), allow: 'POST' }
   if (handler !== undefined || !reads)

@@ -4,10 +4,12 @@
  * engine or makes it wait: a failure is a line in the log. The text of a dump is in dump.ts, the socket in socket.ts; a
  * reload is the caller's.
  */
+
 import { statSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
 import { dirname, join } from 'node:path'
+import { messageOf } from '../base/message-of.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
 import type { DumpKind, DumpOrder } from './dump.ts'
@@ -76,7 +78,7 @@ export class CompatibilityLayer<Answer> {
       await dump({ kind, file, dumped: dumped() })
       recorder.log('debug', `Wrote ${file}`, { file })
     } catch (error) {
-      recorder.logLimited(`dump ${file}`, 'error', wordsOf(error), { file })
+      recorder.logLimited(`dump ${file}`, 'error', messageOf(error), { file })
     }
   }
 
@@ -112,7 +114,7 @@ export class CompatibilityLayer<Answer> {
       })
       recorder.log('info', `${SOCKET} is ${socket}: it takes reload and stop`, { socket })
     } catch (error) {
-      recorder.log('error', wordsOf(error), { socket })
+      recorder.log('error', messageOf(error), { socket })
     }
   }
 
@@ -159,7 +161,7 @@ export class CompatibilityLayer<Answer> {
   }
 
   #warn(error: unknown): void {
-    this.#ports.recorder.log('warn', wordsOf(error))
+    this.#ports.recorder.log('warn', messageOf(error))
   }
 }
 
@@ -174,5 +176,3 @@ export function wasStopped(socket: string | undefined): boolean {
     return false
   }
 }
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -2,9 +2,11 @@
  * What labs leave on a machine: network namespaces, and folders for files, all named PREFIX PID x…. Removes those whose
  * process is dead, and everything of a process that ends in the middle of its work.
  */
+
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { messageOf } from '../base/message-of.ts'
 import { run } from './command.ts'
 
 /** Where iproute2 binds the namespaces that have a name. */
@@ -82,7 +84,7 @@ function cleanUpAll(): void {
       cleanUp()
     } catch (error) {
       // The others are cleaned up all the same.
-      process.stderr.write(`Cannot clean up: ${error instanceof Error ? error.message : String(error)}\n`)
+      process.stderr.write(`Cannot clean up: ${messageOf(error)}\n`)
     }
   }
   cleanUps.clear()

@@ -3,14 +3,14 @@
  * C++ that npm has to build: not installed, not built and built for another Node.js are three different errands.
  * Refused here: what the package is for, and what happens without it.
  */
+import { messageOf } from '../base/message-of.ts'
 
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** `needs`: what building it takes besides Node.js. The sentence continues "Cannot …: ". */
 export function whyUnavailable(name: string, needs: string, error: unknown): string {
-  const text = textOf(error).split('\n', 1)[0] ?? ''
+  const text = messageOf(error).split('\n', 1)[0] ?? ''
   const missing = codeOf(error) === 'MODULE_NOT_FOUND'
   if (missing && text.includes(`'${name}'`)) {
     return `the package ${name} is not installed: npm install ${name} (building it takes ${needs})`

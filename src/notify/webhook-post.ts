@@ -3,8 +3,10 @@
  * but its status is read. The name of the host is looked up as that of a health check (host-name.ts): getaddrinfo's threads
  * are shared with whatever else the process does. Refuses to know what is posted, and when again.
  */
+
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { messageOf } from '../base/message-of.ts'
 import { HostName } from '../healthcheck/connection/host-name.ts'
 import { RunCutoff } from '../healthcheck/cutoff.ts'
 import { type Millis, millis } from '../wire/units.ts'
@@ -38,7 +40,7 @@ export function posting(userAgent: string): Post {
       const addresses = await host.addresses(cutoff)
       return await post(url, addresses, { spec, delivery, attempt, cutoff, userAgent })
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error)
+      const detail = messageOf(error)
       return { kind: 'failed', detail: cutoff.aborted ? `no answer within ${spec.timeout} ms (${detail})` : detail }
     } finally {
       clearTimeout(timer)

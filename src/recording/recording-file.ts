@@ -3,7 +3,9 @@
  * counted, and said in the file), that it ends at its limit and at the first error of the disk, and whose file is not written
  * over. Refuses to know what a line says.
  */
+
 import { close, closeSync, constants, fstatSync, openSync, readSync, renameSync, write, writeSync } from 'node:fs'
+import { messageOf } from '../base/message-of.ts'
 import { FORMAT, type Header, OPENING } from './lines.ts'
 
 /** Characters that wait for the disk; behind them lines are left out. */
@@ -56,7 +58,7 @@ export class RecordingFile {
       return file
     } catch (error) {
       if (file !== undefined) file.#letGo()
-      throw new Error(`Cannot record to ${path}: ${error instanceof Error ? error.message : String(error)}`)
+      throw new Error(`Cannot record to ${path}: ${messageOf(error)}`)
     }
   }
 
@@ -110,7 +112,7 @@ export class RecordingFile {
       try {
         await this.#put(this.#fd, bytes)
       } catch (error) {
-        return this.#end(`it cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+        return this.#end(`it cannot be written: ${messageOf(error)}`)
       }
       if (isFull) return this.#end(`it has reached its limit of ${this.#options.limit} octets`)
     }

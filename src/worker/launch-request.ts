@@ -3,8 +3,10 @@
  * has no privilege to become another user and no right to start what the configuration does not name. Refuses to know
  * what is said over the channel.
  */
+
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { messageOf } from '../base/message-of.ts'
 import type { Refusal } from '../healthcheck/programs/launched-programs.ts'
 import type { ProgramSet } from '../healthcheck/programs/program-set.ts'
 import type { EngineMessage, WorkerMessage } from './worker-message.ts'
@@ -33,7 +35,7 @@ export class LaunchRequests {
       stream.destroy()
       return refusal
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error)
+      const words = messageOf(error)
       return { reason: 'notPossible', detail: `Cannot run ${programs.programs[0]?.argv[0]}: ${words}` }
     }
   }

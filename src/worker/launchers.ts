@@ -2,7 +2,9 @@
  * The engine's side of launchers: whoever asks for one gets it for programs that the configuration in force names, and for
  * no others. Decided here: that, and that none outlives the thread that asked. Refuses to know how a process is started.
  */
+
 import { isDeepStrictEqual } from 'node:util'
+import { messageOf } from '../base/message-of.ts'
 import type { Refusal } from '../healthcheck/programs/launched-programs.ts'
 import type { ProgramSet } from '../healthcheck/programs/program-set.ts'
 import { type User, userNamed } from '../healthcheck/programs/user.ts'
@@ -57,7 +59,7 @@ export class Launchers {
       this.#running.add(launcher)
       return undefined
     } catch (error) {
-      return refuse('notPossible', `Cannot run ${path}: ${error instanceof Error ? error.message : String(error)}`)
+      return refuse('notPossible', `Cannot run ${path}: ${messageOf(error)}`)
     } finally {
       this.#port.closeChannel(channel)
     }

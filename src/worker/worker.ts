@@ -4,7 +4,9 @@
  * advertisement; nor can the dumps that keepalived's users ask for. Decided here: first the privileges go, and a thread
  * that keeps them opens no port (docs/adr/0019); each of them is loaded when it is asked for. Refuses to know how privileges are dropped.
  */
+
 import type { MessagePort } from 'node:worker_threads'
+import { messageOf } from '../base/message-of.ts'
 import type { CheckService } from '../healthcheck/check-service.ts'
 import type { OpenStream } from '../healthcheck/connection/stream.ts'
 import type { WatchEnd } from '../healthcheck/probe.ts'
@@ -128,7 +130,7 @@ class EngineWorker {
   }
 
   #failing(work: Promise<unknown>, what: string): void {
-    void work.catch((error) => this.#tell({ kind: 'failed', message: `${what}: ${wordsOf(error)}` }))
+    void work.catch((error) => this.#tell({ kind: 'failed', message: `${what}: ${messageOf(error)}` }))
   }
 
   #serve(): void {
@@ -154,7 +156,7 @@ function failureOf(action: () => void): string | undefined {
     action()
     return undefined
   } catch (error) {
-    return wordsOf(error)
+    return messageOf(error)
   }
 }
 
@@ -194,7 +196,7 @@ async function serve(settings: PortSettings, { metricsPage, ...asked }: Asked, t
     const { openPort } = await import('../http/public-port.ts')
     openPort({ ...settings, listen }, { ...asked, metrics: await metricsPage() }, tell)
   } catch (error) {
-    tell({ kind: 'failed', message: `${cannotOpen({ listen })}: ${wordsOf(error)}` })
+    tell({ kind: 'failed', message: `${cannotOpen({ listen })}: ${messageOf(error)}` })
   }
 }
 
@@ -208,7 +210,7 @@ async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>, t
   } catch (error) {
     // A package that only its owner may read: this thread has no right to read what belongs to others.
     const problem = { file: order.file, line: 0, column: 0, path: '', severity: 'error' } as const
-    const message = `Cannot load what reads a configuration: ${wordsOf(error)}`
+    const message = `Cannot load what reads a configuration: ${messageOf(error)}`
     tell({ kind: 'parsed', id, fresh: { ok: false, problems: [{ ...problem, message }] } })
   }
 }
@@ -217,7 +219,7 @@ async function expose(id: number, metricsPage: () => Promise<MetricsPage>, tell:
   try {
     tell({ kind: 'exposed', id, metrics: await (await metricsPage()).text() })
   } catch (error) {
-    tell({ kind: 'exposed', id, metrics: wordsOf(error) })
+    tell({ kind: 'exposed', id, metrics: messageOf(error) })
   }
 }
 
@@ -228,8 +230,6 @@ async function dump({ id, order }: Extract<EngineMessage, { kind: 'dump' }>, tel
     await replaceFile(order.file, keepalivedDump(order.kind, order.dumped))
     tell({ kind: 'dumped', id, problem: undefined })
   } catch (error) {
-    tell({ kind: 'dumped', id, problem: wordsOf(error) })
+    tell({ kind: 'dumped', id, problem: messageOf(error) })
   }
 }
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

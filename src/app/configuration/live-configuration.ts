@@ -4,6 +4,7 @@
  * daemon judges a difference, configuration-account.ts reports the outcome.
  */
 
+import { messageOf } from '../../base/message-of.ts'
 import type { Config } from '../../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../../config/diff.ts'
 import { isError } from '../../config/problem.ts'
@@ -71,7 +72,7 @@ export class LiveConfiguration {
     try {
       fresh = await this.#read(file)
     } catch (error) {
-      return failed('failed', error instanceof Error ? error.message : String(error), [])
+      return failed('failed', messageOf(error), [])
     }
     if (!fresh.ok) return failed('invalid', problemCount(fresh.problems), fresh.problems)
     const { config, diff, hash, warnings } = fresh
@@ -159,7 +160,7 @@ export class LiveConfiguration {
     try {
       fresh = await this.#read(file, handed?.text)
     } catch (error) {
-      return account.failed('failed', error instanceof Error ? error.message : String(error), [], handed)
+      return account.failed('failed', messageOf(error), [], handed)
     }
     if (!fresh.ok) return account.failed('invalid', problemCount(fresh.problems), fresh.problems, handed)
     const { config, diff, hash, imported, warnings } = fresh

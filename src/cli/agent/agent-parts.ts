@@ -2,7 +2,9 @@
  * The agent and what it needs before it asks the cluster: its memory, its wishes, the engine that it hands over to. Decided
  * here: which of it comes from the settings, and which from the files of an earlier run.
  */
+
 import { join } from 'node:path'
+import { messageOf } from '../../base/message-of.ts'
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
 import type { Machine } from '../../cluster/decisions/engine/desired-state.ts'
 import { wantedMode } from '../../cluster/decisions/engine/mode.ts'
@@ -90,7 +92,7 @@ function machineNow(): Machine | string {
     const tables = readNodeTables()
     return tables === undefined ? 'the kernel gave no complete answer' : machineWith(tables.view)
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }
 

@@ -3,9 +3,11 @@
  * written, and that the command waits for an interface that goes down. It works beside a daemon or without one, and never in
  * the daemon's process (docs/adr/0074).
  */
+
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { EXIT } from '../../app/exit-code.ts'
 import { missingCapabilities } from '../../app/machine/capability.ts'
+import { messageOf } from '../../base/message-of.ts'
 import type { Failure } from '../../daemon/ports.ts'
 import { sightingOf } from './capture-decode.ts'
 import type { CaptureHost, CaptureInterface } from './capture-host.ts'
@@ -52,7 +54,7 @@ export async function captureCommand(options: CaptureOptions, host: CaptureHost)
       file = openSync(options.write, 'w', 0o600)
       writeSync(file, pcapHeader())
     } catch (error) {
-      complain(`Cannot write ${options.write}: ${error instanceof Error ? error.message : String(error)}`)
+      complain(`Cannot write ${options.write}: ${messageOf(error)}`)
       return EXIT.failure
     }
   }

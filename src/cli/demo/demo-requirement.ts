@@ -2,7 +2,9 @@
  * What the demo needs of the machine and does not have: a capability, a tool, a kernel feature. Each is tried rather
  * than guessed from a version. Decides the words; refuses to know how the demo goes on.
  */
+
 import { readFileSync } from 'node:fs'
+import { messageOf } from '../../base/message-of.ts'
 import { run } from '../../lab/command.ts'
 import { probePath } from '../../lab/installation.ts'
 import { namespacesStarting, removeNamespaces } from '../../lab/leftovers.ts'
@@ -21,7 +23,7 @@ function complaintOf(attempt: () => unknown): string | undefined {
     attempt()
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }
 

@@ -3,10 +3,12 @@
  * millisecond who answers. Two failures: the owner's engine is killed, then the next owner's node goes dark. Decides
  * the story, its words, and that nothing is left behind; refuses to know how a daemon works.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EXIT } from '../../app/exit-code.ts'
+import { messageOf } from '../../base/message-of.ts'
 import { sweepLeftovers } from '../../lab/leftovers.ts'
 import { Network } from '../../lab/network.ts'
 import { Prober } from '../../lab/watch/probe.ts'
@@ -63,7 +65,7 @@ export async function demoCommand(): Promise<number> {
     if (signalled !== undefined) process.stderr.write('\nholdfast demo: interrupted, cleaning up\n')
     return signalled ?? EXIT.ok
   } catch (error) {
-    process.stderr.write(`holdfast demo: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`holdfast demo: ${messageOf(error)}\n`)
     return EXIT.failure
   } finally {
     cleanUp()

@@ -3,7 +3,9 @@
  * more and is there when the daemon is not. Decided here: both are one list by their numbers, and what the daemon says of
  * its own file is believed. Refuses to know what the events are wanted for.
  */
+
 import { dirname, join } from 'node:path'
+import { messageOf } from '../../base/message-of.ts'
 import type { JournalEvent } from '../../events/event.ts'
 import { type EventPage, readEventPage } from '../../events/event-page.ts'
 import { readJournalFile } from '../../events/journal-file.ts'
@@ -66,7 +68,7 @@ export async function nodeEvents({ socket, file }: EventPlaces): Promise<NodeEve
   let running: boolean | undefined = true
   let stuck = false
   const page = await allPages((after) => pageOf(socket, after)).catch((error: unknown) => {
-    problems.push(`Cannot reach the daemon at ${socket}: ${wordsOf(error)}`)
+    problems.push(`Cannot reach the daemon at ${socket}: ${messageOf(error)}`)
     const code = codeOf(error)
     running = code === 'ENOENT' || code === 'ECONNREFUSED' ? false : undefined
     stuck = code === 'ETIMEDOUT'
@@ -77,7 +79,7 @@ export async function nodeEvents({ socket, file }: EventPlaces): Promise<NodeEve
     path === null
       ? []
       : await readJournalFile(path).catch((error: unknown) => {
-          problems.push(`Cannot read ${path}: ${wordsOf(error)}`)
+          problems.push(`Cannot read ${path}: ${messageOf(error)}`)
           return []
         })
   const live = page?.events ?? []
@@ -87,5 +89,3 @@ export async function nodeEvents({ socket, file }: EventPlaces): Promise<NodeEve
 }
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

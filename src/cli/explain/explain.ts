@@ -3,9 +3,11 @@
  * a recording. Decided here: how a peer can be named, how long it is waited for, and that a journal which cannot be had is a
  * note, not a failure. Refuses to judge (explain/).
  */
+
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXIT } from '../../app/exit-code.ts'
+import { messageOf } from '../../base/message-of.ts'
 import { parseDuration } from '../../config/schema/duration.ts'
 import { unknownRouter } from '../../config/text/spelling.ts'
 import type { JournalEvent } from '../../events/event.ts'
@@ -127,7 +129,7 @@ async function recorded(path: string): Promise<Read> {
     const { journal, report } = await readRecording(path)
     return { journal, report, problems: reportWords(report) }
   } catch (error) {
-    return { journal: undefined, problems: [error instanceof Error ? error.message : String(error)] }
+    return { journal: undefined, problems: [messageOf(error)] }
   }
 }
 
@@ -147,7 +149,7 @@ async function peerJournal(peer: string, within = TIMEOUT): Promise<Read> {
     const events = await readJournalFile(peer)
     return { journal: { name: nameIn(events) ?? peer, events }, problems: [] }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     return {
       journal: undefined,
       problems: [

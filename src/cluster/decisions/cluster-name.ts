@@ -3,8 +3,10 @@
  * is worse than none, so what does not clearly name a cluster is refused with the reason. Refuses to read files and to know
  * what a kubeconfig is.
  */
+
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { messageOf } from '../../base/message-of.ts'
 import { parseAddress } from '../../wire/address.ts'
 
 export type ClusterName = { readonly name: string; readonly from: string }
@@ -53,7 +55,7 @@ function installConfigIn(clusterConfig: string): InstallConfig | string {
     const inner = InstallConfig.safeParse(parse(outer.data.data['install-config']))
     return inner.success ? inner.data : 'Cannot use the install-config in the cluster-config: it has no metadata.name'
   } catch (error) {
-    return `Cannot use the cluster-config: ${error instanceof Error ? error.message : String(error)}`
+    return `Cannot use the cluster-config: ${messageOf(error)}`
   }
 }
 

@@ -3,7 +3,9 @@
  * does what it orders. Decided here: in which role this node is, as far as anybody knows, and how often the machine is looked
  * at. Everything that can fail is told and tried again; nothing here ends the process, or touches the engine but by its door.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../base/message-of.ts'
 import type { AgentEvent, AgentOrder, AgentState, Intent, Now } from '../decisions/agent-state.ts'
 import { startAgent, stepAgent } from '../decisions/agreement.ts'
 import type { ClusterNode } from '../decisions/cluster-node.ts'
@@ -247,5 +249,3 @@ function nameOf(node: unknown): string {
   const name = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined
   return String(name)
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -3,8 +3,10 @@
  * an engine that has no such word: a configuration with nothing to do; and that it holds over a start of the agent. When, is
  * cluster/decisions/bootstrap-guard.ts.
  */
+
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../base/message-of.ts'
 import { type BootstrapOrder, looked, startBootstrapGuard } from '../decisions/bootstrap-guard.ts'
 import type { AgentPorts } from './agent.ts'
 import { doesIronicAnswer, isApiReady } from './api/api-health.ts'
@@ -37,7 +39,7 @@ export async function watchBootstrap(
       putFact(file, isStopped)
       problem = ''
     } catch (error) {
-      const found = `Cannot ${isStopped ? 'write' : 'remove'} ${file}: ${error instanceof Error ? error.message : String(error)}`
+      const found = `Cannot ${isStopped ? 'write' : 'remove'} ${file}: ${messageOf(error)}`
       if (found !== problem) log('error', found)
       problem = found
     }

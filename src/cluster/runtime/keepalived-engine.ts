@@ -2,6 +2,7 @@
  * keepalived as the engine: it is told by its file and a word, and never answers. So what can be written down is accepted,
  * and it is never gone. What its file says now is what is in force (M8).
  */
+import { messageOf } from '../../base/message-of.ts'
 import type { Desired } from '../decisions/engine/desired.ts'
 import { keepalivedText } from '../decisions/engine/keepalived-text.ts'
 import { modeIn } from '../decisions/engine/mode.ts'
@@ -20,7 +21,7 @@ export function keepalivedEngine(file: string, door: KeepalivedDoor): EngineDoor
         door.handOver(keepalivedText(desired))
         return { accepted: true }
       } catch (error) {
-        return { accepted: false, problems: [error instanceof Error ? error.message : String(error)] }
+        return { accepted: false, problems: [messageOf(error)] }
       }
     },
     gone: (signal) =>

@@ -2,8 +2,10 @@
  * The peers that were in force last, for a start without the API. Decided here: where they are, and that what is there and
  * makes no sense is told and otherwise nothing.
  */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../../base/message-of.ts'
 import { type PeerNode, readPeers } from '../decisions/engine/peers.ts'
 import { replaceFile } from './fact-file.ts'
 
@@ -20,7 +22,7 @@ export function rememberedPeers(directory: string): readonly PeerNode[] | string
     return peers ?? `Cannot use ${file}: it is not what an agent of this version writes down`
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    return `Cannot use ${file}: ${error instanceof Error ? error.message : String(error)}`
+    return `Cannot use ${file}: ${messageOf(error)}`
   }
 }
 

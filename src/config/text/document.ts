@@ -2,7 +2,9 @@
  * A YAML text as a plain value, and where each path of it is written. Syntax and repeated keys are judged here; what
  * the keys mean is not known. Nothing here throws, whatever the text: it comes from a person.
  */
+
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { messageOf } from '../../base/message-of.ts'
 import { type Locate, type Path, type Position, type Problem, problemAt } from '../problem.ts'
 import { type Culprit, culpritIn, holdsNoBreakSpace, NO_BREAK_SPACE_FOUND } from './indentation.ts'
 import { isKey } from './schema-problem.ts'
@@ -47,7 +49,7 @@ export function readDocument(text: string, file?: string): ReadDocument {
     return { value: document.toJS(), locate, problems, wellFormed: true }
   } catch (error) {
     // Nesting without end and aliases by the thousand end here: yaml throws for them.
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     return { value: undefined, locate: () => position(0), problems: [unreadable(message, 0)], wellFormed: false }
   }
 }

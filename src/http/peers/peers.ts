@@ -3,6 +3,7 @@
  * at the same time. Decided here: that one who does not answer costs the others nothing and is said to be silent instead
  * of being quoted, and how much of a journal is kept. Refuses to know what is shown of it.
  */
+import { messageOf } from '../../base/message-of.ts'
 import type { JournalEvent } from '../../events/event.ts'
 import { readEvent } from '../../events/event.ts'
 import { askPeer } from './peer-request.ts'
@@ -70,7 +71,7 @@ class Peer {
         ...{ clockOffsetMs: tenths(offset), roundTripMs: tenths(roundTrip) },
       }
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error)
+      const problem = messageOf(error)
       return { url, problem, status: null, events: this.#events, clockOffsetMs: null, roundTripMs: null }
     }
   }

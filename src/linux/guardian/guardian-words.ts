@@ -2,7 +2,9 @@
  * How the memory shared with the guardian is found (native/common/guardian-words.h). Decided here: that an engine without it
  * still runs, guarded against its death alone, and says so. Refused here: what the words mean for a router.
  */
+
 import { closeSync } from 'node:fs'
+import { messageOf } from '../../base/message-of.ts'
 import type { GuardianWords, NativeAddon } from '../native.ts'
 import type { GuardianFault } from './guardian-channel.ts'
 
@@ -20,7 +22,7 @@ export function openGuardianWords(
     closeSync(fd)
     return words
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     onFault({ message: `Cannot share memory with the guardian: ${why}; a frozen engine keeps its addresses` })
     return undefined
   }

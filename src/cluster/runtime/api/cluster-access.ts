@@ -3,9 +3,11 @@
  * certificates and tokens that were rotated are the new ones. Decided here: that the node's own API server is asked when the
  * first address does not answer, with the same credentials. How a kubeconfig is read is @kubernetes/client-node's business.
  */
+
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { type KubeConfig, KubeConfig as Reader } from '@kubernetes/client-node'
+import { messageOf } from '../../../base/message-of.ts'
 import { ApiFailure } from './api-failure.ts'
 import type { ClusterAccess, Endpoint } from './cluster-client.ts'
 
@@ -73,6 +75,6 @@ function localBeside({ server, options }: Endpoint, local: string | undefined): 
 }
 
 function unreadable({ kubeconfig }: AccessPlan, error: unknown): ApiFailure {
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   return new ApiFailure('credentials', `Cannot use ${kubeconfig ?? 'the token of this pod'}: ${why}`, { cause: error })
 }

@@ -2,7 +2,9 @@
  * Where the nodes of a cluster come from for one look: a NodeList in a file, what was remembered of them, or the API, which
  * is asked once. Never throws: a source that has nothing says why.
  */
+
 import { readFileSync } from 'node:fs'
+import { messageOf } from '../../../base/message-of.ts'
 import type { PeerNode } from '../../decisions/engine/peers.ts'
 import { rememberedPeers } from '../peer-memory.ts'
 import type { ClusterClient } from './cluster-client.ts'
@@ -35,7 +37,7 @@ function read(file: string): { value: unknown } | { missing: string } {
   try {
     return { value: JSON.parse(readFileSync(file, 'utf8')) }
   } catch (error) {
-    return { missing: `Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}` }
+    return { missing: `Cannot read ${file}: ${messageOf(error)}` }
   }
 }
 
@@ -46,7 +48,7 @@ export const nodesAt =
     try {
       return itemsOf(await client.ask({ path: NODES_PATH }), 'the answer of the API')
     } catch (error) {
-      tell(error instanceof Error ? error.message : String(error))
+      tell(messageOf(error))
       return otherwise()
     }
   }

@@ -2,9 +2,11 @@
  * What the API said last of the cluster's wishes, for a start without the API. Decided here: where it is, and that a file
  * which cannot be used is the same as none, with a warning.
  */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { messageOf } from '../../../base/message-of.ts'
 import { ELSEWHERE_REASONS } from '../../decisions/engine/platform.ts'
 import { replaceFile } from '../fact-file.ts'
 
@@ -31,7 +33,7 @@ export function rememberedIntent(directory: string): RememberedIntent | string |
     return intent
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    return `Cannot use ${file}: ${error instanceof Error ? error.message : String(error)}`
+    return `Cannot use ${file}: ${messageOf(error)}`
   }
 }
 

@@ -3,6 +3,7 @@
  * the API. Decided here: when the engine is asked (each event of its journal, and every few seconds) and in which order
  * things go. An API that is gone costs nothing but news. Refuses to know how nodes and objects are watched.
  */
+import { messageOf } from '../../../base/message-of.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
 import type { Elsewhere } from '../../decisions/engine/platform.ts'
 import { type EngineReport, readEngineReport } from '../../decisions/status/engine-report.ts'
@@ -125,7 +126,7 @@ export class OwnerDuty {
       if (this.#report === undefined) why = 'its status is not one that this version can read'
     } catch (error) {
       this.#report = undefined
-      why = error instanceof Error ? error.message : String(error)
+      why = messageOf(error)
     }
     this.#isLooking = false
     this.#hasLooked = true

@@ -3,7 +3,9 @@
  * here: the requests, and what an answer means to whoever retries. Refuses to know credentials and connections: `Send` is
  * the client's.
  */
+
 import { createHash } from 'node:crypto'
+import { messageOf } from '../../../base/message-of.ts'
 import type { FailoverEvent } from '../../decisions/status/failover.ts'
 import { GROUP, KIND, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
 import { ApiFailure } from '../api/api-failure.ts'
@@ -90,7 +92,7 @@ export class StatusApi {
       if (status === 409) return { kind: 'conflict', why }
       return { kind: status < 500 && status !== 429 && status !== 408 ? 'refused' : 'failed', why }
     } catch (error) {
-      return { kind: 'failed', why: error instanceof Error ? error.message : String(error) }
+      return { kind: 'failed', why: messageOf(error) }
     }
   }
 }

@@ -2,6 +2,7 @@
  * What is known of the cluster's wishes: remembered at the start, corrected by each answer of the API, written down for the
  * next start. Decided here: what the engine is to leave out for it. An API that is silent changes nothing.
  */
+import { messageOf } from '../../../base/message-of.ts'
 import type { Intent } from '../../decisions/agent-state.ts'
 import type { Elsewhere } from '../../decisions/engine/platform.ts'
 import type { Toggle } from '../../decisions/status/intent.ts'
@@ -85,7 +86,7 @@ export class Wishes {
       this.#written = known
       this.#problem = ''
     } catch (error) {
-      const problem = `Cannot write the cluster's wishes down: ${error instanceof Error ? error.message : String(error)}`
+      const problem = `Cannot write the cluster's wishes down: ${messageOf(error)}`
       if (problem !== this.#problem) log('error', problem)
       this.#problem = problem
     }
