@@ -1,6 +1,6 @@
 #!/bin/sh
 # Puts the Node.js that holdfast ships, and its licence, into a folder: `scripts/pinned-node.sh FOLDER [ARCH]`. The tarball and the image
-# take it from here. Decided here: the version, and the hash of the npm package that has it (docs/adr/0076). Any Node.js can run this.
+# take it from here. Decided here: the version, and the hash of the npm package that has it (docs/adr/0005). Any Node.js can run this.
 set -eu
 
 # Supported until April 2028. It needs glibc 2.28 and, other than Node.js 26, no libatomic.

@@ -18,11 +18,11 @@ const PURE = { packages: [] as string[] }
  * arrows: a folder imports only folders above it. docs/architecture.md says what each is for.
  */
 const PLAN: Record<string, Rule> = {
-  // Helpers without a subject, which every folder may import (docs/adr/0083).
+  // Helpers without a subject, which every folder may import (docs/adr/0081).
   base: { folders: [], ...PURE },
   wire: { folders: [], packages: ['ipaddr.js'] },
   vrrp: { folders: ['wire'], ...PURE },
-  // Wrappers around the state machine, which does not know them (docs/adr/0079).
+  // Wrappers around the state machine, which does not know them (docs/adr/0006).
   'vrrp/extensions': { folders: ['wire', 'vrrp'], ...PURE },
   arp: { folders: ['wire'], ...PURE },
   healthcheck: { folders: ['wire'], packages: ['node:'] },
@@ -75,10 +75,10 @@ const PLAN: Record<string, Rule> = {
     folders: ['wire', 'config', 'daemon', 'events', 'files', 'http', 'keepalived', 'linux', 'recording', 'worker'],
     packages: ['node:', 'pino', 'zod'],
   },
-  // Network namespaces, daemons and clients in them: for the demo, the tests and the benchmarks (docs/adr/0084).
+  // Network namespaces, daemons and clients in them: for the demo, the tests and the benchmarks (docs/adr/0081).
   lab: { folders: ['daemon', 'files'], packages: ['node:'] },
   cli: {
-    // arp: `capture` reads the frames of others (docs/adr/0074).
+    // arp: `capture` reads the frames of others (docs/adr/0011).
     folders: [
       'app',
       'arp',
@@ -118,7 +118,7 @@ const LONGEST_FILE = 300
 /** Files that have more, and why. The list only shrinks: a name that is no longer needed fails. */
 const LONG_FILES: Record<string, string> = {
   'metrics/names.ts': 'one table of all metrics, from which docs/metrics.md is made',
-  'daemon/router/router.ts': 'no other file writes a field of a router (docs/adr/0082)',
+  'daemon/router/router.ts': 'no other file writes a field of a router (docs/adr/0081)',
 }
 
 /** A function with more lines than this does not fit on a screen. */
@@ -134,7 +134,7 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
   // docs/architecture.md: linux implements the daemon's ports, it does not know the daemon.
   linux: { daemon: ['ports.ts'] },
   // How a packet is dated, which is arithmetic; no socket. Of the protocol its octets and durations: a neighbour has a state
-  // machine of its own (docs/adr/0059).
+  // machine of its own (docs/adr/0055).
   simulator: { linux: ['sockets/receive-time.ts'], vrrp: ['packet.ts', 'parameters.ts', 'timers.ts'] },
   // Values only (docs/adr/0024).
   config: { healthcheck: ['check.ts'], notify: ['notification.ts', 'webhook.ts'] },
@@ -164,7 +164,7 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
 }
 
 /**
- * Modules of the status page that need no browser: `holdfast status` has the page's sentences (docs/adr/0066). They are the
+ * Modules of the status page that need no browser: `holdfast status` has the page's sentences (docs/adr/0041). They are the
  * only imports with another ending than `.ts`.
  */
 const SHARED_WITH_PAGE = ['http/page/cluster.js', 'http/page/headline.js', 'http/page/memory.js', 'http/page/words.js']

@@ -139,40 +139,72 @@ describe('references', () => {
 })
 
 describe('index of the decision records', () => {
+  const HEADER = /\nDate: (\d{4}-\d\d-\d\d) · Status: ([^·\n]+?)(?: · Includes: ([\d, ]+))?\n\n/
   const rows = records.map((name) => {
     const text = textOf(`${ADR}/${name}`)
     const [, number, title] = /^# (\d{4}) (.+)$/m.exec(text) ?? []
-    const [, date, status] = /\nDate: (\d{4}-\d\d-\d\d) · Status: ([\s\S]+?)\n\n/.exec(text) ?? []
-    return { name, number, title, date, status: status?.replaceAll('\n', ' ') }
+    const [, date, status, includes] = HEADER.exec(text) ?? []
+    const lines = text.trimEnd().split('\n').length
+    return {
+      name,
+      number: name.slice(0, 4),
+      heading: number,
+      title,
+      date,
+      status,
+      includes: includes?.split(', ') ?? [],
+      lines,
+      text,
+    }
   })
+  const parents = new Map(rows.flatMap(({ number, includes }) => includes.map((folded) => [folded, number] as const)))
+  const last = Math.max(...[...numbers, ...parents.keys()].map(Number))
+  const missing = Array.from({ length: last }, (_, at) => String(at + 1).padStart(4, '0')).filter(
+    (at) => !numbers.has(at),
+  )
 
-  test('every record says number, decision, date and status in its first lines', () => {
+  test('every record has number, decision, date and status in its first lines', () => {
     expect(
-      rows.filter(({ name, number, title, date, status }) => number !== name.slice(0, 4) || !title || !date || !status),
+      rows.filter(({ number, heading, title, date, status }) => number !== heading || !title || !date || !status),
     ).toEqual([])
   })
 
-  test('docs/adr/README.md has one line for each, and names the numbers that are missing', () => {
-    const last = Math.max(...[...numbers].map(Number))
-    const missing = Array.from({ length: last }, (_, at) => String(at + 1).padStart(4, '0')).filter(
-      (number) => !numbers.has(number),
-    )
-    const lines = rows.map(
-      ({ name, title, status }) =>
-        `| [${name.slice(0, 4)}](${name}) | ${title} | ${status?.replace(/\[(\d{4})\]\([^)]*\)/g, '$1')} |`,
-    )
+  test('every record has context, decision, rejected alternatives and consequences within 120 lines', () => {
+    const parts = ['## Context', '## Decision', '## Rejected', '## Consequences']
+    expect(
+      rows
+        .filter(({ text, lines }) => lines > 120 || parts.some((part) => !text.includes(`\n${part}\n`)))
+        .map(({ name }) => name),
+    ).toEqual([])
+  })
+
+  test('a number that one record includes has no record of its own and no second parent', () => {
+    const folded = rows.flatMap(({ includes }) => includes)
+    expect(folded.filter((number) => numbers.has(number))).toEqual([])
+    expect(folded.length).toBe(new Set(folded).size)
+  })
+
+  test('docs/adr/README.md has one line for each, and the place of each missing number', () => {
+    const unused = missing.filter((number) => !parents.has(number))
+    const nameOf = (number: string) => records.find((name) => name.startsWith(number))
     const made = [
       '# Decision records',
       '',
-      'One decision a file: context, decision, alternatives, consequences. A record is superseded, not rewritten. `make docs` writes this page.',
+      'One decision a file: context, decision, what was rejected and why, consequences. A change of a decision is written into its record. A decision that',
+      'replaces another one gets a new record, and the old one says so in its status. `make docs` writes this page.',
       '',
       '| number | decision | status |',
       '|---|---|---|',
-      ...lines,
+      ...rows.map(({ name, number, title, status }) => `| [${number}](${name}) | ${title} | ${status} |`),
       '',
-      missing.length === 0
-        ? 'No number is missing.'
-        : `Numbers that were reserved by parallel work and never used: ${missing.join(', ')}.`,
+      'Numbers whose decision is a part of another record:',
+      '',
+      ...missing
+        .filter((number) => parents.has(number))
+        .map((number) => [number, parents.get(number) ?? ''] as const)
+        .map(([number, parent]) => `- ${number} → [${parent}](${nameOf(parent)})`),
+      '',
+      `Numbers that no record ever had: ${unused.join(', ')}.`,
       '',
     ].join('\n')
     if (process.env.UPDATE_DOCS === '1') writeFileSync(join(ROOT, ADR, 'README.md'), made)

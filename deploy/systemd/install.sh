@@ -99,7 +99,7 @@ for part in bench bin deploy dist docker-compose.yml docs native node_modules ru
 done
 chmod -R u=rwX,go=rX "$root$prefix.new"
 chown -R 0:0 "$root$prefix.new"
-# The package has no code cache, because no two are alike. Without it the engine starts more slowly (docs/adr/0077).
+# The package has no code cache, because no two are alike. Without it the engine starts more slowly (docs/adr/0038).
 node=$root$prefix.new/runtime/node
 [ -x "$node" ] || node=node
 "$node" "$root$prefix.new/dist/bundle/warm-up.js" || say "Cannot make the code cache: the engine starts more slowly"

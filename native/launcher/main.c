@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the programs of one health check, or of one virtual router's notifications, one at a time, as one user. Decided
- * here: what the launcher gives up before the first run (every privilege, unless --keep, ADR 0033), and that its
+ * here: what the launcher gives up before the first run (every privilege, unless --keep, ADR 0026), and that its
  * command line alone names programs: an order of the daemon chooses one of them, and a number to append. Refuses to
  * know: when a run is due, how long it may take, and what its result means.
  *

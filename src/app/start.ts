@@ -2,7 +2,7 @@
  * The first stage of a daemon: everything that may refuse it, before it takes part in anything. Decided here: the order of
  * the checks. A configuration that is wrong, a capability that is missing, another daemon on this node and a socket that
  * cannot be opened end the daemon with a sentence. An engine with --managed is idle instead where only its file is wrong
- * (docs/adr/0052). Kernel tables and configuration are read once: compose.ts gets both as they were judged.
+ * (docs/adr/0051). Kernel tables and configuration are read once: compose.ts gets both as they were judged.
  */
 import type { Config } from '../config/config.ts'
 import type { NodeSettings } from '../config/node-settings.ts'

@@ -2,7 +2,7 @@
  * The question who has an IPv6 address, as a Neighbor Solicitation (RFC 4861 §4.3, §7.2.2). Decided here: that it goes
  * to the solicited-node group, which only holders of the address have joined, and from an address of ours, so that the
  * answer is said to us alone: the one to an unspecified source goes to all nodes and would move their caches
- * (docs/adr/0009). When to ask, and what an answer means, is decided elsewhere.
+ * (docs/adr/0007). When to ask, and what an answer means, is decided elsewhere.
  */
 import { type Address, address, addressBytes, isMulticast } from '../wire/address.ts'
 import { concatBytes } from '../wire/bytes.ts'

@@ -1,6 +1,6 @@
 /**
  * What whoever starts a daemon has settled for it, where its configuration is handed to it by somebody who does not know
- * where its sockets are (docs/adr/0052). Decided here: the command line counts, whatever the configuration says. Pure.
+ * where its sockets are (docs/adr/0051). Decided here: the command line counts, whatever the configuration says. Pure.
  * Refuses to know which command it was.
  */
 import type { ApiOverride } from './api-options.ts'

@@ -1,7 +1,7 @@
 /**
  * One timer for the nearest deadline of all (a timer is a hint, a deadline is a fact). An early tick only re-arms; a
  * late one is the listener's business, which drains before it decides. This file does not know the owners of the
- * deadlines, nor what wakes it (docs/adr/0047).
+ * deadlines, nor what wakes it (docs/adr/0040).
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Clock, MakeWakeUp, WakeUp } from './ports.ts'

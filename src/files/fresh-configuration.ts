@@ -2,7 +2,7 @@
  * A configuration that is to be put in force: read again, judged against the node, and compared with what is in force,
  * so that it takes effect at little cost (docs/adr/0010). Decided here: that a file which has gone since the start is an
  * error now, in either language, and that nothing waits for whoever may write into it. A text that was handed over is
- * read as the file would be (docs/adr/0052). Refuses to know what reads it.
+ * read as the file would be (docs/adr/0051). Refuses to know what reads it.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'

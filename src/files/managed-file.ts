@@ -1,5 +1,5 @@
 /**
- * The file in which an engine remembers the configuration that it was handed (docs/adr/0052): replaced as a whole, and on
+ * The file in which an engine remembers the configuration that it was handed (docs/adr/0051): replaced as a whole, and on
  * the disk before anybody is told so. Decided here: one write at a time and the newest text last, so that a disk which
  * hangs and comes back leaves no older text behind; who waits is told after a while that it is not kept; what could not be
  * written is tried again. Refuses to know what the text says.

@@ -1,7 +1,7 @@
 /**
  * The monitor behind messages: what the worker thread hosts. Decided here: every change is told at once, and everything
  * again now and then, so that silence means a thread that does not run; that word goes out behind a run, because a
- * wake-up of either thread costs more than what it does (docs/adr/0031). Refuses to know threads and ports; `tell` is
+ * wake-up of either thread costs more than what it does (docs/adr/0040). Refuses to know threads and ports; `tell` is
  * how it speaks.
  */
 import type { Millis } from '../wire/units.ts'

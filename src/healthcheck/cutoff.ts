@@ -1,6 +1,6 @@
 /**
  * What tells a run that its time is over: what probes need of an AbortSignal, without the machinery of events that makes
- * one expensive (docs/adr/0031). Refuses to know why.
+ * one expensive (docs/adr/0040). Refuses to know why.
  */
 
 /** An AbortSignal is one. */

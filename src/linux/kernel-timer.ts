@@ -1,7 +1,7 @@
 /**
  * What wakes the engine: a timer of the kernel's own (timerfd). Decided here: that it is not one of Node's, whose grain is a
  * millisecond, whose early ticks have to be waited for a second time, and which goes on ticking for deadlines that have been
- * put off (docs/adr/0047). Refuses to know what is due.
+ * put off (docs/adr/0040). Refuses to know what is due.
  */
 import type { MakeWakeUp } from '../daemon/ports.ts'
 import type { NativeAddon } from './native.ts'

@@ -61,7 +61,7 @@ const SAFE: Knobs = {
  * `addressListCheck` is the other way round: RFC 9568 §7.1 only logs another list.
  */
 export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
-  // Equal keepalived nodes take over together (docs/adr/0036); holdfast nodes do not, or tell each other.
+  // Equal keepalived nodes take over together (docs/adr/0045); holdfast nodes do not, or tell each other.
   if (profile === 'keepalived') return { ...SAFE, remindSuccessor: true }
   if (profile !== 'rfc9568') return SAFE
   return {

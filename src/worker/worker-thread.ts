@@ -19,7 +19,7 @@ const GROWN_UP = 10_000
 const PARSE_TIMEOUT = 10_000
 /** Who asks for a dump has stopped waiting for it by then; the thread is not to blame for a disk. */
 const DUMP_TIMEOUT = 5_000
-/** Between two looks at the thread, at the least: each costs half a wake-up (docs/adr/0048). Less while it owes a word. */
+/** Between two looks at the thread, at the least: each costs half a wake-up (docs/adr/0040). Less while it owes a word. */
 const LOOK = 3_000
 const LOOK_AGAIN = 500
 /** What a Prometheus waits for an answer, as a rule; an engine that is stuck is said after one second. */
@@ -102,7 +102,7 @@ export class WorkerThread {
   }
 
   /**
-   * Whoever is awake anyway, every two seconds at the latest: a thread that hangs is seen, whatever it is for (docs/adr/0048).
+   * Whoever is awake anyway, every two seconds at the latest: a thread that hangs is seen, whatever it is for (docs/adr/0040).
    * Wakes nobody while it turns.
    */
   glance(now = performance.now()): void {

@@ -1,5 +1,5 @@
 /**
- * Deliveries that are tried in one order only, because the others lead to the same world (docs/adr/0060): when nothing may go wrong any more
+ * Deliveries that are tried in one order only, because the others lead to the same world (docs/adr/0055): when nothing may go wrong any more
  * and a Backup is told something, it says nothing, so nobody else can notice when. Decided here: which those are. That it
  * really said nothing is looked at each time; a state machine that does say something ends the exploration.
  */

@@ -36,7 +36,7 @@ const SLACK = 500
 const HANDED_OVER = 300
 /**
  * Of equal keepalived nodes that follow, a loser may announce last. The winner is reminded 30 and 120 ms after the last of
- * them (docs/adr/0036); without that the client waits for 5 s.
+ * them (docs/adr/0045); without that the client waits for 5 s.
  */
 const REMINDED = 500
 /**

@@ -1,7 +1,7 @@
 /**
  * A cut so long that the kernel has lost its unicast peer: the advertisement of the better router waits in the neighbor
  * table and goes out with the first exchange of addresses after the heal. keepalived yields to it without a word,
- * before anybody was asked (docs/adr/0016). The client must not be left with its MAC. Decides how a kernel is brought
+ * before anybody was asked (docs/adr/0022). The client must not be left with its MAC. Decides how a kernel is brought
  * there; the pair and its assertions are pair.ts's.
  */
 import { expect, test } from 'vitest'

@@ -17,7 +17,7 @@ import { residentKilobytes } from './resident-memory.ts'
 import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 
 const PACKETS = 100_000
-/** Before ADR 0061 the Active lost its addresses after two of five. */
+/** Before ADR 0003 the Active lost its addresses after two of five. */
 const STARTS = 4
 /** As CONTRIBUTING.md calls them; every reason that the flood gives. */
 const REASONS = [

@@ -113,7 +113,7 @@ export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circums
 
 /**
  * A node goes while two are Active. When they receive each other again and one says so, the other one announces
- * (docs/adr/0053): that has a bound like anything else.
+ * (docs/adr/0007): that has a bound like anything else.
  */
 function divides(one: Fault, other: Fault, { down, stagger }: Facts): boolean {
   if (!DIVIDING.has(one.kind)) return false

@@ -41,7 +41,7 @@ function pump(attack) {
     const at = done % frames.length
     const room = (perSecond === 0 ? limit : due()) - done
     const batch = frames.slice(at, at + Math.min(BATCH, room))
-    // No results: all went whole (ADR 0047).
+    // No results: all went whole (ADR 0040).
     const results = socket.send(batch) ?? batch.map(({ length }) => length)
     for (const result of results) {
       if (result > 0) attack.sent++

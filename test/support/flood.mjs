@@ -99,7 +99,7 @@ function pump() {
   while (sent + failed < due) {
     const at = (sent + failed) % frames.length
     const batch = frames.slice(at, at + Math.min(BATCH, count - sent - failed))
-    // No results: all went whole (ADR 0047).
+    // No results: all went whole (ADR 0040).
     for (const result of socket.send(batch) ?? batch.map(({ length }) => length)) {
       if (result > 0) sent++
       else failed++

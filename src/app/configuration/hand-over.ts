@@ -1,5 +1,5 @@
 /**
- * A configuration that is handed to an engine which was started with --managed (docs/adr/0052), and the account of
+ * A configuration that is handed to an engine which was started with --managed (docs/adr/0051), and the account of
  * hand-overs for status and metrics. Decided here: which names a client may give itself and its configuration, and how each
  * hand-over is counted. live-configuration.ts puts a configuration in force, files/managed-file.ts keeps it.
  */

@@ -1,5 +1,5 @@
 /**
- * The file from which an engine with --managed begins (docs/adr/0052). Decided here: an empty file, and a file that cannot
+ * The file from which an engine with --managed begins (docs/adr/0051). Decided here: an empty file, and a file that cannot
  * be used, are no reason to end: such an engine is idle until a configuration is handed over, and its status says why.
  */
 

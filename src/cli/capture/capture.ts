@@ -1,7 +1,7 @@
 /**
  * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame a line. Decided here: what is printed and
  * written, and that the command waits for an interface that goes down. It works beside a daemon or without one, and never in
- * the daemon's process (docs/adr/0074).
+ * the daemon's process (docs/adr/0011).
  */
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'

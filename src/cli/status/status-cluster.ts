@@ -1,7 +1,7 @@
 /**
  * One sentence for each VIP, as the status page has it: the holder, since when and why, and the next in line. The other nodes
  * are asked by `api.peers`. Decided here: what is put in capitals before a sentence. Refuses to word the sentence itself
- * (http/page/, docs/adr/0066).
+ * (http/page/, docs/adr/0041).
  */
 
 import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'

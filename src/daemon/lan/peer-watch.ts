@@ -1,6 +1,6 @@
 /**
  * Unicast peers that the kernel reaches, on one interface. A packet to a peer that it does not reach waits in the
- * kernel and goes out when the peer answers, without a question right before it (docs/adr/0016). Decided here: when a
+ * kernel and goes out when the peer answers, without a question right before it (docs/adr/0022). Decided here: when a
  * peer counts as reached again. Refuses to know states, and what follows.
  */
 import type { Address, Family } from '../../wire/address.ts'

@@ -45,8 +45,8 @@ export class Questions {
   /**
    * Returns the question before an advertisement: which other host has the first address? It costs no other host anything:
    * only VRRP routers listen to the group's address, and only holders of an IPv6 address to its solicited-node group
-   * (docs/adr/0009). A router that answers through a macvlan (FRR) hears none of IPv4's groups, so its virtual MAC is asked,
-   * too (docs/adr/0012). Unicast routers of IPv4 have no address in common: the whole LAN is asked, less often.
+   * (docs/adr/0007). A router that answers through a macvlan (FRR) hears none of IPv4's groups, so its virtual MAC is asked,
+   * too (docs/adr/0007). Unicast routers of IPv4 have no address in common: the whole LAN is asked, less often.
    */
   before(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { family, transport, vrid } = parameters

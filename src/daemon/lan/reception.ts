@@ -21,7 +21,7 @@ import { describeMismatch, isMismatch } from './mismatched-routers.ts'
 const DRAIN_BATCHES = 32
 /**
  * Milliseconds for all segments of an expiry together. So many packets took 200 ms in the first second of an engine, whose
- * code is not compiled yet: its own advertisement must not wait for that (docs/adr/0061).
+ * code is not compiled yet: its own advertisement must not wait for that (docs/adr/0003).
  */
 const DRAIN_TIME = 25
 /**

@@ -191,7 +191,7 @@ export type ConfigSnapshot = {
   readonly managed: ManagedSnapshot | null
 }
 
-/** State of an engine to which its configuration is handed over (docs/adr/0052). */
+/** State of an engine to which its configuration is handed over (docs/adr/0051). */
 export type ManagedSnapshot = {
   /** The configuration in force was handed over in this run; `null`: it was remembered, or there is none. */
   readonly handedOver: {

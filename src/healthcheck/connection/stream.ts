@@ -1,6 +1,6 @@
 /**
  * A connection for one question, as the system offers it without Node's sockets around it: these are most of what a poll
- * of a healthy service costs (docs/adr/0031). Decided here: a name with several addresses has them tried one after the
+ * of a healthy service costs (docs/adr/0040). Decided here: a name with several addresses has them tried one after the
  * other. Refuses to know how a connection is opened, and what is asked.
  */
 

@@ -2,7 +2,7 @@
  * Programs that a launcher runs: never a shell, a session of their own, little in their environment. Decided here: exit
  * status 0 is the only success; at the deadline the whole group is told to end and after GRACE everything is made to
  * (VR-TRK-07). Who runs them is a launcher (docs/adr/0026): it has become the user already, has no privilege unless the
- * set keeps them (docs/adr/0033), can run nothing else. Refuses to know when they are run and why, and which files may be
+ * set keeps them (docs/adr/0026), can run nothing else. Refuses to know when they are run and why, and which files may be
  * run (script-safety.ts).
  */
 import { constants } from 'node:os'

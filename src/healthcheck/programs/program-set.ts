@@ -13,7 +13,7 @@ export type ProgramSet = {
   readonly environment: Readonly<Record<string, string>>
   /** A name of /etc/passwd or a number; undefined: as the daemon. */
   readonly user: string | undefined
-  /** `keep`: those of the daemon, where the user is its own or root (docs/adr/0033). undefined: none. */
+  /** `keep`: those of the daemon, where the user is its own or root (docs/adr/0026). undefined: none. */
   readonly capabilities?: 'keep' | undefined
   /** `run`: also what others can change; `skip`: that is no failure. undefined: it is one. */
   readonly unsafe?: 'skip' | 'run' | undefined

@@ -18,7 +18,7 @@ import {
 
 const SOCK_RAW = 3
 export const IPPROTO_VRRP = 112
-/** Packets in one drain batch (daemon/ports.ts): few, because time is looked at between two (ADR 0061). */
+/** Packets in one drain batch (daemon/ports.ts): few, because time is looked at between two (ADR 0003). */
 export const BATCH = 128
 /** Room for the largest message: 255 addresses with header and trailer. IPv4 comes with its IP header, IPv6 without. */
 export const SIZE = { ipv4: 1500, ipv6: 4200 } as const

@@ -2,7 +2,7 @@
  * Competing Active: another router advertises while this one is Active and wins, or releases addresses that this one has. The
  * RFC answers each such advertisement (710), (775). Decided here: that the answers are bounded, so that a sender of many
  * packets cannot make us flood the segment; that an answer which is too soon comes late, not never; and that the addresses
- * are announced again, because clients may have been led to the other router (docs/adr/0053). Refuses to know priorities,
+ * are announced again, because clients may have been led to the other router (docs/adr/0007). Refuses to know priorities,
  * and of announcements all but when their first repeat comes (arp/announcement.ts).
  * Options: `assertOnLower`, `assertSpacing`, `announceOnRival`.
  */

@@ -59,7 +59,7 @@ export function wasSilentTooLong(state: State, parameters: Parameters, now: Mill
 
 /**
  * A router whose addresses are the node's own is Active whenever it runs (RFC 9568 §6.1): they were never taken off, but others
- * took over. An owner that installs them (docs/adr/0034) has lost them to its guardian and listens like any other router.
+ * took over. An owner that installs them (docs/adr/0008) has lost them to its guardian and listens like any other router.
  */
 function comeBack(state: Active, event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
   if (!ownsAddresses(parameters)) return enterReturning(event, parameters, now)

@@ -1,6 +1,6 @@
 /**
  * Silent Active: another holder of an address from which no advertisement comes: a host that answers our question for it, or a
- * unicast peer that is reached again and may have been Active meanwhile (docs/adr/0007, 0012, 0016). Decided here: which of
+ * unicast peer that is reached again and may have been Active meanwhile (docs/adr/0007, 0022). Decided here: which of
  * these are announced over. Refuses to know what asks, and how often may be announced (competing-active.ts).
  * Option: `probeRivals`.
  */

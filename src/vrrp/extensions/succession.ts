@@ -1,5 +1,5 @@
 /**
- * Succession: several routers follow one that leaves (docs/adr/0036). Equal keepalived nodes take over in the same millisecond;
+ * Succession: several routers follow one that leaves (docs/adr/0045). Equal keepalived nodes take over in the same millisecond;
  * all announce, one stays, and a client that was reached last by a loser's announcement is without an answer until the
  * winner announces again, 5 s later. keepalived as winner does so immediately when it hears a lower priority. Decided here:
  * which of them is the successor, when the race is over, and whether the winner is reminded. Refuses to know addresses on

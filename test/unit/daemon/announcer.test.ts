@@ -111,7 +111,7 @@ test('255 routers that move at once: 256 first frames at once, then 2 000 a seco
   expect(times().at(-1), 'ms until the last first frame').toBeLessThanOrEqual(128)
 })
 
-test('five frames for each address: none has its second before each has had its first (docs/adr/0059)', () => {
+test('five frames for each address: none has its second before each has had its first (docs/adr/0055)', () => {
   const vips = Array.from({ length: 104 }, (_, i) => `10.0.0.${i + 1}`)
   for (const vip of vips) announcer.announce(announced(vip, [vip], [0, 0, 0, 0, 0]), 'takeover', millis(0))
   runUntil(0)

@@ -1,5 +1,5 @@
 /**
- * Priority 255 of a keepalived file (docs/adr/0034): an owner in the election whose addresses come and go like those of any
+ * Priority 255 of a keepalived file (docs/adr/0008): an owner in the election whose addresses come and go like those of any
  * other router. What never may happen: one that stays behind, and one of the node's own that goes.
  */
 import { describe, expect, test } from 'vitest'

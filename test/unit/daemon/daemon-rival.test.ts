@@ -1,6 +1,6 @@
 /**
  * An Active asks before every periodic advertisement who else has its address, and announces again when somebody does
- * (docs/adr/0007, 0012): what goes on the wire, to whom, how often, and what an answer is.
+ * (docs/adr/0007): what goes on the wire, to whom, how often, and what an answer is.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'

@@ -1,5 +1,5 @@
 /**
- * How an Active finds out that a peer is reached again: what the kernel's neighbor table tells (docs/adr/0016), and its
+ * How an Active finds out that a peer is reached again: what the kernel's neighbor table tells (docs/adr/0022), and its
  * own roll call (docs/adr/0022): when it listens and asks, which news means it, and what is sent then.
  */
 import { describe, expect, test } from 'vitest'

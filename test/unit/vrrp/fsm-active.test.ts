@@ -65,7 +65,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   })
 
   test('(705) priority 0: advertise now, Adver_Timer restarts, whoever said it', () => {
-    // Backups are silent: whoever says it was Active beside us and has led clients to itself (docs/adr/0053).
+    // Backups are silent: whoever says it was Active beside us and has led clients to itself (docs/adr/0007).
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     for (const source of [ABOVE, BELOW]) {
       const asserted = [{ to: 'release' as const, source, at: ms(410) }]

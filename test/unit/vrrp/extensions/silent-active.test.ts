@@ -50,7 +50,7 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
     expect(asked(400, goesOn, often)).toEqual([again, [announce]])
   })
 
-  test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0012)', () => {
+  test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0007)', () => {
     const event: Event = { kind: 'addressAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
     const [next, effects] = step(active(), event, { ...told, family: 'ipv6' }, ms(100))
     expect(effects).toEqual([{ ...announce, after: 1200 }])
@@ -64,7 +64,7 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
   })
 })
 
-describe('peers that were not reached for a while, and may have been Active (docs/adr/0016)', () => {
+describe('peers that were not reached for a while, and may have been Active (docs/adr/0022)', () => {
   const reach = (at: number, state: State = active(), knows = told) => step(state, reached, knows, ms(at))
 
   test('are announced over at once, with nothing sent and no deadline moved', () => {

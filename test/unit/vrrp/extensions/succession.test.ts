@@ -1,4 +1,4 @@
-/** Several successors of a router that leaves (docs/adr/0036): who is taken for it, and when it is told to announce again. */
+/** Several successors of a router that leaves (docs/adr/0045): who is taken for it, and when it is told to announce again. */
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../../src/vrrp/event.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
