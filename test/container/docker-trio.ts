@@ -27,9 +27,13 @@ export const API_PORT = 9655
 
 export const FAMILIES = ['IPv4', 'IPv6'] as const
 export type Family = (typeof FAMILIES)[number]
-/** Not the network of docker-compose.yml, whose lab may be up beside the tests; this one is for benchmarks (RFC 2544). */
-const SUBNETS: Readonly<Record<Family, string>> = { IPv4: '198.18.51.0/24', IPv6: 'fd18:51::/64' }
-export const VIPS: Readonly<Record<Family, string>> = { IPv4: '198.18.51.100', IPv6: 'fd18:51::100' }
+/**
+ * A network for each of the files that run beside each other (VITEST_POOL_ID is 1, 2, …), out of those for benchmarks (RFC 2544). That of
+ * docker-compose.yml is not among them: its lab may be up as well.
+ */
+const NETWORK = 50 + Number(process.env.VITEST_POOL_ID ?? 1)
+const SUBNETS: Readonly<Record<Family, string>> = { IPv4: `198.18.${NETWORK}.0/24`, IPv6: `fd18:${NETWORK}::/64` }
+const VIPS: Readonly<Record<Family, string>> = { IPv4: `198.18.${NETWORK}.100`, IPv6: `fd18:${NETWORK}::100` }
 
 const LENGTHS: Readonly<Record<Family, number>> = { IPv4: 24, IPv6: 64 }
 

@@ -1,162 +1,35 @@
 /**
  * The image as whoever runs it sees it: what is in it and what is not, what it may write, which users and capabilities it
- * runs with and what it says where it cannot, process 1, signals, the health check, and both builders.
+ * runs with and what it says where it cannot, process 1, signals and the health check. Both builders: builders.test.ts.
  */
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { eventually } from '../../src/lab/wait.ts'
-import { docker, MADE_BY } from '../support/docker.ts'
+import { docker } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
 import { IMAGE } from './build-image.ts'
+import { BOTH, Containers, capabilities, MARK, READ_ONLY, type Running, ran, SOON, VIP } from './containers.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-const MARK = ['--label', `${MADE_BY}=${process.pid}`]
-const NETWORK = `hf-image-${process.pid}`
-const VIP = '198.18.52.100'
-const CONFIG = '/etc/holdfast/holdfast.yaml'
-const READ_ONLY = ['--read-only', '--tmpfs', '/run', '--tmpfs', '/tmp']
+const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
 const NNP = ['--security-opt', 'no-new-privileges']
 const ROOT_USER = ['--user', '0']
-const SOON = { within: 20_000, every: 100 }
 const ENDED = 77
-
-const capabilities = (...names: string[]) => ['--cap-drop', 'ALL', ...names.flatMap((name) => ['--cap-add', name])]
-const BOTH = capabilities('NET_ADMIN', 'NET_RAW')
-
-type Ran = { readonly status: number | null; readonly output: string }
-
-/** Both streams; a status of its own is no failure here. */
-function ran(...argv: string[]): Ran {
-  const { status, stdout, stderr } = spawnSync('docker', argv, { encoding: 'utf8', timeout: 60_000 })
-  return { status, output: `${stdout}${stderr}` }
-}
 
 /** Of a command in a container of the image; as root, who may look everywhere. */
 const shell = (script: string): string =>
   docker(['run', '--rm', ...MARK, ...ROOT_USER, '--network', 'none', '--entrypoint', 'sh', IMAGE, '-c', script])
 
-/** A started container. */
-class Running {
-  readonly id: string
-
-  constructor(id: string) {
-    this.id = id
-  }
-
-  exec(...argv: string[]): Ran {
-    return ran('exec', this.id, ...argv)
-  }
-
-  /** The container's own view of a value, by `docker inspect`. */
-  inspect(format: string): string {
-    return docker(['inspect', '--format', format, this.id]).trim()
-  }
-
-  logs(): string {
-    return ran('logs', this.id).output
-  }
-
-  signal(name: string): void {
-    docker(['kill', '--signal', name, this.id])
-  }
-
-  async says(words: string): Promise<void> {
-    await eventually(
-      `"${words}" in the log`,
-      () => this.logs().includes(words),
-      () => this.logs(),
-      SOON,
-    )
-  }
-
-  /** The kernel's word for it: the address is local. */
-  has(address: string): boolean {
-    return new RegExp(`\\|-- ${address}\\n\\s+/32 host LOCAL`).test(this.exec('cat', '/proc/net/fib_trie').output)
-  }
-
-  async takesTheAddress(): Promise<void> {
-    await eventually(
-      `${VIP} on the interface`,
-      () => this.has(VIP),
-      () => this.logs(),
-      SOON,
-    )
-  }
-
-  async exitStatus(): Promise<number> {
-    await eventually(
-      'the container to end',
-      () => this.inspect('{{.State.Running}}') === 'false',
-      () => this.logs(),
-      SOON,
-    )
-    return Number(this.inspect('{{.State.ExitCode}}'))
-  }
-
-  /** Process id in the container of its Node. */
-  engine(): string {
-    const found = this.exec('sh', '-c', 'grep -l "^PPid:.1$" $(grep -l "^Name:.node" /proc/[0-9]*/status)').output
-    return /^\/proc\/(\d+)\//.exec(found)?.[1] ?? ''
-  }
-}
-
 describeContainer('the image', () => {
-  let folder = ''
-  const started: string[] = []
-  let vrid = 0
-
-  /** Each has a VRID of its own: one that is still leaving is nobody's neighbour. */
-  function mounts(interfaceName: string): string[] {
-    vrid += 1
-    const router = {
-      name: 'v1',
-      vrid,
-      interface: interfaceName,
-      priority: 200,
-      advertisementInterval: '100ms',
-      addresses: [VIP],
-    }
-    const file = join(folder, `holdfast-${vrid}.yaml`)
-    writeFileSync(file, JSON.stringify({ virtualRouters: [router] }), { mode: 0o644 })
-    return ['--volume', `${file}:${CONFIG}:ro`]
-  }
-
-  function start(
-    options: readonly string[],
-    image = IMAGE,
-    argv: readonly string[] = [],
-    interfaceName = 'eth0',
-  ): Running {
-    const id = docker([
-      'run',
-      '--detach',
-      ...MARK,
-      '--network',
-      NETWORK,
-      ...mounts(interfaceName),
-      ...options,
-      image,
-      ...argv,
-    ]).trim()
-    started.push(id)
-    return new Running(id)
-  }
+  let containers: Containers
+  const start = (...given: Parameters<Containers['start']>) => containers.start(...given)
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'holdfast-image-'))
-    docker(['network', 'create', '--internal', ...MARK, NETWORK])
+    containers = new Containers()
   })
-  afterEach(() => {
-    for (const id of started.splice(0)) docker(['rm', '--force', '--volumes', id])
-  })
-  afterAll(() => {
-    docker(['network', 'rm', NETWORK])
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterEach(() => containers.remove())
+  afterAll(() => containers?.destroy())
 
   describe('what is in it', () => {
     test('at most 150 MB over its base', () => {
@@ -368,7 +241,7 @@ describeContainer('the image', () => {
     })
 
     test("under keepalived's name: its flags, pid files, USR1 and USR2, with a read-only root", async () => {
-      const file = join(folder, 'keepalived.conf')
+      const file = join(containers.folder, 'keepalived.conf')
       const instance = `interface eth0\nvirtual_router_id 200\npriority 100\nadvert_int 1\nvirtual_ipaddress {\n${VIP}/32\n}`
       writeFileSync(file, `vrrp_instance v1 {\n${instance}\n}\n`, { mode: 0o644 })
       const container = start(
@@ -446,30 +319,6 @@ describeContainer('the image', () => {
         status: 1,
         output: expect.stringContaining('no answer at /nowhere: '),
       })
-    })
-  })
-
-  describe('both builders', () => {
-    /** A command of 20.10 has BuildKit in itself, later ones have it in a plugin. */
-    const clients = ['docker', '/usr/bin/docker']
-    test.each([
-      ['legacy', '0'],
-      ['BuildKit', '1'],
-    ])('%s: the image runs as its user', { timeout: 600_000 }, async (name, value) => {
-      const tag = `holdfast:test-${name.toLowerCase()}`
-      const complaints = []
-      for (const client of clients) {
-        const argv = ['build', '--quiet', '--target', 'runtime', '--tag', tag, ROOT]
-        const env = { ...process.env, DOCKER_BUILDKIT: value }
-        const { status, stderr } = spawnSync(client, argv, { env, encoding: 'utf8', timeout: 500_000 })
-        if (status === 0) break
-        complaints.push(`${client}: ${stderr}`)
-      }
-      expect(complaints.length, complaints.join('\n')).toBeLessThan(clients.length)
-      const container = start([...READ_ONLY, ...BOTH], tag)
-      await container.takesTheAddress()
-      docker(['rm', '--force', ...started.splice(0)])
-      docker(['rmi', tag])
     })
   })
 })

@@ -1,0 +1,41 @@
+/**
+ * The Dockerfile under both builders: the legacy one, which has made the image of the other tests already, and BuildKit, which
+ * shares nothing with it and builds all of it. A file of its own, because that takes a minute and a half beside the others.
+ */
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { docker } from '../support/docker.ts'
+import { describeContainer } from '../support/require.ts'
+import { BOTH, Containers, READ_ONLY } from './containers.ts'
+
+/** A command of 20.10 has BuildKit in itself, later ones have it in a plugin. */
+const CLIENTS = ['docker', '/usr/bin/docker']
+
+describeContainer('the builders of the image', () => {
+  let containers: Containers
+  beforeAll(() => {
+    containers = new Containers()
+  })
+  afterAll(() => containers?.destroy())
+
+  test.each([
+    ['legacy', '0'],
+    ['BuildKit', '1'],
+  ])('%s: the image runs as its user', { timeout: 600_000 }, async (name, value) => {
+    const tag = `holdfast:test-${name.toLowerCase()}`
+    const complaints = []
+    for (const client of CLIENTS) {
+      const argv = ['build', '--quiet', '--target', 'runtime', '--tag', tag, packageRoot()]
+      const env = { ...process.env, DOCKER_BUILDKIT: value }
+      const { status, stderr } = spawnSync(client, argv, { env, encoding: 'utf8', timeout: 500_000 })
+      if (status === 0) break
+      complaints.push(`${client}: ${stderr}`)
+    }
+    expect(complaints.length, complaints.join('\n')).toBeLessThan(CLIENTS.length)
+    const container = containers.start([...READ_ONLY, ...BOTH], tag)
+    await container.takesTheAddress()
+    containers.remove()
+    docker(['rmi', tag])
+  })
+})
